@@ -1,4 +1,4 @@
-//! How a control plane is opened, and why it may not be.
+//! The configuration of a control plane, and why opening one may fail.
 
 use hindsight_log::{Error, Retention};
 use std::path::PathBuf;
@@ -12,23 +12,22 @@ pub(crate) const SNAPSHOT_EVERY: u64 = 100_000;
 /// How to open a control plane.
 #[derive(Debug, Clone)]
 pub struct Config {
-    /// Where the log lives, made where it is not there; without it everything is kept in memory and lost at the end.
-    /// One process has it at a time.
+    /// The data directory of the log, created if it does not exist. Without one everything is kept in memory
+    /// and lost at the end. One process at a time holds it.
     pub data_dir: Option<PathBuf>,
-    /// Commits after which the state is written down beside the log, so that the next start need not
-    /// read them; also at a clean end, after a tenth as many. Zero for never.
+    /// After how many commits a snapshot of the state is written beside the log, so that the next start need
+    /// not read them; a clean end writes one after a tenth as many. Zero for never.
     pub snapshot_every: u64,
-    /// How much of the history is kept; all of it without a policy. It takes a directory and snapshots, for
-    /// history is dropped below these.
+    /// How much history is kept; all of it without a policy. A policy requires a directory and snapshots, for
+    /// history is dropped below snapshots.
     pub retention: Option<Retention>,
     /// Whether garbage, deleted namespaces and finished jobs are collected.
     pub collectors: bool,
-    /// Who may do what: asked before owner references change. Without it, everybody may do
-    /// everything.
+    /// Decides who may do what; asked before owner references change. Without one, everybody may do everything.
     #[cfg(feature = "http")]
     pub authorizer: Option<Arc<dyn hindsight_api::Authorizer>>,
-    /// Whether changing owner references needs `delete` on the object, and blocking an owner `update`
-    /// on the owner's `finalizers`. Else they are taken from everybody who may write the object.
+    /// Whether changing owner references needs `delete` on the object, and blocking an owner `update` on the
+    /// owner's `finalizers`. Otherwise such changes are accepted from everybody who may write the object.
     #[cfg(feature = "http")]
     pub owner_reference_permissions: bool,
 }
@@ -49,11 +48,12 @@ impl Default for Config {
     }
 }
 
-/// Below this it is no age that a clock tells.
+/// The shortest age of a policy: below it an age is not one that clocks can tell.
 pub(crate) const AGE_MICROS_MIN: i64 = 1_000;
 
 impl Config {
-    /// Refuses a directory without a name, and a policy that nobody can mean: what was dropped does not come back.
+    /// Refuses a directory without a name, and a policy that nobody can mean: history that was dropped does not
+    /// come back.
     pub(crate) fn check(&self) -> Result<(), OpenError> {
         if self
             .data_dir
@@ -87,11 +87,11 @@ impl Config {
     }
 }
 
-/// Why it could not be opened.
+/// Why a control plane could not be opened.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OpenError {
-    /// The log.
+    /// The log could not be opened.
     #[error(transparent)]
     Log(#[from] Error),
     /// There is no room for a new log.

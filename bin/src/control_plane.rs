@@ -30,11 +30,12 @@ use tokio::sync::{oneshot, watch};
 
 const WINDOW_CHANGES_MAX: usize = 100_000;
 const WINDOW_BYTES_MAX: usize = 16 << 20;
-/// How long a disk may stand still before the server calls itself unready.
+/// How long the disk may stand still before the server reports that it is not ready.
 const STUCK: Duration = Duration::from_secs(10);
 
-/// An open control plane. Cheap to clone; the last clone closes it, if nobody has called [`Self::close`],
-/// and blocks meanwhile, wherever it falls: services have clones, and so has whoever was given one.
+/// An open control plane. Cheap to clone. When the last clone is dropped it is closed, if nobody has called
+/// [`Self::close`], and the drop blocks meanwhile, wherever it happens: services hold clones, and so does
+/// everybody who was given one.
 #[derive(Debug, Clone)]
 pub struct ControlPlane {
     shared: Arc<Shared>,
@@ -59,7 +60,8 @@ struct Shared {
     pending: Pending,
 }
 
-/// How far, from which snapshot, and how long it took: where that is long, snapshots are what is missing.
+/// Logs how far the log was read, from which snapshot, and how long that took: if it took long, snapshots are
+/// missing.
 fn tell_open(revision: Revision, snapshot: Revision, begun: Instant) {
     let seconds = begun.elapsed().as_secs_f64();
     if snapshot == Revision::ZERO {
@@ -146,10 +148,10 @@ impl ControlPlane {
         Ok(plane)
     }
 
-    /// Ends the collectors, carries out what was submitted and lets go of the directory, which may be
-    /// opened again once this returns. Clones still show the state, refuse writes as
-    /// [`Unavailable::Stopping`], and read the log no more. Blocks, on the disk too, whoever began. Where a
-    /// call of the storage engine ended in a panic, it has its files until the process ends.
+    /// Stops the collectors, carries out what was submitted and releases the directory, which may be opened
+    /// again once this returns. Clones still show the state, refuse writes with [`Unavailable::Stopping`], and
+    /// no longer read the log. Blocks, on the disk too, even if another clone called it first. If a call of the
+    /// storage engine ended in a panic, the engine holds its files until the process ends.
     pub fn close(&self) {
         self.shared.close();
     }
@@ -159,7 +161,7 @@ impl ControlPlane {
         Arc::clone(&self.shared.published.load().state)
     }
 
-    /// Before the first commit: what a log is folded into.
+    /// The state before the first commit, into which a log is folded.
     pub fn empty_state(&self) -> State {
         State::new(Arc::clone(&self.shared.builtin))
     }
@@ -169,7 +171,7 @@ impl ControlPlane {
         &self.shared.admission
     }
 
-    /// Reads the log.
+    /// The reader of the log.
     pub fn reader(&self) -> &Reader {
         &self.shared.reader
     }
@@ -179,52 +181,53 @@ impl ControlPlane {
         &self.shared.pasts
     }
 
-    /// The revision at which a backup was last restored; zero where none ever was.
+    /// The revision at which a backup was last restored; zero if none ever was.
     pub fn restored(&self) -> Revision {
         self.shared.restored
     }
 
-    /// The log as explanations read it.
+    /// The log as explanations read it, with its index.
     pub fn history(&self) -> LogHistory<'_> {
         LogHistory::new(&self.shared.reader, &self.shared.index)
     }
 
-    /// Why the object of this key was deleted, is being deleted, or is there: the newest that had the name, or the
-    /// one with this uid. One that never was is an answer too: [`hindsight_projector::Fate::Unknown`]. What is not
-    /// kept any more ends the chain, which then has no root.
+    /// Explains why the object of this key was deleted, is being deleted, or exists: the newest one of that
+    /// name, or the one with this UID. That there never was one is an answer too:
+    /// [`hindsight_projector::Fate::Unknown`]. Where history is no longer kept the chain ends, and has no root.
     ///
     /// Blocks, on the disk too. The newest 1,024 commits are read back; the first question that reaches further
-    /// reads the whole log once, for an index in memory to which later ones add what was written since.
+    /// reads the whole log once for an index in memory, to which later ones add what was written since.
     pub fn explain(&self, key: &ObjectKey, uid: Option<&Uid>) -> Result<Why, Error> {
         let state = self.state();
         let kind = state.kinds.by_resource(&key.resource);
         questions::explain(&self.history(), &state, key, uid, kind)
     }
 
-    /// What a command would come to with all that the collectors would do because of it, whether this plane has
-    /// any: decided on a copy of the newest state, with the clock standing still at the command's time. Nothing is
-    /// written and no webhook is asked. A refusal is an answer ([`Forecast::answer`]), not an error.
+    /// Forecasts what a command would come to, with all that the collectors would do because of it, whether or
+    /// not this plane runs any. It is decided on a copy of the newest state, with the clock standing still at
+    /// the command's time. Nothing is written and no webhook is asked. A refusal is an answer
+    /// ([`Forecast::answer`]), not an error.
     ///
     /// Follows 20,000 changes, and says whether there would be more. What is due without the command is in
-    /// [`Forecast::due`], and in the course with it; what others would have to let go first, in neither
-    /// ([`hindsight_gc::Course::once_let_go`]).
+    /// [`Forecast::due`], and also in the course with it; what follows only once others release what they hold
+    /// is in neither ([`hindsight_gc::Course::once_let_go`]).
     ///
-    /// Blocks, on the disk too: looks at every object, and where one refers to an owner that is gone, reads the log
-    /// back to the oldest such reference. For a point of the past, see [`hindsight_gc::forecast`] and
+    /// Blocks, on the disk too: it looks at every object and, if one refers to an owner that is gone, reads the
+    /// log back to the oldest such reference. For a point of the past, see [`hindsight_gc::forecast`] and
     /// [`Reader::state_at`].
     pub fn forecast(&self, command: Command) -> Result<Forecast, Error> {
         questions::forecast(self.reader(), &self.state(), command, CHANGES_MAX)
     }
 
-    /// Tells whenever the state has moved. Its end, an error of [`watch::Receiver::changed`], is that the plane was
-    /// closed.
+    /// Notifies whenever the state has advanced. An error of [`watch::Receiver::changed`] means that the plane
+    /// was closed.
     pub fn changed(&self) -> watch::Receiver<Revision> {
         self.shared.changed.clone()
     }
 
-    /// Changes after a revision, oldest first; empty when there are none yet. As far back as the newest 100,000
-    /// or 16 MiB of them, and not from before this was opened: who is told [`Expired`] goes on with
-    /// [`Reader::scan_all`], from `revision.next()`.
+    /// Changes after a revision, oldest first; empty if there are none yet. They reach back over the newest
+    /// 100,000 changes or 16 MiB of them, and not to before this plane was opened. After [`Expired`], go on
+    /// with [`Reader::scan_all`] from `revision.next()`.
     pub fn changes_after(
         &self,
         revision: Revision,
@@ -233,20 +236,20 @@ impl ControlPlane {
         self.shared.published.load().window.after(revision, limit)
     }
 
-    /// Decides and makes durable; all commands go into one batch.
+    /// Decides commands and makes the outcome durable; all go into one batch.
     pub async fn submit(
         &self,
         commands: Vec<Command>,
     ) -> Result<Vec<Result<Decision, Rejection>>, Unavailable> {
         let (sender, receiver) = oneshot::channel();
-        // A client that is gone does not hear the answer; the write stands.
+        // A client that is gone does not get the answer; the write stands.
         let reply = Box::new(move |outcome: Submitted| drop(sender.send(outcome)));
         let reply = self.shared.pending.until_answered(reply);
         self.shared.writer.submit(commands, reply);
         receiver.await.unwrap_or_else(|_| Err(self.unanswered()))
     }
 
-    /// As [`Self::submit`], for callers without a runtime. Must not be called inside one.
+    /// Like [`Self::submit`], for callers without a runtime. Must not be called inside one.
     pub fn submit_blocking(
         &self,
         commands: Vec<Command>,
@@ -257,25 +260,26 @@ impl ControlPlane {
         waiter.wait().unwrap_or_else(|| Err(self.unanswered()))
     }
 
-    /// The writer is there as long as this is, and answers whatever it turns away: what is dropped fell to a
-    /// panic, of which the log may not be told yet. Nobody knows whether it was written.
+    /// The answer to a submission whose reply was dropped. The writer lives as long as this plane, and answers
+    /// whatever it turns away, so the reply was lost to a panic, of which the log may not have been told yet.
+    /// Whether the commands were written is not known.
     fn unanswered(&self) -> Unavailable {
         let reason = self.poison().reason();
         Unavailable::Poisoned(reason.unwrap_or("a thread of it ended in a panic").into())
     }
 
-    /// Whether the log has failed: no write is accepted from then on, and it must be opened again.
+    /// Whether the log has failed: then no write is accepted any more, and the log must be opened again.
     pub fn poison(&self) -> &Poison {
         self.shared.writer.poison()
     }
 
-    /// Why it does not do what it is there for now: the log has failed, the disk stands still, or nothing is
+    /// Why the plane is not ready at the moment: the log has failed, the disk stands still, or nothing is
     /// collected.
     pub fn unready(&self) -> Option<String> {
         self.checks().into_iter().find_map(|(_, failure)| failure)
     }
 
-    /// The parts that it needs to do what it is there for, each by its name, and what is wrong with it.
+    /// The parts that the plane depends on, each by its name, with what is wrong with it, if anything.
     pub fn checks(&self) -> [(&'static str, Option<String>); 3] {
         let collectors = self.shared.collectors.lock();
         let collectors = collectors.unwrap_or_else(PoisonError::into_inner);
@@ -306,8 +310,7 @@ impl ControlPlane {
         (stuck >= STUCK).then(|| format!("writes wait, and none was answered for {seconds} s"))
     }
 
-    /// What a command alone would come to; nothing is written. What the collectors would do then is in
-    /// [`Self::forecast`].
+    /// Decides a command; nothing is written. What the collectors would do then is in [`Self::forecast`].
     pub fn dry_run(&self, command: Command) -> Result<Decision, Rejection> {
         hindsight_core::decide(&self.state(), command)
     }
@@ -322,7 +325,7 @@ impl ControlPlane {
         effects::seed()
     }
 
-    /// Writes into the lock where the server listens, so that others can be told.
+    /// Writes the address of the server into the lock, where other processes find it.
     pub fn describe_holder(&self, address: &str) -> Result<(), Error> {
         let mut lock = self
             .shared
@@ -334,7 +337,7 @@ impl ControlPlane {
 }
 
 impl Shared {
-    /// Collectors stop submitting before the writer drains, and the lock goes last.
+    /// Stops the collectors before the writer drains, and releases the lock last.
     fn close(&self) {
         let _whoever_is_second_waits = self.closing.lock();
         drop(take(&self.collectors));
@@ -366,13 +369,13 @@ fn admission(config: &Config) -> Arc<hindsight_api::Admission> {
     Arc::new(admission)
 }
 
-/// Before the first commit, where nothing is open.
+/// The state before the first commit, for use without an open control plane.
 #[cfg(feature = "http")]
 pub(crate) fn empty_state() -> State {
     State::new(builtin_kinds())
 }
 
-/// With the HTTP surface come the schemas that bodies are checked with.
+/// With the HTTP surface, built-in kinds have the schemas that bodies are checked against.
 #[cfg(feature = "http")]
 fn builtin_kinds() -> Arc<BuiltinKinds> {
     hindsight_api::builtin_kinds()
@@ -383,14 +386,14 @@ fn builtin_kinds() -> Arc<BuiltinKinds> {
     Arc::new(BuiltinKinds::new(hindsight_core::builtin::kinds(), None))
 }
 
-/// Where the snapshots of a data directory are.
+/// The snapshots of a data directory.
 pub(crate) fn snapshots_of(directory: &Path) -> Snapshots {
     Snapshots::at(directory.join("snapshots"))
 }
 
-/// The lock first: nothing is read or written before it is held.
+/// Opens a data directory. The lock comes first: nothing is read or written before it is held.
 pub(crate) fn open_directory(directory: &Path) -> Result<(DirectoryLock, Arc<dyn Storage>), Error> {
-    // The storage engine makes a name of the time, also where it needs none.
+    // The storage engine makes a name out of the time, even where it needs none.
     if effects::now() < Time(0) {
         return Err(Error::Clock);
     }

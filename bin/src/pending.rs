@@ -1,4 +1,4 @@
-//! How long somebody has waited for the log: a disk that stands still answers nobody and fails nobody.
+//! How long writes have waited for the log: a disk that stands still answers nobody and fails nobody.
 
 use hindsight_core::Unavailable;
 use hindsight_log::Reply;
@@ -14,11 +14,11 @@ pub(crate) struct Pending(Arc<Inner>);
 struct Inner {
     start: Instant,
     waiting: AtomicUsize,
-    /// When one was answered last, or began to wait alone, in milliseconds from the start.
+    /// When a write was last answered, or began to wait alone, in milliseconds from the start.
     moved: AtomicU64,
 }
 
-/// One of them, until it is dropped.
+/// A waiting write, until it is dropped.
 struct Waiting(Pending);
 
 impl Pending {
@@ -30,8 +30,8 @@ impl Pending {
         }))
     }
 
-    /// Counts as waiting until it is answered. Who is turned away is answered by nobody who writes:
-    /// that says nothing of those who wait.
+    /// Counts a write as waiting until it is answered. One that is turned away is not answered by the log, so
+    /// it says nothing about those that wait.
     pub(crate) fn until_answered(&self, reply: Reply) -> Reply {
         let waiting = self.begin();
         Box::new(move |outcome| {
@@ -43,7 +43,7 @@ impl Pending {
         })
     }
 
-    /// How long nothing was answered though somebody waited.
+    /// How long no write was answered although some waited.
     pub(crate) fn stuck(&self, now: Instant) -> Duration {
         if self.0.waiting.load(Ordering::Acquire) == 0 {
             return Duration::ZERO;
@@ -54,8 +54,8 @@ impl Pending {
     }
 
     fn begin(&self) -> Waiting {
-        // First the time: or whoever asks in between sees one who has waited since the last write. And
-        // after: whoever waited before may have been answered in between.
+        // The time is noted before, or a check in between would see a write that has waited since the last
+        // answer; and after, since those that waited before may have been answered in between.
         if self.0.waiting.load(Ordering::Acquire) == 0 {
             self.note();
         }

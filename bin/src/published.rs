@@ -1,4 +1,4 @@
-//! What is durable, as everybody in the process sees it: swapped as one value after every batch.
+//! What is durable, as everybody in the process sees it: replaced as one value after every batch.
 
 use arc_swap::ArcSwap;
 use crossbeam_channel::{Receiver, Sender, bounded};
@@ -15,7 +15,7 @@ pub(crate) struct Published {
     pub(crate) window: Window,
 }
 
-/// Tells readers and watchers before anybody is answered, and collectors after.
+/// Publishes to readers and watchers before anybody is answered, and notifies the collectors afterwards.
 pub(crate) struct Publisher {
     published: Arc<ArcSwap<Published>>,
     changed: watch::Sender<Revision>,
@@ -23,8 +23,8 @@ pub(crate) struct Publisher {
     window: Window,
 }
 
-/// What a collector has of it: a word that there is something new, and where to look. However far it
-/// falls behind, nothing piles up for it.
+/// What a collector gets: a notification that there is something new, and where to find it. However far it
+/// falls behind, nothing queues up for it.
 #[derive(Debug)]
 pub(crate) struct News {
     pub(crate) published: Arc<ArcSwap<Published>>,
@@ -53,7 +53,7 @@ pub(crate) fn channel(state: State, window: Window) -> (Publisher, News) {
 }
 
 impl Publisher {
-    /// Tells whenever the state has moved.
+    /// Notifies whenever the state has advanced.
     pub(crate) fn changed(&self) -> watch::Receiver<Revision> {
         self.changed.subscribe()
     }
@@ -74,7 +74,7 @@ impl Publish for Publisher {
     }
 
     fn answered(&mut self) {
-        // Full: they have not looked since the last time. Closed: there are none.
+        // Full: the collectors have not looked since the last notification. Closed: there are none.
         self.collectors.try_send(()).ok();
     }
 }
@@ -87,7 +87,7 @@ mod tests {
 
     const REVISIONS: u64 = 20_000;
 
-    /// Who is told of a revision and finds an older one would wait for the next change.
+    /// A watcher that is told of a revision and finds an older one would wait for the next change.
     #[test]
     fn whoever_is_told_of_a_revision_finds_it() {
         let kinds = BuiltinKinds::new(builtin::kinds(), None);

@@ -1,5 +1,5 @@
-//! Why an object was deleted, and what a command would come to: the same for an embedder, for the command line on
-//! a directory, and over HTTP.
+//! Explanations of deletions and forecasts of commands: the same for an embedder, for the command line on a
+//! directory, and over HTTP.
 
 #[cfg(test)]
 mod tests;
@@ -15,25 +15,26 @@ use hindsight_projector::{Explanation, History, Subject};
 #[cfg(feature = "http")]
 use serde::{Deserialize, Serialize};
 
-/// Changes that a look ahead follows, and as many more as are due already; these up to ten times as far.
+/// How many changes a forecast follows, beside those that are due already; these are followed up to ten times
+/// as far.
 pub(crate) const CHANGES_MAX: usize = 20_000;
 
-/// Why an object was deleted, is being deleted, or is there.
+/// Why an object was deleted, is being deleted, or exists.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[cfg_attr(feature = "http", derive(Serialize, Deserialize))]
 pub struct Why {
     /// What became of it, and the chain of causes.
     #[cfg_attr(feature = "http", serde(flatten))]
     pub explanation: Explanation,
-    /// In words: of an object that is being deleted, what it waits for; of another that is there, what its owners
-    /// are, and which namespace or definition that is going takes it along; of one that went for its owners, which of
-    /// its references had the uid of another object that is there.
+    /// In words: for an object that is being deleted, what it waits for; for another one that exists, what its
+    /// owners are, and which namespace or definition in deletion takes it along; for one that was deleted
+    /// because of its owners, which of its references had the UID of another object that exists.
     #[cfg_attr(feature = "http", serde(default))]
     pub reasons: Vec<String>,
 }
 
-/// Of the newest that had this name, or of the one with this identity. The kind says how it is called where the
-/// log does not.
+/// Explains the newest object that had this name, or the one with this UID. The kind says what it is called if
+/// the log does not.
 pub(crate) fn explain(
     history: &LogHistory<'_>,
     state: &State,
@@ -58,7 +59,7 @@ pub(crate) fn explain(
     })
 }
 
-/// What was wrong with the owners that it was deleted for.
+/// What was wrong with the owner references because of which the object was deleted.
 fn mistaken(
     history: &LogHistory<'_>,
     state: &State,
@@ -77,7 +78,7 @@ fn mistaken(
     Ok(deletion.map_or_else(Vec::new, |deletion| reasons::mistaken(state, &deletion)))
 }
 
-/// As its kind is called now; of what was there its body knows better.
+/// The object as its kind is called now. If the object existed, its body knows better.
 fn subject(kind: Option<&KindRef>, key: &ObjectKey, uid: Option<&Uid>) -> Subject {
     let version = kind.and_then(|kind| Some(kind.api_version(&kind.storage_version()?.name)));
     Subject {
@@ -89,7 +90,7 @@ fn subject(kind: Option<&KindRef>, key: &ObjectKey, uid: Option<&Uid>) -> Subjec
     }
 }
 
-/// On a state and the log that it is of, at the command's time and no later.
+/// Forecasts a command on a state and the log of that state, at the command's time and no later.
 pub(crate) fn forecast(
     reader: &Reader,
     state: &State,
@@ -106,7 +107,7 @@ pub(crate) fn forecast(
     ))
 }
 
-/// Steps of the collectors as commands that are given at this time.
+/// Turns steps of the collectors into commands that are given at this time.
 pub(crate) fn step_at(now: Time) -> impl FnMut(Worker, Step) -> Command {
     move |worker, step| worker.command(step, now, effects::seed())
 }

@@ -1,5 +1,5 @@
-//! Why an object is there, as its state says it: what holds one that goes; who owns one that does not, and what
-//! takes that along. And what was wrong with the owners of one that went.
+//! Why an object exists, according to the state: what an object in deletion waits for; who owns any other, and
+//! what will take it along. Also what was wrong with the owners of an object that was deleted.
 
 use hindsight_core::classify::{classify, owner_key};
 use hindsight_core::event::OwnerClass;
@@ -10,7 +10,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// What a namespace says of its contents where they hold it.
+/// Conditions of a namespace that tell how its contents hold it.
 const OF_CONTENTS: [&str; 5] = [
     "NamespaceDeletionDiscoveryFailure",
     "NamespaceDeletionGroupVersionParsingFailure",
@@ -19,7 +19,8 @@ const OF_CONTENTS: [&str; 5] = [
     "NamespaceFinalizersRemaining",
 ];
 
-/// Of an object that is being deleted, what it waits for; of another, what its owners are, and what takes it along.
+/// For an object that is being deleted, what it waits for; for another, what its owners are, and what takes it
+/// along.
 pub(crate) fn reasons(state: &State, object: &Object) -> Vec<String> {
     if object.is_deleting() {
         return held(state, object)
@@ -51,7 +52,7 @@ pub(crate) fn held(state: &State, object: &Object) -> Vec<String> {
     held
 }
 
-/// How many instances hold a definition, and who holds the first of those that go.
+/// How many instances hold a definition, and what the first of them that is being deleted waits for.
 fn instances(state: &State, definition: &ObjectKey) -> String {
     let left: Vec<&Arc<Object>> = state.instances(definition).collect();
     let waiting = left.iter().find(|instance| instance.is_deleting());
@@ -67,7 +68,8 @@ fn instances(state: &State, definition: &ObjectKey) -> String {
     format!("{DEFINITION_FINALIZER}: {instances} left{waiting}")
 }
 
-/// What an object that stays is in, where that goes and takes it along.
+/// The namespace or definition of an object that is not being deleted, if that is in deletion and takes the
+/// object along.
 fn containers(state: &State, object: &Object) -> Vec<String> {
     let found = [
         ("namespace", state.namespace(&object.key.namespace)),
@@ -103,8 +105,8 @@ fn contents(namespace: &Value) -> Vec<String> {
     tokens.map(of_token).collect()
 }
 
-/// Of the references that an object was deleted for, those that gave one object the uid of another: such an owner
-/// is not there, though its uid is.
+/// References because of which an object was deleted that gave one object the UID of another: such an owner
+/// does not exist, though its UID does.
 pub(crate) fn mistaken(state: &State, deletion: &Commit) -> Vec<String> {
     let verdicts = deletion.events.iter().filter_map(Event::verdict);
     let findings = verdicts.flat_map(|(_, owners)| owners);

@@ -26,16 +26,16 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-/// Whoever is told to come again does so, that often.
+/// How often a question is asked, at most, while the answer is to try again.
 const ATTEMPTS_MAX: usize = 10;
 const AGAIN_AFTER: Duration = Duration::from_secs(1);
 
-/// How long a server is waited for.
+/// How long to wait for a server.
 #[derive(Debug, Clone, Copy)]
 struct Patience {
-    /// Until it has shaken hands.
+    /// Until the handshake is complete.
     connect: Duration,
-    /// Without a byte. Then it is asked whether it lives, for an answer may take its time.
+    /// Without a byte. Then the server is asked whether it is alive, for an answer may take its time.
     silence: Duration,
 }
 
@@ -54,7 +54,7 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// The process that listens at this address.
+    /// The server with this process description, at this address.
     pub(crate) fn new(data_dir: &Path, process: &str, address: &str) -> Self {
         Self {
             data_dir: data_dir.to_owned(),
@@ -64,7 +64,7 @@ impl Server {
         }
     }
 
-    /// Whether a question failed because nobody was there to answer it, or not to the end.
+    /// Whether a question failed because nobody was there to answer it, or to complete the answer.
     pub(crate) fn is_away(error: &anyhow::Error) -> bool {
         error.chain().any(|cause| {
             let of_connection = cause.downcast_ref::<io::Error>();
@@ -72,19 +72,19 @@ impl Server {
         })
     }
 
-    /// One question, as the administrator.
+    /// Asks one question, as the administrator.
     pub(crate) fn ask<T: DeserializeOwned>(&self, path: &str) -> Result<T> {
         let body = self.fetch(path, "application/json")?;
         serde_json::from_slice(&body)
             .context("the server's answer cannot be read; ask with the release that it is of")
     }
 
-    /// An answer of one of these media types, whole.
+    /// Fetches a whole answer in one of these media types.
     pub(crate) fn fetch(&self, path: &str, accept: &str) -> Result<Bytes> {
         self.answer(path, accept)?.whole()
     }
 
-    /// An answer that is read as it comes.
+    /// An answer that is read as it arrives.
     pub(crate) fn download(&self, path: &str) -> Result<Download> {
         self.answer(path, "*/*")
     }
@@ -155,7 +155,7 @@ impl Server {
         Ok((sender, tokio::spawn(connection)))
     }
 
-    /// Waits as long as the server lives.
+    /// Waits for as long as the server is alive.
     async fn patiently<T>(&self, answer: impl Future<Output = T>) -> Result<T> {
         let mut answer = pin!(answer);
         loop {
@@ -190,7 +190,8 @@ impl Server {
     }
 }
 
-/// Nobody listens, or nobody goes on. A file that cannot be read and a certificate that is not believed stay so.
+/// Whether nobody listens, or the peer has gone. A file that cannot be read or a certificate that is not
+/// trusted is not among these, since it remains so.
 const fn breaks_off(kind: ErrorKind) -> bool {
     matches!(
         kind,
@@ -203,7 +204,7 @@ const fn breaks_off(kind: ErrorKind) -> bool {
     )
 }
 
-/// The connection is served while somebody reads.
+/// An answer whose connection is driven while somebody reads it.
 pub(crate) struct Download {
     server: Server,
     runtime: Runtime,
@@ -213,7 +214,7 @@ pub(crate) struct Download {
 }
 
 impl Download {
-    /// What is left of it.
+    /// What is left of the answer.
     fn whole(&mut self) -> Result<Bytes> {
         let mut bytes = BytesMut::from(std::mem::take(&mut self.rest));
         while let Some(part) = self.part()? {
@@ -222,7 +223,7 @@ impl Download {
         Ok(bytes.freeze())
     }
 
-    /// What comes next; nothing at its end.
+    /// The next part of the answer; `None` at its end.
     fn part(&mut self) -> Result<Option<Bytes>> {
         let frame = self.server.patiently(self.body.frame());
         let frame = self.runtime.block_on(frame)?.transpose()?;
@@ -246,7 +247,8 @@ impl Read for Download {
 
 type Driver = JoinHandle<hyper::Result<()>>;
 
-/// Who asks, and whom it believes, as the server wrote it down.
+/// The TLS identity of the administrator and the authority to trust, as the server wrote them to the
+/// kubeconfig.
 fn administrator(file: &Path) -> Result<rustls::ClientConfig> {
     let text = std::fs::read_to_string(file).with_context(|| {
         format!(

@@ -1,5 +1,5 @@
-//! One answer for one waiting thread, which sleeps until it comes: channels would have it spin first,
-//! and an fsync is longer than any spin.
+//! One answer for one waiting thread, which parks until it arrives: a channel's receiver would spin first, and
+//! an fsync takes longer than any spin.
 
 use hindsight_log::{Reply, Submitted};
 use std::sync::mpsc::{Receiver, Sender, TryRecvError};
@@ -14,7 +14,7 @@ impl Drop for Waker {
     }
 }
 
-/// Dropped in this order, so that the thread never wakes to a sender that is still there.
+/// Fields are dropped in this order, so that the thread never wakes up while the sender still exists.
 struct Answer {
     sender: Sender<Submitted>,
     _waker: Waker,
@@ -26,10 +26,10 @@ impl Answer {
     }
 }
 
-/// The calling thread, waiting.
+/// What the calling thread waits with.
 pub(crate) struct Waiter(Receiver<Submitted>);
 
-/// A reply for the writer, and what this thread waits with.
+/// A reply for the writer, and what the calling thread waits with.
 pub(crate) fn channel() -> (Reply, Waiter) {
     let (sender, receiver) = std::sync::mpsc::channel();
     let answer = Answer {
@@ -43,8 +43,7 @@ pub(crate) fn channel() -> (Reply, Waiter) {
 }
 
 impl Waiter {
-    /// Sleeps until the answer is there, or nobody is who would give it. Other wake-ups of the thread do no
-    /// harm.
+    /// Parks until the answer arrives, or nobody is left to give it. Other wake-ups of the thread do no harm.
     pub(crate) fn wait(self) -> Option<Submitted> {
         loop {
             match self.0.try_recv() {

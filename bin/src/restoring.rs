@@ -1,21 +1,21 @@
-//! Restores into a data directory: the work is done in a directory beside the log's place and moved
-//! there when it is whole, the log itself last. See `docs/decisions/0013-backup-and-restore.md`.
+//! Restores into a data directory: the work is done in a directory beside the log's place and moved there when
+//! it is complete, the log itself last. See `docs/decisions/0013-backup-and-restore.md`.
 
 use hindsight_log::Error;
 use std::path::Path;
 
 const WORK: &str = "restoring";
 const EVENTS: &str = "events";
-/// The copy that a verification reads, and leaves behind where it is killed: it holds every Secret.
+/// The copy that a verification reads, which stays behind if it is killed. The copy holds every Secret.
 pub(crate) const COPY: &str = "verifying";
 
-/// Whether a restore was cut off before its end.
+/// Whether a restore was interrupted.
 pub(crate) fn is_unfinished(directory: &Path) -> bool {
     directory.join(WORK).exists() && !directory.join(EVENTS).exists()
 }
 
-/// Before the directory is used: refuses what a restore has left half done, and removes what one has
-/// left that was done, and what others have left. The directory must be locked.
+/// To be called before the directory is used: refuses it if a restore is half done, and removes what a
+/// completed restore or a verification has left behind. The directory must be locked.
 pub(crate) fn settle(directory: &Path) -> Result<(), Error> {
     if is_unfinished(directory) {
         return Err(Error::Unfinished(directory.to_owned()));
@@ -56,11 +56,11 @@ mod filling {
     use std::path::Path;
     use std::sync::Arc;
 
-    /// What belongs to a log, in the order in which it is moved.
+    /// The parts of a log, in the order in which they are moved.
     const PARTS: [&str; 4] = ["snapshots", "events.reserve", "events.tail", EVENTS];
 
-    /// Makes a log from a backup in a directory that has none. Where that fails, a directory that was made for it
-    /// goes again.
+    /// Makes a log from a backup in a directory that has none. If that fails, a directory that was created for
+    /// it is removed.
     pub(crate) fn restore(
         directory: &Path,
         from: impl Read,
@@ -71,7 +71,7 @@ mod filling {
         let lock = DirectoryLock::acquire(directory)?;
         let restored = restore_locked(directory, from, bump, progress);
         if restored.is_err() && !was_there {
-            // Nobody else's: what is not empty stays.
+            // Removes nothing of anybody else: a directory that is not empty stays.
             lock.remove(directory);
             std::fs::remove_dir(directory).ok();
         }
@@ -125,7 +125,7 @@ mod filling {
         restore.take(from, progress)
     }
 
-    /// From here on a crash leaves either the work or the whole log.
+    /// Moves the parts to their place. From here on a crash leaves either the work or the whole log.
     fn install(directory: &Path, work: &Path) -> Result<(), Error> {
         sync(work)?;
         for part in PARTS {

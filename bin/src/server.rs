@@ -26,7 +26,8 @@ use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-/// `timeout`, and whoever else signals a process and its group, sends the same signal twice.
+/// A signal that is repeated within this time is the same one: `timeout` and others send it to a process and to
+/// its group.
 const SAME_SIGNAL: Duration = Duration::from_millis(100);
 
 /// What `hindsight serve` was asked to do.
@@ -41,7 +42,8 @@ pub(crate) struct Options {
     pub(crate) retention: Option<Retention>,
 }
 
-/// Serves until a signal comes, and closes the log; `ready` is called once with the address.
+/// Serves until a signal comes, and closes the log; `ready` is called once with the address and the
+/// kubeconfig's path.
 pub(crate) async fn run(options: Options, ready: impl FnOnce(SocketAddr, &Path)) -> Result<()> {
     rustls::crypto::ring::default_provider()
         .install_default()
@@ -61,7 +63,7 @@ pub(crate) async fn run(options: Options, ready: impl FnOnce(SocketAddr, &Path))
         retention: options.retention.clone(),
         ..Config::default()
     };
-    // First: a log that cannot be served is not written to.
+    // Before the log is opened: a log that cannot be served is not written to.
     let listener = listen(&options).await?;
     let plane = tokio::task::spawn_blocking(move || ControlPlane::open(config)).await??;
     let address = reachable(listener.local_addr()?);
@@ -99,7 +101,7 @@ fn tell(what: &str) {
     tracing::info!("{what}");
 }
 
-/// Others may fill the threads that the runtime has for what blocks.
+/// Closes on a thread of its own, since other work may occupy all of the runtime's threads for blocking calls.
 async fn close(plane: ControlPlane) -> Result<()> {
     let closing = plane.clone();
     match apart("end", move || closing.close()) {
@@ -111,7 +113,7 @@ async fn close(plane: ControlPlane) -> Result<()> {
     }
 }
 
-/// How a log ended that is closed.
+/// The result of the process, once the log is closed.
 fn outcome(poison: &Poison) -> Result<()> {
     match poison.reason() {
         None => Ok(()),
@@ -122,7 +124,8 @@ fn outcome(poison: &Poison) -> Result<()> {
     }
 }
 
-/// Who has the directory has the address too, mostly, and is what there is to say.
+/// Binds the address. If that fails, the server that holds the directory usually has the address too, and that
+/// is the error to report.
 async fn listen(options: &Options) -> Result<TcpListener> {
     let bound = TcpListener::bind(options.listen).await;
     if bound.is_err() && options.data_dir.exists() {
@@ -136,7 +139,7 @@ async fn listen(options: &Options) -> Result<TcpListener> {
     })
 }
 
-/// Where a client on this machine finds who listens on every address.
+/// The address at which a client on this machine reaches a server that listens on every address.
 const fn reachable(mut address: SocketAddr) -> SocketAddr {
     match address.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => address.set_ip(IpAddr::V4(Ipv4Addr::LOCALHOST)),
@@ -146,7 +149,8 @@ const fn reachable(mut address: SocketAddr) -> SocketAddr {
     address
 }
 
-/// Done in a thread of its own, which may last as long as the process; an error where that ends in a panic.
+/// Runs work on a thread of its own, which may last as long as the process. The receiver yields an error if the
+/// work panics.
 fn apart(name: &str, work: impl FnOnce() + Send + 'static) -> Result<oneshot::Receiver<()>> {
     let (done, waiter) = oneshot::channel();
     let run = move || {
@@ -157,8 +161,8 @@ fn apart(name: &str, work: impl FnOnce() + Send + 'static) -> Result<oneshot::Re
     Ok(waiter)
 }
 
-/// Resolves at the first SIGINT or SIGTERM after this call: from here on neither ends the process. Whoever asks
-/// twice does not wait for a disk that stands still.
+/// Resolves at the first SIGINT or SIGTERM after this call: from here on neither ends the process by itself. A
+/// second signal ends it without waiting for a disk that stands still.
 #[expect(
     clippy::exit,
     reason = "whatever else ends the process waits for the disk"
@@ -189,7 +193,7 @@ fn signalled() -> Result<impl Future<Output = ()>> {
     })
 }
 
-/// Resolves at the next signal that is not the last one over again.
+/// Resolves at the next signal that is not a repetition of the first.
 async fn asked_again(mut next: impl AsyncFnMut()) {
     let first = Instant::now();
     loop {
@@ -205,7 +209,7 @@ mod tests {
     use super::*;
     use tokio::time::sleep;
 
-    /// By a clock of its own.
+    /// On a paused clock.
     #[tokio::test(start_paused = true)]
     async fn a_signal_that_is_sent_to_the_process_and_to_its_group_is_one() {
         let begin = Instant::now();

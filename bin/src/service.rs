@@ -28,7 +28,7 @@ impl ControlPlane {
         })
     }
 
-    /// The Kubernetes API in process, as somebody else.
+    /// The Kubernetes API in process, as another user.
     pub fn service_as(&self, actor: Actor) -> Service {
         Service {
             api: self.api(),

@@ -2,7 +2,7 @@
 
 use crate::{Config, ControlPlane};
 
-/// In memory; nobody collects in it.
+/// A control plane in memory, without collectors.
 pub(crate) fn plane() -> ControlPlane {
     let config = Config {
         collectors: false,

@@ -1,5 +1,5 @@
-//! Calls webhooks over TLS: a connection a call, so that a webhook that was replaced is not asked
-//! through a connection to the old one.
+//! Calls webhooks over TLS, with a new connection for each call, so that after a webhook was replaced the old
+//! one is not asked over its old connection.
 
 mod lookup;
 mod trust;
@@ -19,11 +19,11 @@ use std::sync::Arc;
 use tokio::net::TcpStream;
 use tokio_rustls::client::TlsStream;
 
-/// An answer is at most as large as a request may be.
+/// The most bytes of an answer: as many as a request may have.
 const ANSWER_BYTES_MAX: usize = 3 * 1024 * 1024;
 const HTTPS_PORT: u16 = 443;
 
-/// The network.
+/// Calls webhooks over the network.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Network {
     lookup: Lookup,
@@ -75,7 +75,7 @@ impl Network {
     }
 }
 
-/// The connection ends with its one call, also where nobody waits for the answer any more.
+/// Drives the connection of one call, and ends it with the call, even if nobody waits for the answer any more.
 struct Driver(tokio::task::JoinHandle<hyper::Result<()>>);
 
 impl Drop for Driver {

@@ -1,12 +1,13 @@
-//! Past states that are likely to be asked for again: a list goes on from one page by page, and a
-//! client that looks at the past asks more than once. Derived from the log, so any may be dropped.
+//! Past states that are likely to be asked for again: a list continues page by page, and a client that looks at
+//! the past asks more than once. They are derived from the log, so any of them may be dropped.
 
 use hindsight_api::AsOf;
 use hindsight_core::State;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// The longest unused goes first; what is not kept is folded from the log again.
+/// The most states that are kept. The least recently used one goes first; a state that is not kept is folded
+/// from the log again.
 const STATES_MAX: usize = 2;
 
 #[derive(Debug, Default)]
@@ -28,7 +29,7 @@ impl Recent {
         Some(found.1)
     }
 
-    /// Keeps a state for the next who asks.
+    /// Keeps a state for the next request.
     pub(super) fn keep(&self, point: AsOf, state: &Arc<State>) {
         let mut states = self.states();
         states.retain(|(kept, _)| *kept != point);
@@ -61,7 +62,7 @@ mod tests {
         assert!(recent.get(at(0).0).is_some());
         let (point, state) = at(2);
         recent.keep(point, &state);
-        // Two who asked at once have folded the same.
+        // Two requests at the same time have folded the same state.
         recent.keep(point, &state);
         let kept = |revision| recent.get(at(revision).0).is_some();
         assert_eq!([kept(0), kept(1), kept(2)], [true, false, true]);

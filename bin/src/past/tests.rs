@@ -1,4 +1,4 @@
-//! How many look at the past at one time, and what becomes of the next one.
+//! How many may look at the past at the same time, and what becomes of the next one.
 
 use super::{PLACES_MAX, Pasts};
 use crate::ControlPlane;
@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio::runtime::Runtime;
 use tower_service::Service;
 
-/// Lists of them come in pieces.
+/// So large that lists of such objects come in pieces.
 const BODY_BYTES: usize = 300 << 10;
 
 async fn at(plane: &ControlPlane, revision: u64) -> Result<Past, AsOfError> {
@@ -62,7 +62,7 @@ fn one_too_many_who_looks_at_the_past_waits_and_is_told_to_come_again() {
                 .0,
             newest
         );
-        // Whoever waits is next.
+        // The one that waits is next.
         let (waits, ()) = tokio::join!(at(&plane, 5), async {
             tokio::task::yield_now().await;
             held.pop();
@@ -114,7 +114,7 @@ fn what_several_ask_for_at_once_is_folded_once() {
             };
             pasts.at(AsOf::Revision(Revision(1)), Revision(9), fold)
         };
-        // With both folds taken all of them wait, and those that come later find it.
+        // While both folds are taken all of them wait, and the later ones find what the first has folded.
         let other = Arc::clone(&pasts.folds).acquire_many_owned(2).await;
         let mut free = other.expect("free");
         let one = free.split(1).expect("one of two");
@@ -128,7 +128,7 @@ fn what_several_ask_for_at_once_is_folded_once() {
     });
 }
 
-/// Whoever writes next may do so at that time too.
+/// The next write may be at that time, too.
 #[test]
 fn what_a_time_shows_is_kept_only_where_something_later_is_known() {
     Runtime::new().expect("a runtime").block_on(async {

@@ -1,4 +1,4 @@
-//! What an embedder is told: as the command line and HTTP are.
+//! What an embedder is told is what the command line and HTTP are told.
 
 use crate::core::command::{Create, Delete, FieldValidation, Propagation, Target};
 use crate::core::state::definition_named;
@@ -155,7 +155,7 @@ fn what_takes_an_object_along_is_told() {
     assert!(held.contains(&holder.into()), "{held:?}");
 }
 
-/// What is built in needs no definition, and is no instance of one.
+/// A built-in kind needs no definition, and is not an instance of one.
 #[test]
 fn a_definition_is_no_instance_of_itself() {
     let plane = crate::testing::plane();

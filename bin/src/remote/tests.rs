@@ -6,27 +6,27 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
 
-/// How often a server that is slow was asked whether it lives, before it answers.
+/// How often a slow server is asked whether it is alive before it answers.
 const ASKED: usize = 3;
 const HANGS: Patience = Patience {
     connect: Duration::from_millis(500),
     silence: Duration::from_millis(5),
 };
 
-/// What a server does that somebody asks.
+/// What a server does when it is asked.
 #[derive(Debug, Clone, Copy)]
 enum Does {
-    /// Takes connections, and shakes no hands.
+    /// Accepts connections, and shakes no hands.
     Nothing,
-    /// Shakes hands, and says nothing more.
+    /// Shakes hands, and sends nothing more.
     ShakesHands,
-    /// Says half of an answer.
+    /// Sends half of an answer.
     Half,
-    /// Says half of it at once, the rest late, and meanwhile that it lives.
+    /// Sends half of it at once and the rest late, and answers meanwhile that it is alive.
     Late,
 }
 
-/// A server in a thread that ends with the process, and who asks it.
+/// A server in a thread that ends with the process, and its client.
 struct Fake {
     server: Server,
     _directory: tempfile::TempDir,

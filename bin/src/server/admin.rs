@@ -1,5 +1,5 @@
-//! `/hindsight/v1/...`: the questions that only this server can answer, for its own command line
-//! and for anybody who may read.
+//! `/hindsight/v1/...`: the questions that only this server can answer, asked by its own command line and by
+//! anybody who may read.
 
 use crate::ControlPlane;
 use crate::answer::{OwnerAnswer, StateAnswer};
@@ -16,24 +16,24 @@ use std::time::Duration;
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
-/// Where they are.
+/// The prefix of their paths.
 pub(super) const PATHS: &str = "/hindsight/v1/";
-/// Questions that are answered at one time.
+/// How many questions are answered at the same time.
 const WALKS_MAX: usize = 4;
-/// How long the next one waits before it is told to come again.
+/// How long a question waits for its turn before the client is told to try again.
 const WAIT_MAX: Duration = Duration::from_secs(3);
 
 const REVISION: &str = "a revision, such as 42";
 const POINT: &str = "a revision, such as 42, or an RFC 3339 time, such as 2026-01-31T12:00:00Z";
 
-/// What may be asked; `kind` and `owner` are the command line's own.
+/// Names what may be asked; `kind` and `owner` are for the command line alone.
 const NO_QUESTION: &str =
     "no such question; ask for log, why, plan or state, as docs/time-travel.md shows";
 
-/// What a question may be narrowed by.
+/// The parameters that narrow a question.
 const NARROWING: [&str; 6] = ["kind", "namespace", "name", "uid", "user", "verb"];
 
-/// Each question, and what it takes.
+/// Each question, with the parameters that it takes.
 const QUESTIONS: [(&str, &[&str]); 6] = [
     (
         "log",
@@ -69,7 +69,7 @@ const QUESTIONS: [(&str, &[&str]); 6] = [
     ),
 ];
 
-/// Places for those who ask: each may walk the log.
+/// The places for questions: each may read the whole log.
 pub(super) fn places() -> Arc<Semaphore> {
     Arc::new(Semaphore::new(WALKS_MAX))
 }
@@ -108,7 +108,7 @@ async fn answered(
     };
     let work = move || {
         let answer = ask(&plane, &question, &past.state, &given);
-        // Whoever has gone is not waited for, but the work goes on.
+        // The work goes on if the client has gone, and keeps its place until it is done.
         drop((walk, past));
         answer
     };
@@ -131,7 +131,7 @@ fn failure(error: Unanswered) -> Failure {
     }
 }
 
-/// The parameters of a question, and those of them that not every text is one of.
+/// The parameters of a question; those that not every text is valid for are parsed.
 struct Given {
     texts: BTreeMap<String, String>,
     point: Option<AsOf>,
@@ -140,7 +140,8 @@ struct Given {
 }
 
 impl Given {
-    /// A plus is one, for times have it; of a name that is repeated the last value stands.
+    /// Parses a query. A plus stands for itself, since times contain it; of a name that is repeated the last
+    /// value counts.
     fn read(query: &str) -> Result<Self, String> {
         let pairs = query.split('&').filter(|pair| !pair.is_empty());
         let pairs = pairs.map(|pair| pair.split_once('=').unwrap_or((pair, "")));
@@ -164,9 +165,9 @@ impl Given {
         })
     }
 
-    /// Whether these are parameters that the question takes.
+    /// Checks that the question takes these parameters.
     fn check(&self, question: &str) -> Result<(), String> {
-        // An owner's namespace may be none.
+        // An owner's namespace may be empty.
         if question != "owner" {
             refuse_empty(&self.texts)?;
         }
@@ -245,7 +246,7 @@ fn ask(
     })
 }
 
-/// As Kubernetes spells it; in the background, where nothing is said.
+/// The propagation policy, as Kubernetes spells it; background if none is given.
 fn propagation(query: &BTreeMap<String, String>) -> Result<Propagation, String> {
     let text = query.get("propagationPolicy").map_or("", String::as_str);
     match text {
@@ -258,7 +259,7 @@ fn propagation(query: &BTreeMap<String, String>) -> Result<Propagation, String> 
     }
 }
 
-/// A parameter, where there is one: what cannot be read is not taken for none.
+/// A parameter, if it is given: one that cannot be parsed is an error, and does not count as absent.
 fn value<T>(
     query: &BTreeMap<String, String>,
     name: &str,
@@ -273,7 +274,8 @@ fn value<T>(
     Ok(Some(value))
 }
 
-/// What narrows a question, and is empty, narrows nothing, or lets nothing through: nobody means that.
+/// Refuses an empty value that would narrow a question: it would narrow nothing, or match nothing, and nobody
+/// means that.
 fn refuse_empty(texts: &BTreeMap<String, String>) -> Result<(), String> {
     let mut given = NARROWING.into_iter();
     match given.find(|name| texts.get(*name).is_some_and(String::is_empty)) {

@@ -1,4 +1,4 @@
-//! Who is there: a client certificate of our own authority, or a token of the token file.
+//! Authentication: by a client certificate of our own authority, or by a token of the token file.
 
 use anyhow::{Context, Result, bail};
 use hindsight_core::Actor;
@@ -10,20 +10,20 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Of a token file; a hundred thousand users have less.
+/// The most bytes of a token file; those of a hundred thousand users are fewer.
 const FILE_BYTES_MAX: u64 = 16 << 20;
-/// Readable by every user.
+/// The permission of every user to read a file.
 const BY_ALL: u32 = 0o004;
 
-/// Somebody, or nobody.
+/// The user of a request, or `None` for an unknown one.
 pub(super) type Identity = Option<Arc<Actor>>;
 
-/// Somebody said who they are, and it is not so.
+/// A client has presented credentials that are not valid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct NotTheirs;
 
-/// The token file: `token,user,uid,"group1,group2"` a line. Looked up by their hashes, so that the time tells nothing of
-/// a token.
+/// The token file, with a line `token,user,uid,"group1,group2"` for each token. Tokens are looked up by their
+/// hashes, so that the time it takes reveals nothing about them.
 #[derive(Debug, Default)]
 pub(super) struct Tokens(BTreeMap<[u8; 32], Arc<Actor>>);
 
@@ -62,8 +62,8 @@ impl Tokens {
         Ok(Self(tokens))
     }
 
-    /// The token's owner, or the certificate's where there is none. A token that nobody has is not the same
-    /// as none. Source: upstream's `bearertoken`, to which another scheme is not its own.
+    /// The user of the token, or that of the certificate if there is no token. An unknown token is refused, and
+    /// does not count as none. Source: upstream's `bearertoken`, which ignores other schemes.
     pub(super) fn identify(
         &self,
         headers: &HeaderMap,
@@ -86,7 +86,7 @@ fn hash(token: &str) -> [u8; 32] {
     *blake3::hash(token.as_bytes()).as_bytes()
 }
 
-/// Of a pipe or a device the end might never come.
+/// Reads the file, which must be a regular one: a pipe or a device might have no end.
 fn text_of(file: &Path) -> io::Result<String> {
     if !std::fs::metadata(file)?.is_file() {
         return Err(io::Error::other("it is no regular file"));
@@ -101,7 +101,8 @@ fn text_of(file: &Path) -> io::Result<String> {
     Ok(text)
 }
 
-/// Whoever has a token is its user. What a group may do is not asked: a service may be given the file by its own.
+/// Warns if every user of the machine may read the file, for whoever has a token is its user. Group permissions
+/// are not checked: a service may be given the file through its group.
 fn warn_of_readers(file: &Path) {
     if file
         .metadata()
@@ -115,7 +116,7 @@ fn warn_of_readers(file: &Path) {
     }
 }
 
-/// Fields of a line, commas inside double quotes not counting.
+/// The fields of a line; commas inside double quotes do not separate.
 fn fields(line: &str) -> Vec<String> {
     let mut fields = vec![String::new()];
     let mut quoted = false;
@@ -143,7 +144,7 @@ fn actor<'a>(user: &str, uid: &str, groups: impl Iterator<Item = &'a str>) -> Ac
     }
 }
 
-/// The common name is the user, each organisation a group.
+/// The user of a certificate: the common name, with each organisation as a group.
 pub(super) fn of_certificate(certificate: &[u8]) -> Identity {
     let (_, parsed) = x509_parser::parse_x509_certificate(certificate).ok()?;
     let subject = parsed.subject();

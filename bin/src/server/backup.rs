@@ -1,5 +1,5 @@
-//! `/hindsight/v1/backup`: the log as a stream, for the administrator alone, since it holds every
-//! Secret. Writes go on meanwhile.
+//! `/hindsight/v1/backup`: the log as a stream, for administrators alone, since it holds every Secret. Writes
+//! go on meanwhile.
 
 use crate::ControlPlane;
 use bytes::Bytes;
@@ -17,20 +17,20 @@ use tokio::sync::{Semaphore, mpsc};
 
 pub(super) const PATH: &str = "/hindsight/v1/backup";
 const ADMINISTRATORS: &str = "system:masters";
-/// Backups at one time.
+/// How many backups are made at the same time.
 const BACKUPS_MAX: usize = 2;
 const CHUNK_BYTES: usize = 256 << 10;
-/// Chunks that wait for a slow reader.
+/// The most chunks that wait for a slow reader.
 const CHUNKS_MAX: usize = 4;
-/// Whoever takes none of them for so long gives the place up.
+/// A reader that takes no chunk for this long loses its place.
 const STALLED: Duration = Duration::from_mins(1);
 
-/// Places for those who make one: each reads the whole log.
+/// The places for backups: each reads the whole log.
 pub(super) fn places() -> Arc<Semaphore> {
     Arc::new(Semaphore::new(BACKUPS_MAX))
 }
 
-/// A backup without its end is refused by whoever reads it, so a failure needs no other sign.
+/// Answers with a backup. Readers refuse one without its end, so a failure needs no other sign.
 pub(super) fn answer(
     plane: &ControlPlane,
     places: &Arc<Semaphore>,
@@ -64,7 +64,7 @@ pub(super) fn answer(
     response
 }
 
-/// Waits while the reader is behind, and fails once it is gone or stands still.
+/// Sends chunks: waits while the reader is behind, and fails once it is gone or stalls.
 struct Chunks {
     sender: mpsc::Sender<Bytes>,
     stalled: Duration,
@@ -112,7 +112,7 @@ mod tests {
             ..Actor::new("t")
         };
         let one = places.acquire().await.expect("free");
-        // Whoever asked is gone: it ends.
+        // Its client is gone, so the backup ends.
         let second = answer(&plane, &places, &administrator);
         assert_eq!(second.status(), StatusCode::OK);
         drop(second);

@@ -23,13 +23,14 @@ use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, watch};
 
-/// Bodies of requests that are read, or whose requests are not answered yet. Twenty of the largest.
+/// The most bytes of request bodies that are read or whose requests are not answered yet: twenty of the
+/// largest.
 const BODIES_BYTES_MAX: usize = 64 << 20;
-/// What a client may send ahead of those who read, on one connection. Source: `resourceBody99Percentile`
-/// of upstream's secure serving, there for each stream.
+/// How much a client may send ahead of what is read, on one connection. Source: `resourceBody99Percentile` of
+/// upstream's secure serving, there for each stream.
 const WINDOW_BYTES: u32 = 256 << 10;
-/// Of HTTP/1: the head of a request is no longer, and no more of an answer than this and one piece waits for a
-/// client to take it.
+/// For HTTP/1: the longest head of a request; and, with one piece, the most of an answer that waits for the
+/// client to read it.
 const BUFFER_BYTES: usize = 128 << 10;
 /// How long open requests may take to end once the server stops.
 const DRAIN: Duration = Duration::from_secs(2);
@@ -44,7 +45,7 @@ pub(super) struct Acceptor {
     pub(super) tokens: Arc<Tokens>,
     pub(super) patience: Patience,
     pub(super) limits: Limits,
-    /// Places for those who walk the log, and for those who make a backup.
+    /// The places for questions, and those for backups.
     pub(super) questions: Arc<Semaphore>,
     pub(super) backups: Arc<Semaphore>,
 }
@@ -79,7 +80,7 @@ pub(super) async fn accept(
     let (stop, stopping) = watch::channel(());
     let places = Seats::new(acceptor.limits);
     tokio::pin!(shutdown);
-    // Said once, until one comes in again.
+    // The failure is logged once, until a connection is accepted again.
     let mut is_failing = false;
     loop {
         let accepted = tokio::select! {
@@ -179,7 +180,7 @@ async fn serve(
     Ok(())
 }
 
-/// What the handshake agreed on is spoken, and no first byte is waited for to guess it.
+/// Serves the protocol that the handshake agreed on, without waiting for the first byte to guess it.
 fn builder(protocol: Option<&[u8]>) -> Builder<TokioExecutor> {
     let mut builder = Builder::new(TokioExecutor::new());
     let mut http2 = builder.http2();

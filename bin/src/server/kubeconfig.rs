@@ -11,7 +11,7 @@ use std::path::Path;
 
 const OTHERS: u32 = 0o077;
 
-/// Writes it, credentials inside, for the owner alone.
+/// Writes the kubeconfig with its credentials, for the owner alone.
 pub(super) fn write(path: &Path, address: SocketAddr, pki: &Pki) -> Result<()> {
     let config = json!({
         "apiVersion": "v1",
@@ -39,7 +39,7 @@ pub(super) fn write(path: &Path, address: SocketAddr, pki: &Pki) -> Result<()> {
     })
 }
 
-/// As it is to be, and for the owner alone.
+/// Whether the file exists as it should be, and for the owner alone.
 fn is_there(path: &Path, text: &str) -> bool {
     let is_closed = path
         .metadata()
@@ -57,8 +57,8 @@ fn is_full(error: &anyhow::Error) -> bool {
     })
 }
 
-/// On a full disk there is room for it where it was, and nowhere else. What a kill leaves half written, the
-/// next start writes again.
+/// Overwrites the file in its place, which is the only room for it on a full disk. What a kill leaves half
+/// written, the next start writes again.
 fn write_over(path: &Path, text: &str) -> std::io::Result<()> {
     let mut file = std::fs::File::options().write(true).open(path)?;
     file.set_permissions(std::fs::Permissions::from_mode(0o600))?;

@@ -1,6 +1,6 @@
-//! A connection that ends does not take its last answer along. A socket that is closed while bytes lie
-//! unread in it, or before they arrive, resets the connection, and whoever was still sending never
-//! reads why it was refused. So what comes is read on for a while, and forgotten.
+//! A connection that ends without losing its last answer. If a socket is closed while bytes lie unread in it,
+//! or before they arrive, the connection is reset, and a client that was still sending never reads why it was
+//! refused. So what comes is read and discarded for a while.
 //!
 //! Source: RFC 9112 section 9.6; `rstAvoidanceDelay` of Go's HTTP server.
 
@@ -14,9 +14,9 @@ use tokio::sync::watch;
 use tokio::time::{Sleep, sleep};
 use tokio_rustls::server::TlsStream;
 
-/// How long it goes on after the answer.
+/// How long reading goes on after the answer.
 const TIME_MAX: Duration = Duration::from_secs(1);
-/// What is read of it: more than the largest body.
+/// The most bytes that are read then: more than the largest body.
 const BYTES_MAX: usize = 4 << 20;
 /// Bytes of one read, on the stack.
 const PIECE_BYTES: usize = 4 << 10;
@@ -28,7 +28,7 @@ pub(super) struct Lingering {
     last: Option<Last>,
 }
 
-/// What is still read once nothing is written any more.
+/// The state of reading on, once nothing is written any more.
 struct Last {
     until: Pin<Box<Sleep>>,
     bytes: usize,
@@ -43,13 +43,13 @@ impl Lingering {
         }
     }
 
-    /// Until the other side has ended, too, or has had its time.
+    /// Reads until the other side has closed, too, or its time is over.
     fn poll_last(&mut self, context: &mut Context<'_>) -> Poll<()> {
         if !matches!(self.stopping.has_changed(), Ok(false)) {
             return Poll::Ready(());
         }
         let last = self.last.get_or_insert_with(Last::new);
-        // What it says is not asked for, so nothing of it is deciphered.
+        // The content is not needed, so it is read below TLS and not decrypted.
         last.poll(pin!(self.stream.get_mut().0), context)
     }
 }

@@ -1,6 +1,6 @@
-//! How long a connection may be of no use: until its first request, between two of them, until a body
-//! has come, and until an answer that is there in whole was taken. A stream may be open without a limit,
-//! for a watch may be silent for long; but only for somebody who is known.
+//! How long a connection may be of no use: until its first request, between two requests, until a body has
+//! arrived, and until an answer that was complete at once has been read. A stream may stay open without a
+//! limit, for a watch may be silent for long; but only for a client that is known.
 
 use bytes::Bytes;
 use hindsight_api::{ApiBody, Unfinished};
@@ -13,20 +13,21 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::{Instant, timeout_at};
 
-/// What is waited for, and how long. Source: `ReadHeaderTimeout`, `IdleTimeout` and the handshake's
-/// limit of upstream's secure serving.
+/// The limits on waiting for a client. Source: `ReadHeaderTimeout`, `IdleTimeout` and the handshake's limit of
+/// upstream's secure serving.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Patience {
     pub(super) handshake: Duration,
-    /// A first request, with its headers.
+    /// Until the first request, with its headers.
     pub(super) first: Duration,
-    /// The next one.
+    /// Until the next request.
     pub(super) idle: Duration,
-    /// The whole body of one. Upstream's `--request-timeout`, a minute, is for the answer as well.
+    /// Until the whole body of a request has arrived. Upstream's `--request-timeout`, a minute, includes the
+    /// answer.
     pub(super) body: Duration,
-    /// Until the client takes an answer that is there in whole; longer where that is long.
+    /// Until the client has read an answer that was complete at once; longer if that is long.
     pub(super) taking: Duration,
-    /// All of a connection whose client nobody knows.
+    /// The whole time of a connection whose client is not known.
     pub(super) stranger: Duration,
 }
 
@@ -52,7 +53,8 @@ struct Count {
     open: usize,
     ever: u64,
     is_known: bool,
-    /// When those are due that were answered in whole and not taken, and which they are.
+    /// The deadlines of answers that were complete at once and have not been read, with the numbers of their
+    /// requests.
     due: BTreeSet<(Instant, u64)>,
 }
 
@@ -61,7 +63,7 @@ impl Requests {
         Self(Arc::new(watch::Sender::new(Count::default())))
     }
 
-    /// Whose they are is known from now on.
+    /// Notes that the client is known from now on.
     pub(super) fn recognise(&self) {
         self.0.send_if_modified(|count| {
             let was_known = std::mem::replace(&mut count.is_known, true);
@@ -69,7 +71,7 @@ impl Requests {
         });
     }
 
-    /// One more, until what this is given is dropped.
+    /// Counts a request as open until what this returns is dropped.
     pub(super) fn begin(&self) -> Open {
         let mut number = 0;
         self.0.send_modify(|count| {
@@ -103,7 +105,7 @@ impl Requests {
 }
 
 impl Count {
-    /// When it was too long, if nothing happens.
+    /// When the connection will have been of no use for too long, if nothing happens.
     fn limit(&self, patience: Patience, begun: Instant) -> Option<Instant> {
         let now = Instant::now();
         let idle = match (self.open, self.ever) {
@@ -117,7 +119,7 @@ impl Count {
     }
 }
 
-/// A request that was not answered to its end yet.
+/// A request whose answer has not ended yet.
 #[derive(Debug)]
 pub(super) struct Open {
     requests: Requests,
@@ -146,20 +148,20 @@ impl Drop for Open {
     }
 }
 
-/// How fast a client takes a long answer at least.
+/// The least pace at which a client must read a long answer.
 const BYTES_PER_SECOND: u64 = 16 << 10;
 
-/// An answer, open for as long as somebody reads it.
+/// An answer, whose request is open for as long as it is being read.
 #[derive(Debug)]
 pub(super) struct Answer {
     body: ApiBody,
     open: Arc<Open>,
-    /// Whether it was there in whole.
+    /// Whether the body was complete at once.
     is_whole: bool,
 }
 
-/// What was handed on is open until it was sent: over HTTP/2 that waits for the client, and nothing of
-/// the answer but this is left.
+/// Bytes that were handed to the connection, which keep the request open until they are sent: over HTTP/2 they
+/// wait for the client, and nothing else of the answer is left.
 struct OnItsWay {
     bytes: Bytes,
     _open: Arc<Open>,

@@ -1,4 +1,4 @@
-//! The authority and the certificates that it signs, made at the first start and kept.
+//! The certificate authority and the certificates that it signs, made at the first start and kept.
 
 #[cfg(test)]
 mod tests;
@@ -21,10 +21,10 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
-/// What the certificates say that they hold for.
+/// The years for which the certificates are valid.
 const YEARS: Range<i32> = 1975..4096;
 
-/// Added to the name of what is being written.
+/// Added to the name of a file that is being written.
 const UNFINISHED: &str = "hindsight-unfinished";
 
 /// Everything that a server and its administrator need, in PEM.
@@ -36,7 +36,7 @@ pub(super) struct Pki {
 }
 
 impl Pki {
-    /// Reads what is there and makes what is missing.
+    /// Reads the files that exist, and makes those that are missing.
     pub(super) fn open(directory: &Path, address: IpAddr) -> Result<Self> {
         warn_of_clock();
         make_private(directory)
@@ -50,7 +50,8 @@ impl Pki {
         let key = KeyPair::from_pem(&key)
             .with_context(|| format!("{} cannot be signed with", path("ca.key").display()))?;
         let issuer = Issuer::new(authority_params()?, key);
-        // Made anew at every start, for the address may be another one, and in memory: there may be no room.
+        // Made anew at every start, for the address may be another one, and only in memory, for the disk may be
+        // full.
         let server = sign(server_params(address)?, &issuer)?;
         if !path("admin.crt").exists() || !path("admin.key").exists() {
             let admin = sign(admin_params()?, &issuer)?;
@@ -66,7 +67,7 @@ impl Pki {
         })
     }
 
-    /// TLS that asks for a certificate and takes only one of our own authority.
+    /// The TLS configuration: it asks for a client certificate, and accepts only one of our own authority.
     pub(super) fn server_config(&self) -> Result<Arc<rustls::ServerConfig>> {
         let mut roots = rustls::RootCertStore::empty();
         roots.add(CertificateDer::from_pem_slice(self.authority.as_bytes())?)?;
@@ -83,7 +84,7 @@ impl Pki {
     }
 }
 
-/// The same at every start, so that the authority's key alone makes it an issuer.
+/// The parameters of the authority: the same at every start, so that its key alone makes it an issuer.
 fn authority_params() -> Result<CertificateParams> {
     let mut params = CertificateParams::new(Vec::new())?;
     params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
@@ -146,7 +147,7 @@ fn read(path: &Path) -> Result<String> {
     std::fs::read_to_string(path).with_context(|| format!("{} cannot be read", path.display()))
 }
 
-/// Nobody comes in whose certificate has expired by this clock.
+/// Warns if the certificates are not valid by this machine's clock: then nobody can connect.
 fn warn_of_clock() {
     let now = DateTime::from_timestamp_micros(effects::now().0);
     let year = now.map(|now| now.year());
@@ -158,7 +159,7 @@ fn warn_of_clock() {
     }
 }
 
-/// For the owner alone; a half-written secret is never found.
+/// Writes a file for the owner alone; a half-written secret never has the file's name.
 pub(super) fn write_private(path: &Path, text: &str) -> Result<()> {
     let write = || {
         let file = WholeFile::begin(path, UNFINISHED)?;

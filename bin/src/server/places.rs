@@ -1,6 +1,7 @@
-//! Places for connections. A stranger, whom neither a certificate nor a token has named yet, has one of
-//! a few, and keeps it until others come: the newest is let in, and who has been a stranger for longest
-//! goes. So whoever says who they are is always heard, however many there are who never will.
+//! Places for connections. A stranger, a client that neither a certificate nor a token has identified yet, has
+//! one of a few places, and keeps it until others come: the newest is let in, and the one that has been a
+//! stranger for the longest is displaced. So a client that identifies itself is always heard, however many
+//! there are that never will.
 
 #[cfg(test)]
 mod tests;
@@ -9,7 +10,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 
-/// How many there may be.
+/// How many connections there may be, and how many of them may be strangers'.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Limits {
     pub(super) connections: usize,
@@ -25,7 +26,7 @@ impl Default for Limits {
     }
 }
 
-/// The connections that there are.
+/// The places of all connections.
 #[derive(Debug)]
 pub(super) struct Seats {
     free: Arc<Semaphore>,
@@ -33,14 +34,14 @@ pub(super) struct Seats {
     strangers: Mutex<Strangers>,
 }
 
-/// In the order in which they came.
+/// The strangers, in the order in which they came.
 #[derive(Debug, Default)]
 struct Strangers {
     waiting: BTreeMap<u64, Arc<Notify>>,
     ever: u64,
 }
 
-/// One of them, given back with this.
+/// The place of a connection, given back when this is dropped.
 #[derive(Debug)]
 pub(super) struct Seat {
     places: Arc<Seats>,
@@ -58,7 +59,8 @@ impl Seats {
         })
     }
 
-    /// A place for one more stranger; none where all are taken by those who are known.
+    /// A place for one more stranger. `None` if no connection is free: then the oldest stranger is displaced,
+    /// to make room for the next to come.
     pub(super) fn enter(self: &Arc<Self>) -> Option<Seat> {
         let permit = Arc::clone(&self.free).try_acquire_owned();
         let mut strangers = self.strangers();
@@ -95,12 +97,12 @@ impl Strangers {
 }
 
 impl Seat {
-    /// Who has it is known: no newcomer displaces it any more.
+    /// Notes that the client is known: no newcomer displaces it any more.
     pub(super) fn recognise(&self) {
         self.places.strangers().waiting.remove(&self.number);
     }
 
-    /// Resolves once somebody newer has the place.
+    /// Resolves once a newcomer has displaced this connection.
     pub(super) async fn displaced(&self) {
         self.displaced.notified().await;
     }

@@ -1,5 +1,5 @@
-//! What an answer leaves unread of the request's body. Over HTTP/1.1 the next request of a connection
-//! comes after it: either the rest is read, too, or the answer says that the connection ends.
+//! What an answer leaves unread of the request's body. Over HTTP/1.1 the next request on the connection follows
+//! the body, so either the rest is read, too, or the answer announces that the connection will be closed.
 
 use bytes::Bytes;
 use http::header::{CONNECTION, EXPECT};
@@ -13,12 +13,12 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
-/// More than this is not read for nobody. Source: `maxPostHandlerReadBytes` of Go's HTTP server.
+/// The most bytes that are read only to be discarded. Source: `maxPostHandlerReadBytes` of Go's HTTP server.
 const REST_BYTES_MAX: usize = 256 << 10;
-/// How long it may take to come: whoever sends it only after the answer would wait for ever.
+/// How long the rest may take to arrive: a client that sends it only after the answer would wait for ever.
 const REST_TIME_MAX: Duration = Duration::from_secs(1);
 
-/// A body that comes back when it is dropped before its end.
+/// A body that is handed back if it is dropped before its end.
 #[derive(Debug)]
 pub(super) struct Lent<B: Body> {
     body: Option<B>,
@@ -32,7 +32,7 @@ struct Rest<B> {
     is_begun: bool,
 }
 
-/// Answers, and leaves the connection to the next request or says that there will be none.
+/// Answers, and leaves the connection ready for the next request or announces that it will be closed.
 pub(super) async fn answered<B, A, F>(
     request: Request<B>,
     answer: impl FnOnce(Request<Lent<B>>) -> F,
@@ -56,7 +56,7 @@ where
     if !is_in_line {
         return response;
     }
-    // To read a body that was announced is to ask for it; one that was begun was given up.
+    // Reading a body that was announced would ask for it, and one whose reading had begun was given up.
     let may_read = !is_announced && !rest.is_begun;
     if !(may_read && is_read(rest.body).await) {
         let close = HeaderValue::from_static("close");
@@ -65,7 +65,7 @@ where
     response
 }
 
-/// Whether the end of it came, soon and after not too much.
+/// Whether the end of the body came soon, and after not too many bytes.
 async fn is_read<B: Body<Data = Bytes> + Unpin>(mut body: B) -> bool {
     if body.size_hint().lower() > REST_BYTES_MAX as u64 {
         return false;

@@ -1,6 +1,6 @@
-//! From a name to addresses. The system's resolver blocks a thread for as long as a name server is
-//! silent, whoever has stopped waiting for it: so it has few of those that all else needs too, and
-//! no name more than one of them.
+//! Resolves names to addresses. The system's resolver blocks a thread for as long as a name server is silent,
+//! even if nobody waits for the result any more. So lookups get only a few of the threads that everything else
+//! needs too, and each name at most one of them.
 
 use anyhow::{Context, Result, anyhow, bail};
 use std::collections::BTreeMap;
@@ -10,15 +10,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio::net::TcpStream;
 use tokio::sync::{Semaphore, watch};
 
-/// Names that are looked up at one time, those that nobody waits for any more too.
+/// The most names that are looked up at the same time, including those that nobody waits for any more.
 const LOOKUPS_MAX: usize = 16;
 
-/// Finds who is behind `host:port`, and blocks meanwhile.
+/// Resolves `host:port`, and blocks meanwhile.
 type Resolve = fn(&str) -> io::Result<Vec<SocketAddr>>;
-/// Nothing as long as nothing is known.
+/// `None` for as long as the result is not known.
 type Found = Option<Result<Vec<SocketAddr>, Arc<io::Error>>>;
 
-/// The resolver, and who asks it.
+/// The resolver, and the lookups that are under way.
 #[derive(Debug, Clone)]
 pub(super) struct Lookup {
     resolve: Resolve,
@@ -41,7 +41,7 @@ impl Lookup {
         }
     }
 
-    /// To the first of its addresses that answers.
+    /// Connects to the first of the addresses that accepts.
     pub(super) async fn connect(&self, address: &str) -> Result<TcpStream> {
         let dialled = || format!("dial tcp {address}");
         let mut last = None;
@@ -69,7 +69,7 @@ impl Lookup {
         }
     }
 
-    /// Whoever asks while a name is being looked up hears the same.
+    /// The result of looking up a name, shared by all who ask while the lookup is under way.
     fn asked(&self, address: &str) -> watch::Receiver<Found> {
         let mut under_way = lock(&self.under_way);
         let known = under_way.get(address);
@@ -108,7 +108,7 @@ mod tests {
     /// Whether name servers answer.
     static ANSWERS: (Mutex<bool>, Condvar) = (Mutex::new(false), Condvar::new());
 
-    /// Of one name the server always answers.
+    /// Blocks until name servers answer; for one name there is always an answer.
     fn silent(address: &str) -> io::Result<Vec<SocketAddr>> {
         if !address.starts_with("here") {
             let (answers, came) = &ANSWERS;

@@ -1,5 +1,5 @@
-//! Whom a webhook's `caBundle` trusts: who was signed by one of its authorities and, as Go has it,
-//! whoever shows one of its very certificates, also where that says of itself that it is an authority.
+//! What a webhook's `caBundle` trusts: certificates that one of its authorities has signed and, as in Go, the
+//! certificates of the bundle themselves, even one that states that it is an authority.
 
 use anyhow::{Context, Result};
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
@@ -13,7 +13,7 @@ use std::sync::{Arc, LazyLock};
 use x509_parser::certificate::X509Certificate;
 use x509_parser::prelude::FromDer;
 
-/// Checks a certificate against these authorities; against the system's where there are none.
+/// A verifier that trusts these authorities, or the system's if there are none.
 pub(super) fn verifier(
     ca_bundle: &[u8],
     provider: &Arc<CryptoProvider>,
@@ -38,7 +38,7 @@ pub(super) fn verifier(
 #[derive(Debug)]
 struct Trust {
     chains: Arc<WebPkiServerVerifier>,
-    /// What needs no chain.
+    /// Certificates that need no chain.
     bundle: Vec<CertificateDer<'static>>,
 }
 
@@ -85,7 +85,7 @@ impl ServerCertVerifier for Trust {
     }
 }
 
-/// Whether the certificate is of this time, and of a server where it says of what it is.
+/// Whether the certificate is valid now and, if it states its purposes, may be used by a server.
 fn may_serve(certificate: &CertificateDer<'_>, now: UnixTime) -> Result<(), Error> {
     let malformed = |_| Error::from(CertificateError::BadEncoding);
     let (_, read) = X509Certificate::from_der(certificate).map_err(malformed)?;

@@ -1,4 +1,4 @@
-//! Connections that are of no use are closed, and the one that is used stays.
+//! Connections that are of no use are closed, and those that are used stay.
 
 use super::*;
 use crate::Config;
@@ -17,22 +17,22 @@ use tokio_rustls::client::TlsStream;
 use tower_service::Service;
 
 const SHORT: Duration = Duration::from_millis(50);
-/// A bound for a run that fails.
+/// The longest wait, for a run that fails.
 const PATIENCE: Duration = Duration::from_mins(1);
 const WATCH: &str = "GET /api/v1/namespaces?watch=1 HTTP/1.1\r\nhost: a\r\n\r\n";
 const PROBE: &str = "GET /livez HTTP/1.1\r\nhost: a\r\n\r\n";
 
 const HALF_A_BODY: &str = "POST /api/v1/namespaces HTTP/1.1\r\nhost: a\r\n\
     content-type: application/json\r\ncontent-length: 40\r\n\r\n{\"metadata\": {";
-/// Its length is not said.
+/// The length of this body is not announced.
 const HALF_A_CHUNK: &str = "PUT /api/v1/namespaces/default HTTP/1.1\r\nhost: a\r\n\
     content-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n28\r\n{\"metadata\": {";
 
-/// Longer than any may be, and its sender waits to be told.
+/// A body longer than allowed, whose sender waits for `100 Continue`.
 const TOO_LONG: &str = "POST /api/v1/namespaces HTTP/1.1\r\nhost: a\r\n\
     content-type: application/json\r\ncontent-length: 9999999\r\nexpect: 100-continue\r\n\r\n";
 
-/// A protocol, what is sent, and what of the answer comes before the connection is closed.
+/// A protocol, what is sent, and what must come before the connection is closed.
 const OF_NO_USE: &[(&str, &str, &str)] = &[
     ("http/1.1", "", ""),
     ("http/1.1", "GET /livez HTTP/1.1\r\nhost: a\r\nx-half", ""),
@@ -45,7 +45,7 @@ const OF_NO_USE: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// HTTP/2, a window of nothing, and `GET /version`: whoever says this takes no byte of the answer.
+/// HTTP/2, a window of zero, and `GET /version`: this client takes no byte of the answer.
 const WINDOW_OF_NOTHING: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\
     \0\0\x06\x04\0\0\0\0\0\0\x04\0\0\0\0\
     \0\0\x0f\x01\x05\0\0\0\x01\x82\x87\x41\x01a\x04\x08/version";
@@ -63,7 +63,7 @@ impl Peer {
         self.connect_with(config.expect("a client"), protocol).await
     }
 
-    /// Without a certificate.
+    /// Connects without a certificate.
     async fn connect_as_a_stranger(&self, protocol: &str) -> TlsStream<TcpStream> {
         let config = self.trusting().with_no_client_auth();
         self.connect_with(config, protocol).await
@@ -93,7 +93,7 @@ fn certificate(pem: &str) -> CertificateDer<'static> {
     CertificateDer::from_pem_slice(pem.as_bytes()).expect("a certificate")
 }
 
-/// What comes until somebody says this, or until the other side closes.
+/// Reads until this text has come, or the other side closes.
 async fn read(stream: &mut (impl AsyncRead + Unpin), until: &str) -> String {
     let mut read = Vec::new();
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
@@ -116,12 +116,12 @@ async fn create(plane: &ControlPlane, name: &str) {
     assert_eq!(answer.status(), 201);
 }
 
-/// A server that is as patient as it is told, and whoever talks to it.
+/// Runs a server with this patience, and a client that talks to it.
 fn served<F: Future<Output = ()>>(patience: Patience, talk: impl FnOnce(Peer, ControlPlane) -> F) {
     served_within(Limits::default(), patience, talk);
 }
 
-/// The same, with as many places as it is told.
+/// The same with these limits.
 fn served_within<F: Future<Output = ()>>(
     limits: Limits,
     patience: Patience,
@@ -227,7 +227,7 @@ fn an_answer_that_nobody_takes_and_a_stranger_who_stays_are_let_go() {
     });
 }
 
-/// However many they are, and whatever they have asked: nobody waits for their time to be over.
+/// However many strangers there are, and whatever they have asked: nobody waits for their time to be over.
 #[test]
 fn strangers_make_room_for_strangers_and_who_is_known_is_always_let_in() {
     let limits = Limits {
@@ -328,7 +328,7 @@ fn a_bad_token_is_refused_where_nobody_is_answered() {
     });
 }
 
-/// Who asks, and what is refused before its body is read.
+/// Whether the client is known, and a request that is refused before its body is read.
 const REFUSED: &[(bool, &str, &str)] = &[
     (true, "POST /api/v1/nothings", "404"),
     (true, "POST /apis/none.io/v1/things", "404"),
@@ -362,7 +362,7 @@ fn what_comes_after_a_refusal_is_answered_too() {
     });
 }
 
-/// What is not read to its end: it is too much, it was announced and not asked for, or it does not come.
+/// Bodies that are not read to their end: they are too long, were announced and not asked for, or do not come.
 const NOT_READ: &[(&str, &str)] = &[
     ("/api/v1/nothings", "content-length: 999999"),
     (

@@ -64,7 +64,7 @@ fn a_stream_of_somebody_who_is_known_has_no_limit_and_a_stranger_has_one_for_all
             day().await;
             drop(watch);
         });
-        // Nor has what is not answered yet.
+        // Nor has a request that is not answered yet.
         ends_after(ends, async |requests| {
             if is_known {
                 requests.recognise();
@@ -98,7 +98,7 @@ fn an_answer_that_is_there_must_be_taken_whatever_else_is_open() {
     });
 }
 
-/// Over HTTP/2 an answer is handed on in whole where the client has room for its first byte.
+/// Over HTTP/2 an answer is handed on in whole once the client has room for its first byte.
 #[test]
 fn an_answer_that_was_handed_on_must_be_taken_too_and_a_long_one_has_longer() {
     for (length, ends) in [(1, 30), (1 << 20, 94)] {

@@ -1,4 +1,4 @@
-//! Halves of a pki, and what the next start makes of them.
+//! Incomplete or mixed files of a pki, and what the next start makes of them.
 
 use super::*;
 use std::fs;
@@ -8,7 +8,7 @@ fn open(directory: &Path) -> Result<Pki> {
     Pki::open(directory, Ipv4Addr::LOCALHOST.into())
 }
 
-/// A pki of which something happened to a file, and what the next start says.
+/// Makes a pki, lets something happen to its files, and returns how the next start refuses it.
 fn refused(happens: impl Fn(&Path, &Path)) -> String {
     let temporary = tempfile::tempdir().expect("a directory");
     let [own, other] = ["own", "other"].map(|name| temporary.path().join(name));
@@ -22,7 +22,7 @@ fn refused(happens: impl Fn(&Path, &Path)) -> String {
     format!("{error:#}")
 }
 
-/// What nobody may lose by a start that is refused.
+/// The files that nobody may lose by a start that is refused.
 fn listed(directory: &Path) -> Vec<Option<String>> {
     let names = ["ca.crt", "ca.key", "admin.crt", "admin.key"];
     let read = |name| fs::read_to_string(directory.join(name)).ok();

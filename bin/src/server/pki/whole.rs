@@ -1,5 +1,5 @@
-//! Whether what is there of an authority is all of it, and belongs together. With a part that is missing or
-//! from elsewhere a server would be ready for clients none of whom come in.
+//! Checks that the files of an authority are complete and belong together. With a part that is missing or from
+//! elsewhere, the server would be ready for clients none of which could connect.
 
 use anyhow::{Context, Result, anyhow, bail};
 use rustls::crypto::ring;
@@ -12,15 +12,15 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What is written after the authority.
+/// The files that are written after the authority.
 const SIGNED: [&str; 2] = ["admin.crt", "admin.key"];
 const AUTHORITY_ADVICE: &str = "put the file back as it was; or, to begin with a new authority, move the \
      directory pki aside: nobody comes in then by a kubeconfig that was given out before";
 const ADMIN_ADVICE: &str = "put the file back as it was, or move admin.crt and admin.key aside: both are \
      made again at the next start";
 
-/// Whether there is no authority yet. The key is written before the certificate, so that of a first start
-/// that was cut the key alone may be there.
+/// Whether there is no authority yet. The key is written before the certificate, so a first start that was cut
+/// off may have left the key alone.
 pub(super) fn is_new(directory: &Path) -> Result<bool> {
     let is_there = |name: &str| {
         let path = directory.join(name);
@@ -46,13 +46,14 @@ pub(super) fn is_new(directory: &Path) -> Result<bool> {
     );
 }
 
-/// The authority's certificate and key are those of one authority.
+/// Checks that the authority's certificate and key belong together.
 pub(super) fn check_authority(directory: &Path, certificate: &str, key: &str) -> Result<()> {
     let checked = check_pair(directory, "ca", certificate, key);
     checked.map_err(|error| anyhow!("{error:#}; {AUTHORITY_ADVICE}"))
 }
 
-/// The administrator's certificate and key belong together, and the authority vouches for them.
+/// Checks that the administrator's certificate and key belong together, and that the authority has signed the
+/// certificate.
 pub(super) fn check_admin(
     directory: &Path,
     authority: &str,
@@ -93,7 +94,7 @@ fn check_pair(directory: &Path, name: &str, certificate: &str, key: &str) -> Res
     }
 }
 
-/// At a time at which both hold: what the clock says is another matter.
+/// Checks the signature at a time at which both certificates are valid: what the clock says is another matter.
 fn vouches(authority: &CertificateDer<'_>, admin: &CertificateDer<'_>) -> Result<()> {
     let begins = |certificate: &[u8]| {
         let (_, parsed) = x509_parser::parse_x509_certificate(certificate)?;

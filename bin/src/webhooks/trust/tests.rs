@@ -1,4 +1,4 @@
-//! Certificates that a webhook may show.
+//! Certificates that a webhook may present.
 
 use super::*;
 use rcgen::{
@@ -15,7 +15,7 @@ fn its_own_authority() -> CertificateParams {
     params
 }
 
-/// Whether one who shows the first certificate is believed where the second is the bundle.
+/// Whether a server that presents the first certificate is trusted if the second is the bundle.
 fn verified(
     (shown, bundle): (&CertificateDer<'_>, &str),
     name: &str,
@@ -54,7 +54,7 @@ fn a_certificate_of_the_bundle_is_believed_for_its_names_its_time_and_its_purpos
     }
 }
 
-/// An authority that is not in the bundle, whoever signed it, is still none that serves.
+/// An authority that is not in the bundle, whoever signed it, may still not act as a server.
 #[test]
 fn another_certificate_of_the_same_name_is_not_believed() {
     let [own, other] = [(); 2].map(|()| KeyPair::generate().expect("a key"));
