@@ -39,10 +39,10 @@ pub(crate) enum Answer {
 }
 
 impl Accept {
-    /// Refuses an answer that does not exist in the negotiated form. Upstream checks this when it answers,
-    /// after anything has been written, and ends a watch's stream; here the check precedes everything else.
-    /// Source: `doTransformObject`, and `NegotiateOutputMediaTypeStream` for watches: neither goes on to the
-    /// next alternative.
+    /// Refuses an answer that does not exist in the negotiated form. Upstream checks this only when it answers,
+    /// even if it has carried out a write by then, and in a watch it ends the stream; here nothing is done
+    /// before the check. Source: `doTransformObject`, and `NegotiateOutputMediaTypeStream` for watches: neither
+    /// goes on to the next alternative.
     pub(crate) fn check(self, answer: Answer, kind: &Kind) -> Result<(), Failure> {
         if !self.is_routed && !kind.is_custom() {
             return Err(Failure::no_representation());

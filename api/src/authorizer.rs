@@ -1,5 +1,6 @@
-//! Who may do what: asked by admission and by access reviews, answered by the embedder. Ordinary requests of
-//! known users are not authorized: only changes of owner references and the conditions of webhooks ask.
+//! Who may do what: asked by admission and by access reviews, answered by the embedder. A request of a known
+//! user is carried out without asking; the questions are about changes of owner references, and those of the
+//! conditions of webhooks.
 
 use hindsight_core::{Actor, GroupResource};
 

@@ -278,7 +278,8 @@ async fn start(
     Ok((asked.shown(), None))
 }
 
-/// The state and the place of the next page: as of the first page, or, for such a token, the newest state.
+/// The state and the place of the next page: as of the first page or, if the token says so, in the newest
+/// state.
 async fn go_on(
     api: &Api,
     asked: &Routed,

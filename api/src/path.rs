@@ -133,7 +133,7 @@ pub(crate) fn unescaped(text: &str) -> Result<String, Failure> {
     percent_decode(text).map_err(Failure::bad_request)
 }
 
-/// Decodes `%xx`. The error says which escape is invalid, or that the result is not UTF-8.
+/// Decodes `%xx`. The error says that an escape is invalid, or the result not UTF-8.
 pub fn percent_decode(text: &str) -> Result<String, String> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.bytes();

@@ -1,5 +1,5 @@
 //! Request bodies in Kubernetes' protobuf, which typed Go clients prefer for built-in kinds; kubectl uses it in
-//! its own `create` commands. Answers are never protobuf.
+//! its own `create` commands. Answers are never written in it.
 
 mod message;
 mod special;

@@ -1,5 +1,5 @@
-//! A control plane inside this process: the `kube` client talks to it without a socket. Run it with `cargo run
-//! --example embedded`.
+//! A control plane inside this process: the `kube` client talks to it without a socket. Run it with
+//! `cargo run --example embedded`.
 #![allow(clippy::print_stdout, reason = "an example shows what it does")]
 
 use hindsight::core::Revision;

@@ -1,10 +1,10 @@
 //! The protobuf messages that are known, as two small text files of field numbers, which are parsed when a body
 //! first needs them.
 //!
-//! `package NAME APIVERSION` starts a package. A line names a message and its fields, each as `NUMBER NAME
-//! TYPE`; an indented line continues it. `~` as a name puts the members into the enclosing message. `[]` is a
-//! list of the type, and `{}` a map from text to it. `!` marks a value whose zero means something: it is a
-//! pointer in Go, or is always written.
+//! `package NAME APIVERSION` starts a package. A line names a message and its fields, each as
+//! `NUMBER NAME TYPE`; an indented line continues it. `~` as a name puts the members into the enclosing
+//! message. `[]` is a list of the type, and `{}` a map from text to it. `!` marks a value whose zero means
+//! something: it is a pointer in Go, or is always written.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;

@@ -6,7 +6,7 @@ use hindsight_core::kind::{BuiltinSchemas, GroupVersionKind};
 use hindsight_core::schema::{Identity, Schema};
 
 /// A line `apiVersion Kind`, followed by paths and how each value is owned: as a whole (`atomic`), member by
-/// member (`members`), or item by item (`set`, or `map` with the keys and the default of each).
+/// member (`members`), or item by item (`set`, or `map` with the keys, and the default of each that has one).
 const OWNED: &str = r#"
 v1 Pod
 metadata members

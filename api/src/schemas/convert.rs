@@ -14,7 +14,7 @@ const ANYTHING: [&str; 4] = [
     "apiextensions.v1.JSONSchemaProps",
     "meta.v1.FieldsV1",
 ];
-/// A type whose name is the empty text if it is absent.
+/// A type whose `name` is the empty text if it is absent.
 const LOCAL_REFERENCE: &str = "core.v1.LocalObjectReference";
 /// A 32-bit integer, or a text.
 const INT_OR_STRING: &str = "util.intstr.IntOrString";

@@ -85,7 +85,7 @@ pub(crate) fn options_of(eviction: &Value, pod: &str) -> Result<Options, Failure
 const CONNECTIONS: [&str; 4] = ["exec", "attach", "portforward", "proxy"];
 
 /// The failure to reach a pod, if the request needs to. For a pod without a node it is that of upstream's
-/// `pods/strategy.go`. A connection is refused as a dry run before the pod is looked up, as in
+/// `pods/strategy.go`. A dry run of a connection is refused before the pod is looked up, as in
 /// `ConnectResource`.
 pub(crate) fn unreachable(state: &State, route: &Route, params: &Params) -> Option<Failure> {
     let Below::Unknown(below) = &route.below else {

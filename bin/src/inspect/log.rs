@@ -74,8 +74,8 @@ impl Selection {
         self.filter.name.is_some() || self.filter.uid.is_some()
     }
 
-    /// Whether a restore is shown. It is of no object and by nobody, so it is shown only if nothing of that
-    /// kind is asked for.
+    /// Whether a restore is shown. It is of no object and by nobody, so it is shown only if the filter names no
+    /// object, user or verb.
     fn has_restore(&self, revision: Revision, time: Time) -> bool {
         let Filter { user, verb, .. } = &self.filter;
         let narrow = self.is_narrow() || user.is_some() || verb.is_some();

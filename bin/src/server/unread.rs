@@ -15,7 +15,8 @@ use tokio::time::timeout;
 
 /// The most bytes that are read only to be discarded. Source: `maxPostHandlerReadBytes` of Go's HTTP server.
 const REST_BYTES_MAX: usize = 256 << 10;
-/// How long the rest may take to arrive: a client that sends it only after the answer would wait for ever.
+/// How long the rest may take to arrive: without a limit, a client that sends it only after the answer would
+/// wait for ever.
 const REST_TIME_MAX: Duration = Duration::from_secs(1);
 
 /// A body that is handed back if it is dropped before its end.

@@ -116,7 +116,7 @@ fn what_a_client_may_not_change_is_refused_whatever_webhooks_make_of_the_rest() 
     let negative = json!({"metadata": {"name": "b", "generation": -3}});
     let answer = scene.send("POST", MAPS, "application/json", &negative);
     assert_eq!(answer.code, 422, "{}", answer.body);
-    // An invalid value that a client may write is different: a webhook can still mend it.
+    // An invalid value that the server leaves as it was sent can still be mended by a webhook.
     let mended = scene.send(
         "PATCH",
         &item,
