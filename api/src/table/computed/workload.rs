@@ -71,14 +71,17 @@ pub(in crate::table) fn containers(pod: &str, member: &str, object: &Value) -> V
 
 /// A label selector, or a plain map of labels.
 fn selector(object: &Value) -> String {
-    let path = ["spec.selector", "spec.jobTemplate.spec.selector"];
-    let Some(selector) = path.iter().find_map(|path| at(object, path)) else {
+    let paths = ["spec.selector", "spec.jobTemplate.spec.selector"];
+    let mut found = paths
+        .iter()
+        .filter_map(|path| Some((path, at(object, path)?)));
+    let Some((path, selector)) = found.next() else {
         return "<none>".into();
     };
     let is_plain =
         selector.get("matchLabels").is_none() && selector.get("matchExpressions").is_none();
     if is_plain {
-        return labels(object, "spec.selector");
+        return labels(object, path);
     }
     label_selector(selector)
 }

@@ -49,7 +49,8 @@ fn compare(operation: &Operation, dry: &Dry) -> Result<bool, Violation> {
     let Some((newest, rejection)) = operation.refused() else {
         return Ok(false);
     };
-    // Refused while nothing else became visible: on the same state, or ahead of a batch that did.
+    // The rejection can be compared only if no other commit became visible between the two: the dry run may
+    // have been decided on an older state otherwise.
     let same = dry.as_ref().err() == Some(rejection);
     let certain = newest == operation.base && dry.is_err();
     ensure("dry run equals real run", same || !certain, differs)?;
