@@ -44,10 +44,11 @@ fn a_log_of_a_newer_release_is_told_by_every_command_and_can_be_gone_back_from()
     let newer = upgrade(&data);
     let file = temporary.path().join("rest.backup");
     let file = file.to_str().expect("UTF-8");
-    let wrong =
-        format!("the log has format 200 at revision {newer} and this release knows up to 4");
+    let wrong = format!(
+        "the log has format 200 at revision {newer}, and this release reads formats up to 4"
+    );
     let extent = format!(
-        "the log is intact up to revision {}, and the record at revision {newer} has format 200, of a newer release; \
+        "the log is intact up to revision {}, and the record at revision {newer} has format 200, from a newer release; \
          records of newer formats: 1, and the last revision in them is",
         newer - 1
     );

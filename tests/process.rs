@@ -458,7 +458,7 @@ fn secrets_on_disk_are_for_their_owner_only() {
     let _server = start();
     assert_eq!(open_to_others(&directory), Vec::<String>::new());
     let warned = fs::read_to_string(&warnings).expect("read");
-    assert!(warned.contains("others may write to this"), "{warned}");
+    assert!(warned.contains("other users may write to this"), "{warned}");
 }
 
 /// What is acknowledged must be found by the next start, which looks in the same place as this one.

@@ -176,7 +176,7 @@ fn its_own_log_is_text_or_json() {
         std::io::BufRead::read_line(&mut stderr, &mut line).expect("a line");
         process.kill().expect("it ran");
         process.wait().expect("it ends");
-        assert!(line.contains("a snapshot is set aside"), "{line}");
+        assert!(line.contains("a damaged snapshot was set aside"), "{line}");
         let read = serde_json::from_str::<Value>(&line);
         assert_eq!(read.is_ok(), is_json, "{line}");
     }

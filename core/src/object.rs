@@ -96,9 +96,7 @@ impl Object {
         let meta = Meta::read(metadata).map_err(|reason| unreadable(&reason))?;
         let type_meta = TypeMeta::read(&document).ok_or_else(|| unreadable("kind is missing"))?;
         if !fits(&document, LEVELS_MAX) {
-            return Err(unreadable(
-                "its lists and objects lie too deep in each other",
-            ));
+            return Err(unreadable("its lists and objects are nested too deeply"));
         }
         // Serialized into a larger buffer, then copied to size: versions are kept, and most are small.
         let mut body = Vec::with_capacity(BODY_BYTES);

@@ -21,12 +21,12 @@ pub enum Unavailable {
     Overloaded,
     /// The log failed. Writes that were under way have an unknown outcome, which is settled when the log is
     /// opened again.
-    #[error("the event log failed and takes no more writes: {0}")]
+    #[error("the event log failed and accepts no more writes: {0}")]
     Poisoned(String),
     /// The disk has no room for the write.
     #[error(
-        "the disk is full: nothing was written; reads, watches and deletions go on, and writes do as \
-         soon as there is room"
+        "the disk is full: nothing was written; reads, watches and deletions continue, and so will writes \
+         once there is space"
     )]
     Full,
     /// The writer was stopped.

@@ -17,6 +17,7 @@ fn check_length(requirements: usize) -> Result<(), String> {
         return Ok(());
     }
     Err(format!(
-        "a selector may have {REQUIREMENTS_MAX} requirements, and this one has more; ask for less at a time"
+        "a selector may have at most {REQUIREMENTS_MAX} requirements, and this one has more; split the \
+         request"
     ))
 }

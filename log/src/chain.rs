@@ -106,7 +106,7 @@ impl Chain {
             }
             Decoded::Ahead(batches) => {
                 let batch = batches.recv().map_err(|_| {
-                    Error::engine("reading ahead", "the thread that does ended in a panic")
+                    Error::engine("reading ahead", "the read-ahead thread ended in a panic")
                 })?;
                 if !batch.is_empty() {
                     self.ready.extend(batch);
@@ -174,7 +174,7 @@ impl Links {
         let (wanted, hash) = self.expected.unwrap_or((first, frame.previous));
         let skips = matches!(frame.holds, Holds::Restored(_)) && wanted < first;
         if wanted != first && !skips {
-            let reason = format!("the next record is {first}");
+            let reason = format!("it is missing: the next record is {first}");
             return Err(Error::corrupt(wanted, reason));
         }
         if hash != frame.previous || (first == Revision(1) && hash != Hash::default()) {

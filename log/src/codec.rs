@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 pub(crate) enum Undecodable {
     #[error(transparent)]
     Bytes(#[from] bincode::error::DecodeError),
-    #[error("bytes are left over")]
+    #[error("there are trailing bytes")]
     LeftOver,
     #[error(transparent)]
     Object(#[from] UnreadableObject),
@@ -28,7 +28,7 @@ pub(crate) enum Undecodable {
     Unknown { what: &'static str, code: u8 },
     #[error("an origin is missing")]
     Origin,
-    #[error("its count does not agree")]
+    #[error("its count does not match")]
     Count,
 }
 

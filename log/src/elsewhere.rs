@@ -9,9 +9,9 @@ pub(crate) fn warn_of_remote(directory: &Path) {
     if let Some(kind) = system::type_of(directory).and_then(remote) {
         tracing::warn!(
             directory = %directory.display(),
-            "this directory is on {kind}, which another machine or program keeps: that what was answered \
-             survives a power cut, and that no second server writes to the log from elsewhere, rests on its \
-             word. Choose a data directory on a local disk; backups may be here"
+            "this directory is on {kind}, which another machine or program manages: it alone decides \
+             whether acknowledged writes survive a power cut, and whether a second server can write to \
+             the log from elsewhere. Choose a data directory on a local disk; backups may be kept here"
         );
     }
 }
@@ -31,7 +31,7 @@ fn remote(magic: u32) -> Option<&'static str> {
         0x7461_636F => "OCFS2",
         0x0116_1970 => "GFS2",
         0x0BD0_0BD0 => "Lustre",
-        0x786F_4256 => "a shared folder of VirtualBox",
+        0x786F_4256 => "a VirtualBox shared folder",
         _ => return None,
     })
 }

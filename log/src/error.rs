@@ -23,9 +23,9 @@ pub enum Error {
     },
     /// A record does not read back as it was written.
     #[error(
-        "the record at revision {revision} is damaged: {source}; nothing was dropped; keep a copy of the \
-         data directory, then restore a backup, or save what comes before it with `hindsight backup --intact FILE` and \
-         restore that"
+        "the record at revision {revision} is damaged: {source}; nothing was deleted; copy the data \
+         directory first, then restore a backup, or save the records before this one with `hindsight \
+         backup --intact FILE` and restore that"
     )]
     Corrupt {
         /// The first revision of the record.
@@ -35,10 +35,11 @@ pub enum Error {
     },
     /// The log ends before an acknowledged record.
     #[error(
-        "the log ends at revision {newest}, and revision {acknowledged} was acknowledged: the records \
-         after {newest} are lost; restore a backup of the whole data directory, or, to go on without \
-         them, save the others with `hindsight backup --intact FILE` and restore that, or put an empty file in the place of events.tail and move the directory snapshots aside; a log \
-         that ends at revision 0 begins anew then, with nothing in it"
+        "the log ends at revision {newest}, but revision {acknowledged} was acknowledged: the records \
+         after {newest} are lost; restore a backup of the whole data directory, or, to continue without \
+         them, save the rest with `hindsight backup --intact FILE` and restore that, or replace \
+         events.tail with an empty file and move the snapshots directory aside; a log that ends at \
+         revision 0 then starts empty"
     )]
     Lost {
         /// The last revision that is known to have been acknowledged.
@@ -48,9 +49,10 @@ pub enum Error {
     },
     /// The log may end before an acknowledged record: the file that would show it is missing.
     #[error(
-        "the file events.tail is missing, which tells how far the log was acknowledged; the log ends at \
-         revision {newest}, and whether anything came after it is not known; put the file back, or restore a \
-         backup of the whole data directory, or, to take the log as it is, put an empty file in its place"
+        "the file events.tail is missing: it records how far the log was acknowledged; the log ends at \
+         revision {newest}, and whether anything came after that is unknown; put the file back, or \
+         restore a backup of the whole data directory, or, to accept the log as it is, create an empty \
+         events.tail"
     )]
     Unwitnessed {
         /// The last revision that was found.
@@ -59,9 +61,9 @@ pub enum Error {
     /// The log is intact, but it is not the one that was acknowledged.
     #[error(
         "the record at revision {revision} is not the one that was acknowledged: the files of the data \
-         directory are of different times; nothing was dropped; restore all of them from one backup, \
-         or, to take the log as it is, put an empty file in the place of events.tail and move the directory \
-         snapshots aside"
+         directory are from different times; nothing was deleted; restore all of them from one backup, \
+         or, to accept the log as it is, replace events.tail with an empty file and move the snapshots \
+         directory aside"
     )]
     Diverged {
         /// The last revision that is known to have been acknowledged.
@@ -69,10 +71,10 @@ pub enum Error {
     },
     /// The journal refers to a record that is neither in it nor in the database.
     #[error(
-        "events/journal tells of a record at revision {told}, and the log has nothing behind revision {newest} that leads \
-         to it: records are lost or damaged, or the files of the data directory are of different times; nothing was \
-         dropped; restore a backup of the whole data directory, or save what is intact with \
-         `hindsight backup --intact FILE` and restore that"
+        "events/journal refers to a record at revision {told}, but the log has nothing after revision \
+         {newest} that leads to it: records are lost or damaged, or the files of the data directory are \
+         from different times; nothing was deleted; restore a backup of the whole data directory, or \
+         save what is intact with `hindsight backup --intact FILE` and restore that"
     )]
     Gap {
         /// The first revision of the record.
@@ -82,8 +84,8 @@ pub enum Error {
     },
     /// The log no longer holds everything that was asked for.
     #[error(
-        "revision {asked} is before what is kept: everything from revision {floor} on is, and of what was \
-         before only deletions and the kinds that are kept for ever; ask for revision {floor} or a later one"
+        "revision {asked} is no longer kept: everything from revision {floor} on is, and before that only \
+         deletions and the kinds that are kept for ever; ask for revision {floor} or a later one"
     )]
     Pruned {
         /// The first revision that was needed.
@@ -103,7 +105,7 @@ pub enum Error {
     },
     /// A snapshot cannot be read.
     #[error(
-        "the snapshot {} cannot be used: {source}; move it away: what is in it is read from the log",
+        "the snapshot {} cannot be used: {source}; move it aside: the log holds everything in it",
         .path.display()
     )]
     Snapshot {
@@ -113,12 +115,12 @@ pub enum Error {
         source: Cause,
     },
     /// A backup cannot be read.
-    #[error("the backup cannot be used: {0}; make or use another one")]
+    #[error("the backup cannot be used: {0}; use another backup, or make a new one")]
     Backup(#[source] Cause),
     /// Retention dropped history that a running backup had not copied yet.
     #[error(
-        "history before revision {floor} was dropped while the backup was made; make it again; if that is so \
-         each time, make it while less is written, or keep more history"
+        "history before revision {floor} was dropped while the backup was being made; make it again; if \
+         this keeps happening, make it while less is written, or keep more history"
     )]
     Overtaken {
         /// The first revision whose state can still be folded.
@@ -132,9 +134,10 @@ pub enum Error {
     Unfinished(PathBuf),
     /// The log was written by a later release.
     #[error(
-        "the log has format {found}{} and this release knows up to {known}; nothing was changed; use the release \
-         that wrote it, or a later one; or, to go back to this one, restore a backup that was made before the other \
-         wrote, or save what this release can read with `hindsight backup --intact FILE` and restore that",
+        "the log has format {found}{}, and this release reads formats up to {known}; nothing was changed; \
+         use the release that wrote it, or a later one; or, to stay with this one, restore a backup made \
+         before the newer release wrote to the log, or save what this release can read with `hindsight \
+         backup --intact FILE` and restore that",
         .revision.map(|revision| format!(" at revision {revision}")).unwrap_or_default()
     )]
     NewerFormat {
@@ -146,28 +149,28 @@ pub enum Error {
         revision: Option<Revision>,
     },
     /// The writer was closed and has released the log.
-    #[error("the log was closed; open its directory again to go on")]
+    #[error("the log was closed; open its directory again to continue")]
     Closed,
     /// The directory holds something that is not a log.
     #[error(
-        "{} is or holds something that is not an event log; name another data directory, or restore a backup \
-         if it was one",
+        "{} is, or contains, something that is not an event log; name another data directory, or, if it \
+         was an event log, restore a backup",
         .0.display()
     )]
     Foreign(PathBuf),
     /// There is something else in the place of a regular file (a pipe, a device, an endless file); it is
     /// not read.
     #[error(
-        "{} is not a regular file, or is longer than it can be; nothing of it was read; put back what was \
-         there, or restore a backup of the whole data directory",
+        "{} is not a regular file, or is too long; it was not read; put the original file back, or \
+         restore a backup of the whole data directory",
         .0.display()
     )]
     NotAFile(PathBuf),
     /// A part of the database is damaged in a way that makes the storage engine overwrite it with blanks.
     #[error(
-        "{} is damaged at byte {at}, where a segment of it begins; nothing was changed; keep a copy of the \
-         data directory, then restore a backup, or save what is intact with `hindsight backup --intact FILE` and \
-         restore that",
+        "{} is damaged at byte {at}, at the start of a segment; nothing was changed; copy the data \
+         directory first, then restore a backup, or save what is intact with `hindsight backup --intact \
+         FILE` and restore that",
         .path.display()
     )]
     Damaged {
@@ -178,9 +181,9 @@ pub enum Error {
     },
     /// The storage engine cannot open the database.
     #[error(
-        "the storage engine cannot open the event log: {source}; the log is {}; nothing was \
-         dropped; keep a copy of the data directory, then restore a backup, or save what is intact with \
-         `hindsight backup --intact FILE` and restore that",
+        "the storage engine cannot open the event log: {source}; the log is {}; nothing was deleted; copy \
+         the data directory first, then restore a backup, or save what is intact with `hindsight backup \
+         --intact FILE` and restore that",
         extent(*.until, .broken.as_deref())
     )]
     Unopened {
@@ -193,22 +196,22 @@ pub enum Error {
     },
     /// The database of an open log was removed, moved or replaced.
     #[error(
-        "{} was removed, moved or replaced while it was written to, and nothing more is written; if it was \
-         moved, put it back; if not, restore a backup",
+        "{} was removed, moved or replaced while it was in use; nothing more is written to it; if it was \
+         moved, move it back; otherwise restore a backup",
         .0.display()
     )]
     Gone(PathBuf),
     /// The log is on a read-only file system.
     #[error(
-        "{} is on a read-only file system; make it writable, or name another data directory, with a copy of the whole \
-         directory in it",
+        "{} is on a read-only file system; make it writable, or copy the whole directory to a writable \
+         file system and name the copy as the data directory",
         .0.display()
     )]
     ReadOnly(PathBuf),
     /// The limit on the size of a file (`RLIMIT_FSIZE`) is too low for the log.
     #[error(
-        "a file may have {limit} bytes here, and the event log needs {needed}; raise the limit (`ulimit -f` in a \
-         shell, LimitFSIZE= in a unit of systemd), then start again"
+        "files are limited to {limit} bytes here, but the event log needs {needed}; raise the limit \
+         (`ulimit -f` in a shell, LimitFSIZE= in a systemd unit), then start again"
     )]
     ShortFiles {
         /// The limit, in bytes.
@@ -229,8 +232,8 @@ pub enum Error {
     },
     /// The storage engine returned an error.
     #[error(
-        "the storage engine failed while {what}: {source}; if it stays so, restore a backup of the whole \
-         data directory"
+        "the storage engine failed while {what}: {source}; if this persists, restore a backup of the \
+         whole data directory"
     )]
     Engine {
         /// What was being done.
@@ -247,17 +250,18 @@ fn advice(source: &std::io::Error) -> &'static str {
             "; too many files are open: raise the limit (`ulimit -n`), or stop some processes"
         }
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
-            "; free some room on the disk, 40 MiB for a new log, or name another data directory"
+            "; free some disk space (a new log needs 40 MiB), or name another data directory"
         }
-        ErrorKind::FileTooLarge => "; raise the limit of what a file may have (`ulimit -f`)",
+        ErrorKind::FileTooLarge => "; raise the limit on file size (`ulimit -f`)",
         ErrorKind::WouldBlock => {
-            "; too many threads or processes run here: stop some, or raise the limit"
+            "; too many threads or processes are running: stop some, or raise the limit"
         }
         ErrorKind::PermissionDenied => {
-            "; let the user that this runs as read and write there, or run it as one that may"
+            "; give this user read and write permission there, or run as a user that has it"
         }
         _ => {
-            "; see that what is named is there and can be used, and whether the system complains of the disk"
+            "; check that the file or directory exists and is accessible, and look for disk errors in the \
+             system log"
         }
     }
 }

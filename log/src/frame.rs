@@ -90,11 +90,11 @@ pub(crate) fn open(key: Revision, bytes: &[u8]) -> Result<Frame<'_>, Error> {
         .ok_or_else(|| corrupt("it is too short"))?;
     let mut rest = body;
     if take::<4>(&mut rest) != Some(*MAGIC) {
-        return Err(corrupt("it does not begin as a record does"));
+        return Err(corrupt("its header is not that of a record"));
     }
     let [format] = take::<1>(&mut rest).ok_or_else(|| corrupt("it is too short"))?;
     if crc32fast::hash(body) != u32::from_le_bytes(*checksum) {
-        return Err(corrupt("its checksum does not agree"));
+        return Err(corrupt("its checksum does not match"));
     }
     if format > FRAME_FORMAT {
         return Err(Error::NewerFormat {
@@ -112,7 +112,7 @@ pub(crate) fn open(key: Revision, bytes: &[u8]) -> Result<Frame<'_>, Error> {
     })();
     let (first, commits, previous, length) = header.ok_or_else(|| corrupt("it is too short"))?;
     if first != key || usize::try_from(length) != Ok(rest.len()) {
-        return Err(corrupt("its place or length does not agree"));
+        return Err(corrupt("its revision or length does not match"));
     }
     Ok(Frame {
         format,

@@ -56,7 +56,7 @@ impl<R: Read> Input<R> {
             bytes: 0,
         };
         if input.take::<4>()? != magic {
-            return Err(format!("it does not begin as {what} does").into());
+            return Err(format!("its header is not that of {what}").into());
         }
         let [format] = input.take::<1>()?;
         input.format = format;
@@ -67,7 +67,7 @@ impl<R: Read> Input<R> {
             (least, most) if least == most => most.to_string(),
             (least, most) => format!("{least} to {most}"),
         };
-        Err(format!("it has format {format}, and this release knows {known}").into())
+        Err(format!("it has format {format}, and this release reads {known}").into())
     }
 
     pub(crate) fn take<const N: usize>(&mut self) -> Result<[u8; N], Unreadable> {

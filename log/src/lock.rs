@@ -6,7 +6,7 @@ use std::io::{ErrorKind, Read, Seek, Write};
 use std::path::Path;
 
 const FILE: &str = "lock";
-const READER: &str = "a question that is asked where nothing can be written";
+const READER: &str = "a command that reads it from a read-only file system";
 
 /// The lock of a data directory, held until it is dropped. The file names its holder.
 #[derive(Debug)]
@@ -74,7 +74,7 @@ impl DirectoryLock {
                 if file.try_lock_shared().is_err() {
                     holder.clear();
                     file.read_to_string(&mut holder)
-                        .map_err(Error::io("reading the lock"))?;
+                        .map_err(Error::io("reading the lock file"))?;
                 }
                 Err(Error::Locked {
                     directory: directory.to_owned(),
@@ -101,12 +101,12 @@ impl DirectoryLock {
             self.file.write_all(text.as_bytes())?;
             self.file.set_len(text.len() as u64)
         };
-        write().map_err(Error::io("writing the lock"))
+        write().map_err(Error::io("writing the lock file"))
     }
 }
 
 fn opening(directory: &Path) -> impl FnOnce(std::io::Error) -> Error {
-    Error::io(format!("opening the lock of {}", directory.display()))
+    Error::io(format!("opening the lock file of {}", directory.display()))
 }
 
 #[cfg(test)]

@@ -88,7 +88,7 @@ fn unpack_into<'a>(
     let length = usize::try_from(u32::from_le_bytes(*length)).unwrap_or(usize::MAX);
     let longest = packed.len().saturating_mul(PACKED_RATIO_MAX);
     if length > longest.min(PAYLOAD_BYTES_MAX) {
-        return Err(corrupt("its payload cannot be so long"));
+        return Err(corrupt("its payload claims an impossible length"));
     }
     if room.len() < length {
         *room = vec![0; length];
@@ -96,7 +96,7 @@ fn unpack_into<'a>(
     let room = room.get_mut(..length).unwrap_or_default();
     match block::decompress_into_with_dict(packed, room, dictionary) {
         Ok(written) if written == length => Ok(room),
-        Ok(_) => Err(corrupt("its payload has another length")),
+        Ok(_) => Err(corrupt("its payload is not as long as it claims")),
         Err(error) => Err(corrupt(&format!("its payload cannot be read: {error}"))),
     }
 }

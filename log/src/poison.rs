@@ -21,7 +21,10 @@ impl Poison {
 
     pub(crate) fn set(&self, reason: String) {
         self.0.get_or_init(|| {
-            tracing::error!(reason, "the event log is poisoned; it takes no more writes");
+            tracing::error!(
+                reason,
+                "the event log is poisoned and accepts no more writes"
+            );
             reason
         });
     }

@@ -6,7 +6,7 @@ use std::path::Path;
 
 /// Creates a directory and its parents if they do not exist. An existing one keeps its permissions.
 pub(crate) fn make(directory: &Path) -> Result<(), Error> {
-    system::make(directory).map_err(Error::io(format!("making {}", directory.display())))
+    system::make(directory).map_err(Error::io(format!("creating {}", directory.display())))
 }
 
 /// Creates a directory and its parents, and closes it to all but its owner; fails if that is not
@@ -21,7 +21,8 @@ pub fn make_private(directory: &Path) -> std::io::Result<()> {
 pub(crate) fn make_own(directory: &Path) -> Result<(), Error> {
     make(directory)?;
     if let Err(error) = system::close(directory) {
-        tracing::warn!(%error, directory = %directory.display(), "others may be able to read this directory");
+        tracing::warn!(%error, directory = %directory.display(), "other users may be able to read this \
+            directory");
     }
     Ok(())
 }
@@ -31,8 +32,8 @@ pub(crate) fn warn_of_others(directory: &Path) {
     if let Some(open) = system::open_to_others(directory) {
         tracing::warn!(
             directory = %open.display(),
-            "others may write to this directory, and so replace the log and its certificates; \
-             close it with chmod go-w"
+            "other users may write to this directory, and so replace the log and its certificates; \
+             restrict it with chmod go-w"
         );
     }
 }

@@ -390,7 +390,7 @@ fn open(first: Revision, bytes: &[u8]) -> Result<(Frame<'_>, Revision), Error> {
     let frame = frame::open(first, bytes)?;
     let end = Revision(first.0.saturating_add(u64::from(frame.commits)));
     if end == first {
-        return Err(Error::corrupt(first, "it stands for nothing"));
+        return Err(Error::corrupt(first, "it covers no revisions"));
     }
     Ok((frame, end))
 }
@@ -419,7 +419,7 @@ pub(crate) fn read(bytes: &[u8], first: Revision) -> Result<Read, Error> {
         };
         read.commits = packing::unpack(first, frame.format, frame.payload, decode)?;
         if usize::try_from(frame.commits) != Ok(read.commits.len()) {
-            return Err(Error::corrupt(first, "its count does not agree"));
+            return Err(Error::corrupt(first, "its count does not match"));
         }
         return Ok(read);
     }
@@ -441,7 +441,7 @@ pub(crate) fn read(bytes: &[u8], first: Revision) -> Result<Read, Error> {
                 return Err(Error::corrupt(first, "its floor is before its end"));
             }
             if read.commits.iter().any(|commit| commit.time > latest) {
-                return Err(Error::corrupt(first, "its times do not agree"));
+                return Err(Error::corrupt(first, "its times do not match"));
             }
         }
     }
@@ -458,14 +458,14 @@ fn kept_in(
     let is_ordered = revisions.is_sorted_by(|one, next| one < next);
     let mut ends = revisions.first().into_iter().chain(revisions.last());
     if !is_ordered || !ends.all(|one| (first.0..end.0).contains(one)) {
-        let reason = "what is kept in it is not in its place";
+        let reason = "the revisions in it are out of order or out of range";
         return Err(Error::corrupt(first, reason));
     }
     let each = revisions.iter().copied().map(Revision);
     let decode = |kept: &[u8]| codec::decode(first, kept, each);
     let commits = packing::unpack(first, frame::PACKED, kept, decode)?;
     if commits.len() != revisions.len() {
-        return Err(Error::corrupt(first, "its count does not agree"));
+        return Err(Error::corrupt(first, "its count does not match"));
     }
     Ok(commits)
 }

@@ -12,6 +12,6 @@ pub(crate) fn check(path: &Path, longest: u64) -> Result<(), Error> {
         Ok(found) if found.is_file() && found.len() <= longest => Ok(()),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
         Ok(_) => Err(Error::NotAFile(path.to_owned())),
-        Err(error) => Err(Error::io(format!("looking at {}", path.display()))(error)),
+        Err(error) => Err(Error::io(format!("examining {}", path.display()))(error)),
     }
 }

@@ -48,7 +48,7 @@ impl Snapshots {
         let place = above
             .metadata()
             .and_then(|found| Place::of(above, &found))
-            .map_err(Error::io("finding the directory of the snapshots"))?;
+            .map_err(Error::io("finding the directory that holds the snapshots"))?;
         let place = Some(Arc::new(place));
         Ok(Self { place, ..self })
     }
@@ -119,7 +119,7 @@ impl Snapshots {
         if read.state.revision == revision {
             return Ok(read);
         }
-        Err(unusable(&path, "it is of another revision".into()))
+        Err(unusable(&path, "it is of a different revision".into()))
     }
 
     /// The newest complete snapshot of this log up to this revision, as an open file, for a backup.
@@ -142,7 +142,7 @@ impl Snapshots {
     /// without.
     fn listed(&self) -> Vec<Revision> {
         self.revisions().unwrap_or_else(|error| {
-            tracing::warn!(%error, "the snapshots are not known; the log is read instead");
+            tracing::warn!(%error, "cannot list the snapshots; reading the log instead");
             Vec::new()
         })
     }
@@ -160,7 +160,7 @@ impl Snapshots {
         private::make_own(&self.directory)?;
         let path = self.path(revision);
         let begun = WholeFile::begin_as(&path, path.with_extension(UNFINISHED));
-        begun.map_err(self.failed("making"))
+        begun.map_err(self.failed("creating"))
     }
 
     pub(crate) fn finish(&self, file: WholeFile) -> Result<(), Error> {
@@ -249,7 +249,7 @@ impl Snapshots {
     fn sweep(&self, suffix: &str, is_old: impl Fn(Revision) -> bool) -> Result<(), Error> {
         for revision in self.named(suffix)?.into_iter().filter(|one| is_old(*one)) {
             std::fs::remove_file(self.named_as(revision, suffix))
-                .map_err(Error::io("removing what is left of a snapshot"))?;
+                .map_err(Error::io("removing an unfinished or damaged snapshot"))?;
         }
         Ok(())
     }
@@ -271,7 +271,8 @@ fn is_of(log: &dyn Storage, path: &Path, head: &Head) -> bool {
     if let Err(error) = &held
         && !is_over()
     {
-        tracing::warn!(file = %path.display(), %error, "a snapshot is not of this log; it is passed over");
+        tracing::warn!(file = %path.display(), %error, "a snapshot does not belong to this log; ignoring \
+            it");
     }
     held.is_ok()
 }
@@ -290,13 +291,13 @@ fn unusable(path: &Path, reason: Unreadable) -> Error {
 /// Renames a damaged snapshot. One that could not be read may be intact, and is left alone.
 fn pass_over(path: &Path, error: &Error) {
     let what = if !matches!(error, Error::Snapshot { .. }) {
-        "a snapshot was not read"
+        "cannot read a snapshot"
     } else if std::fs::rename(path, path.with_extension(DAMAGED)).is_ok() {
-        "a snapshot is set aside"
+        "a damaged snapshot was set aside"
     } else {
-        "a snapshot cannot be set aside"
+        "cannot set a damaged snapshot aside"
     };
-    tracing::warn!(%error, "{what}; the log is read instead");
+    tracing::warn!(%error, "{what}; reading the log instead");
 }
 
 /// Whether this is a regular file. If the system cannot examine it, that is an error rather than a no.

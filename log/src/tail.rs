@@ -86,7 +86,7 @@ impl<I: Iterator<Item = Result<Read, Error>>> Whole<I> {
             }),
             _ if self.floor > self.newest.revision => Err(Error::corrupt(
                 self.floor,
-                "what is kept before it was kept for a state that the log does not reach",
+                "the history before it was thinned up to a revision that the log does not reach",
             )),
             _ => Ok(()),
         }
@@ -122,7 +122,7 @@ fn judged(error: Error, witness: Option<Tail>) -> Error {
     };
     let told = match witness {
         Some(witness) if revision <= witness.revision => "it was acknowledged",
-        _ => "whether it was acknowledged is not known",
+        _ => "whether it was acknowledged is unknown",
     };
     Error::corrupt(revision, Judged { source, told })
 }

@@ -110,7 +110,10 @@ pub fn state_at_floor(reader: &Reader, empty: &State, floor: Revision) -> Result
         if snapshot
             .is_some_and(|one| one.tail() != base.tail() || one.state.hash() != base.state.hash())
         {
-            return Err(Error::corrupt(revision, "its snapshot is of another state"));
+            return Err(Error::corrupt(
+                revision,
+                "its snapshot holds a different state",
+            ));
         }
     }
     Ok(at_floor)

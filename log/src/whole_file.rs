@@ -70,7 +70,7 @@ fn check_place(path: &Path) -> Result<()> {
     match path.metadata() {
         Ok(found) if !found.is_file() => Err(Error::new(
             ErrorKind::InvalidInput,
-            "what is there is no regular file, and would be replaced by one; move it away, or name another",
+            "it is not a regular file, and would be replaced by one; move it away, or name another",
         )),
         Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
         Ok(_) | Err(_) => Ok(()),
@@ -131,7 +131,7 @@ mod tests {
         std::fs::create_dir(&directory).expect("made");
         for path in [&socket, &link, &directory] {
             let error = WholeFile::begin(path, "new").expect_err("refused");
-            assert!(error.to_string().contains("no regular file"), "{error}");
+            assert!(error.to_string().contains("not a regular file"), "{error}");
             assert!(!path.with_extension("new").exists());
         }
         let found = |path: &Path| path.symlink_metadata().expect("there").file_type();

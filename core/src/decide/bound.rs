@@ -62,8 +62,8 @@ impl Context<'_> {
         let fits = shorter.filter(|object| object.body.len() <= most);
         fits.ok_or_else(|| {
             Rejection::TooLarge(format!(
-                "Request entity too large: the object would be stored in {length} bytes, its \
-                 managedFields among them: limit is {OBJECT_BYTES_MAX}"
+                "Request entity too large: the object would take {length} bytes, including its \
+                 managedFields: limit is {OBJECT_BYTES_MAX}"
             ))
         })
     }

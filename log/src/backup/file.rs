@@ -27,7 +27,7 @@ const END: u8 = 4;
 const GIVEN_UP: u8 = 5;
 /// Upper bound of the payload of an entry: a frame holds one object of 3 MiB at most, or many small ones.
 const ENTRY_BYTES_MAX: u32 = 64 << 20;
-pub(super) const OTHER_END: &str = "its end does not agree with what is in it";
+pub(super) const OTHER_END: &str = "its end does not match its contents";
 
 /// An entry of the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -116,7 +116,7 @@ impl<W: Write> Output<W> {
         let length = parts.iter().map(|part| part.len()).sum::<usize>();
         let length = u32::try_from(length).unwrap_or(u32::MAX);
         if length > ENTRY_BYTES_MAX {
-            return Err(unusable("a record is longer than it can be"));
+            return Err(unusable("a record is longer than the format allows"));
         }
         let mut checksum = crc32fast::Hasher::new();
         let head = [&[kind], &length.to_le_bytes()[..]];
@@ -171,7 +171,7 @@ impl<R: Read> Input<R> {
         if self.end.is_some() {
             return match self.input.from.read(&mut [0]) {
                 Ok(0) => Ok(None),
-                Ok(_) => Err(unusable("it goes on after its end")),
+                Ok(_) => Err(unusable("there is more data after its end")),
                 Err(error) => Err(unread(Unreadable::Io(error))),
             };
         }
@@ -185,10 +185,10 @@ impl<R: Read> Input<R> {
             Some(before) => (before.max(SNAPSHOT)..=END).contains(&kind),
         };
         if !follows {
-            return Err(unusable("its parts are not in their order"));
+            return Err(unusable("its parts are out of order"));
         }
         let entry = parsed(self.format(), kind, payload);
-        let entry = entry.ok_or_else(|| unusable("a part of it cannot be read by this release"))?;
+        let entry = entry.ok_or_else(|| unusable("this release cannot read a part of it"))?;
         self.note(&entry)?;
         Ok(Some(entry))
     }
@@ -233,14 +233,14 @@ impl<R: Read> Input<R> {
         let [kind, length @ ..] = head;
         let length = u32::from_le_bytes(length);
         if length > ENTRY_BYTES_MAX {
-            return Err("a part of it is longer than it can be".into());
+            return Err("a part of it is longer than the format allows".into());
         }
         let payload = self.input.part(length)?;
         let mut checksum = crc32fast::Hasher::new();
         checksum.update(&head);
         checksum.update(&payload);
         if checksum.finalize() != u32::from_le_bytes(self.input.take()?) {
-            return Err("a checksum in it does not agree".into());
+            return Err("a checksum in it does not match".into());
         }
         Ok((kind, payload))
     }
@@ -289,7 +289,7 @@ fn given_up(payload: &[u8]) -> Error {
     match u64::from_le_bytes(*floor) {
         0 => {
             let reason = String::from_utf8_lossy(reason);
-            unusable(format!("it was never finished: {reason}"))
+            unusable(format!("it was not finished: {reason}"))
         }
         floor => Error::Overtaken {
             floor: Revision(floor),
@@ -304,7 +304,7 @@ pub(super) fn unusable(reason: impl Into<Cause>) -> Error {
 fn unread(error: Unreadable) -> Error {
     match error {
         Unreadable::Damaged(reason) => unusable(reason),
-        Unreadable::Short => unusable("it ends before its end: it was cut, or never finished"),
+        Unreadable::Short => unusable("it is incomplete: it was truncated, or never finished"),
         Unreadable::Io(error) => Error::io("reading the backup")(error),
     }
 }

@@ -47,7 +47,7 @@ impl Restore<'_> {
     ) -> Result<Restored, Error> {
         let (storage, snapshots) = (&**self.storage, self.snapshots);
         if storage.at_or_after(Revision::ZERO)?.is_some() {
-            return Err(unusable("there is a log already"));
+            return Err(unusable("the target already contains a log"));
         }
         let mut filling = Filling {
             storage,
@@ -108,7 +108,7 @@ impl Restore<'_> {
         let revision = revision.ok_or_else(|| {
             let bump = self.bump;
             unusable(format!(
-                "{bump} revisions on, too few would be left: bump them by less"
+                "after a bump of {bump}, too few revisions would be left: bump by less"
             ))
         })?;
         Ok(Revision(revision))
@@ -153,7 +153,7 @@ impl Filling<'_> {
         let first = frame::first(bytes).ok_or_else(|| unusable("a record in it is too short"))?;
         frame::open(first, bytes)?;
         if first <= self.last {
-            return Err(unusable("its records are not in their order"));
+            return Err(unusable("its records are out of order"));
         }
         if !self.storage.has_room(bytes.len(), Purpose::Writes) {
             return Err(Error::io("restoring")(io::ErrorKind::StorageFull.into()));

@@ -301,7 +301,7 @@ fn a_thinned_frame_that_is_sound_and_not_the_one_that_was_backed_up_is_refused()
     assert_ne!(forged, file);
     Target::new().take(&file).expect("restored");
     let error = Target::new().take(&forged).expect_err("refused");
-    assert!(error.to_string().contains("does not agree"), "{error}");
+    assert!(error.to_string().contains("does not match"), "{error}");
 }
 
 /// The same backup in the first format.

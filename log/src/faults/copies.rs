@@ -44,7 +44,7 @@ const REFUSED: &[(&str, Prepare, &str)] = &[
             (frames[1].1, frames[2].1) = (other, one);
             put_all(at, frames.into_iter().take(FRAMES).collect());
         },
-        "its place or length does not agree",
+        "its revision or length does not match",
     ),
     (
         "a record twice",
@@ -52,7 +52,7 @@ const REFUSED: &[(&str, Prepare, &str)] = &[
             written(at);
             append(at, &(frames()[FRAMES].0, frames()[FRAMES - 1].1.clone()));
         },
-        "its place or length does not agree",
+        "its revision or length does not match",
     ),
     (
         "a record left out",

@@ -84,7 +84,7 @@ fn check_broken(crash: &Crash) -> usize {
         };
         let reason = source.to_string();
         assert!(revision > crash.told, "{revision}");
-        assert!(reason.ends_with("is not known"), "{reason}");
+        assert!(reason.ends_with("is unknown"), "{reason}");
     });
     left.len()
 }

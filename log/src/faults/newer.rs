@@ -47,7 +47,7 @@ fn of_a_newer_log_is_told_where_it_begins_to_be_one_and_where_it_ends() {
         }
     );
     let told = format!(
-        "intact up to revision {known}, and the record at revision {first} has format {}, of a newer release; \
+        "intact up to revision {known}, and the record at revision {first} has format {}, from a newer release; \
          records of newer formats: 3, and the last revision in them is {newest}",
         FRAME_FORMAT + 1
     );
@@ -83,7 +83,7 @@ fn under_a_newer_witness_every_record_that_is_known_can_be_saved() {
         (last(KNOWN - 1), Newer::default())
     );
     assert!(
-        found.extent().contains("the log has format 2 and"),
+        found.extent().contains("the log has format 2, and"),
         "{}",
         found.extent()
     );

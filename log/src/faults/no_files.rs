@@ -76,7 +76,9 @@ fn what_is_in_the_place_of_a_snapshot_is_passed_over_and_left_as_it_is() {
             .read(Revision(7), script::empty())
             .expect_err(what);
         assert!(
-            error.to_string().contains("7.snapshot: it is no regular"),
+            error
+                .to_string()
+                .contains("7.snapshot: it is not a regular"),
             "{error}"
         );
         assert!(snapshots.newest(&script::empty()).is_none(), "{what}");
@@ -138,7 +140,7 @@ fn a_snapshot_that_goes_on_with_nothing_is_damaged_at_once() {
     whole.set_len(LENGTH).expect("longer");
     let error = snapshots.read(Revision::ZERO, script::empty());
     let error = error.expect_err("damaged").to_string();
-    assert!(error.contains("shorter than it can be"), "{error}");
+    assert!(error.contains("impossible length"), "{error}");
     assert!(
         snapshots
             .whole_until(&MemoryStorage::default(), Revision(9))

@@ -51,7 +51,7 @@ const REFUSED: &[(&str, Prepare, &str)] = &[
     (
         "the database twice in one file",
         |at| without_a_journal(at, twice),
-        "its files are damaged so that it cannot read them; the log is intact up to revision",
+        "its files are too damaged for it to read; the log is intact up to revision",
     ),
     (
         "the last record is blank",
@@ -95,7 +95,7 @@ const REFUSED: &[(&str, Prepare, &str)] = &[
                 append(at, &(*first, damaged.into()));
             });
         },
-        "its checksum does not agree; whether it was acknowledged is not known",
+        "its checksum does not match; whether it was acknowledged is unknown",
     ),
     (
         "a frame of a newer format",
@@ -105,7 +105,7 @@ const REFUSED: &[(&str, Prepare, &str)] = &[
                 append(at, &(*first, newer(bytes).into()));
             });
         },
-        "and this release knows up to 4; nothing was changed; use the release that wrote it, or a later one",
+        "and this release reads formats up to 4; nothing was changed; use the release that wrote it, or a later one",
     ),
     (
         "a tree of a newer format",
@@ -116,12 +116,12 @@ const REFUSED: &[(&str, Prepare, &str)] = &[
                 sled.flush().expect("flushed");
             });
         },
-        "the log has format 3 and this release knows up to 2",
+        "the log has format 3, and this release reads formats up to 2",
     ),
     (
         "a file of somebody else",
         |at| put(at, "events/thesis.odt", b"chapter 1"),
-        "is or holds something that is not an event log; name another data directory",
+        "is, or contains, something that is not an event log; name another data directory",
     ),
     (
         "a database of somebody else's that the engine can read",
@@ -131,7 +131,7 @@ const REFUSED: &[(&str, Prepare, &str)] = &[
                 theirs.insert(key.to_be_bytes(), &[7; 9]).expect("put");
             }
         },
-        "is or holds something that is not an event log; name another data directory",
+        "is, or contains, something that is not an event log; name another data directory",
     ),
     (
         "a damaged configuration",
@@ -141,7 +141,7 @@ const REFUSED: &[(&str, Prepare, &str)] = &[
     (
         "a file in place of the directory",
         |at| put(at, "events", b"x"),
-        "is or holds something that is not an event log; name another data directory",
+        "is, or contains, something that is not an event log; name another data directory",
     ),
 ];
 
@@ -361,7 +361,7 @@ const UNTOUCHED: &[(&str, Prepare, &str)] = &[
     (
         "bytes in place of the database",
         |at| after(at, |at| put(at, "events/db", &vec![0xA5; 20_000_000])),
-        "is or holds something that is not an event log",
+        "is, or contains, something that is not an event log",
     ),
     (
         "an image of a disk, which begins with nothing",
@@ -369,12 +369,12 @@ const UNTOUCHED: &[(&str, Prepare, &str)] = &[
             let image = [vec![0; 32 << 10], b"CD001".repeat(9000)].concat();
             after(at, |at| put(at, "events/db", &image));
         },
-        "is or holds something that is not an event log",
+        "is, or contains, something that is not an event log",
     ),
     (
         "a bit of the header of the first segment",
         |at| after(at, |at| turn(at, 8)),
-        "events/db is damaged at byte 0, where",
+        "events/db is damaged at byte 0, at",
     ),
     (
         "a bit of the header of the first of some segments",
@@ -382,7 +382,7 @@ const UNTOUCHED: &[(&str, Prepare, &str)] = &[
             segments(at);
             turn(at, 8);
         },
-        "events/db is damaged at byte 0, where",
+        "events/db is damaged at byte 0, at",
     ),
     (
         "a bit of the header of another segment",
@@ -390,7 +390,7 @@ const UNTOUCHED: &[(&str, Prepare, &str)] = &[
             segments(at);
             turn(at, (8 << 20) + 19);
         },
-        "events/db is damaged at byte 8388608, where",
+        "events/db is damaged at byte 8388608, at",
     ),
 ];
 

@@ -59,7 +59,10 @@ impl Group {
             Some((begin, end)) => (begin, (end, self.hash)),
         };
         if expected != follows {
-            return Err(Error::corrupt(first, "it does not follow the one before"));
+            return Err(Error::corrupt(
+                first,
+                "it does not follow the record before it",
+            ));
         }
         if self.is_empty() {
             self.previous = frame.previous;

@@ -211,7 +211,7 @@ impl Thinning {
         if self.put(storage, group, floor)? {
             return Ok(());
         }
-        Err(Error::corrupt(head, "it cannot be written again"))
+        Err(Error::corrupt(head, "it cannot be rewritten"))
     }
 
     /// Whether the group must be closed before this frame. The frame that states the floor is rewritten

@@ -158,7 +158,7 @@ pub(super) fn read(path: &Path, empty: State) -> Result<Base, Unreadable> {
     let wanted = parts.end.ok_or("its end is missing")?;
     let state = empty.assembled(parts.objects, &parts.image);
     if state.hash() != wanted {
-        return Err("the state in it has another hash than was written".into());
+        return Err("its state does not match the hash that was written with it".into());
     }
     Ok(Base {
         state,
@@ -176,7 +176,7 @@ fn head_of(payload: &[u8]) -> Result<Head, Unreadable> {
         restored,
     } = Block::decode(payload)?
     else {
-        return Err("it does not begin as a snapshot does".into());
+        return Err("it does not start with the head of a snapshot".into());
     };
     Ok(Head {
         revision: Revision(revision),
@@ -204,7 +204,7 @@ struct Parts {
 impl Parts {
     fn take(&mut self, part: Part) -> Result<(), Unreadable> {
         if self.end.is_some() {
-            return Err("it goes on after its end".into());
+            return Err("there is more data after its end".into());
         }
         match part {
             Part::Objects(objects) => self.objects.extend(objects),
@@ -225,7 +225,7 @@ fn decode(payload: &[u8]) -> Result<Part, Unreadable> {
         Ok::<_, Undecodable>(objects)
     };
     Ok(match Block::decode(payload)? {
-        Block::Head { .. } => return Err("it begins twice".into()),
+        Block::Head { .. } => return Err("it has a second head".into()),
         Block::Objects(stored) => Part::Objects(objects(stored)?),
         Block::Accepted(stored) => Part::Accepted(objects(stored)?),
         Block::Waiting(stored) => {
@@ -242,7 +242,7 @@ struct Input(framing::Input<BufReader<File>>);
 impl Input {
     fn open(path: &Path) -> Result<Self, Unreadable> {
         if !path.metadata().map_err(Unreadable::Io)?.is_file() {
-            return Err(Unreadable::Io(io::Error::other("it is no regular file")));
+            return Err(Unreadable::Io(io::Error::other("it is not a regular file")));
         }
         let file = BufReader::new(File::open(path).map_err(Unreadable::Io)?);
         let input = framing::Input::open(file, *MAGIC, FORMAT..=FORMAT, "a snapshot")?;
@@ -259,11 +259,11 @@ impl Input {
         let length = u32::from_le_bytes(input.take()?);
         let checksum = u32::from_le_bytes(input.take()?);
         if !(1..=BLOCK_BYTES_MAX).contains(&length) {
-            return Err("a block is longer or shorter than it can be".into());
+            return Err("a block has an impossible length".into());
         }
         let payload = input.part(length)?;
         if crc32fast::hash(&payload) != checksum {
-            return Err("a checksum in it does not agree".into());
+            return Err("a checksum in it does not match".into());
         }
         Ok(Some(payload))
     }

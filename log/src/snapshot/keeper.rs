@@ -68,7 +68,7 @@ impl Keeper {
             .sweep_unfinished()
             .and_then(|()| Ok(snapshots.up_to(end.state.revision)?.first().copied()))
             .unwrap_or_else(|error| {
-                tracing::warn!(%error, "what there is of snapshots is not known");
+                tracing::warn!(%error, "cannot list the snapshots");
                 None
             });
         let (due, received) = bounded::<Base>(0);
@@ -198,7 +198,7 @@ impl Work {
         match written {
             Ok(()) => tracing::info!(revision = %base.state.revision, "a snapshot was written"),
             Err(error) => {
-                tracing::warn!(%error, "no snapshot was written, or older ones are still there");
+                tracing::warn!(%error, "cannot write a snapshot, or cannot remove older ones");
             }
         }
     }
@@ -211,8 +211,8 @@ impl Work {
         if !has_room && !self.is_refused {
             tracing::warn!(
                 bytes,
-                "there is little room on the disk and no snapshot is written until there is more; \
-                 the next start reads more of the log"
+                "too little disk space for a snapshot; none is written until there is more, and the next \
+                 start has to read more of the log"
             );
         }
         self.is_refused = !has_room;

@@ -70,7 +70,7 @@ impl Reserve {
         } else {
             self.shorten().map(|()| true)
         };
-        done.map_err(Error::io("letting the reserve go"))
+        done.map_err(Error::io("releasing the disk reserve"))
     }
 
     fn directory(&self) -> &Path {
@@ -92,7 +92,7 @@ impl Reserve {
     /// is more.
     pub(super) fn keep(&self) {
         if let Err(error) = self.try_keep() {
-            tracing::warn!(%error, "there is no reserve for starting on a full disk");
+            tracing::warn!(%error, "cannot keep a disk reserve for starting on a full disk");
         }
     }
 

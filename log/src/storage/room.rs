@@ -79,10 +79,11 @@ impl Room {
                 return false;
             }
             if error.kind() == ErrorKind::Unsupported {
-                tracing::warn!(%error, "no room can be kept on this file system; a full disk will stop the log");
+                tracing::warn!(%error, "this file system cannot reserve disk space; a full disk will stop \
+                    the log");
                 self.is_unsupported.store(true, Ordering::Relaxed);
             } else {
-                tracing::warn!(%error, "no room was taken on the disk this time");
+                tracing::warn!(%error, "could not reserve disk space this time");
             }
             true
         })

@@ -88,9 +88,9 @@ impl SledStorage {
         let bytes = missing.iter().map(|(_, frame)| frame.len() as u64);
         reserve.let_go_for(bytes.sum::<u64>().saturating_mul(ENGINE_TIMES))?;
         let file = File::options().write(true).open(&path);
-        let file = file.map_err(io("opening the database of"))?;
-        let opened = file.metadata().map_err(io("finding the database of"))?;
-        let place = Place::of(&path, &opened).map_err(io("finding the database of"))?;
+        let file = file.map_err(io("opening the database in"))?;
+        let opened = file.metadata().map_err(io("finding the database in"))?;
+        let place = Place::of(&path, &opened).map_err(io("finding the database in"))?;
         let place = Arc::new(place);
         let (witness, witnessed) = open_witness(&tail_of(directory), newest.until)?;
         let room = file.try_clone().map_err(io("opening"))?;
@@ -173,7 +173,8 @@ impl Drop for SledStorage {
             && !is_stored
             && let Err(error) = self.store(&mut journal)
         {
-            tracing::warn!(%error, "the newest records are in the journal alone");
+            tracing::warn!(%error, "cannot store the newest records in the database; the next start takes \
+                them from the journal");
         }
     }
 }
@@ -268,8 +269,8 @@ fn open_witness(tail: &Path, newest: Revision) -> Result<(WitnessFile, Option<Ta
         tracing::warn!(
             file = %tail.display(),
             revision = %newest,
-            "nothing witnesses the end of the log: it is taken as it is, up to this revision, and whether \
-             more was acknowledged is not known"
+            "nothing witnesses the end of the log: it is accepted as it is, up to this revision, and \
+             whether more was acknowledged is unknown"
         );
     }
     Ok(opened)
@@ -309,7 +310,7 @@ fn missing(frames: &FrameTrees, kept: &Kept) -> Result<(Vec<Frame>, Newest), Err
         if found.is_some_and(|(key, found)| key == first && is_another(first, &found, frame)) {
             return Err(Error::corrupt(
                 first,
-                "the journal has another in its place",
+                "the journal has a different record in its place",
             ));
         }
     }
@@ -318,7 +319,7 @@ fn missing(frames: &FrameTrees, kept: &Kept) -> Result<(Vec<Frame>, Newest), Err
     if let Some((last, (first, frame))) = last.as_ref().zip(missing.first())
         && is_of_another_log(last, *first, frame)
     {
-        let reason = "the journal has it, and it does not follow the record before it";
+        let reason = "the journal has it, but it does not follow the record before it";
         return Err(Error::corrupt(*first, reason));
     }
     let last = missing.last();
@@ -413,7 +414,8 @@ fn sync_what_a_kill_left(database: &Path) -> Result<(), Error> {
     file.sync_all()
         .map_err(Error::io("syncing the event log"))?;
     if let Err(error) = blocks::forget(&file) {
-        tracing::warn!(%error, "what the system holds of the event log is taken for what the disk has");
+        tracing::warn!(%error, "cannot drop the event log from the page cache; assuming that the cache \
+            matches the disk");
     }
     Ok(())
 }

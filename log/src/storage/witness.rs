@@ -65,7 +65,7 @@ impl WitnessFile {
         let missing = (2 * SLOT_BYTES).saturating_sub(bytes.len());
         if missing > 0 {
             let room = vec![0; missing];
-            file.write_all(&room).map_err(io("making"))?;
+            file.write_all(&room).map_err(io("creating"))?;
             file.sync_all().map_err(io("syncing"))?;
         }
         let synced = file.try_clone().map_err(io("opening"))?;
@@ -74,7 +74,7 @@ impl WitnessFile {
         let syncing = std::thread::Builder::new()
             .name("witness".into())
             .spawn(move || sync_now_and_then(&synced, &waiting, &closed))
-            .map_err(io("starting the thread of"))?;
+            .map_err(io("starting the sync thread of"))?;
         let slots = Mutex::new(Slots {
             file,
             second_is_next: read.is_some_and(|(_, slot)| slot == 0),
@@ -105,7 +105,7 @@ impl WitnessFile {
         let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
         if let Err(error) = slots.write(tail) {
             if !slots.is_failed {
-                tracing::error!(%error, "the witness of the log's end is not written any more");
+                tracing::error!(%error, "cannot write events.tail, the witness of the log's end, any more");
             }
             slots.is_failed = true;
         }
@@ -130,7 +130,7 @@ impl Drop for WitnessFile {
     fn drop(&mut self) {
         self.unsynced = None;
         if self.syncing.take().is_some_and(|one| one.join().is_err()) {
-            tracing::error!("the thread of the witness ended in a panic");
+            tracing::error!("the thread that syncs events.tail ended in a panic");
         }
     }
 }
@@ -140,7 +140,7 @@ fn sync_now_and_then(file: &File, waiting: &Receiver<()>, closed: &Receiver<()>)
     while waiting.recv().is_ok() {
         closed.recv_timeout(SYNC_PAUSE).ok();
         if let Err(error) = file.sync_data() {
-            tracing::error!(%error, "the witness of the log's end cannot be synced");
+            tracing::error!(%error, "cannot sync events.tail, the witness of the log's end");
         }
     }
 }
@@ -165,7 +165,8 @@ fn read(bytes: &[u8], path: &Path) -> Result<Option<(Tail, usize)>, Error> {
         }
     }
     if newest.is_none() && bytes.iter().any(|byte| *byte != 0) {
-        tracing::warn!(file = %path.display(), "the witness of the log's end is damaged; it is begun anew");
+        tracing::warn!(file = %path.display(), "the witness of the log's end is damaged; starting a new \
+            one");
     }
     Ok(newest)
 }

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 /// The answer to a decision that would violate an invariant. That is a defect, found before it did harm.
 fn refusal(violation: &Violation) -> Rejection {
-    tracing::error!(%violation, "a decision was refused");
+    tracing::error!(%violation, "refused a decision that breaks an invariant");
     Rejection::Internal(format!("nothing was written: {violation}"))
 }
 

@@ -36,7 +36,7 @@ impl Admittance {
             .refused
             .is_some_and(|bytes| self.has(bytes, Purpose::Writes))
         {
-            tracing::warn!("there is room on the disk again; writes go on");
+            tracing::warn!("there is disk space again; accepting writes");
             self.refused = None;
         }
     }
@@ -60,7 +60,7 @@ impl Admittance {
                 *newest = bytes;
             }
         } else if self.refused.is_none() {
-            tracing::error!("the disk is full; only deletions are written until there is room");
+            tracing::error!("the disk is full; accepting only deletions until there is space");
             self.refused = Some(smallest_write.unwrap_or(bytes));
         }
         is_taken

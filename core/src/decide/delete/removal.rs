@@ -63,8 +63,8 @@ pub(crate) fn refuse_to_abandon(
             resource: stored.key.resource.clone(),
             name: Arc::clone(&stored.key.name),
             reason: format!(
-                "it is being deleted and goes when it is empty, but there are still {left}: see \
-                 what finalizers hold them"
+                "it is being deleted and will be removed once it is empty, but there are still {left}: \
+                 check which finalizers hold them"
             ),
         }),
     }

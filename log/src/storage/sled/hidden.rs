@@ -17,7 +17,8 @@ use std::io::Result as IoResult;
 use std::ops::Range;
 use std::path::Path;
 
-const WOULD_BLANK: &str = "its files are damaged, and it would blank records that are still there";
+const WOULD_BLANK: &str =
+    "its files are damaged, and it would overwrite records that are still intact";
 
 /// Refuses a database in which sled would miss acknowledged records: up to the tail that the witness
 /// names, or up to `synced` by the journal, because the witness lags behind after a power cut. Only the

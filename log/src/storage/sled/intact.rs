@@ -122,17 +122,19 @@ pub(crate) fn extent(until: Revision, broken: Option<&Error>) -> String {
             format!("and the record at revision {revision} is damaged: {source}")
         }
         Some(Error::Lost { acknowledged, .. }) => {
-            format!("and revision {acknowledged} was acknowledged")
+            format!("but revision {acknowledged} was acknowledged")
         }
         Some(Error::Gap { told, .. }) => {
-            format!("and the journal tells of a record at revision {told}")
+            format!("but the journal refers to a record at revision {told}")
         }
         Some(Error::NewerFormat {
             found,
             revision: Some(revision),
             ..
         }) => {
-            format!("and the record at revision {revision} has format {found}, of a newer release")
+            format!(
+                "and the record at revision {revision} has format {found}, from a newer release"
+            )
         }
         Some(other) => format!("and then: {other}"),
     };
@@ -455,7 +457,7 @@ const fn is_newer<T>(read: &Result<T, Error>) -> bool {
     matches!(read, Err(Error::NewerFormat { .. }))
 }
 
-const READ_ONLY: &str = "what is left of a log is not written to";
+const READ_ONLY: &str = "the remains of a damaged log are read-only";
 
 impl Storage for Copies {
     fn append(&self, _: Revision, _: &[u8]) -> Result<(), Error> {

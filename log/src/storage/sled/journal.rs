@@ -70,13 +70,13 @@ impl Journal {
     pub(super) fn begin(directory: &Path, newest: Revision) -> Result<Self, Error> {
         let path = directory.join(NAME);
         regular::check(&path, BYTES_MAX)?;
-        let io = || Error::io(format!("making {}", path.display()));
+        let io = || Error::io(format!("creating {}", path.display()));
         let salt = Salt::random();
         let file = match open_empty(&path, salt) {
             Err(error) if blocks::is_full(&error) => {
                 tracing::warn!(
                     file = %path.display(),
-                    "there is no room for the journal; writes are slower until a start finds some"
+                    "no disk space for the journal; writes are slower until a start finds enough"
                 );
                 // An old file must not be mistaken for newer than the records that follow now.
                 match std::fs::remove_file(&path) {
@@ -142,7 +142,7 @@ impl Journal {
             return;
         }
         if let Err(error) = file.write_all(&self.bytes) {
-            tracing::warn!(%error, "the journal takes nothing more, and the database is synced instead");
+            tracing::warn!(%error, "cannot write to the journal; syncing the database instead");
             self.holds_all = false;
             return;
         }

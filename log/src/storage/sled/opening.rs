@@ -93,7 +93,7 @@ pub(super) fn open_database(directory: &Path) -> Result<::sled::Result<::sled::D
 /// Opens sled. Over damaged files it may panic instead of returning an error.
 fn attempt(config: &::sled::Config) -> ::sled::Result<::sled::Db> {
     catch_unwind(AssertUnwindSafe(|| config.open())).unwrap_or_else(|_| {
-        let reason = "its files are damaged so that it cannot read them";
+        let reason = "its files are too damaged for it to read";
         let error = std::io::Error::new(ErrorKind::InvalidData, reason);
         Err(::sled::Error::Io(error))
     })

@@ -53,8 +53,9 @@ fn set_aside(directory: &Path, path: &Path) -> Result<(), Error> {
     let mut aside = path.file_name().unwrap_or_default().to_owned();
     aside.push(".damaged");
     let aside = directory.join("..").join(aside);
-    tracing::warn!(file = %path.display(), "a side file of the storage engine is set aside");
-    std::fs::rename(path, aside).map_err(Error::io("setting a side file of the engine aside"))
+    tracing::warn!(file = %path.display(), "setting aside a side file of the storage engine");
+    std::fs::rename(path, aside)
+        .map_err(Error::io("setting aside a side file of the storage engine"))
 }
 
 fn snapshots(directory: &Path) -> Result<Vec<PathBuf>, Error> {
