@@ -50,9 +50,9 @@ pub fn check(state: &State, commit: &Commit) -> Result<(), Violation> {
     let (last, before) = commit
         .events
         .split_last()
-        .ok_or_else(|| asked.violation(ONE_OBJECT, "it says nothing"))?;
+        .ok_or_else(|| asked.violation(ONE_OBJECT, "the commit has no events"))?;
     if before.iter().any(is_outcome) {
-        return Err(asked.violation(ONE_OBJECT, "it has two outcomes"));
+        return Err(asked.violation(ONE_OBJECT, "the commit has two outcomes"));
     }
     match (last, previous) {
         (Event::ObjectCreated { object }, None) => {
@@ -103,20 +103,21 @@ impl Asked<'_> {
         Violation {
             revision: self.commit.revision,
             rule,
-            what: format!("{} of {}", what.into(), self.commit.key),
+            what: format!("{}: {}", self.commit.key, what.into()),
         }
     }
 
     fn numbers(&self) -> Result<(), Violation> {
         let expected = self.state.revision.next();
         if self.commit.revision != expected {
-            let what = format!("it should be {expected}: a step");
+            let what = format!("its revision should be {expected}");
             return Err(self.violation(NUMBERED, what));
         }
         match self.commit.cause {
-            Cause::Commit(cause) if cause >= self.commit.revision => {
-                Err(self.violation(NUMBERED, format!("its cause is revision {cause}: a step")))
-            }
+            Cause::Commit(cause) if cause >= self.commit.revision => Err(self.violation(
+                NUMBERED,
+                format!("its cause, revision {cause}, does not precede it"),
+            )),
             Cause::Commit(_) | Cause::Request | Cause::Policy(_) => Ok(()),
         }
     }
@@ -130,14 +131,14 @@ impl Asked<'_> {
         if same {
             return Ok(());
         }
-        Err(self.violation(ONE_OBJECT, "a version of another object or revision"))
+        Err(self.violation(ONE_OBJECT, "the version is of another object or revision"))
     }
 
     fn identity(&self, previous: &Object) -> Result<(), Violation> {
         if previous.meta.uid == self.commit.uid {
             return Ok(());
         }
-        Err(self.violation(ONE_OBJECT, "another uid"))
+        Err(self.violation(ONE_OBJECT, "the commit has another uid"))
     }
 
     /// Checks that every finalizer the object still had is removed by this very commit, with an event for
@@ -145,7 +146,7 @@ impl Asked<'_> {
     fn no_finalizer_is_left(&self, previous: &Object) -> Result<(), Violation> {
         let mut finalizers = previous.meta.finalizers.iter();
         match finalizers.find(|held| !self.commit.lets_go(held)) {
-            Some(held) => Err(self.violation(FINALIZERS, format!("the removal, held by {held},"))),
+            Some(held) => Err(self.violation(FINALIZERS, format!("removed while {held} holds it"))),
             None => Ok(()),
         }
     }
@@ -183,12 +184,15 @@ impl Asked<'_> {
                 .zip(owners)
                 .all(|(one, found)| *one == found.owner);
         if references.is_empty() || !all {
-            return Err(self.violation(SAFETY, "owners that were not looked at"));
+            return Err(self.violation(SAFETY, "not all of its owners were looked at"));
         }
         let mut left = references.iter().zip(holds);
         match left.find(|(_, hold)| **hold == Hold::Keeps) {
             Some((owner, _)) => {
-                let what = format!("{} {} still holds on: a removal", owner.kind, owner.name);
+                let what = format!(
+                    "removed although {} {} still keeps it",
+                    owner.kind, owner.name
+                );
                 Err(self.violation(SAFETY, what))
             }
             None => self.nobody_lets_it_go(references),
@@ -204,7 +208,7 @@ impl Asked<'_> {
         match references.iter().find(orphans) {
             Some(owner) => {
                 let what = format!(
-                    "{} {} is about to let it go: a removal",
+                    "removed although {} {} is about to orphan it",
                     owner.kind, owner.name
                 );
                 Err(self.violation(ORPHANS, what))
@@ -222,7 +226,7 @@ impl Asked<'_> {
         }
         let left = self.state.dependents(&previous.meta.uid);
         if left.all > 0 && self.lets_go(previous, ORPHAN_FINALIZER) {
-            let what = format!("{} objects still refer to it: a release", left.all);
+            let what = format!("released although {} objects still refer to it", left.all);
             return Err(self.violation(ORPHANS, what));
         }
         if left.blocking > 0
@@ -230,7 +234,7 @@ impl Asked<'_> {
             && self.lets_go(previous, FOREGROUND_FINALIZER)
             && left.blocking != self.let_go_with(previous)
         {
-            let what = format!("{} objects still block it: a release", left.blocking);
+            let what = format!("released although {} objects still block it", left.blocking);
             return Err(self.violation(FOREGROUND, what));
         }
         Ok(())
@@ -267,21 +271,27 @@ impl Asked<'_> {
         }
         match self.state.namespace(namespace) {
             Some(found) if !found.is_deleting() => Ok(()),
-            Some(_) | None => Err(self.violation(NAMESPACES, "the creation")),
+            Some(_) | None => Err(self.violation(
+                NAMESPACES,
+                "created although its namespace is missing or being deleted",
+            )),
         }
     }
 
     fn leaves_nothing_behind(&self, previous: &Object) -> Result<(), Violation> {
         let key = &previous.key;
         if is_definition(key) && self.state.instances(key).next().is_some() {
-            return Err(self.violation(KINDS, "instances outlive the removal"));
+            return Err(self.violation(KINDS, "removed although instances remain"));
         }
         if !is_namespace(key) {
             return Ok(());
         }
         let left = self.state.population(&key.name);
         if left > 0 {
-            return Err(self.violation(NAMESPACES, format!("{left} objects outlive the removal")));
+            return Err(self.violation(
+                NAMESPACES,
+                format!("removed although {left} objects remain"),
+            ));
         }
         Ok(())
     }

@@ -81,7 +81,7 @@ impl Audit {
     fn identity(&self, commit: &Commit) -> Result<(), Violation> {
         let creates = matches!(commit.events.last(), Some(Event::ObjectCreated { .. }));
         if creates && self.lives.knows(&commit.uid) {
-            return Err(violation(commit, ONCE, "the uid was there before"));
+            return Err(violation(commit, ONCE, "its uid was used before"));
         }
         Ok(())
     }
@@ -94,10 +94,10 @@ impl Audit {
         judged.map_err(|wrong| {
             let what = match wrong {
                 Wrong::Stranger(cause) => {
-                    format!("its cause, revision {cause}, is about nobody whom it could go with")
+                    format!("its cause, revision {cause}, is not about anything that could have caused it")
                 }
                 Wrong::Again(cause) => {
-                    format!("revision {cause} had it deleted already, and nothing happened since")
+                    format!("revision {cause} caused its deletion once already, and nothing changed since")
                 }
             };
             violation(commit, CAUSES, what)
@@ -131,7 +131,7 @@ impl Audit {
         let said = Facts::said(commit);
         let found = Facts::between(previous, next);
         if said != found {
-            let what = format!("it says {said:?}, and did {found:?}");
+            let what = format!("its events state {said:?}, but it changed {found:?}");
             return Err(violation(commit, FACTS, what));
         }
         Ok(())

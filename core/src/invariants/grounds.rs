@@ -32,7 +32,7 @@ impl Asked<'_> {
         match self.missing(previous, rule, owners) {
             None => Ok(()),
             Some(what) => {
-                let what = format!("it says {}, and {what}: a deletion", rule.name());
+                let what = format!("deleted by rule {}, although {what}", rule.name());
                 Err(self.violation(GROUNDS, what))
             }
         }
@@ -50,14 +50,14 @@ impl Asked<'_> {
             Rule::OwnersAbsent | Rule::NoSuchOwner | Rule::OwnerInOtherNamespace => {
                 (!one_waits?, "an owner waits for it")
             }
-            Rule::NamespaceDeleted => (self.home_is_going(), "its namespace is not going"),
+            Rule::NamespaceDeleted => (self.home_is_going(), "its namespace is not being deleted"),
             Rule::CrdDeleted => (
                 self.definition_is_going(),
-                "the definition of its kind is not going",
+                "the definition of its kind is not being deleted",
             ),
             Rule::TtlAfterFinished => (
                 is_over(previous, self.commit.time),
-                "it is no finished job whose time is over",
+                "it is not a finished job whose time to live is over",
             ),
             Rule::Policy => (
                 matches!(self.commit.cause, Cause::Policy(_)),

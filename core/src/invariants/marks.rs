@@ -12,7 +12,7 @@ const ENDS: &str = "a deletion ends when it says, and only a shorter grace moves
 impl Asked<'_> {
     pub(super) fn begins_unmarked(&self, object: &Object) -> Result<(), Violation> {
         if object.is_deleting() {
-            return Err(self.violation(MARKS, "a first version that goes"));
+            return Err(self.violation(MARKS, "created with a deletion mark"));
         }
         Ok(())
     }
@@ -28,7 +28,7 @@ impl Asked<'_> {
             return self.is_marked(object, is_asked_for);
         }
         if !object.is_deleting() || (previous.mark.is_some() && object.mark != previous.mark) {
-            return Err(self.violation(MARKS, "the mark is gone or another one"));
+            return Err(self.violation(MARKS, "its deletion mark was removed or changed"));
         }
         self.gains_nothing(previous, object, is_asked_for)?;
         self.end_stays(previous, object, is_asked_for)
@@ -40,14 +40,20 @@ impl Asked<'_> {
             return Ok(());
         };
         if !is_asked_for {
-            return Err(self.violation(MARKS, "a mark without a rule"));
+            return Err(self.violation(MARKS, "marked for deletion without a rule"));
         }
         let grace = grace_of(object);
         if grace > 0 && !self.has_grace() {
-            return Err(self.violation(ENDS, "a grace of a kind that has none, a deletion"));
+            return Err(self.violation(
+                ENDS,
+                "marked with a grace period, which its kind does not have",
+            ));
         }
         if end != self.seconds_on(grace) {
-            return Err(self.violation(ENDS, "another end than its grace makes, a deletion"));
+            return Err(self.violation(
+                ENDS,
+                "the end of its deletion does not match its grace period",
+            ));
         }
         Ok(())
     }
@@ -66,7 +72,9 @@ impl Asked<'_> {
             !is_allowed && !previous.meta.has_finalizer(finalizer)
         };
         match object.meta.finalizers.iter().find(is_new) {
-            Some(finalizer) => Err(self.violation(MARKS, format!("a new finalizer {finalizer}"))),
+            Some(finalizer) => {
+                Err(self.violation(MARKS, format!("it gained finalizer {finalizer}")))
+            }
             None => Ok(()),
         }
     }
@@ -87,13 +95,13 @@ impl Asked<'_> {
         let now = Some(self.seconds_on(0));
         let is_shorter = grace_of(object) < grace_of(previous);
         let what = if !is_asked_for {
-            "an end that moves by the way, a deletion"
+            "the end of its deletion moved without a deletion request"
         } else if grace_of(object) > grace_of(previous) {
-            "a longer grace, a deletion"
+            "its grace period became longer"
         } else if end(object) > end(previous) && !(is_shorter && end(object) == now) {
-            "a later end, a deletion"
+            "the end of its deletion moved to a later time"
         } else if end(object) < end(previous) && end(object) < now {
-            "an end before it was asked for, a deletion"
+            "the end of its deletion is before the request"
         } else {
             return Ok(());
         };

@@ -84,13 +84,13 @@ fn steps_that_break_the_order_are_refused() {
     };
     assert_eq!(check(&world.state, &removal(|_| {})), Ok(()));
     let skips = removal(|commit| commit.revision = commit.revision.next());
-    refused(&world, &skips, "it should be");
+    refused(&world, &skips, "its revision should be");
     let backwards = removal(|commit| commit.cause = Cause::Commit(commit.revision));
-    refused(&world, &backwards, "its cause is");
+    refused(&world, &backwards, "does not precede it");
     refused(
         &world,
         &removal(|commit| commit.events.clear()),
-        "it says nothing",
+        "the commit has no events",
     );
     refused(
         &world,
@@ -121,7 +121,7 @@ fn a_version_of_another_object_or_revision_is_refused() {
         refused(
             &world,
             &commit(&world, owner.key.clone(), uid, events),
-            "a version of another object or revision",
+            "the version is of another object or revision",
         );
     }
 }
@@ -144,7 +144,7 @@ fn what_a_finalizer_holds_is_not_removed_and_a_mark_is_not_taken_back() {
     refused(
         &world,
         &commit(&world, held.key.clone(), uid, events),
-        "the mark is gone",
+        "its deletion mark was removed",
     );
     let other = Mark {
         revision: Revision(1),
@@ -157,7 +157,7 @@ fn what_a_finalizer_holds_is_not_removed_and_a_mark_is_not_taken_back() {
     refused(
         &world,
         &commit(&world, held.key.clone(), uid, events),
-        "the mark is gone or another one",
+        "its deletion mark was removed or changed",
     );
     let gained = version(&world.state, &held.key, |metadata| {
         metadata["finalizers"] = json!(["x/y", "x/z"]);
@@ -166,7 +166,7 @@ fn what_a_finalizer_holds_is_not_removed_and_a_mark_is_not_taken_back() {
     refused(
         &world,
         &commit(&world, held.key.clone(), uid, events),
-        "a new finalizer x/z",
+        "it gained finalizer x/z",
     );
 }
 
@@ -181,8 +181,8 @@ fn a_dependent_of_a_live_owner_is_not_collected() {
         since: None,
     };
     for (owners, what) in [
-        (vec![found], "still holds on"),
-        (Vec::new(), "owners that were not looked at"),
+        (vec![found], "still keeps it"),
+        (Vec::new(), "not all of its owners were looked at"),
     ] {
         let events = vec![deleted(Rule::OwnersAbsent, owners)];
         let key = dependent.key.clone();
@@ -206,7 +206,7 @@ fn a_dependent_of_an_unknown_owner_is_not_collected() {
     };
     let events = vec![deleted(Rule::OwnersAbsent, vec![found])];
     let removal = commit(&world, object.key.clone(), object.meta.uid.as_str(), events);
-    refused(&world, &removal, "Unknown u still holds on");
+    refused(&world, &removal, "Unknown u still keeps it");
 }
 
 /// The commit by which the collector releases the owner of the world.
@@ -356,12 +356,12 @@ fn nothing_is_made_in_a_namespace_that_goes_and_nothing_outlives_one() {
         refused(
             &world,
             &commit(&world, key, owner.meta.uid.as_str(), events),
-            "the creation",
+            "created although its namespace",
         );
     }
     let namespace = world.get("namespaces", "default").expect("it is there");
     let events = vec![deleted(Rule::Requested, Vec::new())];
     let key = namespace.key.clone();
     let removal = commit(&world, key, namespace.meta.uid.as_str(), events);
-    refused(&world, &removal, "3 objects outlive the removal");
+    refused(&world, &removal, "3 objects remain");
 }

@@ -10,7 +10,7 @@ pub(super) fn wrong(graph: &OwnershipGraph, previous: &Object, rule: Rule) -> Op
     let there: Vec<&Node> = references.filter_map(|one| graph.node(&one.uid)).collect();
     let home = &previous.key.namespace;
     if let Some(owner) = there.iter().find(|owner| owner.is_orphaning()) {
-        return Some(format!("{} is about to let it go", owner.key()));
+        return Some(format!("{} is about to orphan it", owner.key()));
     }
     let is_elsewhere = |owner: &Node| {
         let namespace = &owner.key().namespace;
@@ -22,7 +22,7 @@ pub(super) fn wrong(graph: &OwnershipGraph, previous: &Object, rule: Rule) -> Op
     };
     let unlike = there.iter().find(is_unlike)?;
     Some(format!(
-        "it says {}, and there is {}",
+        "deleted by rule {}, although {} exists",
         rule.name(),
         unlike.key()
     ))

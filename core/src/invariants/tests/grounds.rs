@@ -108,7 +108,7 @@ fn a_policy_that_asks_has_a_name() {
 fn a_namespace_that_takes_its_objects_along_is_going() {
     let mut world = world();
     let rule = Rule::NamespaceDeleted;
-    let not_going = "its namespace is not going";
+    let not_going = "its namespace is not being deleted";
     let in_a_live_one = removal_and_mark(&world, ("configmaps", "owner"), rule, CAUSE);
     all_refused(&world, &in_a_live_one, not_going);
     let [_, in_none] = removal_and_mark(&world, ("namespaces", "going"), rule, CAUSE);
@@ -138,7 +138,7 @@ fn a_definition_that_takes_its_instances_along_is_going() {
     world.create("widgets", widget).expect("created");
     let steps = |world: &World, of| removal_and_mark(world, of, Rule::CrdDeleted, CAUSE);
     let widget = ("widgets", "w");
-    let not_going = "the definition of its kind is not going";
+    let not_going = "the definition of its kind is not being deleted";
     all_refused(&world, &steps(&world, widget), not_going);
     let marked = world.delete("customresourcedefinitions", "widgets.example.com", None);
     marked.expect("marked");
@@ -166,7 +166,11 @@ fn what_is_built_in_has_no_definition_that_could_take_it_along() {
     let marked = world.delete("customresourcedefinitions", name, None);
     marked.expect("marked");
     let steps = removal_and_mark(&world, ("ingresses", "web"), Rule::CrdDeleted, CAUSE);
-    all_refused(&world, &steps, "the definition of its kind is not going");
+    all_refused(
+        &world,
+        &steps,
+        "the definition of its kind is not being deleted",
+    );
 }
 
 /// A world with an object that has this condition and this time to live.
@@ -218,7 +222,7 @@ fn only_a_job_that_finished_so_long_ago_is_over() {
     let map = world.get("configmaps", "j").expect("it is there");
     let rule = Rule::TtlAfterFinished;
     let steps = removal_and_mark_at(&world, &map, rule, policy(), over);
-    all_refused(&world, &steps, "it is no finished job");
+    all_refused(&world, &steps, "it is not a finished job");
 }
 
 #[test]
@@ -226,7 +230,7 @@ fn what_was_marked_goes_for_what_it_was_marked_for() {
     let mut world = world();
     let [_, mut silent] = removal_and_mark(&world, ("configmaps", "owner"), Rule::Requested, CAUSE);
     silent.events.remove(0);
-    refused(&world, &silent, "a mark without a rule");
+    refused(&world, &silent, "marked for deletion without a rule");
     let foreground = Some(Propagation::Foreground);
     world
         .delete("configmaps", "owner", foreground)
@@ -271,7 +275,7 @@ fn a_dependent_that_misspells_an_owner_who_lets_it_go_is_not_collected() {
         marked.expect("marked");
         let step = collected(&world);
         if is_refused {
-            refused(&world, &step, "is about to let it go");
+            refused(&world, &step, "is about to orphan it");
         } else {
             assert_eq!(check(&world.state, &step), Ok(()));
         }

@@ -88,20 +88,20 @@ fn an_end_moves_only_with_a_shorter_grace_and_only_to_be_sooner() {
         assert_eq!(check(&world.state, &moves), Ok(()), "{of:?} {end}");
     }
     for (of, end, grace, what) in [
-        (pod, left + 1, Some(30), "a later end"),
-        (pod, left + 1, Some(20), "a later end"),
-        (pod, left, Some(31), "a longer grace"),
-        (pod, -1, Some(1), "an end before it was asked for"),
-        (map, past + 1, Some(0), "a later end"),
-        (map, 0, Some(0), "a later end"),
-        (map, past, Some(1), "a longer grace"),
-        (map, past - 1, Some(0), "an end before it was asked for"),
+        (pod, left + 1, Some(30), "moved to a later time"),
+        (pod, left + 1, Some(20), "moved to a later time"),
+        (pod, left, Some(31), "grace period became longer"),
+        (pod, -1, Some(1), "is before the request"),
+        (map, past + 1, Some(0), "moved to a later time"),
+        (map, 0, Some(0), "moved to a later time"),
+        (map, past, Some(1), "grace period became longer"),
+        (map, past - 1, Some(0), "is before the request"),
     ] {
         refused(&world, &moved(&world, of, end, grace, true), what);
     }
     for (of, end, grace) in [(pod, left - 10, 20), (pod, left, 20), (pod, left - 1, 30)] {
         let moves = moved(&world, of, end, Some(grace), false);
-        refused(&world, &moves, "an end that moves by the way");
+        refused(&world, &moves, "moved without a deletion request");
     }
     let same = moved(&world, pod, left, Some(30), false);
     assert_eq!(check(&world.state, &same), Ok(()));
@@ -119,9 +119,13 @@ fn a_grace_that_was_over_may_end_now_and_not_later() {
     refused(
         &world,
         &moved(&world, pod, 0, Some(30), true),
-        "a later end",
+        "moved to a later time",
     );
-    refused(&world, &moved(&world, pod, 1, Some(1), true), "a later end");
+    refused(
+        &world,
+        &moved(&world, pod, 1, Some(1), true),
+        "moved to a later time",
+    );
 }
 
 #[test]
@@ -134,17 +138,17 @@ fn a_first_mark_ends_when_its_grace_says() {
         refused(
             &world,
             &moved(&world, of, end, grace, false),
-            "a mark without a rule",
+            "marked for deletion without a rule",
         );
         for other in [end - 1, end + 1] {
             let marks = moved(&world, of, other, grace, true);
-            refused(&world, &marks, "another end than its grace makes");
+            refused(&world, &marks, "does not match its grace period");
         }
     }
     refused(
         &world,
         &moved(&world, map, 5, Some(5), true),
-        "a grace of a kind that has none",
+        "a grace period, which its kind does not have",
     );
 }
 
@@ -164,7 +168,7 @@ fn a_first_version_is_not_marked() {
         let uid = live.meta.uid.as_str();
         let created = commit(&world, key, uid, vec![Event::ObjectCreated { object }]);
         if is_refused {
-            refused(&world, &created, "a first version that goes");
+            refused(&world, &created, "created with a deletion mark");
         } else {
             assert_eq!(check(&world.state, &created), Ok(()));
         }
@@ -186,5 +190,5 @@ fn a_collector_gives_nothing_its_finalizers_but_by_a_deletion() {
         cause: Cause::Commit(Revision(1)),
         ..by_hand
     };
-    refused(&world, &by_itself, "a new finalizer orphan");
+    refused(&world, &by_itself, "it gained finalizer orphan");
 }
