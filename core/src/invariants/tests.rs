@@ -135,7 +135,7 @@ fn what_a_finalizer_holds_is_not_removed_and_a_mark_is_not_taken_back() {
     refused(
         &world,
         &commit(&world, held.key.clone(), uid, removal),
-        "held by x/y",
+        "removed while x/y holds it",
     );
     let forgotten = version(&world.state, &held.key, |metadata| {
         metadata["deletionTimestamp"] = Value::Null;
