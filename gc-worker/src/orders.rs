@@ -29,7 +29,7 @@ pub struct Orders {
 /// Two orders have different results.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "what the collectors do between revision {after} and revision {before} depends on their order: of {what}"
+    "what the collectors do between revision {after} and revision {before} depends on their order: {what}"
 )]
 pub struct Parted {
     /// The revision at which both begin.
@@ -160,9 +160,7 @@ fn difference(one: &State, other: &State) -> Option<String> {
         let [left, right] = [left.map(End::of), right.map(End::of)];
         if left != right {
             let [left, right] = [left, right].map(|end| told(end.as_ref()));
-            return Some(format!(
-                "{key} there is {left}, and in another order {right}"
-            ));
+            return Some(format!("{key} is {left}, and in another order {right}"));
         }
     }
 }
@@ -192,7 +190,7 @@ impl<'a> End<'a> {
 
 fn told(end: Option<&End<'_>>) -> String {
     let Some(end) = end else {
-        return "nothing".into();
+        return "absent".into();
     };
     let uids = end.owners.iter().map(|owner| owner.uid.as_str());
     format!(

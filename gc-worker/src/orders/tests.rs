@@ -75,7 +75,7 @@ fn what_no_order_comes_to_is_told() {
     for (step, what) in [
         (
             None,
-            "of configmaps n/d there is nothing, and in another order uid d, live",
+            "configmaps n/d is absent, and in another order uid d, live",
         ),
         (
             Some(map(json!({"name": "live", "finalizers": ["a/b"]}))),
