@@ -21,8 +21,7 @@ pub fn make_private(directory: &Path) -> std::io::Result<()> {
 pub(crate) fn make_own(directory: &Path) -> Result<(), Error> {
     make(directory)?;
     if let Err(error) = system::close(directory) {
-        tracing::warn!(%error, directory = %directory.display(), "other users may be able to read this \
-            directory");
+        tracing::warn!(%error, directory = %directory.display(), "other users may be able to read this directory");
     }
     Ok(())
 }

@@ -85,8 +85,7 @@ impl Pruner {
         let newest = self.reader.newest();
         let kept = newest.and_then(|newest| self.snapshots.up_to(newest));
         if let Err(error) = &kept {
-            tracing::warn!(%error, "cannot determine how far the log may be thinned; the next round tries \
-                again");
+            tracing::warn!(%error, "cannot determine how far the log may be thinned; the next round tries again");
         }
         self.limit = kept.ok().map(|mut kept| kept.pop().unwrap_or_default());
     }
@@ -104,8 +103,7 @@ impl Pruner {
         }
         // A failed write has poisoned the log already. A failed read has changed nothing.
         turned.unwrap_or_else(|error| {
-            tracing::warn!(%error, "cannot thin the log; unless it is poisoned, the next round tries \
-                again");
+            tracing::warn!(%error, "cannot thin the log; unless it is poisoned, the next round tries again");
             false
         })
     }

@@ -271,8 +271,7 @@ fn is_of(log: &dyn Storage, path: &Path, head: &Head) -> bool {
     if let Err(error) = &held
         && !is_over()
     {
-        tracing::warn!(file = %path.display(), %error, "a snapshot does not belong to this log; ignoring \
-            it");
+        tracing::warn!(file = %path.display(), %error, "a snapshot does not belong to this log; ignoring it");
     }
     held.is_ok()
 }

@@ -79,8 +79,7 @@ impl Room {
                 return false;
             }
             if error.kind() == ErrorKind::Unsupported {
-                tracing::warn!(%error, "this file system cannot reserve disk space; a full disk will stop \
-                    the log");
+                tracing::warn!(%error, "this file system cannot reserve disk space; a full disk will stop the log");
                 self.is_unsupported.store(true, Ordering::Relaxed);
             } else {
                 tracing::warn!(%error, "could not reserve disk space this time");

@@ -173,8 +173,10 @@ impl Drop for SledStorage {
             && !is_stored
             && let Err(error) = self.store(&mut journal)
         {
-            tracing::warn!(%error, "cannot store the newest records in the database; the next start takes \
-                them from the journal");
+            tracing::warn!(
+                %error,
+                "cannot store the newest records in the database; the next start takes them from the journal"
+            );
         }
     }
 }
@@ -414,8 +416,10 @@ fn sync_what_a_kill_left(database: &Path) -> Result<(), Error> {
     file.sync_all()
         .map_err(Error::io("syncing the event log"))?;
     if let Err(error) = blocks::forget(&file) {
-        tracing::warn!(%error, "cannot drop the event log from the page cache; assuming that the cache \
-            matches the disk");
+        tracing::warn!(
+            %error,
+            "cannot drop the event log from the page cache; assuming that the cache matches the disk"
+        );
     }
     Ok(())
 }

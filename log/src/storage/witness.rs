@@ -165,8 +165,7 @@ fn read(bytes: &[u8], path: &Path) -> Result<Option<(Tail, usize)>, Error> {
         }
     }
     if newest.is_none() && bytes.iter().any(|byte| *byte != 0) {
-        tracing::warn!(file = %path.display(), "the witness of the log's end is damaged; starting a new \
-            one");
+        tracing::warn!(file = %path.display(), "the witness of the log's end is damaged; starting a new one");
     }
     Ok(newest)
 }

@@ -225,9 +225,9 @@ fn what_does_not_follow_the_database_is_refused() {
         (&[(2, 3, 2), (3, 4, 3)][..], Ok(&[1, 2, 3, 4][..])),
         (&[(1, 2, 1), (2, 3, 2)], Ok(&[1, 2, 3])),
         (&[(1, 2, 1)], Ok(&[1, 2])),
-        (&[(5, 7, 5)], Err("of a record at revision 5")),
-        (&[(1, 3, 1)], Err("of a record at revision 3")),
-        (&[(2, 3, 9)], Err("of a record at revision 9")),
+        (&[(5, 7, 5)], Err("to a record at revision 5")),
+        (&[(1, 3, 1)], Err("to a record at revision 3")),
+        (&[(2, 3, 9)], Err("to a record at revision 9")),
     ] {
         let (temporary, storage) = killed(&[1, 2]);
         drop(storage);
