@@ -242,7 +242,7 @@ fn a_directory_is_restored_into_whole_or_not_at_all() {
     drop(Server::start_on(&place.data));
     let told = stdout(&place.backup(&["-o", "json"]));
     assert!(told.lines().count() > 5, "a member a line: {told}");
-    refused(&place.restore(&place.data), "holds a log already");
+    refused(&place.restore(&place.data), "already contains a log");
     let other = place.other();
     let whole = std::fs::read(&place.file).expect("read");
     std::fs::write(&place.file, &whole[..whole.len() - 1]).expect("written");
@@ -271,7 +271,7 @@ fn a_directory_is_restored_into_whole_or_not_at_all() {
     let file = place.file.to_str().expect("UTF-8");
     let none = hindsight(&third, &["restore", file, "--bump-revision", "0"]);
     assert_eq!(none.status.code(), Some(2));
-    assert!(text(&none.stderr).contains("given out again"));
+    assert!(text(&none.stderr).contains("issued again"));
     let spaced = other.with_file_name("my data");
     let next = format!("next: hindsight serve --data-dir '{}';", spaced.display());
     assert!(stdout(&place.restore(&spaced)).contains(&next));
@@ -365,9 +365,9 @@ fn a_backup_replaces_files_alone_and_follows_links() {
     std::fs::create_dir(&directory).expect("made");
     let kind = |path: &Path| path.symlink_metadata().expect("there").file_type();
     for (other, why) in [
-        (&pipe, "no regular file"),
+        (&pipe, "not a regular file"),
         (&directory, "is a directory; name a file"),
-        (&link, "is there already"),
+        (&link, "already exists"),
     ] {
         let before = kind(other);
         place.file.clone_from(other);
@@ -471,7 +471,10 @@ fn of_a_damaged_log_nothing_is_lost_by_starts_and_what_is_whole_is_saved() {
 fn of_a_whole_log_all_of_it_is_intact_and_a_server_keeps_others_out() {
     let place = Place::new();
     let server = Server::start_on(&place.data);
-    refused(&place.backup(&["--intact"]), "a server holds the directory");
+    refused(
+        &place.backup(&["--intact"]),
+        "a server is using the directory",
+    );
     drop(server);
     let told = place.backup(&["--intact"]);
     assert!(text(&told.stderr).contains("where it ends"), "{told:?}");

@@ -52,7 +52,7 @@ fn what_is_said_to_be_typed_next_asks_the_same_directory() {
     for begin in ["hindsight log", "hindsight why"] {
         let next = said_to_type(&told, begin);
         let told = text(&typed(&next, place).stderr);
-        assert!(!told.contains("holds no event log"), "{next}: {told}");
+        assert!(!told.contains("contains no event log"), "{next}: {told}");
     }
     let told = text(&typed("hindsight why cm/gone --data-dir 'my data'", place).stderr);
     assert!(
@@ -94,9 +94,9 @@ const SAID: &str = "
 0 why cm.v1./b                          | ConfigMap b in default is live
 0 log deployments.v1.apps/web           | deployments.apps default/web: created
 0 why deployments.v1.apps/web           | Deployment web in default is live
-3 why deployments.v9.apps/web           | nothing of this name was ever there
+3 why deployments.v9.apps/web           | no object of this name ever existed
 0 get configmaps.v1.                    | b
-1 get configmaps.v2.                    | no kind is called
+1 get configmaps.v2.                    | there is no kind
 0 log --since 1h                        | configmaps default/a: created
 0 log --until 1h                        | nothing happened that matches
 0 log --since 2026-01-31                | configmaps default/a: created
@@ -104,17 +104,17 @@ const SAID: &str = "
 0 log cm/b --tail 1                     | configmaps default/b: updated
 0 log -A                                | configmaps default/a: created
 2 log -A -n default                     | cannot be used with
-2 log --tail 0                          | write a number from 1 to 10000
+2 log --tail 0                          | expected a number from 1 to 10000
 2 log --tail 5 --since lately           | or how long ago, such as 90m
-3 get cm/b --as-of 1h                   | was not there as of 2
-3 get cm/b --as-of 2026-01-31           | was not there as of 2026-01-31T00:00:00.000000Z
+3 get cm/b --as-of 1h                   | did not exist as of 2
+3 get cm/b --as-of 2026-01-31           | did not exist as of 2026-01-31T00:00:00.000000Z
 0 get cm/b --as-of 0s                   | b
-1 get cm/b --as-of 9126-01-31           | has not come yet; it is
-3 plan cm/b --as-of 1h                  | nothing of this name is there
-1 backup /nowhere/x                     | name a file in a directory that is there
+1 get cm/b --as-of 9126-01-31           | is in the future: it is now
+3 plan cm/b --as-of 1h                  | no object of this name exists
+1 backup /nowhere/x                     | name a file in an existing directory
 1 backup /                              | hindsight: / is a directory; name a file
-1 backup /dev/null                      | - writes to standard output
-1 restore /nowhere                      | name what `hindsight backup` wrote
+1 backup /dev/null                      | use - for standard output
+1 restore /nowhere                      | name a file that `hindsight backup` wrote
 1 serve --token-auth-file /nowhere      | or leave --token-auth-file out
 ";
 

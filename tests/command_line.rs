@@ -28,37 +28,37 @@ const CODES: &str = "
 0 why namespace/default                        |
 0 get namespaces                               |
 0 get configmap/b                              |
-0 get configmaps --as-of 2026-01-31T12:00:00Z  | there is nothing as of 2026-01-31T12:00:00Z in default
-0 get pods -A                                  | pods: there is nothing in any namespace
-1 get configmaps --as-of 9126-01-31T12:00:00Z  | has not come yet; it is
+0 get configmaps --as-of 2026-01-31T12:00:00Z  | no configmaps found as of 2026-01-31T12:00:00Z in default
+0 get pods -A                                  | no pods found in any namespace
+1 get configmaps --as-of 9126-01-31T12:00:00Z  | is in the future: it is now
 3 why configmap/never                          | look in another namespace with -n
 3 why configmap/a --uid nope                   | no object of this name had the uid nope
 3 get configmap/never                          | `hindsight log configmap/never --data-dir
 3 get configmap/a                              | `hindsight why configmap/a --data-dir
-3 get configmap b -n kube-system               | is not there in kube-system; `hindsight log configmap/b -n kube-system --data-dir
+3 get configmap b -n kube-system               | does not exist in kube-system; `hindsight log configmap/b -n kube-system --data-dir
 1 why nothing/a                                | PLURAL.GROUP
 1 log nothing                                  | kubectl api-resources
 1 get configmap/a --as-of 999999               | : ask for that one, or an earlier one
 3 why configmap never                          | look in another namespace with -n
 0 why configmap b -n default                   |
 0 log configmap a                              |
-2 log configmap/a b                            | write one name
+2 log configmap/a b                            | give only one
 2 get configmap/a b                            | Usage: hindsight get
 2 get configmaps,secrets                       | one kind at a time
 2 serve --keep-kind secrets                    | Usage: hindsight serve
-2 why configmap                                | write KIND/NAME, such as configmap/settings
-2 log configmap/a/b                            | write KIND or KIND/NAME
+2 why configmap                                | give KIND/NAME, such as configmap/settings
+2 log configmap/a/b                            | expected KIND or KIND/NAME
 2 get configmap/a --as-of yesterday            | RFC 3339
-2 log --uid=                                   | it is empty; name one, or leave it out
-2 log --user=                                  | it is empty; name one, or leave it out
-2 log --verb=                                  | it is empty; name one, or leave it out
-2 log --namespace=                             | it is empty; name one, or leave it out
-2 why configmap/b --uid=                       | it is empty; name one, or leave it out
-2 why configmap/b -n=                          | it is empty; name one, or leave it out
-2 get configmaps --namespace=                  | it is empty; name one, or leave it out
-2 plan configmap/b --namespace=                | it is empty; name one, or leave it out
+2 log --uid=                                   | it is empty; give a value, or leave it out
+2 log --user=                                  | it is empty; give a value, or leave it out
+2 log --verb=                                  | it is empty; give a value, or leave it out
+2 log --namespace=                             | it is empty; give a value, or leave it out
+2 why configmap/b --uid=                       | it is empty; give a value, or leave it out
+2 why configmap/b -n=                          | it is empty; give a value, or leave it out
+2 get configmaps --namespace=                  | it is empty; give a value, or leave it out
+2 plan configmap/b --namespace=                | it is empty; give a value, or leave it out
 1 plan configmap/b --as-of 999999              | has not happened yet; the newest is
-1 plan configmap/b --as-of 9126-01-31T12:00:00Z | has not come yet; it is
+1 plan configmap/b --as-of 9126-01-31T12:00:00Z | is in the future: it is now
 1 replay --until 999999                        | has not happened yet; the newest is
 2 log --output tree                            | possible values
 2 log --follow --until 9                       | cannot be used with
@@ -172,7 +172,7 @@ fn a_server_and_its_directory_give_the_same_answers_and_exit_codes() {
     server.kubectl(&["delete", "configmap", "held", "--wait=false"]);
     check_codes(&directory);
     let online = answers(&directory);
-    for reason in ["waits for x.io/hold", "whether its owner Ghost g is there"] {
+    for reason in ["waits for x.io/hold", "whether its owner Ghost g exists"] {
         assert!(
             online.iter().any(|answer| answer.contains(reason)),
             "{reason}"
@@ -225,7 +225,7 @@ fn what_happens_is_followed_while_it_happens() {
     let refused = hindsight(&directory, &["log", "--follow"]);
     let why = text(&refused.stderr);
     assert!(
-        refused.status.code() == Some(1) && why.contains("nobody serves"),
+        refused.status.code() == Some(1) && why.contains("no server is running on"),
         "{why}"
     );
 }
@@ -322,7 +322,7 @@ fn a_directory_without_a_log_is_said_to_be_none_and_left_alone() {
         assert_eq!(output.status.code(), Some(1), "{arguments:?}");
         let said = text(&output.stderr);
         assert!(
-            said.contains("holds no event log; name the --data-dir"),
+            said.contains("contains no event log; give the --data-dir"),
             "{said}"
         );
     }
@@ -434,7 +434,7 @@ fn a_parameter_that_cannot_be_read_is_not_taken_for_none() {
     ] {
         let refused =
             server.kubectl_fails(&["get", "--raw", &format!("/hindsight/v1/{query}")], "");
-        assert!(refused.contains("cannot be read"), "{query}: {refused}");
+        assert!(refused.contains("is invalid"), "{query}: {refused}");
     }
     for (query, why) in [
         ("log?uid=", "uid is empty"),
@@ -442,7 +442,7 @@ fn a_parameter_that_cannot_be_read_is_not_taken_for_none() {
         ("log?verb=&from=1", "verb is empty"),
         ("why?kind=configmap&name=a&namespace=", "namespace is empty"),
         ("plan?kind=namespace&name=", "name is empty"),
-        ("state?asOf=9126-01-31T12:00:00Z", "has not come yet; it is"),
+        ("state?asOf=9126-01-31T12:00:00Z", "is in the future"),
     ] {
         let refused =
             server.kubectl_fails(&["get", "--raw", &format!("/hindsight/v1/{query}")], "");

@@ -114,7 +114,7 @@ fn who_would_wait_is_named_with_what_for() {
         "{said}"
     );
     assert!(
-        said.contains("namespaces team waits for what is in it"),
+        said.contains("namespaces team waits for its contents"),
         "{said}"
     );
     let held = ["delete", "configmap", "held", "-n", "team", "--wait=false"];
@@ -155,14 +155,14 @@ fn what_follows_when_nobody_holds_them_any_more_is_foretold() {
     let later = json!({"deleted": ["configmaps team/settings"], "complete": true});
     assert_eq!(plan["onceLetGo"], later, "{plan}");
     let said = stdout(&server.hindsight(&["plan", "namespace/team"]));
-    let told = "once nobody holds them, 1 more object goes\n  configmaps team/settings\n";
+    let told = "once nothing holds them, 1 more object goes\n  configmaps team/settings\n";
     assert!(said.ends_with(told), "{said}");
 
     server.kubectl(&["delete", "namespace", "team", "--wait=false"]);
     let why = ["why", "configmap/settings", "-n", "team"];
     let said = stdout(&server.hindsight(&why));
     assert!(
-        said.contains("its namespace team is being deleted since 2"),
+        said.contains("its namespace team has been terminating since 2"),
         "{said}"
     );
     // What is removed with the namespace is removed without this second deletion too.
@@ -224,11 +224,11 @@ fn what_goes_says_what_it_waits_for_and_what_stays_who_owns_it() {
     assert!(plan.contains(&format!("pods team/run {node}")), "{plan}");
     let owned = why("configmap/free");
     assert!(
-        owned.contains("its owner ConfigMap owner is there"),
+        owned.contains("its owner ConfigMap owner exists"),
         "{owned}"
     );
     let haunted = why("configmap/haunted");
-    let unknown = "whether its owner Ghost g is there cannot be known: x.io/v1 is not served";
+    let unknown = "whether its owner Ghost g exists is unknown: x.io/v1 is not served";
     assert!(haunted.contains(unknown), "{haunted}");
 
     server.kubectl(&["delete", "namespace", "team", "--wait=false"]);
@@ -238,7 +238,7 @@ fn what_goes_says_what_it_waits_for_and_what_stays_who_owns_it() {
         said.contains("pods. has 1 resource instances")
     });
     assert!(said.starts_with("Namespace team is deleting"), "{said}");
-    assert!(said.contains("waits for what is in it: "), "{said}");
+    assert!(said.contains("waits for its contents: "), "{said}");
     let finalizers = "finalizers remaining: x.io/hold";
     assert!(said.contains(finalizers), "{said}");
     let run = why("pod/run");
@@ -321,7 +321,7 @@ fn in_the_middle_of_a_cascade_a_plan_tells_of_what_it_adds() {
         "{said}"
     );
     assert!(
-        said.ends_with("2 more objects are going already\n"),
+        said.ends_with("2 more objects are being deleted anyway\n"),
         "{said}"
     );
 }

@@ -191,11 +191,11 @@ fn a_question_over_http_names_its_object_and_takes_what_it_looks_at() {
         ("log?asOf=3", "use until"),
         (
             "log?since=abc",
-            "since=abc cannot be read; write a revision, such as 42, or an RFC 3339 time",
+            "since=abc is invalid; give a revision, such as 42, or an RFC 3339 time",
         ),
         (
             "log?from=2026-01-31T12:00:00Z",
-            "cannot be read; write a revision, such as 42\n",
+            "is invalid; give a revision, such as 42\n",
         ),
     ] {
         let path = format!("/hindsight/v1/{query}");

@@ -139,10 +139,15 @@ fn whoever_asks_for_more_than_warnings_is_told_of_each_thing_that_happens_once()
     let told =
         |lines: &[String], what: &str| lines.iter().filter(|line| line.contains(what)).count();
     for (lines, begun) in [
-        (&first, "was read, all of it"),
+        (&first, "the whole log was read"),
         (&second, "was read from a snapshot on"),
     ] {
-        for what in [begun, "listening on https://127.0.0.1:", "ending", "ended"] {
+        for what in [
+            begun,
+            "listening on https://127.0.0.1:",
+            "shutting down",
+            "ended",
+        ] {
             assert_eq!(told(lines, what), 1, "{what}: {lines:#?}");
         }
     }

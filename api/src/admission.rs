@@ -357,6 +357,6 @@ pub(crate) async fn submit(
         return Ok(decide(&backend.state(), command));
     }
     let answers: Result<_, Unavailable> = backend.submit(vec![command]).await;
-    let missing = || Failure::internal("the writer gave no answer".into());
+    let missing = || Failure::internal("the writer did not answer".into());
     answers?.pop().ok_or_else(missing)
 }

@@ -108,7 +108,7 @@ pub enum AsOfError {
     },
     /// The time has not come yet.
     #[error(
-        "{} has not come yet; it is {}; name an earlier time, or none for what there is now",
+        "{} is in the future: it is now {}; name an earlier time, or none for the current state",
         .asked.to_rfc3339(),
         .now.to_rfc3339()
     )]

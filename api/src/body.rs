@@ -39,7 +39,7 @@ pub struct Unfinished;
 
 impl std::fmt::Display for Unfinished {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("the answer was not taken in time, and ends in the middle")
+        f.write_str("the client did not read the answer in time; it was cut off in the middle")
     }
 }
 

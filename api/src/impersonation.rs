@@ -16,8 +16,8 @@ pub(crate) fn refuse(headers: &HeaderMap, actor: &Actor) -> Result<(), Failure> 
     if let Some(whom) = said(USER) {
         let whom = String::from_utf8_lossy(whom.as_bytes());
         let message = format!(
-            "users \"{whom}\" is forbidden: User \"{}\" cannot impersonate resource \"users\" in API group \"\" \
-             at the cluster scope: nobody can here, use credentials of that user (--token-auth-file)",
+            "users \"{whom}\" is forbidden: User \"{}\" cannot impersonate resource \"users\" in API group \"\" at \
+             the cluster scope: impersonation is not supported; use the credentials of that user (--token-auth-file)",
             actor.user
         );
         return Err(Failure::new(403, "Forbidden", message));

@@ -22,18 +22,17 @@ pub(crate) fn decode(bytes: &[u8], api_version: &str, kind: &str) -> Result<Valu
             415,
             "UnsupportedMediaType",
             format!(
-                "a {kind} of {api_version} is not read as protobuf; accepted media types include: \
+                "a {kind} of {api_version} is not supported as protobuf; accepted media types include: \
                  application/json, application/yaml"
             ),
         ));
     }
-    let unreadable = |error: &str| {
-        Failure::bad_request(format!("the body is not readable as protobuf: {error}"))
-    };
+    let unreadable =
+        |error: &str| Failure::bad_request(format!("the body is not valid protobuf: {error}"));
     let body = bytes.strip_prefix(MAGIC);
     let body = body.ok_or_else(|| unreadable("it does not begin with k8s"))?;
     if body.is_empty() {
-        return Err(unreadable("nothing follows its beginning"));
+        return Err(unreadable("nothing follows the k8s prefix"));
     }
     let envelope = Envelope::read(body).ok_or_else(|| unreadable("its envelope is damaged"))?;
     let said = |said: String, default: &str| {

@@ -71,7 +71,7 @@ impl Failure {
 
     /// 405.
     pub fn only_get() -> Self {
-        Self::new(405, "MethodNotAllowed", "only GET is answered here")
+        Self::new(405, "MethodNotAllowed", "only GET is supported here")
     }
 
     /// The failure as an answer in JSON.
@@ -166,8 +166,8 @@ impl Failure {
     /// 410: the version of the list's first pages is no longer kept. A client that continues with this token is
     /// shown the rest as it is now. Clients look for the beginning of the text.
     pub(crate) fn too_old_to_continue(token: &str) -> Self {
-        let message = "The provided continue parameter is too old to go on with the list as it was: \
-                       list anew, or go on with the token of this answer, which shows the rest as it is now";
+        let message = "The provided continue parameter is too old to display a consistent list: start a new list, or \
+            go on with the continue token of this answer, which shows the rest as it is now";
         Self {
             token: Some(token.into()),
             ..Self::expired(message)

@@ -127,7 +127,7 @@ fn beginning(objects: Vec<Arc<Object>>) -> Lease<Objects> {
 }
 
 fn stalled() -> Failure {
-    Failure::expired("too old resource version: nothing was read for too long")
+    Failure::expired("too old resource version: the client read nothing for too long")
 }
 
 struct Watch {

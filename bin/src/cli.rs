@@ -23,8 +23,8 @@ use tokio::signal::unix::SignalKind;
 
 /// A Kubernetes-compatible control plane whose only truth is an append-only event log.
 ///
-/// Exit codes: 0 done; 1 failed, and the message says what to do next; 2 wrong arguments; 3 what was
-/// asked for is not, or never was, there; 130 ended by Ctrl-C.
+/// Exit codes: 0 done; 1 failed, and the message says what to do next; 2 wrong arguments; 3 the object does
+/// not exist, or never did; 130 interrupted by Ctrl-C.
 #[derive(Debug, Parser)]
 #[command(name = "hindsight", version)]
 struct Cli {
@@ -53,29 +53,29 @@ enum Command {
     Log(log::Log),
     /// Explain why an object was deleted, is being deleted, or still exists
     Why(why::Why),
-    /// Show what a deletion would do, and do nothing
+    /// Show what a deletion would do, without doing it
     Plan(plan::Plan),
     /// Show objects as they were
     Get(get::Get),
-    /// Check every record of a log that no server holds
+    /// Check every record of a log that no server is using
     Verify(verify::Verify),
-    /// Fold the log from its beginning and print the hash of the state
+    /// Replay the log from its beginning and print the hash of the state
     Replay(replay::Replay),
-    /// Write the log to a file, while it is served or not
+    /// Back up the log to a file, with or without a running server
     Backup(backup::Backup),
-    /// Make a log from a backup, in a directory that has none
+    /// Restore a backup into a directory that has no log
     Restore(restore::Restore),
-    /// Print a completion script for a shell
+    /// Print a shell completion script
     #[command(after_help = COMPLETIONS)]
     Completions {
-        /// Which shell
+        /// Shell to complete for
         shell: clap_complete::Shell,
     },
 }
 
 #[derive(Debug, Clone, Args)]
 struct Directory {
-    /// Where the event log lives
+    /// Directory of the event log
     #[arg(long, env = DATA_DIR_VARIABLE, default_value = DATA_DIR)]
     data_dir: PathBuf,
 }

@@ -130,7 +130,10 @@ impl Driver {
             }
             begin = Self::begin_anew;
             let pause = self.health.panicked();
-            tracing::error!(?pause, "the collectors ended in a panic and begin anew");
+            tracing::error!(
+                ?pause,
+                "the collectors panicked and start over after a pause"
+            );
             if self.sleep(pause) {
                 return;
             }
@@ -216,7 +219,7 @@ impl Driver {
             }
             self.state = Arc::clone(&published.state);
         } else {
-            tracing::warn!(%after, "the collectors fell behind and look at everything again");
+            tracing::warn!(%after, "the collectors fell behind and look at every object again");
             self.begin_anew();
         }
     }
@@ -234,7 +237,7 @@ impl Driver {
         let back = self.reader.scan_back(self.state.revision);
         let back = back.take_while(|_| !is_stopped(stopped));
         if let Err(error) = self.collector.recall(back) {
-            tracing::warn!(%error, "what is collected now may not name its cause");
+            tracing::warn!(%error, "cannot read the log back; removals made now may not name their cause");
         }
     }
 
@@ -279,7 +282,7 @@ fn warn_of(rejection: &Rejection) {
             | Rejection::Forbidden { .. }
     );
     if !is_usual {
-        tracing::warn!(%rejection, "a step of the collectors is refused; what it is about stays until it changes");
+        tracing::warn!(%rejection, "a step of the collectors was rejected; its object stays until it changes");
     }
 }
 

@@ -96,17 +96,16 @@ pub enum OpenError {
     Log(#[from] Error),
     /// There is no room for a new log.
     #[error(
-        "the disk is full: a new log needs 40 MiB; free some room and start again, or name another data directory"
+        "the disk is full: a new log needs 40 MiB; free some space and start again, or name another data directory"
     )]
     NoRoom,
     /// The directory has no name.
     #[error(
-        "data_dir is empty; name a directory, `.` for the one that this runs in, or give none to keep everything in \
-         memory"
+        "data_dir is empty; name a directory, `.` for the current one, or give none to keep everything in memory"
     )]
     Nameless,
     /// A policy for history that nobody can mean.
-    #[error("history cannot be kept so: {0}")]
+    #[error("the retention policy is invalid: {0}")]
     Retention(&'static str),
     /// The first objects could not be written.
     #[error("the first objects could not be written: {0}")]

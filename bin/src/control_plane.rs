@@ -65,7 +65,7 @@ struct Shared {
 fn tell_open(revision: Revision, snapshot: Revision, begun: Instant) {
     let seconds = begun.elapsed().as_secs_f64();
     if snapshot == Revision::ZERO {
-        tracing::info!(%revision, seconds, "the log was read, all of it");
+        tracing::info!(%revision, seconds, "the whole log was read");
     } else {
         tracing::info!(%revision, %snapshot, seconds, "the log was read from a snapshot on");
     }
@@ -265,7 +265,7 @@ impl ControlPlane {
     /// Whether the commands were written is not known.
     fn unanswered(&self) -> Unavailable {
         let reason = self.poison().reason();
-        Unavailable::Poisoned(reason.unwrap_or("a thread of it ended in a panic").into())
+        Unavailable::Poisoned(reason.unwrap_or("one of its threads panicked").into())
     }
 
     /// Whether the log has failed: then no write is accepted any more, and the log must be opened again.
@@ -299,7 +299,7 @@ impl ControlPlane {
             self.shared
                 .writer
                 .is_closed()
-                .then(|| "it was closed".into())
+                .then(|| "the event log was closed".into())
         };
         self.poison().reason().map(failed).or_else(closed)
     }
@@ -307,7 +307,8 @@ impl ControlPlane {
     fn failure_of_writes(&self) -> Option<String> {
         let stuck = self.shared.pending.stuck(Instant::now());
         let seconds = stuck.as_secs();
-        (stuck >= STUCK).then(|| format!("writes wait, and none was answered for {seconds} s"))
+        (stuck >= STUCK)
+            .then(|| format!("writes are waiting, and none has been answered for {seconds} s"))
     }
 
     /// Decides a command; nothing is written. What the collectors would do then is in [`Self::forecast`].

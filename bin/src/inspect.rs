@@ -40,8 +40,8 @@ pub(crate) struct Filter {
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Unanswered {
     #[error(
-        "no kind is called {0:?}; `kubectl api-resources` lists those that there are, and one whose \
-         definition is gone is named PLURAL.GROUP"
+        "there is no kind {0:?}; `kubectl api-resources` lists the kinds, and one whose definition is gone is named \
+         PLURAL.GROUP"
     )]
     UnknownKind(String),
     #[error("{0}")]

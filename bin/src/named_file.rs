@@ -15,7 +15,8 @@ pub(crate) fn place(path: &Path, told: &str) -> Result<PathBuf> {
         Ok(found) if found.is_file() => path.canonicalize().with_context(unusable),
         Ok(found) if found.is_dir() => bail!("{told} is a directory; name a file"),
         Ok(_) => bail!(
-            "{told} is no regular file, and would be replaced by one; name a file, or one that is not there yet"
+            "{told} is not a regular file, and would be replaced by one; name a regular file, or one that does not \
+             exist yet"
         ),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(end_of_links(path)),
         Err(error) => Err(error).with_context(unusable),
@@ -60,8 +61,8 @@ mod tests {
         symlink("/dev/null", &device).expect("linked");
         for (other, why) in [
             (&*directory, "is a directory"),
-            (Path::new("/dev/null"), "no regular file"),
-            (&device, "no regular file"),
+            (Path::new("/dev/null"), "not a regular file"),
+            (&device, "not a regular file"),
         ] {
             let error = place(other, "it").expect_err("refused");
             assert!(error.to_string().contains(why), "{error:#}");

@@ -80,7 +80,7 @@ fn containers(state: &State, object: &Object) -> Vec<String> {
         let (name, since) = (&container.key.name, container.meta.deletion_timestamp?);
         let since = since.to_rfc3339();
         Some(format!(
-            "its {what} {name} is being deleted since {since}, and takes it along"
+            "its {what} {name} has been terminating since {since}, and takes it along"
         ))
     });
     going.collect()
@@ -98,8 +98,8 @@ fn contents(namespace: &Value) -> Vec<String> {
         .filter(|one| text(one, "status") == "True" && OF_CONTENTS.contains(&&*text(one, "type")));
     let told: Vec<String> = told.map(|one| text(one, "message")).collect();
     let of_token = |token: &str| match (token, told.is_empty()) {
-        (NAMESPACE_TOKEN, true) => "what is in it".to_owned(),
-        (NAMESPACE_TOKEN, false) => format!("what is in it: {}", told.join("; ")),
+        (NAMESPACE_TOKEN, true) => "its contents".to_owned(),
+        (NAMESPACE_TOKEN, false) => format!("its contents: {}", told.join("; ")),
         (other, _) => other.to_owned(),
     };
     tokens.map(of_token).collect()
@@ -127,7 +127,7 @@ pub(crate) fn mistaken(state: &State, deletion: &Commit) -> Vec<String> {
             other => format!(" in {other}"),
         };
         Some(format!(
-            "its reference to {} {} has the uid of {} {}{place}; an owner is what kind, name and uid are all of",
+            "its reference to {} {} has the uid of {} {}{place}; an owner must match in kind, name and uid",
             owner.kind, owner.name, object.type_meta.kind, object.key.name
         ))
     });
@@ -138,12 +138,12 @@ fn owners(state: &State, object: &Object) -> Vec<String> {
     let owners = object.owners().iter().map(|owner| {
         let (kind, name) = (&owner.kind, &owner.name);
         match classify(state, object, owner) {
-            OwnerClass::Solid => format!("its owner {kind} {name} is there"),
+            OwnerClass::Solid => format!("its owner {kind} {name} exists"),
             OwnerClass::Dangling => format!("its owner {kind} {name} is gone"),
             OwnerClass::Waiting => format!("its owner {kind} {name} waits for its dependents"),
             OwnerClass::Unresolvable => format!(
-                "whether its owner {kind} {name} is there cannot be known: {} is not served here, \
-                 or not where the reference looks",
+                "whether its owner {kind} {name} exists is unknown: {} is not served here, or not in the scope that \
+                 the reference looks in",
                 owner.api_version
             ),
         }

@@ -75,8 +75,9 @@ impl Server {
     /// Asks one question, as the administrator.
     pub(crate) fn ask<T: DeserializeOwned>(&self, path: &str) -> Result<T> {
         let body = self.fetch(path, "application/json")?;
-        serde_json::from_slice(&body)
-            .context("the server's answer cannot be read; ask with the release that it is of")
+        serde_json::from_slice(&body).context(
+            "the server's answer cannot be read; use the same release of hindsight as the server",
+        )
     }
 
     /// Fetches a whole answer in one of these media types.
@@ -104,7 +105,7 @@ impl Server {
         let document: Value = serde_json::from_slice(&answer.whole()?).unwrap_or_default();
         match document.get("message").and_then(Value::as_str) {
             Some(message) => bail!("{message}"),
-            None => bail!("the server refused without a reason ({status})"),
+            None => bail!("the server refused the request without a reason ({status})"),
         }
     }
 
@@ -165,7 +166,7 @@ impl Server {
             if !self.lives().await {
                 return Err(self.hangs());
             }
-            hint("the server lives, and has not answered yet; waiting");
+            hint("the server is alive but has not answered yet; waiting");
         }
     }
 
@@ -184,8 +185,8 @@ impl Server {
             process, address, ..
         } = self;
         anyhow!(
-            "the server ({process}, https://{address}) does not answer; if it was stopped, let it go on with \
-             kill -CONT; if not, end it and start it again"
+            "the server ({process}, https://{address}) does not answer; if it was suspended, resume it with kill \
+             -CONT; if not, kill it and start it again"
         )
     }
 }
@@ -252,11 +253,12 @@ type Driver = JoinHandle<hyper::Result<()>>;
 fn administrator(file: &Path) -> Result<rustls::ClientConfig> {
     let text = std::fs::read_to_string(file).with_context(|| {
         format!(
-            "a server holds the directory, but {} cannot be read",
+            "a server is using the directory, but {} cannot be read",
             file.display()
         )
     })?;
-    let config: Value = serde_saphyr::from_str(&text).context("the kubeconfig is not YAML")?;
+    let config: Value =
+        serde_saphyr::from_str(&text).context("the kubeconfig is not valid YAML")?;
     let data = |pointer: &str| {
         let found = config.pointer(pointer).and_then(Value::as_str);
         let found = found.ok_or_else(|| anyhow!("the kubeconfig has no {pointer}"))?;

@@ -93,8 +93,8 @@ mod filling {
         settle(directory)?;
         if let Some(part) = PARTS.iter().find(|part| directory.join(part).exists()) {
             bail!(
-                "{} holds a log already ({part}); name another data directory, or move what begins with events, \
-                 and snapshots, away",
+                "{} already contains a log ({part}); name another data directory, or move events* and snapshots out \
+                 of it",
                 directory.display()
             );
         }
@@ -114,7 +114,7 @@ mod filling {
         bump: NonZeroU64,
         progress: impl FnMut(Revision, Revision),
     ) -> Result<Restored, Error> {
-        std::fs::create_dir(work).map_err(failed("making", work))?;
+        std::fs::create_dir(work).map_err(failed("creating", work))?;
         let storage: Arc<dyn Storage> = Arc::new(SledStorage::open(&work.join(EVENTS))?);
         let restore = Restore {
             storage: &storage,

@@ -90,7 +90,7 @@ pub(crate) async fn run(options: Options, ready: impl FnOnce(SocketAddr, &Path))
     tell(&format!("listening on https://{address}"));
     ready(address, &kubeconfig);
     connection::accept(listener, acceptor, end).await;
-    tell("ending: no request is taken");
+    tell("shutting down: no more requests are accepted");
     close(plane).await?;
     outcome(&poison)?;
     tell("ended");
@@ -105,7 +105,7 @@ fn tell(what: &str) {
 async fn close(plane: ControlPlane) -> Result<()> {
     let closing = plane.clone();
     match apart("end", move || closing.close()) {
-        Ok(closed) => closed.await.context("closing the log ended in a panic"),
+        Ok(closed) => closed.await.context("closing the log panicked"),
         Err(_no_thread) => {
             plane.close();
             Ok(())
@@ -118,8 +118,8 @@ fn outcome(poison: &Poison) -> Result<()> {
     match poison.reason() {
         None => Ok(()),
         Some(reason) => bail!(
-            "the event log failed: {reason}\neverything that was answered was synced before; look after the disk, \
-             then start the server again"
+            "the event log failed: {reason}\nevery write that was answered had been fsynced; check the disk, then \
+             start the server again"
         ),
     }
 }
@@ -133,7 +133,7 @@ async fn listen(options: &Options) -> Result<TcpListener> {
     }
     bound.with_context(|| {
         format!(
-            "{} cannot be listened on; name another --listen",
+            "cannot listen on {}; give another address with --listen",
             options.listen
         )
     })
@@ -183,8 +183,8 @@ fn signalled() -> Result<impl Future<Output = ()>> {
         first.send(()).ok();
         asked_again(next).await;
         hint(
-            "ended at the second signal: everything that was answered is synced, and what was under way may \
-             be there or not",
+            "stopped at the second signal: every write that was answered is fsynced, and what was in progress may or \
+             may not be written",
         );
         std::process::exit(1);
     });

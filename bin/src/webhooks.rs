@@ -46,7 +46,7 @@ impl Network {
     async fn post(&self, call: Call) -> Result<(u16, Bytes)> {
         let url: Uri = call.url.parse().context("the URL cannot be read")?;
         if url.scheme_str() != Some("https") {
-            bail!("the URL is not an https one");
+            bail!("the URL is not an https URL");
         }
         let host = url.host().ok_or_else(|| anyhow!("the URL has no host"))?;
         let port = url.port_u16().unwrap_or(HTTPS_PORT);

@@ -183,7 +183,7 @@ fn a_kill_at_any_call_of_a_restore_leaves_nothing_the_whole_or_what_is_refused()
         let left = left_by(&hindsight(&target, &["verify", "--deep"]));
         *found.entry(left).or_default() += 1;
         match left {
-            WHOLE => refused(&again(), "holds a log already"),
+            WHOLE => refused(&again(), "already contains a log"),
             _ => drop(stdout(&again())),
         }
         verify(&target);
@@ -205,7 +205,7 @@ fn left_by(verified: &Output) -> &'static str {
         assert!(said.contains("hindsight restore"), "{said}");
         "what is refused"
     } else {
-        assert!(said.contains("holds no event log; name"), "{said}");
+        assert!(said.contains("contains no event log; give"), "{said}");
         "nothing"
     }
 }

@@ -88,7 +88,7 @@ fn is_told_to_come_again(answer: &Response<String>) {
 fn is_unready(wire: &mut Wire) -> bool {
     std::thread::sleep(Duration::from_millis(100));
     let probe = wire.ask("GET", "/readyz", "").expect("an answer");
-    probe.code == 500 && probe.body.contains("writes wait")
+    probe.code == 500 && probe.body.contains("writes are waiting")
 }
 
 #[test]

@@ -90,7 +90,7 @@ fn the_second_signal_ends_a_server_whose_disk_stands_still() {
     drop(tracer);
     let (code, said) = server.ended();
     assert_eq!(code, Some(1), "{said}");
-    assert!(said.contains("ended at the second signal"), "{said}");
+    assert!(said.contains("stopped at the second signal"), "{said}");
     let server = Server::start_on(&directory);
     server.kubectl(&["get", "configmap", "before"]);
 }

@@ -117,7 +117,7 @@ impl Run<'_> {
         if let Some(shown) = shown.filter(|_| next != asked) {
             if let Err(why) = shown.decode(&mut next) {
                 return refuse(format!(
-                    "what admission webhook \"{name}\" made of the object cannot be read: {why}"
+                    "the object as admission webhook \"{name}\" changed it cannot be read: {why}"
                 ));
             }
             if next != asked {

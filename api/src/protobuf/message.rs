@@ -80,7 +80,7 @@ fn element(field: &Field, wire: Wire<'_>) -> Result<Value, String> {
         (Kind::IntOrString, Wire::Bytes(bytes)) => special::int_or_string(bytes),
         (Kind::Json, Wire::Bytes(bytes)) => special::document(bytes),
         (Kind::Texts, Wire::Bytes(bytes)) => special::texts(bytes),
-        _ => Err(format!("{} is not of its type", field.name)),
+        _ => Err(format!("{} has the wrong type", field.name)),
     }
 }
 

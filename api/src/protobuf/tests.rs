@@ -80,14 +80,14 @@ fn what_is_no_message_of_the_kind_is_refused_and_named() {
             "ConfigMaps in version \"v1\" cannot be handled as a ConfigMap",
         ),
         (b"{}".to_vec(), "does not begin with k8s"),
-        (MAGIC.to_vec(), "nothing follows its beginning"),
+        (MAGIC.to_vec(), "nothing follows the k8s prefix"),
         (
             body("v1", "ConfigMap", &[0x0a, 9]),
             "core.ConfigMap is cut short or damaged",
         ),
         (
             body("v1", "ConfigMap", &number(1, 1)),
-            "metadata is not of its type",
+            "metadata has the wrong type",
         ),
         // A group, which would have to be skipped to its end, and eight bytes where a text belongs.
         (body("v1", "ConfigMap", &[0x4b, 0x4c]), "damaged"),
@@ -97,7 +97,7 @@ fn what_is_no_message_of_the_kind_is_refused_and_named() {
                 "ConfigMap",
                 &field(1, &[0x09, 0, 0, 0, 0, 0, 0, 0, 0]),
             ),
-            "name is not of its type",
+            "name has the wrong type",
         ),
         ([MAGIC, &[0x0b, 0x0c]].concat(), "its envelope is damaged"),
         ([MAGIC, &number(2, 1)].concat(), "its envelope is damaged"),
@@ -115,7 +115,7 @@ fn a_kind_without_messages_takes_none() {
     assert_eq!(refused.code, 415);
     let told = refused.to_json()["message"].to_string();
     assert!(
-        told.contains("a Widget of example.com/v1 is not read as protobuf"),
+        told.contains("a Widget of example.com/v1 is not supported as protobuf"),
         "{told}"
     );
 }

@@ -204,7 +204,7 @@ fn said(object: &Map<String, Value>, member: &str) -> Result<Option<String>, Fai
         Some(Value::String(text)) => Ok(Some(text.clone()).filter(|text| !text.is_empty())),
         Some(_) => {
             let message =
-                format!("couldn't get version/kind; json parse error: {member} is no string");
+                format!("couldn't get version/kind; json parse error: {member} is not a string");
             Err(Failure::bad_request(message))
         }
     }

@@ -49,8 +49,8 @@ impl Directory {
             let newest = reader.newest()?;
             if witnessed.is_none() && newest > Revision::ZERO {
                 hint(&format!(
-                    "nothing witnesses the end of the log: events.tail is empty or damaged, and whether anything \
-                     after revision {newest} was acknowledged is not known"
+                    "the end of the log cannot be confirmed: events.tail is empty or damaged, so it is unknown \
+                     whether anything after revision {newest} was acknowledged"
                 ));
             }
         }
@@ -102,7 +102,7 @@ impl Directory {
             taken => taken?.map(Some),
         };
         let Ok(lock) = taken else {
-            bail!("a server holds the directory; stop it first, or leave --intact out");
+            bail!("a server is using the directory; stop it first, or leave --intact out");
         };
         let found = self.read_intact()?;
         hint(&format!("the log is {}", found.extent()));
@@ -113,7 +113,7 @@ impl Directory {
     }
 
     fn read_intact(&self) -> Result<Intact, Error> {
-        let bar = show::counting("bytes of the database");
+        let bar = show::counting("bytes of the database read");
         let events = self.data_dir.join("events");
         let found = Intact::of(&events, |done, _| bar.set_position(done));
         bar.finish_and_clear();
@@ -141,8 +141,7 @@ impl Directory {
         })?;
         if !is_there {
             bail!(
-                "{} holds no event log; name the --data-dir that `hindsight serve` was given, or set \
-                 HINDSIGHT_DATA_DIR",
+                "{} contains no event log; give the --data-dir that `hindsight serve` uses, or set HINDSIGHT_DATA_DIR",
                 self.data_dir.display()
             );
         }
@@ -240,7 +239,7 @@ impl Named {
     pub(super) fn with(self, name: Option<String>, subcommand: &str) -> Result<Self> {
         match (&self.name, name) {
             (Some(one), Some(other)) => {
-                let why = format!("{one} and {other}: write one name");
+                let why = format!("two names are given, {one} and {other}; give only one");
                 Err(wrong(subcommand, ErrorKind::ArgumentConflict, why))
             }
             (None, Some(name)) => Ok(Self {
@@ -255,7 +254,7 @@ impl Named {
     pub(super) fn of_one(self, name: Option<String>, subcommand: &str) -> Result<Self> {
         let named = self.with(name, subcommand)?;
         if named.name.is_none() {
-            let why = "write KIND/NAME, such as configmap/settings";
+            let why = "give KIND/NAME, such as configmap/settings";
             return Err(wrong(subcommand, ErrorKind::MissingRequiredArgument, why));
         }
         Ok(named)
@@ -269,7 +268,7 @@ pub(super) fn named(text: &str) -> Result<Named, String> {
         None => (text, None),
     };
     if kind.is_empty() || name.is_some_and(|name| name.is_empty() || name.contains('/')) {
-        return Err("write KIND or KIND/NAME, such as configmap/settings".into());
+        return Err("expected KIND or KIND/NAME, such as configmap/settings".into());
     }
     let name = name.map(str::to_owned);
     let kind = kind.to_owned();
@@ -310,14 +309,15 @@ pub(super) fn encode(text: &str) -> String {
 /// Parses a value that narrows a question. An empty one is refused: it would narrow nothing, or match nothing.
 pub(super) fn given(text: &str) -> Result<String, String> {
     if text.is_empty() {
-        return Err("it is empty; name one, or leave it out".into());
+        return Err("it is empty; give a value, or leave it out".into());
     }
     Ok(text.to_owned())
 }
 
 /// Parses a revision or a count.
 pub(super) fn number(text: &str) -> Result<u64, &'static str> {
-    text.parse().map_err(|_| "write a whole number, such as 42")
+    text.parse()
+        .map_err(|_| "expected a whole number, such as 42")
 }
 
 /// A rule in words, with its name.
@@ -325,15 +325,15 @@ pub(super) fn in_words(rule: Rule) -> String {
     let words = match rule {
         Rule::Requested => "somebody asked for it",
         Rule::RequestedForeground => "somebody asked for it, in the foreground",
-        Rule::RequestedOrphan => "somebody asked for it, to orphan its dependents",
-        Rule::RequestedCollection => "somebody deleted the collection that it was in",
+        Rule::RequestedOrphan => "somebody asked for it, orphaning its dependents",
+        Rule::RequestedCollection => "somebody deleted the collection it was in",
         Rule::OwnersAbsent => "all its owners are gone",
         Rule::OwnerForeground => "its owner is deleted in the foreground",
         Rule::NoSuchOwner => "there is no such owner",
         Rule::OwnerInOtherNamespace => "its owner is not in its namespace",
         Rule::NamespaceDeleted => "its namespace was deleted",
         Rule::CrdDeleted => "the definition of its kind was deleted",
-        Rule::TtlAfterFinished => "it finished longer ago than it was to be kept",
+        Rule::TtlAfterFinished => "its time to live after it finished is over",
         Rule::Policy => "a policy asked for it",
     };
     format!("{words} ({})", rule.name())

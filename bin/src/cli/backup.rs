@@ -18,12 +18,12 @@ Examples:
   hindsight backup monday.backup
   hindsight backup - | ssh elsewhere 'cat > monday.backup'
   hindsight backup --force latest.backup --data-dir /var/lib/hindsight
-  hindsight backup --intact rest.backup     what is whole of a damaged log
+  hindsight backup --intact rest.backup     the intact part of a damaged log
 
-A server that holds the directory goes on; the backup ends at the revision
-that was durable when it began. The file holds every Secret and is readable by
-its owner alone. `hindsight restore` makes a log of it again. Certificates
-(pki) and the token file are not in it.";
+A running server is not interrupted; the backup ends at the revision that was
+durable when it began. The file contains every Secret, and only its owner can
+read it. `hindsight restore` makes a log of it again. Certificates (pki) and
+the token file are not included.";
 
 /// The size of the output buffer: entries are small.
 const BUFFER_BYTES: usize = 1 << 20;
@@ -36,15 +36,15 @@ const ATTEMPTS_MAX: usize = 4;
 pub(super) struct Backup {
     #[command(flatten)]
     directory: Directory,
-    /// Where to write it; - is standard output
+    /// File to write; - for standard output
     file: PathBuf,
-    /// Replace the file if it is there; nothing but a file is replaced
+    /// Replace an existing file; only a regular file is replaced
     #[arg(long)]
     force: bool,
-    /// Of a damaged log, everything up to the first record that cannot be read; the files are not changed
+    /// Back up a damaged log up to its first unreadable record; the log's files are not changed
     #[arg(long)]
     intact: bool,
-    /// How to print what was written
+    /// Output format of the summary
     #[arg(long, short, default_value = "text")]
     output: Output,
 }
@@ -54,7 +54,9 @@ impl Backup {
         if self.file == Path::new("-") {
             let out = io::stdout();
             if out.is_terminal() {
-                bail!("a backup is not text; name a file, or pipe it somewhere");
+                bail!(
+                    "a backup is binary and standard output is a terminal; name a file, or pipe it somewhere"
+                );
             }
             let made = self.write(out.lock(), "standard output")?;
             hint(&self.told(&made));
@@ -63,11 +65,12 @@ impl Backup {
         let name = self.file.display().to_string();
         let mut place = named_file::place(&self.file, &name);
         if !self.file.is_dir() {
-            place = place.context("a backup is a file of its own; - writes to standard output");
+            place =
+                place.context("a backup is written to a regular file; use - for standard output");
         }
         let place = place?;
         if place.exists() && !self.force {
-            bail!("{name} is there already; name another file, or replace it with --force");
+            bail!("{name} already exists; name another file, or replace it with --force");
         }
         let ending = give_up(WholeFile::unfinished(&place, UNFINISHED), name.clone())?;
         let made = unless_overtaken(|| self.write_file(&place, &name, &ending))?;
@@ -81,7 +84,7 @@ impl Backup {
         let file = ending.unless_coming(|| WholeFile::begin(place, UNFINISHED));
         let file = file.with_context(|| {
             format!(
-                "{name} cannot be written; name a file in a directory that is there and that you may write to"
+                "{name} cannot be written; name a file in an existing directory that you may write to"
             )
         })?;
         let made = self.write(file.file(), name)?;
@@ -135,7 +138,7 @@ fn give_up(unfinished: PathBuf, name: String) -> Result<Ending> {
     let ending = Ending::after(move || {
         if std::fs::remove_file(unfinished).is_ok() {
             hint(&format!(
-                "ended before all was copied: {name} is not written"
+                "interrupted before the backup was complete: {name} was not written"
             ));
         }
     });
@@ -147,7 +150,7 @@ fn unless_overtaken<T>(mut make: impl FnMut() -> Result<T>) -> Result<T> {
     for _ in 1..ATTEMPTS_MAX {
         match make() {
             Err(error) if is_overtaken(&error) => {
-                hint("history was dropped while the backup was made; beginning anew");
+                hint("history was dropped while the backup was being made; starting over");
             }
             made => return made,
         }

@@ -21,16 +21,16 @@ use std::process::ExitCode;
 
 const EXAMPLES: &str = "\
 Examples:
-  hindsight get configmaps --as-of 1200     what there was after that revision
+  hindsight get configmaps --as-of 1200     as they were at that revision
   hindsight get pod/web-0 -n prod --as-of 2026-01-31T12:00:00Z -o yaml
   hindsight get deployments -A -o name | xargs -L1 hindsight why
   hindsight get pod/web-0 --as-of 1200 -o manifest | kubectl create -f -
 
-`-o manifest` is what to create an object again from: without what a server
-assigns, without finalizers, and without owners that are not there now.
-`hindsight log KIND/NAME` lists the revisions of an object. The same is served
-to kubectl and every other client under /as-of/REVISION/ and /as-of/TIME/.
-Exit code 3: the named object was not there.";
+`-o manifest` prints what an object can be created from again: without fields
+that a server assigns, finalizers, and owners that no longer exist.
+`hindsight log KIND/NAME` lists the revisions of an object. kubectl and every
+other client can read the same under /as-of/REVISION/ and /as-of/TIME/.
+Exit code 3: the named object did not exist.";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
@@ -40,23 +40,23 @@ pub(super) struct Get {
     /// KIND or KIND/NAME
     #[arg(value_parser = named)]
     kind: Named,
-    /// NAME
+    /// Name, if the argument before is KIND alone
     #[arg(value_parser = given)]
     name: Option<String>,
-    /// The namespace
+    /// Namespace to look in
     #[arg(long, short, default_value = "default", value_parser = given)]
     namespace: String,
-    /// All namespaces
+    /// All namespaces, instead of one
     #[arg(long, short = 'A')]
     all_namespaces: bool,
-    /// A revision, a time, a date (UTC) or how long ago, such as 42, 2026-01-31T12:00:00Z, 2026-01-31 or 90m; now
-    /// without it
+    /// Revision, time, date (UTC) or age to look at, such as 42, 2026-01-31T12:00:00Z, 2026-01-31 or 90m; now if
+    /// omitted
     #[arg(long, value_parser = point)]
     as_of: Option<Point>,
-    /// How to print it; a manifest is YAML to create it again from
+    /// Output format; manifest is YAML to create the object from again
     #[arg(long, short, default_value = "text")]
     output: Form,
-    /// Show metadata.managedFields too
+    /// Include metadata.managedFields
     #[arg(long)]
     show_managed_fields: bool,
 }
@@ -65,7 +65,7 @@ impl Get {
     pub(super) fn run(self) -> Result<ExitCode> {
         let named = self.kind.clone().with(self.name.clone(), "get")?;
         if named.kind.contains(',') {
-            let why = "one kind at a time, such as configmaps";
+            let why = "give one kind at a time, such as configmaps";
             return Err(wrong("get", ErrorKind::ValueValidation, why));
         }
         self.as_of.as_ref().map_or(Ok(()), Point::check)?;
@@ -123,18 +123,18 @@ impl Get {
             ),
         };
         let (verb, point) = match &self.as_of {
-            None => ("is not there", String::new()),
-            Some(point) => ("was not there", format!(" as of {}", point.text)),
+            None => ("does not exist", String::new()),
+            Some(point) => ("did not exist", format!(" as of {}", point.text)),
         };
         let Some(name) = &wanted.name else {
-            return format!("{kind}: there is nothing{point}{place}");
+            return format!("no {kind} found{point}{place}");
         };
         let named = format!("{kind}/{name}");
         let directory = self.directory.option();
         let asked = format!("{}{option}{directory}", show::word(&named));
         format!(
-            "{kind} {name} {verb}{point}{place}; `hindsight log {asked}` says when it was, and `hindsight why \
-             {asked}` why it went"
+            "{kind} {name} {verb}{point}{place}; `hindsight log {asked}` shows its history, and `hindsight why \
+             {asked}` why it was deleted"
         )
     }
 }

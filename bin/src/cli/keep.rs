@@ -19,14 +19,14 @@ const SIZE_MAX: u64 = i64::MAX.unsigned_abs();
 
 pub(super) fn age(text: &str) -> Result<Duration, String> {
     let age = humantime::parse_duration(text);
-    let age = age.map_err(|error| format!("{error}; name an age such as 90d or 12h"))?;
+    let age = age.map_err(|error| format!("{error}; give an age such as 90d or 12h"))?;
     if age < AGE_MIN {
         return Err(NOTHING.into());
     }
     if age > AGE_MAX {
         return Err(
-            "it is longer than times are counted, 292,000 years; name an age such as 90d, or leave the option \
-             out to keep everything"
+            "it is longer than the limit of 292,000 years; give an age such as 90d, or leave the option out to keep \
+             everything"
                 .into(),
         );
     }
@@ -37,8 +37,8 @@ pub(super) fn age(text: &str) -> Result<Duration, String> {
 pub(super) fn doubt(age: Duration) -> Option<String> {
     (age < AGE_DOUBTED).then(|| {
         format!(
-            "--keep-history {} keeps less than an hour of history: what is older is dropped at the next snapshot, and \
-             does not come back; days are written 90d",
+            "--keep-history {} keeps less than an hour of history: anything older is dropped at the next snapshot, \
+             for good; write days as in 90d",
             humantime::format_duration(age)
         )
     })
@@ -47,14 +47,14 @@ pub(super) fn doubt(age: Duration) -> Option<String> {
 pub(super) fn size(text: &str) -> Result<ByteSize, String> {
     let size = text.parse();
     let size: ByteSize =
-        size.map_err(|error: String| format!("{error}; name a size such as 10GiB"))?;
+        size.map_err(|error: String| format!("{error}; give a size such as 10GiB"))?;
     if size.0 == 0 {
         return Err(NOTHING.into());
     }
     if size.0 > SIZE_MAX {
         return Err(
-            "no log can be so large: less than 8 EiB; name a size such as 10GiB, or leave the option out to keep \
-             everything"
+            "no log can be that large: it must be less than 8 EiB; give a size such as 10GiB, or leave the option \
+             out to keep everything"
                 .into(),
         );
     }

@@ -24,33 +24,33 @@ const EXAMPLES: &str = "\
 Examples:
   hindsight log                             everything, oldest first
   hindsight log pods -n prod                the pods of a namespace
-  hindsight log configmap/settings          one object, whoever had the name
+  hindsight log configmap/settings          every object that had this name
   hindsight log --since 1200 -o json | jq   from a revision on, as JSON
-  hindsight log --since 90m --tail 20       the newest of what was lately
+  hindsight log --since 90m --tail 20       the newest 20 of the last 90 minutes
   hindsight log -n prod --verb delete --since 2026-01-31T12:00:00Z
   hindsight log secrets --user alice --until 4711
-  hindsight log -n prod --follow            what happens, while it happens
+  hindsight log -n prod --follow            events as they happen
 
-Each line: revision, time, who, what, and what was done to it; or that a backup
-was restored. Where a name or a uid is given, also what each update changed.
-`hindsight why KIND/NAME` follows a deletion back to its cause; `hindsight get
-KIND/NAME --as-of REVISION` shows what was there.";
+Each line gives the revision, time, user, object, and what was done to it, or
+says that a backup was restored. With a name or a uid, updates also list what
+they changed. `hindsight why KIND/NAME` traces a deletion back to its cause;
+`hindsight get KIND/NAME --as-of REVISION` shows the object as it was.";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Log {
     #[command(flatten)]
     directory: Directory,
-    /// KIND or KIND/NAME; everything without it
+    /// KIND or KIND/NAME; everything if omitted
     #[arg(value_parser = named)]
     subject: Option<Named>,
-    /// NAME
+    /// Name, if the argument before is KIND alone
     #[arg(value_parser = given)]
     name: Option<String>,
-    /// Only this namespace, and what is in it; a kind that has none is told whole
+    /// Only this namespace and what is in it; a cluster-scoped KIND is shown in full
     #[arg(long, short, value_parser = given)]
     namespace: Option<String>,
-    /// All namespaces, as without -n
+    /// All namespaces (the default)
     #[arg(long, short = 'A', conflicts_with = "namespace")]
     all_namespaces: bool,
     /// Only the object with this uid
@@ -59,23 +59,22 @@ pub(super) struct Log {
     /// Only what this user did
     #[arg(long, value_parser = given)]
     user: Option<String>,
-    /// Only what was asked for with this verb, such as delete
+    /// Only requests with this verb, such as delete
     #[arg(long, value_parser = given)]
     verb: Option<String>,
-    /// Only from this revision, time or date (UTC) on, or since so long ago, such as 42, 2026-01-31T12:00:00Z,
-    /// 2026-01-31 or 90m
+    /// Only from this revision, time, date (UTC) or age on, such as 42, 2026-01-31T12:00:00Z, 2026-01-31 or 90m
     #[arg(long, value_name = "POINT", value_parser = point)]
     since: Option<Point>,
-    /// Only up to this revision, time, begin of a date (UTC), or until so long ago
+    /// Only up to this revision, time, start of a date (UTC) or age
     #[arg(long, value_name = "POINT", value_parser = point)]
     until: Option<Point>,
-    /// Only the newest of it, so many
+    /// Only the newest N entries
     #[arg(long, value_name = "N", value_parser = tail::count)]
     tail: Option<usize>,
-    /// Go on with what happens, until it is interrupted; as JSON, a document a line
+    /// Keep printing new entries until interrupted; as JSON, one document per line
     #[arg(long, short, conflicts_with = "until")]
     follow: bool,
-    /// How to print it
+    /// Output format
     #[arg(long, short, default_value = "text")]
     output: Output,
 }
@@ -107,7 +106,8 @@ impl Log {
         let mut out = Printed::new(self.form(), self.tail);
         match self.directory.source()? {
             Source::Directory { .. } if self.follow => bail!(
-                "nobody serves {}: nothing happens to follow; start `hindsight serve` on it, or leave --follow out",
+                "no server is running on {}, so there is nothing to follow; start `hindsight serve` on it, or leave \
+                 --follow out",
                 self.directory.data_dir.display()
             ),
             Source::Directory { reader, .. } => {
@@ -159,8 +159,8 @@ impl Log {
     fn tell_floor(&self, floor: Revision) {
         if self.from() < floor {
             hint(&format!(
-                "everything from revision {floor} on is kept; of what was before, deletions and what the \
-                 policy kept"
+                "history is complete from revision {floor} on; before it, only deletions and what the retention \
+                 policy kept are left"
             ));
         }
     }

@@ -21,12 +21,12 @@ Examples:
   hindsight plan namespace/team-a
   hindsight plan configmap/owner --cascade orphan
   hindsight plan crd/widgets.example.com -o json
-  hindsight plan deployment/web --as-of 1200    on the world as it was then
+  hindsight plan deployment/web --as-of 1200    on the state at that revision
 
-Decides the deletion and everything that is collected after it on a copy of the
-state, and writes nothing. Nobody else takes part: admission webhooks are not
-asked, and finalizers of other programs stay, so that what they hold is listed
-as waiting.
+Runs the deletion, and the garbage collection that follows, on a copy of the
+state, and writes nothing. No other program takes part: admission webhooks are
+not called, and finalizers of other programs stay, so that what they hold is
+listed as waiting.
 Exit code 3: there is no such object.";
 
 #[derive(Debug, Args)]
@@ -34,23 +34,23 @@ Exit code 3: there is no such object.";
 pub(super) struct Plan {
     #[command(flatten)]
     directory: Directory,
-    /// KIND/NAME, or KIND and the name behind it
+    /// KIND/NAME, or KIND followed by the name
     #[arg(value_parser = named)]
     subject: Named,
-    /// NAME
+    /// Name, if the argument before is KIND alone
     #[arg(value_parser = given)]
     name: Option<String>,
     /// The object's namespace
     #[arg(long, short, default_value = "default", value_parser = given)]
     namespace: String,
-    /// What becomes of dependents
+    /// What to do with dependents
     #[arg(long, default_value = "background")]
     cascade: Cascade,
-    /// A revision, a time, a date (UTC) or how long ago, such as 42, 2026-01-31T12:00:00Z, 2026-01-31 or 90m; now
-    /// without it
+    /// Revision, time, date (UTC) or age to look at, such as 42, 2026-01-31T12:00:00Z, 2026-01-31 or 90m; now if
+    /// omitted
     #[arg(long, value_parser = point)]
     as_of: Option<Point>,
-    /// How to print it
+    /// Output format
     #[arg(long, short, default_value = "text")]
     output: Output,
 }
@@ -103,8 +103,8 @@ impl Plan {
             return Ok(ExitCode::SUCCESS);
         }
         hint(
-            "nothing of this name is there to delete; look in another namespace with -n, or at another \
-             time with --as-of",
+            "no object of this name exists to delete; look in another namespace with -n, or at another time with \
+             --as-of",
         );
         Ok(ExitCode::from(NOT_FOUND))
     }
@@ -130,7 +130,7 @@ fn render(plan: &Planned) -> String {
     }
     write!(
         out,
-        "on revision {} this would delete {}; nothing was done",
+        "at revision {} this would delete {}; nothing was done",
         plan.revision,
         sum(plan)
     )
@@ -152,8 +152,8 @@ fn render(plan: &Planned) -> String {
     }
     match plan.going_already {
         0 => Ok(()),
-        1 => write!(out, "\n1 more object is going already"),
-        count => write!(out, "\n{count} more objects are going already"),
+        1 => write!(out, "\n1 more object is being deleted anyway"),
+        count => write!(out, "\n{count} more objects are being deleted anyway"),
     }
     .ok();
     out
@@ -162,11 +162,11 @@ fn render(plan: &Planned) -> String {
 fn render_later(later: &OnceLetGo) -> String {
     let count = later.deleted.len();
     if count == 0 {
-        return "\nwho goes once nobody holds anything is not known: there is too much to follow"
+        return "\nwhat goes once nothing is held any more is unknown: there is too much to follow"
             .into();
     }
     let (objects, goes) = (plural(count), if count == 1 { "goes" } else { "go" });
-    let mut out = format!("\nonce nobody holds them, {count} more {objects} {goes}");
+    let mut out = format!("\nonce nothing holds them, {count} more {objects} {goes}");
     for object in &later.deleted {
         write!(out, "\n  {object}").ok();
     }

@@ -19,7 +19,7 @@ impl Point {
         let now = effects::now();
         match self.at {
             AsOf::Time(time) if time > now => bail!(
-                "{} has not come yet; it is {}; leave --as-of out for what there is now",
+                "{} is in the future: it is now {}; leave --as-of out to see the current state",
                 self.text,
                 now.to_rfc3339()
             ),
@@ -50,7 +50,7 @@ pub(super) fn point(text: &str) -> Result<Point, String> {
         ))
     });
     time.map(Point::of).ok_or_else(|| {
-        "write a revision, such as 42, an RFC 3339 time, such as 2026-01-31T12:00:00Z, a date in UTC, such as \
+        "expected a revision, such as 42, an RFC 3339 time, such as 2026-01-31T12:00:00Z, a date in UTC, such as \
          2026-01-31, or how long ago, such as 90m or 7d"
             .into()
     })

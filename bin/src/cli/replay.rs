@@ -16,18 +16,18 @@ Examples:
   hindsight replay --until 1200 -o json     the state after revision 1200
 
 Two logs with the same hash at the same revision hold the same objects: compare
-a restored log, or a copy of one, with where it came from. On a directory the
-log is folded from its first commit and no snapshot is used.";
+a restored log, or a copy, with the original. Without a server the log is
+replayed from its first commit, and no snapshot is used.";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Replay {
     #[command(flatten)]
     directory: Directory,
-    /// Stop after this revision, which must have happened
+    /// Stop after this revision, which must exist
     #[arg(long, value_parser = number)]
     until: Option<u64>,
-    /// How to print it
+    /// Output format
     #[arg(long, short, default_value = "text")]
     output: Output,
 }

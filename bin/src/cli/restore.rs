@@ -18,22 +18,22 @@ Examples:
   hindsight restore monday.backup --data-dir new-data
   ssh elsewhere cat monday.backup | hindsight restore - --data-dir new-data
 
-The directory must not hold a log; its pki may stay, and clients' certificates
-are then good as before. Revisions go on far after those of the backup, so that
-none is given out twice. Clients are told that what they know has expired and
-list again by themselves; none needs a restart.";
+The directory must not contain a log; its pki may stay, and clients'
+certificates then remain valid. Revisions continue far above those of the
+backup, so that none is issued twice. Clients are told that what they know has
+expired, and list again on their own; none needs a restart.";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Restore {
     #[command(flatten)]
     directory: Directory,
-    /// The backup; - is standard input
+    /// Backup to restore; - for standard input
     file: PathBuf,
-    /// How many revisions to pass over: more than were written since the backup was made
+    /// Number of revisions to skip: more than were written since the backup was made
     #[arg(long, value_name = "N", default_value = "1000000000", value_parser = bump)]
     bump_revision: NonZeroU64,
-    /// How to print what was restored
+    /// Output format of the summary
     #[arg(long, short, default_value = "text")]
     output: Output,
 }
@@ -41,8 +41,8 @@ pub(super) struct Restore {
 fn bump(text: &str) -> Result<NonZeroU64, String> {
     let number = number(text)?;
     NonZeroU64::new(number).ok_or_else(|| {
-        "revisions that were given out since the backup would be given out again, for other changes, and \
-         clients would miss what lies between; pass over more than were written since"
+        "revisions issued since the backup would be issued again, for other changes, and clients would miss what \
+         lies between; skip more than were written since"
             .into()
     })
 }
@@ -55,7 +55,7 @@ impl Restore {
             let file = File::open(&self.file);
             self.read(file.with_context(|| {
                 format!(
-                    "{} cannot be read; name what `hindsight backup` wrote, or - for standard input",
+                    "{} cannot be read; name a file that `hindsight backup` wrote, or - for standard input",
                     self.file.display()
                 )
             })?)?
@@ -86,8 +86,8 @@ impl Restore {
             );
         }
         show::line(&format!(
-            "restored: revision {revision}, {} frames, chain {chain}; revisions go on after {}\n\
-             next: hindsight serve --data-dir {}; clients list again by themselves",
+            "restored: revision {revision}, {} frames, chain {chain}; revisions continue after {}\n\
+             next: hindsight serve --data-dir {}; clients list again on their own",
             backup.frames,
             restored.revision,
             show::word(&self.directory.data_dir.to_string_lossy())

@@ -24,8 +24,8 @@ Examples:
   hindsight serve --data-dir /var/lib/hindsight --listen 127.0.0.1:0
   hindsight serve --keep-history 90d --keep-kind secrets
 
-It prints one line when it is ready, with the command to type next, and writes
-DATA_DIR/admin.kubeconfig. SIGINT and SIGTERM end it cleanly. The log is kept
+Prints one line when it is ready, with the command to type next, and writes
+DATA_DIR/admin.kubeconfig. SIGINT and SIGTERM stop it cleanly. The log is kept
 for ever unless --keep-history or --keep-history-bytes is given.";
 
 #[derive(Debug, Args)]
@@ -33,26 +33,26 @@ for ever unless --keep-history or --keep-history-bytes is given.";
 pub(super) struct Serve {
     #[command(flatten)]
     directory: Directory,
-    /// Address to listen on, such as 127.0.0.1:6443; port 0 takes a free one. The server's certificate is
+    /// Address to listen on, such as 127.0.0.1:6443; port 0 picks a free one. The server's certificate is valid
     /// for this address and for loopback
     #[arg(long, env = "HINDSIGHT_LISTEN", default_value = "127.0.0.1:6443", value_parser = address)]
     listen: SocketAddr,
-    /// Write the administrator's kubeconfig here too
+    /// Also write the administrator's kubeconfig to this file
     #[arg(long, env = "HINDSIGHT_KUBECONFIG")]
     kubeconfig: Option<PathBuf>,
-    /// Tokens that are accepted: lines of token,user,uid,"group1,group2"
+    /// File of accepted tokens, with lines of token,user,uid,"group1,group2"
     #[arg(long, env = "HINDSIGHT_TOKEN_AUTH_FILE")]
     token_auth_file: Option<PathBuf>,
-    /// Whether changing owner references takes permissions: to delete the object, and to finalize an owner
-    /// whose deletion they block. Without roles every user has them: it has no effect unless an
-    /// embedding program brings an authorizer
+    /// Whether changing owner references requires permission to delete the object, and to finalize an owner
+    /// whose deletion they block. There are no roles, so every user has it: this has no effect unless an
+    /// embedding program supplies an authorizer
     #[arg(
         long,
         env = "HINDSIGHT_OWNER_REFERENCE_PERMISSIONS",
         default_value = "on"
     )]
     owner_reference_permissions: Switch,
-    /// Write a snapshot after so many commits, so that the next start need not read them; 0 for never
+    /// Write a snapshot after this many commits, so that the next start need not read them; 0 for never
     #[arg(
         long,
         env = "HINDSIGHT_SNAPSHOT_EVERY",
@@ -61,10 +61,10 @@ pub(super) struct Serve {
         value_parser = number
     )]
     snapshot_every: u64,
-    /// Drop history that is older, such as 90d; deletions are always kept
+    /// Drop history older than this, such as 90d; deletions are always kept
     #[arg(long, env = "HINDSIGHT_KEEP_HISTORY", value_name = "AGE", value_parser = keep::age)]
     keep_history: Option<Duration>,
-    /// Drop the oldest history while the log has more bytes, such as 10GiB; deletions are always kept
+    /// Drop the oldest history while the log is larger than this, such as 10GiB; deletions are always kept
     #[arg(long, env = "HINDSIGHT_KEEP_HISTORY_BYTES", value_name = "SIZE", value_parser = keep::size)]
     keep_history_bytes: Option<ByteSize>,
     /// Keep all history of a resource, PLURAL or PLURAL.GROUP; may be repeated
@@ -76,7 +76,7 @@ pub(super) struct Serve {
         value_parser = keep::resource
     )]
     keep_kind: Vec<GroupResource>,
-    /// How the process's own log is written, to standard error; `RUST_LOG` selects what, warnings without it
+    /// Format of the server's own log on standard error; `RUST_LOG` selects what is logged, by default warnings
     #[arg(long, env = "HINDSIGHT_LOG_FORMAT", default_value = "text")]
     log_format: LogFormat,
 }
@@ -85,8 +85,8 @@ pub(super) struct Serve {
 /// the one that is listened on.
 fn address(text: &str) -> Result<SocketAddr, String> {
     text.parse().map_err(|_| {
-        "write ADDRESS:PORT with the numbers of an address, such as 127.0.0.1:6443, [::1]:6443, or 0.0.0.0:6443 for \
-         all of this machine's"
+        "expected ADDRESS:PORT with a numeric address, such as 127.0.0.1:6443, [::1]:6443, or 0.0.0.0:6443 for all \
+         of this machine's addresses"
             .into()
     })
 }
@@ -111,7 +111,7 @@ impl Serve {
         start_logging(self.log_format);
         if self.listen.ip().is_unspecified() {
             hint(
-                "the server's certificate is valid for loopback alone: clients that connect to another address refuse \
+                "the server's certificate is valid only for loopback: clients that connect to another address reject \
                  it; listen on the address that they use, or set tls-server-name: localhost in their kubeconfig",
             );
         }
@@ -152,12 +152,12 @@ impl Serve {
         let limited = self.keep_history.is_some() || self.keep_history_bytes.is_some();
         if !limited && !self.keep_kind.is_empty() {
             return Some(
-                "--keep-kind says what stays when history is dropped, and none is: add --keep-history or \
+                "--keep-kind has no effect, because no history is dropped: add --keep-history or \
                  --keep-history-bytes, or leave it out to keep everything",
             );
         }
         (limited && self.snapshot_every == 0).then_some(
-            "with --snapshot-every 0 no history is ever dropped, for it is dropped below snapshots: name a \
+            "with --snapshot-every 0 no history is ever dropped, because it is dropped only below a snapshot: give a \
              number of commits, or leave --keep-history and --keep-history-bytes out",
         )
     }
@@ -186,7 +186,8 @@ const WORKERS_MAX: usize = 8;
 const WORKERS_MIN: usize = 2;
 
 fn start_runtime() -> Result<tokio::runtime::Runtime> {
-    has_threads().context("starting threads; stop some processes, or raise their limit")?;
+    has_threads()
+        .context("cannot start enough threads; stop some processes, or raise their limit")?;
     let mut builder = tokio::runtime::Builder::new_multi_thread();
     let cores = std::thread::available_parallelism().map_or(WORKERS_MIN, usize::from);
     let workers = cores.clamp(WORKERS_MIN, WORKERS_MAX);
@@ -238,8 +239,8 @@ fn filter(text: Option<OsString>) -> (EnvFilter, Option<String>) {
     }
     let text = text.to_string_lossy();
     let why = format!(
-        "RUST_LOG={text} cannot be read and warnings are logged; write a level, such as info, or those of modules, \
-         such as warn,hindsight_log=debug"
+        "RUST_LOG={text} is invalid, so warnings are logged; set a level, such as info, or levels of modules, such \
+         as warn,hindsight_log=debug"
     );
     (warnings(), Some(why))
 }

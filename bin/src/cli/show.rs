@@ -16,7 +16,7 @@ use tokio::time::timeout;
 
 /// Standard output could not be written.
 #[derive(Debug, thiserror::Error)]
-#[error("standard output cannot be written")]
+#[error("cannot write to standard output")]
 struct Unwritten(#[source] io::Error);
 
 /// Marks an error of standard output. A command has succeeded only if all its output was written: an audit may

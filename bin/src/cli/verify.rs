@@ -20,10 +20,10 @@ use std::process::ExitCode;
 const EXAMPLES: &str = "\
 Examples:
   hindsight verify                          is every record as it was written?
-  hindsight verify --deep -o json           and as the rules allow?
+  hindsight verify --deep -o json           and as the rules allow it?
 
 Stop the server first. The log is copied inside its data directory and the copy
-is read, so there must be as much room again; --in-place does without.
+is read, so as much free space again is needed; --in-place makes no copy.
 Exit code 1: the log is damaged, and the message names the first bad record.";
 
 #[derive(Debug, Args)]
@@ -31,13 +31,13 @@ Exit code 1: the log is damaged, and the message names the first bad record.";
 pub(super) struct Verify {
     #[command(flatten)]
     directory: Directory,
-    /// Also fold the log and ask of every commit whether the rules allow it
+    /// Also replay the log and check every commit against the rules
     #[arg(long)]
     deep: bool,
-    /// Without a copy: where there is no room for one, and nothing is suspected
+    /// Check without a copy: where there is no room for one, and no damage is suspected
     #[arg(long)]
     in_place: bool,
-    /// How to print it
+    /// Output format
     #[arg(long, short, default_value = "text")]
     output: Output,
 }
@@ -51,7 +51,7 @@ impl Verify {
     fn verified(&self) -> Result<ExitCode> {
         let (_copy, source) = self.source()?;
         let Source::Directory { reader, .. } = source else {
-            bail!("a server holds the directory; stop it first, then verify");
+            bail!("a server is using the directory; stop it first, then verify");
         };
         let bar = show::counting("frames");
         let report = verify(&reader, |_| bar.inc(1));
@@ -93,20 +93,20 @@ fn told(report: &Report, audited: Option<&Audited>) -> String {
         report.newest, report.commits, report.frames, report.chain
     )];
     lines.push(format!(
-        "its commits take {}, and {} as they are stored",
+        "its commits take {}, or {} as stored",
         HumanBytes(report.commit_bytes),
         HumanBytes(report.frame_bytes)
     ));
     if report.witnessed.is_none() && report.newest > Revision::ZERO {
         lines.push(format!(
-            "nothing witnesses that it ends here: events.tail is empty or damaged, and whether anything after \
-             revision {} was acknowledged is not known",
+            "its end cannot be confirmed: events.tail is empty or damaged, so it is unknown whether anything after \
+             revision {} was acknowledged",
             report.newest
         ));
     }
     if report.floor > Revision::ZERO {
         lines.push(format!(
-            "every commit from revision {} on is kept, and of those before what the policy kept",
+            "history is complete from revision {} on; before it, only what the retention policy kept is left",
             report.floor
         ));
     }
@@ -126,13 +126,13 @@ fn told(report: &Report, audited: Option<&Audited>) -> String {
         ));
         if *reordered > 0 {
             lines.push(format!(
-                "runs of the collectors that were taken again in other orders, and came to the same: {reordered}"
+                "runs of the collectors repeated in other orders, with the same result: {reordered}"
             ));
         }
         if *due > 0 {
             lines.push(format!(
-                "where it ends {due} steps of the collectors are due, as when a server is stopped in the middle: \
-                 the next one takes them"
+                "at its end {due} steps of the collectors are due, as when a server is stopped in the middle: the \
+                 next one takes them"
             ));
         }
     }
@@ -159,7 +159,7 @@ impl Verify {
             }
             Err(error) => {
                 return Err(error.context(
-                    "the log could not be copied; free as much room as it takes, or say --in-place",
+                    "the log could not be copied; free as much space as it takes, or use --in-place",
                 ));
             }
         })

@@ -17,37 +17,37 @@ use std::process::ExitCode;
 
 const EXAMPLES: &str = "\
 Examples:
-  hindsight why pod/web-0 -n prod           why a pod was deleted, or still is
+  hindsight why pod/web-0 -n prod           why a pod was deleted, or still exists
   hindsight why pod web-0 -n prod           the same
   hindsight why namespace/team-a            also what a namespace waits for
   hindsight why configmap/a --uid 4f1c...   one of several that had the name
-  hindsight why widgets.example.com/w       whose definition may be gone too
+  hindsight why widgets.example.com/w       even if its definition is gone
   hindsight why pod/web-0 -o json           the chain of causes as JSON
 
-The first line says what is known of the object, and the rule it was deleted
-by; of one that is there follows what it waits for, or what its owners are. The
-lines below go back in time, each caused by the one under it; the last
-is somebody's request, or a policy.
-Exit code 3: no such object was ever there.";
+The first line gives the state of the object, and the rule that deleted it. For
+an object that exists, what it waits for or its owners follow. The lines below
+go back in time, each caused by the one under it; the last is somebody's
+request, or a policy.
+Exit code 3: no such object ever existed.";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Why {
     #[command(flatten)]
     directory: Directory,
-    /// KIND/NAME, or KIND and the name behind it
+    /// KIND/NAME, or KIND followed by the name
     #[arg(value_parser = named)]
     subject: Named,
-    /// NAME
+    /// Name, if the argument before is KIND alone
     #[arg(value_parser = given)]
     name: Option<String>,
-    /// The object's namespace; default without it. Of a kind that has another scope now, what was in it is meant
+    /// The object's namespace, `default` if omitted; for a kind that is cluster-scoped now, the one it was in
     #[arg(long, short, value_parser = given)]
     namespace: Option<String>,
-    /// Which of several that had the name
+    /// The object's UID, if several had the name
     #[arg(long, value_parser = given)]
     uid: Option<String>,
-    /// How to print it
+    /// Output format
     #[arg(long, short, default_value = "text")]
     output: Output,
 }
@@ -88,11 +88,11 @@ fn unknown(filter: &Filter, directory: &Directory) -> String {
     let asked = asked(filter, directory);
     match &filter.uid {
         Some(uid) => format!(
-            "no object of this name had the uid {uid}; `hindsight log {asked} -o json` shows those that did"
+            "no object of this name had the uid {uid}; `hindsight log {asked} -o json` lists those that had the name"
         ),
         None => format!(
-            "nothing of this name was ever there; look in another namespace with -n, or for the name with \
-             `hindsight log KIND{}`",
+            "no object of this name ever existed; look in another namespace with -n, or for the name with `hindsight \
+             log KIND{}`",
             directory.option()
         ),
     }
@@ -130,8 +130,8 @@ fn render(answer: &questions::Why, asked: &str) -> String {
     if let Some(floor) = why.floor {
         write!(
             out,
-            "\nOwners that it had before may be missing: everything from revision {floor} on is kept, and it was \
-             there already."
+            "\nEarlier owners may be missing: history is complete only from revision {floor} on, and the object is \
+             older."
         )
         .ok();
     }
@@ -190,7 +190,7 @@ fn of_earlier(earlier: &Earlier, asked: &str) -> String {
         format!("; it began with {} ({})", root.user, root.verb)
     });
     format!(
-        "An earlier one of this name was deleted at revision {revision}: {rule}{by}\n  hindsight why {asked} \
+        "An earlier object of this name was deleted at revision {revision}: {rule}{by}\n  hindsight why {asked} \
          --uid {uid}"
     )
 }

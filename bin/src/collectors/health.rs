@@ -30,8 +30,8 @@ impl Health {
         let panics = self.0.load(Ordering::Relaxed);
         (panics > 0).then(|| {
             format!(
-                "the collectors ended in a panic and begin anew, {panics} times so far: what is to be \
-                 collected stays until they come through; the process's own log says where it was"
+                "the collectors panicked and started over, {panics} times so far: objects due for collection stay \
+                 until they succeed; the process's own log shows where they panicked"
             )
         })
     }

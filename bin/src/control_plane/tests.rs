@@ -86,7 +86,7 @@ fn whoever_has_a_clone_of_a_closed_plane_keeps_nobody_from_the_directory() {
     assert!(matches!(told, Err(Unavailable::Stopping)), "{told:?}");
     let read = reader.newest();
     assert!(matches!(read, Err(Error::Closed)), "{read:?}");
-    assert_eq!(clone.unready().as_deref(), Some("it was closed"));
+    assert_eq!(clone.unready().as_deref(), Some("the event log was closed"));
     let moved = async {
         changed.borrow_and_update();
         changed.changed().await

@@ -51,7 +51,7 @@ pub(crate) fn served(state: &State, text: &str) -> Result<Served, Unanswered> {
     let kind = stored.unwrap_or(&named);
     if kind.strategy.review {
         return Err(Unanswered::Refused(format!(
-            "{} are answered at once and never stored: there are none to look at",
+            "{} are answered at once and never stored: there are none to show",
             kind.resource.resource
         )));
     }

@@ -106,8 +106,8 @@ impl Due {
     fn of(before: &State, due: &Course) -> Result<Self, Unanswered> {
         if !due.is_whole {
             return Err(Unanswered::Refused(format!(
-                "more than {} changes are due already, and what comes of one deletion among them cannot be \
-                 told; ask again when less is going",
+                "more than {} changes are already due, and the effect of one more deletion cannot be told apart from \
+                 theirs; ask again when fewer are due",
                 due.changes.len().saturating_sub(1)
             )));
         }

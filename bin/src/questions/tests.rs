@@ -81,7 +81,7 @@ fn a_deletion_is_foretold_and_then_explained() {
 
     let there = plane.explain(&key("child"), None).expect("read");
     assert_eq!(there.explanation.state, Fate::Live);
-    assert_eq!(there.reasons, ["its owner ConfigMap owner is there"]);
+    assert_eq!(there.reasons, ["its owner ConfigMap owner exists"]);
     run(&plane, delete("owner"));
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
     let gone = |_: &_| plane.state().get(&key("child")).is_none();
@@ -147,7 +147,7 @@ fn what_takes_an_object_along_is_told() {
         .expect("it waits")
         .to_rfc3339();
     let along = format!(
-        "its definition widgets.example.com is being deleted since {since}, and takes it along"
+        "its definition widgets.example.com has been terminating since {since}, and takes it along"
     );
     assert_eq!(reasons(&instance), [along]);
     let holder = "waits for customresourcecleanup.apiextensions.k8s.io: 1 instance left";

@@ -252,9 +252,7 @@ fn propagation(query: &BTreeMap<String, String>) -> Result<Propagation, String> 
     match text {
         "" => Ok(Propagation::Background),
         sent => Propagation::named(sent).ok_or_else(|| {
-            format!(
-                "propagationPolicy={sent} cannot be read; write Background, Foreground or Orphan"
-            )
+            format!("propagationPolicy={sent} is invalid; use Background, Foreground or Orphan")
         }),
     }
 }
@@ -270,7 +268,7 @@ fn value<T>(
         return Ok(None);
     };
     let value = read(text);
-    let value = value.ok_or_else(|| format!("{name}={text} cannot be read; write {form}"))?;
+    let value = value.ok_or_else(|| format!("{name}={text} is invalid; give {form}"))?;
     Ok(Some(value))
 }
 
@@ -279,7 +277,7 @@ fn value<T>(
 fn refuse_empty(texts: &BTreeMap<String, String>) -> Result<(), String> {
     let mut given = NARROWING.into_iter();
     match given.find(|name| texts.get(*name).is_some_and(String::is_empty)) {
-        Some(name) => Err(format!("{name} is empty; name one, or leave it out")),
+        Some(name) => Err(format!("{name} is empty; give a value, or leave it out")),
         None => Ok(()),
     }
 }

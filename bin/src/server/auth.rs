@@ -31,14 +31,13 @@ impl Tokens {
     pub(super) fn read(file: &Path) -> Result<Self> {
         let text = text_of(file).with_context(|| {
             format!(
-                "the token file {} cannot be read; name one that has lines of token,user,uid,\"group1,group2\", or \
+                "the token file {} cannot be read; name a file with lines of token,user,uid,\"group1,group2\", or \
                  leave --token-auth-file out",
                 file.display()
             )
         })?;
         warn_of_readers(file);
-        Self::parse(&text)
-            .with_context(|| format!("the token file {} is not usable", file.display()))
+        Self::parse(&text).with_context(|| format!("the token file {} is invalid", file.display()))
     }
 
     pub(super) fn parse(text: &str) -> Result<Self> {
@@ -51,7 +50,7 @@ impl Tokens {
             let fields = fields(line);
             let [token, user, uid, rest @ ..] = fields.as_slice() else {
                 bail!(
-                    "line {}: token,user,uid and optionally \"group,group\" are expected",
+                    "line {}: expected token,user,uid and optionally \"group,group\"",
                     index + 1
                 );
             };
@@ -89,7 +88,7 @@ fn hash(token: &str) -> [u8; 32] {
 /// Reads the file, which must be a regular one: a pipe or a device might have no end.
 fn text_of(file: &Path) -> io::Result<String> {
     if !std::fs::metadata(file)?.is_file() {
-        return Err(io::Error::other("it is no regular file"));
+        return Err(io::Error::other("it is not a regular file"));
     }
     let mut text = String::new();
     let mut bytes = File::open(file)?.take(FILE_BYTES_MAX + 1);
@@ -110,8 +109,8 @@ fn warn_of_readers(file: &Path) {
     {
         tracing::warn!(
             file = %file.display(),
-            "every user of this machine may read the token file, and come in as any user in it; close it with \
-             chmod o-r, and give out new tokens"
+            "every user of this machine can read the token file, and log in as any user in it; close it with chmod \
+             o-r, and issue new tokens"
         );
     }
 }
@@ -212,8 +211,8 @@ mod tests {
         let long = tempfile::NamedTempFile::new().expect("a file");
         long.as_file().set_len(FILE_BYTES_MAX + 1).expect("longer");
         for (path, why) in [
-            (Path::new("/dev/null"), "no regular file"),
-            (Path::new("/"), "no regular file"),
+            (Path::new("/dev/null"), "not a regular file"),
+            (Path::new("/"), "not a regular file"),
             (long.path(), "longer than"),
         ] {
             let error = Tokens::read(path).expect_err("refused");

@@ -37,11 +37,11 @@ pub(super) fn answer(
     actor: &Actor,
 ) -> Response<ApiBody> {
     if !actor.groups.iter().any(|group| **group == *ADMINISTRATORS) {
-        let message = format!("a backup holds every Secret: only {ADMINISTRATORS} may make one");
+        let message = format!("a backup contains every Secret: only {ADMINISTRATORS} may make one");
         return Failure::forbidden(message).respond();
     }
     let Ok(place) = Arc::clone(places).try_acquire_owned() else {
-        let message = "other backups are being made; try again when they are done";
+        let message = "other backups are in progress; try again when they are done";
         return Failure::too_many(message).respond();
     };
     let (sender, chunks) = mpsc::channel(CHUNKS_MAX);
@@ -50,7 +50,7 @@ pub(super) fn answer(
         let to = BufWriter::with_capacity(CHUNK_BYTES, Chunks::new(sender, STALLED));
         let made = plane.reader().backup(plane.now(), to, |_, _| {});
         if let Err(error) = made {
-            tracing::error!(%error, "a backup was not finished");
+            tracing::error!(%error, "a backup failed");
         }
         drop(place);
     });

@@ -91,7 +91,7 @@ pub(super) async fn accept(
             Ok((stream, _)) => stream,
             Err(error) => {
                 if !is_failing {
-                    tracing::warn!(%error, "no connection can be accepted; see how many files it may open");
+                    tracing::warn!(%error, "cannot accept connections; check the limit on open files");
                 }
                 is_failing = true;
                 tokio::time::sleep(ACCEPT_PAUSE).await;
@@ -112,7 +112,7 @@ pub(super) async fn accept(
                     tracing::debug!(error = %error, "a connection ended");
                 },
                 () = seat.displaced() => {
-                    tracing::debug!("a connection made room for a newer one");
+                    tracing::debug!("a connection was closed to make room for a newer one");
                 }
             }
         });

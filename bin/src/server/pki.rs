@@ -48,7 +48,7 @@ impl Pki {
         let (authority, key) = (read(&path("ca.crt"))?, read(&path("ca.key"))?);
         whole::check_authority(directory, &authority, &key)?;
         let key = KeyPair::from_pem(&key)
-            .with_context(|| format!("{} cannot be signed with", path("ca.key").display()))?;
+            .with_context(|| format!("{} cannot be used for signing", path("ca.key").display()))?;
         let issuer = Issuer::new(authority_params()?, key);
         // Made anew at every start, for the address may be another one, and only in memory, for the disk may be
         // full.
@@ -154,7 +154,8 @@ fn warn_of_clock() {
     if !year.is_some_and(|year| YEARS.contains(&year)) {
         tracing::warn!(
             ?year,
-            "by the clock of this machine no certificate of this server holds, only from 1975 to 4095; set it"
+            "this server's certificates are valid from 1975 to 4095, and the clock of this machine is outside of \
+             that; set it"
         );
     }
 }

@@ -65,7 +65,7 @@ impl Lookup {
         let found = told.wait_for(Option::is_some).await;
         match found.ok().and_then(|found| Found::clone(&found)) {
             Some(found) => Ok(found?),
-            None => Err(anyhow!("the lookup ended in a panic")),
+            None => Err(anyhow!("the lookup panicked")),
         }
     }
 

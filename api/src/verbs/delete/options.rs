@@ -167,5 +167,5 @@ impl Members<'_> {
 }
 
 fn wrong(field: &str) -> Failure {
-    Failure::bad_request(format!("{field} is not of its type"))
+    Failure::bad_request(format!("{field} has the wrong type"))
 }

@@ -88,7 +88,7 @@ impl LeftOut {
     pub(super) fn told(&self) -> Option<String> {
         let more = match self.objects.saturating_sub(TOLD_MAX) {
             0 => String::new(),
-            more => format!("; and of {more} more"),
+            more => format!("; and from {more} more"),
         };
         (self.objects > 0)
             .then(|| format!("left out of the manifest: {}{more}", self.told.join("; ")))
@@ -122,7 +122,7 @@ fn disown(
             kept.push(reference);
         } else {
             lost.push(format!(
-                "owner {} {}, not there now",
+                "owner {} {}, which does not exist now",
                 owner.kind, owner.name
             ));
         }

@@ -28,12 +28,13 @@ pub(super) fn ask(
             Err(error) => return Err(error),
         };
         if ends.is_none() {
-            hint("the server has gone; waiting for the next one");
+            hint("the server has gone away; waiting for it to come back");
         }
         let ends = *ends.get_or_insert_with(|| Instant::now() + BACK_WITHIN);
         if Instant::now() >= ends {
-            let left_off =
-                format!("followed to here; go on with --since {from} once a server is there");
+            let left_off = format!(
+                "stopped following here; continue with --since {from} once a server is running"
+            );
             return Err(error.context(left_off));
         }
         show::pause(EVERY)?;

@@ -14,7 +14,9 @@ pub(super) fn count(text: &str) -> Result<usize, String> {
     let count = text.parse().ok();
     let count = count.filter(|count| (1..=TAIL_MAX).contains(count));
     count.ok_or_else(|| {
-        format!("write a number from 1 to {TAIL_MAX}, or take --since, which has no such limit")
+        format!(
+            "expected a number from 1 to {TAIL_MAX}; for more, use --since, which has no such limit"
+        )
     })
 }
 

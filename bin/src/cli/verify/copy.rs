@@ -76,7 +76,7 @@ fn remove(directory: &Path) {
     if let Err(error) = std::fs::remove_dir_all(directory)
         && error.kind() != std::io::ErrorKind::NotFound
     {
-        tracing::warn!(%error, directory = %directory.display(), "a copy could not be removed");
+        tracing::warn!(%error, directory = %directory.display(), "the copy made for verification could not be removed");
     }
 }
 

@@ -38,12 +38,12 @@ fn before(link: &Link) -> String {
             ..
         } = dropped;
         let why = match &dropped.end {
-            None => format!("taken out by {}", by(user, verb)),
+            None => format!("removed by {}", by(user, verb)),
             Some(end) => {
                 let what = match end.ended {
                     EndedAs::Gone => "gone",
                     EndedAs::Waiting => "waiting for its dependents",
-                    EndedAs::Orphaning => "letting its dependents go",
+                    EndedAs::Orphaning => "orphaning its dependents",
                 };
                 format!("{what}{}", since(end))
             }
@@ -119,11 +119,9 @@ mod tests {
             format!(
                 "ConfigMap b was an owner until revision 22: waiting for its dependents {since}"
             ),
-            format!(
-                "ConfigMap c was an owner until revision 22: letting its dependents go {since}"
-            ),
-            "ConfigMap d was an owner until revision 22: taken out by gc".to_owned(),
-            "ConfigMap e was an owner until revision 22: taken out by bob (patch)".to_owned(),
+            format!("ConfigMap c was an owner until revision 22: orphaning its dependents {since}"),
+            "ConfigMap d was an owner until revision 22: removed by gc".to_owned(),
+            "ConfigMap e was an owner until revision 22: removed by bob (patch)".to_owned(),
         ];
         assert_eq!(told, expected);
     }

@@ -125,7 +125,7 @@ fn where_more_is_due_than_is_looked_at_nothing_is_told() {
     run(&plane, Intent::Delete(delete));
     let refused = planned(&plane, "bystander", 1).expect_err("too much is due");
     assert!(
-        refused.to_string().contains("ask again when less is going"),
+        refused.to_string().contains("ask again when fewer are due"),
         "{refused}"
     );
     let told = planned(&plane, "bystander", 2).expect("a plan");

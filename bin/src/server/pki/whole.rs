@@ -14,10 +14,10 @@ use std::time::Duration;
 
 /// The files that are written after the authority.
 const SIGNED: [&str; 2] = ["admin.crt", "admin.key"];
-const AUTHORITY_ADVICE: &str = "put the file back as it was; or, to begin with a new authority, move the \
-     directory pki aside: nobody comes in then by a kubeconfig that was given out before";
-const ADMIN_ADVICE: &str = "put the file back as it was, or move admin.crt and admin.key aside: both are \
-     made again at the next start";
+const AUTHORITY_ADVICE: &str = "put the original file back; or, to start with a new authority, move the directory \
+    pki aside: kubeconfigs issued before then stop working";
+const ADMIN_ADVICE: &str = "put the original file back, or move admin.crt and admin.key aside: both are created \
+    again at the next start";
 
 /// Whether there is no authority yet. The key is written before the certificate, so a first start that was cut
 /// off may have left the key alone.
@@ -41,7 +41,7 @@ pub(super) fn is_new(directory: &Path) -> Result<bool> {
     }
     let path = directory.join(missing);
     bail!(
-        "{} is missing, beside what was signed with it; {AUTHORITY_ADVICE}",
+        "{} is missing, but what was signed with it is there; {AUTHORITY_ADVICE}",
         path.display()
     );
 }
@@ -76,9 +76,9 @@ pub(super) fn check_admin(
 fn check_pair(directory: &Path, name: &str, certificate: &str, key: &str) -> Result<()> {
     let path = |end: &str| directory.join(format!("{name}.{end}"));
     let chain = CertificateDer::from_pem_slice(certificate.as_bytes())
-        .with_context(|| format!("{} holds no certificate", path("crt").display()))?;
+        .with_context(|| format!("{} contains no certificate", path("crt").display()))?;
     let key = PrivateKeyDer::from_pem_slice(key.as_bytes())
-        .with_context(|| format!("{} holds no key", path("key").display()))?;
+        .with_context(|| format!("{} contains no key", path("key").display()))?;
     match CertifiedKey::from_der(vec![chain], key, &ring::default_provider()) {
         Ok(_) => Ok(()),
         Err(Error::InconsistentKeys(InconsistentKeys::KeyMismatch)) => {
