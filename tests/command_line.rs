@@ -495,6 +495,6 @@ fn an_address_that_is_taken_is_told_before_anything_is_made() {
     let refused = hindsight(&directory, &["serve", "--listen", &address]);
     let said = text(&refused.stderr);
     assert_eq!(refused.status.code(), Some(1), "{said}");
-    assert!(said.contains("name another --listen"), "{said}");
+    assert!(said.contains("another address with --listen"), "{said}");
     assert!(!directory.exists(), "nothing was made");
 }

@@ -90,7 +90,7 @@ impl History {
         let server = self.start();
         self.ledger.check(&server);
         assert_eq!(server.signal("TERM"), Some(0));
-        let is_thinned = verify(&self.directory).contains("on is kept");
+        let is_thinned = verify(&self.directory).contains("history is complete from");
         (self.ledger.answered, is_thinned)
     }
 }

@@ -60,7 +60,10 @@ impl Ground {
         let older = backed_up();
         life(&source, "b");
         let newer = backed_up();
-        assert!(verify(&source).contains("on is kept"), "it was thinned");
+        assert!(
+            verify(&source).contains("history is complete from"),
+            "it was thinned"
+        );
         Self {
             _temporary: temporary,
             place,

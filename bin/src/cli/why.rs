@@ -17,7 +17,7 @@ use std::process::ExitCode;
 
 const EXAMPLES: &str = "\
 Examples:
-  hindsight why pod/web-0 -n prod           why a pod was deleted, or still exists
+  hindsight why pod/web-0 -n prod           why a pod was deleted, or exists
   hindsight why pod web-0 -n prod           the same
   hindsight why namespace/team-a            also what a namespace waits for
   hindsight why configmap/a --uid 4f1c...   one of several that had the name
