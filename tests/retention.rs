@@ -172,11 +172,7 @@ fn what_was_dropped_is_refused_by_its_floor_and_what_is_kept_is_explained() {
     assert_eq!(server.signal("TERM"), Some(0));
     let log = hindsight(&directory, &["log", "configmap/lasting"]);
     let complete = format!("history is complete from revision {floor} on");
-    assert!(
-        text(&log.stderr).contains(&complete),
-        "{}",
-        text(&log.stderr)
-    );
+    assert!(text(&log.stderr).contains(&complete), "{log:?}");
     let since = hindsight(&directory, &["log", "--since", &later]);
     assert_eq!(text(&since.stderr), "", "all of what is asked for is kept");
     let log = stdout(&log);
