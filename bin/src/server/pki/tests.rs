@@ -66,7 +66,7 @@ fn a_part_of_an_authority_that_is_missing_or_from_elsewhere_is_refused_by_name()
     );
     for name in ["ca.crt", "ca.key", "admin.crt", "admin.key"] {
         let said = refused(|own, _| fs::write(own.join(name), "").expect("emptied"));
-        assert!(said.contains(&format!("{name} holds no")), "{said}");
+        assert!(said.contains(&format!("{name} contains no")), "{said}");
     }
 }
 
