@@ -265,7 +265,7 @@ fn conditions_that_are_none_are_refused_with_the_configuration() {
 struct Two;
 
 impl Authorizer for Two {
-    fn allowed(&self, actor: &Actor, access: &Access<'_>) -> Verdict {
+    fn authorize(&self, actor: &Actor, access: &Access<'_>) -> Verdict {
         let may = match &*actor.user {
             "system:serviceaccount:default:robot" => {
                 access.verb == "get" && access.name == "secret"

@@ -22,7 +22,7 @@ const MAPS: &str = "/api/v1/namespaces/default/configmaps";
 struct Grants(&'static [&'static str]);
 
 impl Authorizer for Grants {
-    fn allowed(&self, actor: &Actor, access: &Access<'_>) -> Verdict {
+    fn authorize(&self, actor: &Actor, access: &Access<'_>) -> Verdict {
         let text = |text: &str| if text.is_empty() { "-" } else { text }.to_owned();
         let asked = format!(
             "{} {} {}/{} {} {}",

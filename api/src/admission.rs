@@ -20,18 +20,18 @@ mod unstored;
 mod validate;
 
 pub use caller::{Call, WebhookCaller};
-pub(crate) use unstored::Unstored;
+pub(crate) use unstored::ReviewAdmission;
 
 use caller::NoCaller;
 
-use hooks::{Asking, Hook, Stage, wanting};
+use hooks::{Hook, HookContext, Stage, matching_hooks};
 use subject::{Operation, Subject};
 
 use crate::authorizer::{AllowAll, Authorizer};
 use crate::backend::Backend;
 use crate::params::WriteOptions;
 use crate::status::Failure;
-use hindsight_core::command::{Admitted, FieldValidation, Ground, Intent};
+use hindsight_core::command::{AdmissionBasis, Admitted, FieldValidation, Intent};
 use hindsight_core::kind::KindRef;
 use hindsight_core::{
     Command, Decision, Rejection, State, Unavailable, decide, decide_before_storage, draft,
@@ -84,7 +84,7 @@ impl Admission {
 
 /// A write as a client requested it.
 #[derive(Debug, Clone)]
-pub(crate) struct Wish {
+pub(crate) struct WriteRequest {
     pub(crate) command: Command,
     /// The `Eviction` that was posted, where the command carries one out.
     pub(crate) eviction: Option<Value>,
@@ -96,7 +96,7 @@ pub(crate) struct Wish {
     pub(crate) of_collection: bool,
 }
 
-impl Wish {
+impl WriteRequest {
     /// What is wanted of one object.
     pub(crate) fn new(command: Command, options: WriteOptions) -> Self {
         Self {
@@ -115,46 +115,46 @@ impl Wish {
 pub(crate) async fn write(
     backend: &dyn Backend,
     admission: &Admission,
-    wish: &Wish,
+    write_request: &WriteRequest,
     deadline: Option<Instant>,
 ) -> Result<Decision, Failure> {
     let write = Write {
         backend,
         admission,
-        wish,
-        command: &wish.command,
-        deadline: ends(deadline),
+        write_request,
+        command: &write_request.command,
+        deadline: capped_deadline(deadline),
     };
-    let mut said = Vec::new();
+    let mut warnings = Vec::new();
     loop {
         let state = backend.state();
-        said.clear();
-        let admitted = timeout_at(write.deadline, write.admit(&state, &mut said)).await;
-        let admitted = match admitted.unwrap_or_else(|_| Err(Failure::timed_out())) {
-            Ok(Verdict::Submit(admitted)) => admitted,
-            Ok(Verdict::Answer(decision)) => return Ok(*decision),
-            Err(failure) => return Err(failure.after(said)),
+        warnings.clear();
+        let admitted = timeout_at(write.deadline, write.admit(&state, &mut warnings)).await;
+        let admitted = match admitted.unwrap_or_else(|_| Err(Failure::admission_timed_out())) {
+            Ok(AdmissionOutcome::Submit(admitted)) => admitted,
+            Ok(AdmissionOutcome::Answer(decision)) => return Ok(*decision),
+            Err(failure) => return Err(failure.with_warnings(warnings)),
         };
         let dry_run = admitted.dry_run;
         match submit(backend, admitted.command, dry_run).await {
             // Another write to the object went through, so every round makes progress for somebody.
             Ok(Err(Rejection::Stale { .. })) => write.pause().await?,
-            Ok(Ok(decision)) => return Ok(warn(decision, said)),
-            Ok(Err(refusal)) => return Err(Failure::from(refusal).after(said)),
-            Err(failure) => return Err(failure.after(said)),
+            Ok(Ok(decision)) => return Ok(warn(decision, warnings)),
+            Ok(Err(refusal)) => return Err(Failure::from(refusal).with_warnings(warnings)),
+            Err(failure) => return Err(failure.with_warnings(warnings)),
         }
     }
 }
 
 /// When a request ends: at the client's deadline, if it names one, and at `ADMISSION_MAX` from now at the
 /// latest.
-fn ends(asked: Option<Instant>) -> Instant {
+fn capped_deadline(requested: Option<Instant>) -> Instant {
     let longest = Instant::now() + ADMISSION_MAX;
-    asked.map_or(longest, |asked| asked.min(longest))
+    requested.map_or(longest, |requested| requested.min(longest))
 }
 
 /// The outcome of admission.
-enum Verdict {
+enum AdmissionOutcome {
     /// It is submitted to the writer in this form.
     Submit(Box<Submission>),
     /// There is nothing to write.
@@ -171,13 +171,13 @@ struct Submission {
 struct Write<'a> {
     backend: &'a dyn Backend,
     admission: &'a Admission,
-    wish: &'a Wish,
+    write_request: &'a WriteRequest,
     command: &'a Command,
     deadline: Instant,
 }
 
 /// The webhooks whose rules match a write.
-struct Wanting<'a> {
+struct MatchingHooks<'a> {
     mutating: Vec<Hook<'a>>,
     validating: Vec<Hook<'a>>,
 }
@@ -189,59 +189,63 @@ impl Write<'_> {
         if Instant::now() < self.deadline {
             return Ok(());
         }
-        Err(Failure::timed_out())
+        Err(Failure::admission_timed_out())
     }
 
-    /// Admits the command on this state. Warnings for the client are appended to `said`, whatever the outcome.
-    async fn admit(&self, state: &State, said: &mut Vec<String>) -> Result<Verdict, Failure> {
-        let subject = Subject::of(state, self.wish)?;
+    /// Admits the command on this state. Warnings for the client go to `warnings`, whatever the outcome.
+    async fn admit(
+        &self,
+        state: &State,
+        warnings: &mut Vec<String>,
+    ) -> Result<AdmissionOutcome, Failure> {
+        let subject = Subject::of(state, self.write_request)?;
         if subject.posted.is_some() {
             namespace_of_new(state, &subject.key, &subject.key.name)?;
         }
         let State {
             webhooks, kinds, ..
         } = state;
-        let wanting = Wanting {
-            mutating: wanting(webhooks.mutating(), kinds, &subject, Stage::Mutating),
-            validating: wanting(webhooks.validating(), kinds, &subject, Stage::Validating),
+        let hooks = MatchingHooks {
+            mutating: matching_hooks(webhooks.mutating(), kinds, &subject, Stage::Mutating),
+            validating: matching_hooks(webhooks.validating(), kinds, &subject, Stage::Validating),
         };
-        let asks_webhooks = !wanting.mutating.is_empty() || !wanting.validating.is_empty();
+        let asks_webhooks = !hooks.mutating.is_empty() || !hooks.validating.is_empty();
         if !asks_webhooks && !self.admission.checks_owners() {
             let seen = match &subject.old {
-                Some(_) => Ground::Present,
-                None => Ground::Absent,
+                Some(_) => AdmissionBasis::Present,
+                None => AdmissionBasis::Absent,
             };
-            return Ok(self.submit(self.on(&subject, seen, None)));
+            return Ok(self.submit(self.bound_to(&subject, seen, None)));
         }
         if subject.operation == Operation::Delete {
-            return self.admit_deletion(state, subject, &wanting, said).await;
+            return self.admit_deletion(state, subject, &hooks, warnings).await;
         }
-        if self.wish.eviction.is_some() {
-            return self.admit_eviction(state, subject, &wanting, said).await;
+        if self.write_request.eviction.is_some() {
+            return self.admit_eviction(state, subject, &hooks, warnings).await;
         }
-        self.admit_change(state, &subject, &wanting, said).await
+        self.admit_change(state, &subject, &hooks, warnings).await
     }
 
     async fn admit_change(
         &self,
         state: &State,
         subject: &Subject<'_>,
-        wanting: &Wanting<'_>,
-        said: &mut Vec<String>,
-    ) -> Result<Verdict, Failure> {
-        let first = self.first_look(state, !wanting.mutating.is_empty())?;
-        said.extend_from_slice(&first.warnings);
+        hooks: &MatchingHooks<'_>,
+        warnings: &mut Vec<String>,
+    ) -> Result<AdmissionOutcome, Failure> {
+        let first = self.preliminary_decision(state, !hooks.mutating.is_empty())?;
+        warnings.extend_from_slice(&first.warnings);
         let shown = self.shown(subject, &first);
         let name = self.name(subject, shown.as_ref());
-        let asking = self.asking(state, subject, &name);
-        let account = managed::of(shown.as_ref());
-        let mut mutated = mutate::mutate(&asking, &wanting.mutating, shown).await?;
-        managed::mend(&mut mutated, account);
+        let context = self.context(state, subject, &name);
+        let managed_fields = managed::fields(shown.as_ref());
+        let mut mutated = mutate::mutate(&context, &hooks.mutating, shown).await?;
+        managed::restore_unreadable(&mut mutated, managed_fields);
         let object = mutated.object;
-        said.extend(mutated.warnings);
+        warnings.extend(mutated.warnings);
         let admitted = self.admitted(subject, object.clone().filter(|_| mutated.changed));
         let last = decide_before_storage(state, admitted.clone())?;
-        said.extend_from_slice(&last.warnings);
+        warnings.extend_from_slice(&last.warnings);
         if self.admission.checks_owners() {
             owners::check(&*self.admission.authorizer, state, subject, &last)?;
         }
@@ -250,23 +254,23 @@ impl Write<'_> {
             None => Some(shown::new(subject, &last)),
         };
         let name = self.name(subject, shown.as_ref());
-        let asking = Asking {
+        let context = HookContext {
             name: &name,
-            ..asking
+            ..context
         };
-        let asked = validate::validate(&asking, &wanting.validating, shown.as_ref());
-        said.extend(asked.await?);
+        let validation = validate::validate(&context, &hooks.validating, shown.as_ref());
+        warnings.extend(validation.await?);
         Ok(self.submit(admitted))
     }
 
-    fn submit(&self, command: Command) -> Verdict {
-        let dry_run = self.wish.options.dry_run;
-        Verdict::Submit(Box::new(Submission { command, dry_run }))
+    fn submit(&self, command: Command) -> AdmissionOutcome {
+        let dry_run = self.write_request.options.dry_run;
+        AdmissionOutcome::Submit(Box::new(Submission { command, dry_run }))
     }
 
     /// The decision that webhooks are shown first. Mutating webhooks may still repair the object, so if there
     /// are any it need not be valid yet.
-    fn first_look(&self, state: &State, mutates: bool) -> Result<Decision, Rejection> {
+    fn preliminary_decision(&self, state: &State, mutates: bool) -> Result<Decision, Rejection> {
         if mutates {
             draft(state, self.command.clone())
         } else {
@@ -279,13 +283,13 @@ impl Write<'_> {
         posted.or_else(|| Some(shown::draft(subject, self.command, first)))
     }
 
-    fn asking<'b>(
+    fn context<'b>(
         &'b self,
         state: &'b State,
         subject: &'b Subject<'b>,
         name: &'b str,
-    ) -> Asking<'b> {
-        Asking {
+    ) -> HookContext<'b> {
+        HookContext {
             backend: self.backend,
             admission: self.admission,
             state,
@@ -298,7 +302,7 @@ impl Write<'_> {
 
     /// The name that webhooks are asked about: empty in a request on a collection.
     fn name(&self, subject: &Subject<'_>, shown: Option<&Value>) -> String {
-        if self.wish.of_collection {
+        if self.write_request.of_collection {
             return String::new();
         }
         match &*subject.key.name {
@@ -319,15 +323,22 @@ impl Write<'_> {
             }
             (_, object) => {
                 let old = subject.old.as_ref();
-                let seen = old.map_or(Ground::Absent, |old| Ground::At(old.revision));
-                self.on(subject, seen, object)
+                let seen = old.map_or(AdmissionBasis::Absent, |old| {
+                    AdmissionBasis::At(old.revision)
+                });
+                self.bound_to(subject, seen, object)
             }
         }
     }
 
     /// The command, to be carried out on this ground alone. If it would reach another object, or become another
     /// operation, everybody is asked again.
-    fn on(&self, subject: &Subject<'_>, seen: Ground, object: Option<Value>) -> Command {
+    fn bound_to(
+        &self,
+        subject: &Subject<'_>,
+        seen: AdmissionBasis,
+        object: Option<Value>,
+    ) -> Command {
         let mut command = self.command.clone();
         if subject.posted.is_none() {
             let intent = command.intent;

@@ -31,7 +31,7 @@ pub enum Verdict {
 /// Decides who may do what. It is asked on the caller's side of the writer, and must not block.
 pub trait Authorizer: std::fmt::Debug + Send + Sync + 'static {
     /// Whether this actor may do this.
-    fn allowed(&self, actor: &Actor, access: &Access<'_>) -> Verdict;
+    fn authorize(&self, actor: &Actor, access: &Access<'_>) -> Verdict;
 
     /// Whether every action is allowed, so that nobody needs to ask.
     fn allows_everything(&self) -> bool {
@@ -44,7 +44,7 @@ pub trait Authorizer: std::fmt::Debug + Send + Sync + 'static {
 pub(crate) struct AllowAll;
 
 impl Authorizer for AllowAll {
-    fn allowed(&self, _: &Actor, _: &Access<'_>) -> Verdict {
+    fn authorize(&self, _: &Actor, _: &Access<'_>) -> Verdict {
         Verdict::Allowed
     }
 

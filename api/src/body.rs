@@ -4,7 +4,7 @@ mod document;
 mod noted;
 mod room;
 
-pub(crate) use noted::Noted;
+pub(crate) use noted::BodyWarnings;
 pub use room::Bodies;
 pub(crate) use room::{Received, read};
 
@@ -174,18 +174,18 @@ pub(crate) fn decode(bytes: &[u8], reading: Reading<'_>) -> Result<Value, Failur
 pub(crate) fn decode_object(
     bytes: &[u8],
     reading: Reading<'_>,
-    noted: &mut Noted,
+    body_warnings: &mut BodyWarnings,
     unknown: impl FnOnce(&Value) -> Vec<String>,
 ) -> Result<Value, Failure> {
     let decoded = read_as(bytes, reading)?;
-    if noted.refuses(&decoded) {
+    if body_warnings.refuses(&decoded) {
         let unknown = unknown(&decoded.document);
         let why = noted::complaint(bytes, &decoded, reading.syntax, &unknown);
         let version = reading.api_version.rsplit('/').next();
         let version = version.unwrap_or(reading.api_version);
         return Err(Rejection::unreadable(reading.kind, version, &why).into());
     }
-    Ok(noted.take(decoded))
+    Ok(body_warnings.take(decoded))
 }
 
 /// Decodes a patch in the same way; its faults are faults of the field `patch`. The operations of a JSON patch
@@ -193,14 +193,14 @@ pub(crate) fn decode_object(
 pub(crate) fn decode_patch(
     bytes: &[u8],
     of_operations: bool,
-    noted: &mut Noted,
+    body_warnings: &mut BodyWarnings,
     unknown: impl FnOnce(&Value) -> Vec<String>,
 ) -> Result<Value, Failure> {
     let mut decoded = read_as(bytes, Syntax::Json.of("", ""))?;
     if of_operations {
         decoded.in_operations();
     }
-    if noted.refuses(&decoded) {
+    if body_warnings.refuses(&decoded) {
         let text = Value::from(String::from_utf8_lossy(bytes));
         let unknown = unknown(&decoded.document);
         let unknown = unknown.iter().map(|path| noted::unknown_field(path));
@@ -208,14 +208,14 @@ pub(crate) fn decode_patch(
         let why = noted::strict(&findings.join(", "));
         return Err(Rejection::invalid_patch(&text, &why).into());
     }
-    Ok(noted.take(decoded))
+    Ok(body_warnings.take(decoded))
 }
 
 /// Decodes an applied configuration, which is YAML, of which JSON is a part. Also returns what a strict client
 /// must be told about it.
 pub(crate) fn decode_config(
     bytes: &[u8],
-    noted: &mut Noted,
+    body_warnings: &mut BodyWarnings,
 ) -> Result<(Value, Option<String>), Failure> {
     let as_json = document::json(bytes).ok();
     let decoded = match as_json.filter(|decoded| decoded.repeats.is_empty()) {
@@ -223,7 +223,7 @@ pub(crate) fn decode_config(
         None => document::yaml(bytes)
             .map_err(|error| Failure::bad_request(format!("error decoding YAML: {error}")))?,
     };
-    let (document, complaint) = noted.take_config(decoded);
+    let (document, complaint) = body_warnings.take_config(decoded);
     let found = match &document {
         Value::Null => return Ok((Value::Object(Map::new()), complaint)),
         Value::Object(_) => return Ok((document, complaint)),

@@ -143,7 +143,7 @@ fn resources(state: &State, group: &str, version: &str) -> Option<Value> {
             "categories": names(&kind.categories),
         }));
         for subresource in &served.subresources {
-            let spoken = kind.spoken_at(version, Some(*subresource));
+            let spoken = kind.document_gvk(version, Some(*subresource));
             list.push(json!({
                 "name": format!("{}/{}", kind.resource.resource, subresource.name()),
                 "singularName": "",
@@ -205,13 +205,13 @@ fn aggregated_resources(state: &State, group: &str, version: &str) -> Vec<Value>
             .iter()
             .map(|subresource| {
                 json!({"subresource": subresource.name(),
-                    "responseKind": respond::gvk(&kind.spoken_at(version, Some(*subresource))),
+                    "responseKind": respond::gvk(&kind.document_gvk(version, Some(*subresource))),
                     "verbs": subresource.verbs()})
             })
             .collect();
         Some(json!({
             "resource": &*kind.resource.resource,
-            "responseKind": respond::gvk(&kind.spoken_at(version, None)),
+            "responseKind": respond::gvk(&kind.document_gvk(version, None)),
             "scope": if kind.is_namespaced() { "Namespaced" } else { "Cluster" },
             "singularResource": &*kind.singular,
             "verbs": verbs(kind),

@@ -4,7 +4,7 @@ mod custom;
 mod deprecated;
 
 use crate::accept::{Accept, Answer, NotAcceptable, accept};
-use crate::admission::{self, Admission, Wish};
+use crate::admission::{self, Admission, WriteRequest};
 use crate::backend::{self, Backend, Past};
 use crate::body::{self, ApiBody, Bodies, Received, Syntax};
 use crate::params::Params;
@@ -54,7 +54,7 @@ impl std::fmt::Debug for Api {
 }
 
 /// A request that names a resource which exists.
-pub(crate) struct Routed {
+pub(crate) struct ResourceRequest {
     pub(crate) parts: Parts,
     pub(crate) params: Params,
     pub(crate) route: Route,
@@ -108,14 +108,14 @@ impl Api {
         let wanted = accept(&parts.headers);
         let syntax = wanted.as_ref().map_or(Syntax::Json, |accept| accept.syntax);
         let answer = self.answer(parts, body, actor, wanted).await;
-        finished(answer, syntax)
+        finish(answer, syntax)
     }
 
     /// The answer to a client whose credentials are invalid: 401 for every path, even for health and version,
     /// which need no credentials.
     pub fn unauthorized(headers: &HeaderMap) -> Response<ApiBody> {
         let syntax = accept(headers).map_or(Syntax::Json, |accept| accept.syntax);
-        finished(Err(Failure::unauthorized()), syntax)
+        finish(Err(Failure::unauthorized()), syntax)
     }
 
     async fn answer<B>(
@@ -143,7 +143,7 @@ impl Api {
             Some(point) => self.backend.as_of(point).await.map_err(Failure::of_past)?,
             None => Past::newest(self.backend.state()),
         };
-        let route = match named(path, &parts.headers, &state)? {
+        let route = match route_or_answer(path, &parts.headers, &state)? {
             Ok(route) => route,
             Err(answer) => return Ok(answer),
         };
@@ -152,19 +152,19 @@ impl Api {
         let timeout = if watched { None } else { params.timeout()? };
         verbs::pod::unreachable(&state, &route, &params).map_or(Ok(()), Err)?;
         let Some((kind, version)) = resolve(&state, &route) else {
-            return nowhere(&state, &route.group);
+            return unknown_resource(&state, &route.group);
         };
         let methods = Methods::of(&kind, &route, &mut parts);
         if parts.method != Method::GET && kind.is_namespaced() && route.namespace.is_none() {
-            return across_namespaces(&kind);
+            return write_across_namespaces(&kind);
         }
         let syntax = wanted.as_ref().map_or(Syntax::Json, |accept| accept.syntax);
-        let deprecated = Deprecated::of(&kind, &version, &route.below);
-        let asked = || -> Result<_, Failure> {
-            let subresource = route.below.served(&version)?;
+        let deprecated = Deprecated::of(&kind, &version, &route.subpath);
+        let request = || -> Result<_, Failure> {
+            let subresource = route.subpath.served(&version)?;
             let accept = wanted.map_err(|refused| refused.of(&kind))?;
             let form = Form::of(&state.kinds, &kind, &version.name);
-            Ok(Box::new(Routed {
+            Ok(Box::new(ResourceRequest {
                 parts,
                 params,
                 route,
@@ -181,53 +181,53 @@ impl Api {
                 deadline: timeout.and_then(|timeout| Instant::now().checked_add(timeout)),
             }))
         };
-        let answer = match asked() {
-            Ok(asked) => self.dispatch(asked, body).await,
+        let answer = match request() {
+            Ok(request) => self.dispatch(request, body).await,
             Err(failure) => Err(failure),
         };
         let answer = answer.map_err(|failure| methods.named(failure));
-        Ok(methods.shown(deprecated.told(answer, syntax)))
+        Ok(methods.shown(deprecated.warn(answer, syntax)))
     }
 
     async fn dispatch<B>(
         &self,
-        mut asked: Box<Routed>,
+        mut request: Box<ResourceRequest>,
         body: B,
     ) -> Result<Response<ApiBody>, Failure>
     where
         B: Body<Data = Bytes>,
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
     {
-        let method = asked.parts.method.clone();
-        if asked.past && method != Method::GET {
+        let method = request.parts.method.clone();
+        if request.past && method != Method::GET {
             let message = "the past does not change: this method is not allowed under /as-of/";
             return Err(Failure::new(405, "MethodNotAllowed", message));
         }
-        if !verbs::allows(asked.subresource, &method)
-            || (asked.route.watch && method != Method::GET)
+        if !verbs::allows(request.subresource, &method)
+            || (request.route.watch && method != Method::GET)
         {
             return Err(Failure::method_not_allowed());
         }
-        if asked.route.watch && asked.subresource.is_some() {
+        if request.route.watch && request.subresource.is_some() {
             return Err(Failure::no_such_resource());
         }
-        let watched = watches(&asked.route, &asked.params);
-        let named = asked.route.name.is_some();
-        if !asked.kind.strategy.review {
-            asked.accept.check(asked.answer(), &asked.kind)?;
+        let watched = watches(&request.route, &request.params);
+        let named = request.route.name.is_some();
+        if !request.kind.strategy.review {
+            request.accept.check(request.answer(), &request.kind)?;
         }
         if method == Method::GET {
-            table::check_include(&asked)?;
+            table::check_include(&request)?;
         }
         match (method, named) {
-            (Method::GET, _) if asked.kind.strategy.review => Err(Failure::method_not_allowed()),
-            (Method::GET, _) if watched => watch::open(self, asked).await,
-            (Method::GET, true) => verbs::get(self, asked).await,
-            (Method::GET, false) => list::answer(self, asked).await,
+            (Method::GET, _) if request.kind.strategy.review => Err(Failure::method_not_allowed()),
+            (Method::GET, _) if watched => watch::open(self, request).await,
+            (Method::GET, true) => verbs::get(self, request).await,
+            (Method::GET, false) => list::answer(self, request).await,
             (method, _) => {
                 let Received { bytes, room } = body::read(body, self.bodies.as_ref()).await?;
                 // Boxed, so that the futures of reads and watches need no space for it.
-                let answer = Box::pin(self.with_body(&method, &mut asked, bytes)).await;
+                let answer = Box::pin(self.with_body(&method, &mut request, bytes)).await;
                 drop(room);
                 answer
             }
@@ -237,23 +237,23 @@ impl Api {
     async fn with_body(
         &self,
         method: &Method,
-        asked: &mut Routed,
+        request: &mut ResourceRequest,
         body: Bytes,
     ) -> Result<Response<ApiBody>, Failure> {
-        let named = asked.route.name.is_some();
-        if asked.kind.strategy.review {
-            if &*asked.kind.kind == "Binding" && *method == Method::POST {
-                return verbs::bind(self, asked, body).await;
+        let named = request.route.name.is_some();
+        if request.kind.strategy.review {
+            if &*request.kind.kind == "Binding" && *method == Method::POST {
+                return verbs::bind(self, request, body).await;
             }
-            return reviews::answer(self, asked, &body).await;
+            return reviews::answer(self, request, &body).await;
         }
         match (method, named) {
-            (&Method::POST, _) => verbs::create(self, asked, body).await,
-            (&Method::PUT, true) => verbs::update(self, asked, body).await,
-            (&Method::PATCH, true) => verbs::patch(self, asked, body).await,
-            (&Method::DELETE, true) => verbs::delete(self, asked, body).await,
-            (&Method::DELETE, false) if asked.kind.strategy.collection_deletes => {
-                verbs::delete_collection(self, asked, body).await
+            (&Method::POST, _) => verbs::create(self, request, body).await,
+            (&Method::PUT, true) => verbs::update(self, request, body).await,
+            (&Method::PATCH, true) => verbs::patch(self, request, body).await,
+            (&Method::DELETE, true) => verbs::delete(self, request, body).await,
+            (&Method::DELETE, false) if request.kind.strategy.collection_deletes => {
+                verbs::delete_collection(self, request, body).await
             }
             _ => Err(Failure::method_not_allowed()),
         }
@@ -262,32 +262,32 @@ impl Api {
     /// Admits one write, and makes it durable or, in a dry run, only decides it.
     pub(crate) async fn decide(
         &self,
-        asked: &Routed,
-        wish: Wish,
+        request: &ResourceRequest,
+        write_request: WriteRequest,
     ) -> Result<hindsight_core::Decision, Failure> {
         let backend = &*self.backend;
         if self.admission.is_idle(&backend.state()) {
-            let Wish {
+            let WriteRequest {
                 command, options, ..
-            } = wish;
+            } = write_request;
             return Ok(admission::submit(backend, command, options.dry_run).await??);
         }
-        let written = admission::write(backend, &self.admission, &wish, asked.deadline);
+        let written = admission::write(backend, &self.admission, &write_request, request.deadline);
         Box::pin(written).await
     }
 
-    pub(crate) fn command(&self, asked: &Routed, verb: &str, intent: Intent) -> Command {
-        let agent = asked.parts.headers.get(header::USER_AGENT);
+    pub(crate) fn command(&self, request: &ResourceRequest, verb: &str, intent: Intent) -> Command {
+        let agent = request.parts.headers.get(header::USER_AGENT);
         let agent = agent.and_then(|value| value.to_str().ok());
         let agent = agent.unwrap_or_default();
-        let manager = asked.manager(&intent, agent);
+        let manager = request.manager(&intent, agent);
         let origin = Origin {
             verb: verb.to_owned(),
-            uri: asked.parts.uri.to_string(),
+            uri: request.parts.uri.to_string(),
             user_agent: agent.to_owned(),
             id: String::new(),
         };
-        let actor = Arc::clone(&asked.actor);
+        let actor = Arc::clone(&request.actor);
         Command {
             request: Arc::new(origin),
             manager,
@@ -296,7 +296,7 @@ impl Api {
     }
 }
 
-impl Routed {
+impl ResourceRequest {
     /// When the request arrived.
     pub(crate) const fn now(&self) -> Time {
         self.now
@@ -313,10 +313,10 @@ impl Routed {
     /// Waits for a revision that lies ahead. From then on the request is about the state at that time, and
     /// about what its path names there.
     pub(crate) async fn catch_up(&mut self, api: &Api, wanted: Revision) -> Result<(), Failure> {
-        let state = wait::not_older(&*api.backend, wanted).await?;
+        let state = wait::state_at_least(&*api.backend, wanted).await?;
         let named = resolve(&state, &self.route);
         let (kind, version) = named.ok_or_else(Failure::no_such_resource)?;
-        self.subresource = self.route.below.served(&version)?;
+        self.subresource = self.route.subpath.served(&version)?;
         self.form = Form::of(&state.kinds, &kind, &version.name);
         (self.kind, self.version, self.state) = (kind, version, state);
         Ok(())
@@ -331,7 +331,7 @@ impl Routed {
 
     /// The kind of this endpoint's bodies.
     pub(crate) fn spoken(&self) -> GroupVersionKind {
-        self.kind.spoken_at(&self.version.name, self.subresource)
+        self.kind.document_gvk(&self.version.name, self.subresource)
     }
 
     /// What is answered if all goes well.
@@ -381,7 +381,7 @@ impl Routed {
 }
 
 /// The resource that a path names, or the answer where it names none.
-fn named(
+fn route_or_answer(
     path: &str,
     headers: &HeaderMap,
     state: &State,
@@ -397,12 +397,12 @@ fn named(
     let nothing = Ok(respond::text(404, NOT_FOUND));
     let group = path::group(path)?;
     group
-        .map_or(nothing, |group| nowhere(state, &group))
+        .map_or(nothing, |group| unknown_resource(state, &group))
         .map(Err)
 }
 
 /// Adds what every answer carries.
-fn finished(answer: Result<Response<ApiBody>, Failure>, syntax: Syntax) -> Response<ApiBody> {
+fn finish(answer: Result<Response<ApiBody>, Failure>, syntax: Syntax) -> Response<ApiBody> {
     let mut answer = answer.unwrap_or_else(|failure| respond::failure(&failure, syntax));
     respond::write_warnings(&mut answer);
     let cached = header::HeaderValue::from_static(NOT_CACHED);
@@ -412,7 +412,7 @@ fn finished(answer: Result<Response<ApiBody>, Failure>, syntax: Syntax) -> Respo
 
 /// The answer to a write across all namespaces, which can only be read. Source: upstream's `APIInstaller`,
 /// which has no such method, and for custom kinds `crdHandler`, which has no such path.
-fn across_namespaces(kind: &Kind) -> Result<Response<ApiBody>, Failure> {
+fn write_across_namespaces(kind: &Kind) -> Result<Response<ApiBody>, Failure> {
     if kind.is_custom() {
         return Ok(respond::text(404, NOT_FOUND));
     }
@@ -440,7 +440,7 @@ fn resolve(state: &State, route: &Route) -> Option<(KindRef, Version)> {
 
 /// The answer where nothing exists: a `Status` in a group of built-in kinds, and anywhere else the text of
 /// upstream's last handler. Source: upstream's `crdHandler`, and the handler behind it.
-fn nowhere(state: &State, group: &str) -> Result<Response<ApiBody>, Failure> {
+fn unknown_resource(state: &State, group: &str) -> Result<Response<ApiBody>, Failure> {
     let is_built_in = |kind: &KindRef| !kind.is_custom() && &*kind.resource.group == group;
     if state.kinds.iter().any(is_built_in) {
         return Err(Failure::no_such_resource());

@@ -30,15 +30,15 @@ pub(crate) fn respond(
         _ => return None,
     }
     let Some(part) = part else {
-        let asked = Params::parse(uri.query());
-        return Some(asked.map(|asked| of_all(probe, &checks, &asked)));
+        let params = Params::parse(uri.query());
+        return Some(params.map(|params| probe_response(probe, &checks, &params)));
     };
     let found = checks.into_iter().find(|(name, _)| *name == part);
-    found.map(|(_, failure)| Ok(of_one(failure)))
+    found.map(|(_, failure)| Ok(check_response(failure)))
 }
 
 /// Source: upstream's `adaptCheckToHandler`.
-fn of_one(failure: Option<String>) -> Response<ApiBody> {
+fn check_response(failure: Option<String>) -> Response<ApiBody> {
     match failure {
         None => respond::text(200, "ok"),
         Some(reason) => respond::text(500, &format!("internal server error: {reason}\n")),
@@ -46,8 +46,8 @@ fn of_one(failure: Option<String>) -> Response<ApiBody> {
 }
 
 /// Source: upstream's `handleRootHealth`, which keeps reasons for its log.
-fn of_all(probe: &str, checks: &[Check], asked: &Params) -> Response<ApiBody> {
-    let is_excluded = |name: &str| asked.all("exclude").any(|one| one == name);
+fn probe_response(probe: &str, checks: &[Check], params: &Params) -> Response<ApiBody> {
+    let is_excluded = |name: &str| params.all("exclude").any(|one| one == name);
     let mut lines: Vec<String> = Vec::new();
     let mut code = 200;
     for (name, failure) in checks {
@@ -61,7 +61,7 @@ fn of_all(probe: &str, checks: &[Check], asked: &Params) -> Response<ApiBody> {
         });
     }
     let is_unknown = |one: &&str| checks.iter().all(|(name, _)| name != one);
-    let unknown = asked.all("exclude").filter(is_unknown);
+    let unknown = params.all("exclude").filter(is_unknown);
     let unknown: Vec<String> = unknown.map(|one| format!("{one:?}")).collect();
     if !unknown.is_empty() {
         let unknown = unknown.join(", ");
@@ -71,7 +71,7 @@ fn of_all(probe: &str, checks: &[Check], asked: &Params) -> Response<ApiBody> {
     }
     let end = if code == 200 { "passed" } else { "failed" };
     lines.push(format!("{probe} check {end}\n"));
-    if code == 200 && asked.get("verbose").is_none() {
+    if code == 200 && params.get("verbose").is_none() {
         return respond::text(200, "ok");
     }
     respond::text(code, &lines.join("\n"))

@@ -12,8 +12,8 @@ const EXTRA: &str = "impersonate-extra-";
 /// Refuses impersonation, in the words of an authorizer that does not allow it. An empty name or UID requests
 /// nothing. Source: upstream's `processImpersonationHeaders`.
 pub(crate) fn refuse(headers: &HeaderMap, actor: &Actor) -> Result<(), Failure> {
-    let said = |name: &str| headers.get(name).filter(|value| !value.is_empty());
-    if let Some(whom) = said(USER) {
+    let header = |name: &str| headers.get(name).filter(|value| !value.is_empty());
+    if let Some(whom) = header(USER) {
         let whom = String::from_utf8_lossy(whom.as_bytes());
         let message = format!(
             "users \"{whom}\" is forbidden: User \"{}\" cannot impersonate resource \"users\" in API group \"\" at \
@@ -24,7 +24,7 @@ pub(crate) fn refuse(headers: &HeaderMap, actor: &Actor) -> Result<(), Failure> 
     }
     let mut names = headers.keys().map(http::HeaderName::as_str);
     let alone = names.find(|name| match *name {
-        UID => said(UID).is_some(),
+        UID => header(UID).is_some(),
         name => name == GROUP || name.starts_with(EXTRA),
     });
     alone.map_or(Ok(()), |name| {

@@ -11,7 +11,7 @@ use tokio::time::{Instant, sleep_until};
 pub(crate) const STALLED: Duration = Duration::from_mins(1);
 
 /// How long a lease lasts at any pace.
-const UNHURRIED: Duration = Duration::from_mins(2);
+const GRACE: Duration = Duration::from_mins(2);
 /// The least average pace beyond that time: otherwise a client that reads a little now and then would keep its
 /// lease for ever.
 const BYTES_PER_SECOND: u64 = 16 << 10;
@@ -41,23 +41,23 @@ struct Leased<T> {
 impl<T> Leased<T> {
     fn due(&self) -> Instant {
         let earned = Duration::from_secs(self.taken / BYTES_PER_SECOND);
-        (self.used + STALLED).min(self.begun + UNHURRIED + earned)
+        (self.used + STALLED).min(self.begun + GRACE + earned)
     }
 }
 
 impl<T: Send + 'static> Lease<T> {
     /// Leases a value. Without a runtime nobody checks, and the lease lasts.
     pub(crate) fn new(value: T) -> Self {
-        let mut lease = Self::lasting(value);
+        let mut lease = Self::unlimited(value);
         if let Ok(runtime) = Handle::try_current() {
-            let looking = runtime.spawn(take_back(Arc::downgrade(&lease.held)));
+            let looking = runtime.spawn(reclaim(Arc::downgrade(&lease.held)));
             lease.watched = Some(looking.abort_handle());
         }
         lease
     }
 
     /// A lease that is never taken back, for a value that is too small to be missed.
-    pub(crate) fn lasting(value: T) -> Self {
+    pub(crate) fn unlimited(value: T) -> Self {
         let now = Instant::now();
         let held = Leased {
             value: Some(value),
@@ -79,12 +79,12 @@ impl<T: Send + 'static> Lease<T> {
     }
 
     /// Notes that the client reads more of what was made from the value before.
-    pub(crate) fn used(&self) {
+    pub(crate) fn renew(&self) {
         lock(&self.held).used = Instant::now();
     }
 
     /// Notes how many bytes were made from the value for the client.
-    pub(crate) fn taken(&self, bytes: usize) {
+    pub(crate) fn record_bytes(&self, bytes: usize) {
         lock(&self.held).taken += bytes as u64;
     }
 }
@@ -93,7 +93,7 @@ fn lock<T>(held: &Mutex<Leased<T>>) -> MutexGuard<'_, Leased<T>> {
     held.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-async fn take_back<T>(held: Weak<Mutex<Leased<T>>>) {
+async fn reclaim<T>(held: Weak<Mutex<Leased<T>>>) {
     while let Some(due) = due(&held) {
         sleep_until(due).await;
     }
@@ -126,14 +126,14 @@ mod tests {
         runtime.expect("a runtime").block_on(async {
             let scarce = Arc::new(());
             let [used, idle] = [(), ()].map(|()| Lease::new(Arc::clone(&scarce)));
-            let lasting = Lease::lasting(Arc::clone(&scarce));
+            let unlimited = Lease::unlimited(Arc::clone(&scarce));
             for _ in 0..4 {
                 sleep(STALLED / 2).await;
                 assert!(used.with(|_| ()).is_some());
             }
             assert_eq!(Arc::strong_count(&scarce), 3, "one was taken back");
             assert!(idle.with(|_| ()).is_none());
-            assert!(lasting.with(|_| ()).is_some());
+            assert!(unlimited.with(|_| ()).is_some());
             drop(used);
             assert_eq!(
                 Arc::strong_count(&scarce),
@@ -152,19 +152,19 @@ mod tests {
             let [slow, steady] = [(), ()].map(|()| Lease::new(()));
             let begun = Instant::now();
             while slow.with(|()| ()).is_some() {
-                slow.taken(PIECE);
+                slow.record_bytes(PIECE);
                 for _ in 0..15 {
                     sleep(slow_pause() / 15).await;
                     assert!(steady.with(|()| ()).is_some());
-                    steady.taken(PIECE);
+                    steady.record_bytes(PIECE);
                 }
                 assert!(begun.elapsed() < Duration::from_hours(1), "it has an end");
             }
-            assert!(begun.elapsed() >= UNHURRIED);
+            assert!(begun.elapsed() >= GRACE);
             for _ in 0..600 {
                 sleep(slow_pause() / 15).await;
                 assert!(steady.with(|()| ()).is_some());
-                steady.taken(PIECE);
+                steady.record_bytes(PIECE);
             }
         });
     }

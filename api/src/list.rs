@@ -9,7 +9,7 @@ mod untyped;
 
 use crate::backend::{AsOf, Past, Permit};
 use crate::body::ApiBody;
-use crate::handler::{Api, Routed};
+use crate::handler::{Api, ResourceRequest};
 use crate::pace::{LOOK_BYTES, Pace};
 use crate::position;
 use crate::status::Failure;
@@ -19,7 +19,7 @@ use hindsight_core::{Form, Object, ObjectKey, Revision, State};
 use http::Response;
 use items::Items;
 use pieces::Pieces;
-use place::Place;
+use place::Continuation;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -52,26 +52,26 @@ pub(crate) struct Selection {
 }
 
 impl Selection {
-    pub(crate) fn of(asked: &Routed) -> Result<Self, Failure> {
-        let labels = labels(asked)?;
-        let text = asked.params.text("fieldSelector");
-        let fields = FieldSelector::parse(text, &asked.kind, &asked.version.name)
+    pub(crate) fn of(request: &ResourceRequest) -> Result<Self, Failure> {
+        let labels = labels(request)?;
+        let text = request.params.text("fieldSelector");
+        let fields = FieldSelector::parse(text, &request.kind, &request.version.name)
             .map_err(Failure::bad_request)?;
-        let fields = match &asked.route.name {
-            Some(name) => of_one(fields, name)?,
+        let fields = match &request.route.name {
+            Some(name) => select_named(fields, name)?,
             None => fields,
         };
-        let namespace = asked
+        let namespace = request
             .route
             .namespace
             .clone()
             .filter(|namespace| !namespace.is_empty());
         Ok(Self {
-            resource: asked.kind.stored_under(),
+            resource: request.kind.stored_under(),
             namespace,
             labels,
             fields,
-            form: asked.form.clone(),
+            form: request.form.clone(),
         })
     }
 
@@ -93,7 +93,7 @@ impl Selection {
     }
 
     /// The cost of matching an object, in bytes: how much of it is read, and what each requirement costs.
-    pub(crate) fn reads(&self, object: &Object) -> usize {
+    pub(crate) fn read_cost(&self, object: &Object) -> usize {
         let body = if self.fields.needs_body() {
             object.body.len()
         } else {
@@ -107,7 +107,7 @@ impl Selection {
             return false;
         }
         let body = if self.fields.needs_body() {
-            self.form.looked_at(object)
+            self.form.document_for_selection(object)
         } else {
             Value::Null
         };
@@ -147,7 +147,7 @@ impl Selection {
             if is_one {
                 items.push(Arc::clone(object));
             }
-            pace.read(self.reads(object)).await;
+            pace.read(self.read_cost(object)).await;
         }
         Selected {
             items,
@@ -157,8 +157,8 @@ impl Selection {
     }
 }
 
-fn labels(asked: &Routed) -> Result<LabelSelector, Failure> {
-    let text = asked.params.text("labelSelector");
+fn labels(request: &ResourceRequest) -> Result<LabelSelector, Failure> {
+    let text = request.params.text("labelSelector");
     LabelSelector::parse(text).map_err(Failure::bad_request)
 }
 
@@ -171,11 +171,11 @@ pub(crate) struct Query {
 impl Query {
     /// Refuses what is wrong whatever is stored. Resource versions and continue tokens are checked against the
     /// storage later.
-    pub(crate) fn of(asked: &Routed) -> Result<Self, Failure> {
-        let params = &asked.params;
+    pub(crate) fn of(request: &ResourceRequest) -> Result<Self, Failure> {
+        let params = &request.params;
         params.integer("timeoutSeconds")?;
         let limit = params.integer("limit")?.unwrap_or_default();
-        labels(asked)?;
+        labels(request)?;
         check_options(
             params.text("resourceVersion"),
             params.text("continue"),
@@ -183,25 +183,34 @@ impl Query {
             params.get("sendInitialEvents").is_some(),
         )?;
         // Last, since it checks which fields the kind has.
-        Selection::of(asked)?;
+        Selection::of(request)?;
         Ok(Self { limit })
     }
 
     /// The page that a deletion of the collection works on: read as pages are, at the version that is named,
     /// even without a limit. Only a negative limit makes it a list without pages. Source: upstream's
     /// `DeleteCollection`.
-    pub(crate) async fn to_delete(&self, api: &Api, asked: &mut Routed) -> Result<Page, Failure> {
-        self.page(api, asked, self.limit >= 0).await
+    pub(crate) async fn to_delete(
+        &self,
+        api: &Api,
+        request: &mut ResourceRequest,
+    ) -> Result<Page, Failure> {
+        self.page(api, request, self.limit >= 0).await
     }
 
-    async fn page(&self, api: &Api, asked: &mut Routed, paged: bool) -> Result<Page, Failure> {
-        let (Past { state, permit }, after) = start(api, asked, paged).await?;
+    async fn page(
+        &self,
+        api: &Api,
+        request: &mut ResourceRequest,
+        paged: bool,
+    ) -> Result<Page, Failure> {
+        let (Past { state, permit }, after) = start(api, request, paged).await?;
         let limit = usize::try_from(self.limit).ok().filter(|limit| *limit > 0);
         let limit = limit.unwrap_or(usize::MAX);
-        let selection = Selection::of(asked)?;
+        let selection = Selection::of(request)?;
         let found = selection.first(&state, after.as_ref(), limit).await;
         let last = found.items.last().filter(|_| found.more);
-        let token = last.map(|last| Place::behind(state.revision, &last.key).token());
+        let token = last.map(|last| Continuation::after(state.revision, &last.key).token());
         let remaining = found.others.map(|others| others + 1);
         Ok(Page {
             items: found.items,
@@ -214,7 +223,7 @@ impl Query {
 }
 
 /// The field selector for the object that a path names. Source: upstream's `ListResource`.
-fn of_one(fields: FieldSelector, name: &str) -> Result<FieldSelector, Failure> {
+fn select_named(fields: FieldSelector, name: &str) -> Result<FieldSelector, Failure> {
     if fields.requirements() == 0 {
         return Ok(FieldSelector::of_name(name));
     }
@@ -227,79 +236,79 @@ fn of_one(fields: FieldSelector, name: &str) -> Result<FieldSelector, Failure> {
 
 pub(crate) async fn answer(
     api: &Api,
-    mut asked: Box<Routed>,
+    mut request: Box<ResourceRequest>,
 ) -> Result<Response<ApiBody>, Failure> {
-    let query = Query::of(&asked)?;
-    let page = query.page(api, &mut asked, query.limit > 0).await?;
-    Ok(render(&asked, page))
+    let query = Query::of(&request)?;
+    let page = query.page(api, &mut request, query.limit > 0).await?;
+    Ok(render(&request, page))
 }
 
 /// The state to list, and the place to continue after. Source: the table of list semantics by limit, continue,
 /// resourceVersion and resourceVersionMatch.
 async fn start(
     api: &Api,
-    asked: &mut Routed,
+    request: &mut ResourceRequest,
     paged: bool,
 ) -> Result<(Past, Option<(String, String)>), Failure> {
-    let params = &asked.params;
+    let params = &request.params;
     let text = params.text("resourceVersion");
     let token = params.text("continue");
     let matching = params.text("resourceVersionMatch");
     if !token.is_empty() {
-        let place = Place::of_token(token)?;
+        let continuation = Continuation::from_token(token)?;
         if !matches!(text, "" | "0") {
             let message = "specifying resource version is not allowed when using continue";
             return Err(Failure::bad_request(message));
         }
-        return go_on(api, asked, place).await;
+        return next_page(api, request, continuation).await;
     }
     let Some(revision) = params
         .revision()?
         .filter(|revision| *revision > Revision::ZERO)
     else {
-        return Ok((asked.shown(), None));
+        return Ok((request.shown(), None));
     };
-    let ahead = revision > asked.state.revision;
-    if ahead && (asked.past || matching == "Exact") {
-        let newest = asked.state.revision.0;
+    let ahead = revision > request.state.revision;
+    if ahead && (request.past || matching == "Exact") {
+        let newest = request.state.revision.0;
         return Err(Failure::too_large_version(revision.0, newest));
     }
     if ahead {
-        asked.catch_up(api, revision).await?;
-        return Ok((asked.shown(), None));
+        request.catch_up(api, revision).await?;
+        return Ok((request.shown(), None));
     }
     if matching == "Exact" || (matching.is_empty() && paged) {
-        let state = as_listed(api, asked, revision).await;
-        return Ok((state.map_err(too_old)?, None));
+        let state = state_at(api, request, revision).await;
+        return Ok((state.map_err(list_expired)?, None));
     }
-    if !asked.past {
+    if !request.past {
         position::check(&*api.backend, revision)?;
     }
-    Ok((asked.shown(), None))
+    Ok((request.shown(), None))
 }
 
 /// The state and the place of the next page: as of the first page or, if the token says so, in the newest
 /// state.
-async fn go_on(
+async fn next_page(
     api: &Api,
-    asked: &Routed,
-    place: Place,
+    request: &ResourceRequest,
+    continuation: Continuation,
 ) -> Result<(Past, Option<(String, String)>), Failure> {
-    let found = match place.revision {
-        Some(revision) => as_listed(api, asked, revision).await,
-        None => Ok(asked.shown()),
+    let found = match continuation.revision {
+        Some(revision) => state_at(api, request, revision).await,
+        None => Ok(request.shown()),
     };
     match found {
-        Ok(state) => Ok((state, Some(place.after))),
-        Err(failure) if failure.code == 410 => {
-            Err(Failure::too_old_to_continue(&place.of_now().token()))
-        }
+        Ok(state) => Ok((state, Some(continuation.after))),
+        Err(failure) if failure.code == 410 => Err(Failure::too_old_to_continue(
+            &continuation.at_newest().token(),
+        )),
         Err(failure) => Err(failure),
     }
 }
 
 /// The failure in words that clients look for.
-fn too_old(failure: Failure) -> Failure {
+fn list_expired(failure: Failure) -> Failure {
     if failure.code != 410 {
         return failure;
     }
@@ -308,12 +317,16 @@ fn too_old(failure: Failure) -> Failure {
 
 /// The state at a revision, which may be the one that the request has already. Unless the request is about the
 /// past, the revision must be of this life of the log, that is, not from before a restore.
-async fn as_listed(api: &Api, asked: &Routed, revision: Revision) -> Result<Past, Failure> {
-    if !asked.past {
+async fn state_at(
+    api: &Api,
+    request: &ResourceRequest,
+    revision: Revision,
+) -> Result<Past, Failure> {
+    if !request.past {
         position::check(&*api.backend, revision)?;
     }
-    if asked.state.revision == revision {
-        return Ok(asked.shown());
+    if request.state.revision == revision {
+        return Ok(request.shown());
     }
     Ok(api.backend.as_of(AsOf::Revision(revision)).await?)
 }
@@ -356,17 +369,17 @@ fn check_options(
 }
 
 /// Answers with a page. Items are spliced from the stored bytes unless another form was asked for.
-pub(crate) fn render(asked: &Routed, page: Page) -> Response<ApiBody> {
+pub(crate) fn render(request: &ResourceRequest, page: Page) -> Response<ApiBody> {
     let mut metadata = json!({"resourceVersion": page.revision.to_string()});
     if let Some(members) = metadata.as_object_mut() {
         match &page.token {
             Some(token) => drop(members.insert("continue".into(), token.as_str().into())),
-            None if asked.kind.is_custom() => drop(members.insert("continue".into(), "".into())),
+            None if request.kind.is_custom() => drop(members.insert("continue".into(), "".into())),
             None => {}
         }
         if let Some(remaining) = page.remaining {
             members.insert("remainingItemCount".into(), remaining.into());
         }
     }
-    Pieces::new(Items::of(asked, metadata), page.items, page.permit).answer()
+    Pieces::new(Items::of(request, metadata), page.items, page.permit).answer()
 }

@@ -14,14 +14,14 @@ pub(crate) struct Route {
     pub(crate) everywhere: bool,
     pub(crate) resource: String,
     pub(crate) name: Option<String>,
-    pub(crate) below: Below,
+    pub(crate) subpath: Subpath,
     /// Whether the path has the older `/watch/` form.
     pub(crate) watch: bool,
 }
 
 /// What a path names after an object's name.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) enum Below {
+pub(crate) enum Subpath {
     #[default]
     Nothing,
     Known(Subresource),
@@ -29,7 +29,7 @@ pub(crate) enum Below {
     Unknown(String),
 }
 
-impl Below {
+impl Subpath {
     fn of(segments: &[&str]) -> Self {
         let text = segments.join("/");
         match Subresource::named(&text) {
@@ -107,7 +107,7 @@ pub(crate) fn route(path: &str) -> Result<Option<Route>, Failure> {
     };
     (*resource).clone_into(&mut route.resource);
     route.name = rest.first().map(|name| (*name).to_owned());
-    route.below = Below::of(rest.get(1..).unwrap_or_default());
+    route.subpath = Subpath::of(rest.get(1..).unwrap_or_default());
     if route
         .name
         .as_deref()
@@ -183,10 +183,10 @@ mod tests {
                 or_dash(&route.namespace),
                 route.resource,
                 or_dash(&route.name),
-                match &route.below {
-                    Below::Nothing => "",
-                    Below::Known(known) => known.name(),
-                    Below::Unknown(text) => text,
+                match &route.subpath {
+                    Subpath::Nothing => "",
+                    Subpath::Known(known) => known.name(),
+                    Subpath::Unknown(text) => text,
                 }
             );
             assert_eq!(seen, expected);

@@ -35,16 +35,16 @@ pub(crate) fn decode(bytes: &[u8], api_version: &str, kind: &str) -> Result<Valu
         return Err(unreadable("nothing follows the k8s prefix"));
     }
     let envelope = Envelope::read(body).ok_or_else(|| unreadable("its envelope is damaged"))?;
-    let said = |said: String, default: &str| {
-        if said.is_empty() {
+    let or_default = |text: String, default: &str| {
+        if text.is_empty() {
             default.into()
         } else {
-            said
+            text
         }
     };
     let (sent_version, sent) = (
-        said(envelope.api_version, api_version),
-        said(envelope.kind, kind),
+        or_default(envelope.api_version, api_version),
+        or_default(envelope.kind, kind),
     );
     let name = TABLE.kind(&sent_version, &sent).ok_or_else(|| {
         let version = sent_version.rsplit('/').next().unwrap_or_default();

@@ -117,16 +117,16 @@ const WARNINGS_MAX: usize = 4096;
 const WARNING_MAX: usize = 256;
 
 /// The warnings that are sent: none empty, none twice, and within the limits.
-fn told(warnings: &[String]) -> Vec<String> {
+fn sendable(warnings: &[String]) -> Vec<String> {
     let mut seen = BTreeSet::new();
-    let said = warnings.iter().filter(|warning| !warning.is_empty());
-    let told = said.filter(|warning| seen.insert(*warning)).cloned();
-    let told: Vec<String> = told.collect();
+    let present = warnings.iter().filter(|warning| !warning.is_empty());
+    let distinct = present.filter(|warning| seen.insert(*warning)).cloned();
+    let distinct: Vec<String> = distinct.collect();
     let length = |text: &String| text.chars().count();
-    if told.iter().map(length).sum::<usize>() <= WARNINGS_MAX {
-        return told;
+    if distinct.iter().map(length).sum::<usize>() <= WARNINGS_MAX {
+        return distinct;
     }
-    let cut = told
+    let cut = distinct
         .iter()
         .map(|text| text.chars().take(WARNING_MAX).collect());
     let mut left = WARNINGS_MAX;
@@ -144,20 +144,20 @@ struct Warnings(Vec<String>);
 
 /// Adds warnings to an answer, after those that it has already.
 pub(crate) fn warn(response: &mut Response<ApiBody>, warnings: &[String]) {
-    let said: &mut Warnings = response.extensions_mut().get_or_insert_default();
-    said.0.extend_from_slice(warnings);
+    let kept: &mut Warnings = response.extensions_mut().get_or_insert_default();
+    kept.0.extend_from_slice(warnings);
 }
 
 /// Adds a warning to an answer, before all others.
 pub(crate) fn warn_first(response: &mut Response<ApiBody>, warning: &str) {
-    let said: &mut Warnings = response.extensions_mut().get_or_insert_default();
-    said.0.insert(0, warning.to_owned());
+    let kept: &mut Warnings = response.extensions_mut().get_or_insert_default();
+    kept.0.insert(0, warning.to_owned());
 }
 
 /// Writes each warning as a header `Warning: 299 - "..."`, as far as the limits allow.
 pub(crate) fn write_warnings(response: &mut Response<ApiBody>) {
-    let said: Warnings = response.extensions_mut().remove().unwrap_or_default();
-    for warning in told(&said.0) {
+    let kept: Warnings = response.extensions_mut().remove().unwrap_or_default();
+    for warning in sendable(&kept.0) {
         let text = warning.replace('\\', "\\\\").replace('"', "\\\"");
         let value = format!("299 - \"{text}\"");
         if let Ok(value) = header::HeaderValue::from_str(&value) {
@@ -174,12 +174,12 @@ mod tests {
     fn warnings_are_told_once_and_as_far_as_a_header_should_go() {
         let texts = |texts: &[&str]| texts.iter().map(|one| (*one).to_owned()).collect();
         let few: Vec<String> = texts(&["a", "", "b", "a"]);
-        assert_eq!(told(&few), ["a", "b"]);
+        assert_eq!(sendable(&few), ["a", "b"]);
         let long: Vec<String> = (0..40).map(|one| format!("{one:0>300}")).collect();
-        let cut = told(&long);
+        let cut = sendable(&long);
         assert_eq!(cut.len(), WARNINGS_MAX / WARNING_MAX);
         assert!(cut.iter().all(|one| one.chars().count() == WARNING_MAX));
         let one: Vec<String> = texts(&[&"\u{e9}".repeat(4000)]);
-        assert_eq!(told(&one), one, "alone it fits");
+        assert_eq!(sendable(&one), one, "alone it fits");
     }
 }

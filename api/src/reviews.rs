@@ -6,10 +6,10 @@
 mod tests;
 
 use crate::accept::accept_object;
-use crate::admission::Unstored;
+use crate::admission::ReviewAdmission;
 use crate::authorizer::{Access, Authorizer, Verdict};
-use crate::body::{ApiBody, Noted};
-use crate::handler::{Api, Routed};
+use crate::body::{ApiBody, BodyWarnings};
+use crate::handler::{Api, ResourceRequest};
 use crate::respond;
 use crate::status::Failure;
 use crate::verbs;
@@ -24,29 +24,29 @@ const PATH: &str = "nonResourceAttributes";
 
 pub(crate) async fn answer(
     api: &Api,
-    asked: &Routed,
+    request: &ResourceRequest,
     body: &[u8],
 ) -> Result<Response<ApiBody>, Failure> {
-    if asked.parts.method != Method::POST {
+    if request.parts.method != Method::POST {
         return Err(Failure::method_not_allowed());
     }
-    let accept = accept_object(&asked.parts.headers)?;
-    let options = asked.params.write_options("CreateOptions")?;
-    let mut noted = Noted::new(options.validation());
-    let mut review = verbs::document(asked, body, &mut noted)?;
+    let accept = accept_object(&request.parts.headers)?;
+    let options = request.params.write_options("CreateOptions")?;
+    let mut body_warnings = BodyWarnings::new(options.validation());
+    let mut review = verbs::document(request, body, &mut body_warnings)?;
     let unknown = prune_review(
-        &asked.state.kinds,
-        &asked.kind,
-        &asked.version.name,
+        &request.state.kinds,
+        &request.kind,
+        &request.version.name,
         options.validation(),
         &mut review,
     )?;
-    let mut warnings = noted.into_warnings();
+    let mut warnings = body_warnings.into_warnings();
     warnings.extend(unknown);
-    let admission = Unstored::new(api, asked, &options);
-    let review = match settle(api, asked, &admission, review, &mut warnings).await {
+    let admission = ReviewAdmission::new(api, request, &options);
+    let review = match settle(api, request, &admission, review, &mut warnings).await {
         Ok(review) => review,
-        Err(failure) => return Err(failure.after(warnings)),
+        Err(failure) => return Err(failure.with_warnings(warnings)),
     };
     let mut response = respond::json(201, &review, accept.syntax);
     respond::warn(&mut response, &warnings);
@@ -56,25 +56,25 @@ pub(crate) async fn answer(
 /// Puts the answer into a review, after all webhooks were asked.
 async fn settle(
     api: &Api,
-    asked: &Routed,
-    admission: &Unstored<'_>,
+    request: &ResourceRequest,
+    admission: &ReviewAdmission<'_>,
     mut review: Value,
-    said: &mut Vec<String>,
+    warnings: &mut Vec<String>,
 ) -> Result<Value, Failure> {
-    settle_metadata(asked, &mut review)?;
-    let mut review = admission.mutate(review, said).await?;
-    check(asked, &review)?;
-    admission.validate(&review, said).await?;
+    settle_metadata(request, &mut review)?;
+    let mut review = admission.mutate(review, warnings).await?;
+    check(request, &review)?;
+    admission.validate(&review, warnings).await?;
     let authorizer = &*api.admission.authorizer;
     let spec = review.get("spec").unwrap_or(&Value::Null);
-    let status = match &*asked.kind.resource.resource {
-        "selfsubjectreviews" => json!({"userInfo": user(asked)}),
+    let status = match &*request.kind.resource.resource {
+        "selfsubjectreviews" => json!({"userInfo": user(request)}),
         // Tokens are verified where connections come in, not here, so no token is vouched for.
         "tokenreviews" => {
             json!({"authenticated": false, "error": "this server does not review tokens"})
         }
         "selfsubjectrulesreviews" => rules(authorizer),
-        _ => access(authorizer, asked, spec),
+        _ => access(authorizer, request, spec),
     };
     let root = review
         .as_object_mut()
@@ -84,9 +84,9 @@ async fn settle(
 }
 
 /// Refuses a review that is not a valid question.
-fn check(asked: &Routed, review: &Value) -> Result<(), Failure> {
+fn check(request: &ResourceRequest, review: &Value) -> Result<(), Failure> {
     let spec = review.get("spec").unwrap_or(&Value::Null);
-    match &*asked.kind.resource.resource {
+    match &*request.kind.resource.resource {
         "tokenreviews" if text(spec, "token").is_empty() => Err(Failure::bad_request(
             "token is required for TokenReview in authentication",
         )),
@@ -95,15 +95,15 @@ fn check(asked: &Routed, review: &Value) -> Result<(), Failure> {
         }
         "selfsubjectreviews" | "tokenreviews" | "selfsubjectrulesreviews" => Ok(()),
         "subjectaccessreviews" | "localsubjectaccessreviews" | "selfsubjectaccessreviews" => {
-            check_access(asked, review)
+            check_access(request, review)
         }
         _ => Err(Failure::method_not_allowed()),
     }
 }
 
-fn user(asked: &Routed) -> Value {
-    let groups: Vec<&str> = asked.actor.groups.iter().map(|group| &**group).collect();
-    json!({"username": &*asked.actor.user, "uid": &*asked.actor.uid, "groups": groups})
+fn user(request: &ResourceRequest) -> Value {
+    let groups: Vec<&str> = request.actor.groups.iter().map(|group| &**group).collect();
+    json!({"username": &*request.actor.user, "uid": &*request.actor.uid, "groups": groups})
 }
 
 /// The rules of the asking user. An authorizer answers single questions, and cannot list everything that it
@@ -119,15 +119,15 @@ fn rules(authorizer: &dyn Authorizer) -> Value {
         "resourceRules": []})
 }
 
-fn access(authorizer: &dyn Authorizer, asked: &Routed, spec: &Value) -> Value {
+fn access(authorizer: &dyn Authorizer, request: &ResourceRequest, spec: &Value) -> Value {
     if authorizer.allows_everything() {
         return json!({"allowed": true, "reason": "every authenticated user may do everything"});
     }
-    let Some(attributes) = said(spec, RESOURCE) else {
+    let Some(attributes) = non_null(spec, RESOURCE) else {
         return json!({"allowed": true, "reason": "every authenticated user may reach every path"});
     };
-    let subject = match &*asked.kind.resource.resource {
-        "selfsubjectaccessreviews" => (*asked.actor).clone(),
+    let subject = match &*request.kind.resource.resource {
+        "selfsubjectaccessreviews" => (*request.actor).clone(),
         _ => subject(spec),
     };
     let resource = GroupResource::new(text(attributes, "group"), text(attributes, "resource"));
@@ -138,7 +138,7 @@ fn access(authorizer: &dyn Authorizer, asked: &Routed, spec: &Value) -> Value {
         namespace: text(attributes, "namespace"),
         name: text(attributes, "name"),
     };
-    match authorizer.allowed(&subject, &access) {
+    match authorizer.authorize(&subject, &access) {
         Verdict::Allowed => json!({"allowed": true}),
         Verdict::Denied(why) if why.is_empty() => json!({"allowed": false}),
         Verdict::Denied(why) => json!({"allowed": false, "reason": why}),
@@ -158,7 +158,7 @@ fn subject(spec: &Value) -> Actor {
 
 /// Removes what only the server may set, and requires the namespace to be that of the path. Source: upstream's
 /// `WipeObjectMetaSystemFields` and `EnsureObjectNamespaceMatchesRequestNamespace`.
-fn settle_metadata(asked: &Routed, review: &mut Value) -> Result<(), Failure> {
+fn settle_metadata(request: &ResourceRequest, review: &mut Value) -> Result<(), Failure> {
     const SYSTEM: [&str; 5] = [
         "creationTimestamp",
         "deletionGracePeriodSeconds",
@@ -174,7 +174,7 @@ fn settle_metadata(asked: &Routed, review: &mut Value) -> Result<(), Failure> {
     metadata.retain(|member, _| !SYSTEM.contains(&member.as_str()));
     let sent = metadata.remove("namespace");
     let sent = sent.as_ref().and_then(Value::as_str).unwrap_or_default();
-    if let Some(namespace) = asked.route.namespace.as_deref() {
+    if let Some(namespace) = request.route.namespace.as_deref() {
         if !sent.is_empty() && sent != namespace {
             return Err(Failure::bad_request(verbs::OTHER_NAMESPACE));
         }
@@ -187,12 +187,12 @@ fn settle_metadata(asked: &Routed, review: &mut Value) -> Result<(), Failure> {
 }
 
 /// Validates an access review. Source: upstream's `pkg/apis/authorization/validation`.
-fn check_access(asked: &Routed, review: &Value) -> Result<(), Failure> {
+fn check_access(request: &ResourceRequest, review: &Value) -> Result<(), Failure> {
     let spec = review.get("spec").unwrap_or(&Value::Null);
-    let resource = &*asked.kind.resource.resource;
+    let resource = &*request.kind.resource.resource;
     let invalid = |field: &str, why: &str| FieldCause::invalid(field, &Value::Null, why);
     let mut causes = Vec::new();
-    match (said(spec, RESOURCE), said(spec, PATH)) {
+    match (non_null(spec, RESOURCE), non_null(spec, PATH)) {
         (Some(_), Some(_)) => {
             let why = "cannot be specified in combination with resourceAttributes";
             causes.push(invalid("spec.nonResourceAttributes", why));
@@ -239,13 +239,13 @@ fn check_access(asked: &Routed, review: &Value) -> Result<(), Failure> {
 /// A local review may only ask about its own namespace.
 fn of_its_namespace(spec: &Value, namespace: &str) -> Vec<FieldCause> {
     let mut causes = Vec::new();
-    let asked = said(spec, RESOURCE).map(|attributes| text(attributes, "namespace"));
-    if let Some(asked) = asked.filter(|asked| *asked != namespace) {
+    let other = non_null(spec, RESOURCE).map(|attributes| text(attributes, "namespace"));
+    if let Some(other) = other.filter(|other| *other != namespace) {
         let field = "spec.resourceAttributes.namespace";
         let why = "must match metadata.namespace";
-        causes.push(FieldCause::invalid(field, &asked.into(), why));
+        causes.push(FieldCause::invalid(field, &other.into(), why));
     }
-    if let Some(of_path) = said(spec, PATH) {
+    if let Some(of_path) = non_null(spec, PATH) {
         let why = "disallowed on this kind of request";
         causes.push(FieldCause::invalid(
             "spec.nonResourceAttributes",
@@ -256,7 +256,7 @@ fn of_its_namespace(spec: &Value, namespace: &str) -> Vec<FieldCause> {
     causes
 }
 
-fn said<'a>(spec: &'a Value, member: &str) -> Option<&'a Value> {
+fn non_null<'a>(spec: &'a Value, member: &str) -> Option<&'a Value> {
     spec.get(member).filter(|found| !found.is_null())
 }
 

@@ -37,14 +37,14 @@ impl Failure {
     }
 
     /// 504: admission took too long.
-    pub(crate) fn timed_out() -> Self {
+    pub(crate) fn admission_timed_out() -> Self {
         let message = "Timeout: request did not complete within requested timeout";
         Self::new(504, "Timeout", message).with(json!({}))
     }
 
     /// 504: the request itself did not arrive in time. Source: upstream's
     /// `WithTimeoutForNonLongRunningRequests`.
-    pub(crate) fn not_in_time() -> Self {
+    pub(crate) fn body_timed_out() -> Self {
         let message = "Timeout: request did not complete within the allotted timeout";
         Self::new(504, "Timeout", message).with(json!({}))
     }
@@ -202,7 +202,7 @@ impl Failure {
     }
 
     /// The failure with these warnings before its own.
-    pub(crate) fn after(mut self, mut warnings: Vec<String>) -> Self {
+    pub(crate) fn with_warnings(mut self, mut warnings: Vec<String>) -> Self {
         warnings.append(&mut self.warnings);
         self.warnings = warnings;
         self
@@ -245,8 +245,8 @@ impl Failure {
 
 fn details(resource: &GroupResource, name: &str) -> Value {
     let mut details = json!({"kind": &*resource.resource});
-    let told = [("name", name), ("group", &*resource.group)];
-    for (member, text) in told.into_iter().filter(|(_, text)| !text.is_empty()) {
+    let present = [("name", name), ("group", &*resource.group)];
+    for (member, text) in present.into_iter().filter(|(_, text)| !text.is_empty()) {
         if let Some(members) = details.as_object_mut() {
             members.insert(member.into(), text.into());
         }
@@ -327,7 +327,7 @@ impl From<Rejection> for Failure {
             Rejection::Unprocessable => Self::new(422, "Invalid", message).with(json!({})),
             Rejection::Internal(_) => Self::new(500, "", message),
             Rejection::Stale { .. } => Self::new(409, "Conflict", message),
-            Rejection::Warned { refusal, warnings } => Self::from(*refusal).after(warnings),
+            Rejection::Warned { refusal, warnings } => Self::from(*refusal).with_warnings(warnings),
         }
     }
 }

@@ -7,7 +7,7 @@ mod computed;
 mod jsonpath;
 
 use crate::accept::View;
-use crate::handler::Routed;
+use crate::handler::ResourceRequest;
 use crate::status::Failure;
 use cells::cells;
 use columns::{Column, columns};
@@ -40,10 +40,10 @@ impl Envelope {
 }
 
 /// Refuses an unknown `includeObject`, which says how much of each object the table carries.
-pub(crate) fn check_include(asked: &Routed) -> Result<(), Failure> {
-    let include = asked.params.text("includeObject");
+pub(crate) fn check_include(request: &ResourceRequest) -> Result<(), Failure> {
+    let include = request.params.text("includeObject");
     let known = matches!(include, "" | "None" | "Metadata" | "Object");
-    if known || asked.accept.view != View::Table {
+    if known || request.accept.view != View::Table {
         return Ok(());
     }
     let message = format!("unrecognized includeObject value: {include:?}");
@@ -51,34 +51,38 @@ pub(crate) fn check_include(asked: &Routed) -> Result<(), Failure> {
 }
 
 /// A `meta.k8s.io` Table of one object, as it is at this time.
-pub(crate) fn of(asked: &Routed, object: &Object, now: Time, headings: bool) -> Value {
-    let rows = Rows::of(asked, now);
-    let document = rows.form.looked_at(object);
+pub(crate) fn of(request: &ResourceRequest, object: &Object, now: Time, headings: bool) -> Value {
+    let rows = Rows::of(request, now);
+    let document = rows.form.document_for_selection(object);
     let row = rows.of_document(object, &document);
     let envelope = Envelope::of(rows.meta, &document, headings);
     with_row(&rows.columns, envelope, &row)
 }
 
 /// The table of a watch's bookmark, whose row belongs to no object. Source: what a real server sends.
-pub(crate) fn of_bookmark(asked: &Routed, metadata: &Value, headings: bool) -> Value {
-    let columns = columns(&asked.kind, &asked.version);
+pub(crate) fn of_bookmark(request: &ResourceRequest, metadata: &Value, headings: bool) -> Value {
+    let columns = columns(&request.kind, &request.version);
     let document = json!({"metadata": metadata});
-    let meta = asked.accept.meta;
+    let meta = request.accept.meta;
     let row = json!({"cells": vec![""; columns.len()], "object": partial(meta, &document)});
     with_row(&columns, Envelope::of(meta, &document, headings), &row)
 }
 
 /// The table of a `Scale`.
-pub(crate) fn of_scale(asked: &Routed, scale: &Value) -> Value {
+pub(crate) fn of_scale(request: &ResourceRequest, scale: &Value) -> Value {
     let columns = columns::of_scale();
-    let cells = cells(&columns, scale, asked.now());
-    let shown = match asked.params.text("includeObject") {
+    let cells = cells(&columns, scale, request.now());
+    let shown = match request.params.text("includeObject") {
         "None" => Value::Null,
         "Object" => scale.clone(),
-        _ => partial(asked.accept.meta, scale),
+        _ => partial(request.accept.meta, scale),
     };
     let row = json!({"cells": cells, "object": shown});
-    with_row(&columns, Envelope::of(asked.accept.meta, scale, true), &row)
+    with_row(
+        &columns,
+        Envelope::of(request.accept.meta, scale, true),
+        &row,
+    )
 }
 
 fn with_row(columns: &[Column], envelope: Envelope, row: &Value) -> Value {
@@ -99,18 +103,18 @@ pub(crate) struct Rows {
 }
 
 impl Rows {
-    pub(crate) fn of(asked: &Routed, now: Time) -> Self {
+    pub(crate) fn of(request: &ResourceRequest, now: Time) -> Self {
         Self {
-            columns: columns(&asked.kind, &asked.version),
-            include: asked.params.text("includeObject").to_owned(),
+            columns: columns(&request.kind, &request.version),
+            include: request.params.text("includeObject").to_owned(),
             now,
-            form: asked.form.clone(),
-            meta: asked.accept.meta,
+            form: request.form.clone(),
+            meta: request.accept.meta,
         }
     }
 
     pub(crate) fn row(&self, object: &Object) -> Value {
-        self.of_document(object, &self.form.looked_at(object))
+        self.of_document(object, &self.form.document_for_selection(object))
     }
 
     fn of_document(&self, object: &Object, document: &Value) -> Value {

@@ -14,12 +14,12 @@ pub(crate) use write::{OTHER_NAMESPACE, create, document, patch, update};
 
 use crate::accept::View;
 use crate::body::ApiBody;
-use crate::handler::{Api, Routed};
+use crate::handler::{Api, ResourceRequest};
 use crate::respond;
 use crate::status::Failure;
 use crate::table;
 use hindsight_core::kind::Subresource;
-use hindsight_core::{Object, Rejection, scale::scale_as_read};
+use hindsight_core::{Object, Rejection, scale::scale_for_read};
 use http::{Method, Response};
 
 /// Whether the object or subresource supports this method.
@@ -38,50 +38,53 @@ pub(crate) fn allows(subresource: Option<Subresource>, method: &Method) -> bool 
 }
 
 /// `get`: answers with the stored bytes, unless another form was asked for.
-pub(crate) async fn get(api: &Api, mut asked: Box<Routed>) -> Result<Response<ApiBody>, Failure> {
-    let newest = asked.state.revision;
-    let revision = asked.params.revision()?;
+pub(crate) async fn get(
+    api: &Api,
+    mut request: Box<ResourceRequest>,
+) -> Result<Response<ApiBody>, Failure> {
+    let newest = request.state.revision;
+    let revision = request.params.revision()?;
     if let Some(wanted) = revision.filter(|wanted| *wanted > newest) {
-        if asked.past {
+        if request.past {
             return Err(Failure::too_large_version(wanted.0, newest.0));
         }
-        asked.catch_up(api, wanted).await?;
+        request.catch_up(api, wanted).await?;
     }
-    let key = asked.key();
-    let object = asked.state.get(&key).ok_or_else(|| {
+    let key = request.key();
+    let object = request.state.get(&key).ok_or_else(|| {
         Failure::from(Rejection::NotFound {
             resource: key.resource.clone(),
             name: key.name.clone(),
         })
     })?;
-    show(&asked, 200, object)
+    show(&request, 200, object)
 }
 
 /// An object in the form and version that the client asked for.
 pub(crate) fn show(
-    asked: &Routed,
+    request: &ResourceRequest,
     code: u16,
     object: &Object,
 ) -> Result<Response<ApiBody>, Failure> {
-    let syntax = asked.accept.syntax;
-    if asked.is_scale() {
-        let scale = scale_as_read(&asked.version, &asked.form.object(object))?;
+    let syntax = request.accept.syntax;
+    if request.is_scale() {
+        let scale = scale_for_read(&request.version, &request.form.object(object))?;
         let scale = scale.ok_or_else(Failure::no_such_resource)?;
-        let shown = match asked.accept.view {
-            View::Table => table::of_scale(asked, &scale),
+        let shown = match request.accept.view {
+            View::Table => table::of_scale(request, &scale),
             View::Object | View::Metadata => scale,
         };
         return Ok(respond::json(code, &shown, syntax));
     }
-    Ok(match asked.accept.view {
-        View::Object => respond::json_bytes(code, asked.form.body(object), syntax),
+    Ok(match request.accept.view {
+        View::Object => respond::json_bytes(code, request.form.body(object), syntax),
         View::Metadata => respond::json(
             code,
-            &table::metadata_of(asked.accept.meta, &asked.form, object),
+            &table::metadata_of(request.accept.meta, &request.form, object),
             syntax,
         ),
         View::Table => {
-            let table = table::of(asked, object, asked.now(), true);
+            let table = table::of(request, object, request.now(), true);
             respond::json(code, &table, syntax)
         }
     })

@@ -11,7 +11,7 @@ use tokio::time::{Instant, timeout_at};
 const WAIT_MAX: Duration = Duration::from_secs(3);
 
 /// A state that is not older than this revision; 504 if it does not come in time.
-pub(crate) async fn not_older(
+pub(crate) async fn state_at_least(
     backend: &dyn Backend,
     wanted: Revision,
 ) -> Result<Arc<State>, Failure> {
@@ -46,7 +46,7 @@ mod tests {
     fn what_is_there_is_not_waited_for() {
         let fake = Fake::new();
         fake.move_to(Revision(5));
-        let state = block_on(not_older(&fake, Revision(5))).expect("a state");
+        let state = block_on(state_at_least(&fake, Revision(5))).expect("a state");
         assert_eq!(state.revision, Revision(5));
     }
 
@@ -59,14 +59,14 @@ mod tests {
                 fake.move_to(Revision(revision));
             }
         };
-        let both = async { tokio::join!(not_older(&fake, Revision(3)), comes).0 };
+        let both = async { tokio::join!(state_at_least(&fake, Revision(3)), comes).0 };
         assert_eq!(block_on(both).expect("a state").revision, Revision(3));
     }
 
     #[test]
     fn what_does_not_come_is_a_timeout_with_its_cause() {
         let fake = Fake::new();
-        let failure = block_on(not_older(&fake, Revision(9))).expect_err("a failure");
+        let failure = block_on(state_at_least(&fake, Revision(9))).expect_err("a failure");
         let status = failure.to_json();
         assert_eq!(
             (&status["code"], &status["reason"]),

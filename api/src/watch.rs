@@ -10,7 +10,7 @@ pub(crate) use replay::REPLAYS_MAX;
 
 use crate::accept::View;
 use crate::body::{ApiBody, frame};
-use crate::handler::{Api, Routed};
+use crate::handler::{Api, ResourceRequest};
 use crate::lease::Lease;
 use crate::list::Selection;
 use crate::pace::Pace;
@@ -19,11 +19,11 @@ use crate::status::Failure;
 use crate::{position, table};
 use bytes::Bytes;
 use futures_util::stream::{self, StreamExt};
-use hindsight_core::selector::Seen;
+use hindsight_core::selector::WatchEvent;
 use hindsight_core::{Change, Object, Revision, State};
 use http::Response;
 use line::push;
-use options::{Beginning, lifetime};
+use options::{InitialEvents, lifetime};
 use replay::Replay;
 use serde_json::json;
 use std::pin::Pin;
@@ -43,37 +43,40 @@ static NOTHING: LazyLock<Arc<State>> =
     LazyLock::new(|| Arc::new(State::new(crate::builtin_kinds())));
 
 /// Opens a stream of events.
-pub(crate) async fn open(api: &Api, mut asked: Box<Routed>) -> Result<Response<ApiBody>, Failure> {
-    if asked.past {
+pub(crate) async fn open(
+    api: &Api,
+    mut request: Box<ResourceRequest>,
+) -> Result<Response<ApiBody>, Failure> {
+    if request.past {
         let message = "the past does not change: it cannot be watched";
         return Err(Failure::new(405, "MethodNotAllowed", message));
     }
-    let mut selection = Selection::of(&asked)?;
-    asked.params.integer("limit")?;
-    let Beginning { initial, marked } = Beginning::of(&asked)?;
-    let revision = asked
+    let mut selection = Selection::of(&request)?;
+    request.params.integer("limit")?;
+    let InitialEvents { initial, marked } = InitialEvents::of(&request)?;
+    let revision = request
         .params
         .revision()?
         .filter(|revision| *revision > Revision::ZERO);
-    let ahead = revision.filter(|wanted| initial && *wanted > asked.state.revision);
-    let mut late = revision.and_then(|known| position::check(&*api.backend, known).err());
+    let ahead = revision.filter(|wanted| initial && *wanted > request.state.revision);
+    let mut early_failure = revision.and_then(|known| position::check(&*api.backend, known).err());
     if let Some(wanted) = ahead {
-        late = asked.catch_up(api, wanted).await.err().or(late);
-        selection = Selection::of(&asked)?;
+        early_failure = request.catch_up(api, wanted).await.err().or(early_failure);
+        selection = Selection::of(&request)?;
     }
-    let lifetime = lifetime(api, &asked)?;
-    let opened = asked.state.revision;
+    let lifetime = lifetime(api, &request)?;
+    let opened = request.state.revision;
     let after = revision.filter(|_| !initial).unwrap_or(opened);
     let ends = Instant::now() + lifetime;
-    let begins_with = if initial && late.is_none() {
-        Some(beginning(selection.objects(&asked.state).await))
+    let initial_objects = if initial && early_failure.is_none() {
+        Some(lease_objects(selection.objects(&request.state).await))
     } else {
         None
     };
     // Otherwise the watch would keep this state in memory for as long as it lasts.
-    asked.state = Arc::clone(&NOTHING);
+    request.state = Arc::clone(&NOTHING);
     let mut watch = Watch {
-        moved: api.backend.changed(),
+        newest_revision: api.backend.changed(),
         api: api.clone(),
         position: after.min(opened),
         after,
@@ -81,20 +84,20 @@ pub(crate) async fn open(api: &Api, mut asked: Box<Routed>) -> Result<Response<A
         ends,
         alarm: Box::pin(tokio::time::sleep_until(ends)),
         next_bookmark: next_bookmark(Instant::now(), ends),
-        bookmarks: asked.params.flag("allowWatchBookmarks") == Some(true),
+        bookmarks: request.params.flag("allowWatchBookmarks") == Some(true),
         marked,
         headings: true,
-        begins_with,
+        initial_objects,
         ready: Vec::new(),
         sending: Bytes::new(),
         pace: Pace::default(),
         replay: None,
         opened,
-        over: false,
-        asked,
+        is_over: false,
+        request,
     };
     watch.set_alarm();
-    if let Some(failure) = late {
+    if let Some(failure) = early_failure {
         watch.fail(&failure);
     }
     let chunks = stream::unfold(watch, |mut watch| async move {
@@ -116,13 +119,13 @@ fn next_bookmark(now: Instant, ends: Instant) -> Instant {
 type Objects = std::vec::IntoIter<Arc<Object>>;
 
 /// The initial objects. More of them than are sent in one go are released if the client does not read.
-fn beginning(objects: Vec<Arc<Object>>) -> Lease<Objects> {
+fn lease_objects(objects: Vec<Arc<Object>>) -> Lease<Objects> {
     let bytes: usize = objects.iter().map(|object| object.body.len()).sum();
     let objects = objects.into_iter();
     if bytes > PIECE_BYTES {
         Lease::new(objects)
     } else {
-        Lease::lasting(objects)
+        Lease::unlimited(objects)
     }
 }
 
@@ -132,9 +135,9 @@ fn stalled() -> Failure {
 
 struct Watch {
     api: Api,
-    asked: Box<Routed>,
+    request: Box<ResourceRequest>,
     selection: Selection,
-    moved: Receiver<Revision>,
+    newest_revision: Receiver<Revision>,
     position: Revision,
     /// What the client has seen, which may lie ahead of the newest revision.
     after: Revision,
@@ -147,7 +150,7 @@ struct Watch {
     marked: bool,
     headings: bool,
     /// Initial objects that were not sent yet.
-    begins_with: Option<Lease<Objects>>,
+    initial_objects: Option<Lease<Objects>>,
     /// Lines that were not sent yet.
     ready: Vec<u8>,
     /// The rest of the lines that are being sent.
@@ -156,7 +159,7 @@ struct Watch {
     replay: Option<Replay>,
     /// The revision of the state from which the kind was taken.
     opened: Revision,
-    over: bool,
+    is_over: bool,
 }
 
 /// What a bookmark tells the client.
@@ -170,7 +173,7 @@ enum Mark {
 
 impl Watch {
     /// Writes the next initial objects in list order and, after the last, the bookmark that ends them.
-    async fn begin(&mut self, objects: Lease<Objects>) {
+    async fn send_initial(&mut self, objects: Lease<Objects>) {
         loop {
             let Some(next) = objects.with(Iterator::next) else {
                 return self.fail(&stalled());
@@ -179,10 +182,10 @@ impl Watch {
                 break;
             };
             self.event("ADDED", &object);
-            objects.taken(object.body.len());
+            objects.record_bytes(object.body.len());
             self.pace.read(object.body.len()).await;
             if self.ready.len() >= PIECE_BYTES {
-                self.begins_with = Some(objects);
+                self.initial_objects = Some(objects);
                 return;
             }
         }
@@ -198,36 +201,36 @@ impl Watch {
                 self.sending = std::mem::take(&mut self.ready).into();
             }
             if !self.sending.is_empty() {
-                self.begins_with.iter().for_each(Lease::used);
-                self.replay.iter().for_each(Replay::used);
+                self.initial_objects.iter().for_each(Lease::renew);
+                self.replay.iter().for_each(Replay::renew);
                 return Some(frame(&mut self.sending));
             }
-            if self.over || Instant::now() >= self.ends {
+            if self.is_over || Instant::now() >= self.ends {
                 return None;
             }
-            if let Some(objects) = self.begins_with.take() {
-                self.begin(objects).await;
+            if let Some(objects) = self.initial_objects.take() {
+                self.send_initial(objects).await;
                 continue;
             }
-            self.moved.borrow_and_update();
-            self.turn().await;
-            if !self.ready.is_empty() || self.over {
+            self.newest_revision.borrow_and_update();
+            self.process_changes().await;
+            if !self.ready.is_empty() || self.is_over {
                 continue;
             }
             tokio::select! {
                 biased;
-                moved = self.moved.changed() => self.over = moved.is_err(),
-                () = self.alarm.as_mut() => self.mark_time(),
+                moved = self.newest_revision.changed() => self.is_over = moved.is_err(),
+                () = self.alarm.as_mut() => self.on_alarm(),
             }
         }
     }
 
     fn set_alarm(&mut self) {
-        let wake = self.wakes();
+        let wake = self.next_wake();
         self.alarm.as_mut().reset(wake);
     }
 
-    fn mark_time(&mut self) {
+    fn on_alarm(&mut self) {
         let now = Instant::now();
         if self.bookmarks && now >= self.next_bookmark {
             self.next_bookmark = next_bookmark(now, self.ends);
@@ -238,16 +241,16 @@ impl Watch {
 
     /// Goes through the changes since the last turn, until there is something to send, there are no more
     /// changes, or it is time for a bookmark or the end.
-    async fn turn(&mut self) {
-        while self.ready.is_empty() && !self.over && Instant::now() < self.ends {
+    async fn process_changes(&mut self) {
+        while self.ready.is_empty() && !self.is_over && Instant::now() < self.ends {
             if self.is_due() {
-                self.mark_time();
+                self.on_alarm();
                 continue;
             }
             let ends = self.ends;
             match timeout_at(ends, self.changes()).await {
                 Ok(Ok(changes)) if changes.is_empty() => return,
-                Ok(Ok(changes)) => self.look_at(&changes).await,
+                Ok(Ok(changes)) => self.derive_events(&changes).await,
                 Ok(Err(failure)) => self.fail(&failure),
                 Err(_) => return,
             }
@@ -256,17 +259,17 @@ impl Watch {
 
     /// Derives events from changes until a piece is full. Changes from the window that are left over are asked
     /// for again.
-    async fn look_at(&mut self, changes: &[Arc<Change>]) {
+    async fn derive_events(&mut self, changes: &[Arc<Change>]) {
         for change in changes {
             self.position = change.commit.revision;
             if self.is_ended_by(change) {
-                self.over = true;
+                self.is_over = true;
                 return;
             }
             if self.position > self.after {
                 self.derive(change);
             }
-            self.pace.read(self.reads(change)).await;
+            self.pace.read(self.read_cost(change)).await;
             let is_enough = self.ready.len() >= PIECE_BYTES || self.is_due();
             if is_enough && self.replay.is_none() {
                 return;
@@ -278,15 +281,15 @@ impl Watch {
     /// then.
     fn is_ended_by(&self, change: &Change) -> bool {
         let is_newer = change.commit.revision > self.opened;
-        is_newer && self.asked.kind.is_custom() && change.redefines(&self.asked.kind.resource)
+        is_newer && self.request.kind.is_custom() && change.redefines(&self.request.kind.resource)
     }
 
     /// Whether it is time for a bookmark, or for the end.
     fn is_due(&self) -> bool {
-        Instant::now() >= self.wakes()
+        Instant::now() >= self.next_wake()
     }
 
-    fn wakes(&self) -> Instant {
+    fn next_wake(&self) -> Instant {
         if self.bookmarks {
             self.ends.min(self.next_bookmark)
         } else {
@@ -295,12 +298,14 @@ impl Watch {
     }
 
     /// The cost of telling whether a change concerns this watch: how much of its objects is read.
-    fn reads(&self, change: &Change) -> usize {
+    fn read_cost(&self, change: &Change) -> usize {
         if !self.selection.covers(&change.commit.key) {
             return 0;
         }
         let versions = change.commit.object().into_iter().chain(&change.previous);
-        versions.map(|object| self.selection.reads(object)).sum()
+        versions
+            .map(|object| self.selection.read_cost(object))
+            .sum()
     }
 
     /// The next changes: from the window, or from the log if the window does not reach back far enough.
@@ -329,7 +334,7 @@ impl Watch {
     fn fail(&mut self, failure: &Failure) {
         let status = failure.to_json().to_string();
         push(&mut self.ready, "ERROR", status.as_bytes());
-        self.over = true;
+        self.is_over = true;
     }
 
     /// Derives the event of this watch from a change: an object that comes to match is added, one that no
@@ -338,11 +343,11 @@ impl Watch {
         if !self.selection.covers(&change.commit.key) {
             return;
         }
-        match change.seen_by(|object| self.selection.matches(object)) {
-            Some(Seen::Added(object)) => self.event("ADDED", object),
-            Some(Seen::Modified(object)) => self.event("MODIFIED", object),
-            Some(Seen::Deleted(object)) => {
-                let object = self.asked.form.object(object);
+        match change.watch_event(|object| self.selection.matches(object)) {
+            Some(WatchEvent::Added(object)) => self.event("ADDED", object),
+            Some(WatchEvent::Modified(object)) => self.event("MODIFIED", object),
+            Some(WatchEvent::Deleted(object)) => {
+                let object = self.request.form.object(object);
                 self.event("DELETED", &object.shown_at(Some(change.commit.revision)));
             }
             None => {}
@@ -350,16 +355,17 @@ impl Watch {
     }
 
     fn event(&mut self, kind: &str, object: &Object) {
-        let body = match self.asked.accept.view {
-            View::Object => self.asked.form.body(object),
+        let body = match self.request.accept.view {
+            View::Object => self.request.form.body(object),
             View::Metadata => {
-                let metadata = table::metadata_of(self.asked.accept.meta, &self.asked.form, object);
+                let metadata =
+                    table::metadata_of(self.request.accept.meta, &self.request.form, object);
                 metadata.to_string().into()
             }
             View::Table => {
                 let headings = std::mem::take(&mut self.headings);
                 let now = self.api.backend.now();
-                let table = table::of(&self.asked, object, now, headings);
+                let table = table::of(&self.request, object, now, headings);
                 table.to_string().into()
             }
         };
@@ -378,17 +384,17 @@ impl Watch {
             let annotations = json!({"k8s.io/initial-events-end": "true"});
             metadata.insert("annotations".into(), annotations);
         }
-        let Routed { kind, version, .. } = &*self.asked;
-        let object = match self.asked.accept.view {
+        let ResourceRequest { kind, version, .. } = &*self.request;
+        let object = match self.request.accept.view {
             View::Object => {
                 json!({"kind": kind.kind, "apiVersion": kind.api_version(&version.name),
                 "metadata": metadata})
             }
             View::Metadata => json!({"kind": "PartialObjectMetadata",
-                "apiVersion": self.asked.accept.meta, "metadata": metadata}),
+                "apiVersion": self.request.accept.meta, "metadata": metadata}),
             View::Table => {
                 let headings = std::mem::take(&mut self.headings);
-                table::of_bookmark(&self.asked, &metadata, headings)
+                table::of_bookmark(&self.request, &metadata, headings)
             }
         };
         push(&mut self.ready, "BOOKMARK", object.to_string().as_bytes());

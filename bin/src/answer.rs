@@ -70,12 +70,12 @@ pub(crate) struct Planned {
     pub(crate) complete: bool,
     /// What follows once the waiting objects are released; absent if it is known to be nothing.
     #[serde(default, rename = "onceLetGo", skip_serializing_if = "Option::is_none")]
-    pub(crate) once_let_go: Option<OnceLetGo>,
+    pub(crate) once_let_go: Option<OnceReleased>,
 }
 
 /// What would be removed once objects that are held in deletion were released.
 #[derive(Debug, Default, Serialize, Deserialize)]
-pub(crate) struct OnceLetGo {
+pub(crate) struct OnceReleased {
     /// Objects that do not wait themselves, in the order in which they are removed.
     pub(crate) deleted: Vec<String>,
     /// Whether nothing more follows.

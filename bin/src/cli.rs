@@ -91,7 +91,7 @@ impl Directory {
             return String::new();
         }
         let directory = self.data_dir.to_string_lossy();
-        format!(" --data-dir {}", show::word(&directory))
+        format!(" --data-dir {}", show::shell_word(&directory))
     }
 }
 
@@ -109,10 +109,10 @@ pub fn run() -> ExitCode {
         Err(error) => Err(error.into()),
     };
     result.unwrap_or_else(|error| match error.downcast_ref::<clap::Error>() {
-        Some(told) => tell(told),
-        None if show::nobody_reads(&error) => ExitCode::SUCCESS,
+        Some(error) => print_clap_error(error),
+        None if show::is_broken_pipe(&error) => ExitCode::SUCCESS,
         None => {
-            show::error(&error);
+            show::print_error(&error);
             ExitCode::FAILURE
         }
     })
@@ -120,14 +120,14 @@ pub fn run() -> ExitCode {
 
 /// Prints what clap returns as an error. Help and the version are among it; they succeed if they can be
 /// written.
-fn tell(error: &clap::Error) -> ExitCode {
-    let written = show::written(error.print());
+fn print_clap_error(error: &clap::Error) -> ExitCode {
+    let written = show::mark_stdout_error(error.print());
     if error.use_stderr() {
         return ExitCode::from(WRONG_ARGUMENTS);
     }
     match written {
-        Err(error) if !show::nobody_reads(&error) => {
-            show::error(&error);
+        Err(error) if !show::is_broken_pipe(&error) => {
+            show::print_error(&error);
             ExitCode::FAILURE
         }
         _ => ExitCode::SUCCESS,
@@ -135,7 +135,7 @@ fn tell(error: &clap::Error) -> ExitCode {
 }
 
 /// An error about arguments that a subcommand cannot use, with the usage of that subcommand.
-fn wrong(subcommand: &str, kind: ErrorKind, why: impl std::fmt::Display) -> anyhow::Error {
+fn usage_error(subcommand: &str, kind: ErrorKind, why: impl std::fmt::Display) -> anyhow::Error {
     let mut cli = Cli::command();
     cli.build();
     let error = match cli.find_subcommand_mut(subcommand) {
@@ -174,7 +174,7 @@ fn dispatch(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "hindsight", &mut script);
-            show::line(String::from_utf8(script)?.trim_end())?;
+            show::print_line(String::from_utf8(script)?.trim_end())?;
             Ok(ExitCode::SUCCESS)
         }
     }

@@ -5,7 +5,7 @@ mod health;
 mod tests;
 
 use crate::effects;
-use crate::published::News;
+use crate::published::CollectorFeed;
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded, select};
 use health::Health;
 use hindsight_core::{Command, Decision, Rejection, State, Unavailable};
@@ -22,7 +22,7 @@ const BATCH_STEPS_MAX: usize = 1024;
 const IDLE: Duration = Duration::from_secs(1);
 /// After a panic the collectors count as sound once they come to rest, or after this many turns if they never
 /// do.
-const SOUND_TURNS: u64 = 1024;
+const HEALTHY_TURNS: u64 = 1024;
 /// The pause when too much was waiting to be written.
 const OVERLOADED: Duration = Duration::from_millis(50);
 
@@ -38,7 +38,7 @@ impl Collectors {
     pub(crate) fn start(
         state: State,
         reader: Reader,
-        news: News,
+        feed: CollectorFeed,
         writer: Weak<Writer>,
         turn: Turn,
     ) -> Result<Self, Error> {
@@ -48,7 +48,7 @@ impl Collectors {
             collector: Collector::new(&state),
             state: Arc::new(state),
             reader,
-            news,
+            feed,
             writer,
             turn,
             stopped,
@@ -93,11 +93,11 @@ pub(crate) fn next_batch(collector: &mut Collector, state: &State) -> Vec<(Worke
 
 /// The outcome of a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Carried {
+enum BatchOutcome {
     /// Something was written.
-    Moved,
+    Progress,
     /// Nothing changed.
-    Rested,
+    Idle,
     /// Some of it was refused before it was decided, and is submitted again after this pause.
     Refused(Duration),
 }
@@ -106,7 +106,7 @@ struct Driver {
     collector: Collector,
     state: Arc<State>,
     reader: Reader,
-    news: News,
+    feed: CollectorFeed,
     writer: Weak<Writer>,
     turn: Turn,
     stopped: Receiver<()>,
@@ -128,8 +128,8 @@ impl Driver {
             if catch_unwind(AssertUnwindSafe(life)).is_ok() {
                 return;
             }
-            begin = Self::begin_anew;
-            let pause = self.health.panicked();
+            begin = Self::start_over;
+            let pause = self.health.record_panic();
             tracing::error!(
                 ?pause,
                 "the collectors panicked and start over after a pause"
@@ -148,16 +148,16 @@ impl Driver {
             }
             self.observe();
             let steps = (self.turn)(&mut self.collector, &self.state);
-            let carried = self.submit_all(steps);
-            if carried == Carried::Rested || turns == SOUND_TURNS {
-                self.health.is_sound();
+            let outcome = self.submit_all(steps);
+            if outcome == BatchOutcome::Idle || turns == HEALTHY_TURNS {
+                self.health.mark_healthy();
             }
-            let goes_on = match carried {
-                Carried::Moved => true,
-                Carried::Rested => self.wait(),
-                Carried::Refused(pause) => !self.sleep(pause),
+            let continues = match outcome {
+                BatchOutcome::Progress => true,
+                BatchOutcome::Idle => self.wait(),
+                BatchOutcome::Refused(pause) => !self.sleep(pause),
             };
-            if !goes_on {
+            if !continues {
                 return;
             }
         }
@@ -165,29 +165,29 @@ impl Driver {
 
     /// Submits a batch. Deletions are submitted apart from reports: a full disk has room for them and none for
     /// reports.
-    fn submit_all(&mut self, mut steps: Vec<(Worker, Step)>) -> Carried {
+    fn submit_all(&mut self, mut steps: Vec<(Worker, Step)>) -> BatchOutcome {
         let Some(writer) = self.writer.upgrade() else {
-            return Carried::Rested;
+            return BatchOutcome::Idle;
         };
         let deletions = steps.partition_point(|(_, step)| step.intent.is_deletion());
         let reports = steps.split_off(deletions);
         let parts = [steps, reports].into_iter().filter(|part| !part.is_empty());
         let waiting: Vec<_> = parts.map(|part| submit(&writer, part)).collect();
         drop(writer);
-        let carried = waiting.into_iter().map(|(count, answers)| {
+        let outcomes = waiting.into_iter().map(|(count, answers)| {
             let outcome = answers.recv().unwrap_or(Err(Unavailable::Stopping));
             self.settle(count, &outcome)
         });
-        carried.fold(Carried::Rested, Carried::and)
+        outcomes.fold(BatchOutcome::Idle, BatchOutcome::and)
     }
 
-    fn settle(&mut self, count: usize, outcome: &Submitted) -> Carried {
+    fn settle(&mut self, count: usize, outcome: &Submitted) -> BatchOutcome {
         let answers = match outcome {
             Ok(answers) => answers,
             Err(error) => {
-                self.collector.unsettle(count);
+                self.collector.requeue(count);
                 let is_overloaded = matches!(error, Unavailable::Overloaded);
-                return Carried::Refused(if is_overloaded { OVERLOADED } else { IDLE });
+                return BatchOutcome::Refused(if is_overloaded { OVERLOADED } else { IDLE });
             }
         };
         self.collector
@@ -202,16 +202,16 @@ impl Driver {
                 .is_ok_and(|decision| !decision.commits.is_empty())
         };
         if answers.iter().any(wrote) {
-            Carried::Moved
+            BatchOutcome::Progress
         } else {
-            Carried::Rested
+            BatchOutcome::Idle
         }
     }
 
     /// Takes in everything that was published since it last looked. If that is more than the window holds, it
     /// begins anew, as after a restart.
     fn observe(&mut self) {
-        let published = self.news.published.load_full();
+        let published = self.feed.published.load_full();
         let after = self.state.revision;
         if let Ok(changes) = published.window.after(after, usize::MAX) {
             for change in &changes {
@@ -220,12 +220,12 @@ impl Driver {
             self.state = Arc::clone(&published.state);
         } else {
             tracing::warn!(%after, "the collectors fell behind and look at every object again");
-            self.begin_anew();
+            self.start_over();
         }
     }
 
-    fn begin_anew(&mut self) {
-        self.state = Arc::clone(&self.news.published.load().state);
+    fn start_over(&mut self) {
+        self.state = Arc::clone(&self.feed.published.load().state);
         self.collector = Collector::new(&self.state);
         self.recall();
     }
@@ -244,7 +244,7 @@ impl Driver {
     /// Waits until something changes or the clock may have made something due; false at the end.
     fn wait(&mut self) -> bool {
         select! {
-            recv(self.news.moved) -> moved => moved.is_ok(),
+            recv(self.feed.notified) -> notified => notified.is_ok(),
             recv(self.stopped) -> _ => false,
             default(self.idle) => true,
         }
@@ -257,14 +257,14 @@ impl Driver {
     }
 }
 
-impl Carried {
+impl BatchOutcome {
     /// The outcome of two parts: if either wrote something the next turn follows at once, and what was refused
     /// is in its batch again.
     fn and(self, other: Self) -> Self {
         match (self, other) {
-            (Self::Moved, _) | (_, Self::Moved) => Self::Moved,
+            (Self::Progress, _) | (_, Self::Progress) => Self::Progress,
             (Self::Refused(pause), _) | (_, Self::Refused(pause)) => Self::Refused(pause),
-            (Self::Rested, Self::Rested) => Self::Rested,
+            (Self::Idle, Self::Idle) => Self::Idle,
         }
     }
 }

@@ -62,7 +62,7 @@ struct Shared {
 
 /// Logs how far the log was read, from which snapshot, and how long that took: if it took long, snapshots are
 /// missing.
-fn tell_open(revision: Revision, snapshot: Revision, begun: Instant) {
+fn log_opening(revision: Revision, snapshot: Revision, begun: Instant) {
     let seconds = begun.elapsed().as_secs_f64();
     if snapshot == Revision::ZERO {
         tracing::info!(%revision, seconds, "the whole log was read");
@@ -94,7 +94,7 @@ impl ControlPlane {
         let base = base.unwrap_or_else(|| Base::empty(empty.clone()));
         let snapshot = base.state.revision;
         let (mut log, state) = Log::open_from(storage, base)?;
-        tell_open(state.revision, snapshot, begun);
+        log_opening(state.revision, snapshot, begun);
         if let Some(snapshots) = snapshots.clone() {
             let every = config.snapshot_every;
             match config.retention.clone() {
@@ -103,8 +103,8 @@ impl ControlPlane {
             }
         }
         let window = Window::new(state.revision, WINDOW_CHANGES_MAX, WINDOW_BYTES_MAX);
-        let (publisher, news) = published::channel(state.clone(), window);
-        let published = Arc::clone(&news.published);
+        let (publisher, feed) = published::channel(state.clone(), window);
+        let published = Arc::clone(&feed.published);
         let changed = publisher.changed();
         let restored = log.restored();
         let reader = match snapshots {
@@ -117,7 +117,7 @@ impl ControlPlane {
             Some(Collectors::start(
                 state,
                 reader.clone(),
-                news,
+                feed,
                 writer,
                 turn,
             )?)
@@ -210,7 +210,7 @@ impl ControlPlane {
     ///
     /// Follows 20,000 changes, and says whether there would be more. What is due without the command is in
     /// [`Forecast::due`], and also in the course with it; what follows only once others release what they hold
-    /// is in neither ([`hindsight_gc::Course::once_let_go`]).
+    /// is in neither ([`hindsight_gc::Course::if_released`]).
     ///
     /// Blocks, on the disk too: it looks at every object and, if one refers to an owner that is gone, reads the
     /// log back to the oldest such reference. For a point of the past, see [`hindsight_gc::forecast`] and
@@ -305,9 +305,9 @@ impl ControlPlane {
     }
 
     fn failure_of_writes(&self) -> Option<String> {
-        let stuck = self.shared.pending.stuck(Instant::now());
-        let seconds = stuck.as_secs();
-        (stuck >= STUCK)
+        let stalled_for = self.shared.pending.stalled_for(Instant::now());
+        let seconds = stalled_for.as_secs();
+        (stalled_for >= STUCK)
             .then(|| format!("writes are waiting, and none has been answered for {seconds} s"))
     }
 

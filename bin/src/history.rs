@@ -6,7 +6,7 @@ mod tests;
 
 use hindsight_core::{Commit, ObjectKey, Revision, Uid};
 use hindsight_log::{Entry, Error, Reader};
-use hindsight_projector::{History, Places};
+use hindsight_projector::{History, PositionIndex};
 use std::sync::{Mutex, PoisonError, RwLock, RwLockReadGuard};
 
 /// How many commits are read back before the index is used, and built if need be.
@@ -22,7 +22,7 @@ const BATCH_COMMITS: usize = 1_024;
 #[derive(Debug)]
 pub struct HistoryIndex {
     /// Locked for a moment at a time, and never while the log is read.
-    places: RwLock<Places>,
+    places: RwLock<PositionIndex>,
     /// Held while commits are added. Questions that do not need these do not take it.
     walk: Mutex<()>,
     near: usize,
@@ -37,13 +37,13 @@ impl Default for HistoryIndex {
 impl HistoryIndex {
     fn new(near: usize, max: usize) -> Self {
         Self {
-            places: RwLock::new(Places::new(max)),
+            places: RwLock::new(PositionIndex::new(max)),
             walk: Mutex::default(),
             near,
         }
     }
 
-    fn places(&self) -> RwLockReadGuard<'_, Places> {
+    fn places(&self) -> RwLockReadGuard<'_, PositionIndex> {
         self.places.read().unwrap_or_else(PoisonError::into_inner)
     }
 

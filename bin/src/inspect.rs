@@ -15,7 +15,7 @@ use hindsight_core::{GroupResource, ObjectKey, Rejection, State, Time, Uid};
 use hindsight_log::{Error, Reader};
 use hindsight_projector::Fate;
 
-pub(crate) use log::{Selection, page, tell};
+pub(crate) use log::{Selection, for_each_entry, page};
 pub(crate) use place::{Owner, Served, is_there, served};
 pub(crate) use plan::{World, plan};
 
@@ -38,7 +38,7 @@ pub(crate) struct Filter {
 
 /// A question that has no answer.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Unanswered {
+pub(crate) enum QueryError {
     #[error(
         "there is no kind {0:?}; `kubectl api-resources` lists the kinds, and one whose definition is gone is named \
          PLURAL.GROUP"
@@ -98,7 +98,7 @@ fn kind_and_version<'a>(state: &State, text: &'a str) -> Option<(KindRef, Option
 
 /// The resource that a text names, and its kind. A kind that no longer exists is known only by plural and
 /// group.
-fn named(state: &State, text: &str) -> Result<(GroupResource, Option<KindRef>), Unanswered> {
+fn named(state: &State, text: &str) -> Result<(GroupResource, Option<KindRef>), QueryError> {
     if let Some(kind) = kind(state, text) {
         return Ok((kind.stored_under(), Some(kind)));
     }
@@ -106,7 +106,7 @@ fn named(state: &State, text: &str) -> Result<(GroupResource, Option<KindRef>), 
         .split_once('.')
         .filter(|(_, group)| group.contains('.'));
     let gone = gone.map(|(plural, group)| GroupResource::new(group, plural));
-    let resource = gone.ok_or_else(|| Unanswered::UnknownKind(text.to_owned()))?;
+    let resource = gone.ok_or_else(|| QueryError::UnknownKind(text.to_owned()))?;
     Ok((resource, None))
 }
 
@@ -115,7 +115,7 @@ pub(crate) fn why(
     history: &LogHistory<'_>,
     state: &State,
     filter: &Filter,
-) -> Result<Why, Unanswered> {
+) -> Result<Why, QueryError> {
     let (resource, kind) = named(state, filter.kind.as_deref().unwrap_or_default())?;
     let name = filter.name.as_deref().unwrap_or_default();
     let uid = filter.uid.as_deref().map(Uid::from);
@@ -128,7 +128,7 @@ pub(crate) fn why(
         }
         answer.get_or_insert(why);
     }
-    answer.ok_or_else(|| Unanswered::UnknownKind(resource.to_string()))
+    answer.ok_or_else(|| QueryError::UnknownKind(resource.to_string()))
 }
 
 /// The namespaces in which an object of this kind may have been, in the order of the search: a definition that

@@ -8,14 +8,14 @@ use std::path::{Path, PathBuf};
 const LINKS_MAX: usize = 40;
 
 /// The path to write to. Links stay and what they lead to is replaced, which must be a regular file or not
-/// exist yet. `told` is the file's name in messages.
-pub(crate) fn place(path: &Path, told: &str) -> Result<PathBuf> {
-    let unusable = || format!("{told} cannot be written");
+/// exist yet. `name` is the file's name in messages.
+pub(crate) fn place(path: &Path, name: &str) -> Result<PathBuf> {
+    let unusable = || format!("{name} cannot be written");
     match std::fs::metadata(path) {
         Ok(found) if found.is_file() => path.canonicalize().with_context(unusable),
-        Ok(found) if found.is_dir() => bail!("{told} is a directory; name a file"),
+        Ok(found) if found.is_dir() => bail!("{name} is a directory; name a file"),
         Ok(_) => bail!(
-            "{told} is not a regular file, and would be replaced by one; name a regular file, or one that does not \
+            "{name} is not a regular file, and would be replaced by one; name a regular file, or one that does not \
              exist yet"
         ),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(end_of_links(path)),

@@ -15,7 +15,7 @@ struct Inner {
     start: Instant,
     waiting: AtomicUsize,
     /// When a write was last answered, or began to wait alone, in milliseconds from the start.
-    moved: AtomicU64,
+    last_progress: AtomicU64,
 }
 
 /// A waiting write, until it is dropped.
@@ -26,7 +26,7 @@ impl Pending {
         Self(Arc::new(Inner {
             start: Instant::now(),
             waiting: AtomicUsize::new(0),
-            moved: AtomicU64::new(0),
+            last_progress: AtomicU64::new(0),
         }))
     }
 
@@ -36,7 +36,7 @@ impl Pending {
         let waiting = self.begin();
         Box::new(move |outcome| {
             if !matches!(outcome, Err(Unavailable::Overloaded)) {
-                waiting.0.note();
+                waiting.0.record_progress();
             }
             drop(waiting);
             reply(outcome);
@@ -44,31 +44,31 @@ impl Pending {
     }
 
     /// How long no write was answered although some waited.
-    pub(crate) fn stuck(&self, now: Instant) -> Duration {
+    pub(crate) fn stalled_for(&self, now: Instant) -> Duration {
         if self.0.waiting.load(Ordering::Acquire) == 0 {
             return Duration::ZERO;
         }
-        let moved = Duration::from_millis(self.0.moved.load(Ordering::Acquire));
+        let last_progress = Duration::from_millis(self.0.last_progress.load(Ordering::Acquire));
         now.saturating_duration_since(self.0.start)
-            .saturating_sub(moved)
+            .saturating_sub(last_progress)
     }
 
     fn begin(&self) -> Waiting {
         // The time is noted before, or a check in between would see a write that has waited since the last
         // answer; and after, since those that waited before may have been answered in between.
         if self.0.waiting.load(Ordering::Acquire) == 0 {
-            self.note();
+            self.record_progress();
         }
         if self.0.waiting.fetch_add(1, Ordering::AcqRel) == 0 {
-            self.note();
+            self.record_progress();
         }
         Waiting(self.clone())
     }
 
-    fn note(&self) {
+    fn record_progress(&self) {
         let millis = self.0.start.elapsed().as_millis();
         let millis = u64::try_from(millis).unwrap_or(u64::MAX);
-        self.0.moved.fetch_max(millis, Ordering::AcqRel);
+        self.0.last_progress.fetch_max(millis, Ordering::AcqRel);
     }
 }
 
@@ -91,18 +91,22 @@ mod tests {
         let pending = Pending::new();
         let later = Instant::now() + Duration::from_hours(1);
         let hour = Duration::from_secs(3590)..Duration::from_secs(3610);
-        assert_eq!(pending.stuck(later), Duration::ZERO, "nobody waits");
+        assert_eq!(pending.stalled_for(later), Duration::ZERO, "nobody waits");
         let (first, second) = (wait(&pending), wait(&pending));
-        assert!(hour.contains(&pending.stuck(later)));
+        assert!(hour.contains(&pending.stalled_for(later)));
         first(Ok(Vec::new()));
         assert!(
-            hour.contains(&pending.stuck(later)),
+            hour.contains(&pending.stalled_for(later)),
             "the other still waits"
         );
         second(Err(Unavailable::Full));
-        assert_eq!(pending.stuck(later), Duration::ZERO, "all are answered");
+        assert_eq!(
+            pending.stalled_for(later),
+            Duration::ZERO,
+            "all are answered"
+        );
         drop(wait(&pending));
-        assert_eq!(pending.stuck(later), Duration::ZERO, "one has gone");
+        assert_eq!(pending.stalled_for(later), Duration::ZERO, "one has gone");
     }
 
     #[test]
@@ -111,17 +115,17 @@ mod tests {
         let pending = Pending(Arc::new(Inner {
             start: begun.expect("a machine that has run for a second"),
             waiting: AtomicUsize::new(0),
-            moved: AtomicU64::new(0),
+            last_progress: AtomicU64::new(0),
         }));
         let _stuck = wait(&pending);
-        let moved = || pending.0.moved.load(Ordering::Acquire);
-        assert!(moved() >= 1_000);
-        pending.0.moved.store(0, Ordering::Release);
+        let last_progress = || pending.0.last_progress.load(Ordering::Acquire);
+        assert!(last_progress() >= 1_000);
+        pending.0.last_progress.store(0, Ordering::Release);
         let turned_away = wait(&pending);
         turned_away(Err(Unavailable::Overloaded));
-        assert_eq!(moved(), 0);
+        assert_eq!(last_progress(), 0);
         let written = wait(&pending);
         written(Ok(Vec::new()));
-        assert!(moved() >= 1_000);
+        assert!(last_progress() >= 1_000);
     }
 }

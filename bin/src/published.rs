@@ -26,22 +26,22 @@ pub(crate) struct Publisher {
 /// What a collector gets: a notification that there is something new, and where to find it. However far it
 /// falls behind, nothing queues up for it.
 #[derive(Debug)]
-pub(crate) struct News {
+pub(crate) struct CollectorFeed {
     pub(crate) published: Arc<ArcSwap<Published>>,
-    pub(crate) moved: Receiver<()>,
+    pub(crate) notified: Receiver<()>,
 }
 
-pub(crate) fn channel(state: State, window: Window) -> (Publisher, News) {
+pub(crate) fn channel(state: State, window: Window) -> (Publisher, CollectorFeed) {
     let (changed, _) = watch::channel(state.revision);
-    let (collectors, moved) = bounded(1);
+    let (collectors, notified) = bounded(1);
     let first = Published {
         state: Arc::new(state),
         window: window.clone(),
     };
     let published = Arc::new(ArcSwap::from_pointee(first));
-    let news = News {
+    let feed = CollectorFeed {
         published: Arc::clone(&published),
-        moved,
+        notified,
     };
     let publisher = Publisher {
         published,
@@ -49,7 +49,7 @@ pub(crate) fn channel(state: State, window: Window) -> (Publisher, News) {
         collectors,
         window,
     };
-    (publisher, news)
+    (publisher, feed)
 }
 
 impl Publisher {
@@ -93,14 +93,14 @@ mod tests {
         let kinds = BuiltinKinds::new(builtin::kinds(), None);
         let empty = State::new(Arc::new(kinds));
         let window = Window::new(Revision::ZERO, 1, 1);
-        let (mut publisher, news) = channel(empty.clone(), window);
+        let (mut publisher, feed) = channel(empty.clone(), window);
         let mut changed = publisher.changed();
         std::thread::scope(|scope| {
             scope.spawn(move || {
                 let mut told = Revision::ZERO;
                 while told < Revision(REVISIONS) {
                     told = *changed.borrow_and_update();
-                    let found = news.published.load().state.revision;
+                    let found = feed.published.load().state.revision;
                     assert!(found >= told, "told of {told}, found {found}");
                 }
             });

@@ -9,7 +9,7 @@ use crate::history::LogHistory;
 use crate::reasons::{self, reasons};
 use hindsight_core::kind::KindRef;
 use hindsight_core::{Command, ObjectKey, Rule, State, Time, Uid};
-use hindsight_gc::{Forecast, Ground, Step, Worker};
+use hindsight_gc::{Baseline, Forecast, Step, Worker};
 use hindsight_log::{Error, Reader};
 use hindsight_projector::{Explanation, History, Subject};
 #[cfg(feature = "http")]
@@ -47,7 +47,7 @@ pub(crate) fn explain(
     let object = state.get(key);
     let object = object.filter(|object| object.meta.uid.as_str() == explanation.object.uid);
     let mut reasons = object.map_or_else(Vec::new, |object| reasons(state, object));
-    reasons.extend(mistaken(history, state, &explanation)?);
+    reasons.extend(mismatched_owners(history, state, &explanation)?);
     let object = &mut explanation.object;
     if object.kind.is_empty() {
         object.kind = key.resource.resource.to_string();
@@ -60,7 +60,7 @@ pub(crate) fn explain(
 }
 
 /// What was wrong with the owner references because of which the object was deleted.
-fn mistaken(
+fn mismatched_owners(
     history: &LogHistory<'_>,
     state: &State,
     explanation: &Explanation,
@@ -75,7 +75,9 @@ fn mistaken(
         return Ok(Vec::new());
     }
     let deletion = history.commit(link.revision)?;
-    Ok(deletion.map_or_else(Vec::new, |deletion| reasons::mistaken(state, &deletion)))
+    Ok(deletion.map_or_else(Vec::new, |deletion| {
+        reasons::mismatched_owners(state, &deletion)
+    }))
 }
 
 /// The object as its kind is called now. If the object existed, its body knows better.
@@ -98,9 +100,9 @@ pub(crate) fn forecast(
     changes_max: usize,
 ) -> Result<Forecast, Error> {
     let now = command.time;
-    let ground = Ground::new(state, reader.scan_back(state.revision))?;
+    let baseline = Baseline::new(state, reader.scan_back(state.revision))?;
     Ok(hindsight_gc::forecast(
-        ground,
+        baseline,
         command,
         changes_max,
         step_at(now),

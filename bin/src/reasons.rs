@@ -94,12 +94,12 @@ fn contents(namespace: &Value) -> Vec<String> {
         let text = one.get(member).and_then(Value::as_str);
         text.unwrap_or_default().to_owned()
     };
-    let told = conditions
+    let reported = conditions
         .filter(|one| text(one, "status") == "True" && OF_CONTENTS.contains(&&*text(one, "type")));
-    let told: Vec<String> = told.map(|one| text(one, "message")).collect();
-    let of_token = |token: &str| match (token, told.is_empty()) {
+    let messages: Vec<String> = reported.map(|one| text(one, "message")).collect();
+    let of_token = |token: &str| match (token, messages.is_empty()) {
         (NAMESPACE_TOKEN, true) => "its contents".to_owned(),
-        (NAMESPACE_TOKEN, false) => format!("its contents: {}", told.join("; ")),
+        (NAMESPACE_TOKEN, false) => format!("its contents: {}", messages.join("; ")),
         (other, _) => other.to_owned(),
     };
     tokens.map(of_token).collect()
@@ -107,7 +107,7 @@ fn contents(namespace: &Value) -> Vec<String> {
 
 /// References because of which an object was deleted that gave one object the UID of another: such an owner
 /// does not exist, though its UID does.
-pub(crate) fn mistaken(state: &State, deletion: &Commit) -> Vec<String> {
+pub(crate) fn mismatched_owners(state: &State, deletion: &Commit) -> Vec<String> {
     let verdicts = deletion.events.iter().filter_map(Event::verdict);
     let findings = verdicts.flat_map(|(_, owners)| owners);
     let gone = findings.filter(|found| found.class == OwnerClass::Dangling);
@@ -116,7 +116,7 @@ pub(crate) fn mistaken(state: &State, deletion: &Commit) -> Vec<String> {
         return Vec::new();
     }
     let namespace = &deletion.key.namespace;
-    let told = state.objects().filter_map(|object| {
+    let mismatches = state.objects().filter_map(|object| {
         let owner = gone.get(&object.meta.uid)?;
         if owner_key(state, namespace, owner).is_some_and(|key| key == object.key) {
             return None;
@@ -131,7 +131,7 @@ pub(crate) fn mistaken(state: &State, deletion: &Commit) -> Vec<String> {
             owner.kind, owner.name, object.type_meta.kind, object.key.name
         ))
     });
-    told.collect()
+    mismatches.collect()
 }
 
 fn owners(state: &State, object: &Object) -> Vec<String> {

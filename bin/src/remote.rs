@@ -65,10 +65,11 @@ impl Server {
     }
 
     /// Whether a question failed because nobody was there to answer it, or to complete the answer.
-    pub(crate) fn is_away(error: &anyhow::Error) -> bool {
+    pub(crate) fn is_unreachable(error: &anyhow::Error) -> bool {
         error.chain().any(|cause| {
             let of_connection = cause.downcast_ref::<io::Error>();
-            cause.is::<hyper::Error>() || of_connection.is_some_and(|one| breaks_off(one.kind()))
+            cause.is::<hyper::Error>()
+                || of_connection.is_some_and(|one| is_connection_loss(one.kind()))
         })
     }
 
@@ -126,7 +127,7 @@ impl Server {
     async fn send(&self, path: &str, accept: &str) -> Result<(Response<Incoming>, Driver)> {
         let (mut sender, driver) = self.connected().await?;
         let answer = sender.send_request(self.request(path, accept)?);
-        Ok((self.patiently(answer).await??, driver))
+        Ok((self.while_alive(answer).await??, driver))
     }
 
     fn request(&self, path: &str, accept: &str) -> Result<Request<Empty<Bytes>>> {
@@ -138,7 +139,7 @@ impl Server {
 
     async fn connected(&self) -> Result<(SendRequest<Empty<Bytes>>, Driver)> {
         let connected = timeout(self.patience.connect, self.connect()).await;
-        connected.unwrap_or_else(|_| Err(self.hangs()))
+        connected.unwrap_or_else(|_| Err(self.unresponsive()))
     }
 
     async fn connect(&self) -> Result<(SendRequest<Empty<Bytes>>, Driver)> {
@@ -157,20 +158,20 @@ impl Server {
     }
 
     /// Waits for as long as the server is alive.
-    async fn patiently<T>(&self, answer: impl Future<Output = T>) -> Result<T> {
+    async fn while_alive<T>(&self, answer: impl Future<Output = T>) -> Result<T> {
         let mut answer = pin!(answer);
         loop {
             if let Ok(answer) = timeout(self.patience.silence, &mut answer).await {
                 return Ok(answer);
             }
-            if !self.lives().await {
-                return Err(self.hangs());
+            if !self.is_alive().await {
+                return Err(self.unresponsive());
             }
             hint("the server is alive but has not answered yet; waiting");
         }
     }
 
-    async fn lives(&self) -> bool {
+    async fn is_alive(&self) -> bool {
         let ask = async {
             let (mut sender, driver) = self.connect().await?;
             let answered = sender.send_request(self.request("/livez", "*/*")?).await;
@@ -180,7 +181,7 @@ impl Server {
         matches!(timeout(self.patience.connect, ask).await, Ok(Ok(_)))
     }
 
-    fn hangs(&self) -> anyhow::Error {
+    fn unresponsive(&self) -> anyhow::Error {
         let Self {
             process, address, ..
         } = self;
@@ -193,7 +194,7 @@ impl Server {
 
 /// Whether nobody listens, or the peer has gone. A file that cannot be read or a certificate that is not
 /// trusted is not among these, since it remains so.
-const fn breaks_off(kind: ErrorKind) -> bool {
+const fn is_connection_loss(kind: ErrorKind) -> bool {
     matches!(
         kind,
         ErrorKind::ConnectionRefused
@@ -226,7 +227,7 @@ impl Download {
 
     /// The next part of the answer; `None` at its end.
     fn part(&mut self) -> Result<Option<Bytes>> {
-        let frame = self.server.patiently(self.body.frame());
+        let frame = self.server.while_alive(self.body.frame());
         let frame = self.runtime.block_on(frame)?.transpose()?;
         Ok(frame.map(|frame| frame.into_data().unwrap_or_default()))
     }

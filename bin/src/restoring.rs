@@ -122,7 +122,7 @@ mod filling {
             bump,
             time: effects::now(),
         };
-        restore.take(from, progress)
+        restore.run(from, progress)
     }
 
     /// Moves the parts to their place. From here on a crash leaves either the work or the whole log.

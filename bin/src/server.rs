@@ -17,7 +17,7 @@ use anyhow::{Context, Result, bail};
 use auth::Tokens;
 use connection::Acceptor;
 use hindsight_log::{DirectoryLock, Poison, Retention};
-use patience::Patience;
+use patience::Timeouts;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -74,10 +74,10 @@ pub(crate) async fn run(options: Options, ready: impl FnOnce(SocketAddr, &Path))
         kubeconfig::write(path, address, &pki)?;
     }
     let (tls, tokens) = (pki.server_config()?, Arc::new(tokens));
-    let acceptor = Acceptor::new(plane.clone(), tls, tokens, Patience::default());
+    let acceptor = Acceptor::new(plane.clone(), tls, tokens, Timeouts::default());
     let poison = plane.poison().clone();
     let failure = poison.clone();
-    let failed = apart("failure", move || {
+    let failed = on_own_thread("failure", move || {
         failure.wait();
     })?;
     let signalled = signalled()?;
@@ -87,24 +87,24 @@ pub(crate) async fn run(options: Options, ready: impl FnOnce(SocketAddr, &Path))
             Ok(()) = failed => {}
         }
     };
-    tell(&format!("listening on https://{address}"));
+    log_status(&format!("listening on https://{address}"));
     ready(address, &kubeconfig);
     connection::accept(listener, acceptor, end).await;
-    tell("shutting down: no more requests are accepted");
+    log_status("shutting down: no more requests are accepted");
     close(plane).await?;
     outcome(&poison)?;
-    tell("ended");
+    log_status("ended");
     Ok(())
 }
 
-fn tell(what: &str) {
+fn log_status(what: &str) {
     tracing::info!("{what}");
 }
 
 /// Closes on a thread of its own, since other work may occupy all of the runtime's threads for blocking calls.
 async fn close(plane: ControlPlane) -> Result<()> {
     let closing = plane.clone();
-    match apart("end", move || closing.close()) {
+    match on_own_thread("end", move || closing.close()) {
         Ok(closed) => closed.await.context("closing the log panicked"),
         Err(_no_thread) => {
             plane.close();
@@ -151,7 +151,10 @@ const fn reachable(mut address: SocketAddr) -> SocketAddr {
 
 /// Runs work on a thread of its own, which may last as long as the process. The receiver yields an error if the
 /// work panics.
-fn apart(name: &str, work: impl FnOnce() + Send + 'static) -> Result<oneshot::Receiver<()>> {
+fn on_own_thread(
+    name: &str,
+    work: impl FnOnce() + Send + 'static,
+) -> Result<oneshot::Receiver<()>> {
     let (done, waiter) = oneshot::channel();
     let run = move || {
         work();
@@ -181,7 +184,7 @@ fn signalled() -> Result<impl Future<Output = ()>> {
     tokio::spawn(async move {
         next().await;
         first.send(()).ok();
-        asked_again(next).await;
+        second_signal(next).await;
         hint(
             "stopped at the second signal: every write that was answered is fsynced, and what was in progress may or \
              may not be written",
@@ -194,7 +197,7 @@ fn signalled() -> Result<impl Future<Output = ()>> {
 }
 
 /// Resolves at the next signal that is not a repetition of the first.
-async fn asked_again(mut next: impl AsyncFnMut()) {
+async fn second_signal(mut next: impl AsyncFnMut()) {
     let first = Instant::now();
     loop {
         next().await;
@@ -214,7 +217,7 @@ mod tests {
     async fn a_signal_that_is_sent_to_the_process_and_to_its_group_is_one() {
         let begin = Instant::now();
         let mut pauses = [1, 98, 2, 1_000].into_iter().map(Duration::from_millis);
-        asked_again(async || sleep(pauses.next().unwrap_or_default()).await).await;
+        second_signal(async || sleep(pauses.next().unwrap_or_default()).await).await;
         assert_eq!(begin.elapsed(), Duration::from_millis(101));
     }
 }

@@ -85,7 +85,7 @@ const DEPRECATED: &[(&str, &str, &str, &str)] = &[(
 fn deprecation_warning(group: &str, plural: &str, version: &str) -> Option<Name> {
     let mut rows = DEPRECATED.iter();
     let row = rows.find(|row| (row.0, row.1, row.2) == (group, plural, version));
-    row.map(|(.., told)| Name::from(*told))
+    row.map(|(.., warning)| Name::from(*warning))
 }
 
 fn versions(group: &Group, plural: &str, subresources: &[Subresource]) -> Vec<Version> {

@@ -47,12 +47,12 @@ pub const DEPTH_MAX: usize = 64;
 pub const PATTERNS_MAX: usize = 16;
 
 /// The end of the message when the cost budget is used up.
-pub(crate) const SPENT: &str =
+pub(crate) const BUDGET_EXHAUSTED: &str =
     "running out of cost budget, no further validation rules will be run";
 
 /// The message when the cost budget is used up.
-pub(crate) fn spent() -> String {
-    format!("validation failed due to {SPENT}")
+pub(crate) fn budget_exhausted() -> String {
+    format!("validation failed due to {BUDGET_EXHAUSTED}")
 }
 
 /// The variables that an expression may use, with their types.

@@ -27,7 +27,7 @@ pub struct Command {
     pub manager: Option<Name>,
     /// Warnings that reading the body of a create, an update or a patch gave; they are returned with the
     /// answer.
-    pub noted: Vec<String>,
+    pub warnings: Vec<String>,
     /// What is wanted.
     pub intent: Intent,
 }
@@ -43,7 +43,7 @@ impl Command {
             seed,
             cause: Cause::Request,
             manager: None,
-            noted: Vec::new(),
+            warnings: Vec::new(),
             intent,
         }
     }
@@ -134,7 +134,7 @@ impl Intent {
 #[derive(Debug, Clone)]
 pub struct Admitted {
     /// The version that admission decided on; if the object has changed since, the command is stale.
-    pub seen: Ground,
+    pub seen: AdmissionBasis,
     /// The object as admission left it, if admission changed it.
     pub object: Option<Value>,
     /// What was asked for.
@@ -143,7 +143,7 @@ pub struct Admitted {
 
 /// What was stored under the key when an intent was admitted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ground {
+pub enum AdmissionBasis {
     /// No object.
     Absent,
     /// An object that nobody had to be shown; any version of it will do.

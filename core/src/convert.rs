@@ -20,7 +20,7 @@ pub(crate) fn storage_of(resource: &GroupResource) -> GroupResource {
 
 /// The resource of another group that serves the same objects. Source: upstream's
 /// `AddCohabitatingResources`.
-pub(crate) fn beside(resource: &GroupResource) -> Option<GroupResource> {
+pub(crate) fn cohabitant(resource: &GroupResource) -> Option<GroupResource> {
     let group = match (&*resource.group, &*resource.resource) {
         ("", "events") => EVENTS,
         (EVENTS, "events") => "",
@@ -39,9 +39,9 @@ pub fn to_version(kind: &Kind, version: &str, document: &mut Value) {
 /// Converts a document into the version that writes are decided in: for a built-in kind the stored version,
 /// for a custom one the version of the request, whose schema it is validated against.
 pub(crate) fn to_decide(kind: &Kind, version: &Version, document: &mut Value) {
-    let spoken = kind.api_version(&version.name);
+    let requested = kind.api_version(&version.name);
     let decided = if kind.is_custom() {
-        Some(spoken.clone())
+        Some(requested.clone())
     } else {
         stored_form(kind)
     };
@@ -52,8 +52,8 @@ pub(crate) fn to_decide(kind: &Kind, version: &Version, document: &mut Value) {
         let found = document.get(member).and_then(Value::as_str);
         found == Some(wanted)
     };
-    if spoken != decided || !is("apiVersion", &decided) || !is("kind", &kind.kind) {
-        convert(kind, document, &spoken, &decided);
+    if requested != decided || !is("apiVersion", &decided) || !is("kind", &kind.kind) {
+        convert(kind, document, &requested, &decided);
     }
 }
 

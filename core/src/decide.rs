@@ -16,15 +16,15 @@ mod patch;
 mod prepare;
 mod update;
 
-pub(crate) use admitted::{admitted, is_settled};
-pub(crate) use bound::Bound;
+pub(crate) use admitted::{is_mutated, unwrap_admitted};
+pub(crate) use bound::OversizePolicy;
 pub(crate) use collect::{drop_owners, finalize_namespace, release, unblock, untie};
 pub(crate) use create::{create, reconsider};
+pub use delete::admission_grace;
 pub(crate) use delete::delete;
-pub use delete::grace_told;
 pub(crate) use evict::evict;
 pub use lifecycle::namespace_of_new;
-pub use mutated::Shown;
+pub use mutated::AdmissionView;
 pub(crate) use patch::patch;
 pub use prepare::{prune_posted, prune_review};
 pub(crate) use update::update;
@@ -39,11 +39,11 @@ use std::sync::Arc;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Context<'a> {
     pub(crate) state: &'a State,
-    pub(crate) command: &'a Asked,
+    pub(crate) command: &'a Envelope,
     pub(crate) strictness: Strictness,
     /// The object is as admission left it, and its `managedFields` are to be taken as they are.
-    pub(crate) is_settled: bool,
-    pub(crate) bound: Bound,
+    pub(crate) is_mutated: bool,
+    pub(crate) oversize: OversizePolicy,
 }
 
 /// How far a decision is checked.
@@ -61,7 +61,7 @@ pub(crate) enum Strictness {
 impl Context<'_> {
     /// The warnings of a body: those of the request, then those found since.
     fn warnings(&self, found: Vec<String>) -> Vec<String> {
-        let mut warnings = self.command.noted.clone();
+        let mut warnings = self.command.warnings.clone();
         warnings.extend(found);
         warnings
     }
@@ -105,18 +105,18 @@ struct Causes {
 
 /// A command without its intent.
 #[derive(Debug, Clone)]
-pub(crate) struct Asked {
+pub(crate) struct Envelope {
     pub(crate) actor: Arc<Actor>,
     pub(crate) request: Arc<Request>,
     pub(crate) time: Time,
     pub(crate) seed: [u8; 16],
     pub(crate) cause: Cause,
     pub(crate) manager: Option<Name>,
-    pub(crate) noted: Vec<String>,
+    pub(crate) warnings: Vec<String>,
 }
 
-impl Asked {
-    pub(crate) fn of(command: Command) -> (Self, Intent) {
+impl Envelope {
+    pub(crate) fn split(command: Command) -> (Self, Intent) {
         let Command {
             actor,
             request,
@@ -124,18 +124,18 @@ impl Asked {
             seed,
             cause,
             manager,
-            noted,
+            warnings,
             intent,
         } = command;
-        let asked = Self {
+        let envelope = Self {
             actor,
             request,
             time,
             seed,
             cause,
             manager,
-            noted,
+            warnings,
         };
-        (asked, intent)
+        (envelope, intent)
     }
 }

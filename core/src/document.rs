@@ -22,7 +22,7 @@ pub(crate) fn fits(value: &Value, levels: usize) -> bool {
 }
 
 /// Whether both values are objects that agree in every member except these.
-pub(crate) fn agree_but_in(apart: &[&str], one: &Value, other: &Value) -> bool {
+pub(crate) fn equal_except(apart: &[&str], one: &Value, other: &Value) -> bool {
     let (Some(one), Some(other)) = (one.as_object(), other.as_object()) else {
         return false;
     };
@@ -80,8 +80,8 @@ mod tests {
             (json!({"a": 1, "b": 1}), json!({"b": 2}), &["a", "b"], true),
             (json!(1), json!(1), &[], false),
         ] {
-            assert_eq!(agree_but_in(apart, &one, &other), agree, "{one} {other}");
-            assert_eq!(agree_but_in(apart, &other, &one), agree, "{other} {one}");
+            assert_eq!(equal_except(apart, &one, &other), agree, "{one} {other}");
+            assert_eq!(equal_except(apart, &other, &one), agree, "{other} {one}");
         }
     }
 }

@@ -297,7 +297,7 @@ impl Commit {
     }
 
     /// Whether the commit removes this finalizer.
-    pub fn lets_go(&self, held: &str) -> bool {
+    pub fn removes_finalizer(&self, held: &str) -> bool {
         let is_it = |event: &Event| matches!(event, Event::FinalizerRemoved { finalizer } if &**finalizer == held);
         self.events.iter().any(is_it)
     }

@@ -62,7 +62,7 @@ impl Form {
     }
 
     /// The document for selectors and columns: for a built-in kind the stored one, whatever the version.
-    pub fn looked_at(&self, object: &Object) -> Value {
+    pub fn document_for_selection(&self, object: &Object) -> Value {
         if self.schemas.is_some() {
             self.document(object)
         } else {

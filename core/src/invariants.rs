@@ -41,41 +41,41 @@ const NAMESPACES: &str = "nothing is made in a namespace that goes, and nothing 
 /// object; if an owner is released, also one for each object that still blocks it and is being deleted; for
 /// an expired job, its body is read.
 pub fn check(state: &State, commit: &Commit) -> Result<(), Violation> {
-    let asked = Asked { state, commit };
-    asked.numbers()?;
+    let checker = Checker { state, commit };
+    checker.check_revision()?;
     let previous = state.get(&commit.key).map(AsRef::as_ref);
     if let Some(previous) = previous.filter(|_| commit.cause != Cause::Request) {
-        asked.is_let_go_in_time(previous)?;
+        checker.check_release(previous)?;
     }
     let (last, before) = commit
         .events
         .split_last()
-        .ok_or_else(|| asked.violation(ONE_OBJECT, "the commit has no events"))?;
+        .ok_or_else(|| checker.violation(ONE_OBJECT, "the commit has no events"))?;
     if before.iter().any(is_outcome) {
-        return Err(asked.violation(ONE_OBJECT, "the commit has two outcomes"));
+        return Err(checker.violation(ONE_OBJECT, "the commit has two outcomes"));
     }
     match (last, previous) {
         (Event::ObjectCreated { object }, None) => {
-            asked.written(object)?;
-            asked.begins_unmarked(object)?;
-            asked.namespace_is_open()
+            checker.check_version(object)?;
+            checker.check_unmarked(object)?;
+            checker.check_namespace()
         }
         (Event::ObjectUpdated { object }, Some(previous)) => {
-            asked.written(object)?;
-            asked.identity(previous)?;
-            asked.mark_stays(previous, object)?;
-            asked.may_go(previous)
+            checker.check_version(object)?;
+            checker.check_uid(previous)?;
+            checker.check_mark(previous, object)?;
+            checker.check_deletions(previous)
         }
         (Event::ObjectDeleted { .. }, Some(previous)) => {
-            asked.identity(previous)?;
-            asked.no_finalizer_is_left(previous)?;
-            asked.may_go(previous)?;
-            asked.leaves_nothing_behind(previous)
+            checker.check_uid(previous)?;
+            checker.check_finalizers(previous)?;
+            checker.check_deletions(previous)?;
+            checker.check_contents(previous)
         }
         (outcome, _) => {
             let there = if previous.is_some() { "an" } else { "no" };
             let what = format!("{} over {there} object", outcome.name());
-            Err(asked.violation(ONE_OBJECT, what))
+            Err(checker.violation(ONE_OBJECT, what))
         }
     }
 }
@@ -93,12 +93,12 @@ fn decided_on(event: &Event) -> Option<&[OwnerFinding]> {
     rule.is_about_owners().then_some(owners)
 }
 
-struct Asked<'a> {
+struct Checker<'a> {
     state: &'a State,
     commit: &'a Commit,
 }
 
-impl Asked<'_> {
+impl Checker<'_> {
     fn violation(&self, rule: &'static str, what: impl Into<String>) -> Violation {
         Violation {
             revision: self.commit.revision,
@@ -107,7 +107,7 @@ impl Asked<'_> {
         }
     }
 
-    fn numbers(&self) -> Result<(), Violation> {
+    fn check_revision(&self) -> Result<(), Violation> {
         let expected = self.state.revision.next();
         if self.commit.revision != expected {
             let what = format!("its revision should be {expected}");
@@ -123,7 +123,7 @@ impl Asked<'_> {
     }
 
     /// Checks that the version states the key, uid and revision of its commit.
-    fn written(&self, object: &Object) -> Result<(), Violation> {
+    fn check_version(&self, object: &Object) -> Result<(), Violation> {
         let commit = self.commit;
         let same = object.key == commit.key
             && object.meta.uid == commit.uid
@@ -134,7 +134,7 @@ impl Asked<'_> {
         Err(self.violation(ONE_OBJECT, "the version is of another object or revision"))
     }
 
-    fn identity(&self, previous: &Object) -> Result<(), Violation> {
+    fn check_uid(&self, previous: &Object) -> Result<(), Violation> {
         if previous.meta.uid == self.commit.uid {
             return Ok(());
         }
@@ -143,23 +143,23 @@ impl Asked<'_> {
 
     /// Checks that every finalizer the object still had is removed by this very commit, with an event for
     /// each.
-    fn no_finalizer_is_left(&self, previous: &Object) -> Result<(), Violation> {
+    fn check_finalizers(&self, previous: &Object) -> Result<(), Violation> {
         let mut finalizers = previous.meta.finalizers.iter();
-        match finalizers.find(|held| !self.commit.lets_go(held)) {
+        match finalizers.find(|held| !self.commit.removes_finalizer(held)) {
             Some(held) => Err(self.violation(FINALIZERS, format!("removed while {held} holds it"))),
             None => Ok(()),
         }
     }
 
     /// Checks each deletion request in the commit, and the removal.
-    fn may_go(&self, previous: &Object) -> Result<(), Violation> {
+    fn check_deletions(&self, previous: &Object) -> Result<(), Violation> {
         self.commit.events.iter().try_for_each(|event| {
             let decided = decided_on(event).filter(|_| previous.mark.is_none());
             let holds = decided.map(|_| self.holds(previous));
             if let Some((owners, holds)) = decided.zip(holds.as_deref()) {
-                self.owners_allow(previous, owners, holds)?;
+                self.check_owners(previous, owners, holds)?;
             }
-            self.has_ground(previous, event, holds.as_deref())
+            self.check_ground(previous, event, holds.as_deref())
         })
     }
 
@@ -171,7 +171,7 @@ impl Asked<'_> {
 
     /// Checks that no owner is alive, unknown or about to orphan the object, and that each was looked at.
     /// If the object was already marked, its owners were checked with the mark.
-    fn owners_allow(
+    fn check_owners(
         &self,
         previous: &Object,
         owners: &[OwnerFinding],
@@ -195,12 +195,12 @@ impl Asked<'_> {
                 );
                 Err(self.violation(SAFETY, what))
             }
-            None => self.nobody_lets_it_go(references),
+            None => self.check_no_owner_orphans(references),
         }
     }
 
     /// Checks that no owner is orphaning. Owners orphan by uid, even if the reference misspells the rest.
-    fn nobody_lets_it_go(&self, references: &[OwnerReference]) -> Result<(), Violation> {
+    fn check_no_owner_orphans(&self, references: &[OwnerReference]) -> Result<(), Violation> {
         let orphans = |owner: &&OwnerReference| {
             let held = self.state.waiting.get(&owner.uid);
             held.is_some_and(|held| held.orphaning)
@@ -220,19 +220,19 @@ impl Asked<'_> {
     /// Checks that the collector removes its finalizers from an owner only when that is due. Clients may
     /// remove them at any time, and nothing waits for dependents in a namespace or a kind that is being
     /// deleted.
-    fn is_let_go_in_time(&self, previous: &Object) -> Result<(), Violation> {
-        if !previous.is_deleting() || self.home_is_going() {
+    fn check_release(&self, previous: &Object) -> Result<(), Violation> {
+        if !previous.is_deleting() || self.namespace_is_deleting() {
             return Ok(());
         }
         let left = self.state.dependents(&previous.meta.uid);
-        if left.all > 0 && self.lets_go(previous, ORPHAN_FINALIZER) {
+        if left.all > 0 && self.removes_finalizer(previous, ORPHAN_FINALIZER) {
             let what = format!("released although {} objects still refer to it", left.all);
             return Err(self.violation(ORPHANS, what));
         }
         if left.blocking > 0
-            && !self.kind_is_going()
-            && self.lets_go(previous, FOREGROUND_FINALIZER)
-            && left.blocking != self.let_go_with(previous)
+            && !self.kind_is_terminating()
+            && self.removes_finalizer(previous, FOREGROUND_FINALIZER)
+            && left.blocking != self.released_with(previous)
         {
             let what = format!("released although {} objects still block it", left.blocking);
             return Err(self.violation(FOREGROUND, what));
@@ -240,31 +240,31 @@ impl Asked<'_> {
         Ok(())
     }
 
-    fn kind_is_going(&self) -> bool {
+    fn kind_is_terminating(&self) -> bool {
         let kind = self.state.kinds.by_resource(&self.commit.key.resource);
-        kind.is_some_and(|kind| kind.is_going())
+        kind.is_some_and(|kind| kind.is_terminating())
     }
 
-    fn lets_go(&self, previous: &Object, finalizer: &str) -> bool {
-        previous.meta.has_finalizer(finalizer) && self.commit.lets_go(finalizer)
+    fn removes_finalizer(&self, previous: &Object, finalizer: &str) -> bool {
+        previous.meta.has_finalizer(finalizer) && self.commit.removes_finalizer(finalizer)
     }
 
     /// How many of the objects that block this owner wait themselves, or were released just before it, from
     /// the commit on that it names as its cause: users can build a cycle of owners that wait for each other,
     /// and it is released as a whole.
-    fn let_go_with(&self, owner: &Object) -> u64 {
+    fn released_with(&self, owner: &Object) -> u64 {
         let first = match (&self.commit.cause, owner.mark) {
             (Cause::Commit(cause), Some(mark)) if *cause > mark.revision => Some(*cause),
             _ => None,
         };
-        let is_let_go = |one: &Object| first.is_some_and(|first| one.revision >= first);
+        let is_released = |one: &Object| first.is_some_and(|first| one.revision >= first);
         let waits = |one: &Object| one.meta.has_finalizer(FOREGROUND_FINALIZER);
-        let leaving = self.state.leaving(&owner.meta.uid);
-        let let_go = leaving.filter(|one| waits(one) || is_let_go(one));
-        u64::try_from(let_go.count()).unwrap_or(0)
+        let deleting_blockers = self.state.deleting_blockers(&owner.meta.uid);
+        let released = deleting_blockers.filter(|one| waits(one) || is_released(one));
+        u64::try_from(released.count()).unwrap_or(0)
     }
 
-    fn namespace_is_open(&self) -> Result<(), Violation> {
+    fn check_namespace(&self) -> Result<(), Violation> {
         let namespace = &self.commit.key.namespace;
         if namespace.is_empty() {
             return Ok(());
@@ -278,7 +278,7 @@ impl Asked<'_> {
         }
     }
 
-    fn leaves_nothing_behind(&self, previous: &Object) -> Result<(), Violation> {
+    fn check_contents(&self, previous: &Object) -> Result<(), Violation> {
         let key = &previous.key;
         if is_definition(key) && self.state.instances(key).next().is_some() {
             return Err(self.violation(KINDS, "removed although instances remain"));

@@ -248,7 +248,7 @@ impl Kind {
     }
 
     /// Whether its definition is being deleted.
-    pub fn is_going(&self) -> bool {
+    pub fn is_terminating(&self) -> bool {
         matches!(
             self.origin,
             Origin::Custom {

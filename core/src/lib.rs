@@ -37,7 +37,7 @@ pub mod validate;
 pub mod webhook;
 
 pub use command::{Actor, Command, Intent, Request};
-pub use decide::{Shown, grace_told, namespace_of_new, prune_posted, prune_review};
+pub use decide::{AdmissionView, admission_grace, namespace_of_new, prune_posted, prune_review};
 pub use event::{Cause, Change, Commit, Decision, Event, Outcome, Rule};
 pub use form::Form;
 pub use kind::{GroupResource, GroupVersionKind, Kind};

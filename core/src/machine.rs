@@ -2,7 +2,7 @@
 //! may not refuse a commit.
 
 use crate::command::Intent;
-use crate::decide::{self, Asked, Bound, Context, Strictness};
+use crate::decide::{self, Context, Envelope, OversizePolicy, Strictness};
 use crate::{Command, Commit, Decision, Object, Rejection, State};
 use std::sync::Arc;
 
@@ -28,15 +28,15 @@ fn carry_out(
     command: Command,
     strictness: Strictness,
 ) -> Result<Decision, Rejection> {
-    let (command, intent) = Asked::of(command);
+    let (command, intent) = Envelope::split(command);
     let context = Context {
         state,
         command: &command,
         strictness,
-        is_settled: decide::is_settled(&intent),
-        bound: Bound::of(&intent),
+        is_mutated: decide::is_mutated(&intent),
+        oversize: OversizePolicy::of(&intent),
     };
-    let decision = match decide::admitted(context, intent)? {
+    let decision = match decide::unwrap_admitted(context, intent)? {
         Intent::Create(intent) => decide::create(context, intent),
         Intent::Update(intent) => decide::update(context, intent),
         Intent::Patch(intent) => decide::patch(context, &intent),

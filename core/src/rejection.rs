@@ -174,11 +174,12 @@ impl Rejection {
         sent_as: &GroupVersionKind,
         is_custom: bool,
     ) -> Self {
-        let said = object.get("kind").and_then(Value::as_str);
-        let (said, kind) = (said.unwrap_or_default(), &sent_as.kind);
+        let stated_kind = object.get("kind").and_then(Value::as_str);
+        let (stated_kind, kind) = (stated_kind.unwrap_or_default(), &sent_as.kind);
         if !is_custom {
             let version = &sent_as.version;
-            let why = format!("{said} in version \"{version}\" cannot be handled as a {kind}");
+            let why =
+                format!("{stated_kind} in version \"{version}\" cannot be handled as a {kind}");
             return Self::BadRequest(why);
         }
         let name = object
@@ -187,9 +188,9 @@ impl Rejection {
         let why = format!("must be {kind}");
         Self::Invalid {
             group: Arc::clone(&sent_as.group),
-            kind: said.into(),
+            kind: stated_kind.into(),
             name: name.and_then(Value::as_str).unwrap_or_default().into(),
-            causes: vec![FieldCause::invalid("kind", &said.into(), &why)],
+            causes: vec![FieldCause::invalid("kind", &stated_kind.into(), &why)],
         }
     }
 }
@@ -247,7 +248,7 @@ impl Findings {
     }
 
     /// Adds a cause. It is only made if it is reported: it may be as large as the document.
-    pub(crate) fn find(&mut self, cause: impl FnOnce() -> FieldCause) {
+    pub(crate) fn push_with(&mut self, cause: impl FnOnce() -> FieldCause) {
         self.is_wrong = true;
         if !self.is_silent && !self.is_full() {
             let cause = cause();
@@ -257,13 +258,13 @@ impl Findings {
     }
 
     pub(crate) fn push(&mut self, cause: FieldCause) {
-        self.find(|| cause);
+        self.push_with(|| cause);
     }
 
     /// Sorts the causes by their reported text.
     pub(crate) fn sort(&mut self) {
-        let told = |cause: &FieldCause| format!("{}: {}", cause.field, cause.message);
-        self.causes.sort_by_cached_key(told);
+        let reported_text = |cause: &FieldCause| format!("{}: {}", cause.field, cause.message);
+        self.causes.sort_by_cached_key(reported_text);
     }
 
     /// Removes the causes that `known` has, too, unless `known` is incomplete.

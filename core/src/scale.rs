@@ -58,17 +58,17 @@ fn object(members: Vec<(&str, Schema)>) -> Schema {
 pub(crate) const UNSET: i32 = i32::MIN;
 
 /// The `autoscaling/v1` `Scale` of an object, as a patch sees it; `None` if its kind has none.
-pub fn scale_of(version: &Version, object: &Object) -> Option<Value> {
+pub fn scale_for_patch(version: &Version, object: &Object) -> Option<Value> {
     scale_with(version, object, Some(UNSET))
 }
 
 /// The same for server-side apply: a count that the object does not have has no owner.
-pub(crate) fn scale_as_held(version: &Version, object: &Object) -> Option<Value> {
+pub(crate) fn scale_for_apply(version: &Version, object: &Object) -> Option<Value> {
     scale_with(version, object, None)
 }
 
 /// Keeps the count unset if neither the live object nor the applied `Scale` has one.
-pub(crate) fn leave_unset(live: &Value, next: &mut Value) {
+pub(crate) fn keep_unset(live: &Value, next: &mut Value) {
     let is_left = !is_counted(live) && !is_counted(next);
     if let Some(root) = next.as_object_mut().filter(|_| is_left) {
         root.insert("spec".into(), json!({"replicas": UNSET}));
@@ -76,7 +76,7 @@ pub(crate) fn leave_unset(live: &Value, next: &mut Value) {
 }
 
 /// The same as admission webhooks see it: a missing count is 0.
-pub fn scale_as_admitted(version: &Version, object: &Object) -> Option<Value> {
+pub fn scale_for_admission(version: &Version, object: &Object) -> Option<Value> {
     scale_with(version, object, Some(0))
 }
 
@@ -85,7 +85,7 @@ pub fn scale_as_admitted(version: &Version, object: &Object) -> Option<Value> {
 /// # Errors
 ///
 /// The object has no count: showing 0 would mean that it is switched off.
-pub fn scale_as_read(version: &Version, object: &Object) -> Result<Option<Value>, Rejection> {
+pub fn scale_for_read(version: &Version, object: &Object) -> Result<Option<Value>, Rejection> {
     let scale = scale_with(version, object, None);
     if scale.as_ref().is_none_or(is_counted) {
         return Ok(scale);
@@ -141,7 +141,7 @@ fn scale_with(version: &Version, object: &Object, uncounted: Option<i32>) -> Opt
 
 /// The same as it is admitted, with the owners of its count in `managedFields`.
 pub fn scale_with_owners(version: &Version, object: &Object) -> Option<Value> {
-    let mut scale = scale_as_admitted(version, object)?;
+    let mut scale = scale_for_admission(version, object)?;
     let managed = Managed::read(object.document().pointer("/metadata/managedFields"))?;
     let (_, shown) = Scaled::of(managed, version.count_path()?, "");
     let metadata = scale.get_mut("metadata").and_then(Value::as_object_mut);

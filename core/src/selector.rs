@@ -6,7 +6,7 @@ mod seen;
 
 pub use field::FieldSelector;
 pub use label::LabelSelector;
-pub use seen::Seen;
+pub use seen::WatchEvent;
 
 /// Maximum number of requirements of a selector in a query: each is evaluated for every object that a list
 /// or watch visits.

@@ -33,7 +33,7 @@ pub struct State {
     /// Webhook configurations: who has to be asked before writes.
     pub webhooks: Webhooks,
     /// Owners that a finalizer of the collector holds.
-    pub(crate) waiting: OrdMap<Uid, Held>,
+    pub(crate) waiting: OrdMap<Uid, HeldOwner>,
     /// Counts of dependents by owner, and which of the blocking ones are being deleted.
     edges: Edges,
     /// Number of objects in each namespace.
@@ -80,7 +80,7 @@ impl Eq for Stored {}
 
 /// An owner in foreground or orphaning deletion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Held {
+pub(crate) struct HeldOwner {
     /// The last commit that gave it a dependent, or made one of them block it. A release that was decided
     /// before that is stale.
     pub(crate) since: Revision,
@@ -198,8 +198,10 @@ impl State {
     }
 
     /// The objects that block this owner and are being deleted.
-    pub(crate) fn leaving(&self, owner: &Uid) -> impl Iterator<Item = &Arc<Object>> {
-        self.edges.leaving(owner).filter_map(|key| self.get(key))
+    pub(crate) fn deleting_blockers(&self, owner: &Uid) -> impl Iterator<Item = &Arc<Object>> {
+        self.edges
+            .deleting_blockers(owner)
+            .filter_map(|key| self.get(key))
     }
 
     /// A hash over the objects, when their deletion was first requested, and the owners that are held:
@@ -266,7 +268,7 @@ impl State {
         if is_held(object) {
             let orphaning = object.meta.has_finalizer(ORPHAN_FINALIZER);
             let held = self.waiting.entry(object.meta.uid.clone());
-            held.or_insert(Held {
+            held.or_insert(HeldOwner {
                 since: object.revision,
                 orphaning,
             })

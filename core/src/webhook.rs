@@ -7,8 +7,8 @@ mod read;
 #[cfg(test)]
 mod tests;
 
-pub use condition::{Asked, Condition};
-pub use matching::Wanted;
+pub use condition::{Condition, ConditionInputs};
+pub use matching::WriteAttributes;
 
 use crate::event::Commit;
 use crate::object::Name;

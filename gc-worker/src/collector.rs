@@ -48,7 +48,7 @@ pub struct Collector {
     /// Containers to be looked at, which may be being deleted.
     containers: Queue<ObjectKey>,
     /// Objects that wait for a container to be emptied, by container.
-    behind: BTreeMap<Uid, BTreeSet<Uid>>,
+    blocked: BTreeMap<Uid, BTreeSet<Uid>>,
     /// Definitions that are being deleted.
     ending: BTreeSet<ObjectKey>,
     deadlines: Deadlines,
@@ -66,7 +66,7 @@ impl Collector {
             unresolved: BTreeSet::new(),
             deferred: BTreeSet::new(),
             containers: Queue::default(),
-            behind: BTreeMap::new(),
+            blocked: BTreeMap::new(),
             ending: BTreeSet::new(),
             deadlines: Deadlines::default(),
             warnings: Warnings::default(),
@@ -131,10 +131,10 @@ impl Collector {
     }
 
     /// About `limit` steps at most that this state calls for, deletions first and reports last; empty
-    /// when there is nothing to do. Report their outcome with [`Self::settle`] and [`Self::unsettle`]
+    /// when there is nothing to do. Report their outcome with [`Self::settle`] and [`Self::requeue`]
     /// before the next call; steps without an outcome are returned again.
     pub fn next_batch(&mut self, state: &State, now: Time, limit: usize) -> Vec<(Worker, Step)> {
-        self.unsettle(self.in_flight.len());
+        self.requeue(self.in_flight.len());
         let mut batch = Batch::default();
         for uid in std::mem::take(&mut self.deferred) {
             self.queue.push(uid);
@@ -144,10 +144,10 @@ impl Collector {
             batch.push((Origin::Deadline, Worker::TtlController, step));
         }
         let emptying = self.empty_containers(state, now, limit, &mut batch);
-        self.go_on_behind(&emptying);
+        self.requeue_unblocked(&emptying);
         while batch.len() < limit {
             let Some(uid) = self.queue.pop() else { break };
-            self.look(state, &emptying, &uid, &mut batch);
+            self.examine(state, &emptying, &uid, &mut batch);
         }
         // Warnings come last: if they cannot be written they return again and again, and must not be in
         // the way.
@@ -155,10 +155,10 @@ impl Collector {
         for (warning, step) in self.warnings.take(state, now, room) {
             batch.push((Origin::Warning(warning), Worker::GarbageCollector, step));
         }
-        self.send_off(batch)
+        self.dispatch(batch)
     }
 
-    fn send_off(&mut self, mut batch: Batch) -> Vec<(Worker, Step)> {
+    fn dispatch(&mut self, mut batch: Batch) -> Vec<(Worker, Step)> {
         batch.sort_by_key(|(_, _, step)| !step.intent.is_deletion());
         let steps = batch.into_iter().map(|(origin, worker, step)| {
             self.in_flight.push_back(origin);
@@ -183,7 +183,7 @@ impl Collector {
             let Some(key) = (room > 0).then(|| self.containers.pop()).flatten() else {
                 break;
             };
-            let Some(object) = going(state, &key) else {
+            let Some(object) = deleting_container(state, &key) else {
                 continue;
             };
             let (worker, steps) = content::steps(state, object, now, room);
@@ -197,15 +197,18 @@ impl Collector {
                 batch.push((Origin::Container(key.clone()), worker, step));
             }
         }
-        let unseen = self.containers.iter().filter_map(|key| going(state, key));
+        let unseen = self
+            .containers
+            .iter()
+            .filter_map(|key| deleting_container(state, key));
         emptying.extend(unseen.map(|object| object.meta.uid.clone()));
         emptying
     }
 
     /// Queues the objects that waited for a container that is empty now.
-    fn go_on_behind(&mut self, emptying: &BTreeSet<Uid>) {
+    fn requeue_unblocked(&mut self, emptying: &BTreeSet<Uid>) {
         let is_empty = |container: &Uid, _: &mut BTreeSet<Uid>| !emptying.contains(container);
-        for (_, waiting) in self.behind.extract_if(.., is_empty) {
+        for (_, waiting) in self.blocked.extract_if(.., is_empty) {
             waiting.into_iter().for_each(|uid| self.queue.push(uid));
         }
     }
@@ -232,29 +235,33 @@ impl Collector {
         }
     }
 
-    fn look(&mut self, state: &State, emptying: &BTreeSet<Uid>, uid: &Uid, batch: &mut Batch) {
+    fn examine(&mut self, state: &State, emptying: &BTreeSet<Uid>, uid: &Uid, batch: &mut Batch) {
         let view = View {
             graph: &self.graph,
             state,
             emptying,
         };
         let plan = plan(view, uid);
-        if let Some(container) = plan.first.iter().find(|one| emptying.contains(*one)) {
-            let behind = self.behind.entry(container.clone()).or_default();
-            behind.insert(uid.clone());
+        if let Some(container) = plan
+            .prerequisites
+            .iter()
+            .find(|one| emptying.contains(*one))
+        {
+            let blocked = self.blocked.entry(container.clone()).or_default();
+            blocked.insert(uid.clone());
             return;
         }
         if plan.unresolved {
             self.unresolved.insert(uid.clone());
         }
-        if !plan.first.is_empty() {
+        if !plan.prerequisites.is_empty() {
             self.deferred.insert(uid.clone());
         }
         // In this state an object waits for the others however often it is looked at, so none is queued
         // twice.
-        for first in plan.first {
-            if !self.deferred.contains(&first) {
-                self.queue.push(first);
+        for uid in plan.prerequisites {
+            if !self.deferred.contains(&uid) {
+                self.queue.push(uid);
             }
         }
         let steps = plan.steps.into_iter();
@@ -266,7 +273,7 @@ impl Collector {
 
     /// Reports that nothing was decided for the first `count` unanswered steps of the last batch, because
     /// too much was waiting or the disk was full. Their origins are looked at again.
-    pub fn unsettle(&mut self, count: usize) {
+    pub fn requeue(&mut self, count: usize) {
         let count = count.min(self.in_flight.len());
         for origin in self.in_flight.drain(..count) {
             match origin {
@@ -311,11 +318,11 @@ impl Collector {
 
     fn note(&mut self, key: &ObjectKey, object: Option<&Object>) {
         self.deadlines.note(key, object);
-        let is_going = object.is_some_and(Object::is_deleting);
-        if is_going && (is_namespace(key) || is_definition(key)) {
+        let is_deleting = object.is_some_and(Object::is_deleting);
+        if is_deleting && (is_namespace(key) || is_definition(key)) {
             self.containers.push(key.clone());
         }
-        if is_going && is_definition(key) {
+        if is_deleting && is_definition(key) {
             self.ending.insert(key.clone());
         } else {
             self.ending.remove(key);
@@ -339,8 +346,9 @@ impl Collector {
         self.note_definition_of(change);
         let is_as_before = |object: &Arc<Object>| {
             let previous = change.previous.as_ref();
-            let was_held_so = |one: &Arc<Object>| one.meta.finalizers == object.meta.finalizers;
-            !object.is_deleting() && previous.is_some_and(was_held_so)
+            let had_same_finalizers =
+                |one: &Arc<Object>| one.meta.finalizers == object.meta.finalizers;
+            !object.is_deleting() && previous.is_some_and(had_same_finalizers)
         };
         if change.commit.object().is_some_and(is_as_before) {
             return;
@@ -352,6 +360,6 @@ impl Collector {
 }
 
 /// The container with this key, if it is being deleted.
-fn going<'a>(state: &'a State, key: &ObjectKey) -> Option<&'a Arc<Object>> {
+fn deleting_container<'a>(state: &'a State, key: &ObjectKey) -> Option<&'a Arc<Object>> {
     state.get(key).filter(|object| object.is_deleting())
 }

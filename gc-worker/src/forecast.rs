@@ -1,7 +1,7 @@
 //! Forecasts the consequences of a command: decides it on a copy of the state and runs the collectors
 //! until nothing is left to do. Nothing is written, and no webhook is called.
 
-use crate::trial::{asked_by_nobody, carry_out};
+use crate::trial::{anonymous_request, carry_out};
 use crate::{Collector, Step, Worker, letting_go};
 use hindsight_core::{Change, Command, Commit, Decision, Rejection, State, Time};
 use std::borrow::Borrow;
@@ -9,7 +9,7 @@ use std::borrow::Borrow;
 /// Steps of the collector in one batch.
 const BATCH_STEPS: usize = 256;
 /// What is due already is followed for this many times as many changes as the command.
-const DUE_TIMES: usize = 10;
+const DUE_FACTOR: usize = 10;
 
 /// The consequences of a command.
 #[derive(Debug)]
@@ -30,7 +30,7 @@ pub struct Course {
     /// The state after these changes.
     pub end: State,
     /// Whether nothing is left to do; otherwise there are more changes than were asked for.
-    pub is_whole: bool,
+    pub is_complete: bool,
     collector: Collector,
 }
 
@@ -39,29 +39,29 @@ impl Course {
     /// finalizers other than the collectors' are removed, and nodes have stopped their pods. At most
     /// `changes_max` changes, with the clock standing still; none if this course is not whole.
     #[must_use]
-    pub fn once_let_go(
+    pub fn if_released(
         &self,
         now: Time,
         changes_max: usize,
         mut command_of: impl FnMut(Worker, Step) -> Command,
     ) -> Self {
-        let mut fork = Fork::of(Ground {
+        let mut fork = Fork::of(Baseline {
             state: self.end.clone(),
             collector: self.collector.clone(),
         });
-        let is_whole = self.is_whole && fork.let_go(now, changes_max, &mut command_of);
-        fork.course(is_whole)
+        let is_complete = self.is_complete && fork.release_held(now, changes_max, &mut command_of);
+        fork.course(is_complete)
     }
 }
 
 /// The state from which a forecast begins.
 #[derive(Debug, Clone)]
-pub struct Ground {
+pub struct Baseline {
     state: State,
     collector: Collector,
 }
 
-impl Ground {
+impl Baseline {
     /// A state, and the log read backward from it: which owners existed earlier determines the rules by
     /// which objects are deleted.
     pub fn new<C: Borrow<Commit>, E>(
@@ -82,36 +82,36 @@ impl Ground {
 /// apart from what is due. `command_of` turns a step into the command of its worker: [`Worker::command`],
 /// at the time of `command`, and with a unique seed.
 pub fn forecast(
-    ground: Ground,
+    baseline: Baseline,
     command: Command,
     changes_max: usize,
     mut command_of: impl FnMut(Worker, Step) -> Command,
 ) -> Forecast {
     let now = command.time;
-    let mut fork = Fork::of(ground.clone());
-    let mut without = Fork::of(ground);
+    let mut fork = Fork::of(baseline.clone());
+    let mut without = Fork::of(baseline);
     let answer = fork.run(command);
     let is_followed = answer.is_ok();
-    let due_max = changes_max.saturating_mul(DUE_TIMES);
+    let due_max = changes_max.saturating_mul(DUE_FACTOR);
     let is_known = is_followed && without.collect(now, due_max, &mut command_of);
     let followed_max = changes_max.saturating_add(without.changes.len());
-    let is_whole = is_known && fork.collect(now, followed_max, &mut command_of);
+    let is_complete = is_known && fork.collect(now, followed_max, &mut command_of);
     Forecast {
         answer,
-        course: fork.course(is_whole),
+        course: fork.course(is_complete),
         due: without.course(is_known),
     }
 }
 
 struct Fork {
-    ground: Ground,
+    baseline: Baseline,
     changes: Vec<Change>,
 }
 
 impl Fork {
-    const fn of(ground: Ground) -> Self {
+    const fn of(baseline: Baseline) -> Self {
         Self {
-            ground,
+            baseline,
             changes: Vec::new(),
         }
     }
@@ -124,7 +124,7 @@ impl Fork {
         command_of: &mut impl FnMut(Worker, Step) -> Command,
     ) -> bool {
         loop {
-            let Ground { state, collector } = &mut self.ground;
+            let Baseline { state, collector } = &mut self.baseline;
             let batch = collector.next_batch(state, now, BATCH_STEPS);
             if batch.is_empty() {
                 return true;
@@ -137,30 +137,30 @@ impl Fork {
                 answers.push(self.run(command_of(worker, step)));
             }
             let outcomes = answers.iter().map(|answer| answer.as_ref().map(|_| ()));
-            self.ground.collector.settle(outcomes);
+            self.baseline.collector.settle(outcomes);
         }
     }
 
     /// Removes what holds objects in deletion, until nothing does (true) or there are this many changes
     /// (false). Each object is tried once, and again after it changed.
-    fn let_go(
+    fn release_held(
         &mut self,
         now: Time,
         changes_max: usize,
         command_of: &mut impl FnMut(Worker, Step) -> Command,
     ) -> bool {
-        let mut going = letting_go::going(&self.ground.state);
+        let mut keys = letting_go::deleting(&self.baseline.state);
         loop {
             let before = self.changes.len();
-            for key in going {
-                let Some(intent) = letting_go::request(&self.ground.state, &key) else {
+            for key in keys {
+                let Some(intent) = letting_go::release_request(&self.baseline.state, &key) else {
                     continue;
                 };
                 if self.changes.len() >= changes_max {
                     return false;
                 }
                 // If the request is refused, the object is still held.
-                self.run(asked_by_nobody(intent, now)).ok();
+                self.run(anonymous_request(intent, now)).ok();
             }
             if self.changes.len() == before {
                 return true;
@@ -170,24 +170,24 @@ impl Fork {
             }
             let changed = self.changes.iter().skip(before);
             let changed = changed.map(|change| change.commit.key.clone());
-            going = changed.collect();
+            keys = changed.collect();
         }
     }
 
     fn run(&mut self, command: Command) -> Result<Decision, Rejection> {
-        let (decision, changes) = carry_out(&mut self.ground.state, command)?;
-        let collector = &mut self.ground.collector;
+        let (decision, changes) = carry_out(&mut self.baseline.state, command)?;
+        let collector = &mut self.baseline.collector;
         changes.iter().for_each(|change| collector.observe(change));
         self.changes.extend(changes);
         Ok(decision)
     }
 
-    fn course(self, is_whole: bool) -> Course {
+    fn course(self, is_complete: bool) -> Course {
         Course {
             changes: self.changes,
-            end: self.ground.state,
-            is_whole,
-            collector: self.ground.collector,
+            end: self.baseline.state,
+            is_complete,
+            collector: self.baseline.collector,
         }
     }
 }

@@ -1,18 +1,18 @@
 //! Counts what the collectors have left to do at the end of a log, where a process may have stopped.
 
-use crate::trial::{carry_out, of_nobody};
+use crate::trial::{anonymous_command, carry_out};
 use crate::{Collector, Step};
 use hindsight_core::{State, Time};
 
 /// The number of deletions, releases and dropped references that this state calls for at this time. What
 /// follows from them is not counted, nor are mere reports. Of an owner with many dependents, only as many
 /// are counted as one look takes.
-pub fn left(state: &State, now: Time) -> usize {
+pub fn steps_left(state: &State, now: Time) -> usize {
     let batch = Collector::new(state).next_batch(state, now, usize::MAX);
     let mut state = state.clone();
     // Two origins may ask for the same step: each is decided on the state that the others leave.
     let changes = |step: Step| {
-        let done = carry_out(&mut state, of_nobody(step, now));
+        let done = carry_out(&mut state, anonymous_command(step, now));
         done.is_ok_and(|(_, changes)| !changes.is_empty())
     };
     let steps = batch.into_iter().map(|(_, step)| step);
@@ -22,7 +22,7 @@ pub fn left(state: &State, now: Time) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::left;
+    use super::steps_left;
     use crate::testing::{empty, put, world};
     use hindsight_core::{State, Time};
     use serde_json::{Value, json};
@@ -98,8 +98,8 @@ mod tests {
             (immortal(), 0),
         ] {
             let objects: Vec<_> = state.objects().map(|one| &one.body).collect();
-            assert_eq!(left(&state, end()), count, "{objects:#?}");
+            assert_eq!(steps_left(&state, end()), count, "{objects:#?}");
         }
-        assert_eq!(left(&finished_job(), Time(end().0 - 1)), 0, "not yet");
+        assert_eq!(steps_left(&finished_job(), Time(end().0 - 1)), 0, "not yet");
     }
 }

@@ -17,14 +17,14 @@ use std::sync::Arc;
 const COLLECTORS: [&str; 3] = [FOREGROUND_FINALIZER, ORPHAN_FINALIZER, DEFINITION_FINALIZER];
 
 /// The keys of all objects in deletion.
-pub(crate) fn going(state: &State) -> BTreeSet<ObjectKey> {
-    let going = state.objects().filter(|object| object.is_deleting());
-    going.map(|object| object.key.clone()).collect()
+pub(crate) fn deleting(state: &State) -> BTreeSet<ObjectKey> {
+    let deleting = state.objects().filter(|object| object.is_deleting());
+    deleting.map(|object| object.key.clone()).collect()
 }
 
 /// The request that releases an object in deletion that waits for others: its node reports it stopped, or
 /// its finalizers are removed.
-pub(crate) fn request(state: &State, key: &ObjectKey) -> Option<Intent> {
+pub(crate) fn release_request(state: &State, key: &ObjectKey) -> Option<Intent> {
     let object = state.get(key).filter(|object| object.is_deleting())?;
     let kind = state.kinds.by_resource(&object.key.resource)?;
     let version = Arc::clone(&kind.storage_version()?.name);
@@ -75,8 +75,8 @@ mod tests {
         let going = held.map(|finalizers| format!("a{}!{finalizers}", finalizers.len()));
         let going: Vec<(&str, &[&str])> = going.iter().map(|one| (&**one, &[][..])).collect();
         let state = world(&[&going[..], &[("live", &[])]].concat());
-        let requests = super::going(&state).into_iter();
-        let requests = requests.filter_map(|key| request(&state, &key));
+        let requests = deleting(&state).into_iter();
+        let requests = requests.filter_map(|key| release_request(&state, &key));
         let left = requests.map(|intent| {
             let Intent::Patch(PatchObject {
                 patch: Patch::Merge(change),

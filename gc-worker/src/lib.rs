@@ -20,8 +20,8 @@ mod warnings;
 mod worker;
 
 pub use collector::Collector;
-pub use forecast::{Course, Forecast, Ground, forecast};
-pub use left::left;
-pub use orders::{Orders, Parted};
+pub use forecast::{Baseline, Course, Forecast, forecast};
+pub use left::steps_left;
+pub use orders::{OrderDependence, Orders};
 pub use plan::{Step, due};
 pub use worker::Worker;

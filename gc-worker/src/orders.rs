@@ -1,14 +1,14 @@
 //! Checks that the collectors' work in a log would have had the same result in any other order of steps.
 
 use crate::Collector;
-use crate::trial::{carry_out, of_nobody};
+use crate::trial::{anonymous_command, carry_out};
 use hindsight_core::{
     Cause, Commit, Event, Object, ObjectKey, OwnerReference, Revision, State, Time,
 };
 use std::collections::BTreeSet;
 
 /// The number of runs between two that are repeated grows by this factor.
-const SPARSER: u64 = 4;
+const SAMPLING_FACTOR: u64 = 4;
 /// The limit of small batches, in which the consequences of a step come before other steps that were due.
 const FEW_STEPS: usize = 7;
 
@@ -23,21 +23,22 @@ pub struct Orders {
     runs: u64,
     next: u64,
     is_running: bool,
-    taken: u64,
+    repeated: u64,
 }
 
 /// Two orders have different results.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "what the collectors do between revision {after} and revision {before} depends on their order: {what}"
+    "what the collectors do between revision {after} and revision {before} depends on their order: \
+     {difference}"
 )]
-pub struct Parted {
+pub struct OrderDependence {
     /// The revision at which both begin.
     pub after: Revision,
     /// The revision up to which the log went one of the ways.
     pub before: Revision,
     /// The first object that differs, and how it does.
-    pub what: String,
+    pub difference: String,
 }
 
 impl Default for Orders {
@@ -48,14 +49,14 @@ impl Default for Orders {
             runs: 0,
             next: 1,
             is_running: false,
-            taken: 0,
+            repeated: 0,
         }
     }
 }
 
 impl Orders {
     /// Observes the next commit; `before` is the state before it.
-    pub fn take(&mut self, before: &State, commit: &Commit) -> Result<(), Parted> {
+    pub fn observe(&mut self, before: &State, commit: &Commit) -> Result<(), OrderDependence> {
         if !is_collectors(commit) {
             return self.end(before);
         }
@@ -63,7 +64,7 @@ impl Orders {
             self.is_running = true;
             self.runs += 1;
             if self.runs == self.next {
-                self.next = self.next.saturating_mul(SPARSER);
+                self.next = self.next.saturating_mul(SAMPLING_FACTOR);
                 self.begin = Some(before.clone());
                 self.now = Time::MIN;
             }
@@ -73,20 +74,20 @@ impl Orders {
     }
 
     /// Ends a run, at the end of the log or before a request; what else would have followed is not known.
-    pub fn end(&mut self, state: &State) -> Result<(), Parted> {
+    pub fn end(&mut self, state: &State) -> Result<(), OrderDependence> {
         self.is_running = false;
         let Some(begin) = self.begin.take() else {
             return Ok(());
         };
-        self.taken += 1;
-        let log = rest(state.clone(), self.now, usize::MAX, false);
+        self.repeated += 1;
+        let log = run_to_end(state.clone(), self.now, usize::MAX, false);
         for (limit, reversed) in [(FEW_STEPS, false), (usize::MAX, true)] {
-            let other = rest(begin.clone(), self.now, limit, reversed);
-            if let Some(what) = difference(&log, &other) {
-                return Err(Parted {
+            let other = run_to_end(begin.clone(), self.now, limit, reversed);
+            if let Some(difference) = difference(&log, &other) {
+                return Err(OrderDependence {
                     after: begin.revision,
                     before: state.revision,
-                    what,
+                    difference,
                 });
             }
         }
@@ -94,8 +95,8 @@ impl Orders {
     }
 
     /// The number of runs that were repeated.
-    pub const fn taken(&self) -> u64 {
-        self.taken
+    pub const fn repeated(&self) -> u64 {
+        self.repeated
     }
 }
 
@@ -113,7 +114,7 @@ fn is_event(key: &ObjectKey) -> bool {
 }
 
 /// The state in which the collectors have nothing left to do, at this time.
-fn rest(mut state: State, now: Time, limit: usize, reversed: bool) -> State {
+fn run_to_end(mut state: State, now: Time, limit: usize, reversed: bool) -> State {
     let mut collector = Collector::new(&state);
     let mut limit = limit;
     loop {
@@ -126,7 +127,7 @@ fn rest(mut state: State, now: Time, limit: usize, reversed: bool) -> State {
         let before = state.revision;
         for ((_, step), answer) in steps {
             if step.intent.is_deletion() {
-                let done = carry_out(&mut state, of_nobody(step, now));
+                let done = carry_out(&mut state, anonymous_command(step, now));
                 *answer = done.map(|(_, changes)| {
                     changes.iter().for_each(|change| collector.observe(change));
                 });
@@ -159,7 +160,7 @@ fn difference(one: &State, other: &State) -> Option<String> {
         ];
         let [left, right] = [left.map(End::of), right.map(End::of)];
         if left != right {
-            let [left, right] = [left, right].map(|end| told(end.as_ref()));
+            let [left, right] = [left, right].map(|end| describe(end.as_ref()));
             return Some(format!("{key} is {left}, and in another order {right}"));
         }
     }
@@ -169,26 +170,26 @@ fn difference(one: &State, other: &State) -> Option<String> {
 #[derive(Debug, PartialEq, Eq)]
 struct End<'a> {
     object: &'a str,
-    is_going: bool,
+    is_deleting: bool,
     finalizers: BTreeSet<&'a str>,
     owners: BTreeSet<&'a OwnerReference>,
 }
 
 impl<'a> End<'a> {
     fn of(object: &'a Object) -> Self {
-        let is_going = object.is_deleting();
+        let is_deleting = object.is_deleting();
         let owners = object.meta.owner_references.iter();
         Self {
             object: object.meta.uid.as_str(),
-            is_going,
+            is_deleting,
             finalizers: object.meta.finalizers.iter().map(|one| &**one).collect(),
             // An object in deletion may or may not lose references on the way.
-            owners: owners.filter(|_| !is_going).collect(),
+            owners: owners.filter(|_| !is_deleting).collect(),
         }
     }
 }
 
-fn told(end: Option<&End<'_>>) -> String {
+fn describe(end: Option<&End<'_>>) -> String {
     let Some(end) = end else {
         return "absent".into();
     };
@@ -196,7 +197,7 @@ fn told(end: Option<&End<'_>>) -> String {
     format!(
         "uid {}, {}, with finalizers {:?} and owners {:?}",
         end.object,
-        if end.is_going { "going" } else { "live" },
+        if end.is_deleting { "going" } else { "live" },
         end.finalizers,
         uids.collect::<Vec<_>>(),
     )

@@ -46,14 +46,14 @@ pub(crate) struct Plan {
     /// A reference cannot be resolved; a new kind may change that.
     pub(crate) unresolved: bool,
     /// Objects that must be looked at first.
-    pub(crate) first: Vec<Uid>,
+    pub(crate) prerequisites: Vec<Uid>,
 }
 
 impl Plan {
     /// These steps, unless others must be looked at first.
-    fn after(first: Vec<Uid>, steps: impl FnOnce() -> Vec<Step>) -> Self {
-        if !first.is_empty() {
-            return Self::waits(first);
+    fn after(prerequisites: Vec<Uid>, steps: impl FnOnce() -> Vec<Step>) -> Self {
+        if !prerequisites.is_empty() {
+            return Self::waiting_for(prerequisites);
         }
         Self {
             steps: steps(),
@@ -62,9 +62,9 @@ impl Plan {
     }
 
     /// No steps until these have been looked at.
-    fn waits(first: Vec<Uid>) -> Self {
+    fn waiting_for(prerequisites: Vec<Uid>) -> Self {
         Self {
-            first,
+            prerequisites,
             ..Self::default()
         }
     }
@@ -94,10 +94,10 @@ pub fn due(graph: &OwnershipGraph, state: &State) -> Vec<Step> {
 
 pub(crate) fn plan(view: View<'_>, uid: &Uid) -> Plan {
     let plan = whole_plan(view, uid);
-    match speaker(&plan.steps).filter(|speaker| speaker != uid) {
+    match representative(&plan.steps).filter(|representative| representative != uid) {
         None => plan,
-        Some(speaker) => Plan {
-            first: vec![speaker],
+        Some(representative) => Plan {
+            prerequisites: vec![representative],
             ..Plan::default()
         },
     }
@@ -105,7 +105,7 @@ pub(crate) fn plan(view: View<'_>, uid: &Uid) -> Plan {
 
 /// The member that takes the single step of a knot, which all its members arrive at: a definition, if
 /// there is one, because these end in an order of their own; otherwise the first.
-fn speaker(steps: &[Step]) -> Option<Uid> {
+fn representative(steps: &[Step]) -> Option<Uid> {
     let knot = steps.iter().find_map(|step| {
         if let Intent::Untie(knot) = &step.intent {
             Some(knot)
@@ -148,9 +148,9 @@ impl View<'_> {
     /// Every dependent loses the reference; the owner is released when none is left.
     fn orphan(&self, owner: &Object) -> Plan {
         let uid = &owner.meta.uid;
-        let first = self.undecided_around(owner);
-        if !first.is_empty() {
-            return Plan::waits(first);
+        let prerequisites = self.undecided_around(owner);
+        if !prerequisites.is_empty() {
+            return Plan::waiting_for(prerequisites);
         }
         let cause = cause_of_mark(owner);
         let mut steps: Vec<Step> = Vec::new();
@@ -187,9 +187,9 @@ impl View<'_> {
     /// leave half of them.
     fn wait(&self, owner: &Object) -> Plan {
         let uid = &owner.meta.uid;
-        let first = self.before_release(uid);
-        if !first.is_empty() {
-            return Plan::waits(first);
+        let prerequisites = self.before_release(uid);
+        if !prerequisites.is_empty() {
+            return Plan::waiting_for(prerequisites);
         }
         if self.graph.blockers(uid).next().is_none() {
             return Plan::after(Vec::new(), || {
@@ -197,8 +197,10 @@ impl View<'_> {
             });
         }
         let knot = self.graph.knot(uid);
-        let first = knot.iter().flat_map(|member| self.before_release(member));
-        Plan::after(first.collect(), || self.untie(&knot).into_iter().collect())
+        let prerequisites = knot.iter().flat_map(|member| self.before_release(member));
+        Plan::after(prerequisites.collect(), || {
+            self.untie(&knot).into_iter().collect()
+        })
     }
 
     fn untie(&self, knot: &BTreeSet<Uid>) -> Option<Step> {
@@ -225,17 +227,17 @@ impl View<'_> {
 
     /// Objects whose decision could change when a waiting owner is released.
     fn before_release(&self, owner: &Uid) -> Vec<Uid> {
-        let mut first: Vec<Uid> = self.undecided_above(owner).collect();
+        let mut prerequisites: Vec<Uid> = self.undecided_above(owner).collect();
         for (dependent, _) in self.graph.dependents(owner) {
             if dependent != owner {
-                self.add_undecided(dependent, owner, &mut first);
+                self.add_undecided(dependent, owner, &mut prerequisites);
             }
         }
-        first
+        prerequisites
     }
 
     /// Adds a live dependent that sees the owner waiting and may still be acted on.
-    fn add_undecided(&self, dependent: &Uid, owner: &Uid, first: &mut Vec<Uid>) {
+    fn add_undecided(&self, dependent: &Uid, owner: &Uid, prerequisites: &mut Vec<Uid>) {
         let Some(object) = self
             .object(dependent)
             .filter(|object| !object.is_deleting())
@@ -251,11 +253,11 @@ impl View<'_> {
             return;
         }
         if self.is_pending(dependent) {
-            first.push(dependent.clone());
+            prerequisites.push(dependent.clone());
         } else {
             // An owner above may still come to orphan it, which also removes a reference that cannot be
             // resolved.
-            first.extend(self.undecided_above(dependent));
+            prerequisites.extend(self.undecided_above(dependent));
         }
     }
 
@@ -342,7 +344,7 @@ impl View<'_> {
         let rule = if waiting {
             Rule::OwnerForeground
         } else {
-            self.absence(object, gone)
+            self.absence_rule(object, gone)
         };
         let target = target(&object.key, uid, Some(object.revision));
         let intent = Intent::Delete(Delete {
@@ -353,14 +355,14 @@ impl View<'_> {
     }
 
     /// The rule that fits the way in which the owners are absent.
-    fn absence(&self, object: &Object, gone: &[OwnerReference]) -> Rule {
+    fn absence_rule(&self, object: &Object, gone: &[OwnerReference]) -> Rule {
         let elsewhere = |one: &OwnerReference| {
             let node = self.graph.node(&one.uid);
             node.is_some_and(|node| is_elsewhere(node.key(), &object.key))
         };
         if gone.iter().any(elsewhere) {
             Rule::OwnerInOtherNamespace
-        } else if !gone.iter().any(|one| self.was_there(object, &one.uid)) {
+        } else if !gone.iter().any(|one| self.has_existed(object, &one.uid)) {
             Rule::NoSuchOwner
         } else {
             Rule::OwnersAbsent
@@ -368,7 +370,7 @@ impl View<'_> {
     }
 
     /// Whether the owner with this uid exists, or existed when the reference was made.
-    fn was_there(&self, object: &Object, owner: &Uid) -> bool {
+    fn has_existed(&self, object: &Object, owner: &Uid) -> bool {
         let removed = self.graph.removed_at(owner, &object.meta.uid);
         self.graph.node(owner).is_some() || removed.is_some()
     }

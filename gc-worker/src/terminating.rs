@@ -27,12 +27,12 @@ pub(crate) fn changed(state: &State, definition: &Object, now: Time) -> Option<V
             before.get("lastTransitionTime").filter(|_| stays).cloned()
         })
         .unwrap_or(since);
-    let said = json!({"type": "Terminating", "status": "True", "reason": REASON,
+    let condition = json!({"type": "Terminating", "status": "True", "reason": REASON,
         "message": MESSAGE, "lastTransitionTime": since});
-    if before.as_ref() == Some(&said) {
+    if before.as_ref() == Some(&condition) {
         return None;
     }
-    conditions.insert(index.unwrap_or(conditions.len()), said);
+    conditions.insert(index.unwrap_or(conditions.len()), condition);
     Some(json!({"status": {"conditions": conditions}}))
 }
 
@@ -51,7 +51,7 @@ mod tests {
     const NOW: &str = "2024-01-02T00:00:00Z";
 
     /// The new conditions of a definition that has these, with or without an instance.
-    fn said(conditions: &Value, has_instance: bool) -> Option<Value> {
+    fn changed_conditions(conditions: &Value, has_instance: bool) -> Option<Value> {
         let mut state = empty();
         let definition = json!({"apiVersion": "apiextensions.k8s.io/v1",
             "kind": "CustomResourceDefinition", "metadata": {"name": "us.e.io"},
@@ -86,7 +86,11 @@ mod tests {
             (json!([going(before), other]), true, None),
             (json!([pending, other]), false, None),
         ] {
-            assert_eq!(said(&conditions, has_instance), expected, "{conditions}");
+            assert_eq!(
+                changed_conditions(&conditions, has_instance),
+                expected,
+                "{conditions}"
+            );
         }
     }
 }

@@ -7,15 +7,15 @@ use hindsight_core::{
 use std::sync::{Arc, LazyLock};
 
 /// The command for a step, by an anonymous actor.
-pub(crate) fn of_nobody(step: Step, now: Time) -> Command {
+pub(crate) fn anonymous_command(step: Step, now: Time) -> Command {
     Command {
         cause: step.cause,
-        ..asked_by_nobody(step.intent, now)
+        ..anonymous_request(step.intent, now)
     }
 }
 
 /// A request by an anonymous actor. Without a seed, because requests that create objects are not tried.
-pub(crate) fn asked_by_nobody(intent: Intent, now: Time) -> Command {
+pub(crate) fn anonymous_request(intent: Intent, now: Time) -> Command {
     static NOBODY: LazyLock<Arc<Actor>> = LazyLock::new(|| Arc::new(Actor::new("")));
     Command::new(Arc::clone(&NOBODY), now, [0; 16], intent)
 }

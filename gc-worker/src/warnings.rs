@@ -46,14 +46,14 @@ impl Warnings {
         let Some(object) = commit.object() else {
             return;
         };
-        self.look(object, added(change, object), graph);
+        self.check(object, added(change, object), graph);
         if change.previous.is_some() {
             return;
         }
         for (_, node) in graph.dependents(&commit.uid) {
             let mut references = node.owners().iter();
             let reference = references.find(|one| one.uid == commit.uid);
-            self.look(node.object(), reference.into_iter(), graph);
+            self.check(node.object(), reference.into_iter(), graph);
         }
     }
 
@@ -65,11 +65,15 @@ impl Warnings {
             return;
         };
         let kinds = &state.kinds;
-        let right = all
+        let correct_owners = all
             .named
             .iter()
             .filter(|named| !all.looks_wrong(kinds, named));
-        let right = Arc::new(right.map(|(reference, _)| reference.uid.clone()).collect());
+        let correct_owners = Arc::new(
+            correct_owners
+                .map(|(reference, _)| reference.uid.clone())
+                .collect(),
+        );
         for named in &all.named {
             let warning = Warning {
                 dependent: Arc::clone(object),
@@ -78,16 +82,17 @@ impl Warnings {
             let Some(owner) = warning.misplaced(kinds) else {
                 continue;
             };
-            let told_as = warning.told_as(owner);
-            if state.get(&told_as).is_none() {
+            let report_key = warning.report_key(owner);
+            if state.get(&report_key).is_none() {
                 let pair = (object.meta.uid.clone(), owner.uid.clone());
-                self.doubts.add(told_as, pair, Arc::clone(&right));
+                self.doubts
+                    .add(report_key, pair, Arc::clone(&correct_owners));
                 self.push(warning);
             }
         }
         let owners = object.owners().iter();
         for owner in owners.filter(|owner| graph.node(&owner.uid).is_none()) {
-            self.doubts.add_nobody(owner.uid.clone());
+            self.doubts.add_missing_owner(owner.uid.clone());
         }
     }
 
@@ -106,7 +111,7 @@ impl Warnings {
         });
     }
 
-    fn look<'a>(
+    fn check<'a>(
         &mut self,
         dependent: &Arc<Object>,
         references: impl Iterator<Item = &'a OwnerReference>,
@@ -217,7 +222,7 @@ impl Warning {
     }
 
     /// The key of the event that reports this reference.
-    fn told_as(&self, owner: &OwnerReference) -> ObjectKey {
+    fn report_key(&self, owner: &OwnerReference) -> ObjectKey {
         self.event_key(&self.name(owner))
     }
 

@@ -8,8 +8,8 @@ pub use restore::{Restore, Restored};
 
 use crate::chain::Links;
 use crate::frame::Hash;
-use crate::reader::{Read, read};
-use crate::tail::Whole;
+use crate::reader::{DecodedFrame, read};
+use crate::tail::VerifiedFrames;
 use crate::verify::{Content, hex};
 use crate::{Error, Reader, Storage, Tail, frame};
 pub(crate) use file::FORMAT;
@@ -64,7 +64,7 @@ impl Reader {
             other => other,
         });
         if let Err(error) = &made {
-            output.give_up(error);
+            output.abort(error);
         }
         made
     }
@@ -101,7 +101,7 @@ impl Reader {
         };
         let (mut frames, mut reached) = (0, Tail::START);
         let mut content = Content::default();
-        for frame in Whole::new(Tail::START, source, &**self.storage())? {
+        for frame in VerifiedFrames::new(Tail::START, source, &**self.storage())? {
             let frame = frame?;
             frames += 1;
             content.add(&frame.stored);
@@ -158,7 +158,7 @@ struct Source<'a, W> {
 }
 
 impl<W: Write> Source<'_, W> {
-    fn step(&mut self) -> Result<Option<Read>, Error> {
+    fn step(&mut self) -> Result<Option<DecodedFrame>, Error> {
         let Some(from) = self.next.take() else {
             return Ok(None);
         };
@@ -175,7 +175,7 @@ impl<W: Write> Source<'_, W> {
 }
 
 impl<W: Write> Iterator for Source<'_, W> {
-    type Item = Result<Read, Error>;
+    type Item = Result<DecodedFrame, Error>;
 
     fn next(&mut self) -> Option<Self::Item> {
         self.step().transpose()
@@ -193,7 +193,7 @@ pub fn copy_backup(
     let mut output = Output::begin(to, input.format())?;
     let copied = copy_entries(&mut input, &mut output, progress);
     if let Err(error) = &copied {
-        output.give_up(error);
+        output.abort(error);
     }
     copied.and_then(|()| input.whole())
 }

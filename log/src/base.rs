@@ -1,7 +1,7 @@
 //! Where a fold begins: with the empty state before the first commit, or with a snapshot.
 
 use crate::frame::Hash;
-use crate::reader::{self, Holds, Read};
+use crate::reader::{self, Coverage, DecodedFrame};
 use crate::{Error, Storage, Tail};
 use hindsight_core::{Revision, State, Time, apply};
 
@@ -39,15 +39,15 @@ impl Base {
 
     /// Folds the next frame into the state. After a thinned frame, the state is correct only from its
     /// floor on.
-    pub(crate) fn fold(&mut self, frame: &Read) {
+    pub(crate) fn fold(&mut self, frame: &DecodedFrame) {
         for commit in &frame.commits {
             apply(&mut self.state, commit);
             self.latest = self.latest.max(commit.time);
         }
-        match frame.holds {
-            Holds::All => {}
-            Holds::Some(_, latest) => self.latest = self.latest.max(latest),
-            Holds::Restored(time) => {
+        match frame.coverage {
+            Coverage::Whole => {}
+            Coverage::Thinned(_, latest) => self.latest = self.latest.max(latest),
+            Coverage::Restored(time) => {
                 self.latest = self.latest.max(time);
                 self.restored = frame.end.previous();
             }
@@ -58,8 +58,8 @@ impl Base {
 
     /// Checks that this base was made from the log in `storage`. A log that ends before it has lost
     /// acknowledged records.
-    pub(crate) fn is_of(&self, storage: &dyn Storage) -> Result<(), Error> {
-        holds(storage, self.tail())
+    pub(crate) fn check_belongs_to(&self, storage: &dyn Storage) -> Result<(), Error> {
+        check_tail(storage, self.tail())
     }
 }
 
@@ -68,12 +68,12 @@ pub(crate) fn is_thinned_over(storage: &dyn Storage, revision: Revision) -> Resu
     let found = storage.at_or_before(revision)?;
     let found = found.map(|(first, bytes)| reader::read(&bytes, first));
     Ok(found.transpose()?.is_some_and(|frame| {
-        matches!(frame.holds, Holds::Some(..)) && frame.end.previous() > revision
+        matches!(frame.coverage, Coverage::Thinned(..)) && frame.end.previous() > revision
     }))
 }
 
 /// Checks that the log once ended with exactly this tail.
-pub(crate) fn holds(storage: &dyn Storage, tail: Tail) -> Result<(), Error> {
+pub(crate) fn check_tail(storage: &dyn Storage, tail: Tail) -> Result<(), Error> {
     let revision = tail.revision;
     if revision == Revision::ZERO {
         return Ok(());
@@ -99,10 +99,10 @@ pub(crate) fn holds(storage: &dyn Storage, tail: Tail) -> Result<(), Error> {
     Err(Error::Diverged { revision })
 }
 
-/// As [`holds`], but accepts a tail that a thinned frame covers: of the frames that it replaces, only the
-/// hash of the last is known.
-pub(crate) fn passes(storage: &dyn Storage, tail: Tail) -> Result<(), Error> {
-    match holds(storage, tail) {
+/// As [`check_tail`], but accepts a tail that a thinned frame covers: of the frames that it replaces, only
+/// the hash of the last is known.
+pub(crate) fn check_passes_through(storage: &dyn Storage, tail: Tail) -> Result<(), Error> {
+    match check_tail(storage, tail) {
         Err(Error::Diverged { .. }) if is_thinned_over(storage, tail.revision)? => Ok(()),
         held => held,
     }

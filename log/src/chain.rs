@@ -6,7 +6,7 @@
 mod tests;
 
 use crate::frame::{self, Hash};
-use crate::reader::{Holds, Read, read, weight};
+use crate::reader::{Coverage, DecodedFrame, read, weight};
 use crate::storage::Stored;
 use crate::{Error, Storage, Tail};
 use crossbeam_channel::{Receiver, bounded};
@@ -22,33 +22,33 @@ const BATCH_FRAMES_MAX: usize = 64;
 /// its own.
 const BATCH_BYTES_MAX: usize = 4 << 20;
 /// Batches that are read on the caller's thread first: most walks are short.
-const BATCHES_HERE: usize = 16;
+const BATCHES_INLINE: usize = 16;
 /// Batches that a long walk reads ahead.
 const BATCHES_AHEAD: usize = 2;
 
 pub(crate) struct Chain {
     storage: Arc<dyn Storage>,
-    decoded: Decoded,
+    source: Source,
     ready: VecDeque<Item>,
     links: Links,
 }
 
-type Item = (Revision, Result<Read, Error>);
+type Item = (Revision, Result<DecodedFrame, Error>);
 
 /// The source of decoded frames.
-enum Decoded {
-    Here(Decoder),
+enum Source {
+    Inline(Decoder),
     /// The thread that reads ahead on a long walk; it ends once the receiver is dropped. An empty batch
     /// means the end of the log, a disconnect means that the thread panicked.
-    Ahead(Receiver<Vec<Item>>),
-    Nowhere,
+    ReadAhead(Receiver<Vec<Item>>),
+    Ended,
 }
 
 impl Chain {
     /// Walks from the frame that holds this revision.
     pub(crate) fn new(storage: Arc<dyn Storage>, from: Revision) -> Self {
         Self {
-            decoded: Decoded::Here(Decoder::within(Arc::clone(&storage), from)),
+            source: Source::Inline(Decoder::within(Arc::clone(&storage), from)),
             storage,
             ready: VecDeque::new(),
             links: Links::default(),
@@ -57,7 +57,7 @@ impl Chain {
 
     /// Stops after the first frame that begins behind `last`.
     pub(crate) fn until(mut self, last: Revision) -> Self {
-        if let Decoded::Here(decoder) = &mut self.decoded {
+        if let Source::Inline(decoder) = &mut self.source {
             decoder.last = last;
         }
         self
@@ -67,7 +67,7 @@ impl Chain {
     pub(crate) fn after(storage: Arc<dyn Storage>, tail: Tail) -> Self {
         let next = tail.revision.next();
         Self {
-            decoded: Decoded::Here(Decoder::new(Arc::clone(&storage), next)),
+            source: Source::Inline(Decoder::new(Arc::clone(&storage), next)),
             storage,
             ready: VecDeque::new(),
             links: Links::after(tail),
@@ -75,7 +75,7 @@ impl Chain {
     }
 
     /// The next frame; `None` at the end of the log.
-    pub(crate) fn advance(&mut self) -> Result<Option<Read>, Error> {
+    pub(crate) fn advance(&mut self) -> Result<Option<DecodedFrame>, Error> {
         if self.ready.is_empty() {
             self.fill()?;
         }
@@ -84,36 +84,36 @@ impl Chain {
         };
         let checked = match decoded {
             Ok(frame) => self.links.follow(&*self.storage, first, frame),
-            Err(error) => self.links.unread(&*self.storage, first, error),
+            Err(error) => self.links.unreadable(&*self.storage, first, error),
         };
         if checked.is_err() {
-            self.decoded = Decoded::Nowhere;
+            self.source = Source::Ended;
             self.ready.clear();
         }
         checked.map(Some)
     }
 
     fn fill(&mut self) -> Result<(), Error> {
-        // An error leaves `Nowhere` in its place: nothing is read after it.
-        match std::mem::replace(&mut self.decoded, Decoded::Nowhere) {
-            Decoded::Here(mut decoder) => {
+        // An error leaves `Ended` in its place: nothing is read after it.
+        match std::mem::replace(&mut self.source, Source::Ended) {
+            Source::Inline(mut decoder) => {
                 self.ready.extend(decoder.batch()?);
-                self.decoded = if decoder.batches > BATCHES_HERE {
-                    decoder.ahead()?
+                self.source = if decoder.batches > BATCHES_INLINE {
+                    decoder.read_ahead()?
                 } else {
-                    Decoded::Here(decoder)
+                    Source::Inline(decoder)
                 };
             }
-            Decoded::Ahead(batches) => {
+            Source::ReadAhead(batches) => {
                 let batch = batches.recv().map_err(|_| {
                     Error::engine("reading ahead", "the read-ahead thread ended in a panic")
                 })?;
                 if !batch.is_empty() {
                     self.ready.extend(batch);
-                    self.decoded = Decoded::Ahead(batches);
+                    self.source = Source::ReadAhead(batches);
                 }
             }
-            Decoded::Nowhere => {}
+            Source::Ended => {}
         }
         Ok(())
     }
@@ -154,25 +154,30 @@ impl Links {
         &mut self,
         storage: &dyn Storage,
         first: Revision,
-        frame: Read,
-    ) -> Result<Read, Error> {
+        frame: DecodedFrame,
+    ) -> Result<DecodedFrame, Error> {
         let followed = self.check(first, frame);
         if followed.is_err() {
-            self.was_thinned(storage)?;
+            self.check_not_thinned(storage)?;
         }
         followed
     }
 
     /// The error for a frame that could not be read: it is damaged, or it has been thinned meanwhile.
-    fn unread<T>(&self, storage: &dyn Storage, first: Revision, error: Error) -> Result<T, Error> {
+    fn unreadable<T>(
+        &self,
+        storage: &dyn Storage,
+        first: Revision,
+        error: Error,
+    ) -> Result<T, Error> {
         let wanted = self.expected.map_or(first, |(wanted, _)| wanted);
-        stands_within(storage, wanted)?;
+        check_not_covered(storage, wanted)?;
         Err(error)
     }
 
-    fn check(&mut self, first: Revision, frame: Read) -> Result<Read, Error> {
+    fn check(&mut self, first: Revision, frame: DecodedFrame) -> Result<DecodedFrame, Error> {
         let (wanted, hash) = self.expected.unwrap_or((first, frame.previous));
-        let skips = matches!(frame.holds, Holds::Restored(_)) && wanted < first;
+        let skips = matches!(frame.coverage, Coverage::Restored(_)) && wanted < first;
         if wanted != first && !skips {
             let reason = format!("it is missing: the next record is {first}");
             return Err(Error::corrupt(wanted, reason));
@@ -189,26 +194,26 @@ impl Links {
     /// thinned meanwhile.
     pub(crate) fn end(&self, storage: &dyn Storage, until: Revision) -> Result<(), Error> {
         match self.expected {
-            Some((wanted, _)) if wanted <= until => self.was_thinned(storage),
+            Some((wanted, _)) if wanted <= until => self.check_not_thinned(storage),
             _ => Ok(()),
         }
     }
 
     /// Fails with [`Error::Pruned`] if the expected frame was thinned while the log was being read.
-    fn was_thinned(&self, storage: &dyn Storage) -> Result<(), Error> {
+    fn check_not_thinned(&self, storage: &dyn Storage) -> Result<(), Error> {
         let wanted = self.expected.map(|(wanted, _)| wanted);
-        wanted.map_or(Ok(()), |wanted| stands_within(storage, wanted))
+        wanted.map_or(Ok(()), |wanted| check_not_covered(storage, wanted))
     }
 }
 
 /// Fails with [`Error::Pruned`] if a thinned frame has replaced the one that held this revision.
-fn stands_within(storage: &dyn Storage, wanted: Revision) -> Result<(), Error> {
+fn check_not_covered(storage: &dyn Storage, wanted: Revision) -> Result<(), Error> {
     let Some((first, bytes)) = storage.at_or_before(wanted)? else {
         return Ok(());
     };
     match read(&bytes, first)? {
-        Read {
-            holds: Holds::Some(floor, _),
+        DecodedFrame {
+            coverage: Coverage::Thinned(floor, _),
             end,
             ..
         } if wanted < end => Err(Error::Pruned {
@@ -222,7 +227,7 @@ fn stands_within(storage: &dyn Storage, wanted: Revision) -> Result<(), Error> {
 /// Whether this many frames are decoded on all cores. For a single frame it takes longer to wake the
 /// threads. And a thread of the pool would run other jobs while it waits for its own, and might hold a
 /// lock that they need.
-fn are_shared(frames: usize) -> bool {
+fn is_decoded_in_parallel(frames: usize) -> bool {
     frames > 1 && rayon::current_thread_index().is_none()
 }
 
@@ -276,7 +281,7 @@ impl Decoder {
         self.size = (self.size * 2).min(BATCH_FRAMES_MAX);
         self.batches += 1;
         let decode = |(first, bytes): Stored| (first, read(&bytes, first));
-        Ok(if are_shared(fetched.len()) {
+        Ok(if is_decoded_in_parallel(fetched.len()) {
             fetched.into_par_iter().map(decode).collect()
         } else {
             fetched.into_iter().map(decode).collect()
@@ -295,7 +300,7 @@ impl Decoder {
     }
 
     /// Moves the rest of the walk to a thread of its own.
-    fn ahead(mut self) -> Result<Decoded, Error> {
+    fn read_ahead(mut self) -> Result<Source, Error> {
         let (sender, batches) = bounded(BATCHES_AHEAD);
         let run = move || {
             loop {
@@ -313,6 +318,6 @@ impl Decoder {
             .name("read-ahead".into())
             .spawn(run)
             .map_err(Error::io("starting a thread that reads the log"))?;
-        Ok(Decoded::Ahead(batches))
+        Ok(Source::ReadAhead(batches))
     }
 }

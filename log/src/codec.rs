@@ -9,7 +9,7 @@ mod v2;
 
 pub(crate) use image::{Block, ObjectV1};
 pub(crate) use v1::{decode, encode};
-pub(crate) use v2::Stands;
+pub(crate) use v2::Placeholder;
 
 use hindsight_core::object::UnreadableObject;
 use serde::{Deserialize, Serialize};

@@ -71,14 +71,14 @@ pub enum Error {
     },
     /// The journal refers to a record that is neither in it nor in the database.
     #[error(
-        "events/journal refers to a record at revision {told}, but the log has nothing after revision \
+        "events/journal refers to a record at revision {revision}, but the log has nothing after revision \
          {newest} that leads to it: records are lost or damaged, or the files of the data directory are \
          from different times; nothing was deleted; restore a backup of the whole data directory, or \
          save what is intact with `hindsight backup --intact FILE` and restore that"
     )]
     Gap {
         /// The first revision of the record.
-        told: Revision,
+        revision: Revision,
         /// The last revision that was found.
         newest: Revision,
     },
@@ -330,7 +330,6 @@ mod tests {
     #[test]
     fn every_message_goes_on_with_what_to_do() {
         let (revision, newest, floor) = (Revision(7), Revision(6), Revision(9));
-        let told = revision;
         let (path, directory) = (PathBuf::from("/data/x"), PathBuf::from("/data"));
         let source = || Cause::from("of the reason");
         let told = [
@@ -344,7 +343,7 @@ mod tests {
                 acknowledged: revision,
                 newest,
             },
-            Error::Gap { told, newest },
+            Error::Gap { revision, newest },
             Error::Unwitnessed { newest },
             Error::Diverged { revision },
             Error::Pruned {

@@ -1,7 +1,7 @@
 //! A frame is the unit of storage: some commits, chained to the previous frame by its hash. Format 1
 //! holds commits; format 2 holds what replaces commits after thinning, or marks a restore between them
-//! (`crate::codec::Stands`); formats 3 and 4 are format 1 with a compressed payload (`crate::packing`),
-//! without and with a dictionary.
+//! (`crate::codec::Placeholder`); formats 3 and 4 are format 1 with a compressed payload
+//! (`crate::packing`), without and with a dictionary.
 //!
 //! ```text
 //! magic 4 | format 1 | first revision 8 | commits 4 | previous hash 32 | length 4 | payload | crc32 4
@@ -16,8 +16,8 @@ use hindsight_core::Revision;
 pub(crate) const FRAME_FORMAT: u8 = 4;
 /// The format of frames that hold commits and nothing else.
 pub(crate) const COMMITS: u8 = 1;
-/// The format of frames that hold what replaces commits (`crate::codec::Stands`).
-pub(crate) const STANDS: u8 = 2;
+/// The format of frames that hold what replaces commits (`crate::codec::Placeholder`).
+pub(crate) const PLACEHOLDER: u8 = 2;
 /// The format of frames that hold commits, compressed. Still read, but no longer written.
 pub(crate) const PACKED: u8 = 3;
 /// The format of frames that hold commits, compressed with a dictionary.

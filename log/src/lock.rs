@@ -21,7 +21,7 @@ impl DirectoryLock {
             return Err(Error::Foreign(directory.to_owned()));
         }
         private::make(directory)?;
-        private::warn_of_others(directory);
+        private::warn_if_open_to_others(directory);
         elsewhere::warn_of_remote(directory);
         let mut options = private::options();
         options.read(true).write(true).create(true).truncate(false);

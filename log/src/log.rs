@@ -1,9 +1,9 @@
 //! An open log: the recovered state, its reader and its writer.
 
 use crate::retention::Pruner;
-use crate::snapshot::{Keeper, Keeping};
+use crate::snapshot::{Keeper, KeeperOptions};
 use crate::storage::synced::Synced;
-use crate::writer::End;
+use crate::writer::LogEnd;
 use crate::{
     Base, Error, Poison, Publish, Reader, Retention, Snapshots, Steps, Storage, Tail, Writer, chain,
 };
@@ -33,12 +33,12 @@ impl Log {
     pub fn open_from(storage: Arc<dyn Storage>, base: Base) -> Result<(Self, State), Error> {
         chain::start_threads()?;
         let reader = Reader::new(Arc::clone(&storage));
-        base.is_of(&*storage)?;
+        base.check_belongs_to(&*storage)?;
         let mut base = base;
-        for frame in reader.whole(base.tail())? {
+        for frame in reader.verified_frames(base.tail())? {
             base.fold(&frame?);
         }
-        settle(&*storage, base.tail())?;
+        sync_recovered(&*storage, base.tail())?;
         let revision = base.state.revision;
         let poison = Poison::default();
         let storage = Arc::new(Synced::new(storage, revision, poison.clone()));
@@ -74,7 +74,7 @@ impl Log {
     /// Writes a snapshot every `every` commits, in a thread beside the writer, and one at a clean
     /// shutdown.
     pub fn keep_snapshots(&mut self, snapshots: Snapshots, every: u64) -> Result<(), Error> {
-        self.keep(Keeping {
+        self.start_keeper(KeeperOptions {
             snapshots,
             every,
             pruner: None,
@@ -93,32 +93,32 @@ impl Log {
         let storage = Arc::clone(&self.storage) as _;
         let poison = self.poison.clone();
         let pruner = Pruner::new(storage, snapshots.clone(), empty, policy, poison);
-        self.keep(Keeping {
+        self.start_keeper(KeeperOptions {
             snapshots,
             every,
             pruner: Some(pruner),
         })
     }
 
-    fn keep(&mut self, keeping: Keeping) -> Result<(), Error> {
+    fn start_keeper(&mut self, options: KeeperOptions) -> Result<(), Error> {
         let storage = Arc::clone(&self.storage) as _;
         let (end, poison) = (self.end.clone(), self.poison.clone());
-        self.keeper = Some(Keeper::start(keeping, storage, end, poison)?);
+        self.keeper = Some(Keeper::start(options, storage, end, poison)?);
         Ok(())
     }
 
     /// Starts the writer's two threads. `publish` is called with every durable batch.
     pub fn start(self, state: State, publish: Box<dyn Publish>) -> Result<Writer, Error> {
-        Writer::start(self.end_of(state), publish)
+        Writer::start(self.into_end(state), publish)
     }
 
     /// The writer without threads: submissions wait until the caller takes the [`Steps`].
     pub fn by_steps(self, state: State, publish: Box<dyn Publish>) -> (Writer, Steps) {
-        Writer::by_steps(self.end_of(state), publish)
+        Writer::by_steps(self.into_end(state), publish)
     }
 
-    fn end_of(self, state: State) -> End {
-        End {
+    fn into_end(self, state: State) -> LogEnd {
+        LogEnd {
             storage: self.storage,
             state,
             hash: self.end.hash,
@@ -130,7 +130,7 @@ impl Log {
 
 /// Syncs what was found in the log: a process that was killed may have appended it without an fsync, and
 /// nothing may be visible before it is durable.
-fn settle(storage: &dyn Storage, tail: Tail) -> Result<(), Error> {
+fn sync_recovered(storage: &dyn Storage, tail: Tail) -> Result<(), Error> {
     storage.sync()?;
     if tail.revision > Revision::ZERO {
         storage.witness(&tail);

@@ -25,14 +25,14 @@ impl Place {
 
     /// Fails if the file or directory was removed, replaced or moved.
     pub(crate) fn check(&self) -> Result<(), Error> {
-        if self.is_kept() {
+        if self.is_unmoved() {
             return Ok(());
         }
         Err(Error::Gone(self.path.clone()))
     }
 
     #[cfg(unix)]
-    pub(crate) fn is_kept(&self) -> bool {
+    pub(crate) fn is_unmoved(&self) -> bool {
         use std::io::ErrorKind::{NotADirectory, NotFound};
         match self.path.metadata() {
             Ok(found) => system::identity(&found) == self.file,
@@ -42,7 +42,7 @@ impl Place {
     }
 
     #[cfg(not(unix))]
-    pub(crate) fn is_kept(&self) -> bool {
+    pub(crate) fn is_unmoved(&self) -> bool {
         self.path.exists()
     }
 }

@@ -13,21 +13,21 @@ pub(crate) fn make(directory: &Path) -> Result<(), Error> {
 /// possible.
 pub fn make_private(directory: &Path) -> std::io::Result<()> {
     system::make(directory)?;
-    system::close(directory)
+    system::restrict(directory)
 }
 
 /// Creates one of our own directories, or closes an existing one to all but its owner; warns if that is
 /// not possible.
-pub(crate) fn make_own(directory: &Path) -> Result<(), Error> {
+pub(crate) fn make_restricted(directory: &Path) -> Result<(), Error> {
     make(directory)?;
-    if let Err(error) = system::close(directory) {
+    if let Err(error) = system::restrict(directory) {
         tracing::warn!(%error, directory = %directory.display(), "other users may be able to read this directory");
     }
     Ok(())
 }
 
 /// Warns if other users could replace files in the directory, such as a certificate authority.
-pub(crate) fn warn_of_others(directory: &Path) {
+pub(crate) fn warn_if_open_to_others(directory: &Path) {
     if let Some(open) = system::open_to_others(directory) {
         tracing::warn!(
             directory = %open.display(),
@@ -40,7 +40,7 @@ pub(crate) fn warn_of_others(directory: &Path) {
 /// Options for opening files; files that they create are for their owner alone.
 pub(crate) fn options() -> OpenOptions {
     let mut options = OpenOptions::new();
-    system::close_new(&mut options);
+    system::restrict_new(&mut options);
     options
 }
 
@@ -51,8 +51,8 @@ mod system {
     use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
     use std::path::{Path, PathBuf};
 
-    const OWNER_ONLY: u32 = 0o700;
-    const FILE_OF_OWNER: u32 = 0o600;
+    const OWNER_ONLY_DIRECTORY: u32 = 0o700;
+    const OWNER_ONLY_FILE: u32 = 0o600;
     const ANY: u32 = 0o777;
     const BY_GROUP: u32 = 0o020;
     const BY_ALL: u32 = 0o002;
@@ -77,21 +77,24 @@ mod system {
         Some(found.to_owned())
     }
 
-    pub(super) fn close_new(options: &mut OpenOptions) {
-        options.mode(FILE_OF_OWNER);
+    pub(super) fn restrict_new(options: &mut OpenOptions) {
+        options.mode(OWNER_ONLY_FILE);
     }
 
     pub(super) fn make(directory: &Path) -> Result<()> {
         let mut builder = DirBuilder::new();
-        builder.recursive(true).mode(OWNER_ONLY).create(directory)
+        builder
+            .recursive(true)
+            .mode(OWNER_ONLY_DIRECTORY)
+            .create(directory)
     }
 
-    pub(super) fn close(directory: &Path) -> Result<()> {
+    pub(super) fn restrict(directory: &Path) -> Result<()> {
         let mode = directory.metadata()?.permissions().mode();
-        if mode & ANY & !OWNER_ONLY == 0 {
+        if mode & ANY & !OWNER_ONLY_DIRECTORY == 0 {
             return Ok(());
         }
-        set_permissions(directory, Permissions::from_mode(OWNER_ONLY))
+        set_permissions(directory, Permissions::from_mode(OWNER_ONLY_DIRECTORY))
     }
 }
 
@@ -104,11 +107,11 @@ mod system {
         std::fs::create_dir_all(directory)
     }
 
-    pub(super) fn close(_: &Path) -> Result<()> {
+    pub(super) fn restrict(_: &Path) -> Result<()> {
         Ok(())
     }
 
-    pub(super) fn close_new(_: &mut std::fs::OpenOptions) {}
+    pub(super) fn restrict_new(_: &mut std::fs::OpenOptions) {}
 
     pub(super) fn open_to_others(_: &Path) -> Option<std::path::PathBuf> {
         None

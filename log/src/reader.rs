@@ -4,11 +4,11 @@
 mod behind;
 
 use crate::chain::Chain;
-use crate::codec::Stands;
+use crate::codec::Placeholder;
 use crate::frame::{self, CHECKSUM_BYTES, Frame, Hash};
-use crate::tail::Whole;
+use crate::tail::VerifiedFrames;
 use crate::{Base, Error, Snapshots, Storage, Tail, codec, packing};
-use behind::Behind;
+use behind::BackwardLinks;
 use hindsight_core::{Commit, Revision, State, Time, apply};
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ pub struct Reader {
 }
 
 /// One frame, read and checked.
-pub(crate) struct Read {
+pub(crate) struct DecodedFrame {
     pub(crate) first: Revision,
     pub(crate) bytes: usize,
     /// Bytes of its commits before compression.
@@ -35,17 +35,17 @@ pub(crate) struct Read {
     pub(crate) stored: Hash,
     /// The revision after its last one.
     pub(crate) end: Revision,
-    pub(crate) holds: Holds,
+    pub(crate) coverage: Coverage,
 }
 
 /// Which commits a frame holds of the revisions that it covers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Holds {
+pub(crate) enum Coverage {
     /// All their commits.
-    All,
+    Whole,
     /// Those that are kept: enough to fold the state at this revision (the floor), but no earlier state.
     /// The time is the latest of any commit that it covers.
-    Some(Revision, Time),
+    Thinned(Revision, Time),
     /// None: it marks that a backup was restored here, at this time.
     Restored(Time),
 }
@@ -74,11 +74,11 @@ impl Entry {
     }
 }
 
-impl Read {
+impl DecodedFrame {
     fn entries(self) -> Vec<Entry> {
         let revision = self.end.previous();
         let mut entries: Vec<Entry> = self.commits.into_iter().map(Entry::Commit).collect();
-        if let Holds::Restored(time) = self.holds {
+        if let Coverage::Restored(time) = self.coverage {
             entries.push(Entry::Restored { revision, time });
         }
         entries
@@ -144,14 +144,14 @@ impl Reader {
     /// stored; their commits are not returned twice.
     pub fn scan_back(&self, until: Revision) -> impl Iterator<Item = Result<Commit, Error>> {
         let mut next = Some(until);
-        let mut behind = Behind::default();
+        let mut links = BackwardLinks::default();
         let storage = Arc::clone(&self.storage);
         std::iter::from_fn(move || {
             let until = next?;
             let found = storage.at_or_before(until).transpose();
-            let found = found.or_else(|| behind.missing(until).map(Err))?;
+            let found = found.or_else(|| links.missing(until).map(Err))?;
             let read = found.and_then(|(first, bytes)| {
-                let frame = behind.follow(&*storage, read(&bytes, first)?)?;
+                let frame = links.follow(&*storage, read(&bytes, first)?)?;
                 next = (frame.first.0 > 1).then(|| frame.first.previous());
                 let mut commits = frame.commits;
                 commits.retain(|commit| commit.revision <= until);
@@ -181,7 +181,7 @@ impl Reader {
 
     fn fold_frames(
         &self,
-        frames: impl Iterator<Item = Result<Read, Error>>,
+        frames: impl Iterator<Item = Result<DecodedFrame, Error>>,
         mut state: State,
         wanted: impl Fn(Revision, Time) -> bool,
         mut progress: impl FnMut(Revision),
@@ -191,7 +191,7 @@ impl Reader {
         'frames: for frame in frames {
             let frame = frame?;
             let end = frame.end.previous();
-            if let Holds::Some(kept_from, latest) = frame.holds {
+            if let Coverage::Thinned(kept_from, latest) = frame.coverage {
                 floor = floor.max(kept_from);
                 // Which of the revisions that it covers was the first unwanted one is not known: that
                 // commit may be gone.
@@ -206,15 +206,15 @@ impl Reader {
                 apply(&mut state, commit);
                 progress(commit.revision);
             }
-            match frame.holds {
-                Holds::Some(..) if from <= end => state.revision = end,
-                Holds::Restored(time) if from <= end => {
+            match frame.coverage {
+                Coverage::Thinned(..) if from <= end => state.revision = end,
+                Coverage::Restored(time) if from <= end => {
                     if !wanted(end, time) {
                         break;
                     }
                     state.revision = end;
                 }
-                Holds::All | Holds::Some(..) | Holds::Restored(_) => {}
+                Coverage::Whole | Coverage::Thinned(..) | Coverage::Restored(_) => {}
             }
         }
         if state.revision < floor {
@@ -226,7 +226,7 @@ impl Reader {
     /// The state at the end of the log, folded from its beginning, as it would be found on start.
     pub fn base(&self, empty: State) -> Result<Base, Error> {
         let mut base = Base::empty(empty);
-        for frame in self.whole(base.tail())? {
+        for frame in self.verified_frames(base.tail())? {
             base.fold(&frame?);
         }
         Ok(base)
@@ -282,9 +282,9 @@ impl Reader {
         let reader = self.clone();
         let whole = self.frames(from).map(move |frame| {
             let frame = frame?;
-            match frame.holds {
-                Holds::Some(floor, _) if from < frame.end => Err(reader.pruned(from, floor)),
-                Holds::All | Holds::Some(..) | Holds::Restored(_) => Ok(frame),
+            match frame.coverage {
+                Coverage::Thinned(floor, _) if from < frame.end => Err(reader.pruned(from, floor)),
+                Coverage::Whole | Coverage::Thinned(..) | Coverage::Restored(_) => Ok(frame),
             }
         });
         commits(whole, from)
@@ -296,9 +296,10 @@ impl Reader {
         let mut from = Revision(1);
         while let Some((first, bytes)) = self.storage.at_or_after(from)? {
             let (frame, end) = open(first, &bytes)?;
-            let is_whole = frame.format != frame::STANDS;
+            let is_whole = frame.format != frame::PLACEHOLDER;
             if !is_whole
-                && let Stands::Thinned { floor, .. } = Stands::decode(first, frame.payload)?
+                && let Placeholder::Thinned { floor, .. } =
+                    Placeholder::decode(first, frame.payload)?
             {
                 return Ok(Revision(floor));
             }
@@ -326,26 +327,29 @@ impl Reader {
 
     /// Every frame after this tail. Fails if a frame is missing, or if the log ends before the
     /// acknowledged tail.
-    pub(crate) fn whole(
+    pub(crate) fn verified_frames(
         &self,
         after: Tail,
-    ) -> Result<impl Iterator<Item = Result<Read, Error>>, Error> {
+    ) -> Result<impl Iterator<Item = Result<DecodedFrame, Error>>, Error> {
         let frames = walk(Chain::after(Arc::clone(&self.storage), after));
-        Whole::new(after, frames, &*self.storage)
+        VerifiedFrames::new(after, frames, &*self.storage)
     }
 
     /// The frames that hold revisions from `from` on, each checked and chained to the one before.
-    pub(crate) fn frames(&self, from: Revision) -> impl Iterator<Item = Result<Read, Error>> {
+    pub(crate) fn frames(
+        &self,
+        from: Revision,
+    ) -> impl Iterator<Item = Result<DecodedFrame, Error>> {
         walk(Chain::new(Arc::clone(&self.storage), from))
     }
 }
 
-fn walk(mut chain: Chain) -> impl Iterator<Item = Result<Read, Error>> {
+fn walk(mut chain: Chain) -> impl Iterator<Item = Result<DecodedFrame, Error>> {
     std::iter::from_fn(move || chain.advance().transpose())
 }
 
 fn commits(
-    frames: impl Iterator<Item = Result<Read, Error>>,
+    frames: impl Iterator<Item = Result<DecodedFrame, Error>>,
     from: Revision,
 ) -> impl Iterator<Item = Result<Commit, Error>> {
     entries(frames, from).filter_map(|entry| match entry {
@@ -356,7 +360,7 @@ fn commits(
 }
 
 fn entries(
-    frames: impl Iterator<Item = Result<Read, Error>>,
+    frames: impl Iterator<Item = Result<DecodedFrame, Error>>,
     from: Revision,
 ) -> impl Iterator<Item = Result<Entry, Error>> {
     frames
@@ -372,13 +376,13 @@ pub(crate) fn weight(first: Revision, bytes: &[u8]) -> usize {
     let (format, payload) = frame::payload(bytes);
     let unpacked = match format {
         frame::PACKED | frame::PRESET => packing::unpacked(payload),
-        frame::STANDS => {
+        frame::PLACEHOLDER => {
             let payload = payload
                 .split_last_chunk::<CHECKSUM_BYTES>()
                 .map(|(payload, _)| payload);
-            let stands = payload.map(|payload| Stands::decode(first, payload));
-            let stands = stands.and_then(Result::ok);
-            stands.map_or(0, |stands| packing::unpacked(stands.kept()))
+            let placeholder = payload.map(|payload| Placeholder::decode(first, payload));
+            let placeholder = placeholder.and_then(Result::ok);
+            placeholder.map_or(0, |placeholder| packing::unpacked(placeholder.kept()))
         }
         _ => 0,
     };
@@ -396,11 +400,11 @@ fn open(first: Revision, bytes: &[u8]) -> Result<(Frame<'_>, Revision), Error> {
 }
 
 /// Reads and checks the frame that is stored under a revision.
-pub(crate) fn read(bytes: &[u8], first: Revision) -> Result<Read, Error> {
+pub(crate) fn read(bytes: &[u8], first: Revision) -> Result<DecodedFrame, Error> {
     let (frame, end) = open(first, bytes)?;
     let each = (first.0..end.0).map(Revision);
     let stored = frame::hash(bytes);
-    let mut read = Read {
+    let mut read = DecodedFrame {
         first,
         bytes: bytes.len(),
         encoded: 0,
@@ -409,9 +413,9 @@ pub(crate) fn read(bytes: &[u8], first: Revision) -> Result<Read, Error> {
         hash: stored,
         stored,
         end,
-        holds: Holds::All,
+        coverage: Coverage::Whole,
     };
-    if frame.format != frame::STANDS {
+    if frame.format != frame::PLACEHOLDER {
         let encoded = &mut read.encoded;
         let decode = |payload: &[u8]| {
             *encoded = payload.len();
@@ -423,9 +427,11 @@ pub(crate) fn read(bytes: &[u8], first: Revision) -> Result<Read, Error> {
         }
         return Ok(read);
     }
-    match Stands::decode(first, frame.payload)? {
-        Stands::Restored { time_micros } => read.holds = Holds::Restored(Time(time_micros)),
-        Stands::Thinned {
+    match Placeholder::decode(first, frame.payload)? {
+        Placeholder::Restored { time_micros } => {
+            read.coverage = Coverage::Restored(Time(time_micros));
+        }
+        Placeholder::Thinned {
             hash,
             floor,
             latest_micros,
@@ -435,7 +441,7 @@ pub(crate) fn read(bytes: &[u8], first: Revision) -> Result<Read, Error> {
             let (floor, latest) = (Revision(floor), Time(latest_micros));
             read.hash = hash;
             read.encoded = packing::unpacked(kept);
-            read.holds = Holds::Some(floor, latest);
+            read.coverage = Coverage::Thinned(floor, latest);
             read.commits = kept_in(first, end, &revisions, kept)?;
             if floor < end.previous() {
                 return Err(Error::corrupt(first, "its floor is before its end"));

@@ -52,7 +52,7 @@ pub(crate) struct Pruner {
     /// What is known about the log; `None` before the first round and after a failure.
     known: Option<(Thinning, Aging)>,
     /// The floor that was found first or reported last: the log is known to be thinned up to here.
-    told: Option<Revision>,
+    reported_floor: Option<Revision>,
     /// How far the current round may thin, `None` between rounds. Not beyond the oldest snapshot, because
     /// a start from a snapshot needs the frame that ends at its revision.
     limit: Option<Revision>,
@@ -75,7 +75,7 @@ impl Pruner {
             policy,
             poison,
             known: None,
-            told: None,
+            reported_floor: None,
             limit: None,
         }
     }
@@ -113,12 +113,12 @@ impl Pruner {
             Some(known) => known,
             None => (self.thinning()?, Aging::new(self.policy.clone())),
         };
-        let before = *self.told.get_or_insert(thinning.floor());
-        let turned = self.piece(limit, &mut thinning, &mut window)?;
+        let before = *self.reported_floor.get_or_insert(thinning.floor());
+        let turned = self.do_step(limit, &mut thinning, &mut window)?;
         let floor = thinning.floor();
         if !turned && floor > before {
             tracing::info!(%floor, "history was dropped; everything from this revision on is kept");
-            self.told = Some(floor);
+            self.reported_floor = Some(floor);
         }
         self.known = Some((thinning, window));
         Ok(turned)
@@ -130,7 +130,7 @@ impl Pruner {
         Ok(Thinning::new(floor, self.empty.clone(), kinds))
     }
 
-    fn piece(
+    fn do_step(
         &self,
         limit: Revision,
         thinning: &mut Thinning,
@@ -147,7 +147,7 @@ impl Pruner {
         if is_thinned || thinning.renew(storage)? {
             return Ok(true);
         }
-        thinning.settle(storage)?;
+        thinning.sync(storage)?;
         Ok(false)
     }
 }

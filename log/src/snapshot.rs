@@ -7,7 +7,7 @@ mod keeper;
 
 #[cfg(test)]
 pub(crate) use file::FORMAT;
-pub(crate) use keeper::{Keeper, Keeping};
+pub(crate) use keeper::{Keeper, KeeperOptions};
 
 use crate::framing::Unreadable;
 use crate::place::Place;
@@ -133,8 +133,8 @@ impl Snapshots {
         until.find_map(|revision| {
             let path = self.path(revision);
             let head = file::head(&path).ok()?;
-            let is_of = is_of(log, &path, &head);
-            Some((revision, file::checked(&path).ok().filter(|_| is_of)?))
+            let belongs = belongs_to(log, &path, &head);
+            Some((revision, file::checked(&path).ok().filter(|_| belongs)?))
         })
     }
 
@@ -157,7 +157,7 @@ impl Snapshots {
 
     /// Begins the file of a snapshot, which gets its name when it is finished.
     pub(crate) fn begin(&self, revision: Revision) -> Result<WholeFile, Error> {
-        private::make_own(&self.directory)?;
+        private::make_restricted(&self.directory)?;
         let path = self.path(revision);
         let begun = WholeFile::begin_as(&path, path.with_extension(UNFINISHED));
         begun.map_err(self.failed("creating"))
@@ -184,14 +184,14 @@ impl Snapshots {
         empty: &State,
     ) -> Option<Base> {
         self.find(empty, |path, head| {
-            head.revision <= revision && is_of(log, path, head)
+            head.revision <= revision && belongs_to(log, path, head)
         })
     }
 
     /// The newest snapshot of this log that contains no commit or restore later than this time.
     pub(crate) fn until_time(&self, log: &dyn Storage, time: Time, empty: &State) -> Option<Base> {
         self.find(empty, |path, head| {
-            head.latest <= time && is_of(log, path, head)
+            head.latest <= time && belongs_to(log, path, head)
         })
     }
 
@@ -218,7 +218,7 @@ impl Snapshots {
             let Some(head) = head.filter(|head| head.tail().revision == revision) else {
                 continue;
             };
-            let passed = base::passes(log, head.tail());
+            let passed = base::check_passes_through(log, head.tail());
             if passed.is_ok() || file::checked(&path).is_ok() {
                 return passed;
             }
@@ -265,8 +265,8 @@ impl Snapshots {
 
 /// Whether the snapshot was made from this log. It may have been copied here from another; and in a log
 /// that was thinned over its revision it cannot be placed any more.
-fn is_of(log: &dyn Storage, path: &Path, head: &Head) -> bool {
-    let held = base::holds(log, head.tail());
+fn belongs_to(log: &dyn Storage, path: &Path, head: &Head) -> bool {
+    let held = base::check_tail(log, head.tail());
     let is_over = || base::is_thinned_over(log, head.revision).unwrap_or_default();
     if let Err(error) = &held
         && !is_over()

@@ -1,7 +1,7 @@
 //! The acknowledged end of the log, and the walk that compares a log with it.
 
 use crate::frame::Hash;
-use crate::reader::{Holds, Read};
+use crate::reader::{Coverage, DecodedFrame};
 use crate::{Error, Reader, Storage, base};
 use hindsight_core::Revision;
 
@@ -24,7 +24,7 @@ impl Tail {
 
 /// A walk over a whole log. Fails if a frame is missing, or if the walk does not pass through the
 /// witnessed tail.
-pub(crate) struct Whole<I> {
+pub(crate) struct VerifiedFrames<I> {
     frames: I,
     witness: Option<Tail>,
     newest: Tail,
@@ -33,7 +33,7 @@ pub(crate) struct Whole<I> {
     is_done: bool,
 }
 
-impl<I: Iterator<Item = Result<Read, Error>>> Whole<I> {
+impl<I: Iterator<Item = Result<DecodedFrame, Error>>> VerifiedFrames<I> {
     pub(crate) fn new(after: Tail, frames: I, storage: &dyn Storage) -> Result<Self, Error> {
         Ok(Self {
             frames,
@@ -44,22 +44,22 @@ impl<I: Iterator<Item = Result<Read, Error>>> Whole<I> {
         })
     }
 
-    fn follow(&mut self, frame: &Read) -> Result<(), Error> {
+    fn follow(&mut self, frame: &DecodedFrame) -> Result<(), Error> {
         let before = self.newest.revision;
         let first = frame.commits.first().map(|commit| commit.revision);
         let wanted = before.next();
-        if frame.holds == Holds::All && first != Some(wanted) {
+        if frame.coverage == Coverage::Whole && first != Some(wanted) {
             return Err(Error::corrupt(wanted, "it is missing"));
         }
         self.newest = Tail {
             revision: frame.end.previous(),
             hash: frame.hash,
         };
-        if let Holds::Some(floor, _) = frame.holds {
+        if let Coverage::Thinned(floor, _) = frame.coverage {
             self.floor = self.floor.max(floor);
         }
         // Of the frames that a thinned one replaces, only the hash of the last is known.
-        let is_within = matches!(frame.holds, Holds::Some(..))
+        let is_within = matches!(frame.coverage, Coverage::Thinned(..))
             && self
                 .witness
                 .is_some_and(|one| one.revision < self.newest.revision);
@@ -92,8 +92,8 @@ impl<I: Iterator<Item = Result<Read, Error>>> Whole<I> {
         }
     }
 
-    fn judge(&self, error: Error) -> Error {
-        judged(error, self.witness)
+    fn annotate(&self, error: Error) -> Error {
+        annotate(error, self.witness)
     }
 }
 
@@ -109,34 +109,34 @@ impl Reader {
         let checked = snapshots
             .map_or(Ok(()), |all| all.check_newest(storage))
             .and_then(|()| self.tail())
-            .and_then(|_| witness.map_or(Ok(()), |tail| base::passes(storage, tail)));
-        checked.map_err(|error| judged(error, witness))?;
+            .and_then(|_| witness.map_or(Ok(()), |tail| base::check_passes_through(storage, tail)));
+        checked.map_err(|error| annotate(error, witness))?;
         Ok(witness.map(|tail| tail.revision))
     }
 }
 
 /// Adds to the error for a damaged record whether that record was acknowledged.
-fn judged(error: Error, witness: Option<Tail>) -> Error {
+fn annotate(error: Error, witness: Option<Tail>) -> Error {
     let Error::Corrupt { revision, source } = error else {
         return error;
     };
-    let told = match witness {
+    let status = match witness {
         Some(witness) if revision <= witness.revision => "it was acknowledged",
         _ => "whether it was acknowledged is unknown",
     };
-    Error::corrupt(revision, Judged { source, told })
+    Error::corrupt(revision, Damage { source, status })
 }
 
 /// Damage, and whether the damaged record was acknowledged.
 #[derive(Debug, thiserror::Error)]
-#[error("{source}; {told}")]
-struct Judged {
+#[error("{source}; {status}")]
+struct Damage {
     source: Box<dyn std::error::Error + Send + Sync>,
-    told: &'static str,
+    status: &'static str,
 }
 
-impl<I: Iterator<Item = Result<Read, Error>>> Iterator for Whole<I> {
-    type Item = Result<Read, Error>;
+impl<I: Iterator<Item = Result<DecodedFrame, Error>>> Iterator for VerifiedFrames<I> {
+    type Item = Result<DecodedFrame, Error>;
 
     fn next(&mut self) -> Option<Self::Item> {
         if self.is_done {
@@ -144,10 +144,10 @@ impl<I: Iterator<Item = Result<Read, Error>>> Iterator for Whole<I> {
         }
         let Some(frame) = self.frames.next() else {
             self.is_done = true;
-            return self.end().err().map(|error| Err(self.judge(error)));
+            return self.end().err().map(|error| Err(self.annotate(error)));
         };
         let step = frame.and_then(|frame| self.follow(&frame).map(|()| frame));
         self.is_done = step.is_err();
-        Some(step.map_err(|error| self.judge(error)))
+        Some(step.map_err(|error| self.annotate(error)))
     }
 }

@@ -1,7 +1,7 @@
 //! Verifies a log from its first frame to its last and reports what it holds.
 
 use crate::frame::Hash;
-use crate::reader::Holds;
+use crate::reader::Coverage;
 use crate::{Base, Error, Reader, Snapshots, Tail};
 use hindsight_core::{Commit, Revision, State, Time};
 use std::collections::BTreeMap;
@@ -67,19 +67,19 @@ pub fn verify(reader: &Reader, mut progress: impl FnMut(Revision)) -> Result<Rep
         ..Report::default()
     };
     let mut content = Content::default();
-    for frame in reader.whole(Tail::START)? {
+    for frame in reader.verified_frames(Tail::START)? {
         let frame = frame?;
         for commit in &frame.commits {
             report.count(commit);
         }
-        if let Holds::Restored(_) = frame.holds {
+        if let Coverage::Restored(_) = frame.coverage {
             report.restores.push(frame.end.previous());
         }
         report.frames += 1;
         report.commit_bytes += frame.encoded as u64;
         report.frame_bytes += frame.bytes as u64;
         report.newest = frame.end.previous();
-        if let Holds::Some(floor, _) = frame.holds {
+        if let Coverage::Thinned(floor, _) = frame.coverage {
             report.floor = report.floor.max(floor);
         }
         report.chain = hex(frame.hash);
@@ -98,7 +98,7 @@ pub fn state_at_floor(reader: &Reader, empty: &State, floor: Revision) -> Result
     let written = snapshots.map_or_else(|| Ok(Vec::new()), Snapshots::revisions)?;
     let mut base = Base::empty(empty.clone());
     let mut at_floor = empty.clone();
-    for frame in reader.whole(Tail::START)? {
+    for frame in reader.verified_frames(Tail::START)? {
         base.fold(&frame?);
         let revision = base.state.revision;
         if revision == floor {

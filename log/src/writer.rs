@@ -84,7 +84,7 @@ pub(crate) struct Batch {
 }
 
 /// The end of a log, where the writer continues.
-pub(crate) struct End {
+pub(crate) struct LogEnd {
     pub(crate) storage: Arc<Synced>,
     pub(crate) state: State,
     pub(crate) hash: Hash,
@@ -93,7 +93,7 @@ pub(crate) struct End {
 }
 
 impl Writer {
-    pub(crate) fn start(end: End, publish: Box<dyn Publish>) -> Result<Self, Error> {
+    pub(crate) fn start(end: LogEnd, publish: Box<dyn Publish>) -> Result<Self, Error> {
         let (writer, steps) = Self::by_steps(end, publish);
         let (crew, threads) = crew::start(steps, &writer.poison)?;
         if let Some(entrance) = &mut *unpoisoned(writer.entrance.write()) {
@@ -103,8 +103,8 @@ impl Writer {
         Ok(writer)
     }
 
-    pub(crate) fn by_steps(end: End, publish: Box<dyn Publish>) -> (Self, Steps) {
-        let End {
+    pub(crate) fn by_steps(end: LogEnd, publish: Box<dyn Publish>) -> (Self, Steps) {
+        let LogEnd {
             storage,
             state,
             hash,
@@ -211,7 +211,7 @@ impl Writer {
 
     /// Reserves a slot for the submission; also returns whether nobody else has one.
     fn admit(&self, commands: Vec<Command>, reply: Reply) -> Option<(Submission, bool)> {
-        let Some(place) = self.waiting.take(&commands) else {
+        let Some(place) = self.waiting.reserve(&commands) else {
             reply(Err(Unavailable::Overloaded));
             return None;
         };

@@ -9,7 +9,7 @@ use crate::{Node, OwnershipGraph};
 use hindsight_core::invariants::{self, Violation};
 use hindsight_core::object::{FOREGROUND_FINALIZER, Name, ORPHAN_FINALIZER, Object};
 use hindsight_core::{Cause, Change, Commit, Event, OwnerReference, Revision, State, Uid, apply};
-use lives::{Lives, Wrong};
+use lives::{CauseDefect, Lives};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -60,14 +60,14 @@ impl Audit {
     }
 
     /// Checks and applies the next commit. Refuses it if it breaks a rule.
-    pub fn take(&mut self, commit: &Arc<Commit>) -> Result<(), Violation> {
+    pub fn check_and_apply(&mut self, commit: &Arc<Commit>) -> Result<(), Violation> {
         invariants::check(&self.state, commit)?;
-        self.identity(commit)?;
-        self.facts(commit)?;
-        self.causes(commit)?;
-        self.owners(commit)?;
+        self.check_identity(commit)?;
+        self.check_facts(commit)?;
+        self.check_causes(commit)?;
+        self.check_owners(commit)?;
         if commit.cause != Cause::Request {
-            self.let_go(commit)?;
+            self.check_release(commit)?;
         }
         self.lives.note(commit);
         let previous = apply(&mut self.state, commit);
@@ -78,7 +78,7 @@ impl Audit {
         Ok(())
     }
 
-    fn identity(&self, commit: &Commit) -> Result<(), Violation> {
+    fn check_identity(&self, commit: &Commit) -> Result<(), Violation> {
         let creates = matches!(commit.events.last(), Some(Event::ObjectCreated { .. }));
         if creates && self.lives.knows(&commit.uid) {
             return Err(violation(commit, ONCE, "its uid was used before"));
@@ -86,17 +86,17 @@ impl Audit {
         Ok(())
     }
 
-    fn causes(&self, commit: &Commit) -> Result<(), Violation> {
+    fn check_causes(&self, commit: &Commit) -> Result<(), Violation> {
         let Some(previous) = self.state.get(&commit.key) else {
             return Ok(());
         };
-        let judged = self.lives.judge(&self.state, previous, commit);
-        judged.map_err(|wrong| {
-            let what = match wrong {
-                Wrong::Stranger(cause) => {
+        let checked = self.lives.check_cause(&self.state, previous, commit);
+        checked.map_err(|defect| {
+            let what = match defect {
+                CauseDefect::Unrelated(cause) => {
                     format!("its cause, revision {cause}, is not about anything that could have caused it")
                 }
-                Wrong::Again(cause) => {
+                CauseDefect::Repeated(cause) => {
                     format!("revision {cause} caused its deletion once already, and nothing changed since")
                 }
             };
@@ -106,7 +106,7 @@ impl Audit {
 
     /// Checks the owners of an object that is deleted for lack of owners. If it was marked before, they
     /// were checked with the mark.
-    fn owners(&self, commit: &Commit) -> Result<(), Violation> {
+    fn check_owners(&self, commit: &Commit) -> Result<(), Violation> {
         let previous = self.state.get(&commit.key);
         let Some(previous) = previous.filter(|one| !one.is_deleting()) else {
             return Ok(());
@@ -115,7 +115,7 @@ impl Audit {
         let mut rules = rules
             .map(|(rule, _)| rule)
             .filter(|rule| rule.is_about_owners());
-        match rules.find_map(|rule| owners::wrong(&self.graph, previous, rule)) {
+        match rules.find_map(|rule| owners::defect(&self.graph, previous, rule)) {
             Some(what) => Err(violation(commit, OWNERS, what)),
             None => Ok(()),
         }
@@ -123,15 +123,15 @@ impl Audit {
 
     /// Checks that the events name exactly the finalizers and owners that differ between the two
     /// versions.
-    fn facts(&self, commit: &Commit) -> Result<(), Violation> {
+    fn check_facts(&self, commit: &Commit) -> Result<(), Violation> {
         let Some(next) = commit.object() else {
             return Ok(());
         };
         let previous = self.state.get(&commit.key).map(AsRef::as_ref);
-        let said = Facts::said(commit);
-        let found = Facts::between(previous, next);
-        if said != found {
-            let what = format!("its events state {said:?}, but it changed {found:?}");
+        let stated = Facts::stated(commit);
+        let actual = Facts::between(previous, next);
+        if stated != actual {
+            let what = format!("its events state {stated:?}, but it changed {actual:?}");
             return Err(violation(commit, FACTS, what));
         }
         Ok(())
@@ -140,13 +140,13 @@ impl Audit {
     /// Checks that the collector removes its finalizer from an owner only when that is due. A client may
     /// remove it at any time; and in a namespace or a kind that is being deleted, nothing waits for
     /// dependents.
-    fn let_go(&mut self, commit: &Commit) -> Result<(), Violation> {
+    fn check_release(&mut self, commit: &Commit) -> Result<(), Violation> {
         let home = self.state.namespace(&commit.key.namespace);
         let home_goes = home.is_some_and(|home| home.is_deleting());
         let uid = &commit.uid;
         let before = self.graph.node(uid);
         if before.is_some_and(Node::is_orphaning)
-            && commit.lets_go(ORPHAN_FINALIZER)
+            && commit.removes_finalizer(ORPHAN_FINALIZER)
             && !home_goes
             && let Some((_, left)) = self.graph.dependents(uid).find(|(one, _)| *one != uid)
         {
@@ -156,10 +156,10 @@ impl Audit {
         let kind = self.state.kinds.by_resource(&commit.key.resource);
         // The release of a knot may begin with a member for which no other would have to wait.
         if before.is_some_and(Node::is_waiting)
-            && commit.lets_go(FOREGROUND_FINALIZER)
-            && !self.untied.go_on(commit, || self.graph.knot(uid))
+            && commit.removes_finalizer(FOREGROUND_FINALIZER)
+            && !self.untied.continues(commit, || self.graph.knot(uid))
             && !home_goes
-            && !kind.is_some_and(|kind| kind.is_going())
+            && !kind.is_some_and(|kind| kind.is_terminating())
             && let Some((_, left)) = self.graph.blockers(uid).next()
         {
             let what = format!("{} still blocks it", left.key());
@@ -172,7 +172,7 @@ impl Audit {
 impl Untied {
     /// Whether this commit begins the release of a knot, or continues the one that the previous commit
     /// was part of.
-    fn go_on(&mut self, commit: &Commit, knot: impl FnOnce() -> BTreeSet<Uid>) -> bool {
+    fn continues(&mut self, commit: &Commit, knot: impl FnOnce() -> BTreeSet<Uid>) -> bool {
         let follows = self.last.next() == commit.revision && self.members.contains(&commit.uid);
         if !follows {
             self.members = knot();
@@ -200,7 +200,7 @@ struct Facts {
 }
 
 impl Facts {
-    fn said(commit: &Commit) -> Self {
+    fn stated(commit: &Commit) -> Self {
         let mut facts = Self::default();
         for event in &commit.events {
             match event {
@@ -269,7 +269,7 @@ pub fn audit<E>(
             audit.restored(restore);
         }
         show(&audit.state, &commit);
-        audit.take(&commit).map_err(Unsound::Broken)?;
+        audit.check_and_apply(&commit).map_err(Unsound::Broken)?;
     }
     restores.for_each(|restore| audit.restored(restore));
     Ok(audit)

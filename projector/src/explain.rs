@@ -190,7 +190,7 @@ pub fn explain<H: History>(
     subject.uid = last.uid.to_string();
     name_by_body(history, &last, &mut subject)?;
     let mark = last.object().and_then(|object| object.mark);
-    let of = last.uid.clone();
+    let own_uid = last.uid.clone();
     let (fate, first) = match (last.object(), mark) {
         (None, _) => (Fate::Deleted, Step::alone(last)),
         (Some(_), Some(mark)) => {
@@ -219,11 +219,11 @@ pub fn explain<H: History>(
     let rule = rule_of(&first.commit);
     let steps = follow(history, first)?;
     let root = root_of(&steps);
-    let mut chain: Vec<Link> = steps.iter().map(of_step).collect();
+    let mut chain: Vec<Link> = steps.iter().map(step_link).collect();
     let own = steps.iter().zip(&mut chain);
     let mut floor = None;
-    for (step, link) in own.take_while(|(step, _)| step.commit.uid == of) {
-        floor = floor.or(owners::tell(history, state, &step.commit, link)?);
+    for (step, link) in own.take_while(|(step, _)| step.commit.uid == own_uid) {
+        floor = floor.or(owners::add_history(history, state, &step.commit, link)?);
     }
     Ok(Explanation {
         object: subject,
@@ -285,7 +285,7 @@ fn earlier<H: History>(history: &Walk<'_, H>, live: Commit) -> Result<Option<Ear
     Ok(None)
 }
 
-fn of_step(step: &Step) -> Link {
+fn step_link(step: &Step) -> Link {
     Link {
         also: step.also.as_ref().map(|other| Box::new(link(other))),
         ..link(&step.commit)
@@ -293,7 +293,7 @@ fn of_step(step: &Step) -> Link {
 }
 
 fn link(commit: &Commit) -> Link {
-    let (event, rule) = what(commit);
+    let (event, rule) = deed_and_rule(commit);
     Link {
         revision: commit.revision,
         time: commit.time.to_rfc3339_micros(),
@@ -326,11 +326,11 @@ fn root(commit: &Commit) -> Root {
 }
 
 fn rule_of(commit: &Commit) -> Option<Rule> {
-    what(commit).1
+    deed_and_rule(commit).1
 }
 
-fn what(commit: &Commit) -> (Deed, Option<Rule>) {
-    let told = commit.events.iter().find_map(|event| match event {
+fn deed_and_rule(commit: &Commit) -> (Deed, Option<Rule>) {
+    let found = commit.events.iter().find_map(|event| match event {
         Event::ObjectDeleted { rule, .. } => Some((Deed::Deleted, Some(*rule))),
         Event::DeletionRequested { rule, .. } => Some((Deed::DeletionRequested, Some(*rule))),
         Event::ObjectCreated { .. } => Some((Deed::Created, None)),
@@ -341,7 +341,7 @@ fn what(commit: &Commit) -> (Deed, Option<Rule>) {
         | Event::OwnerRemoved { .. }
         | Event::OwnerChanged { .. } => None,
     });
-    told.unwrap_or((Deed::Written, None))
+    found.unwrap_or((Deed::Written, None))
 }
 
 fn title(key: &ObjectKey) -> String {

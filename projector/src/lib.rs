@@ -16,5 +16,5 @@ pub use explain::{
 };
 pub use history::History;
 pub use ownership::{Node, OwnershipGraph, new_owners};
-pub use places::Places;
+pub use places::PositionIndex;
 pub use window::Window;

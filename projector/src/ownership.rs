@@ -7,7 +7,7 @@ pub use removals::new_owners;
 
 use hindsight_core::object::Object;
 use hindsight_core::{Change, Kind, ObjectKey, OwnerReference, Revision, State, Uid};
-use naming::Naming;
+use naming::KindReferences;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -62,7 +62,7 @@ struct Removal {
 pub struct OwnershipGraph {
     nodes: BTreeMap<Uid, Node>,
     dependents: BTreeMap<Uid, BTreeSet<Uid>>,
-    naming: Naming,
+    naming: KindReferences,
     /// Owners that were removed while objects referred to them, for as long as one of these does.
     removed: BTreeMap<Uid, Removal>,
     position: Revision,
@@ -117,8 +117,8 @@ impl OwnershipGraph {
     }
 
     /// Live objects with a reference to any owner of this custom kind.
-    pub fn naming(&self, kind: &Kind) -> impl Iterator<Item = &Uid> {
-        self.naming.of(&kind.resource.group, &kind.kind)
+    pub fn dependents_of_kind(&self, kind: &Kind) -> impl Iterator<Item = &Uid> {
+        self.naming.dependents(&kind.resource.group, &kind.kind)
     }
 
     /// Dependents other than the owner itself whose reference blocks its deletion. Matched by uid alone,

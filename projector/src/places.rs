@@ -8,14 +8,14 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 /// A fold of commits. Objects are identified by the hash of their key, so two may share positions: a
 /// position that is found must be checked, but none is missing.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Places {
+pub struct PositionIndex {
     covers: Revision,
     held: usize,
     max: usize,
     revisions: BTreeMap<u64, Vec<Revision>>,
 }
 
-impl Places {
+impl PositionIndex {
     /// An empty index with room for this many commits.
     pub fn new(max: usize) -> Self {
         Self {
@@ -78,8 +78,8 @@ mod tests {
         ObjectKey::new(GroupResource::new("", "configmaps"), "default", name)
     }
 
-    fn folded(names: &[&str], max: usize) -> Places {
-        let mut places = Places::new(max);
+    fn folded(names: &[&str], max: usize) -> PositionIndex {
+        let mut places = PositionIndex::new(max);
         for (revision, name) in (1..).zip(names) {
             places.push(&key(name), Revision(revision));
         }

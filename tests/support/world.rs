@@ -105,9 +105,11 @@ impl World {
     fn carry_out(&mut self, command: Command) -> Result<Decision, Rejection> {
         let decision = decide(&self.state, command)?;
         for commit in &decision.commits {
-            let parted = self.orders.take(&self.state, commit);
+            let parted = self.orders.observe(&self.state, commit);
             parted.expect("the order of steps does not matter");
-            self.audit.take(commit).expect("no decision breaks a rule");
+            self.audit
+                .check_and_apply(commit)
+                .expect("no decision breaks a rule");
             self.causes
                 .take(commit)
                 .expect("removals name their causes");

@@ -1,24 +1,27 @@
 //! `matchConditions`: what the expressions of a webhook see of a write, and which authorizer they ask about
 //! permissions.
 
-use super::hooks::{Asking, Hook};
+use super::hooks::{Hook, HookContext};
 use crate::authorizer::{self, Authorizer, Verdict};
 use hindsight_core::cel::{Access, Authority};
-use hindsight_core::webhook::Asked;
+use hindsight_core::webhook::ConditionInputs;
 use hindsight_core::{Actor, GroupResource, Uid};
 use serde_json::Value;
 
 /// Whether all conditions hold; the error says why that cannot be determined.
 pub(super) fn hold(
-    asking: &Asking<'_>,
+    context: &HookContext<'_>,
     hook: &Hook<'_>,
     object: Option<&Value>,
 ) -> Result<bool, String> {
-    let object = object.map(|object| asking.in_version(hook, object));
-    let old = asking.old.as_ref().map(|old| asking.in_version(hook, old));
-    let uid = Uid::from_seed(asking.backend.seed(), 0);
-    let question = asking.question(hook, uid.as_str(), None, None);
-    let mut review = question.document("v1");
+    let object = object.map(|object| context.in_version(hook, object));
+    let old = context
+        .old
+        .as_ref()
+        .map(|old| context.in_version(hook, old));
+    let uid = Uid::from_seed(context.backend.seed(), 0);
+    let admission_request = context.admission_request(hook, uid.as_str(), None, None);
+    let mut review = admission_request.document("v1");
     let mut request = review
         .get_mut("request")
         .map(Value::take)
@@ -27,27 +30,27 @@ pub(super) fn hold(
         members.retain(|name, _| !["object", "oldObject"].contains(&name.as_str()));
     }
     let authority = Permissions {
-        authorizer: &*asking.admission.authorizer,
-        actor: asking.subject.actor,
+        authorizer: &*context.admission.authorizer,
+        actor: context.subject.actor,
     };
-    hook.webhook.conditions_hold(&Asked {
+    hook.webhook.conditions_hold(&ConditionInputs {
         object: object.as_ref(),
         old: old.as_ref(),
         request: &request,
         authority: &authority,
-        resource: written(asking),
+        resource: written(context),
     })
 }
 
 /// The resource that is written, for `authorizer.requestResource`.
-fn written(asking: &Asking<'_>) -> Access {
-    let subject = asking.subject;
+fn written(context: &HookContext<'_>) -> Access {
+    let subject = context.subject;
     Access {
         group: subject.kind.resource.group.to_string(),
         resource: subject.kind.resource.resource.to_string(),
         subresource: subject.subresource_name().to_owned(),
         namespace: subject.namespace().to_owned(),
-        name: asking.name.to_owned(),
+        name: context.name.to_owned(),
         ..Access::default()
     }
 }
@@ -71,7 +74,7 @@ impl Authority for Permissions<'_> {
             name: &access.name,
         };
         let actor = account.as_ref().unwrap_or(self.actor);
-        match self.authorizer.allowed(actor, &asked) {
+        match self.authorizer.authorize(actor, &asked) {
             Verdict::Allowed => None,
             Verdict::Denied(why) => Some(why),
         }

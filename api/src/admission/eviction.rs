@@ -3,7 +3,7 @@
 //! `EvictionREST.Create`.
 
 use super::subject::{self, Subject};
-use super::{Submission, Verdict, Wanting, Write, mutate, validate};
+use super::{AdmissionOutcome, MatchingHooks, Submission, Write, mutate, validate};
 use crate::status::Failure;
 use crate::verbs::pod;
 use hindsight_core::{Intent, State};
@@ -13,18 +13,18 @@ impl Write<'_> {
         &self,
         state: &State,
         mut subject: Subject<'_>,
-        wanting: &Wanting<'_>,
-        said: &mut Vec<String>,
-    ) -> Result<Verdict, Failure> {
+        hooks: &MatchingHooks<'_>,
+        warnings: &mut Vec<String>,
+    ) -> Result<AdmissionOutcome, Failure> {
         let name = subject.key.name.to_string();
-        let asking = self.asking(state, &subject, &name);
+        let context = self.context(state, &subject, &name);
         let posted = subject.posted.clone();
-        let mutated = mutate::mutate(&asking, &wanting.mutating, posted).await?;
+        let mutated = mutate::mutate(&context, &hooks.mutating, posted).await?;
         let mut eviction = mutated.object.unwrap_or_default();
-        said.extend(mutated.warnings);
+        warnings.extend(mutated.warnings);
         let options = pod::options_of(&eviction, &name)?;
         // A webhook may turn an eviction into a dry run, but not a dry run into a deletion.
-        let dry_run = self.wish.options.dry_run || options.dry_run;
+        let dry_run = self.write_request.options.dry_run || options.dry_run;
         if dry_run {
             subject.dry_run = true;
             subject::as_dry_run(&mut subject.options);
@@ -32,14 +32,14 @@ impl Write<'_> {
                 subject::as_dry_run(options);
             }
         }
-        let asking = self.asking(state, &subject, &name);
-        let asked = validate::validate(&asking, &wanting.validating, Some(&eviction));
-        said.extend(asked.await?);
+        let context = self.context(state, &subject, &name);
+        let validation = validate::validate(&context, &hooks.validating, Some(&eviction));
+        warnings.extend(validation.await?);
         let mut command = self.command.clone();
         if let Intent::Evict(delete) = &mut command.intent {
             options.put(delete);
         }
         let admitted = Submission { command, dry_run };
-        Ok(Verdict::Submit(Box::new(admitted)))
+        Ok(AdmissionOutcome::Submit(Box::new(admitted)))
     }
 }

@@ -1,14 +1,14 @@
 //! Which webhooks are asked about a write, and how one of them is called.
 
-use super::review::{self, Question, Reply};
+use super::review::{self, AdmissionRequest, AdmissionResponse};
 use super::subject::{Operation, Subject};
 use super::{Admission, conditions, endpoint, shown};
 use crate::backend::Backend;
 use crate::status::Failure;
 use hindsight_core::kind::{KindRef, Kinds};
 use hindsight_core::object::Name;
-use hindsight_core::webhook::{Wanted, Webhook};
-use hindsight_core::{Rejection, Shown, State, Uid};
+use hindsight_core::webhook::{Webhook, WriteAttributes};
+use hindsight_core::{AdmissionView, Rejection, State, Uid};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 /// Everything that calling a webhook about a write needs.
-pub(super) struct Asking<'a> {
+pub(super) struct HookContext<'a> {
     pub(super) backend: &'a dyn Backend,
     pub(super) admission: &'a Admission,
     pub(super) state: &'a State,
@@ -47,29 +47,29 @@ pub(super) enum Stage {
 }
 
 /// Why a webhook did not admit a write.
-pub(super) enum Trouble {
+pub(super) enum HookError {
     /// It could not be called, or its answer not read: its failure policy decides.
-    Unasked(String),
+    Failed(String),
     /// The write is refused, whatever the policy.
     Refused(Failure),
 }
 
 /// The webhooks whose rules match, in their order.
-pub(super) fn wanting<'a>(
+pub(super) fn matching_hooks<'a>(
     webhooks: impl Iterator<Item = &'a Webhook>,
     kinds: &Kinds,
     subject: &Subject<'_>,
     stage: Stage,
 ) -> Vec<Hook<'a>> {
-    let write = Wanted {
+    let write = WriteAttributes {
         operation: subject.operation.name(),
         kind: &subject.kind,
-        beside: kinds.beside(&subject.kind),
+        cohabitant: kinds.cohabitant(&subject.kind),
         version: &subject.version,
         subresource: subject.subresource,
     };
     let hook = |webhook: &'a Webhook| {
-        let (kind, version) = webhook.wants(&write)?;
+        let (kind, version) = webhook.match_write(&write)?;
         Some(Hook {
             webhook,
             kind: Arc::clone(kind),
@@ -80,7 +80,7 @@ pub(super) fn wanting<'a>(
     webhooks.filter_map(hook).collect()
 }
 
-impl Asking<'_> {
+impl HookContext<'_> {
     /// Whether a webhook's selectors match this object and its namespace, and its conditions hold.
     pub(super) fn selects(&self, hook: &Hook<'_>, object: Option<&Value>) -> Result<bool, Failure> {
         let selected =
@@ -135,35 +135,35 @@ impl Asking<'_> {
     }
 
     /// Calls a webhook, and checks its answer.
-    pub(super) async fn ask(
+    pub(super) async fn call(
         &self,
         hook: &Hook<'_>,
         object: Option<&Value>,
-    ) -> Result<Reply, Trouble> {
+    ) -> Result<AdmissionResponse, HookError> {
         let webhook = hook.webhook;
         if self.subject.dry_run && !webhook.dry_runs {
             let name = &webhook.name;
             let why = format!("admission webhook \"{name}\" does not support dry run");
-            return Err(Trouble::Refused(Failure::bad_request(why)));
+            return Err(HookError::Refused(Failure::bad_request(why)));
         }
-        let review = review::version(webhook).map_err(Trouble::Unasked)?;
+        let version = review::version(webhook).map_err(HookError::Failed)?;
         let uid = Uid::from_seed(self.backend.seed(), 0);
         let object = object.map(|object| self.in_version(hook, object));
         let old = self.old.as_ref().map(|old| self.in_version(hook, old));
-        let question = self.question(hook, uid.as_str(), object.as_ref(), old.as_ref());
-        let question = question.document(review);
-        let body = serde_json::to_vec(&question).unwrap_or_default();
+        let request = self.admission_request(hook, uid.as_str(), object.as_ref(), old.as_ref());
+        let request = request.document(version);
+        let body = serde_json::to_vec(&request).unwrap_or_default();
         let answer = self.post(webhook, body).await;
         let answer =
-            answer.map_err(|why| Trouble::Unasked(format!("failed to call webhook: {why}")))?;
-        let reply = review::read(&answer, review, uid.as_str(), hook.stage);
-        let reply = reply.map_err(Trouble::Unasked)?;
-        if reply.allowed {
-            return Ok(reply);
+            answer.map_err(|why| HookError::Failed(format!("failed to call webhook: {why}")))?;
+        let response = review::read(&answer, version, uid.as_str(), hook.stage);
+        let response = response.map_err(HookError::Failed)?;
+        if response.allowed {
+            return Ok(response);
         }
-        let mut refusal = review::refusal(&webhook.name, &reply.status);
-        refusal.warnings = reply.warnings;
-        Err(Trouble::Refused(refusal))
+        let mut refusal = review::refusal(&webhook.name, &response.status);
+        refusal.warnings = response.warnings;
+        Err(HookError::Refused(refusal))
     }
 
     /// The object in the version that the webhook wants to see.
@@ -172,9 +172,9 @@ impl Asking<'_> {
     }
 
     /// How documents in the webhook's kind and version are read; `None` if that version is not served.
-    pub(super) fn shown<'b>(&'b self, hook: &'b Hook<'_>) -> Option<Shown<'b>> {
+    pub(super) fn shown<'b>(&'b self, hook: &'b Hook<'_>) -> Option<AdmissionView<'b>> {
         let subject = self.subject;
-        Some(Shown {
+        Some(AdmissionView {
             kinds: &self.state.kinds,
             kind: &hook.kind,
             version: hook.kind.served(&hook.version)?,
@@ -183,14 +183,14 @@ impl Asking<'_> {
         })
     }
 
-    pub(super) fn question<'b>(
+    pub(super) fn admission_request<'b>(
         &'b self,
         hook: &'b Hook<'_>,
         uid: &'b str,
         object: Option<&'b Value>,
         old: Option<&'b Value>,
-    ) -> Question<'b> {
-        Question {
+    ) -> AdmissionRequest<'b> {
+        AdmissionRequest {
             subject: self.subject,
             kind: &hook.kind,
             version: &hook.version,
@@ -204,8 +204,8 @@ impl Asking<'_> {
     async fn post(&self, webhook: &Webhook, body: Vec<u8>) -> Result<bytes::Bytes, String> {
         let posted = |url: &str, why: &str| format!("Post \"{url}\": {why}");
         let limit = Duration::from_secs(webhook.timeout_seconds);
-        let told = limit.min(self.deadline - Instant::now());
-        let call = endpoint::call(self.state, webhook, told, body.into())
+        let remaining = limit.min(self.deadline - Instant::now());
+        let call = endpoint::call(self.state, webhook, remaining, body.into())
             .map_err(|unresolved| posted(&unresolved.url, &unresolved.why))?;
         let url = call.url.clone();
         let answer = tokio::time::timeout(limit, self.admission.webhooks.call(call)).await;
@@ -223,11 +223,11 @@ impl Asking<'_> {
 }
 
 /// Applies the failure policy to a webhook that did not admit the write; `Ok` where its failure is ignored.
-pub(super) fn settle(webhook: &Webhook, trouble: Trouble) -> Result<(), Failure> {
-    match trouble {
-        Trouble::Refused(failure) => Err(failure),
-        Trouble::Unasked(_) if webhook.ignores_failure => Ok(()),
-        Trouble::Unasked(why) => Err(Failure::internal(format!(
+pub(super) fn apply_failure_policy(webhook: &Webhook, error: HookError) -> Result<(), Failure> {
+    match error {
+        HookError::Refused(failure) => Err(failure),
+        HookError::Failed(_) if webhook.ignores_failure => Ok(()),
+        HookError::Failed(why) => Err(Failure::internal(format!(
             "failed calling webhook \"{}\": {why}",
             webhook.name
         ))),

@@ -10,12 +10,12 @@ const UNREADABLE: &str = ".metadata.managedFields was in an invalid state after 
     could be caused by an outdated mutating admission controller; please fix your requests";
 
 /// The `managedFields` that webhooks are shown.
-pub(super) fn of(shown: Option<&Value>) -> Option<Value> {
+pub(super) fn fields(shown: Option<&Value>) -> Option<Value> {
     shown?.pointer("/metadata/managedFields").cloned()
 }
 
 /// Restores the earlier `managedFields` where webhooks left some that cannot be read.
-pub(super) fn mend(mutated: &mut Mutated, before: Option<Value>) {
+pub(super) fn restore_unreadable(mutated: &mut Mutated, before: Option<Value>) {
     let Some(metadata) = mutated.object.as_mut().and_then(metadata) else {
         return;
     };
@@ -60,7 +60,7 @@ mod tests {
                 changed: true,
                 ..Mutated::default()
             };
-            mend(&mut mutated, Some(before.clone()));
+            restore_unreadable(&mut mutated, Some(before.clone()));
             let found = mutated.object.expect("an object");
             assert_eq!(found == object, kept, "{after}");
             assert_eq!(mutated.warnings.is_empty(), kept);

@@ -2,7 +2,7 @@
 //! with `reinvocationPolicy: IfNeeded` are called once more if the object changed after them. Source:
 //! upstream's mutating dispatcher.
 
-use super::hooks::{Asking, Hook, Trouble, settle};
+use super::hooks::{Hook, HookContext, HookError, apply_failure_policy};
 use super::shown;
 use crate::status::Failure;
 use hindsight_core::command::Patch;
@@ -21,91 +21,91 @@ pub(super) struct Mutated {
 
 /// Calls every webhook that selects the object.
 pub(super) async fn mutate(
-    asking: &Asking<'_>,
+    context: &HookContext<'_>,
     hooks: &[Hook<'_>],
     object: Option<Value>,
 ) -> Result<Mutated, Failure> {
     let mut run = Run {
-        asking,
+        context,
         mutated: Mutated {
             object,
             ..Mutated::default()
         },
-        asked: BTreeSet::new(),
-        again: BTreeSet::new(),
+        called: BTreeSet::new(),
+        to_reinvoke: BTreeSet::new(),
     };
-    match run.ask_all(hooks).await {
+    match run.call_all(hooks).await {
         Ok(()) => Ok(run.mutated),
-        Err(failure) => Err(failure.after(run.mutated.warnings)),
+        Err(failure) => Err(failure.with_warnings(run.mutated.warnings)),
     }
 }
 
 struct Run<'a> {
-    asking: &'a Asking<'a>,
+    context: &'a HookContext<'a>,
     mutated: Mutated,
     /// Webhooks called already that are to be called again should the object change.
-    asked: BTreeSet<usize>,
-    again: BTreeSet<usize>,
+    called: BTreeSet<usize>,
+    to_reinvoke: BTreeSet<usize>,
 }
 
 impl Run<'_> {
-    async fn ask_all(&mut self, hooks: &[Hook<'_>]) -> Result<(), Failure> {
+    async fn call_all(&mut self, hooks: &[Hook<'_>]) -> Result<(), Failure> {
         for (index, hook) in hooks.iter().enumerate() {
-            self.ask(index, hook).await?;
+            self.call(index, hook).await?;
         }
         // A change in this second round also calls those further down the list again; there is no third round.
         for (index, hook) in hooks.iter().enumerate() {
-            if self.again.contains(&index) {
-                self.ask(index, hook).await?;
+            if self.to_reinvoke.contains(&index) {
+                self.call(index, hook).await?;
             }
         }
         Ok(())
     }
 
-    async fn ask(&mut self, index: usize, hook: &Hook<'_>) -> Result<(), Failure> {
+    async fn call(&mut self, index: usize, hook: &Hook<'_>) -> Result<(), Failure> {
         let object = self.mutated.object.as_ref();
-        if !self.asking.selects(hook, object)? {
+        if !self.context.selects(hook, object)? {
             return Ok(());
         }
-        let answered = match self.asking.ask(hook, object).await {
-            Ok(reply) => {
-                self.mutated.warnings.extend(reply.warnings);
-                reply
+        let answered = match self.context.call(hook, object).await {
+            Ok(response) => {
+                self.mutated.warnings.extend(response.warnings);
+                response
                     .patch
                     .map_or(Ok(false), |patch| self.apply(hook, patch))
             }
-            Err(trouble) => Err(trouble),
+            Err(error) => Err(error),
         };
         let changed = match answered {
             Ok(changed) => changed,
-            Err(trouble) => {
-                settle(hook.webhook, trouble)?;
+            Err(error) => {
+                apply_failure_policy(hook.webhook, error)?;
                 false
             }
         };
         if changed {
             self.mutated.changed = true;
-            self.again.append(&mut self.asked);
+            self.to_reinvoke.append(&mut self.called);
         }
         if hook.webhook.reinvoked {
-            self.asked.insert(index);
+            self.called.insert(index);
         }
         Ok(())
     }
 
     /// Applies a webhook's patch; returns whether it changed anything.
-    fn apply(&mut self, hook: &Hook<'_>, operations: Value) -> Result<bool, Trouble> {
+    fn apply(&mut self, hook: &Hook<'_>, operations: Value) -> Result<bool, HookError> {
         let name = &hook.webhook.name;
-        let refuse = |why: String| Err(Trouble::Refused(Failure::internal(why)));
+        let refuse = |why: String| Err(HookError::Refused(Failure::internal(why)));
         let Some(object) = &self.mutated.object else {
             return refuse(format!(
                 "admission webhook \"{name}\" attempted to modify the object, which is not \
                  supported for this operation"
             ));
         };
-        let subject = self.asking.subject;
-        let asked = self.asking.in_version(hook, object);
-        let mut next = match patch::apply(&asked, &Patch::Json(operations)) {
+        let subject = self.context.subject;
+        let before = self.context.in_version(hook, object);
+        let mut next = match patch::apply(&before, &Patch::Json(operations)) {
             Ok(next) => next,
             Err(rejection) => {
                 return refuse(format!(
@@ -113,18 +113,18 @@ impl Run<'_> {
                 ));
             }
         };
-        let shown = self.asking.shown(hook);
-        if let Some(shown) = shown.filter(|_| next != asked) {
+        let shown = self.context.shown(hook);
+        if let Some(shown) = shown.filter(|_| next != before) {
             if let Err(why) = shown.decode(&mut next) {
                 return refuse(format!(
                     "the object as admission webhook \"{name}\" changed it cannot be read: {why}"
                 ));
             }
-            if next != asked {
+            if next != before {
                 shown.complete(&mut next);
             }
         }
-        if next == asked {
+        if next == before {
             return Ok(false);
         }
         let spoken = (&subject.kind, &*subject.version);

@@ -122,7 +122,7 @@ impl Check<'_> {
     }
 
     fn ask(&self, access: &Access<'_>) -> Result<(), String> {
-        match self.authorizer.allowed(self.subject.actor, access) {
+        match self.authorizer.authorize(self.subject.actor, access) {
             Verdict::Allowed => Ok(()),
             Verdict::Denied(why) => Err(why),
         }

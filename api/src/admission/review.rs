@@ -14,7 +14,7 @@ const VERSIONS: [&str; 2] = ["v1", "v1beta1"];
 const KIND: &str = "AdmissionReview";
 
 /// A question about an object, in the kind and version that the webhook wants to see.
-pub(super) struct Question<'a> {
+pub(super) struct AdmissionRequest<'a> {
     pub(super) subject: &'a Subject<'a>,
     pub(super) kind: &'a Kind,
     pub(super) version: &'a str,
@@ -26,7 +26,7 @@ pub(super) struct Question<'a> {
 
 /// A readable answer of a webhook, which allows or refuses the write.
 #[derive(Debug, Default)]
-pub(super) struct Reply {
+pub(super) struct AdmissionResponse {
     pub(super) allowed: bool,
     /// The operations of a JSON patch.
     pub(super) patch: Option<Value>,
@@ -44,7 +44,7 @@ pub(super) fn version(webhook: &Webhook) -> Result<&'static str, String> {
     })
 }
 
-impl Question<'_> {
+impl AdmissionRequest<'_> {
     /// The document that is sent.
     pub(super) fn document(&self, version: &str) -> Value {
         let subject = self.subject;
@@ -83,7 +83,7 @@ impl Question<'_> {
     }
 
     fn kind(&self, kind: &Kind, version: &str) -> Value {
-        respond::gvk(&kind.spoken_at(version, self.subject.subresource))
+        respond::gvk(&kind.document_gvk(version, self.subject.subresource))
     }
 }
 
@@ -100,7 +100,12 @@ fn put(document: &mut Value, member: &str, text: &str) {
 
 /// Reads the answer to the question with this UID, asked in this version. The error says why it is not a valid
 /// answer.
-pub(super) fn read(body: &[u8], version: &str, uid: &str, stage: Stage) -> Result<Reply, String> {
+pub(super) fn read(
+    body: &[u8],
+    version: &str,
+    uid: &str,
+    stage: Stage,
+) -> Result<AdmissionResponse, String> {
     let not_called = |why: String| format!("failed to call webhook: {why}");
     let invalid = |why: String| format!("received invalid webhook response: {why}");
     let review: Value = serde_json::from_slice(body).map_err(|error| {
@@ -118,7 +123,7 @@ pub(super) fn read(body: &[u8], version: &str, uid: &str, stage: Stage) -> Resul
     };
     let allowed = response.get("allowed") == Some(&Value::Bool(true));
     let patch = patch.filter(|_| allowed).map(operations).transpose();
-    Ok(Reply {
+    Ok(AdmissionResponse {
         allowed,
         patch: patch
             .map_err(|why| format!("received undecodable patch in webhook response: {why}"))?
@@ -130,13 +135,13 @@ pub(super) fn read(body: &[u8], version: &str, uid: &str, stage: Stage) -> Resul
 
 /// Checks that the answer is the review that was asked for. A missing `apiVersion` or `kind` passes here.
 fn is_review(review: &Value, version: &str) -> Result<(), String> {
-    let said = |member: &str| {
-        let said = review.get(member).and_then(Value::as_str);
-        said.filter(|said| !said.is_empty())
+    let stated = |member: &str| {
+        let text = review.get(member).and_then(Value::as_str);
+        text.filter(|text| !text.is_empty())
     };
-    let asked = format!("admission.k8s.io/{version}");
-    let found = said("apiVersion").unwrap_or(&asked);
-    let kind = said("kind").unwrap_or(KIND);
+    let expected = format!("admission.k8s.io/{version}");
+    let found = stated("apiVersion").unwrap_or(&expected);
+    let kind = stated("kind").unwrap_or(KIND);
     let spoken = found.strip_prefix("admission.k8s.io/");
     let spoken = spoken.filter(|spoken| VERSIONS.contains(spoken) && kind == KIND);
     match spoken {
@@ -165,8 +170,8 @@ fn verified<'a>(
     if answered != uid {
         return Err(format!("expected response.uid={uid:?}, got {answered:?}"));
     }
-    let said = |member: &str| review.get(member).and_then(Value::as_str).unwrap_or("");
-    let (api_version, kind) = (said("apiVersion"), said("kind"));
+    let stated = |member: &str| review.get(member).and_then(Value::as_str).unwrap_or("");
+    let (api_version, kind) = (stated("apiVersion"), stated("kind"));
     if api_version.is_empty() || kind.is_empty() {
         let group_version = if api_version.is_empty() {
             "/"

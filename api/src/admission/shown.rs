@@ -5,7 +5,7 @@ use super::subject::{Operation, Subject};
 use hindsight_core::convert;
 use hindsight_core::kind::{KindRef, Subresource, Version};
 use hindsight_core::object::NAMESPACE_LABEL;
-use hindsight_core::scale::{scale_as_admitted, scale_with_owners};
+use hindsight_core::scale::{scale_for_admission, scale_with_owners};
 use hindsight_core::{Command, Decision, Intent, Object};
 use serde_json::{Map, Value};
 
@@ -85,7 +85,7 @@ pub(super) fn old(subject: &Subject<'_>) -> Option<Value> {
 fn show(subject: &Subject<'_>, object: &Object) -> Value {
     match scaled(subject) {
         Some(version) => {
-            scale_as_admitted(version, &subject.form.object(object)).unwrap_or_default()
+            scale_for_admission(version, &subject.form.object(object)).unwrap_or_default()
         }
         None => subject.form.document(object),
     }

@@ -1,12 +1,12 @@
 //! The subject of a write as admission sees it: derived from the command, so that every verb is admitted alike.
 
-use super::Wish;
-use crate::handler::Routed;
+use super::WriteRequest;
+use crate::handler::ResourceRequest;
 use crate::params::WriteOptions;
 use hindsight_core::command::{Delete, FieldValidation, Intent, Propagation};
 use hindsight_core::kind::{KindRef, Shape, Subresource};
 use hindsight_core::object::Name;
-use hindsight_core::{Actor, Form, Object, ObjectKey, Rejection, State, grace_told};
+use hindsight_core::{Actor, Form, Object, ObjectKey, Rejection, State, admission_grace};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
@@ -52,8 +52,8 @@ pub(crate) struct Subject<'a> {
 
 impl<'a> Subject<'a> {
     /// Reads a client's command.
-    pub(crate) fn of(state: &State, wish: &'a Wish) -> Result<Self, Rejection> {
-        let command = &wish.command;
+    pub(crate) fn of(state: &State, write_request: &'a WriteRequest) -> Result<Self, Rejection> {
+        let command = &write_request.command;
         let (key, version, subresource) = match &command.intent {
             Intent::Create(create) => (&create.key, &create.version, None),
             Intent::Update(update) => (&update.key, &update.version, update.subresource),
@@ -69,16 +69,16 @@ impl<'a> Subject<'a> {
             resource: key.resource.clone(),
             name: Arc::clone(&key.name),
         };
-        let spoken = state.kinds.spoken(&key.resource, version);
+        let spoken = state.kinds.resolve(&key.resource, version);
         let (kind, version) = spoken.ok_or_else(missing)?;
         let old = match &command.intent {
             Intent::Create(_) => None,
             _ => state.get(key).cloned(),
         };
-        let posted = posted(wish, subresource);
+        let posted = posted(write_request, subresource);
         let seconds = match (&command.intent, &old) {
-            (Intent::Delete(delete), Some(old)) if !wish.of_collection => {
-                grace_told(kind, old, delete.grace_period_seconds)
+            (Intent::Delete(delete), Some(old)) if !write_request.of_collection => {
+                admission_grace(kind, old, delete.grace_period_seconds)
             }
             (Intent::Delete(delete), _) => delete.grace_period_seconds,
             _ => None,
@@ -89,7 +89,7 @@ impl<'a> Subject<'a> {
             (_, None, _) => Operation::Create,
             (_, Some(_), None) => Operation::Update,
         };
-        let (shown, shown_of) = match &wish.posted_to {
+        let (shown, shown_of) = match &write_request.posted_to {
             Some(collection) => (collection, None),
             None => (kind, subresource),
         };
@@ -103,20 +103,20 @@ impl<'a> Subject<'a> {
             subresource: shown_of,
             old,
             posted,
-            options: options(wish, operation, seconds),
-            dry_run: wish.options.dry_run,
+            options: options(write_request, operation, seconds),
+            dry_run: write_request.options.dry_run,
         })
     }
 
     /// The subject of a creation that is answered but not stored: a review.
-    pub(crate) fn of_unstored(asked: &'a Routed, sent: &WriteOptions) -> Self {
+    pub(crate) fn of_unstored(request: &'a ResourceRequest, sent: &WriteOptions) -> Self {
         Self {
             operation: Operation::Create,
-            actor: &asked.actor,
-            kind: Arc::clone(&asked.kind),
-            key: asked.key(),
-            version: Arc::clone(&asked.version.name),
-            form: asked.form.clone(),
+            actor: &request.actor,
+            kind: Arc::clone(&request.kind),
+            key: request.key(),
+            version: Arc::clone(&request.version.name),
+            form: request.form.clone(),
             subresource: None,
             old: None,
             posted: None,
@@ -143,8 +143,8 @@ impl<'a> Subject<'a> {
     }
 }
 
-fn posted(wish: &Wish, subresource: Option<Subresource>) -> Option<Value> {
-    match (&wish.command.intent, subresource) {
+fn posted(write_request: &WriteRequest, subresource: Option<Subresource>) -> Option<Value> {
+    match (&write_request.command.intent, subresource) {
         (Intent::Update(update), Some(Subresource::Binding)) => {
             let mut binding = update.object.clone();
             let members = binding.as_object_mut()?;
@@ -153,7 +153,7 @@ fn posted(wish: &Wish, subresource: Option<Subresource>) -> Option<Value> {
             Some(binding)
         }
         (Intent::Evict(delete), _) => {
-            let sent = wish.eviction.as_ref()?;
+            let sent = write_request.eviction.as_ref()?;
             let mut eviction = json!({"apiVersion": "policy/v1", "kind": "Eviction"});
             for member in ["metadata", "deleteOptions"] {
                 let value = sent.get(member).filter(|value| !value.is_null());
@@ -172,16 +172,16 @@ fn posted(wish: &Wish, subresource: Option<Subresource>) -> Option<Value> {
 }
 
 /// The options as webhooks see them. `seconds` is the grace period that a deletion will grant.
-fn options(wish: &Wish, operation: Operation, seconds: Option<i64>) -> Value {
-    let (kind, members) = match (&wish.command.intent, operation) {
+fn options(write_request: &WriteRequest, operation: Operation, seconds: Option<i64>) -> Value {
+    let (kind, members) = match (&write_request.command.intent, operation) {
         (Intent::Delete(delete), Operation::Delete) => {
             ("DeleteOptions", delete_options(delete, seconds))
         }
-        (_, Operation::Create) => ("CreateOptions", write_options(&wish.options)),
+        (_, Operation::Create) => ("CreateOptions", write_options(&write_request.options)),
         // Also for a patch: how the change was expressed is not what is admitted.
-        _ => ("UpdateOptions", write_options(&wish.options)),
+        _ => ("UpdateOptions", write_options(&write_request.options)),
     };
-    stated(kind, members, wish.options.dry_run)
+    stated(kind, members, write_request.options.dry_run)
 }
 
 fn stated(kind: &str, mut members: Map<String, Value>, dry_run: bool) -> Value {
@@ -214,10 +214,10 @@ fn write_options(sent: &WriteOptions) -> Map<String, Value> {
 }
 
 fn delete_options(delete: &Delete, seconds: Option<i64>) -> Map<String, Value> {
-    let asked = &delete.preconditions;
+    let preconditions = &delete.preconditions;
     let preconditions = json!({
-        "uid": asked.uid.as_ref().map(|uid| uid.as_str().to_owned()),
-        "resourceVersion": asked.resource_version.as_deref(),
+        "uid": preconditions.uid.as_ref().map(|uid| uid.as_str().to_owned()),
+        "resourceVersion": preconditions.resource_version.as_deref(),
     });
     let propagation = delete.propagation.map(Propagation::name);
     let mut options = json!({

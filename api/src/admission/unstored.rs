@@ -1,10 +1,10 @@
 //! The admission of reviews, which are answered and never stored. Source: upstream's handler of creations, and
 //! the `Create` of each review.
 
-use super::hooks::{Asking, Hook, Stage};
+use super::hooks::{Hook, HookContext, Stage};
 use super::subject::Subject;
-use super::{ends, hooks, mutate, shown, validate};
-use crate::handler::{Api, Routed};
+use super::{capped_deadline, hooks, mutate, shown, validate};
+use crate::handler::{Api, ResourceRequest};
 use crate::params::WriteOptions;
 use crate::status::Failure;
 use hindsight_core::State;
@@ -14,67 +14,67 @@ use std::sync::Arc;
 use tokio::time::{Instant, timeout_at};
 
 /// A review on its way through admission.
-pub(crate) struct Unstored<'a> {
+pub(crate) struct ReviewAdmission<'a> {
     api: &'a Api,
     state: Arc<State>,
     subject: Subject<'a>,
     deadline: Instant,
 }
 
-impl<'a> Unstored<'a> {
-    pub(crate) fn new(api: &'a Api, asked: &'a Routed, options: &WriteOptions) -> Self {
+impl<'a> ReviewAdmission<'a> {
+    pub(crate) fn new(api: &'a Api, request: &'a ResourceRequest, options: &WriteOptions) -> Self {
         Self {
             api,
             state: api.backend.state(),
-            subject: Subject::of_unstored(asked, options),
-            deadline: ends(asked.deadline),
+            subject: Subject::of_unstored(request, options),
+            deadline: capped_deadline(request.deadline),
         }
     }
 
-    /// Returns the review as mutating webhooks leave it; their warnings are appended to `said`.
+    /// Returns the review as mutating webhooks leave it; their warnings are appended to `warnings`.
     pub(crate) async fn mutate(
         &self,
         review: Value,
-        said: &mut Vec<String>,
+        warnings: &mut Vec<String>,
     ) -> Result<Value, Failure> {
-        let hooks = self.wanting(self.state.webhooks.mutating(), Stage::Mutating);
+        let hooks = self.matching_hooks(self.state.webhooks.mutating(), Stage::Mutating);
         if hooks.is_empty() {
             return Ok(review);
         }
         let name = shown::name(&review).to_owned();
-        let asking = self.asking(&name);
-        let asked = mutate::mutate(&asking, &hooks, Some(review));
-        let mutated = self.in_time(asked).await?;
-        said.extend(mutated.warnings);
+        let context = self.context(&name);
+        let mutation = mutate::mutate(&context, &hooks, Some(review));
+        let mutated = self.in_time(mutation).await?;
+        warnings.extend(mutated.warnings);
         Ok(mutated.object.unwrap_or_default())
     }
 
-    /// Asks the validating webhooks; their warnings are appended to `said`.
+    /// Asks the validating webhooks; their warnings are appended to `warnings`.
     pub(crate) async fn validate(
         &self,
         review: &Value,
-        said: &mut Vec<String>,
+        warnings: &mut Vec<String>,
     ) -> Result<(), Failure> {
-        let hooks = self.wanting(self.state.webhooks.validating(), Stage::Validating);
+        let hooks = self.matching_hooks(self.state.webhooks.validating(), Stage::Validating);
         if hooks.is_empty() {
             return Ok(());
         }
-        let asking = self.asking(shown::name(review));
-        let asked = validate::validate(&asking, &hooks, Some(review));
-        said.extend(self.in_time(asked).await?);
+        let context = self.context(shown::name(review));
+        let validation = validate::validate(&context, &hooks, Some(review));
+        warnings.extend(self.in_time(validation).await?);
         Ok(())
     }
 
-    fn wanting<'b>(
+    fn matching_hooks<'b>(
         &self,
         webhooks: impl Iterator<Item = &'b Webhook>,
         stage: Stage,
     ) -> Vec<Hook<'b>> {
-        hooks::wanting(webhooks, &self.state.kinds, &self.subject, stage)
+        hooks::matching_hooks(webhooks, &self.state.kinds, &self.subject, stage)
     }
 
-    fn asking<'b>(&'b self, name: &'b str) -> Asking<'b> {
-        Asking {
+    fn context<'b>(&'b self, name: &'b str) -> HookContext<'b> {
+        HookContext {
             backend: &*self.api.backend,
             admission: &self.api.admission,
             state: &self.state,
@@ -87,9 +87,9 @@ impl<'a> Unstored<'a> {
 
     async fn in_time<T>(
         &self,
-        asked: impl Future<Output = Result<T, Failure>>,
+        future: impl Future<Output = Result<T, Failure>>,
     ) -> Result<T, Failure> {
-        let asked = timeout_at(self.deadline, asked).await;
-        asked.unwrap_or_else(|_| Err(Failure::timed_out()))
+        let result = timeout_at(self.deadline, future).await;
+        result.unwrap_or_else(|_| Err(Failure::admission_timed_out()))
     }
 }

@@ -13,12 +13,12 @@ const UNKNOWN_MAX: usize = 100;
 
 /// The findings of one request.
 #[derive(Debug)]
-pub(crate) struct Noted {
+pub(crate) struct BodyWarnings {
     validation: FieldValidation,
     warnings: Vec<String>,
 }
 
-impl Noted {
+impl BodyWarnings {
     pub(crate) const fn new(validation: FieldValidation) -> Self {
         let warnings = Vec::new();
         Self {
@@ -108,7 +108,7 @@ fn in_order(paths: &[String], unknown: &[String]) -> Vec<String> {
         let rest = path.strip_prefix(known.as_str());
         rest.is_some_and(|rest| rest.starts_with(['.', '[']))
     };
-    let (mut seen, mut told) = (BTreeSet::new(), BTreeSet::new());
+    let (mut seen, mut reported) = (BTreeSet::new(), BTreeSet::new());
     let mut findings = Vec::new();
     for path in paths {
         let is_first = seen.insert(path);
@@ -116,7 +116,7 @@ fn in_order(paths: &[String], unknown: &[String]) -> Vec<String> {
             continue;
         }
         let is_unknown = unknown.contains(path);
-        if is_first == is_unknown && told.insert(path) {
+        if is_first == is_unknown && reported.insert(path) {
             findings.push(if is_unknown {
                 unknown_field(path)
             } else {
@@ -149,11 +149,11 @@ mod tests {
                 .to_vec()
         };
         let message = |failure: crate::status::Failure| failure.to_json()["message"].clone();
-        let mut noted = Noted::new(FieldValidation::Strict);
+        let mut body_warnings = BodyWarnings::new(FieldValidation::Strict);
         let refused = decode_object(
             json,
             Syntax::Json.of("apps/v1", "Deployment"),
-            &mut noted,
+            &mut body_warnings,
             unknown,
         )
         .expect_err("strict");
@@ -166,7 +166,7 @@ mod tests {
         let refused = decode_object(
             yaml,
             Syntax::Yaml.of("apps/v1", "Deployment"),
-            &mut noted,
+            &mut body_warnings,
             one,
         )
         .expect_err("strict");
@@ -174,7 +174,7 @@ mod tests {
             error: yaml: unmarshal errors:\n  line 3: key \"paused\" \
             already set in map, unknown field \"spec.unknown1\"";
         assert_eq!(message(refused), told);
-        let refused = decode_patch(br#"{"a": 1, "a": 2}"#, false, &mut noted, |_| {
+        let refused = decode_patch(br#"{"a": 1, "a": 2}"#, false, &mut body_warnings, |_| {
             vec!["b".into()]
         });
         let text = message(refused.expect_err("strict"));
@@ -209,16 +209,25 @@ mod tests {
                 (FieldValidation::Warn, vec![warning]),
                 (FieldValidation::Ignore, vec![]),
             ] {
-                let mut noted = Noted::new(validation);
-                let document =
-                    decode_object(body, syntax.of("v1", "ConfigMap"), &mut noted, nothing)
-                        .expect("a document");
+                let mut body_warnings = BodyWarnings::new(validation);
+                let document = decode_object(
+                    body,
+                    syntax.of("v1", "ConfigMap"),
+                    &mut body_warnings,
+                    nothing,
+                )
+                .expect("a document");
                 assert_eq!(document["data"]["k"], 2);
-                assert_eq!(noted.warnings, warnings);
+                assert_eq!(body_warnings.warnings, warnings);
             }
-            let mut noted = Noted::new(FieldValidation::Strict);
-            let failure = decode_object(body, syntax.of("v1", "ConfigMap"), &mut noted, nothing)
-                .expect_err("a refusal");
+            let mut body_warnings = BodyWarnings::new(FieldValidation::Strict);
+            let failure = decode_object(
+                body,
+                syntax.of("v1", "ConfigMap"),
+                &mut body_warnings,
+                nothing,
+            )
+            .expect_err("a refusal");
             let status = failure.to_json();
             let refusal =
                 format!("ConfigMap in version \"v1\" cannot be handled as a ConfigMap: {refusal}");
@@ -231,8 +240,8 @@ mod tests {
 
     #[test]
     fn a_patch_is_refused_as_a_field() {
-        let mut noted = Noted::new(FieldValidation::Strict);
-        let failure = decode_patch(br#"{"a": 1, "a": 2}"#, false, &mut noted, nothing)
+        let mut body_warnings = BodyWarnings::new(FieldValidation::Strict);
+        let failure = decode_patch(br#"{"a": 1, "a": 2}"#, false, &mut body_warnings, nothing)
             .expect_err("a refusal");
         let status = failure.to_json();
         assert_eq!(
@@ -245,17 +254,17 @@ mod tests {
     #[test]
     fn members_that_no_operation_has_are_told() {
         let patch = br#"[{"op": "test", "path": "/a", "why": 1, "path": "/a"}]"#;
-        let mut noted = Noted::new(FieldValidation::Warn);
-        decode_patch(patch, true, &mut noted, nothing).expect("a patch");
+        let mut body_warnings = BodyWarnings::new(FieldValidation::Warn);
+        decode_patch(patch, true, &mut body_warnings, nothing).expect("a patch");
         let told = [
             r#"json patch duplicate field "[0].path""#,
             r#"json patch unknown field "[0].why""#,
         ];
-        assert_eq!(noted.warnings, told);
-        let mut noted = Noted::new(FieldValidation::Strict);
-        decode_patch(patch, true, &mut noted, nothing).expect_err("a refusal");
-        let mut noted = Noted::new(FieldValidation::Ignore);
-        decode_patch(patch, true, &mut noted, nothing).expect("a patch");
-        assert!(noted.warnings.is_empty());
+        assert_eq!(body_warnings.warnings, told);
+        let mut body_warnings = BodyWarnings::new(FieldValidation::Strict);
+        decode_patch(patch, true, &mut body_warnings, nothing).expect_err("a refusal");
+        let mut body_warnings = BodyWarnings::new(FieldValidation::Ignore);
+        decode_patch(patch, true, &mut body_warnings, nothing).expect("a patch");
+        assert!(body_warnings.warnings.is_empty());
     }
 }

@@ -70,7 +70,7 @@ where
     };
     // Also where no room is needed: the end of an empty body may fail to come.
     let read = timeout(bounds.arrival, whole(body)).await;
-    let bytes = read.map_err(|_| Failure::not_in_time())??;
+    let bytes = read.map_err(|_| Failure::body_timed_out())??;
     let surplus = wanted.saturating_sub(bytes.len());
     drop(room.as_mut().and_then(|room| room.split(surplus)));
     Ok(Received { bytes, room })

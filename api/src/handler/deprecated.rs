@@ -1,7 +1,7 @@
 //! The warning that comes with every answer in a deprecated version.
 
 use crate::body::{ApiBody, Syntax};
-use crate::path::Below;
+use crate::path::Subpath;
 use crate::respond;
 use crate::status::Failure;
 use hindsight_core::kind::{Kind, Version};
@@ -17,18 +17,18 @@ pub(super) struct Deprecated {
 }
 
 impl Deprecated {
-    pub(super) fn of(kind: &Kind, version: &Version, below: &Below) -> Self {
+    pub(super) fn of(kind: &Kind, version: &Version, subpath: &Subpath) -> Self {
         let is_custom = kind.is_custom();
-        let is_said = is_custom || below.served(version).is_ok();
+        let is_warned = is_custom || subpath.served(version).is_ok();
         let warning = version.deprecation_warning.clone();
         Self {
-            warning: warning.filter(|_| is_said),
+            warning: warning.filter(|_| is_warned),
             is_custom,
         }
     }
 
     /// The answer, with this warning before all others.
-    pub(super) fn told(
+    pub(super) fn warn(
         self,
         answer: Result<Response<ApiBody>, Failure>,
         syntax: Syntax,

@@ -3,7 +3,7 @@
 use super::untyped;
 use crate::accept::View;
 use crate::body::Syntax;
-use crate::handler::Routed;
+use crate::handler::ResourceRequest;
 use crate::table::{self, Rows};
 use hindsight_core::{Form, Object};
 use serde::Serialize;
@@ -26,32 +26,32 @@ enum Shown {
 }
 
 impl Items {
-    pub(super) fn of(asked: &Routed, metadata: Value) -> Self {
-        let (shown, around) = match asked.accept.view {
+    pub(super) fn of(request: &ResourceRequest, metadata: Value) -> Self {
+        let (shown, around) = match request.accept.view {
             View::Object => {
-                let version = asked.kind.api_version(&asked.version.name);
-                let around = json!({"kind": asked.kind.list_kind, "apiVersion": version,
+                let version = request.kind.api_version(&request.version.name);
+                let around = json!({"kind": request.kind.list_kind, "apiVersion": version,
                     "metadata": metadata});
-                let form = asked.form.clone();
-                if asked.kind.is_custom() {
+                let form = request.form.clone();
+                if request.kind.is_custom() {
                     (Shown::Objects(form), around)
                 } else {
                     (Shown::Untyped(form), around)
                 }
             }
             View::Metadata => {
-                let meta = asked.accept.meta;
+                let meta = request.accept.meta;
                 let around = json!({"kind": "PartialObjectMetadataList",
                     "apiVersion": meta, "metadata": metadata});
-                (Shown::Metadata(asked.form.clone(), meta), around)
+                (Shown::Metadata(request.form.clone(), meta), around)
             }
             View::Table => {
-                let rows = Rows::of(asked, asked.now());
+                let rows = Rows::of(request, request.now());
                 let around = rows.without_rows(metadata);
                 (Shown::Table(rows), around)
             }
         };
-        let syntax = asked.accept.syntax;
+        let syntax = request.accept.syntax;
         Self {
             shown,
             syntax,

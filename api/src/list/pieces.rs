@@ -59,7 +59,7 @@ impl Pieces {
             rest: if size > WHOLE_BYTES_MAX {
                 Lease::new(rest)
             } else {
-                Lease::lasting(rest)
+                Lease::unlimited(rest)
             },
             size,
             started,
@@ -101,7 +101,7 @@ impl Pieces {
                 piece.extend_from_slice(self.items.between());
             }
             read += object.body.len();
-            self.rest.taken(object.body.len());
+            self.rest.record_bytes(object.body.len());
             self.items.write(&object, &mut piece);
         }
         piece.into()

@@ -7,20 +7,20 @@ use std::fmt::Write;
 
 /// Stands in a token for the newest state, whatever the first page showed. Source: the same value in upstream's
 /// tokens.
-const OF_NOW: i64 = -1;
+const NEWEST: i64 = -1;
 
 /// A place in a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct Continuation {
     /// The revision of the list's pages; `None` for the newest state.
     pub(super) revision: Option<Revision>,
     /// Namespace and name of the last object that was shown.
     pub(super) after: (String, String),
 }
 
-impl Place {
+impl Continuation {
     /// The place after this object.
-    pub(super) fn behind(revision: Revision, last: &ObjectKey) -> Self {
+    pub(super) fn after(revision: Revision, last: &ObjectKey) -> Self {
         Self {
             revision: Some(revision),
             after: (last.namespace.to_string(), last.name.to_string()),
@@ -28,7 +28,7 @@ impl Place {
     }
 
     /// The same place in the newest state.
-    pub(super) fn of_now(self) -> Self {
+    pub(super) fn at_newest(self) -> Self {
         Self {
             revision: None,
             ..self
@@ -40,7 +40,7 @@ impl Place {
         let (namespace, name) = &self.after;
         let revision = match self.revision {
             Some(revision) => json!(revision.0),
-            None => json!(OF_NOW),
+            None => json!(NEWEST),
         };
         let document =
             json!({"v": "meta.k8s.io/v1", "rv": revision, "ns": namespace, "start": name});
@@ -51,7 +51,7 @@ impl Place {
         token
     }
 
-    pub(super) fn of_token(token: &str) -> Result<Self, Failure> {
+    pub(super) fn from_token(token: &str) -> Result<Self, Failure> {
         read(token).ok_or_else(|| {
             let message = "invalid continue token: continue key is not valid: encoded value";
             Failure::bad_request(message)
@@ -59,7 +59,7 @@ impl Place {
     }
 }
 
-fn read(token: &str) -> Option<Place> {
+fn read(token: &str) -> Option<Continuation> {
     let digits = token.chars().map(|digit| digit.to_digit(16));
     let digits = digits.collect::<Option<Vec<u32>>>()?;
     let (pairs, []) = digits.as_chunks::<2>() else {
@@ -70,12 +70,12 @@ fn read(token: &str) -> Option<Place> {
     let document: Value = serde_json::from_slice(&bytes).ok()?;
     let text = |member: &str| Some(document.get(member)?.as_str()?.to_owned());
     let revision = document.get("rv")?;
-    let revision = if revision.as_i64() == Some(OF_NOW) {
+    let revision = if revision.as_i64() == Some(NEWEST) {
         None
     } else {
         Some(Revision(revision.as_u64()?))
     };
-    Some(Place {
+    Some(Continuation {
         revision,
         after: (text("ns")?, text("start")?),
     })
@@ -89,8 +89,11 @@ mod tests {
     fn a_place_is_read_as_it_was_written() {
         for revision in [Some(Revision(7)), Some(Revision(u64::MAX)), None] {
             let after = ("n1".to_owned(), "a".to_owned());
-            let place = Place { revision, after };
-            assert_eq!(Place::of_token(&place.token()).expect("a token"), place);
+            let continuation = Continuation { revision, after };
+            assert_eq!(
+                Continuation::from_token(&continuation.token()).expect("a token"),
+                continuation
+            );
         }
     }
 
@@ -102,7 +105,7 @@ mod tests {
         };
         let document = r#"{"rv":-2,"ns":"a","start":"b"}"#;
         for token in ["7", "7b7d", "zz", "\u{e4}", &hex(document), &hex("[1]")] {
-            let failure = Place::of_token(token).expect_err(token);
+            let failure = Continuation::from_token(token).expect_err(token);
             assert_eq!(failure.code, 400, "{token}");
         }
     }

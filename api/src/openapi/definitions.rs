@@ -18,7 +18,7 @@ pub(super) struct Served<'a> {
 
 impl Served<'_> {
     pub(super) fn gvk(&self, version: &str) -> Value {
-        respond::gvk(&self.kind.spoken_at(version, None))
+        respond::gvk(&self.kind.document_gvk(version, None))
     }
 }
 

@@ -111,7 +111,7 @@ fn of_subresource(
     let methods = methods
         .into_iter()
         .filter(|(_, verb)| subresource.verbs().contains(verb));
-    let gvk = respond::gvk(&served.kind.spoken_at(version, Some(subresource)));
+    let gvk = respond::gvk(&served.kind.document_gvk(version, Some(subresource)));
     let is_own = gvk == served.gvk(version);
     methods
         .map(|(method, _)| {

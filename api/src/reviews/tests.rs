@@ -15,7 +15,7 @@ use std::sync::Arc;
 struct OneGrant;
 
 impl Authorizer for OneGrant {
-    fn allowed(&self, actor: &Actor, access: &Access<'_>) -> Verdict {
+    fn authorize(&self, actor: &Actor, access: &Access<'_>) -> Verdict {
         let expected = Access {
             verb: "update",
             resource: &GroupResource::new("apps", "deployments"),

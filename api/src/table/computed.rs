@@ -160,12 +160,12 @@ fn named(object: &Value, path: &str) -> Named {
 
 fn event_source(event: &Value) -> String {
     let parts = [text(event, "source.component"), text(event, "source.host")];
-    let said = parts.into_iter().filter(|part| !part.is_empty());
-    let said = said.collect::<Vec<_>>().join(", ");
-    if said.is_empty() {
+    let parts = parts.into_iter().filter(|part| !part.is_empty());
+    let source = parts.collect::<Vec<_>>().join(", ");
+    if source.is_empty() {
         text(event, "reportingComponent").into()
     } else {
-        said
+        source
     }
 }
 
@@ -238,15 +238,15 @@ fn csr_condition(request: &Value) -> String {
         let conditions = list(request, "status.conditions").iter();
         conditions.clone().any(|one| text(one, "type") == name)
     };
-    let mut said = ["Approved", "Denied", "Failed"]
+    let mut states = ["Approved", "Denied", "Failed"]
         .into_iter()
         .filter(|name| holds(name))
         .collect::<Vec<_>>();
-    if said.is_empty() {
-        said.push("Pending");
+    if states.is_empty() {
+        states.push("Pending");
     }
     if !text(request, "status.certificate").is_empty() {
-        said.push("Issued");
+        states.push("Issued");
     }
-    said.join(",")
+    states.join(",")
 }

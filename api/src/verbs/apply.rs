@@ -2,8 +2,8 @@
 //! object.
 
 use super::write::write;
-use crate::body::{self, ApiBody, Noted};
-use crate::handler::{Api, Routed};
+use crate::body::{self, ApiBody, BodyWarnings};
+use crate::handler::{Api, ResourceRequest};
 use crate::status::Failure;
 use bytes::Bytes;
 use hindsight_core::command::{Intent, Patch, PatchObject};
@@ -12,20 +12,20 @@ use serde_json::Value;
 
 pub(super) async fn apply(
     api: &Api,
-    asked: &Routed,
+    request: &ResourceRequest,
     body: Bytes,
 ) -> Result<Response<ApiBody>, Failure> {
-    let options = asked.params.apply_options()?;
-    let mut noted = Noted::new(options.validation());
-    let (config, complaint) = body::decode_config(&body, &mut noted)?;
+    let options = request.params.apply_options()?;
+    let mut body_warnings = BodyWarnings::new(options.validation());
+    let (config, complaint) = body::decode_config(&body, &mut body_warnings)?;
     // Freed here, so that it is not held while the write waits.
     drop(body);
-    check(asked, &config)?;
-    let force = asked.params.flag("force").unwrap_or_default();
+    check(request, &config)?;
+    let force = request.params.flag("force").unwrap_or_default();
     let intent = Intent::Patch(PatchObject {
-        key: asked.key(),
-        version: asked.version_named(),
-        subresource: asked.subresource,
+        key: request.key(),
+        version: request.version_named(),
+        subresource: request.subresource,
         patch: Patch::Apply {
             config,
             force,
@@ -33,16 +33,16 @@ pub(super) async fn apply(
         },
         validation: options.validation(),
     });
-    write(api, asked, ("patch", intent), (noted, options)).await
+    write(api, request, ("patch", intent), (body_warnings, options)).await
 }
 
 /// A configuration must state its version and kind, which nothing else does, and must not contain
 /// `managedFields`.
-fn check(asked: &Routed, config: &Value) -> Result<(), Failure> {
+fn check(request: &ResourceRequest, config: &Value) -> Result<(), Failure> {
     let text = |member: &str| config.get(member).and_then(Value::as_str);
     let (version, kind) = (text("apiVersion"), text("kind"));
     let (version, kind) = (version.unwrap_or_default(), kind.unwrap_or_default());
-    let spoken = asked.spoken();
+    let spoken = request.spoken();
     if kind != &*spoken.kind || version != spoken.api_version() {
         let (group, version) = version.split_once('/').unwrap_or(("", version));
         return Err(Failure::bad_request(format!(

@@ -6,9 +6,9 @@ pub(crate) use options::Options;
 
 use super::show;
 use super::write::as_stored;
-use crate::admission::Wish;
+use crate::admission::WriteRequest;
 use crate::body::ApiBody;
-use crate::handler::{Api, Routed};
+use crate::handler::{Api, ResourceRequest};
 use crate::params::WriteOptions;
 use crate::respond;
 use crate::status::Failure;
@@ -25,35 +25,37 @@ const JOB_WARNING: &str = "child pods are preserved by default when jobs are del
 
 pub(crate) async fn delete(
     api: &Api,
-    asked: &Routed,
+    request: &ResourceRequest,
     body: Bytes,
 ) -> Result<Response<ApiBody>, Failure> {
-    let options = Options::read(asked, &body)?;
-    let answer = delete_one(api, asked, &options).await;
-    Ok(options.warned(asked, answer))
+    let options = Options::read(request, &body)?;
+    let answer = delete_one(api, request, &options).await;
+    Ok(options.warned(request, answer))
 }
 
 async fn delete_one(
     api: &Api,
-    asked: &Routed,
+    request: &ResourceRequest,
     options: &Options,
 ) -> Result<Response<ApiBody>, Failure> {
-    let delete = options.deletion(asked, asked.key(), None, Rule::Requested);
-    let command = api.command(asked, "delete", Intent::Delete(delete));
-    let wish = Wish::new(command, options.of_write());
-    let decision = api.decide(asked, wish).await?;
+    let delete = options.deletion(request, request.key(), None, Rule::Requested);
+    let command = api.command(request, "delete", Intent::Delete(delete));
+    let write_request = WriteRequest::new(command, options.of_write());
+    let decision = api.decide(request, write_request).await?;
     let mut response = match &decision.outcome {
-        Outcome::Deleted(object) if !asked.kind.strategy.returns_object => Ok(respond::json(
+        Outcome::Deleted(object) if !request.kind.strategy.returns_object => Ok(respond::json(
             200,
-            &success(asked, object),
-            asked.accept.syntax,
+            &success(request, object),
+            request.accept.syntax,
         )),
-        Outcome::Deleted(object) if options.dry_run => show(asked, 200, &as_stored(asked, object)),
+        Outcome::Deleted(object) if options.dry_run => {
+            show(request, 200, &as_stored(request, object))
+        }
         Outcome::Deleted(object) => {
             let mut commits = decision.commits.iter();
             let removal = commits.rfind(|commit| commit.key == object.key);
             let revision = removal.map_or(object.revision, |commit| commit.revision);
-            show(asked, 200, &object.shown_at(Some(revision)))
+            show(request, 200, &object.shown_at(Some(revision)))
         }
         outcome => {
             let code = if options.orphan_dependents == Some(false) {
@@ -63,9 +65,9 @@ async fn delete_one(
             };
             let object = outcome.object();
             if options.dry_run {
-                show(asked, code, &as_stored(asked, object))
+                show(request, code, &as_stored(request, object))
             } else {
-                show(asked, code, object)
+                show(request, code, object)
             }
         }
     }?;
@@ -84,7 +86,7 @@ impl Options {
 
     pub(super) fn deletion(
         &self,
-        asked: &Routed,
+        request: &ResourceRequest,
         key: ObjectKey,
         listed: Option<Uid>,
         rule: Rule,
@@ -94,7 +96,7 @@ impl Options {
             uid: listed,
             revision: None,
         };
-        let mut delete = Delete::new(target, asked.version.name.clone(), rule);
+        let mut delete = Delete::new(target, request.version.name.clone(), rule);
         self.put(&mut delete);
         delete
     }
@@ -111,31 +113,31 @@ impl Options {
     /// was found.
     pub(super) fn warned(
         &self,
-        asked: &Routed,
+        request: &ResourceRequest,
         answer: Result<Response<ApiBody>, Failure>,
     ) -> Response<ApiBody> {
         let mut response =
-            answer.unwrap_or_else(|failure| respond::failure(&failure, asked.accept.syntax));
-        if self.leaves_pods(asked) {
+            answer.unwrap_or_else(|failure| respond::failure(&failure, request.accept.syntax));
+        if self.leaves_pods(request) {
             respond::warn(&mut response, &[JOB_WARNING.to_owned()]);
         }
         response
     }
 
-    fn leaves_pods(&self, asked: &Routed) -> bool {
-        let orphans = asked.kind.strategy.default_propagation == Propagation::Orphan;
-        let is_job = &*asked.kind.resource.resource == "jobs";
+    fn leaves_pods(&self, request: &ResourceRequest) -> bool {
+        let orphans = request.kind.strategy.default_propagation == Propagation::Orphan;
+        let is_job = &*request.kind.resource.resource == "jobs";
         orphans && is_job && self.orphan_dependents.is_none() && self.propagation.is_none()
     }
 }
 
-fn success(asked: &Routed, object: &Object) -> Value {
+fn success(request: &ResourceRequest, object: &Object) -> Value {
     let mut details = json!({
         "name": &*object.key.name,
         "kind": &*object.key.resource.resource,
         "uid": object.meta.uid.as_str(),
     });
-    let group = &*asked.kind.resource.group;
+    let group = &*request.kind.resource.group;
     if let Some(members) = details.as_object_mut().filter(|_| !group.is_empty()) {
         members.insert("group".into(), group.into());
     }

@@ -4,9 +4,9 @@
 mod tests;
 
 use super::delete::Options;
-use crate::admission::Wish;
+use crate::admission::WriteRequest;
 use crate::body::ApiBody;
-use crate::handler::{Api, Routed};
+use crate::handler::{Api, ResourceRequest};
 use crate::list;
 use crate::pace::Pace;
 use crate::respond;
@@ -24,28 +24,28 @@ const DECISION_BYTES: usize = 4 << 10;
 
 pub(crate) async fn delete_collection(
     api: &Api,
-    asked: &mut Routed,
+    request: &mut ResourceRequest,
     body: Bytes,
 ) -> Result<Response<ApiBody>, Failure> {
-    let query = list::Query::of(asked)?;
-    let options = Options::read(asked, &body)?;
-    let answer = delete_listed(api, asked, &query, &options).await;
-    Ok(options.warned(asked, answer))
+    let query = list::Query::of(request)?;
+    let options = Options::read(request, &body)?;
+    let answer = delete_listed(api, request, &query, &options).await;
+    Ok(options.warned(request, answer))
 }
 
 async fn delete_listed(
     api: &Api,
-    asked: &mut Routed,
+    request: &mut ResourceRequest,
     query: &list::Query,
     options: &Options,
 ) -> Result<Response<ApiBody>, Failure> {
-    let page = query.to_delete(api, asked).await?;
-    let asked = &*asked;
+    let page = query.to_delete(api, request).await?;
+    let request = &*request;
     let command = |object: &Arc<Object>| {
         let listed = Some(object.meta.uid.clone());
         let rule = Rule::RequestedCollection;
-        let delete = options.deletion(asked, object.key.clone(), listed, rule);
-        api.command(asked, "deletecollection", Intent::Delete(delete))
+        let delete = options.deletion(request, object.key.clone(), listed, rule);
+        api.command(request, "deletecollection", Intent::Delete(delete))
     };
     let (mut warnings, mut failed) = (Vec::new(), None);
     for items in page.items.chunks(BATCH_ITEMS_MAX) {
@@ -57,16 +57,16 @@ async fn delete_listed(
             let refusal = refusals.find(|error| !is_absent(error));
             failed = failed.or(refusal);
         } else {
-            match one_by_one(api, asked, commands, options).await {
+            match one_by_one(api, request, commands, options).await {
                 Ok(said) => warnings.extend(said),
-                Err(failure) => return Err(failure.after(warnings)),
+                Err(failure) => return Err(failure.with_warnings(warnings)),
             }
         }
     }
     if let Some(rejection) = failed {
-        return Err(Failure::from(rejection).after(warnings));
+        return Err(Failure::from(rejection).with_warnings(warnings));
     }
-    let mut response = list::render(asked, page);
+    let mut response = list::render(request, page);
     respond::warn(&mut response, &warnings);
     Ok(response)
 }
@@ -91,7 +91,7 @@ async fn in_one_go(
 /// Admits each item on its own; returns the warnings.
 async fn one_by_one(
     api: &Api,
-    asked: &Routed,
+    request: &ResourceRequest,
     commands: Vec<Command>,
     options: &Options,
 ) -> Result<Vec<String>, Failure> {
@@ -100,14 +100,14 @@ async fn one_by_one(
         // Yields here because nothing else may: where nobody has to be asked and nothing is written, nothing is
         // waited for.
         pace.read(DECISION_BYTES).await;
-        let wish = Wish {
+        let write_request = WriteRequest {
             of_collection: true,
-            ..Wish::new(command, options.of_write())
+            ..WriteRequest::new(command, options.of_write())
         };
-        match api.decide(asked, wish).await {
+        match api.decide(request, write_request).await {
             Ok(decision) => warnings.extend(decision.warnings),
             Err(failure) if failure.code == 404 => {}
-            Err(failure) => return Err(failure.after(warnings)),
+            Err(failure) => return Err(failure.with_warnings(warnings)),
         }
     }
     Ok(warnings)

@@ -3,11 +3,11 @@
 
 use super::delete::Options;
 use super::write::OTHER_NAMESPACE;
-use crate::admission::Wish;
-use crate::body::{self, ApiBody, Noted};
-use crate::handler::{Api, Routed};
+use crate::admission::WriteRequest;
+use crate::body::{self, ApiBody, BodyWarnings};
+use crate::handler::{Api, ResourceRequest};
 use crate::params::{Params, WriteOptions};
-use crate::path::{Below, Route};
+use crate::path::{Route, Subpath};
 use crate::respond;
 use crate::status::Failure;
 use bytes::Bytes;
@@ -22,37 +22,37 @@ use serde_json::{Value, json};
 /// `pods/eviction`: a deletion that a disruption budget may refuse.
 pub(crate) async fn evict(
     api: &Api,
-    asked: &Routed,
+    request: &ResourceRequest,
     body: Bytes,
 ) -> Result<Response<ApiBody>, Failure> {
-    let asks = asked.params.write_options("CreateOptions")?;
-    let mut noted = Noted::new(asks.validation());
-    let mut eviction = document(asked, &body, &mut noted, Subresource::Eviction)?;
-    let kinds = &asked.state.kinds;
+    let asks = request.params.write_options("CreateOptions")?;
+    let mut body_warnings = BodyWarnings::new(asks.validation());
+    let mut eviction = document(request, &body, &mut body_warnings, Subresource::Eviction)?;
+    let kinds = &request.state.kinds;
     let unknown = prune_posted(
         kinds,
         Subresource::Eviction,
         asks.validation(),
         &mut eviction,
     )?;
-    let mut warnings = noted.into_warnings();
+    let mut warnings = body_warnings.into_warnings();
     warnings.extend(unknown);
-    match evict_as(api, asked, eviction, asks).await {
+    match evict_as(api, request, eviction, asks).await {
         Ok(decision) => {
             warnings.extend(decision.warnings);
-            Ok(done(asked, &warnings))
+            Ok(done(request, &warnings))
         }
-        Err(failure) => Err(failure.after(warnings)),
+        Err(failure) => Err(failure.with_warnings(warnings)),
     }
 }
 
 async fn evict_as(
     api: &Api,
-    asked: &Routed,
+    request: &ResourceRequest,
     eviction: Value,
     asks: WriteOptions,
 ) -> Result<Decision, Failure> {
-    let key = asked.key();
+    let key = request.key();
     let namespace = text(&eviction, "/metadata/namespace");
     if !namespace.is_empty() && namespace != &*key.namespace {
         return Err(Failure::bad_request(OTHER_NAMESPACE));
@@ -62,13 +62,13 @@ async fn evict_as(
         dry_run: asks.dry_run || options.dry_run,
         ..asks
     };
-    let delete = options.deletion(asked, key, None, Rule::Requested);
-    let command = api.command(asked, "create", Intent::Evict(delete));
-    let wish = Wish {
+    let delete = options.deletion(request, key, None, Rule::Requested);
+    let command = api.command(request, "create", Intent::Evict(delete));
+    let write_request = WriteRequest {
         eviction: Some(eviction),
-        ..Wish::new(command, asks)
+        ..WriteRequest::new(command, asks)
     };
-    api.decide(asked, wish).await
+    api.decide(request, write_request).await
 }
 
 /// The options of the deletion in an `Eviction` of the pod with this name.
@@ -88,13 +88,13 @@ const CONNECTIONS: [&str; 4] = ["exec", "attach", "portforward", "proxy"];
 /// `pods/strategy.go`. A dry run of a connection is refused before the pod is looked up, as in
 /// `ConnectResource`.
 pub(crate) fn unreachable(state: &State, route: &Route, params: &Params) -> Option<Failure> {
-    let Below::Unknown(below) = &route.below else {
+    let Subpath::Unknown(subpath) = &route.subpath else {
         return None;
     };
-    let connects = CONNECTIONS.contains(&&**below);
+    let connects = CONNECTIONS.contains(&&**subpath);
     let of_pod = (&*route.group, &*route.resource) == ("", "pods");
-    let asked = of_pod && (connects || below == "log");
-    let name = route.name.as_deref().filter(|_| asked)?;
+    let needs_kubelet = of_pod && (connects || subpath == "log");
+    let name = route.name.as_deref().filter(|_| needs_kubelet)?;
     let namespace = route.namespace.as_deref()?;
     if connects && params.get("dryRun").is_some() {
         return Some(Failure::bad_request("dryRun is not supported"));
@@ -119,14 +119,14 @@ pub(crate) fn unreachable(state: &State, route: &Route, params: &Params) -> Opti
 /// `pods/binding`, and `bindings`, whose bodies name the pod.
 pub(crate) async fn bind(
     api: &Api,
-    asked: &Routed,
+    request: &ResourceRequest,
     body: Bytes,
 ) -> Result<Response<ApiBody>, Failure> {
-    let asks = asked.params.write_options("CreateOptions")?;
-    let mut noted = Noted::new(asks.validation());
-    let binding = document(asked, &body, &mut noted, Subresource::Binding)?;
-    let namespace = asked.route.namespace.as_deref().unwrap_or_default();
-    let pod = asked
+    let asks = request.params.write_options("CreateOptions")?;
+    let mut body_warnings = BodyWarnings::new(asks.validation());
+    let binding = document(request, &body, &mut body_warnings, Subresource::Binding)?;
+    let namespace = request.route.namespace.as_deref().unwrap_or_default();
+    let pod = request
         .route
         .name
         .as_deref()
@@ -139,16 +139,16 @@ pub(crate) async fn bind(
         validation: asks.validation(),
     });
     let command = Command {
-        noted: noted.into_warnings(),
-        ..api.command(asked, "create", intent)
+        warnings: body_warnings.into_warnings(),
+        ..api.command(request, "create", intent)
     };
-    let is_named = asked.subresource.is_some();
-    let wish = Wish {
-        posted_to: Some(&asked.kind).filter(|_| !is_named).cloned(),
-        ..Wish::new(command, asks)
+    let is_named = request.subresource.is_some();
+    let write_request = WriteRequest {
+        posted_to: Some(&request.kind).filter(|_| !is_named).cloned(),
+        ..WriteRequest::new(command, asks)
     };
-    let decision = api.decide(asked, wish).await?;
-    Ok(done(asked, &decision.warnings))
+    let decision = api.decide(request, write_request).await?;
+    Ok(done(request, &decision.warnings))
 }
 
 fn text<'a>(document: &'a Value, pointer: &str) -> &'a str {
@@ -159,22 +159,22 @@ fn text<'a>(document: &'a Value, pointer: &str) -> &'a str {
 /// A body of the kind that is posted to the subresource; that kind is assumed if the body states none. The
 /// older version of evictions is the same.
 fn document(
-    asked: &Routed,
+    request: &ResourceRequest,
     body: &[u8],
-    noted: &mut Noted,
+    body_warnings: &mut BodyWarnings,
     to: Subresource,
 ) -> Result<Value, Failure> {
     let (versions, kind): (&[&str], _) = match to {
         Subresource::Eviction => (&["policy/v1", "policy/v1beta1"], "Eviction"),
         _ => (&["v1"], "Binding"),
     };
-    let syntax = respond::syntax(&asked.parts.headers)?;
+    let syntax = respond::syntax(&request.parts.headers)?;
     let reading = syntax.of(versions.first().copied().unwrap_or_default(), kind);
-    let schema = asked.state.kinds.posted_schema(to);
+    let schema = request.state.kinds.posted_schema(to);
     let unknown = |document: &Value| {
         schema.map_or_else(Vec::new, |schema| schema.prune(&mut document.clone()))
     };
-    let document = body::decode_object(body, reading, noted, unknown)?;
+    let document = body::decode_object(body, reading, body_warnings, unknown)?;
     let text = |member: &str| document.get(member).map(Value::as_str);
     let fits = |member: &str, known: &[&str]| {
         text(member).is_none_or(|text| text.is_some_and(|text| known.contains(&text)))
@@ -188,10 +188,10 @@ fn document(
     )))
 }
 
-fn done(asked: &Routed, warnings: &[String]) -> Response<ApiBody> {
+fn done(request: &ResourceRequest, warnings: &[String]) -> Response<ApiBody> {
     let status = json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success",
         "code": 201});
-    let mut response = respond::json(201, &status, asked.accept.syntax);
+    let mut response = respond::json(201, &status, request.accept.syntax);
     respond::warn(&mut response, warnings);
     response
 }

@@ -2,9 +2,9 @@
 
 use super::apply::apply;
 use super::{pod, show, unknown};
-use crate::admission::Wish;
-use crate::body::{self, ApiBody, Noted};
-use crate::handler::{Api, Routed};
+use crate::admission::WriteRequest;
+use crate::body::{self, ApiBody, BodyWarnings};
+use crate::handler::{Api, ResourceRequest};
 use crate::params::WriteOptions;
 use crate::patches::PatchMedia;
 use crate::respond;
@@ -22,89 +22,98 @@ pub(crate) const OTHER_NAMESPACE: &str =
 
 pub(crate) async fn create(
     api: &Api,
-    asked: &Routed,
+    request: &ResourceRequest,
     body: Bytes,
 ) -> Result<Response<ApiBody>, Failure> {
-    match asked.subresource {
-        Some(Subresource::Binding) => return pod::bind(api, asked, body).await,
-        Some(Subresource::Eviction) => return pod::evict(api, asked, body).await,
+    match request.subresource {
+        Some(Subresource::Binding) => return pod::bind(api, request, body).await,
+        Some(Subresource::Eviction) => return pod::evict(api, request, body).await,
         _ => {}
     }
-    if asked.route.name.is_some() {
+    if request.route.name.is_some() {
         return Err(Failure::method_not_allowed());
     }
-    let options = asked.params.write_options("CreateOptions")?;
-    let mut noted = Noted::new(options.validation());
-    let object = document(asked, &body, &mut noted)?;
+    let options = request.params.write_options("CreateOptions")?;
+    let mut body_warnings = BodyWarnings::new(options.validation());
+    let object = document(request, &body, &mut body_warnings)?;
     // Not kept while the write waits.
     drop(body);
-    let key = match namespaced(asked, &object) {
+    let key = match namespaced(request, &object) {
         Ok(key) => key,
-        Err(failure) => return Err(failure.after(noted.with_unknown(&unknown::of(asked, &object)))),
+        Err(failure) => {
+            return Err(
+                failure.with_warnings(body_warnings.with_unknown(&unknown::of(request, &object)))
+            );
+        }
     };
     let intent = Intent::Create(Create {
         key,
-        version: asked.version_named(),
+        version: request.version_named(),
         object,
         validation: options.validation(),
     });
-    write(api, asked, ("create", intent), (noted, options)).await
+    write(api, request, ("create", intent), (body_warnings, options)).await
 }
 
 pub(crate) async fn update(
     api: &Api,
-    asked: &Routed,
+    request: &ResourceRequest,
     body: Bytes,
 ) -> Result<Response<ApiBody>, Failure> {
-    let options = asked.params.write_options("UpdateOptions")?;
-    let mut noted = Noted::new(options.validation());
-    let object = document(asked, &body, &mut noted)?;
+    let options = request.params.write_options("UpdateOptions")?;
+    let mut body_warnings = BodyWarnings::new(options.validation());
+    let object = document(request, &body, &mut body_warnings)?;
     // Not kept while the write waits.
     drop(body);
     let intent = Intent::Update(Update {
-        key: asked.key(),
-        version: asked.version_named(),
-        subresource: asked.subresource,
+        key: request.key(),
+        version: request.version_named(),
+        subresource: request.subresource,
         object,
         validation: options.validation(),
     });
-    write(api, asked, ("update", intent), (noted, options)).await
+    write(api, request, ("update", intent), (body_warnings, options)).await
 }
 
 pub(crate) async fn patch(
     api: &Api,
-    asked: &Routed,
+    request: &ResourceRequest,
     body: Bytes,
 ) -> Result<Response<ApiBody>, Failure> {
-    let media = media(asked)?;
+    let media = media(request)?;
     let read = match media {
         PatchMedia::Json => Patch::Json,
         PatchMedia::Merge => Patch::Merge,
         PatchMedia::Strategic => Patch::Strategic,
-        PatchMedia::Apply => return apply(api, asked, body).await,
+        PatchMedia::Apply => return apply(api, request, body).await,
     };
-    let options = asked.params.write_options("PatchOptions")?;
-    let mut noted = Noted::new(options.validation());
-    let unknown = |patch: &Value| unknown::after(asked, &read(patch.clone()));
-    let patch = body::decode_patch(&body, media == PatchMedia::Json, &mut noted, unknown);
-    let patch = read(patch.map_err(|unreadable| missing_or(asked, unreadable))?);
+    let options = request.params.write_options("PatchOptions")?;
+    let mut body_warnings = BodyWarnings::new(options.validation());
+    let unknown = |patch: &Value| unknown::after(request, &read(patch.clone()));
+    let patch = body::decode_patch(
+        &body,
+        media == PatchMedia::Json,
+        &mut body_warnings,
+        unknown,
+    );
+    let patch = read(patch.map_err(|unreadable| missing_or(request, unreadable))?);
     // Not kept while the write waits.
     drop(body);
     let intent = Intent::Patch(PatchObject {
-        key: asked.key(),
-        version: asked.version_named(),
-        subresource: asked.subresource,
+        key: request.key(),
+        version: request.version_named(),
+        subresource: request.subresource,
         patch,
         validation: options.validation(),
     });
-    write(api, asked, ("patch", intent), (noted, options)).await
+    write(api, request, ("patch", intent), (body_warnings, options)).await
 }
 
 /// The failure of an unreadable patch. If the object does not exist, that is the failure instead. Source:
 /// upstream's `patchResource`.
-fn missing_or(asked: &Routed, unreadable: Failure) -> Failure {
-    let key = asked.key();
-    if asked.state.get(&key).is_some() {
+fn missing_or(request: &ResourceRequest, unreadable: Failure) -> Failure {
+    let key = request.key();
+    if request.state.get(&key).is_some() {
         return unreadable;
     }
     let missing = Rejection::NotFound {
@@ -115,9 +124,9 @@ fn missing_or(asked: &Routed, unreadable: Failure) -> Failure {
 }
 
 /// The media type of the patch, which is checked before the options.
-fn media(asked: &Routed) -> Result<PatchMedia, Failure> {
-    let sent = respond::media_type(&asked.parts.headers);
-    let known = PatchMedia::of(&asked.kind);
+fn media(request: &ResourceRequest) -> Result<PatchMedia, Failure> {
+    let sent = respond::media_type(&request.parts.headers);
+    let known = PatchMedia::of(&request.kind);
     let found = known.iter().find(|one| one.name() == sent);
     found
         .copied()
@@ -127,22 +136,24 @@ fn media(asked: &Routed) -> Result<PatchMedia, Failure> {
 /// Carries out the intent of this verb, and answers with the object.
 pub(super) async fn write(
     api: &Api,
-    asked: &Routed,
+    request: &ResourceRequest,
     (verb, intent): (&str, Intent),
-    (noted, options): (Noted, WriteOptions),
+    (body_warnings, options): (BodyWarnings, WriteOptions),
 ) -> Result<Response<ApiBody>, Failure> {
     let dry_run = options.dry_run;
-    let command = api.command(asked, verb, intent);
+    let command = api.command(request, verb, intent);
     let command = Command {
-        noted: noted.into_warnings(),
+        warnings: body_warnings.into_warnings(),
         ..command
     };
-    let decision = api.decide(asked, Wish::new(command, options)).await?;
-    answer(asked, &decision, dry_run)
+    let decision = api
+        .decide(request, WriteRequest::new(command, options))
+        .await?;
+    answer(request, &decision, dry_run)
 }
 
 fn answer(
-    asked: &Routed,
+    request: &ResourceRequest,
     decision: &Decision,
     dry_run: bool,
 ) -> Result<Response<ApiBody>, Failure> {
@@ -153,36 +164,41 @@ fn answer(
         200
     };
     let mut response = if dry_run && !decision.commits.is_empty() {
-        show(asked, code, &as_stored(asked, object))?
+        show(request, code, &as_stored(request, object))?
     } else {
-        show(asked, code, object)?
+        show(request, code, object)?
     };
     respond::warn(&mut response, &decision.warnings);
     Ok(response)
 }
 
 /// A dry run moves no revision: the answer keeps the stored one, and a new object has none.
-pub(super) fn as_stored(asked: &Routed, object: &Object) -> Object {
-    let stored = asked.state.get(&object.key);
+pub(super) fn as_stored(request: &ResourceRequest, object: &Object) -> Object {
+    let stored = request.state.get(&object.key);
     object.shown_at(stored.map(|stored| stored.revision))
 }
 
 /// Decodes the body as a document of the endpoint's kind.
-pub(crate) fn document(asked: &Routed, body: &[u8], noted: &mut Noted) -> Result<Value, Failure> {
-    let syntax = respond::syntax(&asked.parts.headers)?;
-    let unknown = |document: &Value| unknown::of(asked, document);
-    let is_custom = asked.kind.is_custom() && !asked.is_scale();
-    let spoken = asked.spoken();
+pub(crate) fn document(
+    request: &ResourceRequest,
+    body: &[u8],
+    body_warnings: &mut BodyWarnings,
+) -> Result<Value, Failure> {
+    let syntax = respond::syntax(&request.parts.headers)?;
+    let unknown = |document: &Value| unknown::of(request, document);
+    let is_custom = request.kind.is_custom() && !request.is_scale();
+    let spoken = request.spoken();
     let (version, kind) = (spoken.api_version(), &*spoken.kind);
-    let mut document = body::decode_object(body, syntax.of(&version, kind), noted, unknown)?;
+    let mut document =
+        body::decode_object(body, syntax.of(&version, kind), body_warnings, unknown)?;
     if document.is_null() && !is_custom {
         document = Value::Object(Map::new());
     }
     let root = document
         .as_object_mut()
         .ok_or_else(|| Failure::bad_request("the body is not an object"))?;
-    let sent_version = said(root, "apiVersion")?.unwrap_or_else(|| version.clone());
-    let sent_kind = said(root, "kind")?.unwrap_or_else(|| kind.to_owned());
+    let sent_version = stated_type(root, "apiVersion")?.unwrap_or_else(|| version.clone());
+    let sent_kind = stated_type(root, "kind")?.unwrap_or_else(|| kind.to_owned());
     if is_custom && sent_version != version {
         return Err(other_version(&sent_version, &version));
     }
@@ -190,7 +206,7 @@ pub(crate) fn document(asked: &Routed, body: &[u8], noted: &mut Noted) -> Result
         return Err(Rejection::other_kind(root, &spoken, true).into());
     }
     if (&*sent_version, &*sent_kind) != (&*version, kind) {
-        return Err(other_type(asked, &spoken, &sent_version, &sent_kind));
+        return Err(other_type(request, &spoken, &sent_version, &sent_kind));
     }
     root.insert("apiVersion".into(), version.into());
     root.insert("kind".into(), Value::from(kind));
@@ -198,7 +214,7 @@ pub(crate) fn document(asked: &Routed, body: &[u8], noted: &mut Noted) -> Result
 }
 
 /// The version or the kind that a body states; `None` if it states none.
-fn said(object: &Map<String, Value>, member: &str) -> Result<Option<String>, Failure> {
+fn stated_type(object: &Map<String, Value>, member: &str) -> Result<Option<String>, Failure> {
     match object.get(member) {
         None | Some(Value::Null) => Ok(None),
         Some(Value::String(text)) => Ok(Some(text.clone()).filter(|text| !text.is_empty())),
@@ -218,12 +234,17 @@ fn other_version(sent: &str, expected: &str) -> Failure {
 
 /// The failure for a body that states another type than the built-in one of the endpoint. Source: upstream's
 /// `transformDecodeError`: another version of the same kind can be read, but is not expected.
-fn other_type(asked: &Routed, spoken: &GroupVersionKind, version: &str, kind: &str) -> Failure {
+fn other_type(
+    request: &ResourceRequest,
+    spoken: &GroupVersionKind,
+    version: &str,
+    kind: &str,
+) -> Failure {
     let sent = GroupVersionKind::parse(version, kind);
-    let found = sent.and_then(|sent| asked.state.kinds.by_gvk(&sent));
+    let found = sent.and_then(|sent| request.state.kinds.by_gvk(&sent));
     let found = found.filter(|found| !found.is_custom());
     let is_same = |found: &KindRef| {
-        *found.kind == *spoken.kind && found.stored_under() == asked.kind.stored_under()
+        *found.kind == *spoken.kind && found.stored_under() == request.kind.stored_under()
     };
     if found.is_some_and(is_same) {
         return other_version(version, &spoken.api_version());
@@ -244,16 +265,16 @@ fn other_type(asked: &Routed, spoken: &GroupVersionKind, version: &str, kind: &s
 }
 
 /// The key of a create, whose namespace the body may not contradict.
-fn namespaced(asked: &Routed, object: &Value) -> Result<ObjectKey, Failure> {
-    let key = asked.key();
+fn namespaced(request: &ResourceRequest, object: &Value) -> Result<ObjectKey, Failure> {
+    let key = request.key();
     let sent = object
         .pointer("/metadata/namespace")
         .and_then(Value::as_str)
         .unwrap_or_default();
-    if asked.kind.is_namespaced() && key.namespace.is_empty() {
+    if request.kind.is_namespaced() && key.namespace.is_empty() {
         return Err(Failure::method_not_allowed());
     }
-    if asked.kind.is_namespaced() && !sent.is_empty() && sent != &*key.namespace {
+    if request.kind.is_namespaced() && !sent.is_empty() && sent != &*key.namespace {
         return Err(Failure::bad_request(OTHER_NAMESPACE));
     }
     Ok(key)

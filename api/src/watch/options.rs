@@ -1,6 +1,6 @@
 //! The options of a watch: what it begins with, and how long it lasts.
 
-use crate::handler::{Api, Routed};
+use crate::handler::{Api, ResourceRequest};
 use crate::status::Failure;
 use hindsight_core::rejection::FieldCause;
 use std::time::Duration;
@@ -11,25 +11,25 @@ const DEFAULT_SECONDS: u64 = 1800;
 const SECONDS_MAX: u64 = 365 * 24 * 60 * 60;
 
 /// What a watch begins with.
-pub(super) struct Beginning {
+pub(super) struct InitialEvents {
     /// Whether it begins with the objects that exist.
     pub(super) initial: bool,
     /// Whether the end of these is marked for clients that want bookmarks.
     pub(super) marked: bool,
 }
 
-impl Beginning {
+impl InitialEvents {
     /// A watch without a position begins with the objects that exist, unless the client says otherwise. Source:
     /// apimachinery's `SetListOptionsDefaults`, which looks for the parameter, and `validateWatchOptions`.
-    pub(super) fn of(asked: &Routed) -> Result<Self, Failure> {
-        let mut matching = asked.params.text("resourceVersionMatch");
-        let mut sends = asked.params.flag("sendInitialEvents");
-        let from_nowhere = matches!(asked.params.text("resourceVersion"), "" | "0");
+    pub(super) fn of(request: &ResourceRequest) -> Result<Self, Failure> {
+        let mut matching = request.params.text("resourceVersionMatch");
+        let mut sends = request.params.flag("sendInitialEvents");
+        let from_nowhere = matches!(request.params.text("resourceVersion"), "" | "0");
         let is_silent = sends.is_none() && matching.is_empty();
-        if is_silent && from_nowhere && asked.params.flag("watch") == Some(true) {
+        if is_silent && from_nowhere && request.params.flag("watch") == Some(true) {
             (sends, matching) = (Some(true), NOT_OLDER);
         }
-        check_options(asked, sends, matching)?;
+        check_options(request, sends, matching)?;
         Ok(Self {
             initial: sends.unwrap_or(from_nowhere),
             marked: sends == Some(true),
@@ -37,7 +37,11 @@ impl Beginning {
     }
 }
 
-fn check_options(asked: &Routed, sends: Option<bool>, matching: &str) -> Result<(), Failure> {
+fn check_options(
+    request: &ResourceRequest,
+    sends: Option<bool>,
+    matching: &str,
+) -> Result<(), Failure> {
     let (field, mut causes) = ("resourceVersionMatch", Vec::new());
     if sends.is_some() && matching != NOT_OLDER {
         let why = "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan";
@@ -52,7 +56,7 @@ fn check_options(asked: &Routed, sends: Option<bool>, matching: &str) -> Result<
         let cause = FieldCause::not_supported(field, matching, &[NOT_OLDER]);
         causes.push(cause);
     }
-    if !matching.is_empty() && !asked.params.text("continue").is_empty() {
+    if !matching.is_empty() && !request.params.text("continue").is_empty() {
         let why = "resourceVersionMatch is forbidden when continue is provided";
         causes.push(FieldCause::forbidden(field, why));
     }
@@ -63,9 +67,9 @@ fn check_options(asked: &Routed, sends: Option<bool>, matching: &str) -> Result<
 }
 
 /// The longest that a watch lasts. Those without a timeout of their own end at different times.
-pub(super) fn lifetime(api: &Api, asked: &Routed) -> Result<Duration, Failure> {
+pub(super) fn lifetime(api: &Api, request: &ResourceRequest) -> Result<Duration, Failure> {
     let jitter = u64::from(api.backend.seed().first().copied().unwrap_or(0)) * 7;
-    let seconds = match asked.params.integer("timeoutSeconds")? {
+    let seconds = match request.params.integer("timeoutSeconds")? {
         None | Some(0) => DEFAULT_SECONDS + jitter,
         Some(seconds) => u64::try_from(seconds).unwrap_or(0),
     };

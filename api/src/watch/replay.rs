@@ -57,8 +57,8 @@ impl Replay {
     }
 
     /// Notes that the client reads more of what was returned.
-    pub(super) fn used(&self) {
-        self.0.used();
+    pub(super) fn renew(&self) {
+        self.0.renew();
     }
 
     /// The next changes, oldest first, about a piece of them but at least one. All must be looked at.
@@ -79,7 +79,7 @@ impl Replay {
             self.0.with(coming).ok_or_else(stalled)?;
         }
         let (changes, bytes) = self.0.with(Reading::follow).ok_or_else(stalled)?;
-        self.0.taken(bytes);
+        self.0.record_bytes(bytes);
         Ok(changes)
     }
 }

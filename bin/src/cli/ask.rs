@@ -1,7 +1,7 @@
 //! Where a question is answered: on the data directory itself, or by the server that holds it.
 
 use super::point::Point;
-use super::{Directory, show, wrong};
+use super::{Directory, show, usage_error};
 use crate::control_plane::{empty_state, open_directory, snapshots_of};
 use crate::hint::hint;
 use crate::inspect::{self, Filter};
@@ -39,7 +39,7 @@ impl Directory {
     /// The source to answer from. A log that a start would refuse is refused here, too.
     pub(super) fn source(&self) -> Result<Source> {
         self.checked()
-            .inspect_err(|error| self.tell_of_newer(error))
+            .inspect_err(|error| self.hint_at_newer_log(error))
     }
 
     fn checked(&self) -> Result<Source> {
@@ -121,7 +121,7 @@ impl Directory {
     }
 
     /// Reports what this release can tell of a log that a newer release wrote to.
-    pub(super) fn tell_of_newer(&self, error: &anyhow::Error) {
+    pub(super) fn hint_at_newer_log(&self, error: &anyhow::Error) {
         if !is_newer(error) {
             return;
         }
@@ -214,7 +214,7 @@ pub(super) fn state_of(reader: &Reader, point: Option<&Point>) -> Result<State> 
 }
 
 /// Refuses a revision that lies ahead: the newest state would pass for that of then.
-pub(super) fn happened(reader: &Reader, asked: Revision) -> Result<()> {
+pub(super) fn check_has_happened(reader: &Reader, asked: Revision) -> Result<()> {
     let newest = reader.newest()?;
     if asked > newest {
         return Err(Error::Future { asked, newest }.into());
@@ -229,18 +229,18 @@ pub(super) fn newest_state(reader: &Reader) -> Result<State> {
 
 /// `KIND`, or `KIND/NAME`.
 #[derive(Debug, Clone)]
-pub(super) struct Named {
+pub(super) struct ResourceArg {
     pub(super) kind: String,
     pub(super) name: Option<String>,
 }
 
-impl Named {
+impl ResourceArg {
     /// Adds a name that was given as an argument of its own after the kind, as kubectl allows it.
-    pub(super) fn with(self, name: Option<String>, subcommand: &str) -> Result<Self> {
+    pub(super) fn with_name(self, name: Option<String>, subcommand: &str) -> Result<Self> {
         match (&self.name, name) {
             (Some(one), Some(other)) => {
                 let why = format!("two names are given, {one} and {other}; give only one");
-                Err(wrong(subcommand, ErrorKind::ArgumentConflict, why))
+                Err(usage_error(subcommand, ErrorKind::ArgumentConflict, why))
             }
             (None, Some(name)) => Ok(Self {
                 name: Some(name),
@@ -251,18 +251,22 @@ impl Named {
     }
 
     /// The same, where a name is required.
-    pub(super) fn of_one(self, name: Option<String>, subcommand: &str) -> Result<Self> {
-        let named = self.with(name, subcommand)?;
+    pub(super) fn with_required_name(self, name: Option<String>, subcommand: &str) -> Result<Self> {
+        let named = self.with_name(name, subcommand)?;
         if named.name.is_none() {
             let why = "give KIND/NAME, such as configmap/settings";
-            return Err(wrong(subcommand, ErrorKind::MissingRequiredArgument, why));
+            return Err(usage_error(
+                subcommand,
+                ErrorKind::MissingRequiredArgument,
+                why,
+            ));
         }
         Ok(named)
     }
 }
 
 /// Parses the argument of `log`, `get`, `plan` and `why`.
-pub(super) fn named(text: &str) -> Result<Named, String> {
+pub(super) fn parse_resource(text: &str) -> Result<ResourceArg, String> {
     let (kind, name) = match text.split_once('/') {
         Some((kind, name)) => (kind, Some(name)),
         None => (text, None),
@@ -272,7 +276,7 @@ pub(super) fn named(text: &str) -> Result<Named, String> {
     }
     let name = name.map(str::to_owned);
     let kind = kind.to_owned();
-    Ok(Named { kind, name })
+    Ok(ResourceArg { kind, name })
 }
 
 /// The path and query with which a server is asked this question.
@@ -307,7 +311,7 @@ pub(super) fn encode(text: &str) -> String {
 }
 
 /// Parses a value that narrows a question. An empty one is refused: it would narrow nothing, or match nothing.
-pub(super) fn given(text: &str) -> Result<String, String> {
+pub(super) fn non_empty(text: &str) -> Result<String, String> {
     if text.is_empty() {
         return Err("it is empty; give a value, or leave it out".into());
     }

@@ -1,7 +1,7 @@
 //! `hindsight backup`: copies the log to one file while it may be written to.
 
 use super::ask::Source;
-use super::ending::Ending;
+use super::ending::SignalGuard;
 use super::{Directory, Output, show};
 use crate::hint::hint;
 use crate::{effects, named_file};
@@ -59,7 +59,7 @@ impl Backup {
                 );
             }
             let made = self.write(out.lock(), "standard output")?;
-            hint(&self.told(&made));
+            hint(&self.summary(&made));
             return Ok(ExitCode::SUCCESS);
         }
         let name = self.file.display().to_string();
@@ -72,23 +72,25 @@ impl Backup {
         if place.exists() && !self.force {
             bail!("{name} already exists; name another file, or replace it with --force");
         }
-        let ending = give_up(WholeFile::unfinished(&place, UNFINISHED), name.clone())?;
-        let made = unless_overtaken(|| self.write_file(&place, &name, &ending))?;
-        show::line(&self.told(&made))?;
+        let guard = remove_on_signal(WholeFile::unfinished(&place, UNFINISHED), name.clone())?;
+        let made = unless_overtaken(|| self.write_file(&place, &name, &guard))?;
+        show::print_line(&self.summary(&made))?;
         Ok(ExitCode::SUCCESS)
     }
 
     /// Writes under another name until the file is whole and synced.
-    fn write_file(&self, place: &Path, name: &str, ending: &Ending) -> Result<Made> {
+    fn write_file(&self, place: &Path, name: &str, guard: &SignalGuard) -> Result<Made> {
         let what = || format!("{name} cannot be written");
-        let file = ending.unless_coming(|| WholeFile::begin(place, UNFINISHED));
+        let file = guard.unless_signalled(|| WholeFile::begin(place, UNFINISHED));
         let file = file.with_context(|| {
             format!(
                 "{name} cannot be written; name a file in an existing directory that you may write to"
             )
         })?;
         let made = self.write(file.file(), name)?;
-        ending.unless_coming(|| file.finish()).with_context(what)?;
+        guard
+            .unless_signalled(|| file.finish())
+            .with_context(what)?;
         Ok(made)
     }
 
@@ -96,11 +98,11 @@ impl Backup {
     /// about its disk.
     fn write(&self, to: impl Write, name: &str) -> Result<Made> {
         let mut refused = None;
-        let refused_by = Watched {
+        let recorder = ErrorRecorder {
             to,
             refused: &mut refused,
         };
-        let to = BufWriter::with_capacity(BUFFER_BYTES, refused_by);
+        let to = BufWriter::with_capacity(BUFFER_BYTES, recorder);
         let source = if self.intact {
             self.directory.intact()?
         } else {
@@ -121,7 +123,7 @@ impl Backup {
         }
     }
 
-    fn told(&self, made: &Made) -> String {
+    fn summary(&self, made: &Made) -> String {
         let (revision, chain) = (made.tail.revision, made.chain());
         let (frames, bytes) = (made.frames, made.bytes);
         if self.output == Output::Json {
@@ -134,15 +136,15 @@ impl Backup {
 }
 
 /// Removes the unfinished file if a signal ends the process.
-fn give_up(unfinished: PathBuf, name: String) -> Result<Ending> {
-    let ending = Ending::after(move || {
+fn remove_on_signal(unfinished: PathBuf, name: String) -> Result<SignalGuard> {
+    let guard = SignalGuard::after(move || {
         if std::fs::remove_file(unfinished).is_ok() {
             hint(&format!(
                 "interrupted before the backup was complete: {name} was not written"
             ));
         }
     });
-    ending.context("waiting for signals")
+    guard.context("waiting for signals")
 }
 
 /// Makes a backup, and makes it again if history was dropped that it had yet to copy.
@@ -163,13 +165,13 @@ fn is_overtaken(error: &anyhow::Error) -> bool {
 }
 
 /// An output that remembers why it refused a write.
-struct Watched<'a, W> {
+struct ErrorRecorder<'a, W> {
     to: W,
     refused: &'a mut Option<io::Error>,
 }
 
-impl<W> Watched<'_, W> {
-    fn noted<T>(&mut self, result: io::Result<T>) -> io::Result<T> {
+impl<W> ErrorRecorder<'_, W> {
+    fn record<T>(&mut self, result: io::Result<T>) -> io::Result<T> {
         if let Err(error) = &result
             && error.kind() != io::ErrorKind::Interrupted
         {
@@ -181,15 +183,15 @@ impl<W> Watched<'_, W> {
     }
 }
 
-impl<W: Write> Write for Watched<'_, W> {
+impl<W: Write> Write for ErrorRecorder<'_, W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let written = self.to.write(bytes);
-        self.noted(written)
+        self.record(written)
     }
 
     fn flush(&mut self) -> io::Result<()> {
         let flushed = self.to.flush();
-        self.noted(flushed)
+        self.record(flushed)
     }
 }
 

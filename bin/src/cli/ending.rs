@@ -11,35 +11,35 @@ const BY_SIGNAL: i32 = 128;
 
 /// Whether a signal came, after which the process ends with its code.
 #[derive(Debug, Clone)]
-pub(super) struct Ending(Arc<Mutex<bool>>);
+pub(super) struct SignalGuard(Arc<Mutex<bool>>);
 
-impl Ending {
+impl SignalGuard {
     /// From now on `clean_up` runs before a signal ends the process.
     pub(super) fn after(clean_up: impl FnOnce() + Send + 'static) -> io::Result<Self> {
-        let ending = Self(Arc::default());
-        let coming = ending.clone();
+        let guard = Self(Arc::default());
+        let signalled = guard.clone();
         let signal = first_signal()?;
         let watch = move || {
             let kind = signal();
-            *coming.lock() = true;
+            *signalled.lock() = true;
             clean_up();
             end(kind);
         };
         let thread = std::thread::Builder::new().name("signals".into());
         thread.spawn(watch)?;
-        Ok(ending)
+        Ok(guard)
     }
 
-    pub(super) fn is_coming(&self) -> bool {
+    pub(super) fn is_signalled(&self) -> bool {
         *self.lock()
     }
 
     /// Runs `make`, unless a signal came: what it creates is then either found by the clean-up, or never
     /// created.
-    pub(super) fn unless_coming<T>(&self, make: impl FnOnce() -> T) -> T {
-        let coming = self.lock();
-        if *coming {
-            wait_for_the_end();
+    pub(super) fn unless_signalled<T>(&self, make: impl FnOnce() -> T) -> T {
+        let signalled = self.lock();
+        if *signalled {
+            park_forever();
         }
         make()
     }
@@ -49,7 +49,7 @@ impl Ending {
     }
 }
 
-fn wait_for_the_end() -> ! {
+fn park_forever() -> ! {
     loop {
         std::thread::park();
     }

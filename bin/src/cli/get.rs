@@ -5,9 +5,9 @@ mod manifest;
 mod objects;
 mod page;
 
-use super::ask::{Named, given, named};
+use super::ask::{ResourceArg, non_empty, parse_resource};
 use super::point::{Point, point};
-use super::{Directory, NOT_FOUND, show, wrong};
+use super::{Directory, NOT_FOUND, show, usage_error};
 use crate::hint::hint;
 use crate::inspect::Served;
 use anyhow::Result;
@@ -38,13 +38,13 @@ pub(super) struct Get {
     #[command(flatten)]
     directory: Directory,
     /// KIND or KIND/NAME
-    #[arg(value_parser = named)]
-    kind: Named,
+    #[arg(value_parser = parse_resource)]
+    kind: ResourceArg,
     /// Name, if the argument before is KIND alone
-    #[arg(value_parser = given)]
+    #[arg(value_parser = non_empty)]
     name: Option<String>,
     /// Namespace to look in
-    #[arg(long, short, default_value = "default", value_parser = given)]
+    #[arg(long, short, default_value = "default", value_parser = non_empty)]
     namespace: String,
     /// All namespaces, instead of one
     #[arg(long, short = 'A')]
@@ -63,10 +63,10 @@ pub(super) struct Get {
 
 impl Get {
     pub(super) fn run(self) -> Result<ExitCode> {
-        let named = self.kind.clone().with(self.name.clone(), "get")?;
+        let named = self.kind.clone().with_name(self.name.clone(), "get")?;
         if named.kind.contains(',') {
             let why = "give one kind at a time, such as configmaps";
-            return Err(wrong("get", ErrorKind::ValueValidation, why));
+            return Err(usage_error("get", ErrorKind::ValueValidation, why));
         }
         self.as_of.as_ref().map_or(Ok(()), Point::check)?;
         let wanted = Wanted {
@@ -105,8 +105,8 @@ impl Get {
             printer.add(item)
         })?;
         let found = printer.end(&revision)?;
-        if let Some(told) = left_out.told() {
-            hint(&told);
+        if let Some(notice) = left_out.notice() {
+            hint(&notice);
         }
         Ok(found)
     }
@@ -119,7 +119,7 @@ impl Get {
             Some("default") => (" in default".to_owned(), String::new()),
             Some(namespace) => (
                 format!(" in {namespace}"),
-                format!(" -n {}", show::word(namespace)),
+                format!(" -n {}", show::shell_word(namespace)),
             ),
         };
         let (verb, point) = match &self.as_of {
@@ -131,7 +131,7 @@ impl Get {
         };
         let named = format!("{kind}/{name}");
         let directory = self.directory.option();
-        let asked = format!("{}{option}{directory}", show::word(&named));
+        let asked = format!("{}{option}{directory}", show::shell_word(&named));
         format!(
             "{kind} {name} {verb}{point}{place}; `hindsight log {asked}` shows its history, and `hindsight why \
              {asked}` why it was deleted"

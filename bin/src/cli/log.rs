@@ -3,7 +3,7 @@
 mod follow;
 mod tail;
 
-use super::ask::{Named, Source, encode, given, named, path, state_with};
+use super::ask::{ResourceArg, Source, encode, non_empty, parse_resource, path, state_with};
 use super::point::{Point, point};
 use super::show::Form;
 use super::{Directory, Output, show};
@@ -42,25 +42,25 @@ pub(super) struct Log {
     #[command(flatten)]
     directory: Directory,
     /// KIND or KIND/NAME; everything if omitted
-    #[arg(value_parser = named)]
-    subject: Option<Named>,
+    #[arg(value_parser = parse_resource)]
+    subject: Option<ResourceArg>,
     /// Name, if the argument before is KIND alone
-    #[arg(value_parser = given)]
+    #[arg(value_parser = non_empty)]
     name: Option<String>,
     /// Only this namespace and what is in it; a cluster-scoped KIND is shown in full
-    #[arg(long, short, value_parser = given)]
+    #[arg(long, short, value_parser = non_empty)]
     namespace: Option<String>,
     /// All namespaces (the default)
     #[arg(long, short = 'A', conflicts_with = "namespace")]
     all_namespaces: bool,
     /// Only the object with this uid
-    #[arg(long, value_parser = given)]
+    #[arg(long, value_parser = non_empty)]
     uid: Option<String>,
     /// Only what this user did
-    #[arg(long, value_parser = given)]
+    #[arg(long, value_parser = non_empty)]
     user: Option<String>,
     /// Only requests with this verb, such as delete
-    #[arg(long, value_parser = given)]
+    #[arg(long, value_parser = non_empty)]
     verb: Option<String>,
     /// Only from this revision, time, date (UTC) or age on, such as 42, 2026-01-31T12:00:00Z, 2026-01-31 or 90m
     #[arg(long, value_name = "POINT", value_parser = point)]
@@ -91,7 +91,7 @@ impl Log {
     pub(super) fn run(self) -> Result<ExitCode> {
         let at = |point: &Option<Point>| point.as_ref().map(|point| point.at);
         let subject = self.subject.clone();
-        let subject = subject.map(|subject| subject.with(self.name.clone(), "log"));
+        let subject = subject.map(|subject| subject.with_name(self.name.clone(), "log"));
         let subject = subject.transpose()?;
         let filter = Filter {
             kind: subject.as_ref().map(|subject| subject.kind.clone()),
@@ -111,12 +111,12 @@ impl Log {
                 self.directory.data_dir.display()
             ),
             Source::Directory { reader, .. } => {
-                self.tell_floor(reader.floor()?);
+                self.hint_at_floor(reader.floor()?);
                 let state = state_with(&reader, filter.kind.as_deref())?;
                 let selection = Selection::of(&filter, &state)?;
                 let index = HistoryIndex::default();
                 let history = LogHistory::new(&reader, &index);
-                inspect::tell(&history, &selection, self.from(), |entry| out.add(entry))?;
+                inspect::for_each_entry(&history, &selection, self.from(), |entry| out.add(entry))?;
             }
             Source::Server(server) => self.ask(server, &filter, &mut out)?,
         }
@@ -136,27 +136,27 @@ impl Log {
     }
 
     fn nothing(&self, filter: &Filter) -> String {
-        let mut told = "nothing happened".to_owned();
+        let mut message = "nothing happened".to_owned();
         if let Some(kind) = &filter.kind {
             let name = filter.name.as_ref();
             let name = name.map_or_else(String::new, |name| format!("/{name}"));
-            told = format!("{told} to {kind}{name}");
+            message = format!("{message} to {kind}{name}");
         }
         if let Some(namespace) = &filter.namespace {
-            told = format!("{told} in {namespace}");
+            message = format!("{message} in {namespace}");
         }
         if let Some(since) = &self.since {
-            told = format!("{told} from {} on", since.text);
+            message = format!("{message} from {} on", since.text);
         }
         let narrowed = [&filter.uid, &filter.user, &filter.verb];
         if narrowed.iter().any(|one| one.is_some()) || filter.until.is_some() {
-            told.push_str(" that matches");
+            message.push_str(" that matches");
         }
-        told
+        message
     }
 
     /// Reports that what follows may not be all that happened.
-    fn tell_floor(&self, floor: Revision) {
+    fn hint_at_floor(&self, floor: Revision) {
         if self.from() < floor {
             hint(&format!(
                 "history is complete from revision {floor} on; before it, only deletions and what the retention \
@@ -181,7 +181,7 @@ impl Log {
                 server.ask(&format!("{question}from={from}"))?
             };
             if is_first {
-                self.tell_floor(page.floor);
+                self.hint_at_floor(page.floor);
                 is_first = false;
             }
             for entry in &page.entries {

@@ -1,9 +1,9 @@
 //! `hindsight plan`: what a deletion would do.
 
-use super::ask::{Named, Source, encode, given, named, path, state_of};
+use super::ask::{ResourceArg, Source, encode, non_empty, parse_resource, path, state_of};
 use super::point::{Point, point};
 use super::{Directory, NOT_FOUND, Output, show};
-use crate::answer::{OnceLetGo, PlanAnswer, Planned};
+use crate::answer::{OnceReleased, PlanAnswer, Planned};
 use crate::effects;
 use crate::hint::hint;
 use crate::inspect::{self, Filter, World};
@@ -35,13 +35,13 @@ pub(super) struct Plan {
     #[command(flatten)]
     directory: Directory,
     /// KIND/NAME, or KIND followed by the name
-    #[arg(value_parser = named)]
-    subject: Named,
+    #[arg(value_parser = parse_resource)]
+    subject: ResourceArg,
     /// Name, if the argument before is KIND alone
-    #[arg(value_parser = given)]
+    #[arg(value_parser = non_empty)]
     name: Option<String>,
     /// The object's namespace
-    #[arg(long, short, default_value = "default", value_parser = given)]
+    #[arg(long, short, default_value = "default", value_parser = non_empty)]
     namespace: String,
     /// What to do with dependents
     #[arg(long, default_value = "background")]
@@ -65,7 +65,7 @@ enum Cascade {
 
 impl Plan {
     pub(super) fn run(self) -> Result<ExitCode> {
-        let subject = self.subject.of_one(self.name, "plan")?;
+        let subject = self.subject.with_required_name(self.name, "plan")?;
         let filter = Filter {
             kind: Some(subject.kind),
             name: subject.name,
@@ -95,8 +95,8 @@ impl Plan {
             }
         };
         match (self.output, &answer) {
-            (Output::Json, _) => show::json(&answer)?,
-            (Output::Text, PlanAnswer::Found(plan)) => show::line(&render(plan))?,
+            (Output::Json, _) => show::print_json(&answer)?,
+            (Output::Text, PlanAnswer::Found(plan)) => show::print_line(&render(plan))?,
             (Output::Text, PlanAnswer::Missing(_)) => {}
         }
         if matches!(answer, PlanAnswer::Found(_)) {
@@ -125,7 +125,7 @@ const MORE: &str = "and more follows than is shown here";
 fn render(plan: &Planned) -> String {
     let mut out = String::new();
     for entry in &plan.entries {
-        let events = show::texts(&entry.events, entry.more_events);
+        let events = show::join_bounded(&entry.events, entry.more_events);
         writeln!(out, "  {}: {events}", entry.object).ok();
     }
     write!(
@@ -159,7 +159,7 @@ fn render(plan: &Planned) -> String {
     out
 }
 
-fn render_later(later: &OnceLetGo) -> String {
+fn render_later(later: &OnceReleased) -> String {
     let count = later.deleted.len();
     if count == 0 {
         return "\nwhat goes once nothing is held any more is unknown: there is too much to follow"

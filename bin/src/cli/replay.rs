@@ -1,6 +1,6 @@
 //! `hindsight replay`: the hash of the state that the log folds to.
 
-use super::ask::{Source, happened, number};
+use super::ask::{Source, check_has_happened, number};
 use super::{Directory, Output, show};
 use crate::answer::StateAnswer;
 use crate::control_plane::empty_state;
@@ -38,7 +38,7 @@ impl Replay {
             Source::Directory { reader, .. } => {
                 let until = Revision(self.until.unwrap_or(u64::MAX));
                 if self.until.is_some() {
-                    happened(&reader, until)?;
+                    check_has_happened(&reader, until)?;
                 }
                 let bar = show::counting("commits");
                 let state = reader.fold(
@@ -56,10 +56,10 @@ impl Replay {
             }
         };
         if self.output == Output::Json {
-            show::json(&answer)?;
+            show::print_json(&answer)?;
         } else {
             let StateAnswer { revision, hash } = answer;
-            show::line(&format!("revision {revision}, state {hash}"))?;
+            show::print_line(&format!("revision {revision}, state {hash}"))?;
         }
         Ok(ExitCode::SUCCESS)
     }

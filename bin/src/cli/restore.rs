@@ -60,7 +60,7 @@ impl Restore {
                 )
             })?)?
         };
-        self.tell(&restored)?;
+        self.print_summary(&restored)?;
         Ok(ExitCode::SUCCESS)
     }
 
@@ -75,22 +75,22 @@ impl Restore {
         restored
     }
 
-    fn tell(&self, restored: &Restored) -> Result<()> {
+    fn print_summary(&self, restored: &Restored) -> Result<()> {
         let backup = &restored.backup;
         let (revision, chain) = (backup.tail.revision, backup.chain());
         if self.output == Output::Json {
-            return show::json(
+            return show::print_json(
                 &json!({"revision": restored.revision, "backup": {"revision": revision,
                 "frames": backup.frames, "bytes": backup.bytes, "chain": chain,
                 "content": backup.content()}}),
             );
         }
-        show::line(&format!(
+        show::print_line(&format!(
             "restored: revision {revision}, {} frames, chain {chain}; revisions continue after {}\n\
              next: hindsight serve --data-dir {}; clients list again on their own",
             backup.frames,
             restored.revision,
-            show::word(&self.directory.data_dir.to_string_lossy())
+            show::shell_word(&self.directory.data_dir.to_string_lossy())
         ))
     }
 }

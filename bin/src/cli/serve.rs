@@ -1,7 +1,7 @@
 //! `hindsight serve`: the control plane as a process.
 
 use super::ask::number;
-use super::{Directory, keep, show, wrong};
+use super::{Directory, keep, show, usage_error};
 use crate::config::SNAPSHOT_EVERY;
 use crate::hint::hint;
 use crate::server::{self, Options};
@@ -106,7 +106,7 @@ enum Switch {
 impl Serve {
     pub(super) fn run(self) -> Result<ExitCode> {
         if let Some(complaint) = self.complaint() {
-            return Err(wrong("serve", ErrorKind::ArgumentConflict, complaint));
+            return Err(usage_error("serve", ErrorKind::ArgumentConflict, complaint));
         }
         start_logging(self.log_format);
         if self.listen.ip().is_unspecified() {
@@ -131,8 +131,8 @@ impl Serve {
         let runtime = start_runtime()?;
         let served = runtime.block_on(server::run(options, |address, kubeconfig| {
             let kubeconfig = kubeconfig.to_string_lossy();
-            let kubeconfig = show::word(&kubeconfig);
-            let ready = show::line(&format!(
+            let kubeconfig = show::shell_word(&kubeconfig);
+            let ready = show::print_line(&format!(
                 "hindsight is ready on https://{address}; try: kubectl --kubeconfig {kubeconfig} get namespaces"
             ));
             if let Err(error) = ready {
@@ -141,7 +141,7 @@ impl Serve {
         }));
         // Waits for nothing: what is still being looked up or read is of use to nobody.
         runtime.shutdown_background();
-        served.inspect_err(|error| self.directory.tell_of_newer(error))?;
+        served.inspect_err(|error| self.directory.hint_at_newer_log(error))?;
         Ok(ExitCode::SUCCESS)
     }
 }

@@ -17,23 +17,23 @@ use tokio::time::timeout;
 /// Standard output could not be written.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot write to standard output")]
-struct Unwritten(#[source] io::Error);
+struct StdoutError(#[source] io::Error);
 
 /// Marks an error of standard output. A command has succeeded only if all its output was written: an audit may
 /// be in a file that lacks its end.
-pub(super) fn written(result: io::Result<()>) -> Result<()> {
-    Ok(result.map_err(Unwritten)?)
+pub(super) fn mark_stdout_error(result: io::Result<()>) -> Result<()> {
+    Ok(result.map_err(StdoutError)?)
 }
 
 /// Whether the error is that the reader of the output has gone, which ends the command and is not a failure.
-pub(super) fn nobody_reads(error: &anyhow::Error) -> bool {
-    let unwritten = error.downcast_ref::<Unwritten>();
-    unwritten.is_some_and(|Unwritten(source)| source.kind() == ErrorKind::BrokenPipe)
+pub(super) fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    let stdout_error = error.downcast_ref::<StdoutError>();
+    stdout_error.is_some_and(|StdoutError(source)| source.kind() == ErrorKind::BrokenPipe)
 }
 
-pub(super) fn line(text: &str) -> Result<()> {
+pub(super) fn print_line(text: &str) -> Result<()> {
     let mut out = out();
-    written(writeln!(out, "{text}").and_then(|()| out.flush()))
+    mark_stdout_error(writeln!(out, "{text}").and_then(|()| out.flush()))
 }
 
 /// Waits for this long, or until the reader of standard output has gone, which is an error.
@@ -41,7 +41,7 @@ pub(super) fn pause(length: Duration) -> Result<()> {
     let runtime = Builder::new_current_thread().enable_all().build()?;
     let gone = runtime.block_on(async { timeout(length, reader_gone()).await });
     if gone.is_ok() {
-        return written(Err(ErrorKind::BrokenPipe.into()));
+        return mark_stdout_error(Err(ErrorKind::BrokenPipe.into()));
     }
     Ok(())
 }
@@ -61,8 +61,8 @@ async fn reader_gone() {
 }
 
 /// Prints JSON with members in the order of their names.
-pub(super) fn json(document: &impl Serialize) -> Result<()> {
-    line(&serde_json::to_string_pretty(&json!(document))?)
+pub(super) fn print_json(document: &impl Serialize) -> Result<()> {
+    print_line(&serde_json::to_string_pretty(&json!(document))?)
 }
 
 /// Buffered standard output. Flush it, or its end may be lost without an error.
@@ -71,23 +71,23 @@ pub(super) fn out() -> BufWriter<Stdout> {
 }
 
 /// Prints the whole chain of causes in one line.
-pub(super) fn error(error: &anyhow::Error) {
-    writeln!(io::stderr().lock(), "hindsight: {}", told(error)).ok();
+pub(super) fn print_error(error: &anyhow::Error) {
+    writeln!(io::stderr().lock(), "hindsight: {}", error_chain(error)).ok();
 }
 
 /// The chain of causes, without those that a message before has included already.
-fn told(error: &anyhow::Error) -> String {
-    let mut told = String::new();
+fn error_chain(error: &anyhow::Error) -> String {
+    let mut chain = String::new();
     for cause in error.chain().map(ToString::to_string) {
-        if told.contains(&cause) {
+        if chain.contains(&cause) {
             continue;
         }
-        if !told.is_empty() {
-            told.push_str(": ");
+        if !chain.is_empty() {
+            chain.push_str(": ");
         }
-        told.push_str(&cause);
+        chain.push_str(&cause);
     }
-    told
+    chain
 }
 
 /// A counter on standard error of what was read so far; silent without a terminal. It has no total, since
@@ -99,7 +99,7 @@ pub(super) fn counting(what: &'static str) -> ProgressBar {
 }
 
 /// Quotes a text as one word for a shell, so that a printed command can be typed as it is.
-pub(super) fn word(text: &str) -> Cow<'_, str> {
+pub(super) fn shell_word(text: &str) -> Cow<'_, str> {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-./:@%+=,".contains(&byte);
     if !text.is_empty() && text.bytes().all(is_plain) {
         return Cow::Borrowed(text);
@@ -108,12 +108,12 @@ pub(super) fn word(text: &str) -> Cow<'_, str> {
 }
 
 /// The texts that are shown, and how many more there are.
-pub(super) fn texts(told: &[String], more: usize) -> String {
-    let told = told.join(", ");
+pub(super) fn join_bounded(shown: &[String], more: usize) -> String {
+    let shown = shown.join(", ");
     if more == 0 {
-        return told;
+        return shown;
     }
-    format!("{told} and {more} more")
+    format!("{shown} and {more} more")
 }
 
 /// The form in which documents are printed.
@@ -160,12 +160,12 @@ impl List {
             (Form::List, false) => write!(self.out, ",\n{}", json()),
         };
         self.first = false;
-        written(added)
+        mark_stdout_error(added)
     }
 
     /// Flushes what was added so far.
     pub(super) fn flush(&mut self) -> Result<()> {
-        written(self.out.flush())
+        mark_stdout_error(self.out.flush())
     }
 
     pub(super) fn end(&mut self) -> Result<()> {
@@ -174,7 +174,7 @@ impl List {
             (Form::List, true) => "[]\n",
             (Form::List, false) => "\n]\n",
         };
-        written(write!(self.out, "{end}"))?;
+        mark_stdout_error(write!(self.out, "{end}"))?;
         self.flush()
     }
 }
@@ -192,7 +192,7 @@ mod tests {
             .context(format!("making /x: {text}"))
             .context("starting")
             .expect_err("failed");
-        assert_eq!(told(&error), format!("starting: making /x: {text}"));
+        assert_eq!(error_chain(&error), format!("starting: making /x: {text}"));
     }
 
     #[test]
@@ -204,17 +204,17 @@ mod tests {
             ("it's $HOME", r"'it'\''s $HOME'"),
             ("", "''"),
         ] {
-            assert_eq!(word(text), printed);
+            assert_eq!(shell_word(text), printed);
         }
     }
 
     #[test]
     fn only_a_reader_that_is_gone_ends_the_output_without_a_failure() {
-        let of = |kind: ErrorKind| written(Err(kind.into())).expect_err("refused");
-        assert!(nobody_reads(&of(ErrorKind::BrokenPipe)));
-        assert!(!nobody_reads(&of(ErrorKind::StorageFull)));
+        let of = |kind: ErrorKind| mark_stdout_error(Err(kind.into())).expect_err("refused");
+        assert!(is_broken_pipe(&of(ErrorKind::BrokenPipe)));
+        assert!(!is_broken_pipe(&of(ErrorKind::StorageFull)));
         // A server that hangs up is not the reader of the output.
-        assert!(!nobody_reads(
+        assert!(!is_broken_pipe(
             &io::Error::from(ErrorKind::BrokenPipe).into()
         ));
     }

@@ -8,9 +8,9 @@ use crate::control_plane::empty_state;
 use crate::restoring;
 use anyhow::{Result, bail};
 use clap::Args;
-use copy::Copy;
+use copy::LogCopy;
 use hindsight_core::{Revision, Time};
-use hindsight_gc::{Orders, left};
+use hindsight_gc::{Orders, steps_left};
 use hindsight_log::{Error, Reader, Report, state_at_floor, verify};
 use hindsight_projector::audit;
 use indicatif::HumanBytes;
@@ -45,7 +45,7 @@ pub(super) struct Verify {
 impl Verify {
     pub(super) fn run(self) -> Result<ExitCode> {
         let verified = self.verified();
-        verified.inspect_err(|error| self.directory.tell_of_newer(error))
+        verified.inspect_err(|error| self.directory.hint_at_newer_log(error))
     }
 
     fn verified(&self) -> Result<ExitCode> {
@@ -69,9 +69,9 @@ impl Verify {
             "reordered": audited.as_ref().map(|audited| audited.reordered),
         });
         if self.output == Output::Json {
-            show::json(&document)?;
+            show::print_json(&document)?;
         } else {
-            show::line(&told(&report, audited.as_ref()))?;
+            show::print_line(&summary(&report, audited.as_ref()))?;
         }
         Ok(ExitCode::SUCCESS)
     }
@@ -87,7 +87,7 @@ struct Audited {
     reordered: u64,
 }
 
-fn told(report: &Report, audited: Option<&Audited>) -> String {
+fn summary(report: &Report, audited: Option<&Audited>) -> String {
     let mut lines = vec![format!(
         "intact: revision {}, {} commits in {} frames, chain {}",
         report.newest, report.commits, report.frames, report.chain
@@ -142,12 +142,12 @@ fn told(report: &Report, audited: Option<&Audited>) -> String {
 impl Verify {
     /// The storage engine writes when it opens, over what it treats as torn, so a copy is opened. On a medium
     /// that cannot be written the log is read without the engine.
-    fn source(&self) -> Result<(Option<Copy>, Source)> {
+    fn source(&self) -> Result<(Option<LogCopy>, Source)> {
         let data = &self.directory.data_dir;
         if self.in_place || !data.join("events").exists() || restoring::is_unfinished(data) {
             return Ok((None, self.directory.unchecked()?));
         }
-        Ok(match self.directory.take(Copy::of) {
+        Ok(match self.directory.take(LogCopy::of) {
             Ok(Ok(copy)) => {
                 let reader = copy.reader()?;
                 (Some(copy), reader)
@@ -175,7 +175,7 @@ fn deep(reader: &Reader, report: &Report) -> Result<Audited> {
     let audited = audit(base, &report.restores, log, |state, commit| {
         bar.inc(1);
         if parted.is_ok() {
-            parted = orders.take(state, commit);
+            parted = orders.observe(state, commit);
         }
     });
     bar.finish_and_clear();
@@ -185,7 +185,7 @@ fn deep(reader: &Reader, report: &Report) -> Result<Audited> {
     let last = report.last_time.unwrap_or(Time(0));
     Ok(Audited {
         state: state.hash(),
-        due: left(state, last),
-        reordered: orders.taken(),
+        due: steps_left(state, last),
+        reordered: orders.repeated(),
     })
 }

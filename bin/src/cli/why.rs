@@ -2,7 +2,7 @@
 
 mod owners;
 
-use super::ask::{Named, Source, given, in_words, named, newest_state, path};
+use super::ask::{ResourceArg, Source, in_words, newest_state, non_empty, parse_resource, path};
 use super::{Directory, NOT_FOUND, Output, show};
 use crate::hint::hint;
 use crate::history::{HistoryIndex, LogHistory};
@@ -36,16 +36,16 @@ pub(super) struct Why {
     #[command(flatten)]
     directory: Directory,
     /// KIND/NAME, or KIND followed by the name
-    #[arg(value_parser = named)]
-    subject: Named,
+    #[arg(value_parser = parse_resource)]
+    subject: ResourceArg,
     /// Name, if the argument before is KIND alone
-    #[arg(value_parser = given)]
+    #[arg(value_parser = non_empty)]
     name: Option<String>,
     /// The object's namespace, `default` if omitted; for a kind that is cluster-scoped now, the one it was in
-    #[arg(long, short, value_parser = given)]
+    #[arg(long, short, value_parser = non_empty)]
     namespace: Option<String>,
     /// The object's UID, if several had the name
-    #[arg(long, value_parser = given)]
+    #[arg(long, value_parser = non_empty)]
     uid: Option<String>,
     /// Output format
     #[arg(long, short, default_value = "text")]
@@ -54,7 +54,7 @@ pub(super) struct Why {
 
 impl Why {
     pub(super) fn run(self) -> Result<ExitCode> {
-        let subject = self.subject.of_one(self.name, "why")?;
+        let subject = self.subject.with_required_name(self.name, "why")?;
         let filter = Filter {
             kind: Some(subject.kind),
             name: subject.name,
@@ -72,9 +72,9 @@ impl Why {
             Source::Server(server) => server.ask(&path("why", &filter))?,
         };
         if self.output == Output::Json {
-            show::json(&answer)?;
+            show::print_json(&answer)?;
         } else {
-            show::line(&render(&answer, &asked(&filter, &self.directory)))?;
+            show::print_line(&render(&answer, &asked(&filter, &self.directory)))?;
         }
         if answer.explanation.state != Fate::Unknown {
             return Ok(ExitCode::SUCCESS);
@@ -102,10 +102,10 @@ fn unknown(filter: &Filter, directory: &Directory) -> String {
 fn asked(filter: &Filter, directory: &Directory) -> String {
     let text = |field: &Option<String>| field.clone().unwrap_or_default();
     let named = format!("{}/{}", text(&filter.kind), text(&filter.name));
-    let (named, option) = (show::word(&named), directory.option());
+    let (named, option) = (show::shell_word(&named), directory.option());
     match filter.namespace.as_deref() {
         None | Some("default") => format!("{named}{option}"),
-        Some(namespace) => format!("{named} -n {}{option}", show::word(namespace)),
+        Some(namespace) => format!("{named} -n {}{option}", show::shell_word(namespace)),
     }
 }
 
@@ -125,7 +125,7 @@ fn render(answer: &questions::Why, asked: &str) -> String {
         write!(out, "\n  {reason}").ok();
     }
     for link in &why.chain {
-        write!(out, "\n{}", of_link(link)).ok();
+        write!(out, "\n{}", link_line(link)).ok();
     }
     if let Some(floor) = why.floor {
         write!(
@@ -136,12 +136,12 @@ fn render(answer: &questions::Why, asked: &str) -> String {
         .ok();
     }
     if let Some(earlier) = &why.earlier {
-        write!(out, "\n{}", of_earlier(earlier, asked)).ok();
+        write!(out, "\n{}", earlier_object(earlier, asked)).ok();
     }
     out
 }
 
-fn of_link(link: &Link) -> String {
+fn link_line(link: &Link) -> String {
     let (revision, time, object) = (link.revision.0, &link.time, &link.object);
     let event = link.event.name();
     let rule = link
@@ -149,8 +149,8 @@ fn of_link(link: &Link) -> String {
         .map_or_else(String::new, |rule| format!(" [{}]", rule.name()));
     let (by, also, owners) = (
         by(&link.user, &link.verb),
-        of_also(link),
-        owners::told(link),
+        other_request(link),
+        owners::describe(link),
     );
     format!("{revision:>10}  {time}  {object} {event}{rule} by {by}{owners}{also}")
 }
@@ -163,7 +163,7 @@ fn by(user: &str, verb: &str) -> String {
 }
 
 /// Another request for the same deletion, which is not a link of the chain.
-fn of_also(link: &Link) -> String {
+fn other_request(link: &Link) -> String {
     let Some(other) = &link.also else {
         return String::new();
     };
@@ -182,7 +182,7 @@ fn of_also(link: &Link) -> String {
 
 /// The deletion of an earlier object of this name: controllers recreate what was deleted, and the earlier one
 /// may be meant.
-fn of_earlier(earlier: &Earlier, asked: &str) -> String {
+fn earlier_object(earlier: &Earlier, asked: &str) -> String {
     let (revision, uid) = (earlier.revision, &earlier.uid);
     let rule = earlier.rule.map_or_else(String::new, in_words);
     let root = earlier.root.as_ref().filter(|root| !root.user.is_empty());
@@ -213,7 +213,7 @@ mod tests {
         let told = |link: &serde_json::Value, also: &serde_json::Value| {
             let mut link = link.clone();
             link["also"] = also.clone();
-            of_link(&from_value(link).expect("a link"))
+            link_line(&from_value(link).expect("a link"))
         };
         let below = |text: &str| text.lines().nth(1).map(str::to_owned);
         let expected =
@@ -222,7 +222,7 @@ mod tests {
         let expected =
             "            asked for again at revision 23, T [requested-orphan] by bob (delete)";
         assert_eq!(below(&told(&first, &later)).as_deref(), Some(expected));
-        let alone = of_link(&from_value(first).expect("a link"));
+        let alone = link_line(&from_value(first).expect("a link"));
         assert_eq!(below(&alone), None);
     }
 }

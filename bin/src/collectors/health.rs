@@ -14,7 +14,7 @@ pub(super) struct Health(Arc<AtomicU32>);
 
 impl Health {
     /// Notes a panic; returns how long to wait before beginning anew.
-    pub(super) fn panicked(&self) -> Duration {
+    pub(super) fn record_panic(&self) -> Duration {
         let before = self.0.fetch_add(1, Ordering::Relaxed);
         PAUSE_MIN
             .saturating_mul(2_u32.saturating_pow(before))
@@ -22,7 +22,7 @@ impl Health {
     }
 
     /// Notes that the collectors are sound: nothing is left to do, or much was done.
-    pub(super) fn is_sound(&self) {
+    pub(super) fn mark_healthy(&self) {
         self.0.store(0, Ordering::Relaxed);
     }
 
@@ -45,12 +45,12 @@ mod tests {
     fn each_panic_is_waited_for_longer_until_all_is_done() {
         let health = Health::default();
         assert_eq!(health.complaint(), None);
-        let pauses: Vec<Duration> = (0..40).map(|_| health.panicked()).collect();
+        let pauses: Vec<Duration> = (0..40).map(|_| health.record_panic()).collect();
         assert_eq!(pauses[..3], [100, 200, 400].map(Duration::from_millis));
         assert_eq!(pauses[39], PAUSE_MAX);
         assert!(health.complaint().expect("one").contains("40 times"));
-        health.is_sound();
+        health.mark_healthy();
         assert_eq!(health.complaint(), None);
-        assert_eq!(health.panicked(), PAUSE_MIN);
+        assert_eq!(health.record_panic(), PAUSE_MIN);
     }
 }

@@ -39,13 +39,13 @@ fn dependent(name: &str) -> serde_json::Value {
     json!({"metadata": {"name": name, "ownerReferences": [owner]}})
 }
 
-fn alone(plane: &ControlPlane, news: News) -> Driver {
+fn alone(plane: &ControlPlane, feed: CollectorFeed) -> Driver {
     let state = plane.state();
     Driver {
         collector: Collector::new(&state),
         state,
         reader: plane.reader().clone(),
-        news,
+        feed,
         writer: Weak::new(),
         turn: next_batch,
         stopped: never(),
@@ -60,8 +60,8 @@ fn driver(changes_max: usize) -> Driver {
     let plane = plane();
     let state = plane.state();
     let window = Window::new(state.revision, changes_max, usize::MAX);
-    let (mut publisher, news) = published::channel(State::clone(&state), window);
-    let driver = alone(&plane, news);
+    let (mut publisher, feed) = published::channel(State::clone(&state), window);
+    let driver = alone(&plane, feed);
     for object in [dependent("d"), json!({"metadata": {"name": "other"}})] {
         let change = write(&plane, object);
         publisher.publish(State::clone(&plane.state()), vec![change]);
@@ -88,20 +88,24 @@ fn what_is_refused_as_a_whole_comes_again() {
     ] {
         let steps = next_batch(&mut driver.collector, &driver.state);
         assert_eq!(steps.len(), 1, "before {error}");
-        let carried = driver.settle(1, &Err(error));
-        assert_eq!(carried, Carried::Refused(pause));
+        let outcome = driver.settle(1, &Err(error));
+        assert_eq!(outcome, BatchOutcome::Refused(pause));
     }
     assert_eq!(next_batch(&mut driver.collector, &driver.state).len(), 1);
 }
 
 #[test]
 fn a_part_that_was_refused_does_not_hold_up_the_other() {
-    let refused = Carried::Refused(IDLE);
+    let refused = BatchOutcome::Refused(IDLE);
     for (one, other, both) in [
-        (Carried::Moved, refused, Carried::Moved),
-        (Carried::Rested, refused, refused),
-        (Carried::Rested, Carried::Moved, Carried::Moved),
-        (Carried::Rested, Carried::Rested, Carried::Rested),
+        (BatchOutcome::Progress, refused, BatchOutcome::Progress),
+        (BatchOutcome::Idle, refused, refused),
+        (
+            BatchOutcome::Idle,
+            BatchOutcome::Progress,
+            BatchOutcome::Progress,
+        ),
+        (BatchOutcome::Idle, BatchOutcome::Idle, BatchOutcome::Idle),
     ] {
         assert_eq!((one.and(other), other.and(one)), (both, both));
     }
@@ -112,12 +116,12 @@ fn who_waits_for_the_clock_hears_that_it_is_to_end() {
     let plane = ControlPlane::open(Config::default()).expect("it opens");
     let state = plane.state();
     let window = Window::new(state.revision, 1, 1);
-    let (mut publisher, news) = published::channel(State::clone(&state), window);
+    let (mut publisher, feed) = published::channel(State::clone(&state), window);
     let (stop, stopped) = bounded(0);
     let mut driver = Driver {
         idle: Duration::MAX,
         stopped,
-        ..alone(&plane, news)
+        ..alone(&plane, feed)
     };
     publisher.answered();
     assert!(driver.wait(), "something has moved");
@@ -138,9 +142,9 @@ fn who_is_to_end_does_not_read_the_log_back_first() {
     );
     let removed = delete(&plane, &owner);
     let causes = |stopped| {
-        let (_, news) =
+        let (_, feed) =
             published::channel(State::clone(&plane.state()), Window::new(removed, 1, 1));
-        let mut driver = alone(&plane, news);
+        let mut driver = alone(&plane, feed);
         driver.stopped = stopped;
         driver.recall();
         let steps = next_batch(&mut driver.collector, &driver.state);
@@ -216,9 +220,9 @@ fn after_a_restart_what_is_collected_names_the_cause_that_it_had_before() {
     let plane = open();
     let state = plane.state();
     let window = Window::new(state.revision, 1, usize::MAX);
-    let (_, news) = published::channel(State::clone(&state), window);
-    let mut driver = alone(&plane, news);
-    for begin in [Driver::recall, Driver::begin_anew] {
+    let (_, feed) = published::channel(State::clone(&state), window);
+    let mut driver = alone(&plane, feed);
+    for begin in [Driver::recall, Driver::start_over] {
         begin(&mut driver);
         let now = effects::now();
         let steps = driver.collector.next_batch(&driver.state, now, 10);

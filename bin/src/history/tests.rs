@@ -4,7 +4,7 @@ mod pages;
 
 use super::{HistoryIndex, LogHistory};
 use crate::ControlPlane;
-use crate::inspect::{Filter, Selection, page, tell};
+use crate::inspect::{Filter, Selection, for_each_entry, page};
 use crate::testing::plane;
 use hindsight_api::AsOf;
 use hindsight_core::command::{Create, Delete, FieldValidation, Target};
@@ -220,7 +220,7 @@ fn until_a_time_everything_is_told_that_was_done_by_then_in_pages_and_without() 
             let page = page(&plane.history(), &selection, Revision(1)).expect("a page");
             assert_eq!(page.next, None);
             let mut whole = Vec::new();
-            let read = tell(&plane.history(), &selection, Revision(1), |entry| {
+            let read = for_each_entry(&plane.history(), &selection, Revision(1), |entry| {
                 whole.push(entry.clone());
                 Ok::<_, hindsight_log::Error>(())
             });

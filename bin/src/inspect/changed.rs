@@ -1,11 +1,11 @@
 //! What an update changed, as paths of at most two members.
 
-use super::told::Told;
+use super::told::BoundedTexts;
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 
 /// Metadata that every write changes, or that is reported as an event of its own.
-const UNTOLD: [&str; 7] = [
+const UNREPORTED: [&str; 7] = [
     "deletionGracePeriodSeconds",
     "deletionTimestamp",
     "finalizers",
@@ -16,20 +16,21 @@ const UNTOLD: [&str; 7] = [
 ];
 
 /// The members that differ, such as `spec.replicas`; where only one side is an object, the member above.
-pub(super) fn changed(before: &Value, after: &Value) -> Told {
-    let mut paths = Told::default();
+pub(super) fn changed(before: &Value, after: &Value) -> BoundedTexts {
+    let mut paths = BoundedTexts::default();
     let (Some(before), Some(after)) = (before.as_object(), after.as_object()) else {
         return paths;
     };
     for member in differing(before, after) {
         let sides = [before, after].map(|side| side.get(member).and_then(Value::as_object));
         let [Some(before), Some(after)] = sides else {
-            paths.add(member.clone());
+            paths.push(member.clone());
             continue;
         };
         let below = differing(before, after).into_iter();
-        let below = below.filter(|below| member != "metadata" || !UNTOLD.contains(&below.as_str()));
-        below.for_each(|below| paths.add(format!("{member}.{below}")));
+        let below =
+            below.filter(|below| member != "metadata" || !UNREPORTED.contains(&below.as_str()));
+        below.for_each(|below| paths.push(format!("{member}.{below}")));
     }
     paths
 }
@@ -58,6 +59,6 @@ mod tests {
         let expected = ["metadata.labels", "spec.replicas", "status"];
         assert_eq!(changed(&before, &after).texts, expected);
         assert_eq!(changed(&after, &before).texts, expected);
-        assert_eq!(changed(&after, &after), Told::default());
+        assert_eq!(changed(&after, &after), BoundedTexts::default());
     }
 }

@@ -1,9 +1,9 @@
 //! What happened, commit by commit: selected, and answered in pages so that no answer grows with the log.
 
 use super::changed::changed;
-use super::told::Told;
+use super::told::BoundedTexts;
 use super::versions::Versions;
-use super::{Filter, Unanswered, named};
+use super::{Filter, QueryError, named};
 use crate::answer::{LogEntry, LogPage};
 use crate::history::LogHistory;
 use hindsight_api::AsOf;
@@ -35,7 +35,7 @@ pub(crate) struct Selection {
 
 impl Selection {
     /// Resolves the filter with the kinds of this state.
-    pub(crate) fn of(filter: &Filter, state: &State) -> Result<Self, Unanswered> {
+    pub(crate) fn of(filter: &Filter, state: &State) -> Result<Self, QueryError> {
         let mut selection = Self {
             filter: filter.clone(),
             ..Self::default()
@@ -76,13 +76,13 @@ impl Selection {
 
     /// Whether a restore is shown. It is of no object and by nobody, so it is shown only if the filter names no
     /// object, user or verb.
-    fn has_restore(&self, revision: Revision, time: Time) -> bool {
+    fn selects_restore(&self, revision: Revision, time: Time) -> bool {
         let Filter { user, verb, .. } = &self.filter;
         let narrow = self.is_narrow() || user.is_some() || verb.is_some();
-        self.resource.is_none() && !narrow && self.is_then(revision, time)
+        self.resource.is_none() && !narrow && self.is_in_period(revision, time)
     }
 
-    fn is_of(&self, commit: &Commit) -> bool {
+    fn selects_object(&self, commit: &Commit) -> bool {
         let (key, filter) = (&commit.key, &self.filter);
         let is = |wanted: Option<&str>, found: &str| wanted.is_none_or(|wanted| wanted == found);
         let resource = self.resource.as_ref();
@@ -94,24 +94,24 @@ impl Selection {
             && is(filter.uid.as_deref(), commit.uid.as_str())
     }
 
-    fn is_told(&self, commit: &Commit) -> bool {
+    fn selects_request(&self, commit: &Commit) -> bool {
         let is = |wanted: &Option<String>, found: &str| {
             wanted.as_deref().is_none_or(|wanted| wanted == found)
         };
         is(&self.filter.user, &commit.actor.user)
             && is(&self.filter.verb, &commit.request.verb)
-            && self.is_then(commit.revision, commit.time)
+            && self.is_in_period(commit.revision, commit.time)
     }
 
-    fn is_then(&self, revision: Revision, time: Time) -> bool {
+    fn is_in_period(&self, revision: Revision, time: Time) -> bool {
         let since = self.filter.since.is_none_or(|since| match since {
             AsOf::Revision(since) => revision >= since,
             AsOf::Time(since) => time >= since,
         });
-        since && !self.is_over(revision, time)
+        since && !self.is_after_period(revision, time)
     }
 
-    fn is_over(&self, revision: Revision, time: Time) -> bool {
+    fn is_after_period(&self, revision: Revision, time: Time) -> bool {
         self.filter.until.is_some_and(|until| match until {
             AsOf::Revision(until) => revision > until,
             AsOf::Time(until) => time > until,
@@ -128,7 +128,7 @@ impl Selection {
 
     /// Whether the log need not be read any further. With a time it must: commits with earlier times may follow
     /// where the clock was ahead.
-    fn is_last(&self, entry: &Entry) -> bool {
+    fn is_past_end(&self, entry: &Entry) -> bool {
         let until = self.filter.until;
         until
             .is_some_and(|until| matches!(until, AsOf::Revision(until) if entry.revision() > until))
@@ -141,7 +141,7 @@ fn is_in(key: &ObjectKey, namespace: &str) -> bool {
 }
 
 /// Makes entries of commits, in the order of the log.
-struct Teller<'a> {
+struct EntryBuilder<'a> {
     history: &'a LogHistory<'a>,
     selection: &'a Selection,
     /// Before this revision versions may be missing.
@@ -149,18 +149,18 @@ struct Teller<'a> {
     versions: Versions,
 }
 
-impl Teller<'_> {
-    fn tell(&mut self, entry: &Entry) -> Result<Option<LogEntry>, Error> {
+impl EntryBuilder<'_> {
+    fn entry(&mut self, entry: &Entry) -> Result<Option<LogEntry>, Error> {
         match entry {
-            Entry::Commit(commit) if self.selection.is_of(commit) => {
+            Entry::Commit(commit) if self.selection.selects_object(commit) => {
                 let before = self.before(commit)?;
-                let told = self.selection.is_told(commit);
-                Ok(told.then(|| of_commit(commit, before.as_deref())))
+                let selected = self.selection.selects_request(commit);
+                Ok(selected.then(|| commit_entry(commit, before.as_deref())))
             }
             Entry::Commit(_) => Ok(None),
             Entry::Restored { revision, time } => {
-                let told = self.selection.has_restore(*revision, *time);
-                Ok(told.then(|| of_restore(*revision, *time)))
+                let selected = self.selection.selects_restore(*revision, *time);
+                Ok(selected.then(|| restore_entry(*revision, *time)))
             }
         }
     }
@@ -189,27 +189,30 @@ impl Teller<'_> {
 }
 
 /// Passes the selected entries from this revision on to `take`, oldest first.
-pub(crate) fn tell<E: From<Error>>(
+pub(crate) fn for_each_entry<E: From<Error>>(
     history: &LogHistory<'_>,
     selection: &Selection,
     from: Revision,
     mut take: impl FnMut(&LogEntry) -> Result<(), E>,
 ) -> Result<(), E> {
-    let mut teller = teller(history, selection)?;
+    let mut builder = entry_builder(history, selection)?;
     for entry in history.all(selection.first(from)) {
         let entry = entry?;
-        if selection.is_last(&entry) {
+        if selection.is_past_end(&entry) {
             break;
         }
-        if let Some(told) = teller.tell(&entry)? {
-            take(&told)?;
+        if let Some(entry) = builder.entry(&entry)? {
+            take(&entry)?;
         }
     }
     Ok(())
 }
 
-fn teller<'a>(history: &'a LogHistory<'a>, selection: &'a Selection) -> Result<Teller<'a>, Error> {
-    Ok(Teller {
+fn entry_builder<'a>(
+    history: &'a LogHistory<'a>,
+    selection: &'a Selection,
+) -> Result<EntryBuilder<'a>, Error> {
+    Ok(EntryBuilder {
         history,
         selection,
         floor: history.floor()?,
@@ -223,22 +226,22 @@ pub(crate) fn page(
     selection: &Selection,
     from: Revision,
 ) -> Result<LogPage, Error> {
-    let teller = teller(history, selection)?;
+    let builder = entry_builder(history, selection)?;
     let from = selection.first(from);
     match &selection.key {
-        None => fill(teller, from, history.all(from)),
+        None => fill(builder, from, history.all(from)),
         Some(key) => match history.touched(key, from) {
             Ok(touched) => {
                 let touched = touched.map(|commit| commit.map(Entry::Commit));
-                fill(teller, from, touched)
+                fill(builder, from, touched)
             }
-            Err(error) => fill(teller, from, [Err(error)].into_iter()),
+            Err(error) => fill(builder, from, [Err(error)].into_iter()),
         },
     }
 }
 
 fn fill(
-    mut teller: Teller<'_>,
+    mut builder: EntryBuilder<'_>,
     from: Revision,
     found: impl Iterator<Item = Result<Entry, Error>>,
 ) -> Result<LogPage, Error> {
@@ -253,7 +256,7 @@ fn fill(
             }
             entry => entry?,
         };
-        if teller.selection.is_last(&entry) {
+        if builder.selection.is_past_end(&entry) {
             break;
         }
         let is_full = entries.len() == PAGE_ENTRIES_MAX || bytes >= PAGE_BYTES_MAX;
@@ -262,21 +265,21 @@ fn fill(
             break;
         }
         end = entry.revision().next();
-        let told = teller.tell(&entry)?;
-        bytes += told
+        let selected = builder.entry(&entry)?;
+        bytes += selected
             .as_ref()
-            .map_or(0, |told| json!(told).to_string().len());
-        entries.extend(told);
+            .map_or(0, |entry| json!(entry).to_string().len());
+        entries.extend(selected);
     }
     Ok(LogPage {
         entries,
         next,
         end,
-        floor: teller.floor,
+        floor: builder.floor,
     })
 }
 
-fn of_restore(revision: Revision, time: Time) -> LogEntry {
+fn restore_entry(revision: Revision, time: Time) -> LogEntry {
     LogEntry {
         revision,
         time: time.to_rfc3339_micros(),
@@ -291,10 +294,10 @@ fn of_restore(revision: Revision, time: Time) -> LogEntry {
     }
 }
 
-fn of_commit(commit: &Commit, before: Option<&Object>) -> LogEntry {
+fn commit_entry(commit: &Commit, before: Option<&Object>) -> LogEntry {
     let after = commit.object().zip(before);
     let changed = after.map(|(after, before)| changed(&before.document(), &after.document()));
-    let events = described(commit);
+    let events = describe_events(commit);
     LogEntry {
         revision: commit.revision,
         time: commit.time.to_rfc3339_micros(),
@@ -310,25 +313,25 @@ fn of_commit(commit: &Commit, before: Option<&Object>) -> LogEntry {
 }
 
 /// What was done to the object, with a bounded number of events about its finalizers and owners.
-pub(super) fn described(commit: &Commit) -> Told {
-    let mut told = Told::default();
+pub(super) fn describe_events(commit: &Commit) -> BoundedTexts {
+    let mut texts = BoundedTexts::default();
     for event in &commit.events {
         match event {
             Event::ObjectCreated { .. }
             | Event::ObjectUpdated { .. }
             | Event::DeletionRequested { .. }
-            | Event::ObjectDeleted { .. } => told.always(describe(event)),
+            | Event::ObjectDeleted { .. } => texts.push_always(describe_event(event)),
             Event::FinalizerAdded { .. }
             | Event::FinalizerRemoved { .. }
             | Event::OwnerAdded { .. }
             | Event::OwnerRemoved { .. }
-            | Event::OwnerChanged { .. } => told.add(describe(event)),
+            | Event::OwnerChanged { .. } => texts.push(describe_event(event)),
         }
     }
-    told
+    texts
 }
 
-fn describe(event: &Event) -> String {
+fn describe_event(event: &Event) -> String {
     match event {
         Event::ObjectCreated { .. } => "created".into(),
         Event::ObjectUpdated { .. } => "updated".into(),
@@ -357,13 +360,13 @@ mod tests {
         for (read, next) in [(0, 1), (2, 3)] {
             let commits = plane.reader().entries(Revision(1)).take(read);
             let found = commits.chain([pruned()]);
-            let teller = teller(&history, &selection).expect("a teller");
-            let page = fill(teller, Revision(1), found).expect("a page");
+            let builder = entry_builder(&history, &selection).expect("a builder");
+            let page = fill(builder, Revision(1), found).expect("a page");
             assert_eq!(page.entries.len(), read);
             assert_eq!(page.next, Some(Revision(next)));
         }
         let broken = Err(Error::Closed);
-        let teller = teller(&history, &selection).expect("a teller");
-        assert!(fill(teller, Revision(1), [broken].into_iter()).is_err());
+        let builder = entry_builder(&history, &selection).expect("a builder");
+        assert!(fill(builder, Revision(1), [broken].into_iter()).is_err());
     }
 }

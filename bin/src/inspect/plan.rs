@@ -4,8 +4,8 @@
 #[cfg(test)]
 mod tests;
 
-use super::{Filter, Unanswered, kind, log};
-use crate::answer::{OnceLetGo, PlanAnswer, Planned, PlannedCommit, Unplanned, Waiting};
+use super::{Filter, QueryError, kind, log};
+use crate::answer::{OnceReleased, PlanAnswer, Planned, PlannedCommit, Unplanned, Waiting};
 use crate::effects;
 use crate::questions::{self, CHANGES_MAX};
 use crate::reasons::held;
@@ -32,7 +32,7 @@ pub(crate) fn plan(
     world: World<'_>,
     filter: &Filter,
     policy: Propagation,
-) -> Result<PlanAnswer, Unanswered> {
+) -> Result<PlanAnswer, QueryError> {
     plan_within(CHANGES_MAX, world, filter, policy)
 }
 
@@ -41,20 +41,20 @@ fn plan_within(
     world: World<'_>,
     filter: &Filter,
     policy: Propagation,
-) -> Result<PlanAnswer, Unanswered> {
+) -> Result<PlanAnswer, QueryError> {
     let World { reader, state, now } = world;
     let delete = deletion(state, filter, policy)?;
     let subject = delete.target.key.clone();
     let actor = Arc::new(Actor::new(""));
     let command = Command::new(actor, now, effects::seed(), Intent::Delete(delete));
-    let foretold = questions::forecast(reader, state, command, changes_max)?;
-    match foretold.answer {
+    let forecast = questions::forecast(reader, state, command, changes_max)?;
+    match forecast.answer {
         Ok(_) => {
-            let due = Due::of(state, &foretold.due)?;
-            let planned = told(state, &subject, &foretold.course, due);
-            let courses = (&foretold.course, &foretold.due);
+            let due = Due::of(state, &forecast.due)?;
+            let planned = changes_beyond_due(state, &subject, &forecast.course, due);
+            let courses = (&forecast.course, &forecast.due);
             Ok(PlanAnswer::Found(Planned {
-                once_let_go: once_let_go(courses, now, changes_max),
+                once_let_go: gone_once_released(courses, now, changes_max),
                 ..planned
             }))
         }
@@ -62,7 +62,7 @@ fn plan_within(
             revision: state.revision,
             found: false,
         })),
-        Err(rejection) => Err(Unanswered::Rejected(Box::new(rejection))),
+        Err(rejection) => Err(QueryError::Rejected(Box::new(rejection))),
     }
 }
 
@@ -70,9 +70,9 @@ fn is_absent(rejection: &Rejection) -> bool {
     matches!(rejection.plain(), Rejection::NotFound { .. })
 }
 
-fn deletion(state: &State, filter: &Filter, policy: Propagation) -> Result<Delete, Unanswered> {
+fn deletion(state: &State, filter: &Filter, policy: Propagation) -> Result<Delete, QueryError> {
     let text = filter.kind.clone().unwrap_or_default();
-    let kind = kind(state, &text).ok_or(Unanswered::UnknownKind(text))?;
+    let kind = kind(state, &text).ok_or(QueryError::UnknownKind(text))?;
     let namespace = if kind.is_namespaced() {
         filter.namespace.as_deref().unwrap_or("default")
     } else {
@@ -92,33 +92,35 @@ fn deletion(state: &State, filter: &Filter, policy: Propagation) -> Result<Delet
 }
 
 /// What is done to an object. One that is created on a copy has another UID each time, so that is left out.
-type Told = (String, Option<Uid>, Vec<String>);
+type ChangeIdentity = (String, Option<Uid>, Vec<String>);
 
 /// What is done even without the deletion.
 #[derive(Debug, Default)]
 struct Due {
-    told: BTreeMap<Told, usize>,
+    remaining: BTreeMap<ChangeIdentity, usize>,
     removed: BTreeSet<Uid>,
-    left: BTreeSet<Uid>,
+    still_deleting: BTreeSet<Uid>,
 }
 
 impl Due {
-    fn of(before: &State, due: &Course) -> Result<Self, Unanswered> {
-        if !due.is_whole {
-            return Err(Unanswered::Refused(format!(
+    fn of(before: &State, due: &Course) -> Result<Self, QueryError> {
+        if !due.is_complete {
+            return Err(QueryError::Refused(format!(
                 "more than {} changes are already due, and the effect of one more deletion cannot be told apart from \
                  theirs; ask again when fewer are due",
                 due.changes.len().saturating_sub(1)
             )));
         }
-        let mut told = BTreeMap::new();
+        let mut remaining = BTreeMap::new();
         for change in &due.changes {
-            *told.entry(identity(before, &change.commit)).or_default() += 1;
+            *remaining
+                .entry(identity(before, &change.commit))
+                .or_default() += 1;
         }
         Ok(Self {
-            told,
+            remaining,
             removed: removed(due).cloned().collect(),
-            left: due
+            still_deleting: due
                 .end
                 .objects()
                 .filter(|object| object.is_deleting() && is_new(before, object))
@@ -128,17 +130,21 @@ impl Due {
     }
 
     /// Whether this is done without the deletion too; each occurrence counts once.
-    fn takes(&mut self, told: &Told) -> bool {
-        let left = self.told.get_mut(told).filter(|left| **left > 0);
-        left.map(|left| *left -= 1).is_some()
+    fn consume(&mut self, change: &ChangeIdentity) -> bool {
+        let remaining = self.remaining.get_mut(change).filter(|count| **count > 0);
+        remaining.map(|count| *count -= 1).is_some()
     }
 }
 
-fn identity(before: &State, commit: &Commit) -> Told {
+fn identity(before: &State, commit: &Commit) -> ChangeIdentity {
     let was = before.get(&commit.key);
     let was = was.is_some_and(|was| was.meta.uid == commit.uid);
     let uid = was.then(|| commit.uid.clone());
-    (commit.key.to_string(), uid, log::described(commit).texts)
+    (
+        commit.key.to_string(),
+        uid,
+        log::describe_events(commit).texts,
+    )
 }
 
 fn removed(course: &Course) -> impl Iterator<Item = &Uid> {
@@ -155,7 +161,12 @@ fn is_new(before: &State, object: &Object) -> bool {
 
 /// What the deletion adds to what is due anyway. If the course was not followed to its end, it is not known
 /// what would be left waiting.
-fn told(before: &State, subject: &ObjectKey, course: &Course, mut due: Due) -> Planned {
+fn changes_beyond_due(
+    before: &State,
+    subject: &ObjectKey,
+    course: &Course,
+    mut due: Due,
+) -> Planned {
     let subject = before.get(subject).map(|object| object.meta.uid.clone());
     let is_subject = |uid: &Uid| subject.as_ref() == Some(uid);
     let gone = removed(course).filter(|uid| is_subject(uid) || !due.removed.contains(*uid));
@@ -163,43 +174,47 @@ fn told(before: &State, subject: &ObjectKey, course: &Course, mut due: Due) -> P
     let going = course.end.objects().filter(|object| object.is_deleting());
     let is_left = |object: &&Arc<Object>| {
         let uid = &object.meta.uid;
-        is_subject(uid) || (is_new(before, object) && !due.left.contains(uid))
+        is_subject(uid) || (is_new(before, object) && !due.still_deleting.contains(uid))
     };
     let waiting = |object| waiting(&course.end, object);
     let waiting: Vec<Waiting> = going.filter(is_left).map(waiting).collect();
     let with_it: BTreeSet<&Uid> = removed(course).collect();
-    let is_other = |uid: &&Uid| !is_subject(uid) && (!course.is_whole || with_it.contains(*uid));
+    let is_other = |uid: &&Uid| !is_subject(uid) && (!course.is_complete || with_it.contains(*uid));
     let going_already = due.removed.iter().filter(is_other).count();
     let commits = course.changes.iter().map(|change| &change.commit);
-    let added = commits.filter(|commit| !due.takes(&identity(before, commit)));
+    let added = commits.filter(|commit| !due.consume(&identity(before, commit)));
     Planned {
         revision: before.revision,
         found: true,
         entries: added.map(|commit| entry(commit)).collect(),
         deleted,
-        waiting: if course.is_whole { waiting } else { Vec::new() },
+        waiting: if course.is_complete {
+            waiting
+        } else {
+            Vec::new()
+        },
         going_already,
-        complete: course.is_whole,
+        complete: course.is_complete,
         once_let_go: None,
     }
 }
 
 /// The other objects that would go if all who hold something released it: with the deletion and not without it.
 /// If the course without it could not be followed to its end, this is unknown, and none is named.
-fn once_let_go(
+fn gone_once_released(
     (with, without): (&Course, &Course),
     now: Time,
     changes_max: usize,
-) -> Option<OnceLetGo> {
-    if !with.is_whole || !with.end.objects().any(|object| object.is_deleting()) {
+) -> Option<OnceReleased> {
+    if !with.is_complete || !with.end.objects().any(|object| object.is_deleting()) {
         return None;
     }
     let later = |course: &Course, changes_max| {
-        course.once_let_go(now, changes_max, questions::step_at(now))
+        course.if_released(now, changes_max, questions::step_at(now))
     };
     let without = later(without, changes_max);
-    if !without.is_whole {
-        return Some(OnceLetGo::default());
+    if !without.is_complete {
+        return Some(OnceReleased::default());
     }
     let already: BTreeSet<&Uid> = removed(&without).collect();
     let with_it = later(with, changes_max.saturating_add(without.changes.len()));
@@ -213,8 +228,8 @@ fn once_let_go(
         !waits && !already.contains(&commit.uid)
     });
     let deleted: Vec<String> = others.map(|commit| commit.key.to_string()).collect();
-    let complete = with_it.is_whole;
-    (!complete || !deleted.is_empty()).then_some(OnceLetGo { deleted, complete })
+    let complete = with_it.is_complete;
+    (!complete || !deleted.is_empty()).then_some(OnceReleased { deleted, complete })
 }
 
 fn waiting(state: &State, object: &Arc<Object>) -> Waiting {
@@ -226,7 +241,7 @@ fn waiting(state: &State, object: &Arc<Object>) -> Waiting {
 }
 
 fn entry(commit: &Commit) -> PlannedCommit {
-    let events = log::described(commit);
+    let events = log::describe_events(commit);
     PlannedCommit {
         object: commit.key.to_string(),
         uid: commit.uid.to_string(),

@@ -73,7 +73,7 @@ fn a_deletion_is_foretold_and_then_explained() {
         .collect();
     let by_collector = (key("child"), Some(Worker::GarbageCollector));
     assert_eq!(who, [(key("owner"), None), by_collector]);
-    assert!(foretold.course.is_whole && foretold.due.changes.is_empty());
+    assert!(foretold.course.is_complete && foretold.due.changes.is_empty());
     assert_eq!(plane.state().revision, before, "nothing is written");
     let refused = plane.forecast(command(&plane, delete("nobody")));
     let refused = refused.expect("the log is read").answer;

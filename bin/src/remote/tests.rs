@@ -159,11 +159,11 @@ fn a_server_is_away_where_nobody_listens_and_not_where_who_asks_is_at_fault() {
     };
     let directory = fake.server.data_dir.as_path();
     let refused = asked(directory, &address);
-    assert!(Server::is_away(&refused), "{refused:#}");
+    assert!(Server::is_unreachable(&refused), "{refused:#}");
     let elsewhere = asked(&directory.join("none"), &fake.server.address);
-    assert!(!Server::is_away(&elsewhere), "{elsewhere:#}");
+    assert!(!Server::is_unreachable(&elsewhere), "{elsewhere:#}");
     let unbelieved = asked(directory, &other.server.address);
-    assert!(!Server::is_away(&unbelieved), "{unbelieved:#}");
+    assert!(!Server::is_unreachable(&unbelieved), "{unbelieved:#}");
     assert!(
         format!("{unbelieved:#}").contains("certificate"),
         "{unbelieved:#}"

@@ -3,7 +3,7 @@
 
 use crate::ControlPlane;
 use crate::answer::{OwnerAnswer, StateAnswer};
-use crate::inspect::{self, Filter, Owner, Selection, Unanswered, World};
+use crate::inspect::{self, Filter, Owner, QueryError, Selection, World};
 use hindsight_api::{ApiBody, AsOf, Backend, Failure, Past, percent_decode};
 use hindsight_core::Revision;
 use hindsight_core::command::Propagation;
@@ -91,11 +91,11 @@ async fn answered(
     uri: &Uri,
 ) -> Result<Value, Failure> {
     let question = uri.path().trim_start_matches(PATHS).to_owned();
-    let given = Given::read(uri.query().unwrap_or_default())
-        .and_then(|given| given.check(&question).map(|()| given))
+    let params = QueryParams::read(uri.query().unwrap_or_default())
+        .and_then(|params| params.check(&question).map(|()| params))
         .map_err(Failure::bad_request)?;
     let plane = plane.clone();
-    let past = match given.point {
+    let past = match params.point {
         Some(point) => Backend::as_of(&plane, point)
             .await
             .map_err(Failure::of_past)?,
@@ -107,7 +107,7 @@ async fn answered(
         return Err(Failure::too_many(message));
     };
     let work = move || {
-        let answer = ask(&plane, &question, &past.state, &given);
+        let answer = ask(&plane, &question, &past.state, &params);
         // The work goes on if the client has gone, and keeps its place until it is done.
         drop((walk, past));
         answer
@@ -120,26 +120,26 @@ async fn answered(
     }
 }
 
-fn failure(error: Unanswered) -> Failure {
+fn failure(error: QueryError) -> Failure {
     match error {
-        Unanswered::Rejected(rejection) => (*rejection).into(),
-        Unanswered::UnknownKind(_) | Unanswered::Refused(_) => {
+        QueryError::Rejected(rejection) => (*rejection).into(),
+        QueryError::UnknownKind(_) | QueryError::Refused(_) => {
             Failure::bad_request(error.to_string())
         }
-        Unanswered::Log(Error::Pruned { .. }) => Failure::expired(error.to_string()),
-        Unanswered::Log(_) => Failure::internal(error.to_string()),
+        QueryError::Log(Error::Pruned { .. }) => Failure::expired(error.to_string()),
+        QueryError::Log(_) => Failure::internal(error.to_string()),
     }
 }
 
 /// The parameters of a question; those that not every text is valid for are parsed.
-struct Given {
+struct QueryParams {
     texts: BTreeMap<String, String>,
     point: Option<AsOf>,
     from: Revision,
     propagation: Propagation,
 }
 
-impl Given {
+impl QueryParams {
     /// Parses a query. A plus stands for itself, since times contain it; of a name that is repeated the last
     /// value counts.
     fn read(query: &str) -> Result<Self, String> {
@@ -194,9 +194,9 @@ fn ask(
     plane: &ControlPlane,
     question: &str,
     state: &hindsight_core::State,
-    given: &Given,
-) -> Result<Option<Value>, Unanswered> {
-    let text = |name: &str| given.texts.get(name).filter(|text| !text.is_empty());
+    params: &QueryParams,
+) -> Result<Option<Value>, QueryError> {
+    let text = |name: &str| params.texts.get(name).filter(|text| !text.is_empty());
     let get = |name| text(name).cloned();
     let filter = Filter {
         kind: get("kind"),
@@ -211,19 +211,19 @@ fn ask(
     Ok(match question {
         "log" => {
             let selection = Selection::of(&filter, state)?;
-            let page = inspect::page(&plane.history(), &selection, given.from)?;
+            let page = inspect::page(&plane.history(), &selection, params.from)?;
             Some(json!(page))
         }
         "why" => Some(json!(inspect::why(&plane.history(), state, &filter)?)),
         "plan" => {
-            let now = if given.point.is_some() {
+            let now = if params.point.is_some() {
                 inspect::time_of(plane.reader(), state)?
             } else {
                 plane.now()
             };
             let reader = plane.reader();
             let world = World { reader, state, now };
-            let plan = inspect::plan(world, &filter, given.propagation)?;
+            let plan = inspect::plan(world, &filter, params.propagation)?;
             Some(json!(plan))
         }
         "kind" => {
@@ -275,8 +275,8 @@ fn value<T>(
 /// Refuses an empty value that would narrow a question: it would narrow nothing, or match nothing, and nobody
 /// means that.
 fn refuse_empty(texts: &BTreeMap<String, String>) -> Result<(), String> {
-    let mut given = NARROWING.into_iter();
-    match given.find(|name| texts.get(*name).is_some_and(String::is_empty)) {
+    let mut names = NARROWING.into_iter();
+    match names.find(|name| texts.get(*name).is_some_and(String::is_empty)) {
         Some(name) => Err(format!("{name} is empty; give a value, or leave it out")),
         None => Ok(()),
     }
@@ -389,14 +389,15 @@ mod tests {
 
     #[test]
     fn a_parameter_is_read_as_it_was_escaped_and_what_is_no_escape_is_refused() {
-        let given = Given::read("name=a%2Bb&since=2026-01-31T12:00:00+01:00&kind").expect("read");
-        assert_eq!(given.texts["name"], "a+b");
-        assert_eq!(given.texts["since"], "2026-01-31T12:00:00+01:00");
-        assert_eq!(given.texts["kind"], "");
+        let params =
+            QueryParams::read("name=a%2Bb&since=2026-01-31T12:00:00+01:00&kind").expect("read");
+        assert_eq!(params.texts["name"], "a+b");
+        assert_eq!(params.texts["since"], "2026-01-31T12:00:00+01:00");
+        assert_eq!(params.texts["kind"], "");
         for query in [
             "name=%", "name=%4", "name=%zz", "name=%ff", "asOf=x", "from=1h",
         ] {
-            assert!(Given::read(query).is_err(), "{query}");
+            assert!(QueryParams::read(query).is_err(), "{query}");
         }
     }
 
@@ -412,9 +413,9 @@ mod tests {
         };
         let of_past = [pruned, damaged, AsOfError::Busy, future].map(Failure::of_past);
         let others = [
-            Unanswered::UnknownKind("x".into()),
-            Unanswered::Log(Error::Backup("damaged".into())),
-            Unanswered::Rejected(Box::new(Rejection::Unprocessable)),
+            QueryError::UnknownKind("x".into()),
+            QueryError::Log(Error::Backup("damaged".into())),
+            QueryError::Rejected(Box::new(Rejection::Unprocessable)),
         ];
         let others = others.map(failure);
         let codes = of_past.iter().chain(&others);
@@ -436,9 +437,9 @@ mod tests {
             ("state", "name=a", false),
             ("no-such-question", "x=1", true),
         ] {
-            let given = Given::read(query).expect("read");
+            let params = QueryParams::read(query).expect("read");
             assert_eq!(
-                given.check(question).is_ok(),
+                params.check(question).is_ok(),
                 is_taken,
                 "{question}?{query}"
             );

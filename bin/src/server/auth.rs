@@ -20,7 +20,7 @@ pub(super) type Identity = Option<Arc<Actor>>;
 
 /// A client has presented credentials that are not valid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct NotTheirs;
+pub(super) struct InvalidToken;
 
 /// The token file, with a line `token,user,uid,"group1,group2"` for each token. Tokens are looked up by their
 /// hashes, so that the time it takes reveals nothing about them.
@@ -67,7 +67,7 @@ impl Tokens {
         &self,
         headers: &HeaderMap,
         certificate: Identity,
-    ) -> Result<Identity, NotTheirs> {
+    ) -> Result<Identity, InvalidToken> {
         let Some(value) = headers.get(header::AUTHORIZATION) else {
             return Ok(certificate);
         };
@@ -76,7 +76,7 @@ impl Tokens {
         if !scheme.eq_ignore_ascii_case("bearer") {
             return Ok(certificate);
         }
-        let actor = self.0.get(&hash(token.trim())).ok_or(NotTheirs)?;
+        let actor = self.0.get(&hash(token.trim())).ok_or(InvalidToken)?;
         Ok(Some(Arc::clone(actor)))
     }
 }
@@ -187,9 +187,9 @@ mod tests {
         let admin = Arc::new(Actor::new("admin"));
         for (value, expected) in [
             (&b"Bearer t1"[..], Ok("alice")),
-            (b"Bearer t3", Err(NotTheirs)),
-            (b"bearer t3", Err(NotTheirs)),
-            (b"Bearer \xff", Err(NotTheirs)),
+            (b"Bearer t3", Err(InvalidToken)),
+            (b"bearer t3", Err(InvalidToken)),
+            (b"Bearer \xff", Err(InvalidToken)),
             (b"Basic dDE6", Ok("admin")),
             (b"Bearer", Ok("admin")),
         ] {

@@ -3,11 +3,11 @@
 #[cfg(test)]
 mod tests;
 
-use super::auth::{Identity, NotTheirs, Tokens, of_certificate};
+use super::auth::{Identity, InvalidToken, Tokens, of_certificate};
 use super::lingering::Lingering;
-use super::patience::{Answer, Patience, Requests};
+use super::patience::{Answer, Requests, Timeouts};
 use super::places::{Limits, Seat, Seats};
-use super::unread::{self, Lent};
+use super::unread::{self, ReturnedBody};
 use super::{admin, backup};
 use crate::ControlPlane;
 use hindsight_api::{Api, ApiBody, Bodies, Failure};
@@ -43,7 +43,7 @@ pub(super) struct Acceptor {
     pub(super) api: Api,
     pub(super) plane: ControlPlane,
     pub(super) tokens: Arc<Tokens>,
-    pub(super) patience: Patience,
+    pub(super) timeouts: Timeouts,
     pub(super) limits: Limits,
     /// The places for questions, and those for backups.
     pub(super) questions: Arc<Semaphore>,
@@ -55,15 +55,15 @@ impl Acceptor {
         plane: ControlPlane,
         tls: Arc<rustls::ServerConfig>,
         tokens: Arc<Tokens>,
-        patience: Patience,
+        timeouts: Timeouts,
     ) -> Self {
-        let bodies = Bodies::bounded(BODIES_BYTES_MAX, patience.body);
+        let bodies = Bodies::bounded(BODIES_BYTES_MAX, timeouts.body);
         Self {
             tls,
             api: plane.api().with_bodies(bodies),
             plane,
             tokens,
-            patience,
+            timeouts,
             limits: Limits::default(),
             questions: admin::places(),
             backups: backup::places(),
@@ -130,9 +130,9 @@ async fn serve(
     mut stopping: watch::Receiver<()>,
 ) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
     stream.set_nodelay(true)?;
-    let patience = acceptor.patience;
+    let timeouts = acceptor.timeouts;
     let handshake = tokio_rustls::TlsAcceptor::from(Arc::clone(&acceptor.tls)).accept(stream);
-    let stream = tokio::time::timeout(patience.handshake, handshake).await??;
+    let stream = tokio::time::timeout(timeouts.handshake, handshake).await??;
     let session = stream.get_ref().1;
     let certificate = session
         .peer_certificates()
@@ -140,15 +140,15 @@ async fn serve(
         .and_then(|first| of_certificate(first));
     let builder = builder(session.alpn_protocol());
     let requests = Requests::none();
-    let recognise = {
+    let mark_known = {
         let requests = requests.clone();
         move || {
-            requests.recognise();
-            seat.recognise();
+            requests.mark_known();
+            seat.mark_known();
         }
     };
     if certificate.is_some() {
-        recognise();
+        mark_known();
     }
     let counted = requests.clone();
     let service = service_fn(move |request: http::Request<Incoming>| {
@@ -157,13 +157,13 @@ async fn serve(
             .tokens
             .identify(request.headers(), certificate.clone());
         if matches!(actor, Ok(Some(_))) {
-            recognise();
+            mark_known();
         }
         let acceptor = acceptor.clone();
         async move {
             let answer = |request| answer(&acceptor, actor, request);
-            let response = unread::answered(request, answer).await;
-            Ok::<_, Infallible>(response.map(|body| Answer::new(body, open, patience)))
+            let response = unread::answer_and_drain(request, answer).await;
+            Ok::<_, Infallible>(response.map(|body| Answer::new(body, open, timeouts)))
         }
     });
     let stream = TokioIo::new(Lingering::new(stream, stopping.clone()));
@@ -172,7 +172,7 @@ async fn serve(
     tokio::select! {
         ended = connection.as_mut() => return ended,
         _ = stopping.changed() => {}
-        () = requests.missing(patience) => {}
+        () = requests.timed_out(timeouts) => {}
     }
     connection.as_mut().graceful_shutdown();
     // Watches never end by themselves.
@@ -195,8 +195,8 @@ fn builder(protocol: Option<&[u8]>) -> Builder<TokioExecutor> {
 
 async fn answer(
     acceptor: &Acceptor,
-    actor: Result<Identity, NotTheirs>,
-    request: http::Request<Lent<Incoming>>,
+    actor: Result<Identity, InvalidToken>,
+    request: http::Request<ReturnedBody<Incoming>>,
 ) -> Response<ApiBody> {
     let Ok(actor) = actor else {
         return Api::unauthorized(request.headers());

@@ -16,7 +16,7 @@ use tokio::time::{Instant, timeout_at};
 /// The limits on waiting for a client. Source: `ReadHeaderTimeout`, `IdleTimeout` and the handshake's limit of
 /// upstream's secure serving.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Patience {
+pub(super) struct Timeouts {
     pub(super) handshake: Duration,
     /// Until the first request, with its headers.
     pub(super) first: Duration,
@@ -31,7 +31,7 @@ pub(super) struct Patience {
     pub(super) stranger: Duration,
 }
 
-impl Default for Patience {
+impl Default for Timeouts {
     fn default() -> Self {
         Self {
             handshake: Duration::from_secs(10),
@@ -64,7 +64,7 @@ impl Requests {
     }
 
     /// Notes that the client is known from now on.
-    pub(super) fn recognise(&self) {
+    pub(super) fn mark_known(&self) {
         self.0.send_if_modified(|count| {
             let was_known = std::mem::replace(&mut count.is_known, true);
             !was_known
@@ -72,14 +72,14 @@ impl Requests {
     }
 
     /// Counts a request as open until what this returns is dropped.
-    pub(super) fn begin(&self) -> Open {
+    pub(super) fn begin(&self) -> OpenRequest {
         let mut number = 0;
         self.0.send_modify(|count| {
             count.open += 1;
             count.ever += 1;
             number = count.ever;
         });
-        Open {
+        OpenRequest {
             requests: self.clone(),
             number,
             due: None,
@@ -87,11 +87,11 @@ impl Requests {
     }
 
     /// Resolves once the connection has been of no use for too long.
-    pub(super) async fn missing(&self, patience: Patience) {
+    pub(super) async fn timed_out(&self, timeouts: Timeouts) {
         let begun = Instant::now();
         let mut counts = self.0.subscribe();
         loop {
-            let limit = counts.borrow_and_update().limit(patience, begun);
+            let limit = counts.borrow_and_update().limit(timeouts, begun);
             let changed = counts.changed();
             let over = match limit {
                 Some(limit) => timeout_at(limit, changed).await.ok(),
@@ -106,14 +106,14 @@ impl Requests {
 
 impl Count {
     /// When the connection will have been of no use for too long, if nothing happens.
-    fn limit(&self, patience: Patience, begun: Instant) -> Option<Instant> {
+    fn limit(&self, timeouts: Timeouts, begun: Instant) -> Option<Instant> {
         let now = Instant::now();
         let idle = match (self.open, self.ever) {
-            (0, 0) => Some(now + patience.first),
-            (0, _) => Some(now + patience.idle),
+            (0, 0) => Some(now + timeouts.first),
+            (0, _) => Some(now + timeouts.idle),
             _ => None,
         };
-        let stranger = (!self.is_known).then(|| begun + patience.stranger);
+        let stranger = (!self.is_known).then(|| begun + timeouts.stranger);
         let due = self.due.first().map(|(due, _)| *due);
         [idle, stranger, due].into_iter().flatten().min()
     }
@@ -121,14 +121,14 @@ impl Count {
 
 /// A request whose answer has not ended yet.
 #[derive(Debug)]
-pub(super) struct Open {
+pub(super) struct OpenRequest {
     requests: Requests,
     number: u64,
     due: Option<Instant>,
 }
 
-impl Open {
-    fn is_due(&mut self, due: Instant) {
+impl OpenRequest {
+    fn set_deadline(&mut self, due: Instant) {
         self.due = Some(due);
         let count = &self.requests.0;
         count.send_modify(|count| {
@@ -137,7 +137,7 @@ impl Open {
     }
 }
 
-impl Drop for Open {
+impl Drop for OpenRequest {
     fn drop(&mut self) {
         self.requests.0.send_modify(|count| {
             count.open = count.open.saturating_sub(1);
@@ -155,30 +155,30 @@ const BYTES_PER_SECOND: u64 = 16 << 10;
 #[derive(Debug)]
 pub(super) struct Answer {
     body: ApiBody,
-    open: Arc<Open>,
+    open: Arc<OpenRequest>,
     /// Whether the body was complete at once.
     is_whole: bool,
 }
 
 /// Bytes that were handed to the connection, which keep the request open until they are sent: over HTTP/2 they
 /// wait for the client, and nothing else of the answer is left.
-struct OnItsWay {
+struct InFlight {
     bytes: Bytes,
-    _open: Arc<Open>,
+    _open: Arc<OpenRequest>,
 }
 
-impl AsRef<[u8]> for OnItsWay {
+impl AsRef<[u8]> for InFlight {
     fn as_ref(&self) -> &[u8] {
         &self.bytes
     }
 }
 
 impl Answer {
-    pub(super) fn new(body: ApiBody, mut open: Open, patience: Patience) -> Self {
+    pub(super) fn new(body: ApiBody, mut open: OpenRequest, timeouts: Timeouts) -> Self {
         let length = body.size_hint().exact();
         if let Some(length) = length {
             let longer = Duration::from_secs(length / BYTES_PER_SECOND);
-            open.is_due(Instant::now() + patience.taking + longer);
+            open.set_deadline(Instant::now() + timeouts.taking + longer);
         }
         Self {
             body,
@@ -187,11 +187,11 @@ impl Answer {
         }
     }
 
-    fn on_its_way(&self, bytes: Bytes) -> Bytes {
+    fn in_flight(&self, bytes: Bytes) -> Bytes {
         if !self.is_whole {
             return bytes;
         }
-        Bytes::from_owner(OnItsWay {
+        Bytes::from_owner(InFlight {
             bytes,
             _open: Arc::clone(&self.open),
         })
@@ -207,7 +207,7 @@ impl Body for Answer {
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Unfinished>>> {
         let polled = Pin::new(&mut self.body).poll_frame(context);
-        let held = |frame: Frame<Bytes>| frame.map_data(|bytes| self.on_its_way(bytes));
+        let held = |frame: Frame<Bytes>| frame.map_data(|bytes| self.in_flight(bytes));
         polled.map(|frame| frame.map(|frame| frame.map(held)))
     }
 

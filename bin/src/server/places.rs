@@ -98,7 +98,7 @@ impl Strangers {
 
 impl Seat {
     /// Notes that the client is known: no newcomer displaces it any more.
-    pub(super) fn recognise(&self) {
+    pub(super) fn mark_known(&self) {
         self.places.strangers().waiting.remove(&self.number);
     }
 
@@ -110,6 +110,6 @@ impl Seat {
 
 impl Drop for Seat {
     fn drop(&mut self) {
-        self.recognise();
+        self.mark_known();
     }
 }

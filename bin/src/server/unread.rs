@@ -21,7 +21,7 @@ const REST_TIME_MAX: Duration = Duration::from_secs(1);
 
 /// A body that is handed back if it is dropped before its end.
 #[derive(Debug)]
-pub(super) struct Lent<B: Body> {
+pub(super) struct ReturnedBody<B: Body> {
     body: Option<B>,
     is_begun: bool,
     back: Option<oneshot::Sender<Rest<B>>>,
@@ -34,32 +34,32 @@ struct Rest<B> {
 }
 
 /// Answers, and leaves the connection ready for the next request or announces that it will be closed.
-pub(super) async fn answered<B, A, F>(
+pub(super) async fn answer_and_drain<B, A, F>(
     request: Request<B>,
-    answer: impl FnOnce(Request<Lent<B>>) -> F,
+    answer: impl FnOnce(Request<ReturnedBody<B>>) -> F,
 ) -> Response<A>
 where
     B: Body<Data = Bytes> + Unpin,
     F: Future<Output = Response<A>>,
 {
-    let is_in_line = request.version() < Version::HTTP_2;
+    let is_http1 = request.version() < Version::HTTP_2;
     let is_announced = request.headers().contains_key(EXPECT);
     let (back, mut returned) = oneshot::channel();
-    let lent = request.map(|body| Lent {
+    let returned_body = request.map(|body| ReturnedBody {
         body: Some(body),
         is_begun: false,
         back: Some(back),
     });
-    let mut response = answer(lent).await;
+    let mut response = answer(returned_body).await;
     let Ok(rest) = returned.try_recv() else {
         return response;
     };
-    if !is_in_line {
+    if !is_http1 {
         return response;
     }
     // Reading a body that was announced would ask for it, and one whose reading had begun was given up.
     let may_read = !is_announced && !rest.is_begun;
-    if !(may_read && is_read(rest.body).await) {
+    if !(may_read && drain(rest.body).await) {
         let close = HeaderValue::from_static("close");
         response.headers_mut().insert(CONNECTION, close);
     }
@@ -67,7 +67,7 @@ where
 }
 
 /// Whether the end of the body came soon, and after not too many bytes.
-async fn is_read<B: Body<Data = Bytes> + Unpin>(mut body: B) -> bool {
+async fn drain<B: Body<Data = Bytes> + Unpin>(mut body: B) -> bool {
     if body.size_hint().lower() > REST_BYTES_MAX as u64 {
         return false;
     }
@@ -88,7 +88,7 @@ async fn is_read<B: Body<Data = Bytes> + Unpin>(mut body: B) -> bool {
     timeout(REST_TIME_MAX, all).await.unwrap_or(false)
 }
 
-impl<B: Body<Data = Bytes> + Unpin> Body for Lent<B> {
+impl<B: Body<Data = Bytes> + Unpin> Body for ReturnedBody<B> {
     type Data = Bytes;
     type Error = B::Error;
 
@@ -117,7 +117,7 @@ impl<B: Body<Data = Bytes> + Unpin> Body for Lent<B> {
     }
 }
 
-impl<B: Body> Drop for Lent<B> {
+impl<B: Body> Drop for ReturnedBody<B> {
     fn drop(&mut self) {
         let rest = self.body.take().zip(self.back.take());
         if let Some((body, back)) = rest.filter(|(body, _)| !body.is_end_stream()) {

@@ -16,14 +16,14 @@ const LOOKUPS_MAX: usize = 16;
 /// Resolves `host:port`, and blocks meanwhile.
 type Resolve = fn(&str) -> io::Result<Vec<SocketAddr>>;
 /// `None` for as long as the result is not known.
-type Found = Option<Result<Vec<SocketAddr>, Arc<io::Error>>>;
+type Resolution = Option<Result<Vec<SocketAddr>, Arc<io::Error>>>;
 
 /// The resolver, and the lookups that are under way.
 #[derive(Debug, Clone)]
 pub(super) struct Lookup {
     resolve: Resolve,
     places: Arc<Semaphore>,
-    under_way: Arc<Mutex<BTreeMap<String, watch::Receiver<Found>>>>,
+    under_way: Arc<Mutex<BTreeMap<String, watch::Receiver<Resolution>>>>,
 }
 
 impl Default for Lookup {
@@ -61,35 +61,35 @@ impl Lookup {
         if let Ok(known) = address.parse() {
             return Ok(vec![known]);
         }
-        let mut told = self.asked(address);
-        let found = told.wait_for(Option::is_some).await;
-        match found.ok().and_then(|found| Found::clone(&found)) {
+        let mut result = self.lookup(address);
+        let found = result.wait_for(Option::is_some).await;
+        match found.ok().and_then(|found| Resolution::clone(&found)) {
             Some(found) => Ok(found?),
             None => Err(anyhow!("the lookup panicked")),
         }
     }
 
     /// The result of looking up a name, shared by all who ask while the lookup is under way.
-    fn asked(&self, address: &str) -> watch::Receiver<Found> {
+    fn lookup(&self, address: &str) -> watch::Receiver<Resolution> {
         let mut under_way = lock(&self.under_way);
         let known = under_way.get(address);
         if let Some(known) = known.filter(|known| known.has_changed().is_ok()) {
             return known.clone();
         }
-        let (teller, told) = watch::channel(None);
-        under_way.insert(address.to_owned(), told.clone());
+        let (sender, result) = watch::channel(None);
+        under_way.insert(address.to_owned(), result.clone());
         let (lookup, address) = (self.clone(), address.to_owned());
         tokio::spawn(async move {
             let place = lookup.places.acquire_owned().await;
             let look_up = move || {
                 let found = (lookup.resolve)(&address).map_err(Arc::new);
                 lock(&lookup.under_way).remove(&address);
-                teller.send_replace(Some(found));
+                sender.send_replace(Some(found));
                 drop(place);
             };
             tokio::task::spawn_blocking(look_up).await
         });
-        told
+        result
     }
 }
 

@@ -57,7 +57,7 @@ pub(super) struct Call {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Loops {
+pub(super) enum LoopKind {
     All,
     Exists,
     ExistsOne,
@@ -67,7 +67,7 @@ pub(super) enum Loops {
 
 #[derive(Debug)]
 pub(super) struct Loop {
-    pub(super) kind: Loops,
+    pub(super) kind: LoopKind,
     pub(super) variable: Arc<str>,
     pub(super) range: Node,
     /// The filter of a `map` with three arguments.

@@ -44,7 +44,7 @@ pub struct Check<'a> {
 }
 
 /// The cost of one check. Source: upstream's `library/cost.go`.
-const ASKING: u64 = 350_000;
+const CHECK_COST: u64 = 350_000;
 
 impl<'a> Value<'a> {
     /// The value of the variable `authorizer`.
@@ -104,7 +104,7 @@ pub(super) fn functions() -> Vec<(&'static str, Native)> {
             })
         }),
         ("resourceCheck.check(string) decision", |meter, given| {
-            meter.spend(ASKING)?;
+            meter.spend(CHECK_COST)?;
             check(given)
         }),
         ("decision.allowed() bool", |_, given| {
@@ -122,7 +122,7 @@ pub(super) fn functions() -> Vec<(&'static str, Native)> {
     ]
 }
 
-fn asked<'a, 'b>(given: &'b [Value<'a>]) -> Result<&'b Check<'a>> {
+fn check_of<'a, 'b>(given: &'b [Value<'a>]) -> Result<&'b Check<'a>> {
     match given.first() {
         Some(Value::Check(check)) => Ok(check),
         _ => Err(Fault::no_overload()),
@@ -132,7 +132,7 @@ fn asked<'a, 'b>(given: &'b [Value<'a>]) -> Result<&'b Check<'a>> {
 type Texts<'b> = dyn Iterator<Item = String> + 'b;
 
 fn with<'a>(given: &[Value<'a>], change: fn(&mut Access, &mut Texts<'_>)) -> Result<Value<'a>> {
-    let mut check = asked(given)?.clone();
+    let mut check = check_of(given)?.clone();
     let mut texts = given.iter().filter_map(|one| match one {
         Value::Text(text) => Some(text.as_str().to_owned()),
         _ => None,
@@ -142,21 +142,21 @@ fn with<'a>(given: &[Value<'a>], change: fn(&mut Access, &mut Texts<'_>)) -> Res
 }
 
 fn check<'a>(given: &[Value<'a>]) -> Result<Value<'a>> {
-    let Value::Check(asked) = with(given, |access, texts| {
+    let Value::Check(check) = with(given, |access, texts| {
         access.verb = texts.next().unwrap_or_default();
     })?
     else {
         return Err(Fault::no_overload());
     };
-    let refusal = asked.authority.refusal(&asked.access);
+    let refusal = check.authority.refusal(&check.access);
     let decision = refusal.map_or(Ok(()), Err);
     Ok(Value::Check(Arc::new(Check {
         decision: Some(decision),
-        ..(*asked).clone()
+        ..(*check).clone()
     })))
 }
 
 fn decision(given: &[Value<'_>]) -> Result<std::result::Result<(), String>> {
-    let decision = asked(given)?.decision.clone();
+    let decision = check_of(given)?.decision.clone();
     decision.ok_or_else(Fault::no_overload)
 }

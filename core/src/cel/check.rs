@@ -1,7 +1,7 @@
 //! The type checker: finds the type of an expression before there are values. It resolves every
 //! name, and picks for every call a function that accepts the types of its arguments.
 
-use super::ast::{Call, Entry, Expr, Loop, Loops, Node, Optional, Select};
+use super::ast::{Call, Entry, Expr, Loop, LoopKind, Node, Optional, Select};
 use super::signature::{self, Signature};
 use super::types::{Bindings, Type};
 use super::value::Value;
@@ -327,7 +327,7 @@ impl<'s> Checker<'_, 's> {
         let condition = condition.transpose()?;
         let body = self.check(&mut found.body)?;
         self.scope.pop();
-        let decides = if found.kind == Loops::Map {
+        let decides = if found.kind == LoopKind::Map {
             condition.unwrap_or(Type::BOOL)
         } else {
             body.clone()
@@ -337,9 +337,9 @@ impl<'s> Checker<'_, 's> {
             return Err(self.error(at, why));
         }
         Ok(match found.kind {
-            Loops::All | Loops::Exists | Loops::ExistsOne => Type::BOOL,
-            Loops::Map => Type::List(Arc::new(body)),
-            Loops::Filter => Type::List(Arc::new(items)),
+            LoopKind::All | LoopKind::Exists | LoopKind::ExistsOne => Type::BOOL,
+            LoopKind::Map => Type::List(Arc::new(body)),
+            LoopKind::Filter => Type::List(Arc::new(items)),
         })
     }
 

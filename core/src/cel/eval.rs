@@ -1,6 +1,6 @@
 //! Evaluation: one walk over the tree, in which each step is charged to the meter.
 
-use super::ast::{Call, Entry, Expr, Loop, Loops, Node, Optional, Select};
+use super::ast::{Call, Entry, Expr, Loop, LoopKind, Node, Optional, Select};
 use super::compare;
 use super::library::{lists, optionals};
 use super::meter::{Fault, Meter};
@@ -33,8 +33,8 @@ impl<'a> Evaluation<'a, '_> {
                 }
                 (call.native)(self.meter, &arguments)
             }
-            Expr::And(nodes) => self.settled(nodes.iter(), false),
-            Expr::Or(nodes) => self.settled(nodes.iter(), true),
+            Expr::And(nodes) => self.junction(nodes.iter(), false),
+            Expr::Or(nodes) => self.junction(nodes.iter(), true),
             Expr::Choice(nodes) => {
                 let [condition, then, otherwise] = &**nodes;
                 if self.flag(condition)? {
@@ -91,7 +91,7 @@ impl<'a> Evaluation<'a, '_> {
 
     /// `&&` and `||`: an operand with the value `settles` decides the result, even if other
     /// operands fail.
-    fn settled(&mut self, nodes: impl Iterator<Item = &'a Node>, settles: bool) -> Evaluated<'a> {
+    fn junction(&mut self, nodes: impl Iterator<Item = &'a Node>, settles: bool) -> Evaluated<'a> {
         let mut wrong = None;
         for node in nodes {
             match self.flag(node) {
@@ -181,14 +181,14 @@ impl<'a> Evaluation<'a, '_> {
         let range = self.value(&found.range)?;
         let items = lists::items(self.meter, &range)?;
         match found.kind {
-            Loops::All => self.quantified(found, items, false),
-            Loops::Exists => self.quantified(found, items, true),
-            Loops::ExistsOne => {
+            LoopKind::All => self.quantified(found, items, false),
+            LoopKind::Exists => self.quantified(found, items, true),
+            LoopKind::ExistsOne => {
                 let kept = self.kept(found, items)?;
                 Ok(Value::Bool(kept.len() == 1))
             }
-            Loops::Filter => Ok(Value::list(self.kept(found, items)?)),
-            Loops::Map => self.mapped(found, items),
+            LoopKind::Filter => Ok(Value::list(self.kept(found, items)?)),
+            LoopKind::Map => self.mapped(found, items),
         }
     }
 

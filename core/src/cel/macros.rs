@@ -1,7 +1,7 @@
 //! The macros, which look like calls but are not: `has`, the loops, `optMap` and `optFlatMap`.
 
 use super::CompileError;
-use super::ast::{Expr, Loop, Loops, Node, Optional};
+use super::ast::{Expr, Loop, LoopKind, Node, Optional};
 use super::parse::Parser;
 use std::sync::Arc;
 
@@ -35,11 +35,11 @@ pub(super) fn member(
     mut arguments: Vec<Node>,
 ) -> Result<Node, CompileError> {
     let kind = match (name, arguments.len()) {
-        ("all", 2) => Loops::All,
-        ("exists", 2) => Loops::Exists,
-        ("exists_one" | "existsOne", 2) => Loops::ExistsOne,
-        ("map", 2 | 3) => Loops::Map,
-        ("filter", 2) => Loops::Filter,
+        ("all", 2) => LoopKind::All,
+        ("exists", 2) => LoopKind::Exists,
+        ("exists_one" | "existsOne", 2) => LoopKind::ExistsOne,
+        ("map", 2 | 3) => LoopKind::Map,
+        ("filter", 2) => LoopKind::Filter,
         ("optMap" | "optFlatMap", 2) => {
             return optional(parser, at, target, arguments, name == "optFlatMap");
         }

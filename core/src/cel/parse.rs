@@ -148,8 +148,8 @@ impl Parser<'_> {
         node
     }
 
-    /// Parses operators that bind at least as tightly as `closeness`.
-    fn binary(&mut self, closeness: u8) -> Parsed {
+    /// Parses operators that bind at least as tightly as `precedence`.
+    fn binary(&mut self, precedence: u8) -> Parsed {
         let mut left = self.unary()?;
         loop {
             let at = self.at();
@@ -164,7 +164,7 @@ impl Parser<'_> {
                 } else {
                     (OR, false)
                 };
-                if binds < closeness {
+                if binds < precedence {
                     return Ok(left);
                 }
                 self.next += 1;
@@ -173,7 +173,7 @@ impl Parser<'_> {
                 continue;
             }
             let operator = BINARY.iter().find(|(sign, ..)| *sign == word);
-            let Some((_, binds, name)) = operator.filter(|one| one.1 >= closeness) else {
+            let Some((_, binds, name)) = operator.filter(|one| one.1 >= precedence) else {
                 return Ok(left);
             };
             self.next += 1;

@@ -27,19 +27,24 @@ pub(super) struct Target<'a> {
 
 impl Target<'_> {
     /// Puts the account of a new object into its document; `sent` is the account that admission left.
-    pub(super) fn note_created(&self, document: &mut Value, sent: Option<Value>, account: Account) {
+    pub(super) fn put_new_account(
+        &self,
+        document: &mut Value,
+        sent: Option<Value>,
+        account: Account,
+    ) {
         let list = match account {
             Account::Applied(managed) => managed.list(),
-            Account::Kept if self.context.is_settled => sent,
-            Account::Kept => self.list_of_new(document),
+            Account::Kept if self.context.is_mutated => sent,
+            Account::Kept => self.new_account(document),
         };
         put(document, list);
     }
 
-    fn list_of_new(&self, document: &mut Value) -> Option<Value> {
+    fn new_account(&self, document: &mut Value) -> Option<Value> {
         let own = self.take_own(document);
-        let managed =
-            self.write(|writer| self.spoken(document, |document| writer.create(document)));
+        let managed = self
+            .write(|writer| self.in_request_version(document, |document| writer.create(document)));
         if let (Some(root), Some((member, value))) = (document.as_object_mut(), own) {
             root.insert(member, value);
         }
@@ -55,7 +60,7 @@ impl Target<'_> {
 
     /// The account of a changed object: `live` is the one that it had, `sent` the one that came with the
     /// change. Neither document contains an account.
-    pub(super) fn list_of_changed(
+    pub(super) fn changed_account(
         &self,
         (old, next): (&Value, &Value),
         live: Option<&Value>,
@@ -65,17 +70,17 @@ impl Target<'_> {
         let is_same = next == old;
         let managed = match account {
             Account::Applied(managed) => managed,
-            Account::Kept if self.context.is_settled => {
-                let settled = self.settled(live, sent);
-                let is_unmoved = is_same && same_fields(live, settled.as_ref());
-                return if is_unmoved { live.cloned() } else { settled };
+            Account::Kept if self.context.is_mutated => {
+                let mutated = self.mutated(live, sent);
+                let is_unmoved = is_same && same_fields(live, mutated.as_ref());
+                return if is_unmoved { live.cloned() } else { mutated };
             }
             Account::Kept => {
                 let sent = sent.filter(|sent| Some(sent) != live && self.subresource.is_none());
                 if is_same && sent.is_none() {
                     return live.cloned();
                 }
-                match self.updated(old, next, before(live, sent.as_ref())) {
+                match self.updated(old, next, account_before(live, sent.as_ref())) {
                     Some(managed) => managed,
                     None => return live.cloned(),
                 }
@@ -90,7 +95,7 @@ impl Target<'_> {
 
     /// The account that admission left. Admission is shown a `Scale` with the owners of the count only, so
     /// these are put back into the whole account.
-    fn settled(&self, live: Option<&Value>, sent: Option<Value>) -> Option<Value> {
+    fn mutated(&self, live: Option<&Value>, sent: Option<Value>) -> Option<Value> {
         if self.subresource != Some(Subresource::Scale) {
             return sent;
         }
@@ -102,8 +107,8 @@ impl Target<'_> {
     /// The account after an update; `None` if the command has no manager.
     fn updated(&self, old: &Value, next: &Value, managed: Managed) -> Option<Managed> {
         self.write(|writer| {
-            self.spoken(old, |old| {
-                self.spoken(next, |next| writer.update(old, next, managed))
+            self.in_request_version(old, |old| {
+                self.in_request_version(next, |next| writer.update(old, next, managed))
             })
         })
     }
@@ -142,7 +147,7 @@ impl Target<'_> {
     }
 
     /// Calls `then` with the document in the version that the command uses.
-    fn spoken<T>(&self, document: &Value, then: impl FnOnce(&Value) -> T) -> T {
+    fn in_request_version<T>(&self, document: &Value, then: impl FnOnce(&Value) -> T) -> T {
         if document.get("apiVersion").and_then(Value::as_str) == Some(&self.api_version()) {
             return then(document);
         }
@@ -188,7 +193,7 @@ impl Versions for Target<'_> {
 /// The document of a write that the server makes on its own, with the account brought up to date: fields
 /// that it removes are owned by nobody any more, and fields that it changes become those of the command's
 /// manager.
-pub(super) fn accounted(
+pub(super) fn with_account(
     context: Context<'_>,
     object: &Object,
     mut next: Value,
@@ -207,7 +212,7 @@ pub(super) fn accounted(
             version,
             subresource,
         }
-        .list_of_changed((&old, &next), live.as_ref(), None, Account::Kept),
+        .changed_account((&old, &next), live.as_ref(), None, Account::Kept),
     };
     put(&mut next, list);
     next
@@ -222,7 +227,7 @@ fn same_fields(one: Option<&Value>, other: Option<&Value>) -> bool {
 
 /// The account before a write. A client may correct it, or drop it altogether; one that cannot be read, or
 /// is empty, is ignored.
-fn before(live: Option<&Value>, sent: Option<&Value>) -> Managed {
+fn account_before(live: Option<&Value>, sent: Option<&Value>) -> Managed {
     if sent.is_some_and(managed::is_reset) {
         return Managed::default();
     }

@@ -4,25 +4,25 @@
 
 use super::Context;
 use crate::Rejection;
-use crate::command::{Create, FieldValidation, Ground, Intent, Update};
+use crate::command::{AdmissionBasis, Create, FieldValidation, Intent, Update};
 use crate::object::ObjectKey;
 use serde_json::Value;
 
 /// Whether admission replaced the object that was sent.
-pub(crate) fn is_settled(intent: &Intent) -> bool {
+pub(crate) fn is_mutated(intent: &Intent) -> bool {
     matches!(intent, Intent::Admitted(admitted) if admitted.object.is_some())
 }
 
 /// Unwraps an admitted intent, once the object is still the one that admission saw.
-pub(crate) fn admitted(context: Context<'_>, intent: Intent) -> Result<Intent, Rejection> {
+pub(crate) fn unwrap_admitted(context: Context<'_>, intent: Intent) -> Result<Intent, Rejection> {
     let Intent::Admitted(admitted) = intent else {
         return Ok(intent);
     };
     if let Some(key) = key(&admitted.intent) {
-        same_ground(context, key, admitted.seen)?;
+        check_basis(context, key, admitted.seen)?;
     }
     Ok(match admitted.object {
-        Some(object) => with(admitted.intent, object, admitted.seen),
+        Some(object) => with_object(admitted.intent, object, admitted.seen),
         None => admitted.intent,
     })
 }
@@ -43,14 +43,18 @@ fn key(intent: &Intent) -> Option<&ObjectKey> {
     }
 }
 
-fn same_ground(context: Context<'_>, key: &ObjectKey, seen: Ground) -> Result<(), Rejection> {
+fn check_basis(
+    context: Context<'_>,
+    key: &ObjectKey,
+    seen: AdmissionBasis,
+) -> Result<(), Rejection> {
     let found = context.state.get(key).map(|object| object.revision);
-    let is_same = match seen {
-        Ground::Absent => found.is_none(),
-        Ground::Present => found.is_some(),
-        Ground::At(revision) => found == Some(revision),
+    let holds = match seen {
+        AdmissionBasis::Absent => found.is_none(),
+        AdmissionBasis::Present => found.is_some(),
+        AdmissionBasis::At(revision) => found == Some(revision),
     };
-    if is_same {
+    if holds {
         return Ok(());
     }
     Err(Rejection::Stale {
@@ -72,7 +76,7 @@ fn with_revision_of(sent: &Value, mut object: Value) -> Value {
 
 /// Puts the version that the client sent, or its absence, back in: it is compared after admission, which
 /// may be shown the stored one.
-fn numbered_as(sent: &Value, mut object: Value) -> Value {
+fn with_exact_revision_of(sent: &Value, mut object: Value) -> Value {
     let metadata = object.get_mut("metadata").and_then(Value::as_object_mut);
     if let Some(metadata) = metadata {
         metadata.remove("resourceVersion");
@@ -82,7 +86,7 @@ fn numbered_as(sent: &Value, mut object: Value) -> Value {
 
 /// Replaces the document of an intent. Field validation was applied to what the client sent; what admission
 /// added is only pruned.
-fn with(intent: Intent, object: Value, seen: Ground) -> Intent {
+fn with_object(intent: Intent, object: Value, seen: AdmissionBasis) -> Intent {
     let validation = FieldValidation::Ignore;
     match intent {
         Intent::Create(create) => Intent::Create(Create {
@@ -91,12 +95,12 @@ fn with(intent: Intent, object: Value, seen: Ground) -> Intent {
             ..create
         }),
         Intent::Update(update) => Intent::Update(Update {
-            object: numbered_as(&update.object, object),
+            object: with_exact_revision_of(&update.object, object),
             validation,
             ..update
         }),
         // Server-side apply to an object that did not exist.
-        Intent::Patch(patch) if seen == Ground::Absent => Intent::Create(Create {
+        Intent::Patch(patch) if seen == AdmissionBasis::Absent => Intent::Create(Create {
             key: patch.key,
             version: patch.version,
             object,

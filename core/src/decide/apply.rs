@@ -3,7 +3,7 @@
 use super::account::{Account, Target};
 use super::create::create_with;
 use super::patch::same_object;
-use super::update::{Change, Sent, made_anew, same_coordinates};
+use super::update::{Change, Sent, prepare_for_creation, same_coordinates};
 use super::{Context, prepare, warned};
 use crate::command::{Create, FieldValidation, PatchObject};
 use crate::fields::{self, Versions};
@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 /// The configuration to apply, and how.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Wanted<'a> {
+pub(super) struct ApplyOptions<'a> {
     pub(super) config: &'a Value,
     pub(super) force: bool,
     /// What strict validation found wrong in the text.
@@ -26,7 +26,7 @@ pub(super) struct Wanted<'a> {
 pub(super) fn apply(
     context: Context<'_>,
     intent: &PatchObject,
-    wanted: Wanted<'_>,
+    options: ApplyOptions<'_>,
 ) -> Result<Decision, Rejection> {
     let (kind, version) = prepare::kind(&context, &intent.key, &intent.version)?;
     let stored = context.state.get(&intent.key);
@@ -38,7 +38,7 @@ pub(super) fn apply(
             subresource: intent.subresource,
         },
         intent,
-        wanted,
+        options,
     };
     match stored {
         Some(stored) if apply.is_scale() => apply.scale(stored),
@@ -51,7 +51,7 @@ pub(super) fn apply(
 struct Apply<'a> {
     target: Target<'a>,
     intent: &'a PatchObject,
-    wanted: Wanted<'a>,
+    options: ApplyOptions<'a>,
 }
 
 impl Apply<'_> {
@@ -70,13 +70,13 @@ impl Apply<'_> {
     fn create(&self) -> Result<Decision, Rejection> {
         let nothing = Value::Object(Map::new());
         let (object, managed) = self.merge(&nothing, Managed::default())?;
-        warned(self.make(object, managed), self.noted())
+        warned(self.make(object, managed), self.body_warnings())
     }
 
     fn make(&self, mut object: Value, managed: Managed) -> Result<Decision, Rejection> {
         let key = &self.intent.key;
         let metadata = prepare::metadata(&mut object)?;
-        made_anew(metadata, key, |uid| {
+        prepare_for_creation(metadata, key, |uid| {
             format!(
                 "uid mismatch: the provided object specified uid {uid}, and no existing object was found"
             )
@@ -96,29 +96,32 @@ impl Apply<'_> {
         let managed = Managed::read(managed::take(&mut live).as_ref());
         let managed = managed.ok_or_else(|| unreadable(stored))?;
         let (next, managed) = self.merge(&live, managed)?;
-        warned(self.write(stored, next, managed), self.noted())
+        warned(self.write(stored, next, managed), self.body_warnings())
     }
 
     /// Applies to the count only; others may own it through the object itself.
     fn scale(&self, stored: &Arc<Object>) -> Result<Decision, Rejection> {
         let Target { kind, version, .. } = self.target;
-        let live = scale::scale_as_held(version, &self.target.form().object(stored));
+        let live = scale::scale_for_apply(version, &self.target.form().object(stored));
         let live = live.ok_or_else(|| self.missing())?;
         let managed = Managed::read(managed::take(&mut stored.document()).as_ref());
         let managed = managed.ok_or_else(|| unreadable(stored))?;
         let count_path = version.count_path().ok_or_else(|| self.missing())?;
         let (scaled, shown) = Scaled::of(managed, count_path, &kind.api_version(&version.name));
-        let Wanted { config, force, .. } = self.wanted;
+        let ApplyOptions { config, force, .. } = self.options;
         fields::check(config, Some(scale::schema())).map_err(|why| self.untyped(config, &why))?;
         let merged = self
             .target
             .write_in(scale::API_VERSION, &ScaleForm, |writer| {
                 writer.apply(&live, config, shown, force)
             });
-        let (mut next, shown) = merged.ok_or_else(nobody)??;
-        self.hear()?;
-        scale::leave_unset(&live, &mut next);
-        warned(self.write(stored, next, scaled.back(shown)), self.noted())
+        let (mut next, shown) = merged.ok_or_else(manager_required)??;
+        self.refuse_complaint()?;
+        scale::keep_unset(&live, &mut next);
+        warned(
+            self.write(stored, next, scaled.back(shown)),
+            self.body_warnings(),
+        )
     }
 
     fn write(
@@ -142,25 +145,25 @@ impl Apply<'_> {
     }
 
     /// Warnings about the text; they are returned once the merge has succeeded.
-    fn noted(&self) -> Vec<String> {
+    fn body_warnings(&self) -> Vec<String> {
         self.target.context.warnings(Vec::new())
     }
 
     fn merge(&self, live: &Value, managed: Managed) -> Result<(Value, Managed), Rejection> {
-        let Wanted { config, force, .. } = self.wanted;
+        let ApplyOptions { config, force, .. } = self.options;
         let version = Versions::version(&self.target, &self.target.api_version());
         let schema = version.and_then(|version| version.schema);
         fields::check(config, schema).map_err(|why| self.untyped(config, &why))?;
         let merge = |writer: &Writer<'_>| writer.apply(live, config, managed, force);
-        let merged = self.target.write(merge).ok_or_else(nobody)??;
-        self.hear()?;
+        let merged = self.target.write(merge).ok_or_else(manager_required)??;
+        self.refuse_complaint()?;
         Ok(merged)
     }
 
     /// Reports what strict validation found. Conflicts come first: upstream decodes strictly after the
     /// merge.
-    fn hear(&self) -> Result<(), Rejection> {
-        let complaint = self.wanted.complaint.map(str::to_owned);
+    fn refuse_complaint(&self) -> Result<(), Rejection> {
+        let complaint = self.options.complaint.map(str::to_owned);
         complaint.map_or(Ok(()), |why| Err(Rejection::BadRequest(why)))
     }
 
@@ -170,12 +173,12 @@ impl Apply<'_> {
         let text = |pointer: &str| config.pointer(pointer).and_then(Value::as_str);
         let (name, namespace) = (text("/metadata/name"), text("/metadata/namespace"));
         let Target { kind, version, .. } = self.target;
-        let spoken = kind.spoken_at(&version.name, self.target.subresource);
+        let gvk = kind.document_gvk(&version.name, self.target.subresource);
         let GroupVersionKind {
             group,
             version,
             kind,
-        } = spoken;
+        } = gvk;
         Rejection::BadRequest(format!(
             "failed to create typed patch object ({}/{}; {group}/{version}, Kind={kind}): {why}",
             namespace.unwrap_or_default(),
@@ -207,7 +210,7 @@ fn unreadable(stored: &Object) -> Rejection {
 }
 
 /// An apply needs a field manager.
-fn nobody() -> Rejection {
+fn manager_required() -> Rejection {
     let why = "is required for apply patch";
     Rejection::Invalid {
         group: "meta.k8s.io".into(),

@@ -15,7 +15,7 @@ const ROOM_BYTES: usize = 16 << 10;
 
 /// What to do with an object that would be too large.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Bound {
+pub(crate) enum OversizePolicy {
     /// Accept it: deletions and steps of the collector add next to nothing, and are how such objects are
     /// removed.
     Open,
@@ -25,7 +25,7 @@ pub(crate) enum Bound {
     Refused,
 }
 
-impl Bound {
+impl OversizePolicy {
     pub(crate) fn of(intent: &Intent) -> Self {
         match intent {
             Intent::Patch(patch) if matches!(patch.patch, Patch::Apply { .. }) => Self::Refused,
@@ -44,22 +44,23 @@ impl Bound {
 
 impl Context<'_> {
     /// Checks the size of an object to be stored. One that is already too large may not grow.
-    pub(super) fn bounded(
+    pub(super) fn check_size(
         &self,
         previous: Option<&Object>,
         object: Object,
     ) -> Result<Object, Rejection> {
-        let most = previous.map_or(0, |previous| most_after(previous, &object));
-        let most = most.max(OBJECT_BYTES_MAX);
+        let bytes_max = previous.map_or(0, |previous| bytes_max_after(previous, &object));
+        let bytes_max = bytes_max.max(OBJECT_BYTES_MAX);
         let length = object.body.len();
-        let looked_at = self.strictness == Strictness::Storage && self.bound != Bound::Open;
-        if !looked_at || length <= most {
+        let is_checked =
+            self.strictness == Strictness::Storage && self.oversize != OversizePolicy::Open;
+        if !is_checked || length <= bytes_max {
             return Ok(object);
         }
-        let shorter = (self.bound == Bound::WithoutAccount)
+        let shorter = (self.oversize == OversizePolicy::WithoutAccount)
             .then(|| without_account(object))
             .flatten();
-        let fits = shorter.filter(|object| object.body.len() <= most);
+        let fits = shorter.filter(|object| object.body.len() <= bytes_max);
         fits.ok_or_else(|| {
             Rejection::TooLarge(format!(
                 "Request entity too large: the object would take {length} bytes, including its \
@@ -69,9 +70,9 @@ impl Context<'_> {
     }
 }
 
-fn most_after(previous: &Object, object: &Object) -> usize {
-    let lets_go = object.meta.finalizers.len() < previous.meta.finalizers.len();
-    previous.body.len() + if lets_go { ROOM_BYTES } else { 0 }
+fn bytes_max_after(previous: &Object, object: &Object) -> usize {
+    let removes_finalizer = object.meta.finalizers.len() < previous.meta.finalizers.len();
+    previous.body.len() + if removes_finalizer { ROOM_BYTES } else { 0 }
 }
 
 fn without_account(object: Object) -> Option<Object> {

@@ -204,7 +204,7 @@ fn write(
     if removal::follows(context.state, object, &document) {
         return removal::remove(context, object, document);
     }
-    let document = account::accounted(context, object, document, None);
+    let document = account::with_account(context, object, document, None);
     let revision = context.state.revision.next();
     let written = Written {
         key: object.key.clone(),

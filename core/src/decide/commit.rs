@@ -24,7 +24,7 @@ impl Context<'_> {
         let document = self.as_stored(&object.key, object.document);
         let object = Object::from_value(object.key, document, revision, mark)
             .map_err(|error| Rejection::BadRequest(error.to_string()))?;
-        let object = self.bounded(previous.map(AsRef::as_ref), object)?;
+        let object = self.check_size(previous.map(AsRef::as_ref), object)?;
         let object = Arc::new(object);
         let mut events = extra;
         compare(previous.map(|previous| &**previous), &object, &mut events);

@@ -10,33 +10,33 @@ pub(crate) struct Condition<'a> {
     reason: &'a str,
     message: &'a str,
     /// The `observedGeneration`, if the condition has one.
-    observed: Option<i64>,
+    observed_generation: Option<i64>,
 }
 
 impl<'a> Condition<'a> {
-    pub(crate) const fn good(kind: &'a str, reason: &'a str, message: &'a str) -> Self {
+    pub(crate) const fn new_true(kind: &'a str, reason: &'a str, message: &'a str) -> Self {
         Self {
             kind,
             status: "True",
             reason,
             message,
-            observed: None,
+            observed_generation: None,
         }
     }
 
-    pub(crate) const fn bad(kind: &'a str, reason: &'a str, message: &'a str) -> Self {
+    pub(crate) const fn new_false(kind: &'a str, reason: &'a str, message: &'a str) -> Self {
         Self {
             kind,
             status: "False",
             reason,
             message,
-            observed: None,
+            observed_generation: None,
         }
     }
 
-    pub(crate) const fn of_generation(self, observed: i64) -> Self {
+    pub(crate) const fn with_observed_generation(self, observed_generation: i64) -> Self {
         Self {
-            observed: Some(observed),
+            observed_generation: Some(observed_generation),
             ..self
         }
     }
@@ -49,8 +49,8 @@ impl<'a> Condition<'a> {
         }
         members.insert("reason".into(), json!(self.reason));
         members.insert("message".into(), json!(self.message));
-        if let Some(observed) = self.observed {
-            members.insert("observedGeneration".into(), json!(observed));
+        if let Some(observed_generation) = self.observed_generation {
+            members.insert("observedGeneration".into(), json!(observed_generation));
         }
     }
 }
@@ -65,9 +65,9 @@ pub(crate) fn set(definition: &mut Value, condition: &Condition<'_>, now: &str) 
         conditions.push(json!({"type": condition.kind}));
     }
     let mut conditions = conditions.iter_mut();
-    let said = conditions.find(|one| is_of(one, condition.kind));
-    if let Some(said) = said.and_then(Value::as_object_mut) {
-        condition.write(said, now);
+    let stored = conditions.find(|one| is_of(one, condition.kind));
+    if let Some(stored) = stored.and_then(Value::as_object_mut) {
+        condition.write(stored, now);
     }
 }
 
@@ -80,33 +80,37 @@ pub(crate) fn restore(definition: &mut Value, kind: &str, before: &Value) {
     let before = before.pointer("/status/conditions");
     let mut before = before.and_then(Value::as_array).into_iter().flatten();
     let place = before.clone().position(|one| is_of(one, kind));
-    if let Some((place, said)) = place.zip(before.find(|one| is_of(one, kind))) {
-        conditions.insert(place.min(conditions.len()), said.clone());
+    if let Some((place, stored)) = place.zip(before.find(|one| is_of(one, kind))) {
+        conditions.insert(place.min(conditions.len()), stored.clone());
     }
 }
 
 /// The `status` of a document, created if absent or null.
 pub(crate) fn status(definition: &mut Value) -> Option<&mut Map<String, Value>> {
-    said_or(definition.as_object_mut()?, "status", json!({})).as_object_mut()
+    member_or_insert(definition.as_object_mut()?, "status", json!({})).as_object_mut()
 }
 
 fn list(definition: &mut Value) -> Option<&mut Vec<Value>> {
-    said_or(status(definition)?, "conditions", json!([])).as_array_mut()
+    member_or_insert(status(definition)?, "conditions", json!([])).as_array_mut()
 }
 
-fn said_or<'a>(members: &'a mut Map<String, Value>, name: &str, nothing: Value) -> &'a mut Value {
-    let said = members.entry(name).or_insert(Value::Null);
-    if said.is_null() {
-        *said = nothing;
+fn member_or_insert<'a>(
+    members: &'a mut Map<String, Value>,
+    name: &str,
+    default: Value,
+) -> &'a mut Value {
+    let member = members.entry(name).or_insert(Value::Null);
+    if member.is_null() {
+        *member = default;
     }
-    said
+    member
 }
 
 /// Like [`set`], in the form of pods, whose conditions have a `lastProbeTime`, and the pod's generation if
 /// it has one.
-pub(crate) fn set_of_pod(pod: &mut Value, condition: Condition<'_>, generation: i64, now: &str) {
+pub(crate) fn set_on_pod(pod: &mut Value, condition: Condition<'_>, generation: i64, now: &str) {
     let condition = Condition {
-        observed: (generation > 0).then_some(generation),
+        observed_generation: (generation > 0).then_some(generation),
         ..condition
     };
     set(pod, &condition, now);
@@ -115,20 +119,20 @@ pub(crate) fn set_of_pod(pod: &mut Value, condition: Condition<'_>, generation: 
         .and_then(Value::as_array_mut)
         .into_iter()
         .flatten();
-    let said = conditions.find(|one| is_of(one, condition.kind));
-    if let Some(said) = said.and_then(Value::as_object_mut) {
-        said.entry("lastProbeTime").or_insert(Value::Null);
+    let stored = conditions.find(|one| is_of(one, condition.kind));
+    if let Some(stored) = stored.and_then(Value::as_object_mut) {
+        stored.entry("lastProbeTime").or_insert(Value::Null);
     }
 }
 
 /// Whether the condition of this type is true.
 pub(crate) fn is_true(definition: &Value, kind: &str) -> bool {
-    let said = said(definition, kind);
-    said.is_some_and(|one| one.get("status").is_some_and(|status| status == "True"))
+    let condition = find(definition, kind);
+    condition.is_some_and(|one| one.get("status").is_some_and(|status| status == "True"))
 }
 
 /// The condition of this type, if there is one.
-pub(crate) fn said<'a>(definition: &'a Value, kind: &str) -> Option<&'a Value> {
+pub(crate) fn find<'a>(definition: &'a Value, kind: &str) -> Option<&'a Value> {
     let conditions = definition.pointer("/status/conditions")?.as_array()?;
     conditions.iter().find(|one| is_of(one, kind))
 }
@@ -144,7 +148,7 @@ mod tests {
     #[test]
     fn there_is_one_condition_whose_time_moves_with_its_status() {
         let why = "it is so";
-        let condition = Condition::good("Terminating", "InstanceDeletionPending", why);
+        let condition = Condition::new_true("Terminating", "InstanceDeletionPending", why);
         let (before, now) = ("2024-01-01T00:00:00Z", "2024-02-01T00:00:00Z");
         let said = |status: &str| {
             json!({"type": "Terminating", "status": status, "reason": "Old",

@@ -21,7 +21,7 @@ use crate::kind::{Kind, Shape};
 use crate::object::{DEFINITION_FINALIZER, Name, Object, ObjectKey, spec_finalizers};
 use crate::{Decision, Outcome, Rejection, Rule, State};
 use grace::Grace;
-pub use grace::grace_told;
+pub use grace::admission_grace;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -50,7 +50,7 @@ pub(crate) fn delete(context: Context<'_>, intent: &Delete) -> Result<Decision, 
         object,
     };
     let shape = kind.strategy.shape;
-    if shape == Shape::Namespace && !request.is_past_namespace_content() {
+    if shape == Shape::Namespace && !request.is_emptied_namespace() {
         return namespace::mark(&request);
     }
     if shape == Shape::Definition && !object.is_deleting() {
@@ -204,7 +204,7 @@ impl Request<'_> {
         }
         let why =
             "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon";
-        let pending = Condition::good("Terminating", "InstanceDeletionPending", why);
+        let pending = Condition::new_true("Terminating", "InstanceDeletionPending", why);
         conditions::set(&mut document, &pending, &now);
         let extra = self.request_event(Propagation::Background, Grace::None, &owners);
         let (object, commit) = self.write(document, extra)?;
@@ -262,7 +262,7 @@ impl Request<'_> {
     }
 
     /// Whether a namespace has no contents left, so that it is deleted like any other object.
-    fn is_past_namespace_content(&self) -> bool {
+    fn is_emptied_namespace(&self) -> bool {
         self.object.is_deleting()
             && spec_finalizers(&self.object.document()).is_empty()
             && removal::content(self.context.state, self.object).is_none()

@@ -7,7 +7,7 @@ mod tests;
 use super::commit::Written;
 use super::conditions::{self, Condition};
 use super::delete::{delete, precondition};
-use super::{Asked, Context, account, namespace_of_new};
+use super::{Context, Envelope, account, namespace_of_new};
 use crate::command::Delete;
 use crate::kind::Subresource;
 use crate::object::{Object, ObjectKey};
@@ -21,10 +21,10 @@ const MANAGER: &str = "kube-apiserver";
 /// Maximum number of evictions that the controller of a budget may not have observed yet.
 const DISRUPTED_PODS_MAX: usize = 2000;
 /// The condition of a budget that says whether a disruption is allowed.
-const ALLOWED: &str = "DisruptionAllowed";
+const DISRUPTION_ALLOWED: &str = "DisruptionAllowed";
 
 /// The condition of a pod that is being evicted.
-const TARGET: Condition<'_> = Condition::good(
+const DISRUPTION_TARGET: Condition<'_> = Condition::new_true(
     "DisruptionTarget",
     "EvictionByEvictionAPI",
     "Eviction API: evicting",
@@ -38,7 +38,7 @@ pub(crate) fn evict(context: Context<'_>, intent: &Delete) -> Result<Decision, R
     let Some((pod, kind)) = context.state.get(key).zip(kind) else {
         return delete(context, intent);
     };
-    let spent = spend(context, pod)?;
+    let spent = spend_budget(context, pod)?;
     precondition::check(intent, pod, kind)?;
     let mut state = context.state.clone();
     let mut commits = Vec::new();
@@ -46,22 +46,22 @@ pub(crate) fn evict(context: Context<'_>, intent: &Delete) -> Result<Decision, R
         drop(apply(&mut state, &spent));
         commits.push(spent);
     }
-    if let Some(told) = tell(after(context, &state), pod)? {
-        drop(apply(&mut state, &told));
-        commits.push(told);
+    if let Some(marked) = mark_disruption_target(with_state(context, &state), pod)? {
+        drop(apply(&mut state, &marked));
+        commits.push(marked);
     }
-    let mut decision = delete(after(context, &state), &compared_already(intent))?;
+    let mut decision = delete(with_state(context, &state), &without_revision(intent))?;
     decision.commits.splice(0..0, commits);
     Ok(decision)
 }
 
-const fn after<'a>(context: Context<'a>, state: &'a State) -> Context<'a> {
+const fn with_state<'a>(context: Context<'a>, state: &'a State) -> Context<'a> {
     Context { state, ..context }
 }
 
 /// Drops the preconditions on the version: they were compared already, and setting the condition has
 /// changed it.
-fn compared_already(intent: &Delete) -> Delete {
+fn without_revision(intent: &Delete) -> Delete {
     let mut intent = intent.clone();
     intent.preconditions.resource_version = None;
     intent.target.revision = None;
@@ -70,11 +70,14 @@ fn compared_already(intent: &Delete) -> Delete {
 
 /// Sets the condition on the pod, if it does not have it yet. It has no owner in `managedFields`, as
 /// upstream, whose write bypasses field management.
-fn tell(context: Context<'_>, pod: &Arc<Object>) -> Result<Option<Arc<Commit>>, Rejection> {
+fn mark_disruption_target(
+    context: Context<'_>,
+    pod: &Arc<Object>,
+) -> Result<Option<Arc<Commit>>, Rejection> {
     let before = pod.document();
     let mut document = before.clone();
     let now = context.command.time.to_rfc3339();
-    conditions::set_of_pod(&mut document, TARGET, pod.meta.generation, &now);
+    conditions::set_on_pod(&mut document, DISRUPTION_TARGET, pod.meta.generation, &now);
     if document == before {
         return Ok(None);
     }
@@ -88,7 +91,7 @@ fn tell(context: Context<'_>, pod: &Arc<Object>) -> Result<Option<Arc<Commit>>, 
 }
 
 /// The commit that spends the budget; `None` if no budget covers the pod.
-fn spend(context: Context<'_>, pod: &Object) -> Result<Option<Arc<Commit>>, Rejection> {
+fn spend_budget(context: Context<'_>, pod: &Object) -> Result<Option<Arc<Commit>>, Rejection> {
     let document = pod.document();
     let is_unstarted_or_over = matches!(
         text(&document, "/status/phase"),
@@ -113,19 +116,19 @@ fn spend(context: Context<'_>, pod: &Object) -> Result<Option<Arc<Commit>>, Reje
     };
     let is_current = observed.as_i64().unwrap_or(0) >= budget.meta.generation;
     let is_ready = conditions::is_true(&document, "Ready");
-    if !is_ready && spares_unhealthy(&next) {
+    if !is_ready && allows_unhealthy_eviction(&next) {
         return Ok(None);
     }
-    allow(&budget.key, &next, is_current)?;
-    disrupt(&mut next, pod, &context.command.time.to_rfc3339());
-    let command = &Asked {
+    check_budget(&budget.key, &next, is_current)?;
+    record_disruption(&mut next, pod, &context.command.time.to_rfc3339());
+    let command = &Envelope {
         manager: Some(MANAGER.into()),
         ..context.command.clone()
     };
     let context = Context { command, ..context };
     let written = Written {
         key: budget.key.clone(),
-        document: account::accounted(context, &budget, next, Some(Subresource::Status)),
+        document: account::with_account(context, &budget, next, Some(Subresource::Status)),
         revision: context.state.revision.next(),
     };
     let (_, commit) = context.write(Some(&budget), written, Vec::new())?;
@@ -146,7 +149,7 @@ fn budgets(context: Context<'_>, pod: &Object) -> Vec<Arc<Object>> {
 }
 
 /// Whether a pod that is not ready may be evicted without spending the budget.
-fn spares_unhealthy(budget: &Value) -> bool {
+fn allows_unhealthy_eviction(budget: &Value) -> bool {
     let (healthy, desired) = (
         number(budget, "/status/currentHealthy"),
         number(budget, "/status/desiredHealthy"),
@@ -155,7 +158,7 @@ fn spares_unhealthy(budget: &Value) -> bool {
         || (healthy >= desired && desired > 0)
 }
 
-fn allow(key: &ObjectKey, budget: &Value, is_current: bool) -> Result<(), Rejection> {
+fn check_budget(key: &ObjectKey, budget: &Value, is_current: bool) -> Result<(), Rejection> {
     let name = &key.name;
     let refuse = |message: String, retry_after_seconds| {
         Err(Rejection::Disruption {
@@ -188,7 +191,7 @@ fn allow(key: &ObjectKey, budget: &Value, is_current: bool) -> Result<(), Reject
     }
     if allowed == 0 {
         return refuse(
-            format!("The disruption budget {name} {}", why_none(budget)),
+            format!("The disruption budget {name} {}", refusal_reason(budget)),
             0,
         );
     }
@@ -197,14 +200,15 @@ fn allow(key: &ObjectKey, budget: &Value, is_current: bool) -> Result<(), Reject
 
 /// Why no disruption is allowed. If the controller reports a failed sync, the numbers are not to be
 /// trusted.
-fn why_none(budget: &Value) -> String {
+fn refusal_reason(budget: &Value) -> String {
     let (desired, healthy) = (
         number(budget, "/status/desiredHealthy"),
         number(budget, "/status/currentHealthy"),
     );
-    let said = conditions::said(budget, ALLOWED).filter(|one| text(one, "/status") == "False");
-    let said = said.map(|one| (text(one, "/reason"), text(one, "/message")));
-    match said.filter(|(_, message)| !message.is_empty()) {
+    let refusing =
+        conditions::find(budget, DISRUPTION_ALLOWED).filter(|one| text(one, "/status") == "False");
+    let refusing = refusing.map(|one| (text(one, "/reason"), text(one, "/message")));
+    match refusing.filter(|(_, message)| !message.is_empty()) {
         Some(("SyncFailed", message)) => {
             format!("does not allow evicting pods currently because it failed sync: {message}")
         }
@@ -219,7 +223,7 @@ fn why_none(budget: &Value) -> String {
 }
 
 /// Subtracts one disruption, and records the pod so that the controller does not count it any more.
-fn disrupt(budget: &mut Value, pod: &Object, now: &str) {
+fn record_disruption(budget: &mut Value, pod: &Object, now: &str) {
     let left = number(budget, "/status/disruptionsAllowed") - 1;
     let observed = number(budget, "/status/observedGeneration");
     let Some(status) = budget.get_mut("status").and_then(Value::as_object_mut) else {
@@ -234,8 +238,8 @@ fn disrupt(budget: &mut Value, pod: &Object, now: &str) {
         pods.insert(pod.key.name.to_string(), json!(now));
     }
     if left == 0 {
-        let none = Condition::bad(ALLOWED, "InsufficientPods", "");
-        conditions::set(budget, &none.of_generation(observed), now);
+        let none = Condition::new_false(DISRUPTION_ALLOWED, "InsufficientPods", "");
+        conditions::set(budget, &none.with_observed_generation(observed), now);
     }
 }
 

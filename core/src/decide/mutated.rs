@@ -10,7 +10,7 @@ use serde_json::Value;
 
 /// How an object is shown to webhooks.
 #[derive(Debug, Clone, Copy)]
-pub struct Shown<'a> {
+pub struct AdmissionView<'a> {
     /// All kinds.
     pub kinds: &'a Kinds,
     /// The kind of the object.
@@ -23,7 +23,7 @@ pub struct Shown<'a> {
     pub stored: Option<&'a Object>,
 }
 
-impl Shown<'_> {
+impl AdmissionView<'_> {
     /// Decodes the document as its kind's decoder does, dropping unknown fields. Custom kinds keep
     /// everything here.
     ///
@@ -34,7 +34,7 @@ impl Shown<'_> {
         let validation = FieldValidation::Ignore;
         let read = match self.subresource {
             Some(Subresource::Scale) => prepare::prune_scale(validation, document),
-            Some(to) if to.posted().is_some() => {
+            Some(to) if to.posted_gvk().is_some() => {
                 let read = prepare::prune_posted(self.kinds, to, validation, document);
                 read.map_err(|refusal| refusal.to_string())
             }
@@ -47,7 +47,7 @@ impl Shown<'_> {
     /// Fills in the defaults of the kind.
     pub fn complete(&self, document: &mut Value) {
         let part = self.subresource;
-        if part == Some(Subresource::Scale) || part.and_then(Subresource::posted).is_some() {
+        if part == Some(Subresource::Scale) || part.and_then(Subresource::posted_gvk).is_some() {
             return;
         }
         if self.kind.is_custom() {

@@ -1,7 +1,7 @@
 //! The `patch` intent: the live object is patched here, by the single writer, so patches never conflict.
 
 use super::account::Account;
-use super::apply::{Wanted, apply};
+use super::apply::{ApplyOptions, apply};
 use super::update::{Change, Sent, same_coordinates, same_version};
 use super::{Context, prepare, warned};
 use crate::command::{Patch, PatchObject};
@@ -19,12 +19,12 @@ pub(crate) fn patch(context: Context<'_>, intent: &PatchObject) -> Result<Decisi
         complaint,
     } = &intent.patch
     {
-        let wanted = Wanted {
+        let options = ApplyOptions {
             config,
             force: *force,
             complaint: complaint.as_deref(),
         };
-        return apply(context, intent, wanted);
+        return apply(context, intent, options);
     }
     let (kind, version) = prepare::kind(&context, &intent.key, &intent.version)?;
     let missing = || Rejection::NotFound {
@@ -35,7 +35,7 @@ pub(crate) fn patch(context: Context<'_>, intent: &PatchObject) -> Result<Decisi
     let is_scale = intent.subresource == Some(Subresource::Scale);
     let form = Form::of(&context.state.kinds, kind, &version.name);
     let live = if is_scale {
-        scale::scale_of(version, &form.object(stored)).ok_or_else(missing)?
+        scale::scale_for_patch(version, &form.object(stored)).ok_or_else(missing)?
     } else {
         form.document(stored)
     };
@@ -82,9 +82,9 @@ pub(super) fn same_object(
 ) -> Result<(), Rejection> {
     let metadata = prepare::metadata(next)?;
     same_coordinates(metadata, key)?;
-    let wanted = prepare::text(metadata, "resourceVersion");
-    if !wanted.is_empty() && wanted != "0" {
-        same_version(stored, wanted)?;
+    let sent = prepare::text(metadata, "resourceVersion");
+    if !sent.is_empty() && sent != "0" {
+        same_version(stored, sent)?;
     }
     Ok(())
 }

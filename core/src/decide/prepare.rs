@@ -22,7 +22,7 @@ pub(super) fn kind<'a>(
     key: &crate::ObjectKey,
     version: &str,
 ) -> Result<(&'a KindRef, &'a Version), Rejection> {
-    let found = context.state.kinds.spoken(&key.resource, version);
+    let found = context.state.kinds.resolve(&key.resource, version);
     found.ok_or_else(|| Rejection::NotFound {
         resource: key.resource.clone(),
         name: Arc::clone(&key.name),
@@ -37,17 +37,19 @@ pub(super) fn same_kind(
     subresource: Option<Subresource>,
     document: &Value,
 ) -> Result<(), Rejection> {
-    let said = document.get("kind").and_then(Value::as_str);
-    let said = said.filter(|said| !said.is_empty());
+    let stated_kind = document.get("kind").and_then(Value::as_str);
+    let stated_kind = stated_kind.filter(|stated_kind| !stated_kind.is_empty());
     // A kind that a webhook set is not the client's fault.
-    let (Some(said), Some(root), false) = (said, document.as_object(), context.is_settled) else {
+    let (Some(stated_kind), Some(root), false) =
+        (stated_kind, document.as_object(), context.is_mutated)
+    else {
         return Ok(());
     };
-    if subresource.is_none() && *said == *kind.kind {
+    if subresource.is_none() && *stated_kind == *kind.kind {
         return Ok(());
     }
-    let sent_as = kind.spoken_at(&version.name, subresource);
-    if *said == *sent_as.kind {
+    let sent_as = kind.document_gvk(&version.name, subresource);
+    if *stated_kind == *sent_as.kind {
         return Ok(());
     }
     let is_custom = kind.is_custom() && subresource != Some(Subresource::Scale);
@@ -75,12 +77,12 @@ pub(super) fn metadata(document: &mut Value) -> Result<&mut Map<String, Value>, 
 /// Why the document cannot be read.
 pub(super) fn prune(
     context: &Context<'_>,
-    spoken: (&KindRef, &Version),
+    served: (&KindRef, &Version),
     stored: Option<&Object>,
     validation: FieldValidation,
     document: &mut Value,
 ) -> Result<Vec<String>, String> {
-    let unknown = read(&context.state.kinds, spoken, stored, document)?;
+    let unknown = read(&context.state.kinds, served, stored, document)?;
     judge(&unknown, validation)
 }
 
@@ -169,7 +171,7 @@ pub fn prune_posted(
     validation: FieldValidation,
     document: &mut Value,
 ) -> Result<Vec<String>, Rejection> {
-    let Some((schema, posted)) = kinds.posted_schema(to).zip(to.posted()) else {
+    let Some((schema, posted)) = kinds.posted_schema(to).zip(to.posted_gvk()) else {
         return Ok(Vec::new());
     };
     prune_by(
@@ -364,13 +366,13 @@ pub(super) fn refuse(kind: &Kind, name: &str, causes: Vec<FieldCause>) -> Result
     if causes.is_empty() {
         return Ok(());
     }
-    let mut told = Findings::default();
-    told.extend(causes);
+    let mut findings = Findings::default();
+    findings.extend(causes);
     Err(Rejection::Invalid {
         group: Arc::clone(&kind.resource.group),
         kind: Arc::clone(&kind.kind),
         name: Name::from(name),
-        causes: told.into_causes(),
+        causes: findings.into_causes(),
     })
 }
 

@@ -58,13 +58,13 @@ fn replace(
     let metadata = prepare::metadata(&mut sent)?;
     same_coordinates(metadata, &intent.key)?;
     prepare::decode_nulls(metadata);
-    prepare::dedup_owners(metadata, context.is_settled, warnings);
+    prepare::dedup_owners(metadata, context.is_mutated, warnings);
     let Some(stored) = context.state.get(&intent.key) else {
         let object = sent;
         return missing(context, kind, Update { object, ..intent });
     };
     // The client's preconditions were compared before; admission's object has none of its own.
-    if !context.is_settled {
+    if !context.is_mutated {
         same_identity(stored, metadata)?;
     }
     // Mutating admission runs before this check.
@@ -158,7 +158,7 @@ fn missing(context: Context<'_>, kind: &Kind, intent: Update) -> Result<Decision
     let key = &intent.key;
     let mut object = intent.object;
     let metadata = prepare::metadata(&mut object)?;
-    made_anew(metadata, key, |uid| other_identity(uid, ""))?;
+    prepare_for_creation(metadata, key, |uid| other_identity(uid, ""))?;
     if !kind.strategy.create_on_update || intent.subresource.is_some() {
         return Err(Rejection::NotFound {
             resource: key.resource.clone(),
@@ -176,7 +176,7 @@ fn missing(context: Context<'_>, kind: &Kind, intent: Update) -> Result<Decision
 
 /// Prepares the metadata of an object to be created: a uid is refused, since no object can have it; a
 /// version is dropped.
-pub(super) fn made_anew(
+pub(super) fn prepare_for_creation(
     metadata: &mut Map<String, Value>,
     key: &ObjectKey,
     refusal: impl FnOnce(&str) -> String,

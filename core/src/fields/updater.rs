@@ -101,13 +101,13 @@ impl<'a> Updater<'a> {
     ) -> Result<(Value, Managers), Vec<Contested>> {
         let mut managers = self.reconcile(managers);
         let merged = merge(live, config, self.schema());
-        let mut said = set_of(config, self.schema());
-        said.forget(self.unowned);
+        let mut applied = set_of(config, self.schema());
+        applied.forget(self.unowned);
         let last = managers.remove(self.who);
         let less = last.filter(|last| {
-            &*last.api_version != self.api_version || !last.set.difference(&said).is_empty()
+            &*last.api_version != self.api_version || !last.set.difference(&applied).is_empty()
         });
-        self.own(&mut managers, said);
+        self.own(&mut managers, applied);
         let new = match less {
             // An empty list is not a field: pruning would drop one that is in the configuration.
             Some(last) => merge(

@@ -2,7 +2,7 @@
 //! ground must be found in the state.
 
 use super::owners::Hold;
-use super::{Asked, Violation};
+use super::{Checker, Violation};
 use crate::Time;
 use crate::event::{Cause, Event, Rule};
 use crate::object::Object;
@@ -10,12 +10,12 @@ use serde_json::Value;
 
 const GROUNDS: &str = "what no request asked for goes by a rule whose ground is there";
 
-impl Asked<'_> {
+impl Checker<'_> {
     /// Checks the ground of a deletion event. A marked object is removed for the reason that it was marked
     /// for, so the removal is not checked again. A second mark changes how the object is deleted and needs
     /// a ground of its own. `owners` says how each owner relates to the object, if the deletion was decided
     /// on owners.
-    pub(super) fn has_ground(
+    pub(super) fn check_ground(
         &self,
         previous: &Object,
         event: &Event,
@@ -29,7 +29,7 @@ impl Asked<'_> {
         if is_explained || self.commit.cause == Cause::Request {
             return Ok(());
         }
-        match self.missing(previous, rule, owners) {
+        match self.missing_ground(previous, rule, owners) {
             None => Ok(()),
             Some(what) => {
                 let what = format!("deleted by rule {}, although {what}", rule.name());
@@ -38,7 +38,7 @@ impl Asked<'_> {
         }
     }
 
-    fn missing(
+    fn missing_ground(
         &self,
         previous: &Object,
         rule: Rule,
@@ -50,9 +50,12 @@ impl Asked<'_> {
             Rule::OwnersAbsent | Rule::NoSuchOwner | Rule::OwnerInOtherNamespace => {
                 (!one_waits?, "an owner waits for it")
             }
-            Rule::NamespaceDeleted => (self.home_is_going(), "its namespace is not being deleted"),
+            Rule::NamespaceDeleted => (
+                self.namespace_is_deleting(),
+                "its namespace is not being deleted",
+            ),
             Rule::CrdDeleted => (
-                self.definition_is_going(),
+                self.definition_is_deleting(),
                 "the definition of its kind is not being deleted",
             ),
             Rule::TtlAfterFinished => (
@@ -71,12 +74,12 @@ impl Asked<'_> {
         (!is_there).then_some(what)
     }
 
-    pub(super) fn home_is_going(&self) -> bool {
+    pub(super) fn namespace_is_deleting(&self) -> bool {
         let home = self.state.namespace(&self.commit.key.namespace);
         home.is_some_and(|home| home.is_deleting())
     }
 
-    fn definition_is_going(&self) -> bool {
+    fn definition_is_deleting(&self) -> bool {
         let definition = self.state.definition_of(&self.commit.key.resource);
         definition.is_some_and(|definition| definition.is_deleting())
     }

@@ -1,7 +1,7 @@
 //! Checks what a deletion writes into an object: its mark, when it ends, and the finalizers that hold it.
 //! Only another deletion may change these, and only so that the object is removed sooner.
 
-use super::{Asked, Violation};
+use super::{Checker, Violation};
 use crate::Time;
 use crate::event::Cause;
 use crate::object::{FOREGROUND_FINALIZER, Name, ORPHAN_FINALIZER, Object};
@@ -9,8 +9,8 @@ use crate::object::{FOREGROUND_FINALIZER, Name, ORPHAN_FINALIZER, Object};
 const MARKS: &str = "a deletion has a rule, and is never taken back";
 const ENDS: &str = "a deletion ends when it says, and only a shorter grace moves that";
 
-impl Asked<'_> {
-    pub(super) fn begins_unmarked(&self, object: &Object) -> Result<(), Violation> {
+impl Checker<'_> {
+    pub(super) fn check_unmarked(&self, object: &Object) -> Result<(), Violation> {
         if object.is_deleting() {
             return Err(self.violation(MARKS, "created with a deletion mark"));
         }
@@ -18,24 +18,24 @@ impl Asked<'_> {
     }
 
     /// Checks that an object is marked only by a deletion request, and stays marked.
-    pub(super) fn mark_stays(&self, previous: &Object, object: &Object) -> Result<(), Violation> {
+    pub(super) fn check_mark(&self, previous: &Object, object: &Object) -> Result<(), Violation> {
         let is_asked_for = self
             .commit
             .events
             .iter()
             .any(|event| event.mark().is_some());
         if !previous.is_deleting() {
-            return self.is_marked(object, is_asked_for);
+            return self.check_first_mark(object, is_asked_for);
         }
         if !object.is_deleting() || (previous.mark.is_some() && object.mark != previous.mark) {
             return Err(self.violation(MARKS, "its deletion mark was removed or changed"));
         }
-        self.gains_nothing(previous, object, is_asked_for)?;
-        self.end_stays(previous, object, is_asked_for)
+        self.check_no_new_finalizer(previous, object, is_asked_for)?;
+        self.check_end(previous, object, is_asked_for)
     }
 
     /// Checks the first mark: the deletion ends now, plus the grace period if the kind has one.
-    fn is_marked(&self, object: &Object, is_asked_for: bool) -> Result<(), Violation> {
+    fn check_first_mark(&self, object: &Object, is_asked_for: bool) -> Result<(), Violation> {
         let Some(end) = object.meta.deletion_timestamp else {
             return Ok(());
         };
@@ -60,7 +60,7 @@ impl Asked<'_> {
 
     /// Checks that no finalizer is added. Clients may add the collectors' own ones; collectors only with a
     /// deletion.
-    fn gains_nothing(
+    fn check_no_new_finalizer(
         &self,
         previous: &Object,
         object: &Object,
@@ -81,15 +81,15 @@ impl Asked<'_> {
 
     /// Checks that a later request ends the deletion sooner. If the shorter grace is already over, it ends
     /// now, even where that is later than before.
-    fn end_stays(
+    fn check_end(
         &self,
         previous: &Object,
         object: &Object,
         is_asked_for: bool,
     ) -> Result<(), Violation> {
         let end = |object: &Object| object.meta.deletion_timestamp;
-        let told = |object: &Object| object.meta.deletion_grace_period_seconds;
-        if end(previous) == end(object) && told(previous) == told(object) {
+        let grace_seconds = |object: &Object| object.meta.deletion_grace_period_seconds;
+        if end(previous) == end(object) && grace_seconds(previous) == grace_seconds(object) {
             return Ok(());
         }
         let now = Some(self.seconds_on(0));

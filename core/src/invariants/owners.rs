@@ -25,8 +25,8 @@ pub(super) fn hold(state: &State, dependent: &Object, owner: &OwnerReference) ->
     let Some(kind) = state.kinds.by_gvk(&named) else {
         return Hold::Keeps;
     };
-    let never_told = kind.strategy.review || kind.is_namespaced() && home.is_empty();
-    if never_told {
+    let is_unknowable = kind.strategy.review || kind.is_namespaced() && home.is_empty();
+    if is_unknowable {
         return Hold::Keeps;
     }
     let place = if kind.is_namespaced() { home } else { "" };

@@ -24,7 +24,7 @@ pub struct BuiltinKinds {
     by_name: BTreeMap<KindName, GroupResource>,
     schemas: Option<Box<dyn BuiltinSchemas>>,
     /// Schemas of the documents that are posted to a pod's subresources, made when first needed.
-    posted: [(Subresource, OnceLock<Option<Arc<Schema>>>); 2],
+    posted_schemas: [(Subresource, OnceLock<Option<Arc<Schema>>>); 2],
 }
 
 #[derive(Debug)]
@@ -59,14 +59,15 @@ impl BuiltinKinds {
             by_resource,
             by_name,
             schemas,
-            posted: [Subresource::Binding, Subresource::Eviction].map(|one| (one, OnceLock::new())),
+            posted_schemas: [Subresource::Binding, Subresource::Eviction]
+                .map(|one| (one, OnceLock::new())),
         }
     }
 
-    fn posted(&self, to: Subresource) -> Option<&Arc<Schema>> {
-        let (_, made) = self.posted.iter().find(|(one, _)| *one == to)?;
-        let spoken = || self.schemas.as_ref()?.schema(&to.posted()?);
-        made.get_or_init(spoken).as_ref()
+    fn posted_schema(&self, to: Subresource) -> Option<&Arc<Schema>> {
+        let (_, made) = self.posted_schemas.iter().find(|(one, _)| *one == to)?;
+        let make = || self.schemas.as_ref()?.schema(&to.posted_gvk()?);
+        made.get_or_init(make).as_ref()
     }
 
     fn schema(&self, kind: &Kind, version: &str) -> Option<&Arc<Schema>> {
@@ -142,8 +143,8 @@ impl Kinds {
     }
 
     /// The kind of another group that serves the same objects, if there is one.
-    pub fn beside(&self, kind: &Kind) -> Option<&KindRef> {
-        self.by_resource(&convert::beside(&kind.resource)?)
+    pub fn cohabitant(&self, kind: &Kind) -> Option<&KindRef> {
+        self.by_resource(&convert::cohabitant(&kind.resource)?)
     }
 
     /// Whether the resource is built in, so that no definition is needed for it.
@@ -153,7 +154,7 @@ impl Kinds {
 
     /// The kind and version that a command names. The version has a group in front if the request named
     /// another group than the one the resource is stored under.
-    pub fn spoken(&self, stored: &GroupResource, version: &str) -> Option<(&KindRef, &Version)> {
+    pub fn resolve(&self, stored: &GroupResource, version: &str) -> Option<(&KindRef, &Version)> {
         let (kind, version) = match version.split_once('/') {
             Some((group, version)) => {
                 let named = GroupResource::new(group, &stored.resource);
@@ -215,7 +216,7 @@ impl Kinds {
 
     /// The schema of what is posted to this subresource, if that is a document of its own kind.
     pub fn posted_schema(&self, to: Subresource) -> Option<&Arc<Schema>> {
-        self.builtin.posted(to)
+        self.builtin.posted_schema(to)
     }
 
     /// Adds or replaces a custom kind, whose schemas have not changed since the given revision.

@@ -51,7 +51,7 @@ impl Subresource {
     }
 
     /// The kind of the document that is posted to it, if that is not a version of the object.
-    pub fn posted(self) -> Option<GroupVersionKind> {
+    pub fn posted_gvk(self) -> Option<GroupVersionKind> {
         let (group, kind) = match self {
             Self::Binding => ("", "Binding"),
             Self::Eviction => ("policy", "Eviction"),
@@ -77,8 +77,12 @@ impl Subresource {
 impl Kind {
     /// The kind of document that requests for an object exchange in this version; some subresources have a
     /// kind of their own.
-    pub fn spoken_at(&self, version: &str, subresource: Option<Subresource>) -> GroupVersionKind {
-        if let Some(posted) = subresource.and_then(Subresource::posted) {
+    pub fn document_gvk(
+        &self,
+        version: &str,
+        subresource: Option<Subresource>,
+    ) -> GroupVersionKind {
+        if let Some(posted) = subresource.and_then(Subresource::posted_gvk) {
             return posted;
         }
         let (group, version, kind) = match subresource {

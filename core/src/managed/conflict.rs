@@ -7,12 +7,12 @@ use crate::rejection::{FieldCause, Findings};
 pub(super) fn rejection(contested: &[Contested]) -> Rejection {
     let count = contested.iter().map(|one| one.fields.count()).sum();
     let mut findings = Findings::default();
-    let mut told: Vec<(&ManagerId, Vec<String>)> = Vec::new();
+    let mut managers: Vec<(&ManagerId, Vec<String>)> = Vec::new();
     for one in contested {
         let message = format!("conflict with {}", name(&one.manager));
         let mut paths = Vec::new();
         for field in one.fields.paths(findings.room()) {
-            findings.find(|| {
+            findings.push_with(|| {
                 paths.push(field.clone());
                 FieldCause {
                     reason: "FieldManagerConflict",
@@ -22,23 +22,23 @@ pub(super) fn rejection(contested: &[Contested]) -> Rejection {
             });
         }
         if !paths.is_empty() {
-            told.push((&one.manager, paths));
+            managers.push((&one.manager, paths));
         }
     }
     Rejection::Contested {
-        message: message(&told, count),
+        message: message(&managers, count),
         causes: findings.into_causes(),
     }
 }
 
-fn message(told: &[(&ManagerId, Vec<String>)], count: usize) -> String {
-    if let ([(manager, paths)], 1) = (told, count) {
+fn message(managers: &[(&ManagerId, Vec<String>)], count: usize) -> String {
+    if let ([(manager, paths)], 1) = (managers, count) {
         let (who, field) = (name(manager), paths.concat());
         return format!("Apply failed with 1 conflict: conflict with {who}: {field}");
     }
     let mut lines = Vec::new();
     let mut left = count;
-    for (manager, paths) in told {
+    for (manager, paths) in managers {
         lines.push(format!("conflicts with {}:", name(manager)));
         lines.extend(paths.iter().map(|field| format!("- {field}")));
         left = left.saturating_sub(paths.len());

@@ -134,8 +134,8 @@ fn write(id: &ManagerId, owned: &Owned, time: Option<&Time>) -> Value {
 pub(crate) fn is_reset(list: &Value) -> bool {
     let is_blank = |entry: &Value| {
         let members = entry.as_object().into_iter().flatten();
-        let mut said = members.filter(|(_, value)| !value.is_null() && **value != json!(""));
-        entry.is_object() && said.next().is_none()
+        let mut filled = members.filter(|(_, value)| !value.is_null() && **value != json!(""));
+        entry.is_object() && filled.next().is_none()
     };
     match list.as_array().map(Vec::as_slice) {
         Some([]) => true,

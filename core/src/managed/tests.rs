@@ -2,7 +2,7 @@
 
 use super::Managed;
 use crate::command::{
-    Admitted, Create, FieldValidation, Ground, Intent, Patch, PatchObject, Propagation,
+    AdmissionBasis, Admitted, Create, FieldValidation, Intent, Patch, PatchObject, Propagation,
 };
 use crate::testing::World;
 use crate::{Decision, Rejection};
@@ -257,7 +257,7 @@ fn what_admission_adds_is_nobodys() {
         validation: FieldValidation::Warn,
     });
     let admitted = Admitted {
-        seen: Ground::At(stored.revision),
+        seen: AdmissionBasis::At(stored.revision),
         object: Some(object),
         intent,
     };
@@ -268,7 +268,7 @@ fn what_admission_adds_is_nobodys() {
     assert_eq!(now, std::mem::take(&mut account_of));
 
     let created = Admitted {
-        seen: Ground::Absent,
+        seen: AdmissionBasis::Absent,
         object: Some(
             json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "b",
             "managedFields": [entry("m", "Update", "2020-01-01T00:00:00Z", json!({"f:data": {}}))]},
@@ -303,7 +303,7 @@ fn a_write_that_admission_undoes_is_none_also_when_time_has_passed() {
         let mut object = stored.document();
         object["metadata"]["managedFields"] = list.clone();
         let admitted = Admitted {
-            seen: Ground::At(stored.revision),
+            seen: AdmissionBasis::At(stored.revision),
             object: Some(object),
             intent: Intent::Patch(PatchObject {
                 key: stored.key.clone(),
@@ -335,7 +335,7 @@ fn a_configuration_of_what_is_not_there_is_admitted_as_a_creation() {
         validation: FieldValidation::Warn,
     });
     let admitted = Admitted {
-        seen: Ground::Absent,
+        seen: AdmissionBasis::Absent,
         object: Some(object),
         intent,
     };

@@ -28,14 +28,14 @@ struct Report {
 
 impl Report {
     fn invalid(&mut self, at: &Path<'_>, value: impl Into<Value>, why: impl Display) {
-        self.causes.find(|| {
+        self.causes.push_with(|| {
             let why = format!("{at} in body {why}");
             FieldCause::invalid(at.to_string(), &value.into(), &why)
         });
     }
 
     fn wrong_type(&mut self, at: &Path<'_>, wanted: &str, found: &str) {
-        self.causes.find(|| {
+        self.causes.push_with(|| {
             let why = format!("{at} in body must be of type {wanted}: {found:?}");
             FieldCause::type_invalid(at.to_string(), &found.into(), &why)
         });
@@ -64,7 +64,7 @@ fn check(schema: &Schema, value: &Value, old: Option<&Value>, at: &Path<'_>, rep
         && let Err(why) = quantity::read(value)
     {
         let unreadable = || FieldCause::unreadable(at.to_string(), why);
-        report.causes.find(unreadable);
+        report.causes.push_with(unreadable);
     }
     one_of_the_allowed(schema, value, at, report);
     if value.is_null() {
@@ -90,7 +90,7 @@ fn one_of_the_allowed(schema: &Schema, value: &Value, at: &Path<'_>, report: &mu
         report.fitting += 1;
         return;
     }
-    report.causes.find(|| {
+    report.causes.push_with(|| {
         let plain = |one: &Value| one.as_str().map_or_else(|| one.to_string(), str::to_owned);
         let allowed: Vec<String> = schema.enumeration.iter().map(plain).collect();
         let allowed: Vec<&str> = allowed.iter().map(String::as_str).collect();
@@ -113,7 +113,7 @@ fn object(
     }
     if let Some(max) = bounds.max_properties.filter(|max| count > *max) {
         let too_many = || FieldCause::too_many(at.to_string(), count, max);
-        return report.causes.find(too_many);
+        return report.causes.push_with(too_many);
     }
     for (name, member) in members {
         let at = at.member(name);
@@ -129,7 +129,7 @@ fn object(
             report.fitting += 1;
         } else {
             let missing = || FieldCause::required(at.member(name).to_string(), "");
-            report.causes.find(missing);
+            report.causes.push_with(missing);
         }
     }
 }
@@ -160,7 +160,7 @@ fn array(
     }
     if let Some(max) = schema.bounds.max_items.filter(|max| count > *max) {
         let too_many = || FieldCause::too_many(at.to_string(), count, max);
-        report.causes.find(too_many);
+        report.causes.push_with(too_many);
     }
 }
 

@@ -72,11 +72,11 @@ fn resource(members: &Map<String, Value>, at: &Path<'_>, found: &mut Found) {
     let at = at.member("metadata");
     if let Some(wrong) = object_meta().validate(metadata).first() {
         let undecoded = || FieldCause::invalid(at.to_string(), metadata, &wrong.message);
-        return found.undecoded.find(undecoded);
+        return found.undecoded.push_with(undecoded);
     }
     let metadata = metadata.as_object().into_iter();
     for cause in metadata.flat_map(validate::embedded_metadata) {
-        causes.find(|| FieldCause {
+        causes.push_with(|| FieldCause {
             field: format!("{at}.{}", cause.field.trim_start_matches("metadata.")),
             ..cause
         });
@@ -92,16 +92,16 @@ fn identity(
 ) {
     let field = || at.member(name).to_string();
     match members.get(name) {
-        None => causes.find(|| FieldCause::required(field(), "")),
+        None => causes.push_with(|| FieldCause::required(field(), "")),
         Some(Value::String(text)) if text.is_empty() => {
-            causes.find(|| FieldCause::required(field(), ""));
+            causes.push_with(|| FieldCause::required(field(), ""));
         }
         Some(value @ Value::String(text)) => {
             if let Err(why) = rule(text) {
-                causes.find(|| FieldCause::invalid(field(), value, &why));
+                causes.push_with(|| FieldCause::invalid(field(), value, &why));
             }
         }
-        Some(value) => causes.find(|| FieldCause::invalid(field(), value, "must be a string")),
+        Some(value) => causes.push_with(|| FieldCause::invalid(field(), value, "must be a string")),
     }
 }
 

@@ -45,7 +45,7 @@ fn map(keys: &[Arc<str>], items: &[Value], at: &Path<'_>, causes: &mut Findings)
     let odd = |item: &&Value| !item.is_object() && !item.is_null();
     if let Some((index, item)) = items.iter().enumerate().find(|(_, item)| odd(item)) {
         let why = "must be an object for an array of list-type map";
-        causes.find(|| FieldCause::invalid(at.item(index).to_string(), item, why));
+        causes.push_with(|| FieldCause::invalid(at.item(index).to_string(), item, why));
         return;
     }
     let key = |item: &Value| {
@@ -65,7 +65,7 @@ fn repeated(values: &[Value], at: &Path<'_>, causes: &mut Findings) {
         let times = seen.entry(value.to_string()).or_default();
         *times += 1;
         if *times == 2 {
-            causes.find(|| FieldCause::duplicate(at.item(index).to_string(), value));
+            causes.push_with(|| FieldCause::duplicate(at.item(index).to_string(), value));
         }
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 /// An event of a watch, before it is encoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Seen<'a> {
+pub enum WatchEvent<'a> {
     /// The object is selected now, and was not before.
     Added(&'a Arc<Object>),
     /// The object is selected, as before.
@@ -18,14 +18,14 @@ pub enum Seen<'a> {
 impl Change {
     /// A change into the selection is an addition, one out of it a deletion. Changes outside are
     /// not seen.
-    pub fn seen_by(&self, selects: impl Fn(&Object) -> bool) -> Option<Seen<'_>> {
+    pub fn watch_event(&self, selects: impl Fn(&Object) -> bool) -> Option<WatchEvent<'_>> {
         let before = self.previous.as_ref().filter(|object| selects(object));
         let after = self.commit.object().filter(|object| selects(object));
         match (before, after) {
             (None, None) => None,
-            (None, Some(object)) => Some(Seen::Added(object)),
-            (Some(_), Some(object)) => Some(Seen::Modified(object)),
-            (Some(object), None) => Some(Seen::Deleted(object)),
+            (None, Some(object)) => Some(WatchEvent::Added(object)),
+            (Some(_), Some(object)) => Some(WatchEvent::Modified(object)),
+            (Some(object), None) => Some(WatchEvent::Deleted(object)),
         }
     }
 }

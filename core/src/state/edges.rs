@@ -21,7 +21,7 @@ pub(super) struct Edges {
     counts: OrdMap<Uid, Dependents>,
     /// Pairs of an owner and an object that blocks it while being deleted itself; such objects are few at
     /// any time.
-    leaving: OrdSet<(Uid, ObjectKey)>,
+    deleting_blockers: OrdSet<(Uid, ObjectKey)>,
 }
 
 impl Edges {
@@ -30,9 +30,9 @@ impl Edges {
     }
 
     /// The objects that block an owner and are being deleted.
-    pub(super) fn leaving(&self, owner: &Uid) -> impl Iterator<Item = &ObjectKey> {
+    pub(super) fn deleting_blockers(&self, owner: &Uid) -> impl Iterator<Item = &ObjectKey> {
         let first = ObjectKey::new(GroupResource::new("", ""), "", "");
-        let from = self.leaving.range((owner.clone(), first)..);
+        let from = self.deleting_blockers.range((owner.clone(), first)..);
         from.take_while(move |one| one.0 == *owner)
             .map(|one| &one.1)
     }
@@ -43,12 +43,12 @@ impl Edges {
         let leaves = |object: &&Object| object.is_deleting();
         if let Some(object) = old.filter(leaves) {
             for owner in blocked(object) {
-                self.leaving.remove(&(owner, object.key.clone()));
+                self.deleting_blockers.remove(&(owner, object.key.clone()));
             }
         }
         if let Some(object) = new.filter(leaves) {
             let held = blocked(object).map(|owner| (owner, object.key.clone()));
-            self.leaving.extend(held);
+            self.deleting_blockers.extend(held);
         }
     }
 
@@ -156,9 +156,9 @@ mod tests {
     #[test]
     fn who_goes_and_blocks_is_known_by_the_owner() {
         let mut world = World::new();
-        let leaving = |world: &World, uid: &str| {
+        let deleting_blockers = |world: &World, uid: &str| {
             let owner = uid.into();
-            let found = world.state.leaving(&owner);
+            let found = world.state.deleting_blockers(&owner);
             let names: Vec<String> = found.map(|one| one.key.name.to_string()).collect();
             names.join(" ")
         };
@@ -175,26 +175,30 @@ mod tests {
             let object = json!({"metadata": metadata});
             world.create("configmaps", object).expect("created");
         }
-        assert_eq!(leaving(&world, "o"), "", "nobody goes");
+        assert_eq!(deleting_blockers(&world, "o"), "", "nobody goes");
         for name in ["b", "c", "d", "e"] {
             let background = Some(Propagation::Background);
             let marked = world.delete("configmaps", name, background);
             marked.expect("marked");
         }
-        assert_eq!(leaving(&world, "o"), "b");
+        assert_eq!(deleting_blockers(&world, "o"), "b");
         let foreground = Some(Propagation::Foreground);
         world.delete("configmaps", "a", foreground).expect("marked");
-        assert_eq!(leaving(&world, "o"), "a b");
+        assert_eq!(deleting_blockers(&world, "o"), "a b");
         let change = |metadata: Value| crate::command::Patch::Merge(json!({"metadata": metadata}));
         let held = change(json!({"finalizers": ["x/y"]}));
         world.patch("configmaps", "b", held).expect("patched");
-        assert_eq!(leaving(&world, "o"), "a b", "it is another version of it");
+        assert_eq!(
+            deleting_blockers(&world, "o"),
+            "a b",
+            "it is another version of it"
+        );
         let free = change(json!({"ownerReferences": [reference("p", json!(true))]}));
         world.patch("configmaps", "a", free).expect("patched");
-        assert_eq!(leaving(&world, "o"), "b");
-        assert_eq!(leaving(&world, "p"), "a d");
+        assert_eq!(deleting_blockers(&world, "o"), "b");
+        assert_eq!(deleting_blockers(&world, "p"), "a d");
         let gone = change(json!({"finalizers": null}));
         world.patch("configmaps", "b", gone).expect("gone");
-        assert_eq!(leaving(&world, "o"), "");
+        assert_eq!(deleting_blockers(&world, "o"), "");
     }
 }

@@ -37,19 +37,19 @@ impl State {
 
     /// Applies only what [`Self::image`] depends on. A state that receives every commit in this way arrives
     /// at the same image, but holds few objects. Returns false if the commit does not matter for the image.
-    pub fn apply_beside(&mut self, commit: &Commit) -> bool {
-        let is_told = |object: &Arc<Object>| is_definition(&object.key) || is_held(object);
+    pub fn apply_to_image(&mut self, commit: &Commit) -> bool {
+        let is_in_image = |object: &Arc<Object>| is_definition(&object.key) || is_held(object);
         let object = commit.object();
-        let says_something = object.is_some_and(is_told)
+        let matters = object.is_some_and(is_in_image)
             || self.get(&commit.key).is_some()
             || (!self.waiting.is_empty() && commit.events.iter().any(|one| self.is_edge(one)));
-        if says_something {
+        if matters {
             apply(self, commit);
-            if object.is_some_and(|object| !is_told(object)) {
+            if object.is_some_and(|object| !is_in_image(object)) {
                 self.take(&commit.key);
             }
         }
-        says_something
+        matters
     }
 
     fn is_edge(&self, event: &Event) -> bool {
@@ -103,10 +103,10 @@ mod tests {
         let state = &world.state;
         let mut beside = World::empty();
         for commit in &world.commits {
-            beside.apply_beside(commit);
+            beside.apply_to_image(commit);
         }
-        let told = |image: Image| (image.accepted, image.waiting);
-        assert_eq!(told(beside.image()), told(state.image()));
+        let parts = |image: Image| (image.accepted, image.waiting);
+        assert_eq!(parts(beside.image()), parts(state.image()));
         assert!(beside.len() < state.len(), "it keeps everything");
         let again = put_together(state);
         assert_eq!(again.hash(), state.hash());
@@ -165,11 +165,11 @@ mod tests {
         });
         assert_eq!(world.state.image().accepted.len(), 1);
         assert_same(&world);
-        assert!(!is_going(&world));
+        assert!(!is_terminating(&world));
         write(&mut world, |document| {
             document["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
         });
-        assert!(is_going(&world));
+        assert!(is_terminating(&world));
         assert_eq!(world.state.image().accepted.len(), 1);
         assert_same(&world);
         let freed = json!({"metadata": {"finalizers": null}});
@@ -203,9 +203,9 @@ mod tests {
         world.commits.push(commit);
     }
 
-    fn is_going(world: &World) -> bool {
+    fn is_terminating(world: &World) -> bool {
         let kind = world.state.kinds.by_kind("example.com", "Widget").unwrap();
-        kind.is_going()
+        kind.is_terminating()
     }
 
     #[test]

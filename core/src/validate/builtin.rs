@@ -21,7 +21,7 @@ mod workload;
 pub(crate) use workload::{MISMATCH, selects};
 
 use super::field::Field;
-use crate::document::agree_but_in;
+use crate::document::equal_except;
 use crate::kind::Kind;
 use crate::rejection::FieldCause;
 use serde_json::Value;
@@ -82,7 +82,7 @@ const CHECKS: &[(&[&str], Check)] = &[
 /// Returns everything that is wrong with an object of a built-in kind. An update that changes only
 /// metadata and status is not checked: the rest was accepted before.
 pub(crate) fn object(kind: &Kind, new: &Value, old: Option<&Value>) -> Vec<FieldCause> {
-    let is_same = |old: &Value| agree_but_in(&["metadata", "status"], old, new);
+    let is_same = |old: &Value| equal_except(&["metadata", "status"], old, new);
     if kind.is_custom() || old.is_some_and(is_same) {
         return Vec::new();
     }

@@ -34,7 +34,7 @@ impl Eq for Condition {}
 
 /// A write, as conditions see it.
 #[derive(Debug)]
-pub struct Asked<'a> {
+pub struct ConditionInputs<'a> {
     /// The object as it would be stored.
     pub object: Option<&'a Json>,
     /// The object as it is stored now.
@@ -154,13 +154,13 @@ impl Webhook {
     /// Whether all conditions of the webhook hold. One that is false decides it, even if others
     /// fail. If one cannot be evaluated and none is false, the failure policy decides: the webhook
     /// is not called, or the error says what went wrong.
-    pub fn conditions_hold(&self, asked: &Asked<'_>) -> Result<bool, String> {
-        let resource = Value::resource_check(asked.authority, asked.resource.clone());
+    pub fn conditions_hold(&self, inputs: &ConditionInputs<'_>) -> Result<bool, String> {
+        let resource = Value::resource_check(inputs.authority, inputs.resource.clone());
         let variables = [
-            ("object", seen(asked.object)),
-            ("oldObject", seen(asked.old)),
-            ("request", Value::of(asked.request)),
-            ("authorizer", Value::authorizer(asked.authority)),
+            ("object", seen(inputs.object)),
+            ("oldObject", seen(inputs.old)),
+            ("request", Value::of(inputs.request)),
+            ("authorizer", Value::authorizer(inputs.authority)),
             (REQUEST_RESOURCE, resource),
         ];
         let mut meter = Meter::new(BUDGET);
@@ -170,7 +170,7 @@ impl Webhook {
                 Ok(true) => {}
                 Ok(false) => return Ok(false),
                 Err(Fault::Exhausted) => {
-                    wrong = vec![cel::spent()];
+                    wrong = vec![cel::budget_exhausted()];
                     break;
                 }
                 Err(Fault::Failed(why)) => wrong.push(why),

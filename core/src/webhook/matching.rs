@@ -8,23 +8,23 @@ use crate::object::Name;
 
 /// A write, as the rules of webhooks describe it.
 #[derive(Debug, Clone, Copy)]
-pub struct Wanted<'a> {
+pub struct WriteAttributes<'a> {
     /// `CREATE`, `UPDATE` or `DELETE`.
     pub operation: &'a str,
     /// The kind of the written object.
     pub kind: &'a KindRef,
     /// The kind of another group under which the same objects are served.
-    pub beside: Option<&'a KindRef>,
+    pub cohabitant: Option<&'a KindRef>,
     /// The API version of the request.
     pub version: &'a str,
     /// The subresource, if the write goes through one.
     pub subresource: Option<Subresource>,
 }
 
-impl<'a> Wanted<'a> {
+impl<'a> WriteAttributes<'a> {
     /// Returns every kind and served version under which the same object can be read.
     fn served(&self) -> impl Iterator<Item = (&'a KindRef, &'a Version)> + use<'a> {
-        let kinds = std::iter::once(self.kind).chain(self.beside);
+        let kinds = std::iter::once(self.kind).chain(self.cohabitant);
         let shown = kinds.flat_map(|kind| kind.versions.iter().map(move |version| (kind, version)));
         shown.filter(|(_, version)| version.served)
     }
@@ -32,7 +32,10 @@ impl<'a> Wanted<'a> {
 
 impl Webhook {
     /// Returns the kind and the version in which this write is sent to the webhook, if it matches.
-    pub fn wants<'a>(&self, write: &Wanted<'a>) -> Option<(&'a KindRef, &'a Version)> {
+    pub fn match_write<'a>(
+        &self,
+        write: &WriteAttributes<'a>,
+    ) -> Option<(&'a KindRef, &'a Version)> {
         if is_exempt(&write.kind.resource) {
             return None;
         }
@@ -72,7 +75,7 @@ fn is_exempt(resource: &GroupResource) -> bool {
 }
 
 impl Rule {
-    fn matches(&self, write: &Wanted<'_>, kind: &Kind) -> bool {
+    fn matches(&self, write: &WriteAttributes<'_>, kind: &Kind) -> bool {
         let resource = &kind.resource;
         let subresource = write.subresource.map_or("", Subresource::name);
         holds(&self.operations, write.operation)

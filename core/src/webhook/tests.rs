@@ -1,6 +1,6 @@
 //! Which writes match a webhook.
 
-use super::{Wanted, Webhook, condition, read};
+use super::{Webhook, WriteAttributes, condition, read};
 use crate::GroupResource;
 use crate::kind::{KindRef, Subresource};
 use crate::testing::World;
@@ -63,14 +63,14 @@ fn rules_match_as_kubernetes_does() {
         let write: Vec<&str> = columns[1].split_whitespace().collect();
         let webhook = webhook(&json!({"name": "a.b.c", "rules": [rule(columns[0])]}));
         let kind = kind(&world, write[1]);
-        let wanted = Wanted {
+        let write = WriteAttributes {
             operation: write[0],
             kind: &kind,
-            beside: world.state.kinds.beside(&kind),
+            cohabitant: world.state.kinds.cohabitant(&kind),
             version: "v1",
             subresource: Subresource::named(write[2]),
         };
-        let found = webhook.wants(&wanted).is_some();
+        let found = webhook.match_write(&write).is_some();
         assert_eq!(found.to_string(), columns[2], "{line}");
     }
 }
@@ -94,14 +94,16 @@ fn an_equivalent_rule_shows_the_object_in_the_version_that_it_names() {
         let rules = [rule(&format!("* core {version} configmaps *"))];
         let document = json!({"name": "a.b.c", "matchPolicy": policy, "rules": rules});
         let webhook = webhook(&document);
-        let wanted = Wanted {
+        let write = WriteAttributes {
             operation: "CREATE",
             kind: &kind,
-            beside: None,
+            cohabitant: None,
             version: "v1",
             subresource: None,
         };
-        let found = webhook.wants(&wanted).map(|(_, version)| &*version.name);
+        let found = webhook
+            .match_write(&write)
+            .map(|(_, version)| &*version.name);
         assert_eq!(found, shown, "{policy} {version}");
     }
 }
@@ -110,30 +112,30 @@ fn an_equivalent_rule_shows_the_object_in_the_version_that_it_names() {
 fn an_equivalent_rule_shows_an_event_in_the_group_that_it_names() {
     let world = World::new();
     let kinds = &world.state.kinds;
-    let [core, beside] = ["", "events.k8s.io"].map(|group| {
+    let [core, cohabitant] = ["", "events.k8s.io"].map(|group| {
         let found = kinds.by_resource(&GroupResource::new(group, "events"));
         found.expect("a known resource")
     });
     for (policy, group, asked, shown) in [
         ("Equivalent", "core", core, Some("")),
-        ("Equivalent", "core", beside, Some("")),
+        ("Equivalent", "core", cohabitant, Some("")),
         ("Equivalent", "events.k8s.io", core, Some("events.k8s.io")),
-        ("Equivalent", "*", beside, Some("events.k8s.io")),
+        ("Equivalent", "*", cohabitant, Some("events.k8s.io")),
         ("Equivalent", "apps", core, None),
-        ("Exact", "core", beside, None),
+        ("Exact", "core", cohabitant, None),
         ("Exact", "events.k8s.io", core, None),
     ] {
         let rules = [rule(&format!("* {group} v1 events *"))];
         let document = json!({"name": "a.b.c", "matchPolicy": policy, "rules": rules});
         let webhook = webhook(&document);
-        let wanted = Wanted {
+        let write = WriteAttributes {
             operation: "CREATE",
             kind: asked,
-            beside: kinds.beside(asked),
+            cohabitant: kinds.cohabitant(asked),
             version: "v1",
             subresource: None,
         };
-        let found = webhook.wants(&wanted);
+        let found = webhook.match_write(&write);
         let found = found.map(|(kind, _)| &*kind.resource.group);
         assert_eq!(found, shown, "{policy} {group}");
     }

@@ -119,8 +119,8 @@ fn what_was_never_decided_comes_again() {
         let first = collector.next_batch(&state, Time(0), 10);
         assert_eq!(first.len(), count, "{first:#?}");
         for refuse in [
-            |collector: &mut Collector, count| collector.unsettle(count),
-            |collector: &mut Collector, _| collector.unsettle(usize::MAX),
+            |collector: &mut Collector, count| collector.requeue(count),
+            |collector: &mut Collector, _| collector.requeue(usize::MAX),
             |_: &mut Collector, _| {},
         ] {
             refuse(&mut collector, count);
@@ -137,7 +137,7 @@ fn a_part_that_was_decided_does_not_come_again_with_the_part_that_was_not() {
     let batch = collector.next_batch(&state, Time(0), 10);
     let refused = Rejection::Internal("no".into());
     collector.settle(batch[..3].iter().map(|_| Err(&refused)));
-    collector.unsettle(2);
+    collector.requeue(2);
     collector.settle(std::iter::once(Err(&refused)));
     let again = collector.next_batch(&state, Time(0), 10);
     assert_eq!(intents(&again), intents(&batch[3..5]));
@@ -152,7 +152,7 @@ fn deletions_come_before_reports_and_never_wait_for_them() {
         let batch = collector.next_batch(&state, Time(0), limit);
         let kinds = batch.iter().map(|(_, step)| step.intent.is_deletion());
         batches.push(kinds.collect());
-        collector.unsettle(limit);
+        collector.requeue(limit);
     }
     assert_eq!(batches[0], [true; 4]);
     assert_eq!(batches[1], [[true; 10], [false; 10]].concat());

@@ -18,18 +18,18 @@ fn collected(change: Change) -> Commit {
 
 /// The verdict on a log in which the collectors take these steps from this state on, and then a request
 /// follows.
-fn said(begin: &State, steps: impl FnOnce(&mut State) -> Vec<Change>) -> (Option<String>, u64) {
+fn verdict(begin: &State, steps: impl FnOnce(&mut State) -> Vec<Change>) -> (Option<String>, u64) {
     let commits = steps(&mut begin.clone()).into_iter().map(collected);
     let (mut state, mut orders) = (begin.clone(), Orders::default());
     for commit in commits {
         assert!(is_collectors(&commit), "{commit:?}");
         orders
-            .take(&state, &commit)
+            .observe(&state, &commit)
             .expect("nothing is told before the end");
         apply(&mut state, &commit);
     }
     let told = orders.end(&state).err();
-    (told.map(|told| told.to_string()), orders.taken())
+    (told.map(|told| told.to_string()), orders.repeated())
 }
 
 fn map(metadata: Value) -> Value {
@@ -52,11 +52,11 @@ fn a_run_that_any_order_comes_to_is_found_to_be_one() {
             let removed = done.iter().map(|name| remove(state, MAPS, ("n", name)));
             removed.collect()
         };
-        assert_eq!(said(&begin, steps), (None, 1), "{done:?}");
+        assert_eq!(verdict(&begin, steps), (None, 1), "{done:?}");
     }
     let orphans = world(&[("o!orphan", &[]), ("d", &["o"]), ("e", &["o"])]);
     let lets_go = |state: &mut State| vec![write(state, MAPS, map(json!({"name": "e"})))];
-    assert_eq!(said(&orphans, lets_go), (None, 1));
+    assert_eq!(verdict(&orphans, lets_go), (None, 1));
 }
 
 #[test]
@@ -99,7 +99,7 @@ fn what_no_order_comes_to_is_told() {
             None => vec![remove(state, MAPS, ("n", "d"))],
             Some(document) => vec![write(state, MAPS, document)],
         };
-        let (told, _) = said(&begin, wrong);
+        let (told, _) = verdict(&begin, wrong);
         let told = told.expect(what);
         assert!(told.contains(what), "{told}");
         assert!(told.contains("between revision 4 and revision 5"), "{told}");
@@ -122,11 +122,11 @@ fn of_many_runs_few_are_taken_again_and_requests_end_them() {
                 collected(step)
             };
             assert_eq!(is_collectors(&step), !is_first);
-            orders.take(&state, &step).expect("nothing comes of it");
+            orders.observe(&state, &step).expect("nothing comes of it");
             apply(&mut state, &step);
         }
         orders.end(&state).expect("nothing comes of it");
-        counts.push(orders.taken());
+        counts.push(orders.repeated());
     }
     assert_eq!(counts[..5], [1, 1, 1, 2, 2]);
     assert_eq!(counts[14..17], [2, 3, 3]);
@@ -138,7 +138,7 @@ fn what_is_reported_belongs_to_a_run_and_is_not_compared() {
     let event = json!({"apiVersion": "v1", "kind": "Event",
         "metadata": {"name": "told", "namespace": "n"}});
     let tells = |state: &mut State| vec![write(state, ("", "events"), event)];
-    assert_eq!(said(&begin, tells), (None, 1));
+    assert_eq!(verdict(&begin, tells), (None, 1));
     let made = write(&mut begin, MAPS, map(json!({"name": "new"})));
     assert!(
         !is_collectors(&collected(made)),

@@ -85,7 +85,7 @@ impl View<'_> {
             open.extend(dependents.map(|(uid, _)| uid.clone()));
             self.add_contents(node.key(), &mut open);
             if let Some(kind) = self.defined(node.key()) {
-                naming.extend(self.graph.naming(kind).cloned());
+                naming.extend(self.graph.dependents_of_kind(kind).cloned());
             }
             touched.insert(at);
         }
@@ -113,11 +113,13 @@ impl View<'_> {
     fn is_quiet(&self, touched: &BTreeSet<Uid>) -> bool {
         let mut open: Vec<Uid> = touched.iter().cloned().collect();
         for uid in touched {
-            open.append(&mut self.over(uid));
+            open.append(&mut self.directly_above(uid));
             let owners = self.object(uid).map_or(&[][..], |object| object.owners());
             open.extend(owners.iter().filter_map(|owner| self.definition_of(owner)));
         }
-        self.climb(open).iter().all(|uid| !self.has_work(uid))
+        self.with_all_above(open)
+            .iter()
+            .all(|uid| !self.has_work(uid))
     }
 
     /// The definition of the kind that a reference names.
@@ -137,7 +139,7 @@ impl View<'_> {
         let Some(object) = self.object(uid).filter(|object| object.is_deleting()) else {
             return false;
         };
-        let lets_go = whole_plan(*self, uid).steps;
-        content::is_busy(self.state, object) || !lets_go.iter().all(ends_a_definition)
+        let steps = whole_plan(*self, uid).steps;
+        content::is_busy(self.state, object) || !steps.iter().all(ends_a_definition)
     }
 }

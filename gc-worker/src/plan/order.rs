@@ -32,7 +32,7 @@ impl View<'_> {
     /// none. Its own owners have no influence on it any more.
     pub(super) fn undecided_around(&self, owner: &Object) -> Vec<Uid> {
         let uid = &owner.meta.uid;
-        let around = self.climb(self.containers(&owner.key).cloned().collect());
+        let around = self.with_all_above(self.containers(&owner.key).cloned().collect());
         let undecided = around.into_iter().filter(|one| self.is_pending(one));
         undecided
             .filter(|one| self.emptying.contains(one) || !self.above(one).contains(uid))
@@ -42,7 +42,7 @@ impl View<'_> {
 
     /// The owners and containers of an object, and theirs in turn, as far as they exist.
     fn above(&self, uid: &Uid) -> BTreeSet<Uid> {
-        let mut found = self.climb(self.over(uid));
+        let mut found = self.with_all_above(self.directly_above(uid));
         found.remove(uid);
         found
     }
@@ -50,7 +50,7 @@ impl View<'_> {
     /// These objects and all above them. An object in deletion hides what is above it, which has no
     /// influence on the objects below any more. The exceptions are the containers of an object that
     /// waits: when such a container is deleted, the object is released.
-    pub(super) fn climb(&self, mut open: Vec<Uid>) -> BTreeSet<Uid> {
+    pub(super) fn with_all_above(&self, mut open: Vec<Uid>) -> BTreeSet<Uid> {
         let mut found = BTreeSet::new();
         while let Some(at) = open.pop() {
             let Some(node) = self.graph.node(&at) else {
@@ -60,7 +60,7 @@ impl View<'_> {
                 continue;
             }
             if !node.is_deleting() {
-                open.append(&mut self.over(&at));
+                open.append(&mut self.directly_above(&at));
             } else if node.is_waiting() {
                 open.extend(self.containers(node.key()).cloned());
             }
@@ -71,17 +71,17 @@ impl View<'_> {
 
     /// The first step up. An object that is about to be deleted under a waiting owner is decided by
     /// whether it has dependents, and the containers of those may delete them.
-    pub(super) fn over(&self, uid: &Uid) -> Vec<Uid> {
+    pub(super) fn directly_above(&self, uid: &Uid) -> Vec<Uid> {
         let Some(node) = self.graph.node(uid) else {
             return Vec::new();
         };
         let owners = node.owners().iter().map(|owner| &owner.uid);
-        let mut over: BTreeSet<&Uid> = owners.chain(self.containers(node.key())).collect();
+        let mut above: BTreeSet<&Uid> = owners.chain(self.containers(node.key())).collect();
         if self.goes_under_a_waiting_owner(uid) {
             let dependents = self.graph.dependents(uid);
-            over.extend(dependents.flat_map(|(_, one)| self.containers(one.key())));
+            above.extend(dependents.flat_map(|(_, one)| self.containers(one.key())));
         }
-        over.into_iter().cloned().collect()
+        above.into_iter().cloned().collect()
     }
 
     fn goes_under_a_waiting_owner(&self, uid: &Uid) -> bool {

@@ -7,7 +7,7 @@ use hindsight_projector::OwnershipGraph;
 use serde_json::json;
 use std::collections::BTreeSet;
 
-fn told(intent: &Intent) -> String {
+fn describe(intent: &Intent) -> String {
     match intent {
         Intent::Delete(delete) => format!("delete {}", delete.target.key.name),
         Intent::DropOwners(dropped) => format!("drop owners of {}", dropped.dependent.key.name),
@@ -39,7 +39,7 @@ fn only(objects: &[(&str, &[&str])], expected: &[&str]) {
 #[track_caller]
 fn only_in(state: &State, expected: &[&str]) {
     let steps = due(&OwnershipGraph::rebuild(state), state);
-    let found: BTreeSet<String> = steps.iter().map(|step| told(&step.intent)).collect();
+    let found: BTreeSet<String> = steps.iter().map(|step| describe(&step.intent)).collect();
     let found: Vec<&str> = found.iter().map(String::as_str).collect();
     assert_eq!(found, expected);
 }

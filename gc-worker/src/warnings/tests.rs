@@ -47,7 +47,7 @@ impl World {
             .rev()
             .map(|change| Ok::<_, Infallible>(&*change.commit));
         self.collector.recall(back).expect("it reads");
-        self.told()
+        self.take_warnings()
     }
 
     /// Objects named `there...` are in one namespace, all others in another.
@@ -62,7 +62,7 @@ impl World {
         self.write(CONFIG_MAPS, document);
     }
 
-    fn told(&mut self) -> Vec<Value> {
+    fn take_warnings(&mut self) -> Vec<Value> {
         let batch = self.collector.next_batch(&self.state, Time(0), 100);
         self.collector.settle(batch.iter().map(|_| Ok(())));
         let events = batch.into_iter().filter_map(|(_, step)| {
@@ -130,7 +130,7 @@ fn only_the_first_reference_that_looks_wrong_is_told_of_and_its_namespace_is_loo
             world.config_map(owner, &[]);
         }
         world.config_map("dependent", references);
-        let told = world.told();
+        let told = world.take_warnings();
         let names: Vec<&str> = told
             .iter()
             .filter_map(|event| event["message"].as_str())
@@ -156,9 +156,9 @@ fn a_reference_is_told_of_when_it_comes_and_not_when_it_changes() {
         reference
     };
     world.config_map("dependent", &[to("here")]);
-    assert_eq!(world.told().len(), 0, "nobody is elsewhere");
+    assert_eq!(world.take_warnings().len(), 0, "nobody is elsewhere");
     world.config_map("dependent", &[to("here"), to("there")]);
-    assert_eq!(world.told().len(), 1, "it came");
+    assert_eq!(world.take_warnings().len(), 1, "it came");
     for references in [
         vec![to("here"), blocking(true)],
         vec![blocking(false), to("here")],
@@ -166,11 +166,11 @@ fn a_reference_is_told_of_when_it_comes_and_not_when_it_changes() {
         vec![blocking(false), to("nobody")],
     ] {
         world.config_map("dependent", &references);
-        assert_eq!(world.told().len(), 0, "{references:?}");
+        assert_eq!(world.take_warnings().len(), 0, "{references:?}");
     }
     world.config_map("dependent", &[to("here")]);
     world.config_map("dependent", &[to("here"), to("there")]);
-    assert_eq!(world.told().len(), 1, "it came again");
+    assert_eq!(world.take_warnings().len(), 1, "it came again");
 }
 
 #[test]
@@ -179,9 +179,9 @@ fn an_owner_that_comes_after_its_dependents_is_told_of_to_each_that_is_elsewhere
     world.config_map("near", &[to("here"), to("there")]);
     world.config_map("far", &[reference(("v1", "ConfigMap"), "wrong", "there")]);
     world.config_map("there-beside", &[to("there")]);
-    assert_eq!(world.told().len(), 0);
+    assert_eq!(world.take_warnings().len(), 0);
     world.config_map("there", &[]);
-    let told = world.told();
+    let told = world.take_warnings();
     let mut names: Vec<&str> = told
         .iter()
         .filter_map(|one| one["involvedObject"]["name"].as_str())
@@ -194,7 +194,7 @@ fn an_owner_that_comes_after_its_dependents_is_told_of_to_each_that_is_elsewhere
         [Some("far.farthere"), Some("near.nearthere")]
     );
     world.config_map("there", &[]);
-    assert_eq!(world.told().len(), 0, "it only changed");
+    assert_eq!(world.take_warnings().len(), 0, "it only changed");
 }
 
 #[test]
@@ -203,11 +203,11 @@ fn a_collector_that_begins_tells_under_the_name_under_which_it_was_told() {
     world.config_map("there", &[]);
     world.config_map("here", &[]);
     world.config_map("dependent", &[to("here"), to("there")]);
-    let told = world.told();
+    let told = world.take_warnings();
     assert_eq!(told.len(), 1);
     world.config_map("dependent", &[to("here"), to("there")]);
     world.collector = Collector::new(&world.state);
-    assert_eq!(world.told(), told);
+    assert_eq!(world.take_warnings(), told);
 }
 
 #[test]
@@ -215,7 +215,7 @@ fn who_was_told_is_not_told_again_by_a_collector_that_begins_where_the_event_was
     let mut world = World::new();
     world.config_map("there", &[]);
     world.config_map("dependent", &[to("there")]);
-    let told = world.told().remove(0);
+    let told = world.take_warnings().remove(0);
     let name = told["metadata"]["name"].as_str().expect("a name");
     let mut event = told.clone();
     event["metadata"]["uid"] = json!("event");
@@ -235,10 +235,10 @@ fn a_collector_that_begins_tells_of_no_reference_that_was_not_the_first_when_it_
     world.config_map("there", &[]);
     world.config_map("here", &[]);
     world.config_map("dependent", &[misspelt(), to("there")]);
-    assert_eq!(world.told().len(), 0, "a wrong name came first");
+    assert_eq!(world.take_warnings().len(), 0, "a wrong name came first");
     assert_eq!(world.begun_anew().len(), 0);
     world.config_map("dependent", &[to("there")]);
-    assert_eq!(world.told().len(), 0, "it did not come now");
+    assert_eq!(world.take_warnings().len(), 0, "it did not come now");
     assert_eq!(world.begun_anew().len(), 0, "nor when somebody begins");
     world.config_map("dependent", &[misspelt(), to("there")]);
     world.remove(CONFIG_MAPS, "one", "here");
@@ -264,7 +264,7 @@ fn a_collector_that_begins_tells_what_nobody_came_to_tell() {
         &[to("here"), to("there-too"), to("there-three"), to("there")],
     );
     world.config_map("there-three", &[]);
-    let told = world.told();
+    let told = world.take_warnings();
     assert_eq!(told.len(), 3);
     let mut anew = world.begun_anew();
     anew.sort_by_key(|event| told.iter().position(|one| one == event));
@@ -280,7 +280,7 @@ fn what_a_dependent_is_told() {
     let time = "1970-01-01T00:00:00Z";
     let component = "garbage-collector-controller";
     assert_eq!(
-        world.told(),
+        world.take_warnings(),
         [json!({
         "apiVersion": "v1", "kind": "Event", "metadata": {"namespace": "one", "name": "dependent.dependenthere"},
         "involvedObject": {"apiVersion": "v1", "kind": "ConfigMap", "namespace": "one",
@@ -298,7 +298,7 @@ fn a_dependent_of_the_whole_cluster_is_told_in_the_default_namespace() {
     let document = json!({"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass",
         "metadata": {"name": "wide", "ownerReferences": [to("there")]}});
     world.write(PRIORITY_CLASSES, document);
-    let told = world.told();
+    let told = world.take_warnings();
     assert_eq!(told.len(), 1);
     assert_eq!(told[0]["metadata"]["namespace"], "default");
     let involved = json!({"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass",
@@ -320,10 +320,10 @@ fn events_are_no_owners_and_no_dependents() {
     world.write(("", "events"), event("happened", "two", &[]));
     let to_event = reference(("v1", "Event"), "happened", "happened");
     world.config_map("refers", std::slice::from_ref(&to_event));
-    assert_eq!(world.told(), Vec::<Value>::new());
+    assert_eq!(world.take_warnings(), Vec::<Value>::new());
     world.config_map("refers-to-both", &[to_event, to("there")]);
     assert_eq!(
-        world.told().len(),
+        world.take_warnings().len(),
         1,
         "an event is not the first that looks wrong"
     );
@@ -342,7 +342,7 @@ fn every_dependent_has_a_name_that_an_event_can_begin_with_or_is_told_under_its_
         let document = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata":
             {"name": name, "namespace": "one", "uid": "u", "ownerReferences": [to("there")]}});
         world.write(CONFIG_MAPS, document);
-        let told = world.told();
+        let told = world.take_warnings();
         assert_eq!(told[0]["metadata"]["name"], wanted);
         assert_eq!(told[0]["involvedObject"]["name"], name);
     }

@@ -14,7 +14,7 @@ pub(crate) struct Doubts {
     /// Warnings that were given, or were never due.
     settled: BTreeSet<Pair>,
     /// Owners that do not exist and did not at any time back to the point up to which the log was read.
-    nobody: BTreeSet<Uid>,
+    never_existed: BTreeSet<Uid>,
 }
 
 /// A dependent, and the owner that it refers to.
@@ -24,16 +24,16 @@ pub(super) type Pair = (Uid, Uid);
 struct Doubt {
     pair: Pair,
     /// Owners to which the dependent has correct references: nothing was reported about them.
-    right: Arc<BTreeSet<Uid>>,
+    correct: Arc<BTreeSet<Uid>>,
 }
 
 impl Doubts {
-    pub(super) fn add(&mut self, told_as: ObjectKey, pair: Pair, right: Arc<BTreeSet<Uid>>) {
-        self.open.insert(told_as, Doubt { pair, right });
+    pub(super) fn add(&mut self, report_key: ObjectKey, pair: Pair, correct: Arc<BTreeSet<Uid>>) {
+        self.open.insert(report_key, Doubt { pair, correct });
     }
 
-    pub(super) fn add_nobody(&mut self, owner: Uid) {
-        self.nobody.insert(owner);
+    pub(super) fn add_missing_owner(&mut self, owner: Uid) {
+        self.never_existed.insert(owner);
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -50,25 +50,25 @@ impl Doubts {
         if self.is_empty() {
             return;
         }
-        let (came, went) = came_or_went(commit);
-        if went {
-            self.nobody.remove(&commit.uid);
+        let (creates, removes) = creates_or_removes(commit);
+        if removes {
+            self.never_existed.remove(&commit.uid);
         }
         let new: Vec<&Uid> = new_owners(commit).collect();
-        if !came && new.is_empty() {
+        if !creates && new.is_empty() {
             return;
         }
-        let (settled, nobody) = (&mut self.settled, &self.nobody);
+        let (settled, never_existed) = (&mut self.settled, &self.never_existed);
         self.open.retain(|_, doubt| {
             let (dependent, owner) = &doubt.pair;
-            if came && *owner == commit.uid {
+            if creates && *owner == commit.uid {
                 return false;
             }
             if *dependent != commit.uid || !new.contains(&owner) {
                 return true;
             }
             let mut before = new.iter().take_while(|one| **one != owner);
-            if !before.all(|one| doubt.right.contains(*one) || nobody.contains(*one)) {
+            if !before.all(|one| doubt.correct.contains(*one) || never_existed.contains(*one)) {
                 settled.insert(doubt.pair.clone());
             }
             false
@@ -81,7 +81,7 @@ impl Doubts {
 }
 
 /// Whether the commit creates its object, and whether it removes it.
-fn came_or_went(commit: &Commit) -> (bool, bool) {
+fn creates_or_removes(commit: &Commit) -> (bool, bool) {
     let any = |is: fn(&Event) -> bool| commit.events.iter().any(is);
     (
         any(|event| matches!(event, Event::ObjectCreated { .. })),

@@ -24,10 +24,10 @@ const HEAD: u8 = 1;
 const SNAPSHOT: u8 = 2;
 const FRAME: u8 = 3;
 const END: u8 = 4;
-const GIVEN_UP: u8 = 5;
+const ABORTED: u8 = 5;
 /// Upper bound of the payload of an entry: a frame holds one object of 3 MiB at most, or many small ones.
 const ENTRY_BYTES_MAX: u32 = 64 << 20;
-pub(super) const OTHER_END: &str = "its end does not match its contents";
+pub(super) const END_MISMATCH: &str = "its end does not match its contents";
 
 /// An entry of the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -99,7 +99,7 @@ impl<W: Write> Output<W> {
 
     /// Writes the reason why there is no end, for the reader of the file. Writes nothing if an earlier
     /// write failed.
-    pub(super) fn give_up(&mut self, why: &Error) {
+    pub(super) fn abort(&mut self, why: &Error) {
         if self.is_refused {
             return;
         }
@@ -108,8 +108,8 @@ impl<W: Write> Output<W> {
             _ => 0,
         };
         let reason = why.to_string();
-        let told = self.parts(GIVEN_UP, &[&floor.to_le_bytes(), reason.as_bytes()]);
-        told.and_then(|()| self.finish()).ok();
+        let written = self.parts(ABORTED, &[&floor.to_le_bytes(), reason.as_bytes()]);
+        written.and_then(|()| self.finish()).ok();
     }
 
     fn parts(&mut self, kind: u8, parts: &[&[u8]]) -> Result<(), Error> {
@@ -153,7 +153,7 @@ impl<R: Read> Input<R> {
     pub(super) fn open(from: R) -> Result<Self, Error> {
         let input = framing::Input::open(from, *MAGIC, FORMAT_MIN..=FORMAT, "a backup");
         Ok(Self {
-            input: input.map_err(unread)?,
+            input: input.map_err(unreadable)?,
             last: None,
             until: Revision::ZERO,
             frames: 0,
@@ -172,12 +172,12 @@ impl<R: Read> Input<R> {
             return match self.input.from.read(&mut [0]) {
                 Ok(0) => Ok(None),
                 Ok(_) => Err(unusable("there is more data after its end")),
-                Err(error) => Err(unread(Unreadable::Io(error))),
+                Err(error) => Err(unreadable(Unreadable::Io(error))),
             };
         }
-        let (kind, payload) = self.checked().map_err(unread)?;
-        if kind == GIVEN_UP {
-            return Err(given_up(&payload));
+        let (kind, payload) = self.checked().map_err(unreadable)?;
+        if kind == ABORTED {
+            return Err(aborted(&payload));
         }
         let before = self.last.replace(kind);
         let follows = match before {
@@ -220,7 +220,7 @@ impl<R: Read> Input<R> {
             } => {
                 let is_other = content.is_some_and(|hash| hash != self.content.hash());
                 if is_other || (tail.revision, *frames) != (self.until, self.frames) {
-                    return Err(unusable(OTHER_END));
+                    return Err(unusable(END_MISMATCH));
                 }
                 self.end = Some((*tail, *content));
             }
@@ -284,7 +284,7 @@ fn parsed(format: u8, kind: u8, payload: Vec<u8>) -> Option<Entry> {
 
 /// The error of a backup that was not finished: the floor of the log, if history was dropped meanwhile,
 /// or the reason in words.
-fn given_up(payload: &[u8]) -> Error {
+fn aborted(payload: &[u8]) -> Error {
     let (floor, reason) = payload.split_first_chunk().unwrap_or((&[0; 8], payload));
     match u64::from_le_bytes(*floor) {
         0 => {
@@ -301,7 +301,7 @@ pub(super) fn unusable(reason: impl Into<Cause>) -> Error {
     Error::Backup(reason.into())
 }
 
-fn unread(error: Unreadable) -> Error {
+fn unreadable(error: Unreadable) -> Error {
     match error {
         Unreadable::Damaged(reason) => unusable(reason),
         Unreadable::Short => unusable("it is incomplete: it was truncated, or never finished"),

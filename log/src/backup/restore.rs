@@ -1,8 +1,8 @@
 //! Restores a backup as a log whose revisions continue beyond any that were assigned since the backup.
 
 use super::Backup;
-use super::file::{Entry, Input, OTHER_END, unusable};
-use crate::codec::Stands;
+use super::file::{END_MISMATCH, Entry, Input, unusable};
+use crate::codec::Placeholder;
 use crate::{Error, Purpose, Reader, Snapshots, Storage, Tail, WholeFile, base, frame, verify};
 use hindsight_core::{Revision, Time};
 use std::io::{self, Write};
@@ -40,7 +40,7 @@ impl Restore<'_> {
     /// Restores a backup and marks that in the log. `progress` receives the revision that was reached and
     /// the one at which the backup ends, first while the frames are written and again while they are read
     /// back.
-    pub fn take(
+    pub fn run(
         &self,
         from: impl io::Read,
         mut progress: impl FnMut(Revision, Revision),
@@ -59,7 +59,7 @@ impl Restore<'_> {
         let mut input = Input::open(from)?;
         while let Some(entry) = input.next()? {
             if let Entry::Head { revision, .. } = entry {
-                self.goes_on_at(revision)?;
+                self.continuation(revision)?;
             }
             filling.take(entry)?;
             progress(filling.last, input.until);
@@ -73,7 +73,7 @@ impl Restore<'_> {
                 snapshots.retain(revision, &[])?;
                 continue;
             }
-            base::holds(storage, snapshots.tail(revision)?)?;
+            base::check_tail(storage, snapshots.tail(revision)?)?;
         }
         let revision = self.mark(backup.tail)?;
         Ok(Restored { backup, revision })
@@ -98,11 +98,11 @@ impl Restore<'_> {
         if whole.frames == backup.frames && agrees && is_same {
             return Ok(());
         }
-        Err(unusable(OTHER_END))
+        Err(unusable(END_MISMATCH))
     }
 
     /// The revision from which the log continues, after `newest`.
-    fn goes_on_at(&self, newest: Revision) -> Result<Revision, Error> {
+    fn continuation(&self, newest: Revision) -> Result<Revision, Error> {
         let revision = newest.next().0.checked_add(self.bump.get());
         let revision = revision.filter(|revision| *revision <= REVISION_MAX);
         let revision = revision.ok_or_else(|| {
@@ -116,11 +116,11 @@ impl Restore<'_> {
 
     /// Appends the frame that marks the restore, and makes everything durable.
     fn mark(&self, tail: Tail) -> Result<Revision, Error> {
-        let revision = self.goes_on_at(tail.revision)?;
+        let revision = self.continuation(tail.revision)?;
         let mut bytes = Vec::new();
         frame::begin(&mut bytes);
-        Stands::restored(self.time).encode(&mut bytes)?;
-        frame::seal(&mut bytes, frame::STANDS, revision, 1, &tail.hash);
+        Placeholder::restored(self.time).encode(&mut bytes)?;
+        frame::seal(&mut bytes, frame::PLACEHOLDER, revision, 1, &tail.hash);
         self.storage.append(revision, &bytes)?;
         self.storage.sync()?;
         let hash = frame::hash(&bytes);

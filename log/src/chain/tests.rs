@@ -62,10 +62,10 @@ fn empty() -> State {
 
 #[test]
 fn somebody_of_a_pool_decodes_by_themselves() {
-    assert!(are_shared(2) && !are_shared(1));
+    assert!(is_decoded_in_parallel(2) && !is_decoded_in_parallel(1));
     let pool = ThreadPoolBuilder::new().num_threads(2).build();
     let pool = pool.expect("threads");
-    assert!(pool.install(|| !are_shared(2)));
+    assert!(pool.install(|| !is_decoded_in_parallel(2)));
 }
 
 /// A frame that is thinned while it is being fetched may have been half read.

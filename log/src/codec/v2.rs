@@ -8,7 +8,7 @@ use serde_bytes::Bytes;
 
 /// The payload of a frame of format 2. This is a stored format: variants are added and never changed.
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) enum Stands<'a> {
+pub(crate) enum Placeholder<'a> {
     /// What is kept of one or more frames. The next frame is still chained to the hash of the last of
     /// them.
     Thinned {
@@ -32,7 +32,7 @@ pub(crate) enum Stands<'a> {
     },
 }
 
-impl<'a> Stands<'a> {
+impl<'a> Placeholder<'a> {
     pub(crate) fn thinned(
         hash: Hash,
         floor: Revision,

@@ -56,7 +56,7 @@ impl Target {
     }
 
     fn take(&self, file: &[u8]) -> Result<Restored, Error> {
-        self.restore(BUMP).take(file, |_, _| {})
+        self.restore(BUMP).run(file, |_, _| {})
     }
 
     fn restore(&self, bump: NonZeroU64) -> Restore<'_> {
@@ -195,7 +195,7 @@ fn a_log_of_which_clients_could_not_read_the_revisions_is_not_begun() {
     ] {
         let target = Target::new();
         let bump = NonZeroU64::new(bump).expect("not zero");
-        let made = target.restore(bump).take(&*file, |_, _| {});
+        let made = target.restore(bump).run(&*file, |_, _| {});
         assert_eq!(made.is_ok(), is_begun, "{bump}");
         let found = target.storage.at_or_after(Revision::ZERO).expect("read");
         assert_eq!(found.is_some(), is_begun, "{bump}: nothing is copied first");
@@ -363,7 +363,11 @@ fn the_newest_snapshot_that_can_be_used_goes_along() {
     let reader = Reader::new(Arc::<Disk>::clone(&disk)).with_snapshots(source.clone());
     let mut base = Base::empty(script::empty());
     let mut written = Vec::new();
-    for (number, frame) in reader.whole(base.tail()).expect("readable").enumerate() {
+    for (number, frame) in reader
+        .verified_frames(base.tail())
+        .expect("readable")
+        .enumerate()
+    {
         base.fold(&frame.expect("intact"));
         if number == 20 || number == 60 {
             source.write(&base).expect("written");
@@ -419,7 +423,11 @@ fn a_backup_of_a_log_that_is_thinned_beyond_its_snapshot_meanwhile_is_restored_w
     let source = Snapshots::at(directory.path().to_owned());
     let reader = Reader::new(Arc::<Disk>::clone(&disk)).with_snapshots(source.clone());
     let mut base = Base::empty(script::empty());
-    for (number, frame) in reader.whole(base.tail()).expect("readable").enumerate() {
+    for (number, frame) in reader
+        .verified_frames(base.tail())
+        .expect("readable")
+        .enumerate()
+    {
         base.fold(&frame.expect("intact"));
         if number == 5 {
             source.write(&base).expect("written");

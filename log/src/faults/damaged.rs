@@ -212,7 +212,7 @@ fn damage_every_copy(events: &Path, frame: &[u8]) {
 fn is_opened(events: &Path) -> bool {
     SledStorage::open(events).is_ok_and(|storage| {
         let reader = Reader::new(Arc::new(storage));
-        let mut whole = reader.whole(Tail::START).expect("read");
+        let mut whole = reader.verified_frames(Tail::START).expect("read");
         whole.all(|frame| frame.is_ok())
     })
 }

@@ -2,7 +2,7 @@
 
 use super::disk::{Disk, Faults};
 use super::script;
-use crate::codec::Stands;
+use crate::codec::Placeholder;
 use crate::frame;
 use crate::retention::thin;
 use crate::{
@@ -314,25 +314,25 @@ pub(super) fn forged(
     forge: impl FnOnce(&mut u64, &mut Vec<u64>, &mut i64),
 ) -> Option<Vec<u8>> {
     let opened = frame::open(first, bytes).expect("intact");
-    if opened.format != frame::STANDS {
+    if opened.format != frame::PLACEHOLDER {
         return None;
     }
-    let mut stands = Stands::decode(first, opened.payload).expect("readable");
-    match &mut stands {
-        Stands::Thinned {
+    let mut placeholder = Placeholder::decode(first, opened.payload).expect("readable");
+    match &mut placeholder {
+        Placeholder::Thinned {
             floor,
             revisions,
             latest_micros,
             ..
         } => forge(floor, revisions, latest_micros),
-        Stands::Restored { .. } => return None,
+        Placeholder::Restored { .. } => return None,
     }
     let mut bytes = Vec::new();
     frame::begin(&mut bytes);
-    stands.encode(&mut bytes).expect("encoded");
+    placeholder.encode(&mut bytes).expect("encoded");
     frame::seal(
         &mut bytes,
-        frame::STANDS,
+        frame::PLACEHOLDER,
         first,
         opened.commits,
         &opened.previous,

@@ -71,7 +71,7 @@ fn every_turned_bit_of_what_was_thinned_is_noticed() {
     let reader = Reader::new(Arc::clone(&whole) as Arc<dyn Storage>);
     let floor = frames()[frames().len() / 2].0.previous();
     thin(&*whole, &reader, floor, empty(), &[]).expect("thinned");
-    let is_thinned = |one: &(Revision, Arc<[u8]>)| one.1[4] == frame::STANDS;
+    let is_thinned = |one: &(Revision, Arc<[u8]>)| one.1[4] == frame::PLACEHOLDER;
     let thinned: Frames = whole.frames().into_iter().filter(is_thinned).collect();
     assert!(thinned.len() > 3, "{}", thinned.len());
     let step = if is_long() { 1 } else { BITS_APART / 50 };

@@ -99,7 +99,7 @@ pub(super) fn expected(disk: &Disk) -> Expected {
         hash: [0; 32],
     };
     add(nothing, &state);
-    for frame in reader.whole(Tail::START).expect("readable") {
+    for frame in reader.verified_frames(Tail::START).expect("readable") {
         let frame = frame.expect("intact");
         for commit in &frame.commits {
             hindsight_core::apply(&mut state, commit);

@@ -19,7 +19,7 @@ fn end(disk: &Arc<Disk>) -> Base {
     let storage: Arc<dyn Storage> = Arc::<Disk>::clone(disk);
     let reader = Reader::new(Arc::clone(&storage));
     let mut base = Base::empty(script::empty());
-    for frame in reader.whole(base.tail()).expect("readable") {
+    for frame in reader.verified_frames(base.tail()).expect("readable") {
         base.fold(&frame.expect("intact"));
     }
     base
@@ -30,7 +30,11 @@ fn bases(disk: &Arc<Disk>, every: usize) -> Vec<Base> {
     let reader = Reader::new(Arc::<Disk>::clone(disk));
     let mut base = Base::empty(script::empty());
     let mut bases = Vec::new();
-    for (number, frame) in reader.whole(base.tail()).expect("readable").enumerate() {
+    for (number, frame) in reader
+        .verified_frames(base.tail())
+        .expect("readable")
+        .enumerate()
+    {
         base.fold(&frame.expect("intact"));
         if number % every == 0 {
             bases.push(base.clone());

@@ -73,14 +73,14 @@ fn restored(disk: Arc<Disk>, time: Time) -> Arc<Disk> {
         bump: NonZeroU64::MIN,
         time,
     };
-    restore.take(&*file, |_, _| {}).expect("restored");
+    restore.run(&*file, |_, _| {}).expect("restored");
     target
 }
 
 /// The bases at all revisions where a frame ends.
 fn bases(reader: &Reader) -> Vec<Base> {
     let mut base = Base::empty(script::empty());
-    let frames = reader.whole(base.tail()).expect("readable");
+    let frames = reader.verified_frames(base.tail()).expect("readable");
     let each = frames.map(|frame| {
         base.fold(&frame.expect("intact"));
         base.clone()

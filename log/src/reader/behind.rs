@@ -1,6 +1,6 @@
 //! Walks the log backward: each frame must be the predecessor of the one read before it.
 
-use super::{Holds, Read, read};
+use super::{Coverage, DecodedFrame, read};
 use crate::frame::Hash;
 use crate::{Error, Storage};
 use hindsight_core::Revision;
@@ -8,9 +8,9 @@ use hindsight_core::Revision;
 /// The frame that was read last on the way back: its first revision, its predecessor's hash, and what it
 /// holds.
 #[derive(Default)]
-pub(super) struct Behind(Option<(Revision, Hash, Holds)>);
+pub(super) struct BackwardLinks(Option<(Revision, Hash, Coverage)>);
 
-impl Behind {
+impl BackwardLinks {
     /// The error for a missing frame, where there should be one: the frame read last has a predecessor.
     pub(super) fn missing(&self, until: Revision) -> Option<Error> {
         let (_, previous, _) = self.0?;
@@ -19,40 +19,48 @@ impl Behind {
 
     /// Returns the frame if it is the predecessor, or else the thinned frame that has replaced the
     /// predecessor.
-    pub(super) fn follow(&mut self, storage: &dyn Storage, frame: Read) -> Result<Read, Error> {
-        let Some((first, previous, holds)) = self.0 else {
-            return Ok(self.noted(frame));
+    pub(super) fn follow(
+        &mut self,
+        storage: &dyn Storage,
+        frame: DecodedFrame,
+    ) -> Result<DecodedFrame, Error> {
+        let Some((first, previous, coverage)) = self.0 else {
+            return Ok(self.remember(frame));
         };
-        let skips = matches!(holds, Holds::Restored(_)) && frame.end < first;
+        let skips = matches!(coverage, Coverage::Restored(_)) && frame.end < first;
         let frame = if skips || frame.end >= first {
             frame
         } else {
-            standing_over(storage, frame, first)?
+            find_thinned_frame(storage, frame, first)?
         };
-        let is_over = matches!(frame.holds, Holds::Some(..)) && frame.end > first;
+        let is_over = matches!(frame.coverage, Coverage::Thinned(..)) && frame.end > first;
         if !is_over && (frame.hash != previous || frame.end > first) {
             let reason = "it does not follow the record before it";
             return Err(Error::corrupt(first, reason));
         }
-        Ok(self.noted(frame))
+        Ok(self.remember(frame))
     }
 
-    fn noted(&mut self, frame: Read) -> Read {
-        self.0 = Some((frame.first, frame.previous, frame.holds));
+    fn remember(&mut self, frame: DecodedFrame) -> DecodedFrame {
+        self.0 = Some((frame.first, frame.previous, frame.coverage));
         frame
     }
 }
 
 /// Looks further back for a thinned frame up to `first`: some of the frames that it replaces may still be
 /// stored.
-fn standing_over(storage: &dyn Storage, frame: Read, first: Revision) -> Result<Read, Error> {
+fn find_thinned_frame(
+    storage: &dyn Storage,
+    frame: DecodedFrame,
+    first: Revision,
+) -> Result<DecodedFrame, Error> {
     let missing = frame.end;
     let mut before = frame.first;
     while before.0 > 1
         && let Some((at, bytes)) = storage.at_or_before(before.previous())?
     {
         let frame = read(&bytes, at)?;
-        if matches!(frame.holds, Holds::Some(..)) && frame.end >= first {
+        if matches!(frame.coverage, Coverage::Thinned(..)) && frame.end >= first {
             return Ok(frame);
         }
         before = at;

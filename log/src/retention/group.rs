@@ -2,9 +2,9 @@
 
 use super::Retained;
 use super::index::{self, Index};
-use crate::codec::{self, Stands};
+use crate::codec::{self, Placeholder};
 use crate::frame::{self, Hash};
-use crate::reader::{Holds, Read};
+use crate::reader::{Coverage, DecodedFrame};
 use crate::storage::REPLACING_BYTES;
 use crate::{Error, Storage, packing};
 use hindsight_core::{Commit, Revision, Time};
@@ -40,7 +40,7 @@ impl Group {
     }
 
     /// Whether the group, with this frame, stays within its limits.
-    pub(super) fn has_place(&self, frame: &Read, index: &Index) -> bool {
+    pub(super) fn has_place(&self, frame: &DecodedFrame, index: &Index) -> bool {
         let kept = frame.commits.iter().filter(|commit| index.keeps(commit));
         let begin = self.extent.map_or(frame.first, |(first, _)| first);
         self.is_empty()
@@ -51,7 +51,7 @@ impl Group {
     }
 
     /// Adds the next frame.
-    pub(super) fn add(&mut self, frame: Read, index: &Index) -> Result<(), Error> {
+    pub(super) fn add(&mut self, frame: DecodedFrame, index: &Index) -> Result<(), Error> {
         let (first, end) = (frame.first, frame.end);
         let follows = (first, frame.previous);
         let (begin, expected) = match self.extent {
@@ -68,9 +68,9 @@ impl Group {
             self.previous = frame.previous;
         }
         let times = frame.commits.iter().map(|commit| commit.time);
-        let known = match frame.holds {
-            Holds::Some(_, latest) => Some(latest),
-            Holds::All | Holds::Restored(_) => None,
+        let known = match frame.coverage {
+            Coverage::Thinned(_, latest) => Some(latest),
+            Coverage::Whole | Coverage::Restored(_) => None,
         };
         self.latest = times.chain(known).chain(self.latest).max();
         self.extent = Some((begin, end));
@@ -106,8 +106,8 @@ impl Group {
         let latest = self.latest.unwrap_or_default();
         let mut bytes = Vec::new();
         frame::begin(&mut bytes);
-        Stands::thinned(self.hash, floor, latest, &revisions, &kept).encode(&mut bytes)?;
-        frame::seal(&mut bytes, frame::STANDS, first, count, &self.previous);
+        Placeholder::thinned(self.hash, floor, latest, &revisions, &kept).encode(&mut bytes)?;
+        frame::seal(&mut bytes, frame::PLACEHOLDER, first, count, &self.previous);
         if bytes.len() >= REPLACING_BYTES {
             return Ok(false);
         }

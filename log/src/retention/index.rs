@@ -3,20 +3,20 @@
 
 use super::Retained;
 use super::revisions::Revisions;
-use crate::reader::{Holds, Read};
+use crate::reader::{Coverage, DecodedFrame};
 use hindsight_core::state::is_definition;
 use hindsight_core::{Cause, Commit, GroupResource, ObjectKey, Revision, State};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The key of an object, shortened to the part of its hash that rules out collisions.
-type Short = [u8; 16];
+type KeyHash = [u8; 16];
 
 #[derive(Debug)]
 pub(super) struct Index {
     kinds: Vec<GroupResource>,
     /// The commit of the current version of each object.
-    current: BTreeMap<Short, Current>,
-    pieces: BTreeMap<Revision, Piece>,
+    current: BTreeMap<KeyHash, Current>,
+    frames: BTreeMap<Revision, FrameSummary>,
     /// The first revisions of frames to be rewritten: those of which little is needed, and those that are
     /// still whole.
     due: BTreeSet<Revision>,
@@ -39,7 +39,7 @@ struct Current {
 
 /// A frame, summarised.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Piece {
+pub(super) struct FrameSummary {
     /// The revision after its last one.
     pub(super) end: Revision,
     pub(super) is_whole: bool,
@@ -48,7 +48,7 @@ pub(super) struct Piece {
     bytes: usize,
 }
 
-impl Piece {
+impl FrameSummary {
     /// Roughly the bytes of the commits that are still needed.
     pub(super) const fn bytes(&self) -> usize {
         let needed = self.commits.saturating_sub(self.superseded);
@@ -72,7 +72,7 @@ impl Index {
         Self {
             kinds,
             current: BTreeMap::new(),
-            pieces: BTreeMap::new(),
+            frames: BTreeMap::new(),
             due: BTreeSet::new(),
             superseded: Revisions::new(),
             causes: Revisions::new(),
@@ -82,7 +82,7 @@ impl Index {
     }
 
     /// Notes which commits this frame names as causes, wherever in the log it is.
-    pub(super) fn note_causes(&mut self, frame: &Read) {
+    pub(super) fn note_causes(&mut self, frame: &DecodedFrame) {
         for commit in &frame.commits {
             if let Cause::Commit(cause) = commit.cause {
                 self.causes.insert(cause);
@@ -91,44 +91,44 @@ impl Index {
     }
 
     /// Adds the next frame of the thinned part.
-    pub(super) fn add(&mut self, frame: &Read) {
-        if matches!(frame.holds, Holds::Restored(_)) {
+    pub(super) fn add(&mut self, frame: &DecodedFrame) {
+        if matches!(frame.coverage, Coverage::Restored(_)) {
             return;
         }
-        let piece = Piece {
+        let summary = FrameSummary {
             end: frame.end,
-            is_whole: frame.holds == Holds::All,
+            is_whole: frame.coverage == Coverage::Whole,
             commits: frame.commits.len(),
             superseded: 0,
             bytes: bytes(&frame.commits),
         };
         let before = self.before(frame.first);
-        let is_one_with = before.is_some_and(|(_, before)| {
-            before.end == frame.first && before.is_empty() && piece.is_empty()
+        let joins_previous = before.is_some_and(|(_, before)| {
+            before.end == frame.first && before.is_empty() && summary.is_empty()
         });
-        self.pieces.insert(frame.first, piece);
-        if piece.is_whole || is_one_with {
+        self.frames.insert(frame.first, summary);
+        if summary.is_whole || joins_previous {
             self.due.insert(frame.first);
         }
-        let mut is_told = false;
+        let mut has_changed_beside = false;
         for commit in &frame.commits {
-            let tells = self.beside.apply_beside(commit);
-            self.note(commit, tells);
-            is_told |= tells;
+            let changes_beside = self.beside.apply_to_image(commit);
+            self.note(commit, changes_beside);
+            has_changed_beside |= changes_beside;
         }
-        if is_told {
+        if has_changed_beside {
             self.pin();
         }
     }
 
-    /// Adds a commit. `tells` if it may change the parts of the state other than its objects. Versions of
-    /// an owner in foreground deletion are kept, and the one that ends the deletion too: the owner may be
-    /// deleted that way again, and not all the time in between.
-    fn note(&mut self, commit: &Commit, tells: bool) {
-        let key = short(&commit.key);
+    /// Adds a commit. `changes_beside` if it may change the parts of the state other than its objects.
+    /// Versions of an owner in foreground deletion are kept, and the one that ends the deletion too: the
+    /// owner may be deleted that way again, and not all the time in between.
+    fn note(&mut self, commit: &Commit, changes_beside: bool) {
+        let key = key_hash(&commit.key);
         let is_kept = commit.events.iter().any(|event| event.verdict().is_some())
             || self.kinds.contains(&commit.key.resource)
-            || (tells && !is_definition(&commit.key));
+            || (changes_beside && !is_definition(&commit.key));
         let place = Current {
             revision: commit.revision,
             is_kept,
@@ -139,7 +139,7 @@ impl Index {
         };
         if let Some(before) = before.filter(|before| !before.is_kept) {
             self.superseded.insert(before.revision);
-            self.count(before.revision);
+            self.count_superseded(before.revision);
         }
     }
 
@@ -152,16 +152,16 @@ impl Index {
         let before = std::mem::replace(&mut self.pinned, pinned);
         for revision in before {
             if !self.pinned.contains(&revision) && self.superseded.contains(revision) {
-                self.count(revision);
+                self.count_superseded(revision);
             }
         }
     }
 
-    fn count(&mut self, superseded: Revision) {
-        let found = self.pieces.range_mut(..=superseded).next_back();
-        if let Some((first, piece)) = found {
-            piece.superseded += 1;
-            if piece.is_sparse() {
+    fn count_superseded(&mut self, superseded: Revision) {
+        let found = self.frames.range_mut(..=superseded).next_back();
+        if let Some((first, summary)) = found {
+            summary.superseded += 1;
+            if summary.is_sparse() {
                 self.due.insert(*first);
             }
         }
@@ -169,8 +169,8 @@ impl Index {
 
     /// Marks the frame that holds this revision for rewriting: it covers a leftover frame that no walk
     /// would meet.
-    pub(super) fn clear_away(&mut self, revision: Revision) {
-        let found = self.pieces.range(..=revision).next_back();
+    pub(super) fn mark_leftover(&mut self, revision: Revision) {
+        let found = self.frames.range(..=revision).next_back();
         self.due.extend(found.map(|(first, _)| *first));
     }
 
@@ -187,23 +187,23 @@ impl Index {
         for revision in &retained.dropped {
             self.superseded.remove(*revision);
         }
-        let gone: Vec<_> = self.pieces.range(first..end).map(|(at, _)| *at).collect();
+        let gone: Vec<_> = self.frames.range(first..end).map(|(at, _)| *at).collect();
         for first in gone {
-            self.pieces.remove(&first);
+            self.frames.remove(&first);
             self.due.remove(&first);
         }
-        let piece = Piece {
+        let summary = FrameSummary {
             end,
             is_whole: false,
             commits: retained.commits.len(),
             superseded: 0,
             bytes: bytes(&retained.commits),
         };
-        self.pieces.insert(first, piece);
+        self.frames.insert(first, summary);
     }
 
     /// Leaves these frames as they are until more of them is superseded.
-    pub(super) fn leave(&mut self, first: Revision, end: Revision) {
+    pub(super) fn postpone(&mut self, first: Revision, end: Revision) {
         let left: Vec<_> = self.due.range(first..end).copied().collect();
         for first in left {
             self.due.remove(&first);
@@ -216,18 +216,18 @@ impl Index {
 
     /// The first frame that is thinned; it states the floor.
     pub(super) fn head(&self) -> Option<Revision> {
-        let thinned = self.pieces.iter().find(|(_, piece)| !piece.is_whole);
+        let thinned = self.frames.iter().find(|(_, summary)| !summary.is_whole);
         thinned.map(|(first, _)| *first)
     }
 
-    pub(super) fn piece(&self, first: Revision) -> Option<&Piece> {
-        self.pieces.get(&first)
+    pub(super) fn summary(&self, first: Revision) -> Option<&FrameSummary> {
+        self.frames.get(&first)
     }
 
     /// The last frame that begins before this revision.
-    pub(super) fn before(&self, revision: Revision) -> Option<(Revision, &Piece)> {
-        let found = self.pieces.range(..revision).next_back();
-        found.map(|(first, piece)| (*first, piece))
+    pub(super) fn before(&self, revision: Revision) -> Option<(Revision, &FrameSummary)> {
+        let found = self.frames.range(..revision).next_back();
+        found.map(|(first, summary)| (*first, summary))
     }
 }
 
@@ -236,7 +236,7 @@ pub(super) fn bytes<'a>(commits: impl IntoIterator<Item = &'a Commit>) -> usize 
     commits.into_iter().map(Commit::weight).sum()
 }
 
-fn short(key: &ObjectKey) -> Short {
+fn key_hash(key: &ObjectKey) -> KeyHash {
     let mut hasher = blake3::Hasher::new();
     let resource = &key.resource;
     for part in [

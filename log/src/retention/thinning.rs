@@ -4,7 +4,7 @@
 use super::group::{BODIES_BYTES, Group};
 use super::index::Index;
 use crate::chain::Links;
-use crate::reader::{Holds, Read, read};
+use crate::reader::{Coverage, DecodedFrame, read};
 use crate::storage::Purpose;
 use crate::{Error, Reader, Storage, Tail};
 use hindsight_core::{GroupResource, Revision, State};
@@ -39,7 +39,7 @@ pub fn thin(
     while thinning.advance(storage, floor, |_| {})? || thinning.renew(storage)? {
         while Thinning::tidy(storage)? {}
     }
-    thinning.settle(storage)
+    thinning.sync(storage)
 }
 
 /// How far a log is thinned, and which commits of that part were superseded since.
@@ -51,7 +51,7 @@ pub(super) struct Thinning {
     /// How far the log is thinned.
     thinned: Cursor,
     /// The floor that the log had when this was created.
-    found: Revision,
+    initial_floor: Revision,
     is_unsynced: bool,
 }
 
@@ -62,7 +62,7 @@ impl Thinning {
             index: Index::new(empty, kinds),
             walked: Cursor::start(),
             thinned: Cursor::start(),
-            found: floor,
+            initial_floor: floor,
             is_unsynced: false,
         }
     }
@@ -76,21 +76,21 @@ impl Thinning {
     pub(super) fn walk(
         &mut self,
         storage: &dyn Storage,
-        mut whole: impl FnMut(&Read),
+        mut whole: impl FnMut(&DecodedFrame),
     ) -> Result<bool, Error> {
         let mut bytes = 0;
         for _ in 0..TURN_FRAMES {
             let frame = match self.walked.next(storage)? {
-                Met::Nothing => return Ok(false),
-                Met::Leftover(revision) => {
-                    self.index.clear_away(revision);
+                Visit::End => return Ok(false),
+                Visit::Leftover(revision) => {
+                    self.index.mark_leftover(revision);
                     continue;
                 }
-                Met::Frame(frame) => frame,
+                Visit::Frame(frame) => frame,
             };
             bytes += frame.bytes;
             self.index.note_causes(&frame);
-            if frame.end.previous() <= self.found {
+            if frame.end.previous() <= self.initial_floor {
                 self.index.add(&frame);
                 self.thinned = self.walked.clone();
             } else {
@@ -109,12 +109,12 @@ impl Thinning {
         &mut self,
         storage: &dyn Storage,
         until: Revision,
-        mut thinned: impl FnMut(&Read),
+        mut thinned: impl FnMut(&DecodedFrame),
     ) -> Result<bool, Error> {
         if self.floor() >= until || !storage.has_room(ROOM_BYTES, Purpose::Deletions) {
             return Ok(false);
         }
-        let frames = self.taken(storage, until)?;
+        let frames = self.take_frames(storage, until)?;
         let Some(last) = frames.last() else {
             return Ok(false);
         };
@@ -123,10 +123,10 @@ impl Thinning {
             self.index.add(frame);
             thinned(frame);
         }
-        self.name_floor(storage, floor)?;
+        self.write_floor(storage, floor)?;
         let mut group = Group::default();
         for frame in frames {
-            let is_mark = matches!(frame.holds, Holds::Restored(_));
+            let is_mark = matches!(frame.coverage, Coverage::Restored(_));
             if is_mark || self.is_full(&group, &frame) {
                 self.put(storage, std::mem::take(&mut group), floor)?;
             }
@@ -134,7 +134,7 @@ impl Thinning {
                 continue;
             }
             if group.is_empty() {
-                self.begin(storage, &mut group, frame.first)?;
+                self.begin_group(storage, &mut group, frame.first)?;
                 if !group.has_place(&frame, &self.index) {
                     group = Group::default();
                 }
@@ -155,7 +155,7 @@ impl Thinning {
                 return Ok(false);
             }
             let mut group = Group::default();
-            for first in self.around(due) {
+            for first in self.neighbourhood(due) {
                 group.add(fetch(storage, first)?, &self.index)?;
             }
             self.put(storage, group, self.floor())?;
@@ -174,25 +174,29 @@ impl Thinning {
     }
 
     /// Makes all replacements durable.
-    pub(super) fn settle(&mut self, storage: &dyn Storage) -> Result<(), Error> {
+    pub(super) fn sync(&mut self, storage: &dyn Storage) -> Result<(), Error> {
         if std::mem::take(&mut self.is_unsynced) {
             storage.sync()?;
         }
         Ok(())
     }
 
-    fn taken(&mut self, storage: &dyn Storage, until: Revision) -> Result<Vec<Read>, Error> {
-        let mut frames: Vec<Read> = Vec::new();
+    fn take_frames(
+        &mut self,
+        storage: &dyn Storage,
+        until: Revision,
+    ) -> Result<Vec<DecodedFrame>, Error> {
+        let mut frames: Vec<DecodedFrame> = Vec::new();
         let mut bytes = 0;
         while frames.len() < TURN_FRAMES && bytes < TURN_BYTES && self.floor() < until {
             let before = self.thinned.clone();
             match self.thinned.next(storage)? {
-                Met::Frame(frame) if frame.end.previous() <= until => {
+                Visit::Frame(frame) if frame.end.previous() <= until => {
                     bytes += frame.bytes;
                     frames.push(frame);
                 }
-                Met::Leftover(_) => {}
-                Met::Frame(_) | Met::Nothing => {
+                Visit::Leftover(_) => {}
+                Visit::Frame(_) | Visit::End => {
                     self.thinned = before;
                     break;
                 }
@@ -202,7 +206,7 @@ impl Thinning {
     }
 
     /// Writes the new floor into the first thinned frame, before anything is dropped.
-    fn name_floor(&mut self, storage: &dyn Storage, floor: Revision) -> Result<(), Error> {
+    fn write_floor(&mut self, storage: &dyn Storage, floor: Revision) -> Result<(), Error> {
         let Some(head) = self.index.head() else {
             return Ok(());
         };
@@ -216,13 +220,13 @@ impl Thinning {
 
     /// Whether the group must be closed before this frame. The frame that states the floor is rewritten
     /// often, so it stays small.
-    fn is_full(&self, group: &Group, frame: &Read) -> bool {
+    fn is_full(&self, group: &Group, frame: &DecodedFrame) -> bool {
         let is_head = self.index.head().is_none() && !group.is_empty();
         is_head || !group.has_place(frame, &self.index)
     }
 
     /// Begins a group with the frames before it, if they hold little.
-    fn begin(
+    fn begin_group(
         &self,
         storage: &dyn Storage,
         group: &mut Group,
@@ -232,11 +236,11 @@ impl Thinning {
         let (mut firsts, mut bytes) = (Vec::new(), 0);
         while firsts.len() < BEFORE_MAX
             && let at = firsts.last().copied().unwrap_or(first)
-            && let Some((before, piece)) = self.index.before(at)
-            && (piece.end == at && !piece.is_whole && head != Some(before))
-            && bytes + piece.bytes() <= BODIES_BYTES / 2
+            && let Some((before, summary)) = self.index.before(at)
+            && (summary.end == at && !summary.is_whole && head != Some(before))
+            && bytes + summary.bytes() <= BODIES_BYTES / 2
         {
-            bytes += piece.bytes();
+            bytes += summary.bytes();
             firsts.push(before);
         }
         for first in firsts.into_iter().rev() {
@@ -246,35 +250,35 @@ impl Thinning {
     }
 
     /// A frame that is due, and its neighbours that fit into one frame with it.
-    fn around(&self, due: Revision) -> Vec<Revision> {
+    fn neighbourhood(&self, due: Revision) -> Vec<Revision> {
         let head = self.index.head();
         let bytes = |first: Revision| {
             self.index
-                .piece(first)
-                .map_or(0, super::index::Piece::bytes)
+                .summary(first)
+                .map_or(0, super::index::FrameSummary::bytes)
         };
         let mut firsts = vec![due];
         let mut together = bytes(due);
         if head == Some(due) {
             return firsts;
         }
-        if let Some((before, piece)) = self.index.before(due)
-            && piece.end == due
+        if let Some((before, summary)) = self.index.before(due)
+            && summary.end == due
             && head != Some(before)
-            && together + piece.bytes() <= BODIES_BYTES
+            && together + summary.bytes() <= BODIES_BYTES
         {
-            together += piece.bytes();
+            together += summary.bytes();
             firsts.insert(0, before);
         }
-        let mut end = self.index.piece(due).map(|piece| piece.end);
+        let mut end = self.index.summary(due).map(|summary| summary.end);
         while let Some(next) = end
-            && let Some(piece) = self.index.piece(next)
-            && together + piece.bytes() <= BODIES_BYTES
+            && let Some(summary) = self.index.summary(next)
+            && together + summary.bytes() <= BODIES_BYTES
             && firsts.len() < TOGETHER_MAX
         {
-            together += piece.bytes();
+            together += summary.bytes();
             firsts.push(next);
-            end = Some(piece.end);
+            end = Some(summary.end);
         }
         firsts
     }
@@ -288,13 +292,13 @@ impl Thinning {
             self.is_unsynced = true;
             self.index.replaced(first, end, &group.retained);
         } else {
-            self.index.leave(first, end);
+            self.index.postpone(first, end);
         }
         Ok(is_put)
     }
 }
 
-fn fetch(storage: &dyn Storage, first: Revision) -> Result<Read, Error> {
+fn fetch(storage: &dyn Storage, first: Revision) -> Result<DecodedFrame, Error> {
     match storage.at_or_after(first)? {
         Some((found, bytes)) if found == first => read(&bytes, first),
         _ => Err(Error::corrupt(first, "it is missing")),
@@ -311,11 +315,11 @@ struct Cursor {
     from: Revision,
 }
 
-enum Met {
-    Frame(Read),
+enum Visit {
+    Frame(DecodedFrame),
     /// A frame that begins at this revision, within the last frame, which has replaced it.
     Leftover(Revision),
-    Nothing,
+    End,
 }
 
 impl Cursor {
@@ -327,13 +331,13 @@ impl Cursor {
         }
     }
 
-    fn next(&mut self, storage: &dyn Storage) -> Result<Met, Error> {
+    fn next(&mut self, storage: &dyn Storage) -> Result<Visit, Error> {
         let Some((first, bytes)) = storage.at_or_after(self.from)? else {
-            return Ok(Met::Nothing);
+            return Ok(Visit::End);
         };
         if first <= self.tail.revision {
             self.from = self.tail.revision.next();
-            return Ok(Met::Leftover(first));
+            return Ok(Visit::Leftover(first));
         }
         let frame = self.links.follow(storage, first, read(&bytes, first)?)?;
         self.tail = Tail {
@@ -341,6 +345,6 @@ impl Cursor {
             hash: frame.hash,
         };
         self.from = first.next();
-        Ok(Met::Frame(frame))
+        Ok(Visit::Frame(frame))
     }
 }

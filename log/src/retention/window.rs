@@ -3,7 +3,7 @@
 
 use super::Retention;
 use super::order::Order;
-use crate::reader::{Holds, Read};
+use crate::reader::{Coverage, DecodedFrame};
 use hindsight_core::Revision;
 use std::collections::VecDeque;
 
@@ -53,10 +53,10 @@ impl Aging {
     }
 
     /// Adds the next frame.
-    pub(super) fn push(&mut self, frame: &Read) {
-        let mark = match frame.holds {
-            Holds::Restored(time) => Some(time),
-            Holds::All | Holds::Some(..) => None,
+    pub(super) fn push(&mut self, frame: &DecodedFrame) {
+        let mark = match frame.coverage {
+            Coverage::Restored(time) => Some(time),
+            Coverage::Whole | Coverage::Thinned(..) => None,
         };
         let times = frame.commits.iter().map(|commit| commit.time).chain(mark);
         let places = times.map(|time| self.order.note(time));

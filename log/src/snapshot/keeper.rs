@@ -40,7 +40,7 @@ pub(crate) struct Keeper {
 }
 
 /// What the keeper maintains.
-pub(crate) struct Keeping {
+pub(crate) struct KeeperOptions {
     pub(crate) snapshots: Snapshots,
     /// A snapshot is due after this many commits, or after three quarters as many as there are objects,
     /// whichever is more; zero for no snapshots.
@@ -53,16 +53,16 @@ impl Keeper {
     /// Starts the thread. If it panics the log is poisoned: it may have been replacing something in the
     /// log.
     pub(crate) fn start(
-        keeping: Keeping,
+        options: KeeperOptions,
         storage: Arc<dyn Storage>,
         end: Base,
         poison: Poison,
     ) -> Result<Self, Error> {
-        let Keeping {
+        let KeeperOptions {
             snapshots,
             every,
             pruner,
-        } = keeping;
+        } = options;
         let snapshots = snapshots.in_place()?;
         let last = snapshots
             .sweep_unfinished()

@@ -40,27 +40,27 @@ impl Reserve {
     }
 
     /// Releases a part if the disk has little space without it.
-    pub(super) fn let_go_where_little_is_left(&mut self) -> std::result::Result<(), Error> {
+    pub(super) fn release_if_space_is_low(&mut self) -> std::result::Result<(), Error> {
         let available = blocks::available_at(self.directory()).unwrap_or_default();
         if self.left > 0 && available < RESERVE_BYTES {
-            self.let_go()?;
+            self.release_part()?;
         }
         Ok(())
     }
 
     /// Releases as much as is needed for this many bytes to be free, as far as the reserve goes.
-    pub(super) fn let_go_for(&mut self, bytes: u64) -> std::result::Result<(), Error> {
+    pub(super) fn release_until_free(&mut self, bytes: u64) -> std::result::Result<(), Error> {
         *self = Self::at(self.path.clone());
         let has_room = |one: &Self| blocks::available_at(one.directory()).unwrap_or(bytes) >= bytes;
         while self.left > 0 && !has_room(self) {
-            self.let_go()?;
+            self.release_part()?;
         }
         Ok(())
     }
 
     /// Releases as much as was released so far, and finally the file itself. Returns whether there was
     /// anything to release.
-    pub(super) fn let_go(&mut self) -> std::result::Result<bool, Error> {
+    pub(super) fn release_part(&mut self) -> std::result::Result<bool, Error> {
         let is_without_files = blocks::has_no_files_left(self.directory());
         let done = if is_without_files && self.place.exists() {
             remove(&self.place)
@@ -90,13 +90,13 @@ impl Reserve {
 
     /// Restores the reserve for the next start: to its former size, or to half of the free space if that
     /// is more.
-    pub(super) fn keep(&self) {
-        if let Err(error) = self.try_keep() {
+    pub(super) fn replenish(&self) {
+        if let Err(error) = self.try_replenish() {
             tracing::warn!(%error, "cannot keep a disk reserve for starting on a full disk");
         }
     }
 
-    fn try_keep(&self) -> Result<()> {
+    fn try_replenish(&self) -> Result<()> {
         let mut options = private::options();
         options.write(true).create(true).truncate(false);
         let file = options.open(&self.path)?;
@@ -167,7 +167,7 @@ mod tests {
                     blocks::allocate(&file, 0, bytes).expect("allocated");
                 }
             }
-            Reserve::at(path.clone()).keep();
+            Reserve::at(path.clone()).replenish();
             assert!(held(&path) >= Some(RESERVE_BYTES), "{bytes:?}");
         }
     }
@@ -192,14 +192,14 @@ mod tests {
     fn a_reserve_is_let_go_in_parts_and_kept_whole() {
         let temporary = tempfile::tempdir().expect("a directory");
         let path = temporary.path().join("events.reserve");
-        Reserve::at(path.clone()).keep();
+        Reserve::at(path.clone()).replenish();
         let mut reserve = Reserve::at(path.clone());
         let mut seen = Vec::new();
-        while reserve.let_go().expect("let go") {
+        while reserve.release_part().expect("let go") {
             seen.push(held(&path).map(|bytes| bytes / MIB));
         }
         assert_eq!(seen, [Some(7), Some(6), Some(4), Some(0), None]);
-        reserve.keep();
+        reserve.replenish();
         assert!(held(&path) >= Some(RESERVE_BYTES));
     }
 }

@@ -16,7 +16,7 @@ const MIB: u64 = 1 << 20;
 /// writes.
 const ENGINE_BYTES: u64 = 16 * MIB;
 /// How often the engine writes a record: once, and again whenever its page is rewritten.
-pub(super) const ENGINE_TIMES: u64 = 4;
+pub(super) const WRITE_AMPLIFICATION: u64 = 4;
 /// Reserved for deletions.
 const DELETIONS_BYTES: u64 = 8 * MIB;
 /// Allocated in addition if there is enough, so that allocation is rare.
@@ -58,23 +58,23 @@ impl Room {
     }
 
     /// Restores the reserve, of which some may have been released.
-    pub(super) fn keep_reserve(&self) {
-        self.reserve.keep();
+    pub(super) fn replenish_reserve(&self) {
+        self.reserve.replenish();
     }
 
     /// Makes sure that this many bytes can be written. True if that cannot be found out: the write itself
     /// will fail then.
-    pub(crate) fn take(&self, bytes: usize, purpose: Purpose) -> bool {
+    pub(crate) fn ensure(&self, bytes: usize, purpose: Purpose) -> bool {
         if self.is_unsupported.load(Ordering::Relaxed) {
             return true;
         }
-        let taken = match purpose {
-            Purpose::Writes => self.try_take(bytes, ENGINE_BYTES + DELETIONS_BYTES),
-            Purpose::Deletions => self.try_take(bytes, ENGINE_BYTES),
-            Purpose::Snapshot { thins: true } => self.leaves(bytes, 0),
-            Purpose::Snapshot { thins: false } => self.leaves(bytes, AHEAD_BYTES),
+        let ensured = match purpose {
+            Purpose::Writes => self.try_allocate(bytes, ENGINE_BYTES + DELETIONS_BYTES),
+            Purpose::Deletions => self.try_allocate(bytes, ENGINE_BYTES),
+            Purpose::Snapshot { thins: true } => self.has_spare(bytes, 0),
+            Purpose::Snapshot { thins: false } => self.has_spare(bytes, AHEAD_BYTES),
         };
-        taken.unwrap_or_else(|error| {
+        ensured.unwrap_or_else(|error| {
             if blocks::is_full(&error) {
                 return false;
             }
@@ -89,20 +89,20 @@ impl Room {
     }
 
     /// Whether a file of this many bytes leaves `spare` bytes to the database.
-    fn leaves(&self, bytes: usize, spare: u64) -> std::io::Result<bool> {
+    fn has_spare(&self, bytes: usize, spare: u64) -> std::io::Result<bool> {
         let available = blocks::available(&self.file)?.saturating_sub(OTHERS_BYTES);
         let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
         Ok(bytes <= self.longest && bytes.saturating_add(spare) <= available)
     }
 
-    fn try_take(&self, bytes: usize, spare: u64) -> std::io::Result<bool> {
+    fn try_allocate(&self, bytes: usize, spare: u64) -> std::io::Result<bool> {
         let length = self.file.metadata()?.len();
         if length < self.length.swap(length, Ordering::Relaxed) {
             self.allocated.store(length, Ordering::Relaxed);
         }
         let bytes = u64::try_from(bytes)
             .unwrap_or(u64::MAX)
-            .saturating_mul(ENGINE_TIMES);
+            .saturating_mul(WRITE_AMPLIFICATION);
         // The engine uses the rest of its last segment itself.
         let until = length.next_multiple_of(SEGMENT_BYTES as u64);
         let wanted = until.saturating_add(bytes).saturating_add(spare);
@@ -128,8 +128,8 @@ impl Room {
         }
         blocks::allocate(&self.file, allocated, until)?;
         self.allocated.fetch_max(until, Ordering::Relaxed);
-        if self.place.is_kept() {
-            self.reserve.keep();
+        if self.place.is_unmoved() {
+            self.reserve.replenish();
         }
         Ok(true)
     }
@@ -161,9 +161,10 @@ mod tests {
         ] {
             database.set_len(length * MIB).expect("made so long");
             room.allocated = AtomicU64::new(64 * MIB);
-            let found = [Purpose::Writes, Purpose::Deletions].map(|purpose| room.take(1, purpose));
+            let found =
+                [Purpose::Writes, Purpose::Deletions].map(|purpose| room.ensure(1, purpose));
             assert_eq!(found, [writes, deletions], "{length} MiB");
         }
-        assert!(!room.take(41 << 20, Purpose::Snapshot { thins: true }));
+        assert!(!room.ensure(41 << 20, Purpose::Snapshot { thins: true }));
     }
 }

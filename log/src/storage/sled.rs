@@ -16,19 +16,19 @@ mod tests;
 mod values;
 
 use super::reserve::Reserve;
-use super::room::{ENGINE_TIMES, Room};
+use super::room::{Room, WRITE_AMPLIFICATION};
 use super::witness::WitnessFile;
 use super::{Purpose, Storage, Stored, blocks};
 use crate::place::Place;
 use crate::{Error, Tail, chain, frame, private};
-use foreign::{Found, refuse_foreign, refuse_no_files};
+use foreign::{DatabaseState, refuse_foreign, refuse_irregular_files};
 use frames::FrameTrees;
 use hindsight_core::Revision;
 pub(crate) use intact::extent;
 pub use intact::{Intact, Newer};
 #[cfg(test)]
 pub(crate) use journal::FORMAT as JOURNAL_FORMAT;
-use journal::{Journal, Kept, Newest};
+use journal::{Journal, JournalContents, Newest};
 use opening::{open_in_room, refuse_short_files, wait_until_free};
 use pending::{Frame, Pending};
 use std::fs::File;
@@ -54,7 +54,7 @@ pub struct SledStorage {
     /// Locked by every write. Nothing may be written between sled's flush and the sync: the header of a
     /// new segment states what sled considers stable, which is what was flushed, and must not be durable
     /// before that is.
-    writing: Mutex<Journal>,
+    journal: Mutex<Journal>,
     pending: Pending,
     room: Room,
     witness: WitnessFile,
@@ -68,25 +68,25 @@ impl SledStorage {
         if directory.exists() && !directory.is_dir() {
             return Err(Error::Foreign(directory.to_owned()));
         }
-        private::make_own(directory)?;
+        private::make_restricted(directory)?;
         Self::check_files(directory)?;
         let path = directory.join("db");
         wait_until_free(&path)?;
-        let found = refuse_foreign(directory)?;
+        let state = refuse_foreign(directory)?;
         refuse_short_files(&path)?;
         chain::start_threads()?;
         let mut reserve = Reserve::at(directory.with_extension("reserve"));
-        sync_what_a_kill_left(&path)?;
-        let kept = Kept::of(directory)?;
+        sync_before_reading(&path)?;
+        let kept = JournalContents::of(directory)?;
         hidden::refuse_hidden(directory, kept.synced())?;
         let database = open_in_room(directory, &mut reserve);
-        reserve.keep();
-        let database = database.map_err(|error| told_of_records(directory, error))?;
-        refuse_others(&database, found, &path)?;
+        reserve.replenish();
+        let database = database.map_err(|error| with_intact_part(directory, error))?;
+        refuse_unknown_trees(&database, state, &path)?;
         let frames = FrameTrees::open(&database)?;
         let (missing, newest) = missing(&frames, &kept)?;
         let bytes = missing.iter().map(|(_, frame)| frame.len() as u64);
-        reserve.let_go_for(bytes.sum::<u64>().saturating_mul(ENGINE_TIMES))?;
+        reserve.release_until_free(bytes.sum::<u64>().saturating_mul(WRITE_AMPLIFICATION))?;
         let file = File::options().write(true).open(&path);
         let file = file.map_err(io("opening the database in"))?;
         let opened = file.metadata().map_err(io("finding the database in"))?;
@@ -100,7 +100,7 @@ impl SledStorage {
             frames,
             file,
             place,
-            writing: Mutex::new(Journal::none()),
+            journal: Mutex::new(Journal::none()),
             pending: Pending::default(),
             room,
             witness,
@@ -110,8 +110,8 @@ impl SledStorage {
             .frames
             .append(&missing, &|| storage.make_durable())?;
         storage.make_durable()?;
-        storage.writing = Mutex::new(Journal::begin(directory, newest.first)?);
-        storage.room.keep_reserve();
+        storage.journal = Mutex::new(Journal::begin(directory, newest.first)?);
+        storage.room.replenish_reserve();
         sync_directories(directory)?;
         Ok(storage)
     }
@@ -122,16 +122,16 @@ impl SledStorage {
     /// before any is opened.
     pub fn check_files(directory: &Path) -> Result<(), Error> {
         WitnessFile::check(&tail_of(directory))?;
-        refuse_no_files(directory)
+        refuse_irregular_files(directory)
     }
 
-    fn alone(&self) -> MutexGuard<'_, Journal> {
-        self.writing.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock_journal(&self) -> MutexGuard<'_, Journal> {
+        self.journal.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Writes while no other thread does.
     fn write<T>(&self, write: impl FnOnce(&mut Journal) -> Result<T, Error>) -> Result<T, Error> {
-        let mut journal = self.alone();
+        let mut journal = self.lock_journal();
         let had_failed = journal.has_failed();
         // Set in advance, so that a panic counts as a failure too.
         journal.set_failed(true);
@@ -147,12 +147,12 @@ impl SledStorage {
         self.frames.append(&frames, &|| self.make_durable())?;
         self.make_durable()?;
         self.pending.clear();
-        journal.begin_again()
+        journal.begin_round()
     }
 
     /// Flushes and fsyncs the database. Returns the number of bytes that were written.
     fn make_durable(&self) -> Result<usize, Error> {
-        self.frames.syncing();
+        self.frames.note_sync();
         let written = self.database.flush();
         let written = written.map_err(|error| engine("flushing", error))?;
         self.file
@@ -167,7 +167,7 @@ impl SledStorage {
 /// takes the rest from the journal.
 impl Drop for SledStorage {
     fn drop(&mut self) {
-        let mut journal = self.alone();
+        let mut journal = self.lock_journal();
         let is_stored = journal.holds_all() && self.pending.is_empty();
         if !journal.has_failed()
             && !is_stored
@@ -195,11 +195,11 @@ impl Storage for SledStorage {
 
     fn replace(&self, first: Revision, last: Revision, frame: &[u8]) -> Result<(), Error> {
         self.write(|journal| {
-            if journal.reaches(last) {
+            if journal.may_contain(last) {
                 self.store(journal)?;
-                journal.forget(first, last)?;
+                journal.invalidate(first, last)?;
             }
-            journal.pass();
+            journal.require_database_sync();
             self.frames
                 .replace(first, last, frame, &|| self.make_durable())
         })
@@ -235,7 +235,7 @@ impl Storage for SledStorage {
     }
 
     fn has_room(&self, bytes: usize, purpose: Purpose) -> bool {
-        self.room.take(bytes, purpose)
+        self.room.ensure(bytes, purpose)
     }
 
     fn witness(&self, tail: &Tail) {
@@ -279,7 +279,7 @@ fn open_witness(tail: &Path, newest: Revision) -> Result<(WitnessFile, Option<Ta
 }
 
 /// If the engine cannot open its database, says how far the log in its file is intact.
-fn told_of_records(directory: &Path, error: Error) -> Error {
+fn with_intact_part(directory: &Path, error: Error) -> Error {
     let Error::Engine { source, .. } = error else {
         return error;
     };
@@ -299,24 +299,26 @@ fn told_of_records(directory: &Path, error: Error) -> Error {
 /// The frames that the journal has and the database lacks, and the newest frame once these are added.
 /// Refuses, before anything is written, a database that lacks more than that or has another frame in the
 /// place of one of them: the journal may have the only copy.
-fn missing(frames: &FrameTrees, kept: &Kept) -> Result<(Vec<Frame>, Newest), Error> {
+fn missing(frames: &FrameTrees, kept: &JournalContents) -> Result<(Vec<Frame>, Newest), Error> {
     let last = frames.at_or_before(Revision(u64::MAX))?;
     let newest = newest(last.as_ref());
-    for (first, frame) in kept.until(newest) {
+    for (first, frame) in kept.up_to(newest) {
         let found = frames.at_or_before(first)?;
         let place = self::newest(found.as_ref());
         if place.first != first && place.until < first {
-            let (told, newest) = (first, place.until);
-            return Err(Error::Gap { told, newest });
+            let (revision, newest) = (first, place.until);
+            return Err(Error::Gap { revision, newest });
         }
-        if found.is_some_and(|(key, found)| key == first && is_another(first, &found, frame)) {
+        if found
+            .is_some_and(|(key, found)| key == first && is_different_record(first, &found, frame))
+        {
             return Err(Error::corrupt(
                 first,
                 "the journal has a different record in its place",
             ));
         }
     }
-    let behind = kept.behind(newest)?;
+    let behind = kept.after(newest)?;
     let missing: Vec<Frame> = behind.map(|(first, frame)| (first, frame.into())).collect();
     if let Some((last, (first, frame))) = last.as_ref().zip(missing.first())
         && is_of_another_log(last, *first, frame)
@@ -332,8 +334,8 @@ fn missing(frames: &FrameTrees, kept: &Kept) -> Result<(Vec<Frame>, Newest), Err
 
 /// Whether the journal's frame is whole and the database has neither the same frame nor a thinned one in
 /// its place.
-fn is_another(first: Revision, found: &[u8], kept: &[u8]) -> bool {
-    let is_thinned = || frame::open(first, found).is_ok_and(|one| one.format == frame::STANDS);
+fn is_different_record(first: Revision, found: &[u8], kept: &[u8]) -> bool {
+    let is_thinned = || frame::open(first, found).is_ok_and(|one| one.format == frame::PLACEHOLDER);
     found != kept && frame::open(first, kept).is_ok() && !is_thinned()
 }
 
@@ -350,7 +352,11 @@ fn newest(last: Option<&Stored>) -> Newest {
 
 /// Refuses a database in which sled found none of our trees although it was written to (it is another
 /// program's, or sled could not read it), and one of a newer release. Both would look like an empty log.
-fn refuse_others(database: &::sled::Db, found: Found, path: &Path) -> Result<(), Error> {
+fn refuse_unknown_trees(
+    database: &::sled::Db,
+    state: DatabaseState,
+    path: &Path,
+) -> Result<(), Error> {
     let formats = database.tree_names().into_iter().filter_map(|name| {
         let name = std::str::from_utf8(&name).ok()?;
         name.strip_prefix(TREE_PREFIX)?.parse::<u8>().ok()
@@ -361,7 +367,7 @@ fn refuse_others(database: &::sled::Db, found: Found, path: &Path) -> Result<(),
             known: TREE_FORMAT,
             revision: None,
         }),
-        None if found == Found::Written => Err(Error::Foreign(path.to_owned())),
+        None if state == DatabaseState::Written => Err(Error::Foreign(path.to_owned())),
         _ => Ok(()),
     }
 }
@@ -376,7 +382,7 @@ fn open_tree(database: &::sled::Db, name: &str) -> Result<::sled::Tree, Error> {
 /// reports.
 fn engine(what: &'static str, error: ::sled::Error) -> Error {
     match error {
-        ::sled::Error::Io(source) if is_of_the_system(&source) => Error::Io {
+        ::sled::Error::Io(source) if is_system_failure(&source) => Error::Io {
             what: format!("{what} the event log"),
             source,
         },
@@ -384,8 +390,8 @@ fn engine(what: &'static str, error: ::sled::Error) -> Error {
     }
 }
 
-fn is_of_the_system(source: &std::io::Error) -> bool {
-    let is_told = matches!(
+fn is_system_failure(source: &std::io::Error) -> bool {
+    let is_listed = matches!(
         source.kind(),
         ErrorKind::PermissionDenied
             | ErrorKind::NotADirectory
@@ -393,7 +399,7 @@ fn is_of_the_system(source: &std::io::Error) -> bool {
             | ErrorKind::WouldBlock
             | ErrorKind::OutOfMemory
     );
-    is_told || blocks::is_full(source) || blocks::is_without_descriptors(source)
+    is_listed || blocks::is_full(source) || blocks::is_without_descriptors(source)
 }
 
 fn entries(directory: &Path) -> Result<Vec<PathBuf>, Error> {
@@ -408,7 +414,7 @@ fn entries(directory: &Path) -> Result<Vec<PathBuf>, Error> {
 /// reads, some of which may be in memory only, and blanks what that replaces. And after a failed fsync the
 /// page cache may count pages as written that never reached the disk, without reporting that again; the
 /// journal, which has them, would be begun anew.
-fn sync_what_a_kill_left(database: &Path) -> Result<(), Error> {
+fn sync_before_reading(database: &Path) -> Result<(), Error> {
     let file = match File::open(database) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
         opened => opened.map_err(Error::io("opening the event log"))?,

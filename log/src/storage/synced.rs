@@ -68,7 +68,7 @@ impl Synced {
         if let Some(reason) = &*failed {
             return Err(Error::engine("writing after a failure", reason.clone()));
         }
-        let written = self.called("writing", write);
+        let written = self.call_engine("writing", write);
         if let Err(error) = &written {
             let reason = error.to_string();
             self.poison.set(reason.clone());
@@ -78,7 +78,7 @@ impl Synced {
     }
 
     /// Calls the engine, and turns a panic into an error.
-    fn called<T>(
+    fn call_engine<T>(
         &self,
         what: &'static str,
         call: impl FnOnce(&dyn Storage) -> Result<T, Error>,
@@ -138,13 +138,13 @@ impl Storage for Synced {
         if from > newest {
             return Ok(None);
         }
-        let found = self.called("reading", |inner| inner.at_or_after(from))?;
+        let found = self.call_engine("reading", |inner| inner.at_or_after(from))?;
         Ok(found.filter(|(first, _)| *first <= newest))
     }
 
     fn at_or_before(&self, until: Revision) -> Result<Option<Stored>, Error> {
         let until = until.min(self.newest());
-        self.called("reading", |inner| inner.at_or_before(until))
+        self.call_engine("reading", |inner| inner.at_or_before(until))
     }
 
     fn has_room(&self, bytes: usize, purpose: Purpose) -> bool {
@@ -161,7 +161,7 @@ impl Storage for Synced {
     }
 
     fn witnessed(&self) -> Result<Option<Tail>, Error> {
-        self.called("reading", |inner| inner.witnessed())
+        self.call_engine("reading", |inner| inner.witnessed())
     }
 }
 

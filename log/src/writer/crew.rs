@@ -65,19 +65,19 @@ impl Crew {
     /// Runs until nobody can submit any more.
     fn decide(&self) {
         while let Ok(first) = self.waiting.recv() {
-            let front = self.taken(self.front.lock());
+            let front = self.recover_lock(self.front.lock());
             let rest = self.waiting.try_iter();
             self.poison
                 .guard("decider", || self.write_batch(front, first, rest));
         }
-        self.taken(self.front.lock()).batches = None;
+        self.recover_lock(self.front.lock()).batches = None;
     }
 
     /// Runs until the decider is gone.
     fn sync(&self, decided: &Receiver<Batch>) {
         while let Ok(batch) = decided.recv() {
-            let mut syncer = self.taken(self.syncer.lock());
-            self.poison.guard("syncer", || syncer.settle(batch));
+            let mut syncer = self.recover_lock(self.syncer.lock());
+            self.poison.guard("syncer", || syncer.complete(batch));
             self.handed_over.fetch_sub(1, Ordering::Release);
         }
     }
@@ -86,7 +86,7 @@ impl Crew {
     pub(super) fn serve(&self, submission: Submission) -> Result<(), Submission> {
         let front = match self.front.try_lock() {
             Ok(front) => front,
-            Err(TryLockError::Poisoned(poisoned)) => self.taken(Err(poisoned)),
+            Err(TryLockError::Poisoned(poisoned)) => self.recover_lock(Err(poisoned)),
             Err(TryLockError::WouldBlock) => return Err(submission),
         };
         self.poison.guard("submitter", || {
@@ -114,7 +114,7 @@ impl Crew {
             && let Ok(mut syncer) = self.syncer.try_lock()
         {
             drop(front);
-            syncer.settle(batch);
+            syncer.complete(batch);
             return;
         }
         self.handed_over.fetch_add(1, Ordering::Relaxed);
@@ -125,7 +125,7 @@ impl Crew {
 
     /// Unwraps a lock. A thread that takes a lock released by a panic may get here before that panic's
     /// [`Poison::guard`] has set the reason.
-    fn taken<T>(&self, locked: Result<T, PoisonError<T>>) -> T {
+    fn recover_lock<T>(&self, locked: Result<T, PoisonError<T>>) -> T {
         locked.unwrap_or_else(|poisoned| {
             self.poison.set("a thread of it ended in a panic".into());
             poisoned.into_inner()

@@ -72,13 +72,13 @@ impl Decider {
         let before = self.state.clone();
         let mut round = Round::default();
         let mut next = Some(first);
-        self.room.look();
+        self.room.check_space();
         while let Some(submission) = next {
-            self.take_in(submission, &mut round);
+            self.decide_submission(submission, &mut round);
             let room = round.changes.len() < BATCH_COMMITS_MAX;
             next = room.then(|| rest.next()).flatten();
         }
-        while !self.room.take(&round.changes, round.smallest_write) {
+        while !self.room.admit(&round.changes, round.smallest_write) {
             self.state = before.clone();
             // The revisions that were rolled back are assigned again.
             self.joined.clear();
@@ -97,7 +97,7 @@ impl Decider {
         }
     }
 
-    fn take_in(&mut self, Submission { commands, reply }: Submission, round: &mut Round) {
+    fn decide_submission(&mut self, Submission { commands, reply }: Submission, round: &mut Round) {
         let deletions = are_deletions(&commands).then(|| commands.clone());
         let before = round.changes.len();
         let answer = if deletions.is_some() || self.room.admits_writes() {
@@ -157,16 +157,16 @@ impl Decider {
             self.poison.set(reason.into());
             return Err(Unavailable::Poisoned(reason.into()));
         };
-        Ok(
-            decided.and_then(|decision| match self.take(&decision.commits, changes) {
+        Ok(decided.and_then(
+            |decision| match self.apply_all(&decision.commits, changes) {
                 Ok(()) => Ok(decision),
                 Err(violation) => Err(refusal(&violation)),
-            }),
-        )
+            },
+        ))
     }
 
     /// Applies all commits of a decision to the state, or none.
-    fn take(
+    fn apply_all(
         &mut self,
         commits: &[Arc<Commit>],
         changes: &mut Vec<Arc<Change>>,
@@ -216,7 +216,7 @@ mod tests {
         }
         let again = Arc::clone(&commits[0]);
         let mut changes = Vec::new();
-        let refused = decider.take(&[&commits[..], &[again]].concat(), &mut changes);
+        let refused = decider.apply_all(&[&commits[..], &[again]].concat(), &mut changes);
         assert_eq!(refused.expect_err("out of order").revision, Revision(1));
         assert!(changes.is_empty() && decider.joined.is_empty());
         assert_eq!(decider.state.revision, Revision::ZERO);

@@ -31,7 +31,7 @@ impl Admittance {
     }
 
     /// Checks, before a batch is decided, whether a disk that was full has space again.
-    pub(super) fn look(&mut self) {
+    pub(super) fn check_space(&mut self) {
         if self
             .refused
             .is_some_and(|bytes| self.has(bytes, Purpose::Writes))
@@ -49,12 +49,12 @@ impl Admittance {
     /// Checks, after a batch was decided and before it is stored, whether there is space for it, and
     /// counts it as in flight. `smallest_write` is the size of the smallest submission that is not a
     /// deletion, in bytes, if there is one.
-    pub(super) fn take(&mut self, changes: &[Arc<Change>], smallest_write: Option<usize>) -> bool {
+    pub(super) fn admit(&mut self, changes: &[Arc<Change>], smallest_write: Option<usize>) -> bool {
         let bytes = size_of(changes);
-        let is_taken = bytes == 0
+        let is_admitted = bytes == 0
             || self.has(bytes, Purpose::Writes)
             || (smallest_write.is_none() && self.has(bytes, Purpose::Deletions));
-        if is_taken {
+        if is_admitted {
             self.in_flight.rotate_right(1);
             if let Some(newest) = self.in_flight.first_mut() {
                 *newest = bytes;
@@ -63,7 +63,7 @@ impl Admittance {
             tracing::error!("the disk is full; accepting only deletions until there is space");
             self.refused = Some(smallest_write.unwrap_or(bytes));
         }
-        is_taken
+        is_admitted
     }
 
     fn has(&self, bytes: usize, purpose: Purpose) -> bool {

@@ -53,7 +53,7 @@ impl Steps {
         let batch = self.decided.pop_front();
         let found = batch.is_some();
         if let Some(batch) = batch {
-            self.syncer.settle(batch);
+            self.syncer.complete(batch);
         }
         found
     }

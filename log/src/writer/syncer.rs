@@ -14,7 +14,7 @@ pub(super) struct Syncer {
 }
 
 impl Syncer {
-    pub(super) fn settle(&mut self, batch: Batch) {
+    pub(super) fn complete(&mut self, batch: Batch) {
         if let Some(reason) = self.poison.reason() {
             return refuse(batch, reason);
         }
@@ -23,8 +23,8 @@ impl Syncer {
             self.poison.set(reason.clone());
             return refuse(batch, &reason);
         }
-        let has_moved = !batch.changes.is_empty();
-        if has_moved {
+        let has_changes = !batch.changes.is_empty();
+        if has_changes {
             if let Some(keeper) = &mut self.keeper {
                 let tail = self.frames.tail(batch.state.revision);
                 keeper.note(&batch.state, tail, &batch.changes);
@@ -34,7 +34,7 @@ impl Syncer {
         for (reply, answer) in batch.answers {
             reply(answer);
         }
-        if has_moved {
+        if has_changes {
             self.publish.answered();
         }
     }

@@ -35,7 +35,7 @@ impl Slot {
 
 impl Waiting {
     /// Reserves memory for these commands; `None` if too much is waiting.
-    pub(super) fn take(&self, commands: &[Command]) -> Option<Slot> {
+    pub(super) fn reserve(&self, commands: &[Command]) -> Option<Slot> {
         let bytes = commands.iter().map(size).sum();
         let add = |held: usize| (held < QUEUE_BYTES_MAX).then(|| held.saturating_add(bytes));
         let taken = self
@@ -127,13 +127,13 @@ mod tests {
     #[test]
     fn what_is_large_is_let_in_beside_what_is_small_and_then_nothing_is() {
         let (waiting, small, large) = (Waiting::default(), create(1), create(QUEUE_BYTES_MAX));
-        let first = waiting.take(&small).expect("room");
+        let first = waiting.reserve(&small).expect("room");
         assert!(first.is_only());
-        let huge = waiting.take(&large).expect("it need not be alone");
-        assert!(waiting.take(&small).is_none());
+        let huge = waiting.reserve(&large).expect("it need not be alone");
+        assert!(waiting.reserve(&small).is_none());
         drop(first);
-        assert!(waiting.take(&small).is_none());
+        assert!(waiting.reserve(&small).is_none());
         drop(huge);
-        assert!(waiting.take(&small).is_some_and(|next| next.is_only()));
+        assert!(waiting.reserve(&small).is_some_and(|next| next.is_only()));
     }
 }

@@ -25,11 +25,11 @@ struct Life {
 
 /// What is wrong with the cause of a deletion.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Wrong {
+pub(super) enum CauseDefect {
     /// It is about no object that this one could be deleted along with.
-    Stranger(Revision),
+    Unrelated(Revision),
     /// It has caused this very step once already, and nothing has happened to the object since.
-    Again(Revision),
+    Repeated(Revision),
 }
 
 impl Lives {
@@ -71,25 +71,25 @@ impl Lives {
     }
 
     /// Checks the cause of a mark, or of a removal without an earlier mark.
-    pub(super) fn judge(
+    pub(super) fn check_cause(
         &self,
         state: &State,
         previous: &Object,
         commit: &Commit,
-    ) -> Result<(), Wrong> {
+    ) -> Result<(), CauseDefect> {
         let Cause::Commit(cause) = commit.cause else {
             return Ok(());
         };
         let again = commit.propagation().map(|propagation| (cause, propagation));
         if again.is_some() && self.marked_last.get(&commit.uid) == again.as_ref() {
-            return Err(Wrong::Again(cause));
+            return Err(CauseDefect::Repeated(cause));
         }
         for event in &commit.events {
             let is_removal = matches!(event, Event::ObjectDeleted { .. });
             let verdict = event.verdict();
             let verdict = verdict.filter(|_| !is_removal || !previous.is_deleting());
-            if verdict.is_some_and(|(rule, _)| !self.is_about(state, previous, rule, cause)) {
-                return Err(Wrong::Stranger(cause));
+            if verdict.is_some_and(|(rule, _)| !self.explains(state, previous, rule, cause)) {
+                return Err(CauseDefect::Unrelated(cause));
             }
         }
         Ok(())
@@ -97,7 +97,7 @@ impl Lives {
 
     /// Whether the cause is the mark of the container, the mark or removal of an owner, or, if none of
     /// that happened, the last write of the object itself.
-    fn is_about(&self, state: &State, previous: &Object, rule: Rule, cause: Revision) -> bool {
+    fn explains(&self, state: &State, previous: &Object, rule: Rule, cause: Revision) -> bool {
         let is_mark = |container: Option<&Arc<Object>>| {
             let mark = container.and_then(|container| container.mark);
             mark.is_none_or(|mark| mark.revision == cause)
@@ -117,13 +117,13 @@ impl Lives {
             | Rule::RequestedOrphan
             | Rule::RequestedCollection => {
                 let mut owners = previous.meta.owner_references.iter();
-                cause == previous.revision || owners.any(|owner| self.had(&owner.uid, cause))
+                cause == previous.revision || owners.any(|owner| self.deleted_by(&owner.uid, cause))
             }
         }
     }
 
     /// Whether this commit marked or removed an owner.
-    fn had(&self, owner: &Uid, cause: Revision) -> bool {
+    fn deleted_by(&self, owner: &Uid, cause: Revision) -> bool {
         match self.by_uid.get(owner) {
             Some(life) => [life.marked, life.ended].contains(&Some(cause)),
             None => cause <= self.begin,

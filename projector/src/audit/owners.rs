@@ -5,7 +5,7 @@ use crate::{Node, OwnershipGraph};
 use hindsight_core::{Object, Rule};
 
 /// What is wrong with a deletion of a live object by this rule, if anything.
-pub(super) fn wrong(graph: &OwnershipGraph, previous: &Object, rule: Rule) -> Option<String> {
+pub(super) fn defect(graph: &OwnershipGraph, previous: &Object, rule: Rule) -> Option<String> {
     let references = previous.meta.owner_references.iter();
     let there: Vec<&Node> = references.filter_map(|one| graph.node(&one.uid)).collect();
     let home = &previous.key.namespace;
@@ -17,13 +17,13 @@ pub(super) fn wrong(graph: &OwnershipGraph, previous: &Object, rule: Rule) -> Op
         !namespace.is_empty() && namespace != home
     };
     // Under the rule that an owner is in another namespace, that owner may have gone since the decision.
-    let is_unlike = |owner: &&&Node| {
+    let contradicts = |owner: &&&Node| {
         rule == Rule::NoSuchOwner || rule == Rule::OwnersAbsent && is_elsewhere(owner)
     };
-    let unlike = there.iter().find(is_unlike)?;
+    let contradicting = there.iter().find(contradicts)?;
     Some(format!(
         "deleted by rule {}, although {} exists",
         rule.name(),
-        unlike.key()
+        contradicting.key()
     ))
 }

@@ -98,7 +98,7 @@ pub(super) fn named(commit: &Commit) -> Vec<Owner> {
 
 /// Adds to the link of this deletion what became of the owners, and which owners the object had before.
 /// Some of these may be missing if a floor is returned: the object is older than that.
-pub(super) fn tell<H: History>(
+pub(super) fn add_history<H: History>(
     history: &Walk<'_, H>,
     state: &State,
     deletion: &Commit,
@@ -107,14 +107,14 @@ pub(super) fn tell<H: History>(
     if !rule_of(deletion).is_some_and(Rule::is_about_owners) {
         return Ok(None);
     }
-    let Some(found) = findings(deletion) else {
+    let Some(findings) = findings(deletion) else {
         return Ok(None);
     };
-    let look = Look { history, state };
-    for (told, found) in link.owners.iter_mut().zip(found).take(OWNERS_MAX) {
-        told.end = look.end(deletion, &found.owner)?;
+    let lookup = Lookup { history, state };
+    for (owner, finding) in link.owners.iter_mut().zip(findings).take(OWNERS_MAX) {
+        owner.end = lookup.end(deletion, &finding.owner)?;
     }
-    let (dropped, since) = look.dropped(deletion, found)?;
+    let (dropped, since) = lookup.dropped(deletion, findings)?;
     link.dropped = dropped;
     let floor = history.floor()?;
     Ok((since < floor).then_some(floor))
@@ -126,21 +126,21 @@ fn findings(commit: &Commit) -> Option<&[OwnerFinding]> {
     found.map(|(_, owners)| owners)
 }
 
-struct Look<'a, H> {
+struct Lookup<'a, H> {
     history: &'a Walk<'a, H>,
     state: &'a State,
 }
 
-impl<H: History> Look<'_, H> {
+impl<H: History> Lookup<'_, H> {
     /// The owners that the object's versions before its deletion dropped, newest first; and the revision
     /// from which on it existed, as far as that is known.
     fn dropped(
         &self,
         deletion: &Commit,
-        found: &[OwnerFinding],
+        findings: &[OwnerFinding],
     ) -> Result<(Vec<Dropped>, Revision), H::Error> {
         let (key, uid) = (&deletion.key, &deletion.uid);
-        let mut known: BTreeSet<_> = found.iter().map(|one| one.owner.uid.clone()).collect();
+        let mut known: BTreeSet<_> = findings.iter().map(|one| one.owner.uid.clone()).collect();
         let mut dropped = Vec::new();
         let mut until = deletion.revision.previous();
         for () in self.history.versions() {
@@ -151,7 +151,7 @@ impl<H: History> Look<'_, H> {
                 if dropped.len() == OWNERS_MAX {
                     return Ok((dropped, version.revision));
                 }
-                dropped.push(self.of_dropped(&version, owner)?);
+                dropped.push(self.dropped_owner(&version, owner)?);
             }
             if version.events.iter().any(is_creation) {
                 return Ok((dropped, version.revision));
@@ -161,7 +161,7 @@ impl<H: History> Look<'_, H> {
         Ok((dropped, until))
     }
 
-    fn of_dropped(&self, version: &Commit, owner: &OwnerReference) -> Result<Dropped, H::Error> {
+    fn dropped_owner(&self, version: &Commit, owner: &OwnerReference) -> Result<Dropped, H::Error> {
         let end = match version.cause {
             Cause::Commit(_) => self.end(version, owner)?,
             Cause::Request | Cause::Policy(_) => None,
@@ -187,7 +187,7 @@ impl<H: History> Look<'_, H> {
             let mark = mark_before(self.history, &last)?;
             return Ok(Some(end(EndedAs::Gone, &last, mark.as_ref())));
         };
-        let Some((ended, finalizer)) = waits(object) else {
+        let Some((ended, finalizer)) = waiting_as(object) else {
             return Ok(None);
         };
         let mark = match object.mark {
@@ -236,7 +236,7 @@ const fn is_creation(event: &Event) -> bool {
     matches!(event, Event::ObjectCreated { .. })
 }
 
-fn waits(owner: &Object) -> Option<(EndedAs, &'static str)> {
+fn waiting_as(owner: &Object) -> Option<(EndedAs, &'static str)> {
     if owner.is_waiting() {
         Some((EndedAs::Waiting, FOREGROUND_FINALIZER))
     } else if owner.is_orphaning() {

@@ -7,11 +7,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Uids of dependents by group and kind of the owner, whatever version the reference has.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Naming(BTreeMap<(Name, Name), BTreeSet<Uid>>);
+pub(super) struct KindReferences(BTreeMap<(Name, Name), BTreeSet<Uid>>);
 
-impl Naming {
+impl KindReferences {
     /// The objects that name this kind.
-    pub(super) fn of(&self, group: &str, kind: &str) -> impl Iterator<Item = &Uid> {
+    pub(super) fn dependents(&self, group: &str, kind: &str) -> impl Iterator<Item = &Uid> {
         let named = self.0.get(&(group.into(), kind.into()));
         named.into_iter().flatten()
     }
@@ -86,15 +86,15 @@ mod tests {
             (&[widget, gadget], true, false, false),
             (&[], false, false, false),
         ];
-        let (mut naming, uid) = (Naming::default(), Uid::from("x"));
+        let (mut naming, uid) = (KindReferences::default(), Uid::from("x"));
         let mut before: Option<Object> = None;
         for (owners, deleting, widgets, gadgets) in table {
             let after = object(owners, deleting);
             naming.replace(&uid, before.as_ref(), Some(&after));
-            let named = |kind| naming.of("example.com", kind).count() == 1;
+            let named = |kind| naming.dependents("example.com", kind).count() == 1;
             assert_eq!(named("Widget"), widgets, "{owners:?} {deleting}");
             assert_eq!(named("Gadget"), gadgets, "{owners:?} {deleting}");
-            assert_eq!(naming.of("apps", "Widget").count(), 0);
+            assert_eq!(naming.dependents("apps", "Widget").count(), 0);
             before = Some(after);
         }
         assert!(naming.0.is_empty(), "nothing is kept of what nobody names");

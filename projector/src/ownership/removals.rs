@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 /// The search for the removal of an owner: the dependents that still referred to it as far back as was
 /// read, and those whose references are newer than that.
-struct Sought {
+struct RemovalSearch {
     referring: BTreeSet<Uid>,
     late: BTreeSet<Uid>,
 }
@@ -28,7 +28,7 @@ impl OwnershipGraph {
         {
             let commit = commit.borrow();
             if commit.object().is_none()
-                && let Some(Sought { late, .. }) = absent.remove(&commit.uid)
+                && let Some(RemovalSearch { late, .. }) = absent.remove(&commit.uid)
             {
                 let removal = Removal {
                     at: commit.revision,
@@ -38,28 +38,28 @@ impl OwnershipGraph {
                 self.removed.insert(commit.uid.clone(), removal);
             }
             for owner in new_owners(commit) {
-                refers_no_further_back(&mut absent, owner, &commit.uid);
+                narrow_search(&mut absent, owner, &commit.uid);
             }
         }
         Ok(())
     }
 
-    fn absent_owners(&self) -> BTreeMap<Uid, Sought> {
+    fn absent_owners(&self) -> BTreeMap<Uid, RemovalSearch> {
         let unknown = |uid: &Uid| !self.nodes.contains_key(uid) && !self.removed.contains_key(uid);
         let owners = self.dependents.iter().filter(|(owner, _)| unknown(owner));
-        let sought = owners.map(|(owner, dependents)| {
+        let searches = owners.map(|(owner, dependents)| {
             let referring = dependents.clone();
             let late = BTreeSet::new();
-            (owner.clone(), Sought { referring, late })
+            (owner.clone(), RemovalSearch { referring, late })
         });
-        sought.collect()
+        searches.collect()
     }
 }
 
-fn refers_no_further_back(absent: &mut BTreeMap<Uid, Sought>, owner: &Uid, dependent: &Uid) {
-    if let Some(sought) = absent.get_mut(owner) {
-        sought.late.extend(sought.referring.take(dependent));
-        if sought.referring.is_empty() {
+fn narrow_search(absent: &mut BTreeMap<Uid, RemovalSearch>, owner: &Uid, dependent: &Uid) {
+    if let Some(search) = absent.get_mut(owner) {
+        search.late.extend(search.referring.take(dependent));
+        if search.referring.is_empty() {
             absent.remove(owner);
         }
     }

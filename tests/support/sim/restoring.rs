@@ -122,7 +122,7 @@ impl Simulation {
             bump: NonZeroU64::new(bump).expect("not zero"),
             time: Time(self.clock),
         };
-        restore.take(bytes, |_, _| {})
+        restore.run(bytes, |_, _| {})
     }
 
     /// Replaces the log by the restored one: what was written after the backup is gone, as intended.

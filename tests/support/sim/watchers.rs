@@ -3,7 +3,7 @@
 
 use super::server::{Server, empty};
 use crate::dice::Dice;
-use hindsight_core::selector::Seen;
+use hindsight_core::selector::WatchEvent;
 use hindsight_core::{Change, GroupResource, Object, ObjectKey, Revision, State, Uid, apply};
 use hindsight_log::Error;
 use std::collections::BTreeMap;
@@ -195,13 +195,13 @@ impl Watcher {
     fn take(&mut self, change: &Change, dice: &mut Dice) {
         self.position = Some(change.commit.revision);
         let selection = self.selection.clone();
-        let Some(seen) = change.seen_by(|object| selection.holds(object)) else {
+        let Some(seen) = change.watch_event(|object| selection.holds(object)) else {
             return;
         };
         let (kind, object) = match seen {
-            Seen::Added(object) => (Kind::Added, object),
-            Seen::Modified(object) => (Kind::Modified, object),
-            Seen::Deleted(object) => (Kind::Deleted, object),
+            WatchEvent::Added(object) => (Kind::Added, object),
+            WatchEvent::Modified(object) => (Kind::Modified, object),
+            WatchEvent::Deleted(object) => (Kind::Deleted, object),
         };
         let event = Event {
             kind,

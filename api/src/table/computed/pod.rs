@@ -10,7 +10,7 @@ const GATED: &str = "SchedulingGated";
 
 pub(super) fn cell(name: &str, pod: &Value, now: Time) -> Option<Value> {
     Some(match name {
-        "ready" => json!(format!("{}/{}", Pod::of(pod).ready, lasting(pod))),
+        "ready" => json!(format!("{}/{}", Pod::of(pod).ready, long_running(pod))),
         "restarts" => json!(Pod::of(pod).restarts.shown(now)),
         "pod-status" => json!(status(pod)),
         _ => return None,
@@ -31,14 +31,14 @@ fn status(pod: &Value) -> String {
 }
 
 /// The number of containers that are to run as long as the pod does.
-fn lasting(pod: &Value) -> usize {
+fn long_running(pod: &Value) -> usize {
     let init = list(pod, "spec.initContainers");
-    let stays = init.iter().filter(|one| stays(one));
-    list(pod, "spec.containers").len() + stays.count()
+    let sidecars = init.iter().filter(|one| is_sidecar(one));
+    list(pod, "spec.containers").len() + sidecars.count()
 }
 
 /// Whether an init container is a sidecar: it starts before the main containers, and keeps running beside them.
-fn stays(container: &Value) -> bool {
+fn is_sidecar(container: &Value) -> bool {
     text(container, "restartPolicy") == "Always"
 }
 
@@ -80,30 +80,30 @@ impl Pod {
             ready: 0,
             restarts: Restarts::default(),
         };
-        let mut stayed = Restarts::default();
-        let begins = found.begin(pod, &mut stayed);
-        if !begins || holds(pod, "Initialized") {
-            found.restarts = stayed;
-            found.run(pod);
+        let mut sidecar_restarts = Restarts::default();
+        let is_initializing = found.read_init_containers(pod, &mut sidecar_restarts);
+        if !is_initializing || holds(pod, "Initialized") {
+            found.restarts = sidecar_restarts;
+            found.read_containers(pod);
         }
         found
     }
 
     /// Reads the init containers, which run one after the other; true while they are not done.
-    fn begin(&mut self, pod: &Value, stayed: &mut Restarts) -> bool {
+    fn read_init_containers(&mut self, pod: &Value, sidecar_restarts: &mut Restarts) -> bool {
         let specified = list(pod, "spec.initContainers");
         let statuses = list(pod, "status.initContainerStatuses");
         for (index, container) in statuses.iter().enumerate() {
             let same = |one: &&Value| text(one, "name") == text(container, "name");
-            let stays = specified.iter().find(same).is_some_and(stays);
+            let is_sidecar = specified.iter().find(same).is_some_and(is_sidecar);
             self.restarts.add(container);
-            if stays {
-                stayed.add(container);
+            if is_sidecar {
+                sidecar_restarts.add(container);
             }
             if is_done(container) {
                 continue;
             }
-            if stays && flag(container, "started") {
+            if is_sidecar && flag(container, "started") {
                 self.ready += usize::from(flag(container, "ready"));
                 continue;
             }
@@ -119,7 +119,7 @@ impl Pod {
     }
 
     /// Reads the main containers; the reason that is shown is that of the first one that has one.
-    fn run(&mut self, pod: &Value) {
+    fn read_containers(&mut self, pod: &Value) {
         let mut any_runs = false;
         for container in list(pod, "status.containerStatuses").iter().rev() {
             self.restarts.add(container);

@@ -8,14 +8,14 @@ use std::cmp::Ordering;
 /// The most values that a step may find.
 const FOUND_MAX: usize = 10_000;
 
-type Found<'a> = Vec<Cow<'a, Value>>;
+type Values<'a> = Vec<Cow<'a, Value>>;
 
 pub(super) fn evaluate(steps: &[Step], document: &Value) -> Vec<Value> {
     let found = follow(steps, Cow::Borrowed(document));
     found.into_iter().map(Cow::into_owned).collect()
 }
 
-fn follow<'a>(steps: &[Step], start: Cow<'a, Value>) -> Found<'a> {
+fn follow<'a>(steps: &[Step], start: Cow<'a, Value>) -> Values<'a> {
     // An empty path finds nothing.
     if steps.is_empty() {
         return Vec::new();
@@ -34,7 +34,7 @@ fn follow<'a>(steps: &[Step], start: Cow<'a, Value>) -> Found<'a> {
     current
 }
 
-fn take<'a>(step: &Step, value: Cow<'a, Value>, next: &mut Found<'a>) {
+fn take<'a>(step: &Step, value: Cow<'a, Value>, next: &mut Values<'a>) {
     match step {
         Step::Field(name) => next.extend(child(&value, name)),
         Step::Wildcard => next.extend(children(&value)),
@@ -64,7 +64,7 @@ fn child<'a>(value: &Cow<'a, Value>, name: &str) -> Option<Cow<'a, Value>> {
     }
 }
 
-fn children<'a>(value: &Cow<'a, Value>) -> Found<'a> {
+fn children<'a>(value: &Cow<'a, Value>) -> Values<'a> {
     match value {
         Cow::Borrowed(Value::Array(items)) => items.iter().map(Cow::Borrowed).collect(),
         Cow::Borrowed(Value::Object(members)) => members.values().map(Cow::Borrowed).collect(),
@@ -75,7 +75,7 @@ fn children<'a>(value: &Cow<'a, Value>) -> Found<'a> {
 
 /// Collects the value, if there is something inside it, and everything below. Recursive: the document's depth
 /// is bounded by the decoder.
-fn descend<'a>(value: Cow<'a, Value>, next: &mut Found<'a>) {
+fn descend<'a>(value: Cow<'a, Value>, next: &mut Values<'a>) {
     let children = children(&value);
     if children.is_empty() || next.len() >= FOUND_MAX {
         return;
@@ -86,7 +86,7 @@ fn descend<'a>(value: Cow<'a, Value>, next: &mut Found<'a>) {
     }
 }
 
-fn sliced<'a>(slice: Slice, value: &Cow<'a, Value>) -> Found<'a> {
+fn sliced<'a>(slice: Slice, value: &Cow<'a, Value>) -> Values<'a> {
     let Value::Array(items) = &**value else {
         return Vec::new();
     };

@@ -2,7 +2,7 @@
 //! is refused at once; values that are not allowed are reported together.
 
 use crate::body::decode;
-use crate::handler::Routed;
+use crate::handler::ResourceRequest;
 use crate::params::Params;
 use crate::respond;
 use crate::status::Failure;
@@ -32,11 +32,11 @@ struct Sent {
 }
 
 impl Options {
-    pub(crate) fn read(asked: &Routed, body: &[u8]) -> Result<Self, Failure> {
+    pub(crate) fn read(request: &ResourceRequest, body: &[u8]) -> Result<Self, Failure> {
         if body.is_empty() {
-            Self::from_query(&asked.params)
+            Self::from_query(&request.params)
         } else {
-            let syntax = respond::syntax(&asked.parts.headers)?;
+            let syntax = respond::syntax(&request.parts.headers)?;
             Self::from_body(&decode(body, syntax.of("v1", "DeleteOptions"))?)
         }
     }

@@ -72,11 +72,11 @@ impl Printer {
         let is_document = matches!(self.form, Form::Json | Form::Yaml | Form::Manifest);
         if let Some(one) = self.held.take() {
             let text = self.document(&one)?;
-            show::written(writeln!(self.out, "{}", text.trim_end()))?;
+            show::mark_stdout_error(writeln!(self.out, "{}", text.trim_end()))?;
         } else if is_document && (self.count > 0 || !self.named) {
             self.close(revision)?;
         }
-        show::written(self.out.flush())?;
+        show::mark_stdout_error(self.out.flush())?;
         Ok(self.count > 0)
     }
 
@@ -104,7 +104,7 @@ impl Printer {
                 format!("{head}{}\n", serde_saphyr::to_string(&[item])?.trim_end())
             }
         };
-        show::written(self.out.write_all(text.as_bytes()))
+        show::mark_stdout_error(self.out.write_all(text.as_bytes()))
     }
 
     fn close(&mut self, revision: &str) -> Result<()> {
@@ -131,20 +131,20 @@ impl Printer {
                 format!("{open}kind: List\n{}", metadata.unwrap_or_default())
             }
         };
-        show::written(self.out.write_all(text.as_bytes()))
+        show::mark_stdout_error(self.out.write_all(text.as_bytes()))
     }
 
     fn row(&mut self, item: &Value) -> Result<()> {
         if self.count == 1 {
             let heading = columns("NAMESPACE", "REVISION", "NAME");
-            show::written(writeln!(self.out, "{heading}"))?;
+            show::mark_stdout_error(writeln!(self.out, "{heading}"))?;
         }
         let row = columns(
             text(item, "/metadata/namespace"),
             text(item, "/metadata/resourceVersion"),
             text(item, "/metadata/name"),
         );
-        show::written(writeln!(self.out, "{row}"))
+        show::mark_stdout_error(writeln!(self.out, "{row}"))
     }
 
     /// Prints an object as the arguments of another subcommand.
@@ -155,7 +155,7 @@ impl Printer {
             String::new()
         };
         let name = text(item, "/metadata/name");
-        show::written(writeln!(self.out, "{place}{}/{name}", self.titled))
+        show::mark_stdout_error(writeln!(self.out, "{place}{}/{name}", self.titled))
     }
 }
 

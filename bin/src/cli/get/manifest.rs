@@ -32,12 +32,12 @@ const GENERATED: [&str; 4] = [
     "job-name",
 ];
 /// The most objects for which what was left out is reported.
-const TOLD_MAX: usize = 10;
+const NOTICES_MAX: usize = 10;
 
 /// What was left out, which a user who creates the objects again must know.
 #[derive(Default)]
 pub(super) struct LeftOut {
-    told: Vec<String>,
+    notices: Vec<String>,
     objects: usize,
 }
 
@@ -77,21 +77,25 @@ impl LeftOut {
         }
         if !lost.is_empty() {
             self.objects += 1;
-            if self.objects <= TOLD_MAX {
-                self.told
+            if self.objects <= NOTICES_MAX {
+                self.notices
                     .push(format!("{kind} {name}: {}", lost.join(", ")));
             }
         }
         Ok(())
     }
 
-    pub(super) fn told(&self) -> Option<String> {
-        let more = match self.objects.saturating_sub(TOLD_MAX) {
+    pub(super) fn notice(&self) -> Option<String> {
+        let more = match self.objects.saturating_sub(NOTICES_MAX) {
             0 => String::new(),
             more => format!("; and from {more} more"),
         };
-        (self.objects > 0)
-            .then(|| format!("left out of the manifest: {}{more}", self.told.join("; ")))
+        (self.objects > 0).then(|| {
+            format!(
+                "left out of the manifest: {}{more}",
+                self.notices.join("; ")
+            )
+        })
     }
 }
 
@@ -201,7 +205,7 @@ mod tests {
         let mut left_out = LeftOut::default();
         let there = |owner: &Owner| Ok(owner.name == "there");
         left_out.strip(&mut document, there).expect("asked");
-        (document, left_out.told())
+        (document, left_out.notice())
     }
 
     #[test]

@@ -24,7 +24,7 @@ pub(super) fn ask(
     loop {
         let error = match server.ask(&format!("{question}from={from}")) {
             Ok(page) => return Ok(page),
-            Err(error) if Server::is_away(&error) => error,
+            Err(error) if Server::is_unreachable(&error) => error,
             Err(error) => return Err(error),
         };
         if ends.is_none() {

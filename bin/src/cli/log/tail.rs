@@ -69,12 +69,15 @@ impl Printed {
 
 fn line(entry: &LogEntry) -> String {
     let (revision, time, user) = (entry.revision.0, &entry.time, &entry.user);
-    let (object, events) = (&entry.object, show::texts(&entry.events, entry.more_events));
+    let (object, events) = (
+        &entry.object,
+        show::join_bounded(&entry.events, entry.more_events),
+    );
     if object.is_empty() {
         return format!("{revision:>10}  {time}  {events}");
     }
     let changed = entry.changed.as_deref().unwrap_or_default();
-    let changed = match show::texts(changed, entry.more_changed) {
+    let changed = match show::join_bounded(changed, entry.more_changed) {
         none if none.is_empty() => String::new(),
         paths => format!(" {paths} ({})", entry.verb),
     };

@@ -2,7 +2,7 @@
 //! signal ends the command before.
 
 use crate::cli::ask::Source;
-use crate::cli::ending::Ending;
+use crate::cli::ending::SignalGuard;
 use crate::control_plane::snapshots_of;
 use crate::restoring::{self, COPY};
 use anyhow::Result;
@@ -13,13 +13,13 @@ use std::sync::Arc;
 const ATTEMPTS_MAX: usize = 100;
 
 /// A copy of the log in its data directory, removed when it is dropped.
-pub(super) struct Copy {
+pub(super) struct LogCopy {
     directory: PathBuf,
     lock: Option<DirectoryLock>,
-    ending: Ending,
+    guard: SignalGuard,
 }
 
-impl Copy {
+impl LogCopy {
     pub(super) fn of(data: &Path) -> Result<Self, Error> {
         let lock = DirectoryLock::acquire(data)?;
         restoring::settle(data)?;
@@ -33,10 +33,10 @@ impl Copy {
         let copy = Self {
             directory,
             lock: Some(lock),
-            ending: Ending::after(move || remove_all(&half_made)).map_err(failed)?,
+            guard: SignalGuard::after(move || remove_all(&half_made)).map_err(failed)?,
         };
         let events = copy.directory.join("events");
-        copy_directory(&data.join("events"), &events, &copy.ending).map_err(failed)?;
+        copy_directory(&data.join("events"), &events, &copy.guard).map_err(failed)?;
         let tail = data.join("events.tail");
         if tail.exists() {
             std::fs::copy(tail, copy.directory.join("events.tail")).map_err(failed)?;
@@ -54,10 +54,10 @@ impl Copy {
     }
 }
 
-impl Drop for Copy {
+impl Drop for LogCopy {
     fn drop(&mut self) {
         // If copying failed because a signal removed the copy, the process ends here.
-        self.ending.unless_coming(|| remove(&self.directory));
+        self.guard.unless_signalled(|| remove(&self.directory));
         self.lock = None;
     }
 }
@@ -80,18 +80,18 @@ fn remove(directory: &Path) {
     }
 }
 
-fn copy_directory(from: &Path, to: &Path, ending: &Ending) -> std::io::Result<()> {
+fn copy_directory(from: &Path, to: &Path, guard: &SignalGuard) -> std::io::Result<()> {
     std::fs::create_dir_all(to)?;
     for entry in std::fs::read_dir(from)? {
         let entry = entry?;
-        if ending.is_coming() {
+        if guard.is_signalled() {
             return Err(std::io::ErrorKind::Interrupted.into());
         }
         let target = to.join(entry.file_name());
         // Skips pipes and devices, which might have no end.
         let metadata = std::fs::metadata(entry.path())?;
         if metadata.is_dir() {
-            copy_directory(&entry.path(), &target, ending)?;
+            copy_directory(&entry.path(), &target, guard)?;
         } else if metadata.is_file() {
             std::fs::copy(entry.path(), target)?;
         }

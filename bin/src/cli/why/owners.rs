@@ -4,7 +4,7 @@ use super::by;
 use hindsight_projector::{Dropped, End, EndedAs, Link};
 
 /// The owners that it had at its end, if there were several, and those that it had before.
-pub(super) fn told(link: &Link) -> String {
+pub(super) fn describe(link: &Link) -> String {
     named(link) + &before(link)
 }
 
@@ -72,8 +72,8 @@ mod tests {
     fn lines(owners: &[Value], dropped: &[Value]) -> Vec<String> {
         let link = json!({"revision": 24, "time": "T", "rule": "owner-foreground", "event": "deleted",
             "object": "configmaps default/kid", "user": "gc", "verb": "", "owners": owners, "dropped": dropped});
-        let told = told(&from_value(link).expect("a link"));
-        let lines = told.lines().filter(|line| !line.is_empty());
+        let described = describe(&from_value(link).expect("a link"));
+        let lines = described.lines().filter(|line| !line.is_empty());
         lines.map(|line| line.trim_start().to_owned()).collect()
     }
 

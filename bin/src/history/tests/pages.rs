@@ -3,7 +3,7 @@
 use super::{create, key, plane, some_history, write};
 use crate::ControlPlane;
 use crate::answer::LogEntry;
-use crate::inspect::{Filter, Selection, page, tell};
+use crate::inspect::{Filter, Selection, for_each_entry, page};
 use hindsight_core::command::{FieldValidation, Update};
 use hindsight_core::{Intent, Revision};
 use serde_json::{Map, Value, json};
@@ -24,7 +24,7 @@ fn in_pages(plane: &ControlPlane, selection: &Selection) -> (Vec<LogEntry>, Vec<
     }
     assert_eq!(asked(end).entries, []);
     let mut whole = Vec::new();
-    let read = tell(&plane.history(), selection, Revision(1), |entry| {
+    let read = for_each_entry(&plane.history(), selection, Revision(1), |entry| {
         whole.push(entry.clone());
         Ok::<_, hindsight_log::Error>(())
     });

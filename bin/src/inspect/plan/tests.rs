@@ -46,7 +46,7 @@ fn nobody() -> Value {
     json!({"apiVersion": "x.io/v1", "kind": "Nobody", "name": "n", "uid": "n"})
 }
 
-fn planned(plane: &ControlPlane, name: &str, changes_max: usize) -> Result<Planned, Unanswered> {
+fn planned(plane: &ControlPlane, name: &str, changes_max: usize) -> Result<Planned, QueryError> {
     planned_as(plane, name, changes_max, Propagation::Foreground)
 }
 
@@ -55,7 +55,7 @@ fn planned_as(
     name: &str,
     changes_max: usize,
     policy: Propagation,
-) -> Result<Planned, Unanswered> {
+) -> Result<Planned, QueryError> {
     let filter = Filter {
         kind: Some("configmap".into()),
         name: Some(name.into()),

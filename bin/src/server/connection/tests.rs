@@ -117,14 +117,14 @@ async fn create(plane: &ControlPlane, name: &str) {
 }
 
 /// Runs a server with this patience, and a client that talks to it.
-fn served<F: Future<Output = ()>>(patience: Patience, talk: impl FnOnce(Peer, ControlPlane) -> F) {
-    served_within(Limits::default(), patience, talk);
+fn served<F: Future<Output = ()>>(timeouts: Timeouts, talk: impl FnOnce(Peer, ControlPlane) -> F) {
+    served_within(Limits::default(), timeouts, talk);
 }
 
 /// The same with these limits.
 fn served_within<F: Future<Output = ()>>(
     limits: Limits,
-    patience: Patience,
+    timeouts: Timeouts,
     talk: impl FnOnce(Peer, ControlPlane) -> F,
 ) {
     rustls::crypto::ring::default_provider()
@@ -139,7 +139,7 @@ fn served_within<F: Future<Output = ()>>(
         let pki = Pki::open(temporary.path(), address.ip()).expect("certificates");
         let tls = pki.server_config().expect("a configuration");
         let tokens = Arc::new(Tokens::parse("t1,alice,u1\n").expect("tokens"));
-        let acceptor = Acceptor::new(plane.clone(), tls, tokens, patience);
+        let acceptor = Acceptor::new(plane.clone(), tls, tokens, timeouts);
         let acceptor = Acceptor { limits, ..acceptor };
         let server = tokio::spawn(accept(listener, acceptor, std::future::pending()));
         talk(Peer { address, pki }, plane).await;
@@ -149,12 +149,12 @@ fn served_within<F: Future<Output = ()>>(
 
 #[test]
 fn connections_of_no_use_are_closed_and_a_silent_watch_stays() {
-    let patience = Patience {
+    let timeouts = Timeouts {
         first: SHORT,
         idle: SHORT,
-        ..Patience::default()
+        ..Timeouts::default()
     };
-    served(patience, async |peer, plane| {
+    served(timeouts, async |peer, plane| {
         let mut watch = peer.connect("http/1.1").await;
         watch.write_all(WATCH.as_bytes()).await.expect("sent");
         read(&mut watch, "kube-system").await;
@@ -172,11 +172,11 @@ fn connections_of_no_use_are_closed_and_a_silent_watch_stays() {
 
 #[test]
 fn who_says_nothing_at_all_is_not_waited_for() {
-    let patience = Patience {
+    let timeouts = Timeouts {
         handshake: SHORT,
-        ..Patience::default()
+        ..Timeouts::default()
     };
-    served(patience, async |peer, _| {
+    served(timeouts, async |peer, _| {
         let mut silent = TcpStream::connect(peer.address).await.expect("connected");
         assert_eq!(read(&mut silent, "").await, "");
     });
@@ -184,11 +184,11 @@ fn who_says_nothing_at_all_is_not_waited_for() {
 
 #[test]
 fn a_body_that_does_not_come_to_its_end_is_a_timeout_and_ends_the_connection() {
-    let patience = Patience {
+    let timeouts = Timeouts {
         body: SHORT,
-        ..Patience::default()
+        ..Timeouts::default()
     };
-    served(patience, async |peer, _| {
+    served(timeouts, async |peer, _| {
         for sent in [HALF_A_BODY, HALF_A_CHUNK] {
             let mut stream = peer.connect("http/1.1").await;
             stream.write_all(sent.as_bytes()).await.expect("sent");
@@ -201,17 +201,17 @@ fn a_body_that_does_not_come_to_its_end_is_a_timeout_and_ends_the_connection() {
 
 #[test]
 fn an_answer_that_nobody_takes_and_a_stranger_who_stays_are_let_go() {
-    let patience = [
-        Patience {
+    let timeouts = [
+        Timeouts {
             taking: SHORT,
-            ..Patience::default()
+            ..Timeouts::default()
         },
-        Patience {
+        Timeouts {
             stranger: SHORT,
-            ..Patience::default()
+            ..Timeouts::default()
         },
     ];
-    let [taking, stranger] = patience;
+    let [taking, stranger] = timeouts;
     served(taking, async |peer, _| {
         let mut known = peer.connect("h2").await;
         known.write_all(WINDOW_OF_NOTHING).await.expect("sent");
@@ -236,7 +236,7 @@ fn strangers_make_room_for_strangers_and_who_is_known_is_always_let_in() {
     };
     let token = PROBE.replace("/livez", "/api/v1/namespaces");
     let token = token.replace("\r\n\r\n", "\r\nauthorization: Bearer t1\r\n\r\n");
-    served_within(limits, Patience::default(), async |peer, plane| {
+    served_within(limits, Timeouts::default(), async |peer, plane| {
         let mut by_token = peer.connect_as_a_stranger("http/1.1").await;
         by_token.write_all(token.as_bytes()).await.expect("sent");
         read(&mut by_token, "kube-system").await;
@@ -267,7 +267,7 @@ fn strangers_make_room_for_strangers_and_who_is_known_is_always_let_in() {
 
 #[test]
 fn who_asks_before_sending_too_much_is_told_at_once() {
-    served(Patience::default(), async |peer, _| {
+    served(Timeouts::default(), async |peer, _| {
         let mut stream = peer.connect("http/1.1").await;
         stream.write_all(TOO_LONG.as_bytes()).await.expect("sent");
         let said = read(&mut stream, "").await;
@@ -277,7 +277,7 @@ fn who_asks_before_sending_too_much_is_told_at_once() {
 
 #[test]
 fn who_is_refused_while_it_sends_reads_why() {
-    served(Patience::default(), async |peer, _| {
+    served(Timeouts::default(), async |peer, _| {
         let mut stream = peer.connect("http/1.1").await;
         let head = format!("GET /livez HTTP/1.1\r\nlong: {}", "x".repeat(BUFFER_BYTES));
         stream.write_all(head.as_bytes()).await.expect("sent");
@@ -299,7 +299,7 @@ fn who_is_refused_while_it_sends_reads_why() {
 /// Source: upstream's `WithAuthentication`, which asks before anybody looks at the path.
 #[test]
 fn a_bad_token_is_refused_where_nobody_is_answered() {
-    served(Patience::default(), async |peer, _| {
+    served(Timeouts::default(), async |peer, _| {
         for (path, stranger) in [
             ("/livez", "200"),
             ("/readyz", "200"),
@@ -342,7 +342,7 @@ const REFUSED: &[(bool, &str, &str)] = &[
 
 #[test]
 fn what_comes_after_a_refusal_is_answered_too() {
-    served(Patience::default(), async |peer, _| {
+    served(Timeouts::default(), async |peer, _| {
         for (is_known, request, code) in REFUSED {
             let mut stream = match is_known {
                 true => peer.connect("http/1.1").await,
@@ -375,7 +375,7 @@ const NOT_READ: &[(&str, &str)] = &[
 
 #[test]
 fn an_answer_after_which_nothing_is_read_says_so() {
-    served(Patience::default(), async |peer, _| {
+    served(Timeouts::default(), async |peer, _| {
         for (path, headers) in NOT_READ {
             let mut stream = peer.connect("http/1.1").await;
             let head = format!("POST {path} HTTP/1.1\r\nhost: a\r\n{headers}\r\n\r\n");

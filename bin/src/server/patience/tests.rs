@@ -13,23 +13,23 @@ fn ends_after<F: Future<Output = ()>>(seconds: Option<u64>, happens: impl FnOnce
     let ended = runtime.expect("a runtime").block_on(async {
         let (begun, requests) = (Instant::now(), Requests::none());
         let happens = happens(requests.clone());
-        let missing = async {
-            let missing = requests.missing(Patience::default());
-            let missing = timeout(Duration::from_hours(24), missing).await;
-            missing.ok().map(|()| begun.elapsed().as_secs())
+        let timed_out = async {
+            let timed_out = requests.timed_out(Timeouts::default());
+            let timed_out = timeout(Duration::from_hours(24), timed_out).await;
+            timed_out.ok().map(|()| begun.elapsed().as_secs())
         };
-        tokio::join!(missing, happens).0
+        tokio::join!(timed_out, happens).0
     });
     assert_eq!(ended, seconds);
 }
 
-fn whole(open: Open) -> Answer {
-    Answer::new(ApiBody::full("x"), open, Patience::default())
+fn whole(open: OpenRequest) -> Answer {
+    Answer::new(ApiBody::full("x"), open, Timeouts::default())
 }
 
-fn stream(open: Open) -> Answer {
+fn stream(open: OpenRequest) -> Answer {
     let body = ApiBody::stream(stream::pending().boxed());
-    Answer::new(body, open, Patience::default())
+    Answer::new(body, open, Timeouts::default())
 }
 
 async fn day() {
@@ -40,11 +40,11 @@ async fn day() {
 fn a_connection_may_wait_for_its_first_request_and_longer_for_the_next() {
     ends_after(Some(32), async |_| {});
     ends_after(Some(90), async |requests| {
-        requests.recognise();
+        requests.mark_known();
         drop(requests.begin());
     });
     ends_after(Some(100), async |requests| {
-        requests.recognise();
+        requests.mark_known();
         let first = requests.begin();
         sleep(Duration::from_secs(10)).await;
         drop(first);
@@ -57,7 +57,7 @@ fn a_stream_of_somebody_who_is_known_has_no_limit_and_a_stranger_has_one_for_all
         ends_after(ends, async |requests| {
             let first = requests.begin();
             if is_known {
-                requests.recognise();
+                requests.mark_known();
             }
             let watch = stream(requests.begin());
             drop(first);
@@ -67,7 +67,7 @@ fn a_stream_of_somebody_who_is_known_has_no_limit_and_a_stranger_has_one_for_all
         // Nor has a request that is not answered yet.
         ends_after(ends, async |requests| {
             if is_known {
-                requests.recognise();
+                requests.mark_known();
             }
             let unanswered = requests.begin();
             day().await;
@@ -85,7 +85,7 @@ fn a_stream_of_somebody_who_is_known_has_no_limit_and_a_stranger_has_one_for_all
 #[test]
 fn an_answer_that_is_there_must_be_taken_whatever_else_is_open() {
     ends_after(Some(35), async |requests| {
-        requests.recognise();
+        requests.mark_known();
         let watch = stream(requests.begin());
         let taken = whole(requests.begin());
         sleep(Duration::from_secs(5)).await;
@@ -103,10 +103,10 @@ fn an_answer_that_is_there_must_be_taken_whatever_else_is_open() {
 fn an_answer_that_was_handed_on_must_be_taken_too_and_a_long_one_has_longer() {
     for (length, ends) in [(1, 30), (1 << 20, 94)] {
         ends_after(Some(ends), async |requests| {
-            requests.recognise();
+            requests.mark_known();
             let watch = stream(requests.begin());
             let body = ApiBody::full(vec![b'x'; length]);
-            let mut answer = Answer::new(body, requests.begin(), Patience::default());
+            let mut answer = Answer::new(body, requests.begin(), Timeouts::default());
             let sent = answer.frame().await.expect("one").expect("sound");
             drop(answer);
             day().await;

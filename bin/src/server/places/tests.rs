@@ -21,7 +21,7 @@ fn the_newest_stranger_takes_the_place_of_the_oldest_and_never_of_one_who_is_kno
     let [known, second, third] = [(); 3].map(|()| {
         let seat = enter();
         if seat.number == 0 {
-            seat.recognise();
+            seat.mark_known();
         }
         seat
     });
@@ -41,7 +41,7 @@ fn places_that_are_given_back_are_free_again() {
     let places = places(2, 2);
     for _ in 0..3 {
         let seats = [places.enter(), places.enter()].map(|seat| seat.expect("a place"));
-        seats[0].recognise();
+        seats[0].mark_known();
         assert!(places.enter().is_none(), "all are taken");
         assert!(has_to_go(&seats[1]), "and the next one finds one");
     }

@@ -8,7 +8,7 @@ use regex::Regex;
 use std::sync::Arc;
 
 /// The cost of compiling a pattern that the expression computed.
-const READING: u64 = 20_000;
+const PATTERN_COST: u64 = 20_000;
 /// Size limit of a compiled pattern that the expression computed: it is compiled again at each
 /// call.
 const MADE_BYTES_MAX: usize = 128 << 10;
@@ -59,7 +59,7 @@ fn both<'b>(meter: &mut Meter, given: &'b [Value<'_>]) -> Result<(&'b str, Arc<R
     let pattern = match pattern {
         Value::Pattern(pattern) => Arc::clone(pattern),
         Value::Text(pattern) => {
-            meter.spend(READING)?;
+            meter.spend(PATTERN_COST)?;
             meter.text(pattern.as_str().len())?;
             let made = compile_pattern_within(pattern.as_str(), MADE_BYTES_MAX);
             Arc::new(made.map_err(Fault::Failed)?)

@@ -32,7 +32,7 @@ impl Structure<'_> {
     fn covers(self, nested: &Value, nested_at: &Path<'_>, causes: &mut Findings) {
         let Some(schema) = self.schema else {
             let why = || format!("because it is defined in {nested_at}");
-            return causes.find(|| FieldCause::required(self.at.to_string(), &why()));
+            return causes.push_with(|| FieldCause::required(self.at.to_string(), &why()));
         };
         each_child(nested, &mut |place, child| {
             place.within(nested_at, |child_at| match place {

@@ -35,10 +35,10 @@ fn one(schema: &Value, default: &Value, at: &Path<'_>, causes: &mut Findings) {
     schema.prune_value(&mut pruned);
     if pruned != *default {
         let why = "must not have unknown fields";
-        causes.find(|| FieldCause::invalid(field(), default, why));
+        causes.push_with(|| FieldCause::invalid(field(), default, why));
     }
     for cause in schema.validate_value(default) {
-        causes.find(|| FieldCause {
+        causes.push_with(|| FieldCause {
             field: match cause.field.as_str() {
                 "" | "<nil>" => field(),
                 inside => format!("{}.{inside}", field()),

@@ -147,7 +147,7 @@ fn map(schema: &Value, keys: &[&str], at: &Path<'_>, causes: &mut Findings) {
         key(items, name, required.contains(name), &at_items, causes);
         let mut refuse = |why| {
             if told.insert(why) {
-                causes.find(|| FieldCause::invalid(at_keys(), &json!(keys), why));
+                causes.push_with(|| FieldCause::invalid(at_keys(), &json!(keys), why));
             }
         };
         if items

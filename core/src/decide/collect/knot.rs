@@ -4,7 +4,7 @@
 use super::{find, release, stale};
 use crate::command::{Knot, Release, Target};
 use crate::decide::delete::decision;
-use crate::decide::{Asked, Context};
+use crate::decide::{Context, Envelope};
 use crate::machine::apply;
 use crate::object::FOREGROUND_FINALIZER;
 use crate::{Cause, Decision, Outcome, Rejection, Revision};
@@ -56,7 +56,7 @@ fn still_waits(context: Context<'_>, member: &Target) -> Result<(), Rejection> {
 }
 
 /// The first release keeps the cause that completed the cycle; the others name the first as their cause.
-fn because_of(command: &Asked, first: Option<Revision>) -> Asked {
+fn because_of(command: &Envelope, first: Option<Revision>) -> Envelope {
     let mut command = command.clone();
     if let Some(revision) = first {
         command.cause = Cause::Commit(revision);

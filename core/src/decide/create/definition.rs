@@ -5,7 +5,7 @@ mod names;
 mod tests;
 
 use crate::decide::commit::Written;
-use crate::decide::{Bound, Context, conditions};
+use crate::decide::{Context, OversizePolicy, conditions};
 use crate::object::ObjectKey;
 use crate::state::{definition_named, is_definition};
 use crate::{Commit, Decision, Object, Rejection, State, apply};
@@ -60,7 +60,7 @@ pub(crate) fn reconsider(
     mut decision: Decision,
 ) -> Result<Decision, Rejection> {
     let context = Context {
-        bound: Bound::Open,
+        oversize: OversizePolicy::Open,
         ..context
     };
     let is_freeing = |commit: &&Arc<Commit>| frees_names(context.state, commit);

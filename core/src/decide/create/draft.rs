@@ -109,7 +109,7 @@ impl<'a> Draft<'a> {
         self.sent_account = metadata.remove("managedFields");
         self.causes.put_right = negative_generation(kind, metadata);
         prepare::decode_nulls(metadata);
-        prepare::dedup_owners(metadata, context.is_settled, &mut self.warnings);
+        prepare::dedup_owners(metadata, context.is_mutated, &mut self.warnings);
         let collection = admit(&context, kind, key, wanted_name(metadata))?;
         own(&context, kind, &collection, metadata);
         let labels = labels_of_nameless(kind, metadata);
@@ -162,7 +162,7 @@ impl<'a> Draft<'a> {
         let sent = self.sent_account.take();
         match labels {
             Some(labels) => note_unlabelled(target, document, sent, labels),
-            None => target.note_created(document, sent, account),
+            None => target.put_new_account(document, sent, account),
         }
     }
 
@@ -194,7 +194,7 @@ fn note_unlabelled(target: &Target<'_>, document: &mut Value, sent: Option<Value
     if !labels.is_null() {
         metadata.insert("labels".into(), labels);
     }
-    target.note_created(document, sent, Account::Kept);
+    target.put_new_account(document, sent, Account::Kept);
     let metadata = document.get_mut("metadata").and_then(Value::as_object_mut);
     if let (Some(metadata), Some(shaped)) = (metadata, shaped) {
         metadata.insert("labels".into(), shaped);

@@ -78,7 +78,7 @@ impl Grace {
 
 /// The grace period that admission sees in the options of a deletion, once the object has been looked at.
 /// Source: upstream's `BeforeDelete`, which writes it there.
-pub fn grace_told(kind: &Kind, object: &Object, asked: Option<i64>) -> Option<i64> {
+pub fn admission_grace(kind: &Kind, object: &Object, asked: Option<i64>) -> Option<i64> {
     let asked = asked.map(at_least_one);
     if !kind.strategy.graceful || object.is_deleting() {
         return asked;

@@ -10,11 +10,11 @@ use std::sync::Arc;
 /// Whether upstream checks the preconditions of this kind before its generic storage does, with other
 /// messages: it does so for namespaces and definitions. Source: `pkg/registry/core/namespace/storage`, and
 /// the same of `customresourcedefinition`.
-fn has_storage_of_its_own(kind: &Kind) -> bool {
+fn is_checked_before_storage(kind: &Kind) -> bool {
     matches!(kind.strategy.shape, Shape::Namespace | Shape::Definition)
 }
 
-fn of_its_own_storage(asked: &Preconditions, object: &Object) -> Result<(), Rejection> {
+fn check_before_storage(asked: &Preconditions, object: &Object) -> Result<(), Rejection> {
     let conflict = |what: &str, sent: &str, found: &str| Rejection::Conflict {
         resource: object.key.resource.clone(),
         name: Arc::clone(&object.key.name),
@@ -56,8 +56,8 @@ pub(in crate::decide) fn check(
     let other_uid = |sent| conflict(("UID", "deleted and then recreated", sent, uid));
     let other_version = |sent| conflict(("ResourceVersion", "modified", sent, &version));
     let asked = &intent.preconditions;
-    if has_storage_of_its_own(kind) {
-        of_its_own_storage(asked, object)?;
+    if is_checked_before_storage(kind) {
+        check_before_storage(asked, object)?;
     }
     if let Some(sent) = asked.uid.as_ref().filter(|sent| sent.as_str() != uid) {
         return Err(other_uid(sent.as_str()));

@@ -6,7 +6,7 @@ use crate::decide::commit::Written;
 use crate::decide::create::{label_namespace, refresh_definition, settle_names};
 use crate::decide::delete::{decision, removal};
 use crate::decide::{Causes, Strictness, prepare, warned};
-use crate::document::agree_but_in;
+use crate::document::equal_except;
 use crate::kind::{Generation, Shape, Subresource};
 use crate::rejection::FieldCause;
 use crate::{Decision, Outcome, Rejection, convert, form, managed, validate};
@@ -87,7 +87,7 @@ impl<'a> Draft<'a> {
         let metadata = prepare::metadata(&mut self.next)?;
         self.sent_account = metadata.remove("managedFields");
         prepare::decode_nulls(metadata);
-        let is_admitted = change.context.is_settled || sent == Sent::Patch;
+        let is_admitted = change.context.is_mutated || sent == Sent::Patch;
         prepare::dedup_owners(metadata, is_admitted, &mut self.warnings);
         let held = &change.stored.meta.finalizers;
         self.causes.put_right = repair(change, &self.old, metadata);
@@ -200,7 +200,7 @@ impl<'a> Draft<'a> {
         } else {
             &["metadata"]
         };
-        !agree_but_in(apart, &self.old, &self.next)
+        !equal_except(apart, &self.old, &self.next)
     }
 
     fn is_relabelled(&self) -> bool {
@@ -212,7 +212,7 @@ impl<'a> Draft<'a> {
     fn account(&mut self, account: Account) {
         let target = self.change.target();
         let (documents, live) = ((&self.old, &self.next), self.old_account.as_ref());
-        let list = target.list_of_changed(documents, live, self.sent_account.take(), account);
+        let list = target.changed_account(documents, live, self.sent_account.take(), account);
         put(&mut self.old, self.old_account.take());
         put(&mut self.next, list);
     }
@@ -272,15 +272,15 @@ fn immutable(
     sent: &Map<String, Value>,
     is_deleting: bool,
 ) -> Vec<FieldCause> {
-    let said = |field: &'static str| {
+    let sent_value = |field: &'static str| {
         let value = sent.get(field).filter(|value| !value.is_null());
         value.map(|value| (field, value))
     };
     let wanted = prepare::text(sent, "uid");
     let is_other = !wanted.is_empty() && wanted != prepare::text(old, "uid");
-    let uid = said("uid").filter(|_| is_other);
-    let deletion = said("deletionTimestamp").filter(|_| !is_deleting);
-    let grace = said("deletionGracePeriodSeconds");
+    let uid = sent_value("uid").filter(|_| is_other);
+    let deletion = sent_value("deletionTimestamp").filter(|_| !is_deleting);
+    let grace = sent_value("deletionGracePeriodSeconds");
     let grace = grace.filter(|(field, value)| Some(*value) != old.get(*field));
     let cause = |(field, value)| {
         FieldCause::invalid(format!("metadata.{field}"), value, "field is immutable")

@@ -109,7 +109,7 @@ fn add((schema, judged): (&Schema, &Report), value: &Value, at: &Path<'_>, repor
 }
 
 fn tell(report: &mut Report, at: &Path<'_>, why: impl Display) {
-    report.causes.find(|| {
+    report.causes.push_with(|| {
         let why = format!("\"{at}\" {why}");
         FieldCause::invalid("<nil>", &Value::from(""), &why)
     });

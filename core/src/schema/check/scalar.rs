@@ -10,7 +10,7 @@ pub(super) fn text(schema: &Schema, text: &str, at: &Path<'_>, report: &mut Repo
     let length = || text.chars().count();
     if let Some(max) = bounds.max_length.filter(|max| length() > *max) {
         let too_long = || FieldCause::too_long(at.to_string(), max);
-        report.causes.find(too_long);
+        report.causes.push_with(too_long);
     }
     if let Some(min) = bounds.min_length.filter(|min| length() < *min) {
         let why = format_args!("should be at least {min} chars long");

@@ -141,7 +141,7 @@ impl Run {
 
     fn invalid(&mut self, schema: &Schema, at: &Path<'_>, why: &str) {
         let cause = || FieldCause::invalid(written(at, ""), &schema.shown_type(), why);
-        self.causes.find(cause);
+        self.causes.push_with(cause);
     }
 
     fn one(&mut self, subject: &Subject<'_>, at: &Path<'_>) {
@@ -151,7 +151,7 @@ impl Run {
         }
         if self.meter.is_empty() {
             self.stopped = true;
-            return self.invalid(schema, at, &cel::spent());
+            return self.invalid(schema, at, &cel::budget_exhausted());
         }
         let program = &subject.compiled.program;
         self.meter.begin();
@@ -165,7 +165,7 @@ impl Run {
             Ok((_, variables)) => self.refuse(subject, &variables, at),
             Err(Fault::Exhausted) if self.meter.is_empty() => {
                 self.stopped = true;
-                self.invalid(schema, at, &cel::spent());
+                self.invalid(schema, at, &cel::budget_exhausted());
             }
             Err(fault) => {
                 self.stopped = fault == Fault::Exhausted;
@@ -194,7 +194,7 @@ impl Run {
             return self.invalid(subject.schema, at, &why);
         };
         let detail = detail.unwrap_or_else(|| rule.detail());
-        self.causes.find(|| {
+        self.causes.push_with(|| {
             let field = written(at, &subject.compiled.below);
             let value = subject.schema.shown_type();
             match &*rule.reason {
@@ -210,7 +210,10 @@ impl Run {
     /// `evalMessageExpression`.
     fn without_message(&self, rule: &Rule) -> String {
         if self.meter.is_empty() {
-            return format!("messageExpression evaluation failed due to {}", cel::SPENT);
+            return format!(
+                "messageExpression evaluation failed due to {}",
+                cel::BUDGET_EXHAUSTED
+            );
         }
         let written = &rule.message_expression;
         format!(

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 /// Longer ones first, so that `==` is not read as `=`.
 const SIGNS: [&str; 9] = ["==", "!=", "=", "!", "(", ")", ",", "<", ">"];
 /// How many wrong values are reported at most.
-const TOLD_MAX: usize = 10;
+const PROBLEMS_MAX: usize = 10;
 
 /// Parses the requirements of a selector, in their order.
 pub(super) fn requirements(text: &str) -> Result<Vec<Requirement>, String> {
@@ -161,7 +161,7 @@ fn problems(index: usize, key: &str, value: &str) -> Option<String> {
 
 /// Fails if anything is wrong: one error is reported as it is, several in brackets.
 fn all(wrong: impl IntoIterator<Item = String>) -> Result<(), String> {
-    let wrong: Vec<String> = wrong.into_iter().take(TOLD_MAX).collect();
+    let wrong: Vec<String> = wrong.into_iter().take(PROBLEMS_MAX).collect();
     match wrong.as_slice() {
         [] => Ok(()),
         [one] => Err(one.clone()),
@@ -360,6 +360,6 @@ mod tests {
         let many: Vec<String> = (0..100).map(|one| format!("-{one}")).collect();
         let refused = LabelSelector::parse(&format!("a in ({})", many.join(",")));
         let told = refused.expect_err("all are wrong");
-        assert_eq!(told.matches("Invalid value").count(), super::TOLD_MAX);
+        assert_eq!(told.matches("Invalid value").count(), super::PROBLEMS_MAX);
     }
 }

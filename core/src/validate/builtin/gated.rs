@@ -87,13 +87,13 @@ fn affinity(old: &Field<'_>, new: &Field<'_>, causes: &mut Vec<FieldCause>) {
 
 /// An empty term matches nothing, so adding a requirement to it would widen it.
 fn only_adds(before: &Value, after: &Value) -> bool {
-    let said = |term: &Value| {
+    let requirements = |term: &Value| {
         REQUIREMENTS.map(|name| {
             term.get(name)
                 .map_or_else(Vec::new, |all| list(all).to_vec())
         })
     };
-    let (before, after) = (said(before), said(after));
+    let (before, after) = (requirements(before), requirements(after));
     if before.iter().all(Vec::is_empty) {
         return after.iter().all(Vec::is_empty);
     }

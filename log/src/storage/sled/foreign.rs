@@ -21,7 +21,7 @@ const PIECE_BYTES: usize = 64 << 10;
 
 /// The condition of a database, by the headers of its segments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Found {
+pub(super) enum DatabaseState {
     /// There is none, or one whose first start was interrupted.
     New,
     /// One that was written to.
@@ -30,17 +30,17 @@ pub(super) enum Found {
 
 /// Refuses anything other than a regular file under the name of one of ours. Nothing has been opened by
 /// then.
-pub(super) fn refuse_no_files(directory: &Path) -> std::result::Result<(), Error> {
+pub(super) fn refuse_irregular_files(directory: &Path) -> std::result::Result<(), Error> {
     let files = entries(directory)?;
     let files = files.iter().filter(|path| is_own(path));
     for path in files.filter(|path| !path.ends_with(BLOBS)) {
-        regular::check(path, longest(path))?;
+        regular::check(path, length_max(path))?;
     }
     Ok(())
 }
 
 /// The length limit of a file; only files that are read as a whole have one.
-fn longest(path: &Path) -> u64 {
+fn length_max(path: &Path) -> u64 {
     match path.file_name().and_then(|name| name.to_str()) {
         Some(CONFIGURATION) => CONFIGURATION_BYTES_MAX,
         Some(journal::NAME) => journal::BYTES_MAX,
@@ -60,13 +60,13 @@ fn is_own(path: &Path) -> bool {
 }
 
 /// Refuses a directory that sled would damage. Nothing has been changed by then.
-pub(super) fn refuse_foreign(directory: &Path) -> std::result::Result<Found, Error> {
+pub(super) fn refuse_foreign(directory: &Path) -> std::result::Result<DatabaseState, Error> {
     if !entries(directory)?.iter().all(|path| is_own(path)) {
         return Err(Error::Foreign(directory.to_owned()));
     }
     let path = directory.join("db");
     let headers = match File::open(&path) {
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Found::New),
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(DatabaseState::New),
         opened => opened.and_then(|file| Headers::read(&file)),
     };
     let headers = headers.map_err(Error::io("reading the event log"))?;
@@ -77,8 +77,8 @@ pub(super) fn refuse_foreign(directory: &Path) -> std::result::Result<Found, Err
         }
         (0, _, true) => Err(Error::Foreign(path)),
         (_, Some(at), _) => Err(Error::Damaged { path, at }),
-        (_, _, true) => Ok(Found::Written),
-        (_, _, false) => Ok(Found::New),
+        (_, _, true) => Ok(DatabaseState::Written),
+        (_, _, false) => Ok(DatabaseState::New),
     }
 }
 

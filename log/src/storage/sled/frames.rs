@@ -17,7 +17,7 @@ use ::sled::{Db, IVec, Tree};
 use hindsight_core::Revision;
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex, PoisonError};
-use written::Written;
+use written::WriteAccount;
 
 /// A page holds up to 17 values before it is split; that many pieces of this size stay below the limit.
 pub(super) const PIECE_BYTES: usize = 96 << 10;
@@ -34,7 +34,7 @@ const BUNDLES: &str = "frames-2";
 pub(super) struct FrameTrees {
     first: Tree,
     others: Tree,
-    written: Written,
+    written: WriteAccount,
     /// The last bundle from which a frame was read, and its frames. As long as it is held, its memory
     /// cannot be reused for another value.
     unpacked: Mutex<Option<(IVec, Arc<[u8]>)>>,
@@ -48,7 +48,7 @@ impl FrameTrees {
         let first = open_tree(database, FRAMES)?;
         open_tree(database, BUNDLES)?;
         Ok(Self {
-            written: Written::open(database, first.is_empty())?,
+            written: WriteAccount::open(database, first.is_empty())?,
             first,
             others: open_tree(database, PIECES)?,
             unpacked: Mutex::new(None),
@@ -56,8 +56,8 @@ impl FrameTrees {
     }
 
     /// Must be called before every sync.
-    pub(super) fn syncing(&self) {
-        self.written.syncing();
+    pub(super) fn note_sync(&self) {
+        self.written.note_sync();
     }
 
     /// Has sled move some of the pages that replaced values call for, and makes that durable. False if no
@@ -70,7 +70,7 @@ impl FrameTrees {
         self.written.note_length(value.len())?;
         tree.insert(key, value)
             .map_err(|error| engine("writing", error))?;
-        self.written.changed(value.len(), sync)
+        self.written.note_put(value.len(), sync)
     }
 
     fn drop_all(
@@ -83,7 +83,7 @@ impl FrameTrees {
         for found in found {
             let (key, value) = found.map_err(failed)?;
             tree.remove(key).map_err(failed)?;
-            self.written.removed(value.len(), sync)?;
+            self.written.note_removal(value.len(), sync)?;
         }
         Ok(())
     }
@@ -129,8 +129,8 @@ impl FrameTrees {
         frame: &[u8],
         sync: Sync<'_>,
     ) -> Result<(), Error> {
-        self.cut(last.next(), sync)?;
-        self.cut(first, sync)?;
+        self.split_bundle(last.next(), sync)?;
+        self.split_bundle(first, sync)?;
         self.put(&self.first, &key(first), frame, sync)?;
         let replaced = self.first.range(key(first.next())..=key(last));
         self.drop_all(&self.first, replaced, sync)?;
@@ -140,7 +140,7 @@ impl FrameTrees {
 
     /// Divides a bundle that begins before this revision and continues behind it into two. Between the
     /// two writes some frames are in both, unchanged.
-    fn cut(&self, at: Revision, sync: Sync<'_>) -> Result<(), Error> {
+    fn split_bundle(&self, at: Revision, sync: Sync<'_>) -> Result<(), Error> {
         let Some(value) = self.last_until(at.previous())? else {
             return Ok(());
         };
@@ -150,10 +150,10 @@ impl FrameTrees {
             return Ok(());
         }
         let next = self.first_after(value.key.next())?;
-        let counting = behind.partition_point(|(first, _)| counts(*first, next.as_ref()));
+        let current = behind.partition_point(|(first, _)| is_current(*first, next.as_ref()));
         let whole = self.frames_of(&value);
         let damaged = || Error::corrupt(value.key, "the frames of a bundle cannot be unpacked");
-        for part in [behind.get(..counting).unwrap_or_default(), before] {
+        for part in [behind.get(..current).unwrap_or_default(), before] {
             let frame = |(first, at): &Entry| Some((*first, whole.get(at.clone())?));
             let frames: Option<Vec<_>> = part.iter().map(frame).collect();
             let frames = frames.ok_or_else(damaged)?;
@@ -161,12 +161,12 @@ impl FrameTrees {
                 self.put(&self.first, &key(*first), &bundle::seal(&frames), sync)?;
             }
         }
-        self.written.owe(value.bytes.len());
+        self.written.note_reusable(value.bytes.len());
         Ok(())
     }
 
     pub(super) fn at_or_after(&self, from: Revision) -> Result<Option<Stored>, Error> {
-        self.find(|| {
+        self.find_whole(|| {
             let value = self.last_until(from)?;
             let within = value.and_then(|value| Some((value.after(from)?, value)));
             if let Some((first, value)) = &within
@@ -175,14 +175,14 @@ impl FrameTrees {
                 return Ok(Some(self.frame(value, *first)));
             }
             let next = self.first_after(from)?;
-            let within = within.filter(|(first, _)| counts(*first, next.as_ref()));
+            let within = within.filter(|(first, _)| is_current(*first, next.as_ref()));
             let found = within.or_else(|| next.map(|next| (next.key, next)));
             Ok(found.map(|(first, value)| self.frame(&value, first)))
         })
     }
 
     pub(super) fn at_or_before(&self, until: Revision) -> Result<Option<Stored>, Error> {
-        self.find(|| {
+        self.find_whole(|| {
             let value = self.last_until(until)?;
             Ok(value.map(|value| self.frame(&value, value.before(until))))
         })
@@ -226,12 +226,12 @@ impl FrameTrees {
 
     /// Looks again if the frame that was found was replaced while its pieces were read: under its own
     /// key, or by an earlier frame that covers it. Such a frame has no pieces, so this ends.
-    fn find(
+    fn find_whole(
         &self,
         look: impl Fn() -> Result<Option<Stored>, Error>,
     ) -> Result<Option<Stored>, Error> {
         while let Some((first, head)) = look()? {
-            if let Some(frame) = self.whole(first, head)? {
+            if let Some(frame) = self.read_pieces(first, head)? {
                 return Ok(Some((first, frame)));
             }
         }
@@ -239,7 +239,7 @@ impl FrameTrees {
     }
 
     /// Reads the other pieces of a frame; `None` if it was replaced meanwhile.
-    fn whole(&self, first: Revision, head: Vec<u8>) -> Result<Option<Vec<u8>>, Error> {
+    fn read_pieces(&self, first: Revision, head: Vec<u8>) -> Result<Option<Vec<u8>>, Error> {
         let mut frame = head;
         let mut is_open = frame.len() == PIECE_BYTES;
         let mut number = 0;
@@ -309,7 +309,7 @@ impl Value {
 
 /// Whether a frame of a bundle is current. If the next value begins at or before the frame, that value
 /// holds it as it is now, or what has replaced it.
-fn counts(first: Revision, next: Option<&Value>) -> bool {
+fn is_current(first: Revision, next: Option<&Value>) -> bool {
     next.is_none_or(|next| first < next.key)
 }
 

@@ -29,7 +29,7 @@ pub(super) fn refuse_hidden(directory: &Path, synced: Revision) -> Result<(), Er
     if acknowledged == Revision::ZERO || !directory.join("db").exists() {
         return Ok(());
     }
-    let hidden = passed_over(directory)?;
+    let hidden = skipped_ranges(directory)?;
     if hidden.is_empty() {
         return Ok(());
     }
@@ -46,7 +46,7 @@ pub(super) fn refuse_hidden(directory: &Path, synced: Revision) -> Result<(), Er
 }
 
 /// The ranges of the database that sled passes over although there are whole messages in them.
-pub(super) fn passed_over(directory: &Path) -> Result<Vec<Range<u64>>, Error> {
+pub(super) fn skipped_ranges(directory: &Path) -> Result<Vec<Range<u64>>, Error> {
     let from = side::newest_place(directory)? / SEGMENT_BYTES as u64 * SEGMENT_BYTES as u64;
     let path = directory.join("db");
     let hidden = Segments::of(&path, from).and_then(|found| found.hidden());
@@ -103,7 +103,10 @@ impl<'a> Segments<'a> {
             is_over |= is_last && torn.is_some();
             next = is_last.then_some(place + SEGMENT_BYTES as u64);
             let end = begin + SEGMENT_BYTES as u64;
-            hidden.extend(torn.filter(|torn| torn.goes_on).map(|torn| torn.at..end));
+            hidden.extend(
+                torn.filter(|torn| torn.has_messages_behind)
+                    .map(|torn| torn.at..end),
+            );
         }
         Ok(hidden)
     }
@@ -117,7 +120,7 @@ impl<'a> Segments<'a> {
         let tear = from.or_else(|| segment.tear());
         Ok(tear.map(|tear| Torn {
             at: begin + tear as u64,
-            goes_on: segment.goes_on_behind(tear),
+            has_messages_behind: segment.has_messages_after(tear),
         }))
     }
 }
@@ -127,5 +130,5 @@ impl<'a> Segments<'a> {
 struct Torn {
     at: u64,
     /// Whether there are whole messages behind it.
-    goes_on: bool,
+    has_messages_behind: bool,
 }

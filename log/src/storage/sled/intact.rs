@@ -4,7 +4,7 @@
 use super::bundle::{self, Entry, Unpacked};
 use super::frames::PIECE_BYTES;
 use super::hidden;
-use super::journal::{Kept, Record};
+use super::journal::{JournalContents, Record};
 use super::values::{Segment, Value};
 use super::{SEGMENT_BYTES, tail_of};
 use crate::storage::witness::WitnessFile;
@@ -30,7 +30,7 @@ pub struct Intact {
     /// Later records that claim to be written by a newer release.
     pub newer: Newer,
     has_all_acknowledged: bool,
-    copies: Arc<Vec<Copy>>,
+    copies: Arc<Vec<FrameCopy>>,
     records: Arc<BTreeSet<Revision>>,
 }
 
@@ -41,8 +41,8 @@ impl Intact {
     pub fn of(directory: &Path, mut progress: impl FnMut(u64, u64)) -> Result<Self, Error> {
         let path = directory.join("db");
         let file = File::open(&path).map_err(Error::io("opening the event log"))?;
-        let (kept, unread) = match Kept::of(directory) {
-            Err(error @ Error::NewerFormat { .. }) => (Kept::default(), Some(error)),
+        let (kept, unread) = match JournalContents::of(directory) {
+            Err(error @ Error::NewerFormat { .. }) => (JournalContents::default(), Some(error)),
             read => (read?, None),
         };
         let copies = copies(&file, &kept, &mut progress);
@@ -60,7 +60,7 @@ impl Intact {
             unpacked: Mutex::default(),
         };
         let kept = Arc::clone(&found.kept);
-        let mut found = found.beginning(directory)?;
+        let mut found = found.into_intact(directory)?;
         let lost = kept.check_end(found.until).err();
         let unwitnessed = found.until > Revision::ZERO && !tail_of(directory).exists();
         let unwitnessed = unwitnessed.then_some(Error::Unwitnessed {
@@ -103,7 +103,7 @@ impl Intact {
 
     /// The first of these records up to `until` all of whose copies lie in these ranges of the database.
     pub(super) fn first_within(&self, places: &[Range<u64>], until: Revision) -> Option<Revision> {
-        let is_within = |copy: &Copy| copy.is_in(places);
+        let is_within = |copy: &FrameCopy| copy.is_in(places);
         let pieces = self
             .copies
             .chunk_by(|one, next| (one.first, one.piece) == (next.first, next.piece));
@@ -124,8 +124,8 @@ pub(crate) fn extent(until: Revision, broken: Option<&Error>) -> String {
         Some(Error::Lost { acknowledged, .. }) => {
             format!("but revision {acknowledged} was acknowledged")
         }
-        Some(Error::Gap { told, .. }) => {
-            format!("but the journal refers to a record at revision {told}")
+        Some(Error::Gap { revision, .. }) => {
+            format!("but the journal refers to a record at revision {revision}")
         }
         Some(Error::NewerFormat {
             found,
@@ -152,7 +152,7 @@ pub struct Newer {
 
 /// Where a copy of a frame or of a piece is stored. Sorted by frame, then piece, then newest first.
 #[derive(Debug, Clone, Copy)]
-struct Copy {
+struct FrameCopy {
     first: u64,
     /// The first piece of a frame is 0.
     piece: u32,
@@ -168,7 +168,7 @@ struct Copy {
 /// Marks a frame that is stored in the journal, whole.
 const IN_JOURNAL: u64 = u64::MAX;
 
-impl Copy {
+impl FrameCopy {
     fn of_record(record: &Record) -> Option<Self> {
         Some(Self {
             first: record.first.0,
@@ -226,7 +226,7 @@ impl Copy {
     }
 
     /// Whether another piece of the frame follows.
-    fn goes_on(self) -> bool {
+    fn has_more_pieces(self) -> bool {
         let is_alone = !self.is_in_journal() && self.within.is_none();
         is_alone && usize::try_from(self.length) == Ok(PIECE_BYTES)
     }
@@ -234,13 +234,13 @@ impl Copy {
 
 fn copies(
     mut file: &File,
-    kept: &Kept,
+    kept: &JournalContents,
     progress: &mut impl FnMut(u64, u64),
-) -> std::io::Result<Vec<Copy>> {
+) -> std::io::Result<Vec<FrameCopy>> {
     let length = file.metadata()?.len();
     let records = kept.records();
     let mut copies: Vec<_> = records
-        .filter_map(|(one, _)| Copy::of_record(one))
+        .filter_map(|(one, _)| FrameCopy::of_record(one))
         .collect();
     let mut segment = Vec::with_capacity(SEGMENT_BYTES);
     for at in (0..length).step_by(SEGMENT_BYTES) {
@@ -251,7 +251,7 @@ fn copies(
         copies.extend(
             found
                 .iter()
-                .flat_map(|value| Copy::all(value, &segment, at)),
+                .flat_map(|value| FrameCopy::all(value, &segment, at)),
         );
         progress((at + SEGMENT_BYTES as u64).min(length), length);
     }
@@ -266,8 +266,8 @@ fn copies(
 #[derive(Debug)]
 struct Copies {
     file: Arc<Mutex<File>>,
-    kept: Arc<Kept>,
-    all: Arc<Vec<Copy>>,
+    kept: Arc<JournalContents>,
+    all: Arc<Vec<FrameCopy>>,
     /// First revisions of the frames that are part of the log. `None` for all that were found, of which
     /// some may have been replaced long ago.
     only: Option<Arc<BTreeSet<Revision>>>,
@@ -286,7 +286,7 @@ struct Walked {
 }
 
 impl Copies {
-    fn beginning(self, directory: &Path) -> Result<Intact, Error> {
+    fn into_intact(self, directory: &Path) -> Result<Intact, Error> {
         let (file, kept) = (Arc::clone(&self.file), Arc::clone(&self.kept));
         let all = Arc::clone(&self.all);
         let found = Arc::new(self);
@@ -299,12 +299,12 @@ impl Copies {
             Some(Error::NewerFormat { .. }) => found.newer(until)?,
             _ => Newer::default(),
         };
-        let is_let_go = match broken {
+        let would_be_dropped = match broken {
             None => true,
             Some(Error::Corrupt { .. }) => {
                 let witnessed = found.witnessed;
                 witnessed.is_some_and(|tail| tail.revision <= until)
-                    && found.is_whole_to_the_engine(directory)?
+                    && found.is_intact_for_engine(directory)?
             }
             Some(_) => false,
         };
@@ -314,7 +314,7 @@ impl Copies {
             kept,
             all: Arc::clone(&all),
             only: Some(Arc::clone(&records)),
-            witnessed: found.witnessed.filter(|_| is_let_go),
+            witnessed: found.witnessed.filter(|_| would_be_dropped),
             unpacked: Mutex::default(),
         };
         Ok(Intact {
@@ -322,7 +322,7 @@ impl Copies {
             until,
             broken,
             newer,
-            has_all_acknowledged: is_let_go,
+            has_all_acknowledged: would_be_dropped,
             copies: all,
             records,
         })
@@ -330,7 +330,7 @@ impl Copies {
 
     fn walk(self: &Arc<Self>) -> Result<Walked, Error> {
         let mut walked = Walked::default();
-        for frame in Reader::new(Arc::clone(self) as _).whole(Tail::START)? {
+        for frame in Reader::new(Arc::clone(self) as _).verified_frames(Tail::START)? {
             match frame {
                 Ok(frame) => {
                     walked.records.insert(frame.first);
@@ -344,9 +344,9 @@ impl Copies {
 
     /// Whether the part that the engine sees is intact. What it passes over at the end of its log is then
     /// a batch that was being written, whose blocks may reach the disk in any order.
-    fn is_whole_to_the_engine(&self, directory: &Path) -> Result<bool, Error> {
-        let hidden = hidden::passed_over(directory)?;
-        let is_seen = |copy: &&Copy| !copy.is_in(&hidden);
+    fn is_intact_for_engine(&self, directory: &Path) -> Result<bool, Error> {
+        let hidden = hidden::skipped_ranges(directory)?;
+        let is_seen = |copy: &&FrameCopy| !copy.is_in(&hidden);
         let seen = Arc::new(Self {
             file: Arc::clone(&self.file),
             kept: Arc::clone(&self.kept),
@@ -376,7 +376,7 @@ impl Copies {
     }
 
     /// Every copy of a piece, the newest first.
-    fn of(&self, first: Revision, piece: u32) -> impl Iterator<Item = &Copy> {
+    fn copies_of(&self, first: Revision, piece: u32) -> impl Iterator<Item = &FrameCopy> {
         let begin = self
             .all
             .partition_point(|one| (one.first, one.piece) < (first.0, piece));
@@ -386,8 +386,8 @@ impl Copies {
 
     /// The newest copy of a frame that is whole.
     fn frame(&self, first: Revision) -> Result<Option<Vec<u8>>, Error> {
-        for head in self.of(first, 0) {
-            let frame = self.put_together(first, head);
+        for head in self.copies_of(first, 0) {
+            let frame = self.assemble(first, head);
             let frame = frame.map_err(Error::io("reading the event log"))?;
             let read = frame::open(first, &frame);
             if read.is_ok() || is_newer(&read) {
@@ -397,20 +397,22 @@ impl Copies {
         Ok(None)
     }
 
-    fn put_together(&self, first: Revision, head: &Copy) -> std::io::Result<Vec<u8>> {
+    fn assemble(&self, first: Revision, head: &FrameCopy) -> std::io::Result<Vec<u8>> {
         let mut frame = Vec::new();
         self.append(head, &mut frame)?;
-        let mut is_open = head.goes_on();
+        let mut is_open = head.has_more_pieces();
         for piece in 1.. {
-            let next = is_open.then(|| self.of(first, piece).next()).flatten();
+            let next = is_open
+                .then(|| self.copies_of(first, piece).next())
+                .flatten();
             let Some(next) = next else { break };
             self.append(next, &mut frame)?;
-            is_open = next.goes_on();
+            is_open = next.has_more_pieces();
         }
         Ok(frame)
     }
 
-    fn append(&self, copy: &Copy, frame: &mut Vec<u8>) -> std::io::Result<()> {
+    fn append(&self, copy: &FrameCopy, frame: &mut Vec<u8>) -> std::io::Result<()> {
         if copy.is_in_journal() {
             frame.extend_from_slice(self.kept.bytes_at(copy.at, copy.length));
             return Ok(());
@@ -431,7 +433,7 @@ impl Copies {
         Ok(())
     }
 
-    fn read(&self, copy: &Copy, bytes: &mut Vec<u8>) -> std::io::Result<()> {
+    fn read(&self, copy: &FrameCopy, bytes: &mut Vec<u8>) -> std::io::Result<()> {
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         file.seek(SeekFrom::Start(copy.at))?;
         Read::take(&mut *file, copy.length.into()).read_to_end(bytes)?;
@@ -439,7 +441,10 @@ impl Copies {
     }
 
     /// The first of the frames with these copies that is part of the log and whole.
-    fn found<'a>(&self, copies: impl Iterator<Item = &'a Copy>) -> Result<Option<Stored>, Error> {
+    fn first_whole<'a>(
+        &self,
+        copies: impl Iterator<Item = &'a FrameCopy>,
+    ) -> Result<Option<Stored>, Error> {
         copies
             .filter(|one| one.piece == 0)
             .map(|one| Revision(one.first))
@@ -474,12 +479,12 @@ impl Storage for Copies {
 
     fn at_or_after(&self, from: Revision) -> Result<Option<Stored>, Error> {
         let begin = self.all.partition_point(|one| one.first < from.0);
-        self.found(self.all.get(begin..).unwrap_or_default().iter())
+        self.first_whole(self.all.get(begin..).unwrap_or_default().iter())
     }
 
     fn at_or_before(&self, until: Revision) -> Result<Option<Stored>, Error> {
         let end = self.all.partition_point(|one| one.first <= until.0);
-        self.found(self.all.get(..end).unwrap_or_default().iter().rev())
+        self.first_whole(self.all.get(..end).unwrap_or_default().iter().rev())
     }
 
     fn witness(&self, _: &Tail) {}

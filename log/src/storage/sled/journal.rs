@@ -6,7 +6,7 @@ mod record;
 #[cfg(test)]
 mod tests;
 
-pub(super) use kept::{Kept, Newest, Record};
+pub(super) use kept::{JournalContents, Newest, Record};
 #[cfg(test)]
 pub(crate) use record::FORMAT;
 
@@ -115,7 +115,7 @@ impl Journal {
 
     /// Whether a frame that begins at this revision may be in the journal, or be the one before its first
     /// record.
-    pub(super) fn reaches(&self, revision: Revision) -> bool {
+    pub(super) fn may_contain(&self, revision: Revision) -> bool {
         revision >= self.start
     }
 
@@ -150,7 +150,7 @@ impl Journal {
     }
 
     /// Requires the database to be synced before anything is durable.
-    pub(super) const fn pass(&mut self) {
+    pub(super) const fn require_database_sync(&mut self) {
         self.holds_all = false;
     }
 
@@ -166,7 +166,7 @@ impl Journal {
     }
 
     /// Begins a new round: everything that was appended is synced in the database.
-    pub(super) fn begin_again(&mut self) -> Result<(), Error> {
+    pub(super) fn begin_round(&mut self) -> Result<(), Error> {
         self.start = self.last;
         self.synced = self.last;
         self.at = BEGIN_BYTES;
@@ -181,7 +181,7 @@ impl Journal {
 
     /// Invalidates all records, durably, by a new salt, before one frame replaces those from `first` to
     /// `last`. All of them are synced in the database.
-    pub(super) fn forget(&mut self, first: Revision, last: Revision) -> Result<(), Error> {
+    pub(super) fn invalidate(&mut self, first: Revision, last: Revision) -> Result<(), Error> {
         if last >= self.last {
             self.last = first;
         }
@@ -189,7 +189,7 @@ impl Journal {
         if let Some((file, _)) = &mut self.file {
             empty(file, self.salt).map_err(Error::io("writing the journal of the event log"))?;
         }
-        self.begin_again()
+        self.begin_round()
     }
 }
 

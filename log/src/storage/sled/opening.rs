@@ -55,14 +55,14 @@ pub(super) fn refuse_short_files(database: &Path) -> Result<(), Error> {
 
 /// Opens the database, and releases as much of the reserve as that takes.
 pub(super) fn open_in_room(directory: &Path, reserve: &mut Reserve) -> Result<::sled::Db, Error> {
-    reserve.let_go_where_little_is_left()?;
+    reserve.release_if_space_is_low()?;
     loop {
         let error = match open_whole(directory)? {
             Err(error) => engine("opening", error),
             Ok(database) => return Ok(database),
         };
         let is_full = matches!(&error, Error::Io { source, .. } if blocks::is_full(source));
-        if !is_full || !reserve.let_go()? {
+        if !is_full || !reserve.release_part()? {
             return Err(error);
         }
     }

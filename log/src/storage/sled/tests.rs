@@ -45,7 +45,7 @@ fn nobody_writes_between_a_flush_and_its_sync() {
     let (order, begun) = (Mutex::new(Vec::new()), Barrier::new(writes.len() + 1));
     let did = |what| order.lock().expect("unpoisoned").push(what);
     std::thread::scope(|scope| {
-        let alone = storage.alone();
+        let alone = storage.lock_journal();
         for (name, write) in writes {
             let (storage, begun, did) = (&storage, &begun, &did);
             scope.spawn(move || {
@@ -138,7 +138,7 @@ fn after_a_clean_end_a_start_takes_nothing_from_the_journal() {
         storage.append(Revision(first), &[7; 9]).expect("appended");
         storage.sync().expect("synced");
     }
-    let kept = Kept::of(&events).expect("read");
+    let kept = JournalContents::of(&events).expect("read");
     let (three, _) = missing(&storage.frames, &kept).expect("it follows");
     assert_eq!(three.len(), 3, "they are in the journal alone");
     drop(storage);

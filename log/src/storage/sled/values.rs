@@ -105,7 +105,7 @@ impl<'a> Segment<'a> {
     }
 
     /// Whether there is a whole message behind this offset.
-    pub(super) fn goes_on_behind(&self, at: usize) -> bool {
+    pub(super) fn has_messages_after(&self, at: usize) -> bool {
         let mut rest = self.bytes.get(at..).unwrap_or_default();
         while let Some((piece, behind)) = rest.split_at_checked(BLANK.len()) {
             if piece != BLANK {

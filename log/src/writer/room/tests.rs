@@ -70,7 +70,7 @@ fn every_batch_that_may_be_decided_ahead_is_counted() {
         (4 * size - 1, [true, true, true, false]),
     ] {
         let mut room = Admittance::new(Arc::new(Left(left)));
-        assert_eq!([(); 4].map(|()| room.take(&batch, Some(size))), taken);
+        assert_eq!([(); 4].map(|()| room.admit(&batch, Some(size))), taken);
         assert_eq!(room.admits_writes(), taken[3]);
     }
 }

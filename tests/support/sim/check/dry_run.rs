@@ -8,7 +8,7 @@ use crate::sim::history::History;
 use crate::sim::trace::Trace;
 use crate::world;
 use hindsight_core::{Command, Commit, Revision, State, Time, Uid};
-use hindsight_gc::{Ground, forecast};
+use hindsight_gc::{Baseline, forecast};
 use std::collections::BTreeSet;
 use std::convert::Infallible;
 
@@ -69,10 +69,10 @@ pub fn plan(state: &State, command: &Command, clock: i64) -> Result<Plan, Violat
     let mut commands = 1 << 32;
     let mut command = command.clone();
     command.time = Time(clock);
-    // The ground is given no log: only rules need it, and they are not compared.
-    let ground = Ground::new::<Commit, Infallible>(state, []);
-    let ground = ground.unwrap_or_else(|never| match never {});
-    let foretold = forecast(ground, command, CHANGES_MAX, |_, step| {
+    // The baseline is given no log: only rules need it, and they are not compared.
+    let baseline = Baseline::new::<Commit, Infallible>(state, []);
+    let baseline = baseline.unwrap_or_else(|never| match never {});
+    let foretold = forecast(baseline, command, CHANGES_MAX, |_, step| {
         commands += 1;
         let mut command = world::command(commands, step.intent, step.cause);
         command.time = Time(clock);
@@ -80,7 +80,7 @@ pub fn plan(state: &State, command: &Command, clock: i64) -> Result<Plan, Violat
     });
     let foretold = foretold.course;
     // If the command is refused, the forecast holds only what was due anyway.
-    if !foretold.is_whole {
+    if !foretold.is_complete {
         let what = "the collector does not come to rest on a fork".into();
         return Err(violation("liveness", what));
     }

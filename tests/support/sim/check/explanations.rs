@@ -43,7 +43,7 @@ pub fn audited(history: &History) -> Checked {
         let faulty = |found: hindsight_core::invariants::Violation| {
             violation("the audit finds nothing", found.to_string())
         };
-        audit.take(commit).map_err(faulty)?;
+        audit.check_and_apply(commit).map_err(faulty)?;
     }
     Ok(())
 }

@@ -23,8 +23,8 @@ pub fn check(state: &State, graph: &OwnershipGraph) -> Checked {
         })?;
     }
     for kind in state.kinds.iter() {
-        let followed: Vec<_> = graph.naming(kind).collect();
-        let anew: Vec<_> = rebuilt.naming(kind).collect();
+        let followed: Vec<_> = graph.dependents_of_kind(kind).collect();
+        let anew: Vec<_> = rebuilt.dependents_of_kind(kind).collect();
         ensure("projections equal their rebuild", followed == anew, || {
             format!("naming {}: {followed:?} is not {anew:?}", kind.kind)
         })?;

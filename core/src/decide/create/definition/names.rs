@@ -79,8 +79,8 @@ pub(super) fn settle(state: &State, key: &ObjectKey, definition: &mut Value, now
     let held = held.unwrap_or(&nothing);
     let (accepted, conflict) = accept(wanted, held, Taken::by_others(state, key));
     let named = match &conflict {
-        None => Condition::good("NamesAccepted", "NoConflicts", "no conflicts found"),
-        Some((reason, why)) => Condition::bad("NamesAccepted", reason, why),
+        None => Condition::new_true("NamesAccepted", "NoConflicts", "no conflicts found"),
+        Some((reason, why)) => Condition::new_false("NamesAccepted", reason, why),
     };
     if let Some(status) = conditions::status(definition) {
         status.insert("acceptedNames".into(), accepted);
@@ -90,8 +90,10 @@ pub(super) fn settle(state: &State, key: &ObjectKey, definition: &mut Value, now
     if !conditions::is_true(definition, "Established") {
         let why = "the initial names have been accepted";
         let served = match conflict {
-            None => Condition::good("Established", "InitialNamesAccepted", why),
-            Some(_) => Condition::bad("Established", "NotAccepted", "not all names are accepted"),
+            None => Condition::new_true("Established", "InitialNamesAccepted", why),
+            Some(_) => {
+                Condition::new_false("Established", "NotAccepted", "not all names are accepted")
+            }
         };
         conditions::set(definition, &served, now);
     }

@@ -28,7 +28,7 @@ fn no_more_is_written_without_a_sync_than_sled_keeps_apart() {
     let storage = SledStorage::open(temporary.path()).expect("opened");
     let (unsynced, most) = (Cell::new(0), Cell::new(0));
     let sync = || {
-        storage.frames.syncing();
+        storage.frames.note_sync();
         unsynced.set(0);
         Ok(0)
     };
@@ -61,9 +61,9 @@ fn a_frame_that_is_replaced_while_it_is_read_is_looked_for_again() {
         let thinned = storage.replace(Revision(first), Revision(5), &[1; 50]);
         thinned.expect("replaced");
         let stale = Cell::new(head.clone());
-        let back = frames.find(|| Ok(stale.take().or(frames.at_or_before(Revision(3))?)));
+        let back = frames.find_whole(|| Ok(stale.take().or(frames.at_or_before(Revision(3))?)));
         stale.set(head);
-        let on = frames.find(|| Ok(stale.take().or(frames.at_or_after(Revision(3))?)));
+        let on = frames.find_whole(|| Ok(stale.take().or(frames.at_or_after(Revision(3))?)));
         let found = |found: Result<Option<Stored>, Error>| found.expect("read").expect("found").0.0;
         let (back, on) = (found(back), found(on));
         assert_eq!((back, on), (before, after), "{first}");
@@ -224,7 +224,7 @@ fn a_turn_that_moves_nothing_is_not_taken_for_the_last() {
             .store(PAID * BYTES_FOR_A_MOVE, Ordering::Relaxed);
         let syncs = Cell::new(0);
         let sync = || {
-            frames.syncing();
+            frames.note_sync();
             syncs.set(syncs.get() + 1);
             Ok(if syncs.get() == moved_at { 1 << 20 } else { 0 })
         };

@@ -34,7 +34,7 @@ const TURN: &[u8] = b"turn";
 pub(super) const LARGEST: &[u8] = b"largest";
 
 #[derive(Debug)]
-pub(super) struct Written {
+pub(super) struct WriteAccount {
     /// Holds a value that is changed to make sled move pages, and the length of the largest value.
     pub(super) turns: Tree,
     pub(super) turn: AtomicU64,
@@ -47,7 +47,7 @@ pub(super) struct Written {
     largest: AtomicUsize,
 }
 
-impl Written {
+impl WriteAccount {
     /// `is_empty` says that there are no values yet.
     pub(super) fn open(database: &Db, is_empty: bool) -> Result<Self, Error> {
         let turns = open_tree(database, TURNS)?;
@@ -63,7 +63,7 @@ impl Written {
     }
 
     /// Must be called before every sync.
-    pub(super) fn syncing(&self) {
+    pub(super) fn note_sync(&self) {
         self.unsynced.store(0, Ordering::Relaxed);
     }
 
@@ -86,25 +86,25 @@ impl Written {
     }
 
     /// Accounts for a value of this length that was put.
-    pub(super) fn changed(&self, bytes: usize, sync: Sync<'_>) -> Result<(), Error> {
-        self.wrote(bytes.saturating_mul(TIMES_WRITTEN) + CHANGE_BYTES, sync)
+    pub(super) fn note_put(&self, bytes: usize, sync: Sync<'_>) -> Result<(), Error> {
+        self.note_written(bytes.saturating_mul(TIMES_WRITTEN) + CHANGE_BYTES, sync)
     }
 
     /// Accounts for a value of this length that was removed.
-    pub(super) fn removed(&self, bytes: usize, sync: Sync<'_>) -> Result<(), Error> {
-        self.owe(bytes);
+    pub(super) fn note_removal(&self, bytes: usize, sync: Sync<'_>) -> Result<(), Error> {
+        self.note_reusable(bytes);
         // sled also moves a page now and then.
         let moved = self.page_bytes() / CHANGES_FOR_A_MOVE;
-        self.wrote(bytes * TIMES_WRITTEN + CHANGE_BYTES + moved, sync)
+        self.note_written(bytes * TIMES_WRITTEN + CHANGE_BYTES + moved, sync)
     }
 
     /// Notes that the space of this many bytes can be reused.
-    pub(super) fn owe(&self, bytes: usize) {
+    pub(super) fn note_reusable(&self, bytes: usize) {
         self.owed
             .fetch_add(bytes.max(BYTES_FOR_A_MOVE), Ordering::Relaxed);
     }
 
-    fn wrote(&self, bytes: usize, sync: Sync<'_>) -> Result<(), Error> {
+    fn note_written(&self, bytes: usize, sync: Sync<'_>) -> Result<(), Error> {
         if self.unsynced.fetch_add(bytes, Ordering::Relaxed) + bytes <= UNSYNCED_BYTES {
             return Ok(());
         }

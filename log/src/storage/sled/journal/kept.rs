@@ -1,6 +1,6 @@
 //! Reads the contents of a journal without changing it.
 
-use super::record::{self, ALIGNMENT, BEGIN_BYTES, Found, Salt};
+use super::record::{self, ALIGNMENT, BEGIN_BYTES, ParsedRecord, Salt};
 use super::{BYTES_MAX, NAME};
 use crate::{Error, frame, regular};
 use hindsight_core::Revision;
@@ -10,7 +10,7 @@ use std::path::Path;
 
 /// The frames of a journal, in their order.
 #[derive(Debug, Default)]
-pub(in super::super) struct Kept {
+pub(in super::super) struct JournalContents {
     bytes: Vec<u8>,
     records: Vec<Record>,
     /// The newest frame that any whole record reports as durable.
@@ -25,7 +25,7 @@ pub(in super::super) struct Record {
     pub(in super::super) at: Range<usize>,
 }
 
-impl Kept {
+impl JournalContents {
     /// Reads the journal in this directory; empty if there is none.
     pub(in super::super) fn of(directory: &Path) -> Result<Self, Error> {
         let path = directory.join(NAME);
@@ -95,12 +95,12 @@ impl Kept {
         if self.synced <= newest {
             return Ok(());
         }
-        let told = self.synced;
-        Err(Error::Gap { told, newest })
+        let revision = self.synced;
+        Err(Error::Gap { revision, newest })
     }
 
     /// The frames that a database with this newest frame must have too.
-    pub(in super::super) fn until(
+    pub(in super::super) fn up_to(
         &self,
         newest: Newest,
     ) -> impl Iterator<Item = (Revision, &[u8])> {
@@ -112,7 +112,7 @@ impl Kept {
 
     /// The frames that a database with this newest frame lacks. Refuses a journal that does not continue
     /// from there.
-    pub(in super::super) fn behind(
+    pub(in super::super) fn after(
         &self,
         newest: Newest,
     ) -> Result<impl Iterator<Item = (Revision, &[u8])>, Error> {
@@ -122,7 +122,7 @@ impl Kept {
         let behind = self.records.get(begin..).unwrap_or_default();
         match behind.first() {
             Some(record) if record.before != newest.first => Err(Error::Gap {
-                told: record.before.max(newest.first.next()),
+                revision: record.before.max(newest.first.next()),
                 newest: newest.until,
             }),
             _ => Ok(behind
@@ -150,7 +150,7 @@ impl Newest {
     }
 }
 
-fn follows(last: Option<Revision>, found: &Found) -> bool {
+fn follows(last: Option<Revision>, found: &ParsedRecord) -> bool {
     let header = &found.header;
     header.first > header.before && last.is_none_or(|last| header.before == last)
 }

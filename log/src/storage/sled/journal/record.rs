@@ -96,7 +96,7 @@ impl Header {
 
 /// A whole record: where its frame is, and where the next record begins.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Found {
+pub(super) struct ParsedRecord {
     pub(super) header: Header,
     pub(super) frame: Range<usize>,
     pub(super) end: usize,
@@ -110,7 +110,11 @@ pub(super) fn salt_at(bytes: &[u8], at: usize) -> Option<Salt> {
 }
 
 /// The record at this offset; `None` if there is none, it is not whole, or it has another salt.
-pub(super) fn read(bytes: &[u8], at: usize, salt: Option<Salt>) -> Result<Option<Found>, Error> {
+pub(super) fn read(
+    bytes: &[u8],
+    at: usize,
+    salt: Option<Salt>,
+) -> Result<Option<ParsedRecord>, Error> {
     let found = whole(bytes, at).filter(|(_, found)| match salt {
         Some(salt) => found.header.salt == salt,
         None => true,
@@ -126,7 +130,7 @@ pub(super) fn read(bytes: &[u8], at: usize, salt: Option<Salt>) -> Result<Option
     }
 }
 
-fn whole(bytes: &[u8], at: usize) -> Option<(u8, Found)> {
+fn whole(bytes: &[u8], at: usize) -> Option<(u8, ParsedRecord)> {
     let record = bytes.get(at..)?;
     let rest = record.strip_prefix(MAGIC)?;
     let ([format], rest) = rest.split_first_chunk::<1>()?;
@@ -147,7 +151,7 @@ fn whole(bytes: &[u8], at: usize) -> Option<(u8, Found)> {
     }
     let revision = |bytes: &[u8; 8]| Revision(u64::from_le_bytes(*bytes));
     let begin = at + begin;
-    let found = Found {
+    let found = ParsedRecord {
         header: Header {
             salt: Salt(u64::from_le_bytes(*salt)),
             before: revision(before),

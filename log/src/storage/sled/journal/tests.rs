@@ -1,7 +1,7 @@
 //! The contents of a journal after a crash, and what is refused.
 
 use super::record::{BEGIN_BYTES, FORMAT, Header, Salt};
-use super::{CAPACITY_BYTES, Journal, Kept, NAME};
+use super::{CAPACITY_BYTES, Journal, JournalContents, NAME};
 use crate::storage::conformance::copy;
 use crate::{Error, SledStorage, Storage, frame};
 use hindsight_core::Revision;
@@ -76,7 +76,7 @@ const fn header(before: u64, first: u64, synced: u64) -> Header {
     }
 }
 
-fn firsts(kept: &Kept) -> Vec<u64> {
+fn firsts(kept: &JournalContents) -> Vec<u64> {
     kept.records().map(|(record, _)| record.first.0).collect()
 }
 
@@ -103,10 +103,10 @@ fn rounds_follow_each_other_and_nothing_is_lost_at_any_place_of_them() {
     let (temporary, storage) = killed(&[]);
     let mut begun = 0;
     for first in 1..=2_000 {
-        let before = storage.alone().at;
+        let before = storage.lock_journal().at;
         append(&storage, first, 1_500);
         storage.sync().expect("synced");
-        let now = storage.alone().at;
+        let now = storage.lock_journal().at;
         begun += u64::from(now < before);
         if now < before || first % 333 == 0 {
             let (_copied, events) = crashed(&temporary);
@@ -121,7 +121,7 @@ fn a_frame_that_finds_no_room_is_synced_in_the_database_with_all_before_it() {
     let (temporary, storage) = killed(&[1, 2]);
     append(&storage, 3, CAPACITY_BYTES / 2);
     append(&storage, 4, CAPACITY_BYTES);
-    assert!(!storage.alone().holds_all());
+    assert!(!storage.lock_journal().holds_all());
     storage.sync().expect("synced");
     let (_copied, events) = crashed(&temporary);
     fs::remove_file(events.join(NAME)).expect("removed");
@@ -167,7 +167,7 @@ fn what_is_replaced_far_behind_leaves_the_journal_as_it_is() {
     let before = journal();
     let replaced = storage.replace(Revision(1), Revision(3), &[1; 20]);
     replaced.expect("replaced");
-    assert!(journal() == before && storage.alone().at > BEGIN_BYTES);
+    assert!(journal() == before && storage.lock_journal().at > BEGIN_BYTES);
     let (_copied, events) = crashed(&temporary);
     let found = found(&events);
     assert!(found.ends_with(&[4, 5]), "{found:?}");
@@ -177,7 +177,7 @@ fn what_is_replaced_far_behind_leaves_the_journal_as_it_is() {
 fn a_turned_bit_ends_the_journal_or_is_told() {
     let begin = SALT.seal();
     let bytes = records(&[(0, 1, 0), (1, 3, 1), (3, 4, 3)]);
-    let read = |bytes: &[u8]| Kept::read([&begin[..], bytes].concat());
+    let read = |bytes: &[u8]| JournalContents::read([&begin[..], bytes].concat());
     let whole = read(&bytes).expect("read");
     assert_eq!(firsts(&whole), [1, 3, 4]);
     assert!(whole.check_end(Revision(3)).is_ok());
@@ -212,7 +212,7 @@ fn a_damaged_record_that_was_acknowledged_refuses_the_log() {
     fs::write(&path, bytes).expect("written");
     let refused = SledStorage::open(&events).expect_err("a frame is lost");
     assert!(
-        matches!(refused, Error::Gap { told, newest } if (told, newest) == (Revision(2), Revision(1))),
+        matches!(refused, Error::Gap { revision, newest } if (revision, newest) == (Revision(2), Revision(1))),
         "{refused}"
     );
     drop(storage);
@@ -249,7 +249,7 @@ fn records_of_an_earlier_round_are_not_read() {
     let new = file(&[(5, 6, 5), (6, 7, 6)]);
     let old = file(&[(0, 1, 0), (1, 2, 1), (2, 3, 2), (3, 4, 3)]);
     let rest = &old[new.len()..];
-    let kept = Kept::read([&new[..], rest].concat()).expect("read");
+    let kept = JournalContents::read([&new[..], rest].concat()).expect("read");
     assert_eq!(firsts(&kept), [6, 7]);
     assert!(kept.check_end(Revision(7)).is_ok());
 }
@@ -268,7 +268,7 @@ fn what_was_torn_does_not_follow_what_comes_in_its_place() {
     let storage = SledStorage::open(&events).expect("opened");
     append(&storage, 2, length + 8);
     storage.sync().expect("synced");
-    assert_eq!(storage.alone().at, BEGIN_BYTES + 2 * length);
+    assert_eq!(storage.lock_journal().at, BEGIN_BYTES + 2 * length);
     let (_copied, events) = crashed(&temporary);
     assert_eq!(found(&events), [1, 2]);
 }
@@ -286,7 +286,7 @@ fn what_looks_like_a_record_and_does_not_know_the_salt_is_none() {
         bytes
     };
     let read = |begin: &[u8], other: &[u8]| {
-        Kept::read([begin, &records(&[(0, 1, 0), (1, 3, 1)]), other].concat())
+        JournalContents::read([begin, &records(&[(0, 1, 0), (1, 3, 1)]), other].concat())
     };
     for other in [others(FORMAT, 0), others(FORMAT, 6), others(FORMAT + 1, 6)] {
         let kept = read(&SALT.seal(), &other).expect("it is nothing");
@@ -305,11 +305,11 @@ fn damage_to_what_a_journal_begins_with_takes_no_record() {
     for bit in 0..BEGIN_BYTES * 8 {
         let mut bytes = file(&parts);
         bytes[bit / 8] ^= 1 << (bit % 8);
-        let kept = Kept::read(bytes.clone()).expect("read");
+        let kept = JournalContents::read(bytes.clone()).expect("read");
         assert_eq!(firsts(&kept), [1, 3], "bit {bit}");
         // If that is damaged too, any whole record shows what is lost.
         bytes[BEGIN_BYTES] ^= 1;
-        let kept = Kept::read(bytes).expect("read");
+        let kept = JournalContents::read(bytes).expect("read");
         assert!(firsts(&kept).is_empty() && kept.check_end(Revision::ZERO).is_err());
     }
     let (temporary, _storage) = killed(&[1, 2]);
@@ -335,7 +335,7 @@ fn a_database_that_lacks_what_the_journal_has_is_refused_and_the_journal_left_as
         for _ in 0..2 {
             let refused = SledStorage::open(&events).expect_err("it is not all there");
             assert!(
-                matches!(refused, Error::Gap { told: first, newest: last }
+                matches!(refused, Error::Gap { revision: first, newest: last }
                     if (first, last) == (Revision(told), Revision(newest))),
                 "{refused}"
             );
@@ -408,7 +408,7 @@ fn what_was_thinned_since_the_journal_had_it_is_no_other_log() {
     let (first, last) = (Revision(1), Revision(2));
     frame::seal(
         &mut stands,
-        frame::STANDS,
+        frame::PLACEHOLDER,
         first,
         2,
         &frame::Hash::default(),
@@ -456,6 +456,6 @@ fn without_a_file_everything_is_synced_in_the_database() {
     let mut journal = Journal::none();
     assert!(!journal.holds_all());
     journal.add(Revision(1), b"frame");
-    journal.begin_again().expect("nothing to do");
+    journal.begin_round().expect("nothing to do");
     assert!(!journal.holds_all());
 }

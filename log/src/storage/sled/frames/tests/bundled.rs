@@ -77,7 +77,7 @@ fn is_cut_off(frames: &FrameTrees, (first, last): (u64, u64), frame: &[u8], writ
     };
     frames.written.unsynced.store(MUCH, Ordering::Relaxed);
     let replaced = frames.replace(Revision(first), Revision(last), frame, sync);
-    frames.syncing();
+    frames.note_sync();
     replaced.is_err()
 }
 
