@@ -27,15 +27,16 @@ pub struct Violation {
     pub what: String,
 }
 
-const NUMBERED: &str = "revisions follow each other, and causes come before what they cause";
-const ONE_OBJECT: &str = "a commit is one step of one object";
+const NUMBERED: &str = "revisions are consecutive, and a cause precedes what it causes";
+const ONE_OBJECT: &str = "a commit is one change of one object";
 const FINALIZERS: &str = "nothing is removed while a finalizer holds it";
-const SAFETY: &str = "the collector takes only what every owner has left";
-const KINDS: &str = "a kind goes after its instances";
+const SAFETY: &str = "the collector deletes an object only if none of its owners keeps it";
+const KINDS: &str = "a kind is removed after its instances";
 const ORPHANS: &str =
-    "an orphaning owner is let go when nobody refers to it any more, and takes nobody along";
+    "an orphaning owner is released once nothing refers to it, and no dependent is deleted with it";
 const FOREGROUND: &str = "an owner in foreground deletion outlives the dependents that block it";
-const NAMESPACES: &str = "nothing is made in a namespace that goes, and nothing outlives it";
+const NAMESPACES: &str =
+    "nothing is created in a terminating namespace, and nothing outlives its namespace";
 
 /// Checks that a commit may follow this state. The cost is a few lookups and one for each owner of the
 /// object; if an owner is released, also one for each object that still blocks it and is being deleted; for

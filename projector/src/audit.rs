@@ -13,11 +13,11 @@ use lives::{CauseDefect, Lives};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-const ONCE: &str = "an identity is used once";
-const FACTS: &str = "every change of a finalizer or an owner is a fact";
-const CAUSES: &str = "a deletion names what made it necessary, which does so once";
-const OWNERS: &str = "a deletion for the lack of owners says how they were found";
-const ORPHANS: &str = "an orphaning owner goes when nobody refers to it";
+const ONCE: &str = "a uid is used once";
+const FACTS: &str = "every change of a finalizer or an owner reference is recorded as an event";
+const CAUSES: &str = "a deletion names the commit that made it necessary, which causes it once";
+const OWNERS: &str = "a deletion for lack of owners records what was found of each";
+const ORPHANS: &str = "an orphaning owner is removed once nothing refers to it";
 const FOREGROUND: &str = "an owner in foreground deletion outlives the dependents that block it";
 
 /// The result of all commits so far.
