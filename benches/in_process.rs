@@ -64,8 +64,8 @@ fn alternate(
     (writers, batch): (usize, usize),
     budget: Duration,
 ) -> Result<[Vec<f64>; 3]> {
-    let mut plain = Plain::new(directory, writers * batch)?;
-    let mut stored = Stored::new(directory, writers * batch)?;
+    let mut plain = PlainFile::new(directory, writers * batch)?;
+    let mut stored = SledLog::new(directory, writers * batch)?;
     let plane = ControlPlane::open(Config {
         data_dir: Some(directory.join("data")),
         ..Config::default()
@@ -136,13 +136,13 @@ fn create(name: &str, index: u32) -> Intent {
 }
 
 /// The first baseline: 400-byte events appended to a file, with an fdatasync after each batch.
-struct Plain {
+struct PlainFile {
     file: std::fs::File,
     bytes: Vec<u8>,
     batch: u32,
 }
 
-impl Plain {
+impl PlainFile {
     fn new(directory: &Path, batch: usize) -> Result<Self> {
         Ok(Self {
             file: std::fs::File::create(directory.join("plain"))?,
@@ -165,14 +165,14 @@ impl Plain {
 
 /// The second baseline: frames of the same size in the log's storage, with a sync after each. It
 /// shows what the storage layer costs before anything is decided.
-struct Stored {
+struct SledLog {
     storage: SledStorage,
     frame: Vec<u8>,
     next: Revision,
     batch: u32,
 }
 
-impl Stored {
+impl SledLog {
     fn new(directory: &Path, batch: usize) -> Result<Self> {
         Ok(Self {
             storage: SledStorage::open(&directory.join("stored"))?,

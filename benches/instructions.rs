@@ -25,7 +25,7 @@ const TIMES: usize = 50;
 /// Objects that exist before the operations.
 const OBJECTS: usize = 200;
 /// The output flags a count whose ratio to the recorded one is above this.
-const MUCH: f64 = 1.1;
+const RATIO_MAX: f64 = 1.1;
 const JSON: &str = "application/json";
 const PROFILE: &str = if cfg!(debug_assertions) {
     "dev"
@@ -81,8 +81,12 @@ fn main() -> Result<()> {
         let known = table.known(name.get_name());
         let ratio = known.map_or_else(String::new, |known| {
             let ratio = to_f64(count) / to_f64(known);
-            let told = if ratio > MUCH { "  <== MORE: WHY?" } else { "" };
-            format!("x {ratio:.3} of {known}{told}")
+            let alarm = if ratio > RATIO_MAX {
+                "  <== MORE: WHY?"
+            } else {
+                ""
+            };
+            format!("x {ratio:.3} of {known}{alarm}")
         });
         println!("{:<14} {count:>10}  {ratio}", name.get_name());
         table.note(name.get_name(), count);

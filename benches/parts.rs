@@ -42,27 +42,27 @@ fn world() -> World {
 }
 
 /// Measures one decision on a state of `OBJECTS` objects.
-fn decides(bencher: Bencher<'_, '_>, wish: impl Fn() -> Intent + Sync) {
+fn bench_decide(bencher: Bencher<'_, '_>, intent: impl Fn() -> Intent + Sync) {
     let world = world();
     let state = world.state();
     bencher
-        .with_inputs(|| world.command(wish()))
+        .with_inputs(|| world.command(intent()))
         .bench_local_values(|command| decide(&state, command).expect("it is accepted"));
 }
 
 #[divan::bench]
 fn decide_create(bencher: Bencher<'_, '_>) {
-    decides(bencher, || world::create(OBJECTS));
+    bench_decide(bencher, || world::create(OBJECTS));
 }
 
 #[divan::bench]
 fn decide_update(bencher: Bencher<'_, '_>) {
-    decides(bencher, || world::update(OBJECTS / 2, "another value"));
+    bench_decide(bencher, || world::update(OBJECTS / 2, "another value"));
 }
 
 #[divan::bench]
 fn decide_delete(bencher: Bencher<'_, '_>) {
-    decides(bencher, || world::delete(OBJECTS / 2));
+    bench_decide(bencher, || world::delete(OBJECTS / 2));
 }
 
 #[divan::bench]
@@ -252,8 +252,8 @@ fn encode_watch_event(bencher: Bencher<'_, '_>, accept: &str) {
     bencher
         .with_inputs(|| {
             round += 1;
-            let wish = world::update(round % OBJECTS, &round.to_string());
-            world.write(vec![wish]).expect("a write");
+            let intent = world::update(round % OBJECTS, &round.to_string());
+            world.write(vec![intent]).expect("a write");
         })
         .bench_local_values(|()| world.next(&mut watch).expect("an event"));
 }

@@ -61,9 +61,9 @@ fn main() -> Result<()> {
         disk / commits,
         disk / bodies
     );
-    again("opened without a snapshot", &data)?;
+    open_in_new_process("opened without a snapshot", &data)?;
     snapshot(&data)?;
-    again("opened with a snapshot   ", &data)
+    open_in_new_process("opened with a snapshot   ", &data)
 }
 
 /// Fills the log and returns the bytes of the objects' bodies that were written.
@@ -144,7 +144,7 @@ fn noise(index: usize) -> String {
     (0..200).map(letter).collect()
 }
 
-fn again(what: &str, data: &Path) -> Result<()> {
+fn open_in_new_process(what: &str, data: &Path) -> Result<()> {
     let program = std::env::current_exe()?;
     let output = std::process::Command::new(program)
         .arg("--open")
@@ -172,10 +172,10 @@ fn open(directory: &Path) -> Result<()> {
 /// Measures sequential writes while nothing else happens and while a snapshot of all objects is
 /// written, which the first commit makes due.
 fn snapshot(data: &Path) -> Result<()> {
-    let quiet = waits(&plane(data, NEVER)?, 1_000_000, |done| done < 1_000)?;
+    let quiet = write_latencies(&plane(data, NEVER)?, 1_000_000, |done| done < 1_000)?;
     println!("a write, while nothing else goes on  {quiet}");
     let directory = data.join("snapshots");
-    let busy = waits(&plane(data, 1)?, 2_000_000, |_| !has_snapshot(&directory))?;
+    let busy = write_latencies(&plane(data, 1)?, 2_000_000, |_| !has_snapshot(&directory))?;
     println!("a write, beside the first snapshot   {busy}");
     let longest = |figures: &Figures| figures.percentile(100).as_secs_f64() * 1000.0;
     println!(
@@ -192,23 +192,27 @@ fn has_snapshot(directory: &Path) -> bool {
     ends.any(|is_snapshot| is_snapshot)
 }
 
-/// Measures writes while `goes_on`. They are numbered from `first`, which no earlier write was, so
-/// each changes something.
-fn waits(plane: &ControlPlane, first: usize, goes_on: impl Fn(usize) -> bool) -> Result<Figures> {
+/// Measures writes while `keeps_going`. They are numbered from `first`, which no earlier write was,
+/// so each changes something.
+fn write_latencies(
+    plane: &ControlPlane,
+    first: usize,
+    keeps_going: impl Fn(usize) -> bool,
+) -> Result<Figures> {
     let begin = Instant::now();
-    let mut waits = Vec::new();
-    while goes_on(waits.len()) {
+    let mut latencies = Vec::new();
+    while keeps_going(latencies.len()) {
         let start = Instant::now();
-        let commands = vec![command(plane, intent(first + waits.len(), 1_000))];
+        let commands = vec![command(plane, intent(first + latencies.len(), 1_000))];
         let answers = plane.submit_blocking(commands)?;
         let is_change = answers
             .iter()
             .flatten()
             .all(|answer| !answer.commits.is_empty());
         ensure!(is_change, "a write changed nothing");
-        waits.push(start.elapsed());
+        latencies.push(start.elapsed());
     }
-    Ok(Figures::new(waits, begin.elapsed()))
+    Ok(Figures::new(latencies, begin.elapsed()))
 }
 
 fn size(path: &Path) -> Result<u64> {

@@ -42,7 +42,7 @@ struct Arguments {
 }
 
 /// Objects of each writer that are never deleted, and changed again and again.
-const LASTING: u64 = 500;
+const LIVE_OBJECTS: u64 = 500;
 
 /// The allocator that the server uses.
 #[global_allocator]
@@ -52,8 +52,12 @@ fn main() -> Result<()> {
     let arguments = Arguments::parse();
     println!("beside         events        p50        p99    longest   database   floor of newest");
     for _ in 0..arguments.turns {
-        for beside in [Beside::Nothing, Beside::Snapshots, Beside::Thinning] {
-            run(&arguments, beside)?;
+        for background in [
+            Background::Nothing,
+            Background::Snapshots,
+            Background::Thinning,
+        ] {
+            run(&arguments, background)?;
         }
     }
     Ok(())
@@ -61,16 +65,16 @@ fn main() -> Result<()> {
 
 /// What else goes on during the writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Beside {
+enum Background {
     Nothing,
     Snapshots,
     /// Snapshots, and the log is thinned after each.
     Thinning,
 }
 
-fn run(arguments: &Arguments, beside: Beside) -> Result<()> {
+fn run(arguments: &Arguments, background: Background) -> Result<()> {
     let directory = tempfile::tempdir()?;
-    let retention = (beside == Beside::Thinning).then(|| Retention {
+    let retention = (background == Background::Thinning).then(|| Retention {
         age_micros: None,
         bytes: Some(arguments.bytes),
         kinds: Vec::new(),
@@ -78,9 +82,9 @@ fn run(arguments: &Arguments, beside: Beside) -> Result<()> {
     });
     let plane = ControlPlane::open(Config {
         data_dir: Some(directory.path().to_owned()),
-        snapshot_every: match beside {
-            Beside::Nothing => 0,
-            Beside::Snapshots | Beside::Thinning => arguments.snapshot_every,
+        snapshot_every: match background {
+            Background::Nothing => 0,
+            Background::Snapshots | Background::Thinning => arguments.snapshot_every,
         },
         retention,
         ..Config::default()
@@ -102,7 +106,7 @@ fn run(arguments: &Arguments, beside: Beside) -> Result<()> {
     let wait = |percent| figures.percentile(percent).as_secs_f64() * 1000.0;
     println!(
         "{:<10} {:>8.0}/s {:>7.2} ms {:>7.2} ms {:>7.1} ms {:>7} MB   {} of {}",
-        format!("{beside:?}").to_lowercase(),
+        format!("{background:?}").to_lowercase(),
         figures.rate() * f64::from(batch),
         wait(50),
         wait(99),
@@ -159,7 +163,7 @@ fn intent(writer: usize, made: u64) -> Intent {
             validation: FieldValidation::Ignore,
         })
     };
-    if made <= LASTING {
+    if made <= LIVE_OBJECTS {
         return create(format!("lasting-{writer}-{made}"));
     }
     match made % 8 {
@@ -173,7 +177,7 @@ fn intent(writer: usize, made: u64) -> Intent {
             )
         }),
         _ => Intent::Patch(PatchObject {
-            key: key(&format!("lasting-{writer}-{}", 1 + made % LASTING)),
+            key: key(&format!("lasting-{writer}-{}", 1 + made % LIVE_OBJECTS)),
             version: "v1".into(),
             subresource: None,
             patch: Patch::Merge(json!({"data": {"made": made.to_string()}})),

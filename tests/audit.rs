@@ -45,10 +45,10 @@ fn history(policy: Policy) -> Vec<Arc<Commit>> {
         run(&mut world, naive::patch(key, patch));
         world.settle(1);
     }
-    told(&world)
+    commits_of(&world)
 }
 
-fn told(world: &World) -> Vec<Arc<Commit>> {
+fn commits_of(world: &World) -> Vec<Arc<Commit>> {
     let changes = world.changes.iter();
     changes.map(|change| Arc::clone(&change.commit)).collect()
 }
@@ -74,7 +74,7 @@ fn log_of_containers() -> Vec<Commit> {
         run(naive::delete(key, None));
     }
     world.settle(1);
-    let commits = told(&world).into_iter();
+    let commits = commits_of(&world).into_iter();
     commits.map(Arc::unwrap_or_clone).collect()
 }
 
@@ -378,7 +378,7 @@ fn log_of_an_owner_elsewhere() -> Vec<Commit> {
         json!({"metadata": metadata}),
     ));
     world.settle(1);
-    let commits = told(&world).into_iter();
+    let commits = commits_of(&world).into_iter();
     commits.map(Arc::unwrap_or_clone).collect()
 }
 
@@ -407,7 +407,7 @@ fn an_owner_that_goes_before_one_that_waits_is_found() {
     let owner = naive::key(Kind::ConfigMap, "n1", "owner");
     run(naive::delete(owner, Some(Policy::Foreground)));
     world.settle(1);
-    let commits = told(&world).into_iter();
+    let commits = commits_of(&world).into_iter();
     let mut log: Vec<Commit> = commits.map(Arc::unwrap_or_clone).collect();
     assert_eq!(fault(&log), None);
     let mark = log.iter().rfind(|commit| is_owner(commit));

@@ -67,7 +67,7 @@ fn refused(output: &Output, why: &str) {
 }
 
 /// The revisions at which the log reports that a backup was restored.
-fn restores_told(directory: &Path) -> Vec<u64> {
+fn listed_restores(directory: &Path) -> Vec<u64> {
     let log = |more: &[&str]| stdout(&hindsight(directory, &[&["log"], more].concat()));
     let entries: Value = serde_json::from_str(&log(&["-o", "json"])).expect("JSON");
     let entries = entries.as_array().expect("a list").iter();
@@ -163,10 +163,10 @@ fn what_clients_know_of_before_a_restore_has_expired_and_the_past_is_still_there
     let log = stdout(&server.hindsight(&["log", "configmap/new", "-n", "default"]));
     assert!(log.contains("created"), "{log}");
 
-    let online = restores_told(&other);
+    let online = listed_restores(&other);
     assert_eq!(server.signal("TERM"), Some(0));
     assert_eq!(online, [newest + 1 + BUMP]);
-    assert_eq!(restores_told(&other), online);
+    assert_eq!(listed_restores(&other), online);
     let verified = stdout(&hindsight(&other, &["verify", "--deep"]));
     assert!(
         verified.contains("a backup was restored at revision"),

@@ -21,9 +21,9 @@ fn typed(line: &str, place: &Path) -> Output {
 
 /// The suggested command that begins with these words, up to the end of the line or the closing
 /// backtick.
-fn said_to_type(told: &str, begin: &str) -> String {
-    let at = told.find(begin).expect("it is said what to type");
-    let line = told[at..].split(['\n', '`']).next();
+fn suggested_command(output: &str, begin: &str) -> String {
+    let at = output.find(begin).expect("it is said what to type");
+    let line = output[at..].split(['\n', '`']).next();
     line.expect("a line").to_owned()
 }
 
@@ -40,28 +40,34 @@ fn what_is_said_to_be_typed_next_asks_the_same_directory() {
     server.kubectl(&["create", "configmap", "x", "-n", "other"]);
     assert_eq!(server.signal("TERM"), Some(0));
     let asked = "hindsight why cm/x -n other --data-dir 'my data'";
-    let told = stdout(&typed(asked, place));
-    let next = said_to_type(
-        &told,
+    let output = stdout(&typed(asked, place));
+    let next = suggested_command(
+        &output,
         "hindsight why cm/x -n other --data-dir 'my data' --uid",
     );
-    let told = stdout(&typed(&next, place));
-    assert!(told.contains("is deleted"), "{told}");
+    let output = stdout(&typed(&next, place));
+    assert!(output.contains("is deleted"), "{output}");
     let missing = "hindsight get cm/gone --data-dir 'my data'";
-    let told = text(&typed(missing, place).stderr);
+    let output = text(&typed(missing, place).stderr);
     for begin in ["hindsight log", "hindsight why"] {
-        let next = said_to_type(&told, begin);
-        let told = text(&typed(&next, place).stderr);
-        assert!(!told.contains("contains no event log"), "{next}: {told}");
+        let next = suggested_command(&output, begin);
+        let output = text(&typed(&next, place).stderr);
+        assert!(
+            !output.contains("contains no event log"),
+            "{next}: {output}"
+        );
     }
-    let told = text(&typed("hindsight why cm/gone --data-dir 'my data'", place).stderr);
+    let output = text(&typed("hindsight why cm/gone --data-dir 'my data'", place).stderr);
     assert!(
-        told.contains("`hindsight log KIND --data-dir 'my data'`"),
-        "{told}"
+        output.contains("`hindsight log KIND --data-dir 'my data'`"),
+        "{output}"
     );
     let known = "HINDSIGHT_DATA_DIR='my data' hindsight why cm/x -n other";
-    let told = stdout(&typed(known, place));
-    assert!(told.contains("hindsight why cm/x -n other --uid"), "{told}");
+    let output = stdout(&typed(known, place));
+    assert!(
+        output.contains("hindsight why cm/x -n other --uid"),
+        "{output}"
+    );
 }
 
 #[test]
@@ -89,7 +95,7 @@ fn a_job_is_brought_back_from_the_past() {
 }
 
 /// Exit code, arguments, and a part of the output, the same from a server and from its directory.
-const SAID: &str = "
+const EXPECTED_OUTPUT: &str = "
 0 why configmaps.v1./b                  | ConfigMap b in default is live
 0 why cm.v1./b                          | ConfigMap b in default is live
 0 log deployments.v1.apps/web           | deployments.apps default/web: created
@@ -118,15 +124,15 @@ const SAID: &str = "
 1 serve --token-auth-file /nowhere      | or leave --token-auth-file out
 ";
 
-fn check_said(directory: &Path) {
-    for line in SAID.trim().lines() {
+fn check_output(directory: &Path) {
+    for line in EXPECTED_OUTPUT.trim().lines() {
         let (head, expected) = line.split_once('|').expect("a bar");
         let head: Vec<&str> = head.split_whitespace().collect();
         let output = hindsight(directory, &head[1..]);
         let code = output.status.code().map(|code| code.to_string());
-        let said = text(&output.stdout) + &text(&output.stderr);
-        assert_eq!(code.as_deref(), Some(head[0]), "{line}\n{said}");
-        assert!(said.contains(expected.trim()), "{line}\n{said}");
+        let printed = text(&output.stdout) + &text(&output.stderr);
+        assert_eq!(code.as_deref(), Some(head[0]), "{line}\n{printed}");
+        assert!(printed.contains(expected.trim()), "{line}\n{printed}");
     }
 }
 
@@ -141,9 +147,9 @@ fn what_may_be_typed_is_read_the_same_by_a_server_and_by_its_directory() {
     server.kubectl(&["delete", "configmap", "a"]);
     server.kubectl(&["create", "deployment", "web", "--image", "i"]);
     server.kubectl(&["label", "configmap", "b", "x=y"]);
-    check_said(&directory);
+    check_output(&directory);
     assert_eq!(server.signal("TERM"), Some(0));
-    check_said(&directory);
+    check_output(&directory);
 }
 
 #[test]

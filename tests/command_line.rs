@@ -8,7 +8,7 @@
 
 use hindsight_tests::manifests::widgets;
 use hindsight_tests::server::{Server, binary, hindsight, stdout, text};
-use hindsight_tests::wait::comes;
+use hindsight_tests::wait::wait_until;
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -473,7 +473,7 @@ fn a_verification_that_is_ended_leaves_no_copy_of_the_log() {
         let mut verify = Command::new(binary("hindsight"));
         verify.arg("verify").arg("--data-dir").arg(&directory);
         let mut verify = verify.spawn().expect("it starts");
-        comes("the copy", || copy.join("events").exists());
+        wait_until("the copy", || copy.join("events").exists());
         let sent = Command::new("kill")
             .args([signal, &verify.id().to_string()])
             .status();

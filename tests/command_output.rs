@@ -10,7 +10,7 @@ use hindsight_log::DirectoryLock;
 use hindsight_tests::manifests::dependent;
 use hindsight_tests::server::{Server, binary, hindsight, stdout, text};
 use hindsight_tests::vitals::peak_mib;
-use hindsight_tests::wait::comes;
+use hindsight_tests::wait::wait_until;
 use serde_json::Value;
 use std::fmt::Write;
 use std::fs::OpenOptions;
@@ -409,7 +409,7 @@ fn followed(directory: &Path) -> Child {
 /// Waits for the process and returns its exit code, if there is one.
 fn ended(process: &mut Child) -> Option<i32> {
     let mut status = None;
-    comes("the end of it", || {
+    wait_until("the end of it", || {
         status = process.try_wait().expect("it is ours");
         status.is_some()
     });
@@ -481,7 +481,7 @@ fn a_backup_that_is_ended_leaves_no_part_of_the_log() {
         backup.arg("backup").arg(&file).arg("--data-dir");
         let backup = backup.arg(server.directory()).stderr(Stdio::piped());
         let backup = backup.spawn().expect("it starts");
-        comes("what is not finished", || unfinished.exists());
+        wait_until("what is not finished", || unfinished.exists());
         let mut kill = Command::new("kill");
         let sent = kill.args(["-s", signal, &backup.id().to_string()]).status();
         assert!(sent.expect("it runs").success());

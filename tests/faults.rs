@@ -46,7 +46,7 @@ struct History {
     flags: &'static [&'static str],
 }
 
-const THINNING: &[&str] = &["--snapshot-every", "60", "--keep-history-bytes", "100KB"];
+const RETENTION_FLAGS: &[&str] = &["--snapshot-every", "60", "--keep-history-bytes", "100KB"];
 
 impl History {
     fn new(directory: PathBuf, number: u64) -> Self {
@@ -54,7 +54,7 @@ impl History {
             directory,
             ledger: Ledger::default(),
             flags: if number.is_multiple_of(2) {
-                THINNING
+                RETENTION_FLAGS
             } else {
                 &[]
             },
@@ -156,9 +156,9 @@ fn power_cuts_lose_nothing_that_was_answered() {
 }
 
 fn cut(disk: &Disk, server: Server) {
-    disk.cut();
+    disk.cut_power();
     server.signal("KILL");
-    disk.mount_again();
+    disk.remount();
 }
 
 /// Cuts the power again before the first cut is recovered from.
@@ -169,10 +169,10 @@ fn cut_while_starting(disk: &Disk, mut command: Command, dice: &mut Dice) {
         .spawn()
         .expect("hindsight serve starts");
     std::thread::sleep(Duration::from_millis(dice.roll(400)));
-    disk.cut();
+    disk.cut_power();
     starting.kill().expect("killed");
     starting.wait().expect("ended");
-    disk.mount_again();
+    disk.remount();
 }
 
 #[test]
@@ -227,7 +227,7 @@ fn after_a_failed_sync_nothing_is_answered_the_server_ends_and_a_restart_has_all
         };
         let is_one = at % 2 == 0;
         let clients = if is_one { 1 } else { 8 };
-        let recorder = Recorder::of(clients, &server, "n", at);
+        let recorder = Recorder::with_clients(clients, &server, "n", at);
         let (code, said) = server.ended();
         drop(tracer);
         assert_eq!(code, Some(1), "call {at}: {said}");

@@ -16,7 +16,7 @@
 
 use hindsight_tests::author::{LONG, SHORT, limit, live_through};
 use hindsight_tests::histories::{Lengths, check};
-use hindsight_tests::history::{Both, Operation, smallest};
+use hindsight_tests::history::{Comparison, Operation, smallest};
 use hindsight_tests::naive;
 use hindsight_tests::reference::{Kind, Reference, Thing, World as Naive};
 use hindsight_tests::scenario;
@@ -29,7 +29,7 @@ fn random_histories_end_as_the_naive_evaluator_says() {
     let lengths = Lengths::from_environment();
     let run = Run::from_environment("HINDSIGHT_HISTORIES", 2000);
     let check = |seed| check(seed, lengths.of(seed));
-    let failures = run.go(run.count, &check, &|count, next, seconds| {
+    let failures = run.run_parts(run.count, &check, &|count, next, seconds| {
         println!("{count} histories in {seconds:.0} s; the next seed is {next}");
     });
     let told: Vec<String> = failures.iter().map(ToString::to_string).collect();
@@ -47,37 +47,43 @@ fn a_long_history_that_the_audit_once_refused_holds() {
 #[test]
 fn a_restart_of_the_collector_changes_nothing() {
     for seed in 1..200 {
-        let mut both = Both::new(3, Naive::visible);
-        let (history, failed) = live_through(seed, SHORT, &mut both, |both| both.real.restart());
+        let mut comparison = Comparison::new(3, Naive::visible);
+        let (history, failed) = live_through(seed, SHORT, &mut comparison, |comparison| {
+            comparison.real.restart();
+        });
         assert_eq!(failed, None, "seed {seed}: {history:#?}");
     }
 }
 
 /// A history with requests at rest only, because how far a part of a collection gets depends on UIDs.
 fn without_parts(seed: u64) -> Vec<Operation> {
-    let mut both = Both::new(limit(seed), Naive::visible);
-    let (mut history, failed) = live_through(seed, SHORT, &mut both, |_| {});
+    let mut comparison = Comparison::new(limit(seed), Naive::visible);
+    let (mut history, failed) = live_through(seed, SHORT, &mut comparison, |_| {});
     assert_eq!(failed, None, "seed {seed}");
     history.retain(|operation| !matches!(operation, Operation::Turn(_)));
     history
 }
 
-fn lived(history: &[Operation], uids: u64, seed: u64) -> Both {
-    let mut both = Both::with_uids(uids, limit(seed), Naive::visible);
+fn lived(history: &[Operation], uids: u64, seed: u64) -> Comparison {
+    let mut comparison = Comparison::with_uids(uids, limit(seed), Naive::visible);
     for operation in history {
-        assert_eq!(both.run(operation), Ok(()), "seed {seed}: {history:#?}");
+        assert_eq!(
+            comparison.run(operation),
+            Ok(()),
+            "seed {seed}: {history:#?}"
+        );
     }
-    both
+    comparison
 }
 
 #[test]
 fn other_uids_change_nothing() {
     for seed in 1..200 {
         let history = without_parts(seed);
-        let rests = [0, 1, 2].map(|uids| lived(&history, uids, seed).rests().to_vec());
-        assert!(!rests[0].is_empty(), "nothing was looked at");
-        for other in &rests[1..] {
-            assert_eq!(*other, rests[0], "seed {seed}: {history:#?}");
+        let rest_states = [0, 1, 2].map(|uids| lived(&history, uids, seed).rest_states().to_vec());
+        assert!(!rest_states[0].is_empty(), "nothing was looked at");
+        for other in &rest_states[1..] {
+            assert_eq!(*other, rest_states[0], "seed {seed}: {history:#?}");
         }
     }
 }
@@ -152,8 +158,8 @@ fn wrong(naive: &Naive) -> Vec<Thing> {
 fn a_history_that_fails_is_told_as_a_short_scenario() {
     let mut shrunk = 0;
     for seed in 1..20 {
-        let mut both = Both::new(limit(seed), wrong);
-        let (history, failed) = live_through(seed, SHORT, &mut both, |_| {});
+        let mut comparison = Comparison::new(limit(seed), wrong);
+        let (history, failed) = live_through(seed, SHORT, &mut comparison, |_| {});
         if failed.is_none() {
             continue;
         }

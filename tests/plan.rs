@@ -7,7 +7,7 @@
 
 use hindsight_tests::manifests::widgets;
 use hindsight_tests::server::{Server, hindsight, stdout, text};
-use hindsight_tests::wait::comes;
+use hindsight_tests::wait::wait_until;
 use serde_json::{Value, json};
 
 const ANYTHING: &str = "{type: object, x-kubernetes-preserve-unknown-fields: true}";
@@ -40,7 +40,7 @@ fn document(server: &Server, arguments: &[&str]) -> Value {
 }
 
 /// The objects and what happens to them, sorted.
-fn told(entries: &Value) -> Vec<String> {
+fn sorted_entries(entries: &Value) -> Vec<String> {
     let entries = entries.as_array().expect("a list");
     let told = entries
         .iter()
@@ -51,14 +51,14 @@ fn told(entries: &Value) -> Vec<String> {
 }
 
 /// What happened from a revision on, once there are this many entries.
-fn happened(server: &Server, from: u64, count: usize) -> Vec<String> {
+fn logged_entries(server: &Server, from: u64, count: usize) -> Vec<String> {
     let mut entries = Value::Null;
-    comes(&format!("{count} entries from {from} on"), || {
+    wait_until(&format!("{count} entries from {from} on"), || {
         let log = server.hindsight(&["log", "--since", &from.to_string(), "-o", "json"]);
         entries = serde_json::from_str(&stdout(&log)).expect("JSON");
         entries.as_array().is_some_and(|all| all.len() >= count)
     });
-    told(&entries)
+    sorted_entries(&entries)
 }
 
 #[test]
@@ -86,9 +86,9 @@ fn what_is_foretold_is_what_happens_and_nothing_does_until_then() {
             &cascade,
         ];
         server.kubectl(&delete);
-        let foretold = told(&plan["entries"]);
+        let foretold = sorted_entries(&plan["entries"]);
         assert_eq!(
-            happened(&server, revision + 1, foretold.len()),
+            logged_entries(&server, revision + 1, foretold.len()),
             foretold,
             "{policy}"
         );
@@ -199,7 +199,7 @@ fn a_definition_says_which_instance_holds_it() {
     let plan = stdout(&server.hindsight(&["plan", definition]));
     assert!(plan.contains(&format!("waits for {holder}")), "{plan}");
     server.kubectl(&["delete", definition, "--wait=false"]);
-    comes(&format!("a word of {holder}"), || {
+    wait_until(&format!("a word of {holder}"), || {
         let said = stdout(&server.hindsight(&["why", definition]));
         said.contains(&format!("waits for {holder}"))
     });
@@ -233,7 +233,7 @@ fn what_goes_says_what_it_waits_for_and_what_stays_who_owns_it() {
 
     server.kubectl(&["delete", "namespace", "team", "--wait=false"]);
     let mut said = String::new();
-    comes("what is in the namespace", || {
+    wait_until("what is in the namespace", || {
         said = why("namespace/team");
         said.contains("pods. has 1 resource instances")
     });
@@ -307,7 +307,7 @@ fn in_the_middle_of_a_cascade_a_plan_tells_of_what_it_adds() {
         let then = (deleted + gone).to_string();
         let plan = document(&server, &["configmap/bystander", "--as-of", &then]);
         let expected = ["\"configmaps default/bystander\" [\"deleted [requested]\"]"];
-        assert_eq!(told(&plan["entries"]), expected, "{plan}");
+        assert_eq!(sorted_entries(&plan["entries"]), expected, "{plan}");
         assert_eq!(
             (&plan["deleted"], &plan["waiting"]),
             (&json!(1), &json!([]))
@@ -341,13 +341,13 @@ fn an_owner_that_was_there_before_is_known_to_have_been() {
     server.kubectl(&["delete", "configmap", "a"]);
     let plan = document(&server, &["configmap/g", "--cascade", "orphan"]);
     server.kubectl(&["delete", "configmap", "g", "--cascade=orphan"]);
-    let foretold = told(&plan["entries"]);
+    let foretold = sorted_entries(&plan["entries"]);
     assert!(
         foretold.iter().any(|one| one.contains("owners-absent")),
         "{foretold:?}"
     );
     let from = plan["revision"].as_u64().expect("a revision") + 1;
-    assert_eq!(happened(&server, from, foretold.len()), foretold);
+    assert_eq!(logged_entries(&server, from, foretold.len()), foretold);
 }
 
 /// A namespace may be held by tokens in `spec.finalizers` other than the controller's.

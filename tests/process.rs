@@ -11,7 +11,7 @@ use hindsight_core::{Actor, Intent};
 use hindsight_tests::naive;
 use hindsight_tests::reference::{Kind, Policy, Reference};
 use hindsight_tests::server::{Server, hindsight, serve, stdout, text};
-use hindsight_tests::wait::comes;
+use hindsight_tests::wait::wait_until;
 use serde_json::json;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -350,7 +350,7 @@ fn a_cascade_that_was_cut_short_goes_on_after_the_restart() {
         }
         if found > 0 {
             let _server = Server::start_on(&directory);
-            return comes("it goes on", || left(&directory) == 0);
+            return wait_until("it goes on", || left(&directory) == 0);
         }
     }
     panic!("nothing was ever left");

@@ -12,7 +12,7 @@ use std::path::Path;
 use std::process::Output;
 
 /// Asks the server and, once it has ended, its directory, and checks that both give the same answer.
-fn asked(server: Server, directory: &Path, questions: &[&str]) -> Vec<Output> {
+fn ask_online_and_offline(server: Server, directory: &Path, questions: &[&str]) -> Vec<Output> {
     let words = |question: &&str| -> Vec<String> {
         question.split_whitespace().map(str::to_owned).collect()
     };
@@ -31,7 +31,7 @@ fn asked(server: Server, directory: &Path, questions: &[&str]) -> Vec<Output> {
     online
 }
 
-fn is_told(answer: &Output, what: &str) {
+fn assert_printed(answer: &Output, what: &str) {
     let said = text(&answer.stdout);
     assert!(said.contains(what), "{said}{}", text(&answer.stderr));
 }
@@ -71,7 +71,7 @@ fn what_was_in_a_namespace_is_found_where_its_kind_has_none_now() {
     let temporary = tempfile::tempdir().expect("a directory");
     let directory = temporary.path().join("data");
     let server = scoped_anew(&directory, true);
-    let answers = asked(
+    let answers = ask_online_and_offline(
         server,
         &directory,
         &[
@@ -83,9 +83,9 @@ fn what_was_in_a_namespace_is_found_where_its_kind_has_none_now() {
         ],
     );
     let (why, logs) = answers.split_first().expect("answers");
-    is_told(why, "Widget w in team is deleted");
+    assert_printed(why, "Widget w in team is deleted");
     for log in logs {
-        is_told(log, "widgets.example.com team/w: created");
+        assert_printed(log, "widgets.example.com team/w: created");
     }
 }
 
@@ -94,7 +94,7 @@ fn what_was_in_no_namespace_is_found_where_its_kind_has_one_now() {
     let temporary = tempfile::tempdir().expect("a directory");
     let directory = temporary.path().join("data");
     let server = scoped_anew(&directory, false);
-    let answers = asked(
+    let answers = ask_online_and_offline(
         server,
         &directory,
         &[
@@ -104,9 +104,9 @@ fn what_was_in_no_namespace_is_found_where_its_kind_has_one_now() {
         ],
     );
     let (why, logs) = answers.split_first().expect("answers");
-    is_told(why, "Gizmo w is deleted");
+    assert_printed(why, "Gizmo w is deleted");
     for log in logs {
-        is_told(log, "widgets.example.com w: created");
+        assert_printed(log, "widgets.example.com w: created");
     }
 }
 
@@ -151,7 +151,7 @@ fn of_namespaces_only_the_one_that_is_named_is_told() {
         "log namespace/two -n one",
         "log priorityclasses -n one",
     ];
-    let answers = asked(server, &directory, &questions);
+    let answers = ask_online_and_offline(server, &directory, &questions);
     let told: Vec<String> = answers.iter().map(|answer| text(&answer.stdout)).collect();
     let lines = |told: &String| told.lines().count();
     assert_eq!(
@@ -171,7 +171,8 @@ fn what_is_never_stored_is_not_looked_for() {
     let temporary = tempfile::tempdir().expect("a directory");
     let directory = temporary.path().join("data");
     let server = Server::start_on(&directory);
-    for refused in asked(server, &directory, &["get tokenreviews", "get bindings"]) {
+    for refused in ask_online_and_offline(server, &directory, &["get tokenreviews", "get bindings"])
+    {
         assert_eq!(refused.status.code(), Some(1));
         assert!(text(&refused.stderr).contains("never stored"));
     }
@@ -227,7 +228,7 @@ fn of_what_lost_its_owners_one_by_one_every_owner_is_told() {
     server.kubectl(&["delete", "configmap", "b"]);
     server.kubectl(&["wait", "configmap/kid", "--for=delete"]);
 
-    let answers = asked(server, &directory, &["why configmap/kid"]);
+    let answers = ask_online_and_offline(server, &directory, &["why configmap/kid"]);
     let said = text(&answers[0].stdout);
     let told = said
         .lines()
@@ -237,7 +238,7 @@ fn of_what_lost_its_owners_one_by_one_every_owner_is_told() {
         told.contains(": gone since revision ") && told.ends_with("(delete)"),
         "{told}"
     );
-    is_told(&answers[0], "configmaps default/b deleted [requested]");
+    assert_printed(&answers[0], "configmaps default/b deleted [requested]");
 }
 
 #[test]
@@ -260,16 +261,16 @@ fn whoever_named_one_owner_by_the_uid_of_another_is_told() {
             "--timeout=10s",
         ]);
     }
-    let told = asked(
+    let told = ask_online_and_offline(
         server,
         temporary.path(),
         &["why cm/of-name", "why cm/of-kind", "why cm/there"],
     );
-    is_told(
+    assert_printed(
         &told[0],
         "its reference to ConfigMap other has the uid of ConfigMap there;",
     );
-    is_told(
+    assert_printed(
         &told[1],
         "its reference to Secret there has the uid of ConfigMap there;",
     );

@@ -178,7 +178,7 @@ bad   bad Exact        continue
 bad   bad bad          continue+unknown";
 
 /// The text of the refusal that a word of the table stands for.
-fn told(word: &str) -> &'static str {
+fn refusal_text(word: &str) -> &'static str {
     match word {
         "no-version" => "resourceVersionMatch is forbidden unless resourceVersion is provided",
         "continue" => "resourceVersionMatch is forbidden when continue is provided",
@@ -256,7 +256,7 @@ fn assert_outcome(answer: &Answer, expected: &str, what: &str) {
         assert_eq!(found.len(), words.len(), "{what}: {}", answer.text);
         for (found, word) in found.iter().zip(words) {
             let found = found.as_str().unwrap_or_default();
-            assert!(found.contains(told(word)), "{what}: {found}");
+            assert!(found.contains(refusal_text(word)), "{what}: {found}");
         }
         return;
     };

@@ -36,7 +36,7 @@ fn whoami(server: &Server, kubeconfig: &Path) -> Value {
     told["status"]["userInfo"].clone()
 }
 
-fn assert_told(server: &Server, kubeconfig: &Path) {
+fn assert_known(server: &Server, kubeconfig: &Path) {
     let user = whoami(server, kubeconfig);
     assert_eq!(
         (&user["username"], &user["uid"]),
@@ -57,7 +57,7 @@ fn flags_say_where_it_listens_whom_it_knows_and_where_the_kubeconfig_goes() {
         .arg(tokens(directory.path()));
     let server = Server::start_with(command, &data).expect("it starts");
     assert!(server.ready.contains("https://127.0.0.1:") && server.ready.contains("kubectl"));
-    assert_told(&server, &copy);
+    assert_known(&server, &copy);
 }
 
 #[test]
@@ -91,7 +91,7 @@ fn every_flag_has_a_variable() {
         .env("HINDSIGHT_LOG_FORMAT", "json");
     let server = Server::start_with(command, &data).expect("it starts");
     assert!(data.join("events").exists());
-    assert_told(&server, &copy);
+    assert_known(&server, &copy);
 }
 
 #[test]

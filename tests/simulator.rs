@@ -82,7 +82,7 @@ fn schedules_hold_whatever_fails() {
         }
         Ok(())
     };
-    let failures = run.go(run.count, &check, &|count, next, seconds| {
+    let failures = run.run_parts(run.count, &check, &|count, next, seconds| {
         println!("{count} schedules in {seconds:.0} s; the next seed is {next}");
     });
     let told: Vec<String> = failures.iter().map(ToString::to_string).collect();
@@ -97,7 +97,7 @@ fn schedules_hold_whatever_fails() {
 #[test]
 fn the_same_seed_gives_the_same_trace() {
     for seed in 1..=20 {
-        let told = || sim::tell(Options::of(seed, STEPS)).expect("it holds");
+        let told = || sim::run_verbose(Options::of(seed, STEPS)).expect("it holds");
         let (once, again) = (told(), told());
         assert!(once.lines.len() > 20, "seed {seed} does something");
         assert_eq!(once.lines, again.lines, "seed {seed}");

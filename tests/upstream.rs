@@ -5,7 +5,7 @@
     reason = "a test stops where its ground is not what it expects"
 )]
 
-use hindsight_tests::disk::say_skipped;
+use hindsight_tests::disk::print_skipped;
 use hindsight_tests::evidence::{self, missing, quoted};
 use hindsight_tests::tree::repository;
 use std::collections::BTreeSet;
@@ -105,7 +105,7 @@ fn every_commit_that_is_named_is_there() {
         run.expect("git runs")
     };
     if git(&["rev-parse", "--is-shallow-repository"]).stdout != b"false\n" {
-        say_skipped(
+        print_skipped(
             "every_commit_that_is_named_is_there",
             "the history is not there",
         );

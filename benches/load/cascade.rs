@@ -19,7 +19,7 @@ pub(crate) async fn run(bench: &mut Bench, dependents: usize) -> Result<()> {
     let mut connection = bench.target.connect().await?;
     let owner = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "owner"}});
     let body = owner.to_string().into();
-    let answer = connection.must(Method::POST, MAPS, body).await?;
+    let answer = connection.send_ok(Method::POST, MAPS, body).await?;
     let owner: Value = serde_json::from_slice(&answer)?;
     let uid = owner.pointer("/metadata/uid").and_then(Value::as_str);
     let uid: Arc<str> = uid.context("no uid")?.into();
@@ -30,7 +30,7 @@ pub(crate) async fn run(bench: &mut Bench, dependents: usize) -> Result<()> {
     let start = Instant::now();
     let owner = format!("{MAPS}/owner");
     connection
-        .must(Method::DELETE, &owner, Bytes::new())
+        .send_ok(Method::DELETE, &owner, Bytes::new())
         .await?;
     while count(&mut connection).await? + dependents + 1 > before {
         tokio::time::sleep(PAUSE).await;
@@ -40,15 +40,15 @@ pub(crate) async fn run(bench: &mut Bench, dependents: usize) -> Result<()> {
         "cascade          {rate:>8.0}/s  ({dependents} dependents)  {}",
         cores.used()?
     );
-    if let Some(own) = &bench.own {
-        println!("memory at end    {:>8.1} MB", own.resident_mb()?);
+    if let Some(own_server) = &bench.own_server {
+        println!("memory at end    {:>8.1} MB", own_server.resident_mb()?);
     }
     Ok(())
 }
 
 async fn count(connection: &mut Connection) -> Result<usize> {
     let path = format!("{MAPS}?limit=1");
-    let answer = connection.must(Method::GET, &path, Bytes::new()).await?;
+    let answer = connection.send_ok(Method::GET, &path, Bytes::new()).await?;
     let list: Value = serde_json::from_slice(&answer)?;
     let shown = list.get("items").and_then(Value::as_array);
     let more = list.pointer("/metadata/remainingItemCount");

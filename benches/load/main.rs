@@ -100,8 +100,8 @@ async fn main() -> Result<()> {
     if arguments.serve_static {
         return static_server::announce(Bytes::from(vec![b'x'; 350])).await;
     }
-    let (target, own) = server(&arguments).await?;
-    let mut bench = Bench::new(target, own, &arguments);
+    let (target, own_server) = server(&arguments).await?;
+    let mut bench = Bench::new(target, own_server, &arguments);
     for workload in Workload::value_variants() {
         if arguments.only.is_empty() || arguments.only.contains(workload) {
             run(&mut bench, *workload, &arguments).await?;
@@ -119,23 +119,23 @@ async fn run(bench: &mut Bench, workload: Workload, arguments: &Arguments) -> Re
         Workload::Lists => bench.lists(objects).await,
         Workload::Replaces => bench.replaces(objects).await,
         Workload::Mixed => mixed::run(bench, objects, arguments.seconds).await,
-        Workload::Watch => watch::run(bench, offer(arguments)).await,
-        Workload::SlowWatcher => slow::run(bench, offer(arguments)).await,
+        Workload::Watch => watch::run(bench, watch_load(arguments)).await,
+        Workload::SlowWatcher => slow::run(bench, watch_load(arguments)).await,
         Workload::Cascade => cascade::run(bench, objects).await,
         Workload::Memory => memory::run().await,
     }
 }
 
-fn offer(arguments: &Arguments) -> watch::Offer {
-    watch::Offer {
+fn watch_load(arguments: &Arguments) -> watch::WatchLoad {
+    watch::WatchLoad {
         deliveries: arguments.deliveries,
-        lasts: Duration::from_secs(arguments.seconds),
+        duration: Duration::from_secs(arguments.seconds),
     }
 }
 
 /// Returns the server that the arguments name, or starts one of our own.
 async fn server(arguments: &Arguments) -> Result<(Target, Option<Serving>)> {
-    let mut own = None;
+    let mut own_server = None;
     let mut access = match (&arguments.kubeconfig, &arguments.server) {
         (Some(file), _) => Access::read(file)?,
         (None, Some(_)) => Access::default(),
@@ -145,7 +145,7 @@ async fn server(arguments: &Arguments) -> Result<(Target, Option<Serving>)> {
             let (ready, idle) = (serving.ready.as_secs_f64() * 1000.0, serving.resident_mb()?);
             println!("ready after      {ready:>8.0} ms");
             println!("memory idle      {idle:>8.1} MB");
-            own = Some(serving);
+            own_server = Some(serving);
             access
         }
     };
@@ -156,5 +156,5 @@ async fn server(arguments: &Arguments) -> Result<(Target, Option<Serving>)> {
         access.authority = std::fs::read(file).context("the authority cannot be read")?;
     }
     access.token = arguments.token.clone().or(access.token);
-    Ok((Target::new(&access)?, own))
+    Ok((Target::new(&access)?, own_server))
 }

@@ -25,7 +25,7 @@ pub(crate) async fn run() -> Result<()> {
         let (now, peak) = (serving.resident_mb()?, process::peak_mb(serving.pid()?)?);
         println!("memory at {objects:>6} {now:>8.1} MB, peak {peak:.1} MB  creates {figures}");
     }
-    serving = serving.again().await?;
+    serving = serving.restart().await?;
     let (now, ready) = (serving.resident_mb()?, serving.ready.as_secs_f64());
     println!("started on them  {now:>8.1} MB, ready after {ready:.2} s");
     Ok(())

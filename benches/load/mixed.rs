@@ -2,7 +2,7 @@
 //! and 15 replace one.
 
 use crate::phase::Bench;
-use crate::requests::{self, Asking};
+use crate::requests::{self, Request};
 use anyhow::Result;
 use hindsight_benches::client::Target;
 use hindsight_benches::percentiles::Figures;
@@ -13,7 +13,7 @@ struct Share {
     verb: &'static str,
     /// Upper bound of this share's draws out of 100; the lower bound is that of the share before.
     until: usize,
-    make: fn(usize) -> Asking,
+    make: fn(usize) -> Request,
 }
 
 const SHARES: [Share; 3] = [
@@ -41,11 +41,11 @@ pub(crate) async fn run(bench: &mut Bench, objects: usize, seconds: u64) -> Resu
     bench.fill(objects).await?;
     let cores = bench.cores("mixed").await?;
     let start = Instant::now();
-    let lasts = Duration::from_secs(seconds);
+    let duration = Duration::from_secs(seconds);
     let mut tasks = Vec::new();
     for client in 0..bench.clients {
         let target = Arc::clone(&bench.target);
-        tasks.push(tokio::spawn(one(target, client, objects, lasts)));
+        tasks.push(tokio::spawn(one(target, client, objects, duration)));
     }
     let mut all: Vec<Timed> = Vec::new();
     for task in tasks {
@@ -66,11 +66,11 @@ async fn one(
     target: Arc<Target>,
     client: usize,
     objects: usize,
-    lasts: Duration,
+    duration: Duration,
 ) -> Result<Vec<Timed>> {
     let mut connection = target.connect().await?;
     let (start, mut all, mut draw) = (Instant::now(), Vec::new(), client * 7919 + 1);
-    while start.elapsed() < lasts {
+    while start.elapsed() < duration {
         draw = next(draw);
         let (share, object) = ((draw >> 16) % 100, (draw >> 24) % objects);
         let found = SHARES.iter().position(|one| share < one.until);
@@ -78,10 +78,10 @@ async fn one(
         else {
             continue;
         };
-        let asking = make(object);
+        let request = make(object);
         let sent = Instant::now();
-        let (method, path) = (asking.method, asking.path);
-        connection.must(method, &path, asking.body).await?;
+        let (method, path) = (request.method, request.path);
+        connection.send_ok(method, &path, request.body).await?;
         all.push((at, sent.elapsed()));
     }
     Ok(all)

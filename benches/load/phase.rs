@@ -2,7 +2,7 @@
 
 use crate::Arguments;
 use crate::cores::Cores;
-use crate::requests::{self, Asking, MAPS};
+use crate::requests::{self, MAPS, Request};
 use crate::serving::{self, Serving};
 use anyhow::{Context, Result};
 use bytes::Bytes;
@@ -20,7 +20,7 @@ const LISTS: usize = 20;
 /// The server under test, and what is known of it so far.
 pub(crate) struct Bench {
     pub(crate) target: Arc<Target>,
-    pub(crate) own: Option<Serving>,
+    pub(crate) own_server: Option<Serving>,
     pub(crate) clients: usize,
     profile: Option<PathBuf>,
     ceiling: Option<f64>,
@@ -28,10 +28,10 @@ pub(crate) struct Bench {
 }
 
 impl Bench {
-    pub(crate) fn new(target: Target, own: Option<Serving>, arguments: &Arguments) -> Self {
+    pub(crate) fn new(target: Target, own_server: Option<Serving>, arguments: &Arguments) -> Self {
         Self {
             target: Arc::new(target),
-            own,
+            own_server,
             clients: arguments.clients,
             profile: arguments.profile.clone(),
             ceiling: None,
@@ -41,7 +41,10 @@ impl Bench {
 
     /// Starts the CPU accounting of the phase of this name.
     pub(crate) async fn cores(&self, phase: &str) -> Result<Cores> {
-        let server = self.own.as_ref().and_then(|own| own.pid().ok());
+        let server = self
+            .own_server
+            .as_ref()
+            .and_then(|own_server| own_server.pid().ok());
         let file = self.profile.as_ref().map(|folder| folder.join(phase));
         Cores::watch(server, file).await
     }
@@ -57,25 +60,28 @@ impl Bench {
     }
 
     pub(crate) async fn creates(&mut self, objects: usize) -> Result<()> {
-        self.measured("creates", objects, requests::create).await?;
+        self.measure("creates", objects, requests::create).await?;
         self.filled = true;
-        if let Some(own) = &self.own {
-            println!("memory at {objects:>6} {:>8.1} MB", own.resident_mb()?);
+        if let Some(own_server) = &self.own_server {
+            println!(
+                "memory at {objects:>6} {:>8.1} MB",
+                own_server.resident_mb()?
+            );
         }
         Ok(())
     }
 
     pub(crate) async fn gets(&mut self, objects: usize) -> Result<()> {
         self.fill(objects).await?;
-        self.measured("gets", objects, requests::get).await
+        self.measure("gets", objects, requests::get).await
     }
 
     pub(crate) async fn replaces(&mut self, objects: usize) -> Result<()> {
         self.fill(objects).await?;
-        self.measured("replaces", objects, requests::replace).await
+        self.measure("replaces", objects, requests::replace).await
     }
 
-    async fn measured(&self, name: &str, count: usize, make: fn(usize) -> Asking) -> Result<()> {
+    async fn measure(&self, name: &str, count: usize, make: fn(usize) -> Request) -> Result<()> {
         let cores = self.cores(name).await?;
         let figures = each(&self.target, self.clients, count, make).await?;
         let share = self.share(&figures);
@@ -148,7 +154,7 @@ pub(crate) async fn each<F>(
     make: F,
 ) -> Result<Figures>
 where
-    F: Fn(usize) -> Asking + Clone + Send + Sync + 'static,
+    F: Fn(usize) -> Request + Clone + Send + Sync + 'static,
 {
     spread(target, clients, count, (make, |status| status.is_success())).await
 }
@@ -160,7 +166,7 @@ async fn spread<F>(
     (make, accepts): (F, fn(StatusCode) -> bool),
 ) -> Result<Figures>
 where
-    F: Fn(usize) -> Asking + Clone + Send + Sync + 'static,
+    F: Fn(usize) -> Request + Clone + Send + Sync + 'static,
 {
     let mut tasks = Vec::new();
     let start = Instant::now();
@@ -170,7 +176,7 @@ where
             let mut connection = target.connect().await?;
             let mut latencies = Vec::with_capacity(count / clients + 1);
             for index in (client..count).step_by(clients) {
-                let Asking { method, path, body } = make(index);
+                let Request { method, path, body } = make(index);
                 let sent = Instant::now();
                 let (status, answer) = connection.send(method.clone(), &path, body).await?;
                 latencies.push(sent.elapsed());

@@ -8,7 +8,7 @@ pub(crate) const MAPS: &str = "/api/v1/namespaces/default/configmaps";
 
 /// One request to send.
 #[derive(Debug, Clone)]
-pub(crate) struct Asking {
+pub(crate) struct Request {
     pub(crate) method: Method,
     pub(crate) path: String,
     pub(crate) body: Bytes,
@@ -27,25 +27,25 @@ pub(crate) fn config_map(index: usize, owners: &Value, value: &str) -> Value {
     })
 }
 
-pub(crate) fn create(index: usize) -> Asking {
+pub(crate) fn create(index: usize) -> Request {
     let value = "a value of about forty bytes, more or less";
-    Asking {
+    Request {
         method: Method::POST,
         path: MAPS.into(),
         body: config_map(index, &Value::Null, value).to_string().into(),
     }
 }
 
-pub(crate) fn get(index: usize) -> Asking {
-    Asking {
+pub(crate) fn get(index: usize) -> Request {
+    Request {
         method: Method::GET,
         path: format!("{MAPS}/{}", name(index)),
         body: Bytes::new(),
     }
 }
 
-pub(crate) fn page(_: usize) -> Asking {
-    Asking {
+pub(crate) fn page(_: usize) -> Request {
+    Request {
         method: Method::GET,
         path: format!("{MAPS}?limit=100"),
         body: Bytes::new(),
@@ -53,8 +53,8 @@ pub(crate) fn page(_: usize) -> Asking {
 }
 
 /// A replace without a `resourceVersion`: the last writer wins.
-pub(crate) fn replace(index: usize) -> Asking {
-    Asking {
+pub(crate) fn replace(index: usize) -> Request {
+    Request {
         method: Method::PUT,
         path: format!("{MAPS}/{}", name(index)),
         body: config_map(index, &Value::Null, "another value")
@@ -64,9 +64,9 @@ pub(crate) fn replace(index: usize) -> Asking {
 }
 
 /// A replace that makes the `ConfigMap` a dependent of this owner.
-pub(crate) fn adopt(index: usize, owner: &str) -> Asking {
+pub(crate) fn adopt(index: usize, owner: &str) -> Request {
     let owners = json!([{"apiVersion": "v1", "kind": "ConfigMap", "name": "owner", "uid": owner}]);
-    Asking {
+    Request {
         body: config_map(index, &owners, "adopted").to_string().into(),
         ..replace(index)
     }

@@ -29,7 +29,7 @@ impl Serving {
             .args(["serve", "--listen", "127.0.0.1:0", "--data-dir"])
             .arg(directory.path().join("data"));
         let start = Instant::now();
-        let (process, _) = announced(command)
+        let (process, _) = spawn_and_read_line(command)
             .await
             .with_context(|| format!("{}: build it first", program.display()))?;
         Ok(Self {
@@ -40,7 +40,7 @@ impl Serving {
     }
 
     /// Stops the server cleanly and starts it again on the same directory.
-    pub(crate) async fn again(mut self) -> Result<Self> {
+    pub(crate) async fn restart(mut self) -> Result<Self> {
         let stopped = Command::new("kill")
             .args(["-TERM", &self.pid()?.to_string()])
             .status();
@@ -66,7 +66,7 @@ impl Serving {
 pub(crate) async fn static_answer() -> Result<(Child, Target)> {
     let mut command = Command::new(std::env::current_exe()?);
     command.arg("--serve-static");
-    let (process, line) = announced(command).await?;
+    let (process, line) = spawn_and_read_line(command).await?;
     let (address, authority) = line.split_once(' ').context("it said nothing")?;
     let access = Access {
         server: address.to_owned(),
@@ -77,7 +77,7 @@ pub(crate) async fn static_answer() -> Result<(Child, Target)> {
 }
 
 /// Starts a server and waits for its first line.
-async fn announced(mut command: Command) -> Result<(Child, String)> {
+async fn spawn_and_read_line(mut command: Command) -> Result<(Child, String)> {
     let mut process = command.stdout(Stdio::piped()).kill_on_drop(true).spawn()?;
     let stdout = process.stdout.take().context("no output")?;
     let line = BufReader::new(stdout).lines().next_line().await?;

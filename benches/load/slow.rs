@@ -1,10 +1,10 @@
 //! A watcher that never reads, beside others that do: it must cost them nothing.
 
 use crate::phase::Bench;
-use crate::watch::{self, Offer};
+use crate::watch::{self, WatchLoad};
 use crate::watchers::{self, Spread};
 use anyhow::Result;
-use hindsight_benches::client::Dial;
+use hindsight_benches::client::ConnectOptions;
 
 const SPREAD: Spread = Spread {
     watchers: 100,
@@ -14,18 +14,18 @@ const SPREAD: Spread = Spread {
 const RECEIVE_BUFFER: u32 = 4096;
 
 /// Measures the same load twice, without and with a watcher that never reads.
-pub(crate) async fn run(bench: &Bench, offer: Offer) -> Result<()> {
+pub(crate) async fn run(bench: &Bench, load: WatchLoad) -> Result<()> {
     watch::prepare(bench).await?;
-    let (rate, count) = offer.writes(SPREAD.watchers);
-    let without = watch::measured(bench, SPREAD, "alone", (count, Some(rate))).await?;
+    let (rate, count) = load.writes(SPREAD.watchers);
+    let without = watch::measure(bench, SPREAD, "alone", (count, Some(rate))).await?;
     let path = watchers::path(&bench.target).await?;
-    let dial = Dial {
+    let options = ConnectOptions {
         receive_buffer: Some(RECEIVE_BUFFER),
-        ..Dial::default()
+        ..ConnectOptions::default()
     };
-    let mut connection = bench.target.dial(dial).await?;
+    let mut connection = bench.target.dial(options).await?;
     let never_read = watchers::stream(&mut connection, &path).await?;
-    let with = watch::measured(bench, SPREAD, "beside", (count, Some(rate))).await?;
+    let with = watch::measure(bench, SPREAD, "beside", (count, Some(rate))).await?;
     drop(never_read);
     let ratio = |percent| {
         let (with, without) = (with.percentile(percent), without.percentile(percent));

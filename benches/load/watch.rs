@@ -42,26 +42,26 @@ const SPREADS: [Spread; 4] = [
 
 /// The offered load: deliveries per second to all watchers together, and how long it lasts.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Offer {
+pub(crate) struct WatchLoad {
     pub(crate) deliveries: usize,
-    pub(crate) lasts: Duration,
+    pub(crate) duration: Duration,
 }
 
-impl Offer {
+impl WatchLoad {
     /// Returns the writes per second, and in all, that this load means for this number of watchers.
     pub(crate) fn writes(self, watchers: usize) -> (usize, usize) {
         let rate = (self.deliveries / watchers).max(1);
-        let seconds = usize::try_from(self.lasts.as_secs()).unwrap_or(1);
+        let seconds = usize::try_from(self.duration.as_secs()).unwrap_or(1);
         (rate, rate * seconds.max(1))
     }
 }
 
-pub(crate) async fn run(bench: &Bench, offer: Offer) -> Result<()> {
+pub(crate) async fn run(bench: &Bench, load: WatchLoad) -> Result<()> {
     prepare(bench).await?;
     for spread in SPREADS {
-        let (rate, count) = offer.writes(spread.watchers);
-        measured(bench, spread, "paced", (count, Some(rate))).await?;
-        measured(bench, spread, "flood", (FLOOD / spread.watchers, None)).await?;
+        let (rate, count) = load.writes(spread.watchers);
+        measure(bench, spread, "paced", (count, Some(rate))).await?;
+        measure(bench, spread, "flood", (FLOOD / spread.watchers, None)).await?;
     }
     Ok(())
 }
@@ -79,7 +79,7 @@ pub(crate) async fn prepare(bench: &Bench) -> Result<()> {
 }
 
 /// Sends `count` writes, at a rate or as fast as they are answered, and prints one line of figures.
-pub(crate) async fn measured(
+pub(crate) async fn measure(
     bench: &Bench,
     spread: Spread,
     name: &str,
@@ -92,7 +92,7 @@ pub(crate) async fn measured(
     let reading = watchers.read(count);
     let writes = write(&bench.target, count, rate).await?;
     let seen = reading.finish().await?;
-    let figures = summed(seen, start);
+    let figures = figures_of(seen, start);
     let Spread { watchers, .. } = spread;
     println!(
         "{name} {watchers:>4} {:<4}  {figures}  {:.0} writes/s  {}",
@@ -103,7 +103,7 @@ pub(crate) async fn measured(
     Ok(figures)
 }
 
-fn summed(seen: Vec<Seen>, start: Instant) -> Figures {
+fn figures_of(seen: Vec<Seen>, start: Instant) -> Figures {
     let last = seen.iter().map(|one| one.last).max().unwrap_or(start);
     let delays = seen.into_iter().flat_map(|one| one.delays).collect();
     Figures::new(delays, last.duration_since(start))
@@ -130,7 +130,7 @@ pub(crate) async fn write(
                 }
                 let sent = Instant::now();
                 let (path, map) = map(index);
-                connection.must(Method::PUT, &path, map).await?;
+                connection.send_ok(Method::PUT, &path, map).await?;
                 latencies.push(sent.elapsed());
             }
             Ok::<_, anyhow::Error>(latencies)

@@ -4,7 +4,7 @@
 use crate::requests::MAPS;
 use anyhow::{Context, Result, bail, ensure};
 use bytes::Bytes;
-use hindsight_benches::client::{Connection, Dial, Target};
+use hindsight_benches::client::{ConnectOptions, Connection, Target};
 use http::Method;
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
@@ -65,12 +65,12 @@ impl Watchers {
             connections: Vec::new(),
         };
         let path = path(target).await?;
-        let dial = Dial {
+        let options = ConnectOptions {
             http2: spread.is_http2(),
-            ..Dial::default()
+            ..ConnectOptions::default()
         };
         for _ in 0..spread.connections {
-            let mut connection = target.dial(dial).await?;
+            let mut connection = target.dial(options).await?;
             for _ in 0..spread.watchers / spread.connections {
                 watchers.streams.push(stream(&mut connection, &path).await?);
             }
@@ -113,7 +113,7 @@ impl Reading {
 pub(crate) async fn path(target: &Target) -> Result<String> {
     let mut connection = target.connect().await?;
     let list = format!("{MAPS}?limit=1");
-    let answer = connection.must(Method::GET, &list, Bytes::new()).await?;
+    let answer = connection.send_ok(Method::GET, &list, Bytes::new()).await?;
     let list: serde_json::Value = serde_json::from_slice(&answer)?;
     let revision = list.pointer("/metadata/resourceVersion");
     let revision = revision.and_then(serde_json::Value::as_str);

@@ -25,7 +25,7 @@ pub struct Target {
 
 /// How a connection is made.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Dial {
+pub struct ConnectOptions {
     /// HTTP/2 instead of HTTP/1.1.
     pub http2: bool,
     /// Bytes that the kernel may keep for a reader that does not read.
@@ -42,8 +42,8 @@ pub struct Connection {
 
 #[derive(Debug)]
 enum Sender {
-    One(http1::SendRequest<Full<Bytes>>),
-    Two(http2::SendRequest<Full<Bytes>>),
+    Http1(http1::SendRequest<Full<Bytes>>),
+    Http2(http2::SendRequest<Full<Bytes>>),
 }
 
 impl Target {
@@ -71,13 +71,13 @@ impl Target {
 
     /// Opens an HTTP/1.1 connection.
     pub async fn connect(&self) -> Result<Connection> {
-        self.dial(Dial::default()).await
+        self.dial(ConnectOptions::default()).await
     }
 
     /// Opens a connection of this kind.
-    pub async fn dial(&self, dial: Dial) -> Result<Connection> {
+    pub async fn dial(&self, options: ConnectOptions) -> Result<Connection> {
         let mut tls = rustls::ClientConfig::clone(&self.tls);
-        let protocol: &[u8] = if dial.http2 { b"h2" } else { b"http/1.1" };
+        let protocol: &[u8] = if options.http2 { b"h2" } else { b"http/1.1" };
         tls.alpn_protocols = vec![protocol.to_vec()];
         let address = lookup_host(&self.address).await?.next();
         let address = address.context("the server has no address")?;
@@ -86,7 +86,7 @@ impl Target {
         } else {
             TcpSocket::new_v6()?
         };
-        if let Some(bytes) = dial.receive_buffer {
+        if let Some(bytes) = options.receive_buffer {
             socket.set_recv_buffer_size(bytes)?;
         }
         let stream = socket.connect(address).await.context("no connection")?;
@@ -97,14 +97,14 @@ impl Target {
         let connector = tokio_rustls::TlsConnector::from(Arc::new(tls));
         let stream = connector.connect(name, stream).await;
         let stream = TokioIo::new(stream.context("no TLS session")?);
-        let sender = if dial.http2 {
+        let sender = if options.http2 {
             let (sender, connection) = http2::handshake(TokioExecutor::new(), stream).await?;
             tokio::spawn(connection);
-            Sender::Two(sender)
+            Sender::Http2(sender)
         } else {
             let (sender, connection) = http1::handshake(stream).await?;
             tokio::spawn(connection);
-            Sender::One(sender)
+            Sender::Http1(sender)
         };
         Ok(Connection {
             sender,
@@ -118,9 +118,9 @@ impl Connection {
     /// Another stream of the same connection; `None` for HTTP/1.1, which has only one.
     pub fn stream(&self) -> Option<Self> {
         match &self.sender {
-            Sender::One(_) => None,
-            Sender::Two(sender) => Some(Self {
-                sender: Sender::Two(sender.clone()),
+            Sender::Http1(_) => None,
+            Sender::Http2(sender) => Some(Self {
+                sender: Sender::Http2(sender.clone()),
                 authority: self.authority.clone(),
                 token: self.token.clone(),
             }),
@@ -142,12 +142,12 @@ impl Connection {
             request = request.header("authorization", format!("Bearer {token}"));
         }
         let response = match &mut self.sender {
-            Sender::One(sender) => {
+            Sender::Http1(sender) => {
                 let request = request.header("host", &self.authority).uri(path);
                 sender.ready().await?;
                 sender.send_request(request.body(Full::new(body))?).await
             }
-            Sender::Two(sender) => {
+            Sender::Http2(sender) => {
                 let request = request.uri(format!("https://{}{path}", self.authority));
                 sender.ready().await?;
                 sender.send_request(request.body(Full::new(body))?).await
@@ -169,7 +169,7 @@ impl Connection {
     }
 
     /// Sends one request that must succeed, and returns the body of the answer.
-    pub async fn must(&mut self, method: Method, path: &str, body: Bytes) -> Result<Bytes> {
+    pub async fn send_ok(&mut self, method: Method, path: &str, body: Bytes) -> Result<Bytes> {
         let (status, answer) = self.send(method.clone(), path, body).await?;
         if status.is_success() {
             return Ok(answer);

@@ -7,7 +7,7 @@ use hindsight_tests::cuts::{Call, read};
 use hindsight_tests::dice::number;
 use hindsight_tests::server::{binary, hindsight, stdout, text};
 use hindsight_tests::strace::{recorded, recorded_whole, with_fault};
-use hindsight_tests::wait::comes;
+use hindsight_tests::wait::wait_until;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -30,14 +30,14 @@ const CALLS: &[&str] = &[
     "rmdir",
 ];
 /// A rare call, at each of which the run is killed.
-const FEW: &str = "rename";
+const RARE_CALL: &str = "rename";
 /// Files that are derived, or only lock, and need no sync.
-const OF_NO_MATTER: &[&str] = &["lock", "events.place", "events.reserve"];
+const NEEDS_NO_SYNC: &[&str] = &["lock", "events.place", "events.reserve"];
 /// The head of a backup; the rest is the same in any two backups of one log.
 const HEAD_BYTES: usize = 30;
 
 /// A log that was thinned, a backup of it, and one of an older state.
-struct Ground {
+struct Fixture {
     _temporary: tempfile::TempDir,
     place: PathBuf,
     source: PathBuf,
@@ -46,7 +46,7 @@ struct Ground {
     newer: Vec<u8>,
 }
 
-impl Ground {
+impl Fixture {
     fn new() -> Self {
         let temporary = tempfile::tempdir().expect("a temporary directory");
         let place = temporary.path().canonicalize().expect("a path");
@@ -103,10 +103,10 @@ fn restore(file: &Path, target: &Path) -> Command {
 }
 
 /// Runs a command and returns its record, once the tracer has written the end of it.
-fn whole(run: &mut Command, record: &Path) -> String {
+fn complete_record(run: &mut Command, record: &Path) -> String {
     stdout(&run.output().expect("it runs"));
     let mut text = String::new();
-    comes("the end of the record", || {
+    wait_until("the end of the record", || {
         text = fs::read_to_string(record).expect("a record");
         let thread = |line: &str| line.split(' ').next().map(str::to_owned);
         let last = text
@@ -125,13 +125,13 @@ fn killed_at_each(command: &Command, place: &Path, mut check: impl FnMut(&str)) 
     let Some(mut run) = recorded(command, &CALLS.join(","), &record) else {
         return "nothing".into();
     };
-    let record = whole(&mut run, &record);
+    let record = complete_record(&mut run, &record);
     check("not killed");
     let counts = most_of_a_thread(&record, CALLS);
-    assert!(counts.contains_key(FEW), "{counts:?}");
+    assert!(counts.contains_key(RARE_CALL), "{counts:?}");
     let mut kills = 0;
     for (call, count) in &counts {
-        let apart = if call == FEW { 1 } else { apart };
+        let apart = if call == RARE_CALL { 1 } else { apart };
         let step = usize::try_from(apart).expect("small");
         for at in (1..=*count).step_by(step) {
             let run = with_fault(command, call, "signal=KILL", at);
@@ -146,24 +146,24 @@ fn killed_at_each(command: &Command, place: &Path, mut check: impl FnMut(&str)) 
 
 #[test]
 fn a_kill_at_any_call_of_a_backup_leaves_the_one_before_it_or_the_whole() {
-    let ground = Ground::new();
-    let command = backup(&ground.source, &ground.file);
+    let fixture = Fixture::new();
+    let command = backup(&fixture.source, &fixture.file);
     let (mut old, mut new) = (0, 0);
-    let kills = killed_at_each(&command, &ground.place, |place| {
-        if ground.file_is_whole(place) {
+    let kills = killed_at_each(&command, &fixture.place, |place| {
+        if fixture.file_is_whole(place) {
             new += 1;
         } else {
             old += 1;
         }
         // What the kill left does not hinder the next backup, and the log is unchanged.
         stdout(
-            &backup(&ground.source, &ground.file)
+            &backup(&fixture.source, &fixture.file)
                 .output()
                 .expect("it runs"),
         );
-        assert!(ground.file_is_whole(place), "{place}");
-        assert_eq!(ground.names(), [&*ground.file], "{place}");
-        fs::write(&ground.file, &ground.older).expect("written");
+        assert!(fixture.file_is_whole(place), "{place}");
+        assert_eq!(fixture.names(), [&*fixture.file], "{place}");
+        fs::write(&fixture.file, &fixture.older).expect("written");
     });
     println!("{kills}: {old} left the older, {new} the newer");
 }
@@ -175,14 +175,14 @@ fn replayed(directory: &Path, until: &str) -> String {
 
 #[test]
 fn a_kill_at_any_call_of_a_restore_leaves_nothing_the_whole_or_what_is_refused() {
-    let ground = Ground::new();
-    let target = ground.place.join("restored");
-    let command = restore(&ground.file, &target);
-    let expected = stdout(&hindsight(&ground.source, &["replay"]));
+    let fixture = Fixture::new();
+    let target = fixture.place.join("restored");
+    let command = restore(&fixture.file, &target);
+    let expected = stdout(&hindsight(&fixture.source, &["replay"]));
     let until = expected.split([' ', ',']).nth(1).expect("a revision");
     let mut found: BTreeMap<&str, usize> = BTreeMap::new();
-    let kills = killed_at_each(&command, &ground.place, |place| {
-        let again = || restore(&ground.file, &target).output().expect("it runs");
+    let kills = killed_at_each(&command, &fixture.place, |place| {
+        let again = || restore(&fixture.file, &target).output().expect("it runs");
         let left = left_by(&hindsight(&target, &["verify", "--deep"]));
         *found.entry(left).or_default() += 1;
         match left {
@@ -241,7 +241,9 @@ impl Undurable {
         match call {
             Call::Opened { path, is_new, .. } if *is_new => self.name(path),
             Call::MadeDirectory(path) => self.name(path),
-            Call::Wrote { path, .. } | Call::Cut { path, .. } | Call::Lengthened { path, .. } => {
+            Call::Wrote { path, .. }
+            | Call::Truncated { path, .. }
+            | Call::Extended { path, .. } => {
                 self.changed.insert(path.clone());
             }
             Call::Removed(path) | Call::Other(path) => {
@@ -254,11 +256,11 @@ impl Undurable {
                 self.made.remove(to);
                 self.name(to);
             }
-            Call::Syncs { thread, path } => {
+            Call::SyncBegan { thread, path } => {
                 self.changed.remove(path);
                 self.syncing.insert(*thread, path.clone());
             }
-            Call::Synced { thread } => {
+            Call::SyncEnded { thread } => {
                 let directory = self.syncing.remove(thread);
                 let is_in = |name: &PathBuf| name.parent() == directory.as_deref();
                 self.names.retain(|name| !is_in(name));
@@ -270,8 +272,8 @@ impl Undurable {
     /// What is not durable below this directory, without what needs no sync.
     fn below(&self, root: &Path) -> Vec<&PathBuf> {
         let matters = |path: &&PathBuf| {
-            let of_no_matter = |name: &&str| path.ends_with(name);
-            path.starts_with(root) && !OF_NO_MATTER.iter().any(of_no_matter)
+            let needs_no_sync = |name: &&str| path.ends_with(name);
+            path.starts_with(root) && !NEEDS_NO_SYNC.iter().any(needs_no_sync)
         };
         let all = self.names.iter().chain(&self.changed);
         all.chain(self.syncing.values()).filter(matters).collect()
@@ -286,7 +288,7 @@ fn is_named_last(command: &Command, place: &Path, root: &Path, last: &Path) {
     let Some(mut run) = recorded_whole(command, &calls, &record) else {
         return;
     };
-    let record = whole(&mut run, &record);
+    let record = complete_record(&mut run, &record);
     let (mut files, mut is_named) = (Undurable::default(), false);
     for call in read(&record).into_iter().flat_map(|(_, calls)| calls) {
         if let Call::Renamed(from, to) = &call
@@ -322,15 +324,15 @@ fn is_named_last(command: &Command, place: &Path, root: &Path, last: &Path) {
 
 #[test]
 fn backups_and_restores_are_durable_before_they_have_their_names() {
-    let ground = Ground::new();
-    let (place, backups) = (&ground.place, ground.place.join("backups"));
+    let fixture = Fixture::new();
+    let (place, backups) = (&fixture.place, fixture.place.join("backups"));
     is_named_last(
-        &backup(&ground.source, &ground.file),
+        &backup(&fixture.source, &fixture.file),
         place,
         &backups,
-        &ground.file,
+        &fixture.file,
     );
     let target = place.join("restored");
-    let command = restore(&ground.file, &target);
+    let command = restore(&fixture.file, &target);
     is_named_last(&command, place, &target, &target.join("events"));
 }

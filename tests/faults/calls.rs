@@ -27,7 +27,7 @@ const CALLS: &[&str] = &[
 /// Calls that must occur, or the script would take no snapshots.
 const OF_SNAPSHOTS: &[&str] = &["fsync", "rename", "unlink"];
 /// A snapshot after every few writes, and the log thinned up to the one before it.
-const THINNING: &[&str] = &["--snapshot-every", "1", "--keep-history-bytes", "1KB"];
+const RETENTION_FLAGS: &[&str] = &["--snapshot-every", "1", "--keep-history-bytes", "1KB"];
 
 /// The version of each object, or its absence, as far as it was answered.
 type Known = BTreeMap<String, Option<String>>;
@@ -66,7 +66,7 @@ fn script(server: &Server, prefix: &str) -> (Known, bool) {
 
 fn start(directory: &Path) -> Server {
     let mut command = serve(directory);
-    command.args(THINNING).stderr(Stdio::inherit());
+    command.args(RETENTION_FLAGS).stderr(Stdio::inherit());
     Server::start_with(command, directory).expect("it starts")
 }
 

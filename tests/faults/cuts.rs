@@ -4,11 +4,11 @@
 
 use hindsight::{Config, ControlPlane};
 use hindsight_core::GroupResource;
-use hindsight_tests::cuts::{Disk, Found, read};
+use hindsight_tests::cuts::{CrashState, Disk, read};
 use hindsight_tests::dice::number;
 use hindsight_tests::server::{Server, serve};
 use hindsight_tests::strace::recorded_whole;
-use hindsight_tests::wait::comes;
+use hindsight_tests::wait::wait_until;
 use hindsight_tests::wire::Caller;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -19,14 +19,14 @@ const MAPS: &str = "/api/v1/namespaces/default/configmaps";
 const CALLS: &str = "openat,lseek,write,pwrite64,fdatasync,fsync,ftruncate,fallocate,rename,unlink,mkdir,\
     writev,pwritev,pwritev2,copy_file_range,sendfile,renameat,renameat2,unlinkat,mkdirat,open,creat,truncate";
 /// Has snapshots come and go, and the log thinned.
-const THINNING: &[&str] = &["--snapshot-every", "9", "--keep-history-bytes", "1KB"];
+const RETENTION_FLAGS: &[&str] = &["--snapshot-every", "9", "--keep-history-bytes", "1KB"];
 /// The directories that the log consists of.
 const LOG: &[&str] = &["events", "snapshots"];
 /// A file system in memory, where syncs cost nothing.
 const MEMORY: &str = "/dev/shm";
 const WRITES: usize = 24;
 /// One in this many of the possible states of the files is opened.
-const APART: u64 = 12;
+const STATES_APART: u64 = 12;
 
 /// Versions by name.
 type Known = BTreeMap<String, String>;
@@ -76,9 +76,9 @@ fn write_all(server: &Server) -> Vec<Answered> {
 }
 
 /// The record, once the tracer has written the end of the process.
-fn whole(record: &Path, process: &str) -> String {
+fn complete_record(record: &Path, process: &str) -> String {
     let mut text = String::new();
-    comes("the record of the calls has an end", || {
+    wait_until("the record of the calls has an end", || {
         text = std::fs::read_to_string(record).expect("a record");
         let mut lines = text.lines().rev().take_while(|line| line.contains("+++"));
         lines.any(|line| line.starts_with(process))
@@ -128,7 +128,7 @@ fn a_power_cut_between_any_two_calls_on_the_files_leaves_a_directory_that_opens(
     let temporary = temporary.path().canonicalize().expect("a path");
     let (directory, record) = (temporary.join("data"), temporary.join("record"));
     let mut served = serve(&directory);
-    served.args(THINNING);
+    served.args(RETENTION_FLAGS);
     let Some(command) = recorded_whole(&served, CALLS, &record) else {
         return;
     };
@@ -136,15 +136,15 @@ fn a_power_cut_between_any_two_calls_on_the_files_leaves_a_directory_that_opens(
     let answered = write_all(&server);
     let end = format!("{} ", server.pid());
     assert_eq!(server.signal("TERM"), Some(0));
-    let calls = read(&whole(&record, &end));
-    let (apart, mut seen, mut opened) = (number("HINDSIGHT_STATES_APART", APART), 0, 0);
+    let calls = read(&complete_record(&record, &end));
+    let (apart, mut seen, mut opened) = (number("HINDSIGHT_STATES_APART", STATES_APART), 0, 0);
     let (mut disk, mut tried) = (Disk::new(&directory, LOG), BTreeSet::new());
     for (at, calls) in &calls {
         if calls.is_empty() {
             continue;
         }
         let allowed = allowed(&answered, *at);
-        for found in disk.cut() {
+        for found in disk.crash_states() {
             // The same files are opened again when more must be in them.
             if !tried.insert((found.clone(), allowed.first().cloned())) {
                 continue;
@@ -152,10 +152,10 @@ fn a_power_cut_between_any_two_calls_on_the_files_leaves_a_directory_that_opens(
             seen += 1;
             if seen % apart == 0 {
                 opened += 1;
-                opens(&disk, &found, &allowed);
+                assert_opens(&disk, &found, &allowed);
             }
         }
-        calls.iter().for_each(|call| disk.take(call));
+        calls.iter().for_each(|call| disk.apply(call));
     }
     println!(
         "{} calls, {seen} different disks, {opened} opened",
@@ -164,7 +164,7 @@ fn a_power_cut_between_any_two_calls_on_the_files_leaves_a_directory_that_opens(
     assert!(opened > 100, "only {opened} were opened");
 }
 
-fn opens(disk: &Disk, found: &Found, allowed: &[Known]) {
+fn assert_opens(disk: &Disk, found: &CrashState, allowed: &[Known]) {
     let place = tempfile::tempdir_in(MEMORY).or_else(|_missing| tempfile::tempdir());
     let place = place.expect("a temporary directory");
     let directory = place.path().join("data");

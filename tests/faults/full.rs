@@ -6,7 +6,7 @@ use hindsight_tests::dice::Dice;
 use hindsight_tests::disk::{Disk, skipped};
 use hindsight_tests::server::{Server, serve, text};
 use hindsight_tests::strace::recorded;
-use hindsight_tests::wait::comes;
+use hindsight_tests::wait::wait_until;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -84,7 +84,7 @@ fn delete_pairs(server: &Server) {
     let mut arguments = vec!["delete", "--wait=false"];
     arguments.extend(pairs.iter().map(String::as_str));
     server.kubectl(&arguments);
-    comes("every dependent goes", || {
+    wait_until("every dependent goes", || {
         let dependents = ["get", "configmaps", "-l", "is=dependent", "-o", "name"];
         server.kubectl(&dependents).is_empty()
     });
@@ -142,7 +142,7 @@ fn a_start_syncs_directories_up_to_where_its_file_system_is_mounted() {
     assert_eq!(server.signal("TERM"), Some(0));
     let mut told = String::new();
     let is_synced = |told: &str, path: &Path| told.contains(&format!("<{}>", path.display()));
-    comes("the directories of the data are synced", || {
+    wait_until("the directories of the data are synced", || {
         told = std::fs::read_to_string(&record).expect("a record");
         is_synced(&told, &small.directory) && is_synced(&told, &small.at)
     });
@@ -267,7 +267,7 @@ fn where_no_more_files_can_be_made_writes_and_starts_are_as_always() {
     let others = at.join("others");
     std::fs::create_dir(&others).expect("made");
     let mut server = Server::start_on(directory);
-    disk.hold_files(60);
+    disk.limit_inodes(60);
     for life in 0..6 {
         use_up_files(&others, life);
         server.kubectl(&["create", "configmap", &format!("c{life}")]);
@@ -343,7 +343,7 @@ fn on_a_full_disk_all_that_is_to_go_goes_and_what_is_to_be_told_is_told_when_the
     assert!(!are_reported(&server), "there is no room for it");
     std::fs::remove_file(filling).expect("removed");
     disk.resize(256);
-    comes("every namespace says what holds it", || {
+    wait_until("every namespace says what holds it", || {
         are_reported(&server)
     });
     assert_eq!(server.signal("TERM"), Some(0));

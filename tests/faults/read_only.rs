@@ -52,7 +52,7 @@ fn a_log_that_cannot_be_written_to_is_asked_as_any_other() {
     assert_eq!(server.signal("TERM"), Some(0));
     let before = QUESTIONS.map(|words| asked(words, &data));
     assert!(before.iter().all(|answer| !answer.is_empty()), "{before:?}");
-    disk.forbid_writing();
+    disk.remount_read_only();
     assert_eq!(QUESTIONS.map(|words| asked(words, &data)), before);
     let file = temporary.path().join("saved");
     asked(&["backup", file.to_str().expect("a path of text")], &data);
@@ -70,7 +70,7 @@ fn a_directory_that_is_served_elsewhere_is_asked_of_its_server() {
     let temporary = tempfile::tempdir().expect("a temporary directory");
     let (data, at) = (temporary.path().join("data"), temporary.path().join("seen"));
     let server = Server::start_on(&data);
-    let Some(_seen) = Disk::seen_from(&data, &at) else {
+    let Some(_seen) = Disk::read_only_bind_mount(&data, &at) else {
         return skipped("questions beside a server", "nothing can be mounted here");
     };
     let config_maps =
@@ -116,7 +116,7 @@ fn a_shorter_log_that_cannot_be_written_to_is_refused() {
     assert_eq!(server.signal("TERM"), Some(0));
     std::fs::copy(older, data.join("events/db")).expect("copied");
     std::fs::remove_file(data.join("events/journal")).expect("removed");
-    disk.forbid_writing();
+    disk.remount_read_only();
     for words in QUESTIONS {
         let output = hindsight(&data, words);
         let told = text(&output.stderr);

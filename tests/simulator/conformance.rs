@@ -42,7 +42,7 @@ impl Backend for Simulated {
     fn crashed(&self) -> Vec<Box<dyn Backend>> {
         let cut = |seed| {
             let copy = self.with(seed);
-            copy.0.cut(Options::plain().faults, false);
+            copy.0.cut_power(Options::plain().faults, false);
             copy
         };
         let killed = self.with(0);

@@ -1,6 +1,6 @@
 //! Request bodies that take up all the room there is for bodies, and never end.
 
-use super::{MAPS, comes, create, map};
+use super::{MAPS, create, map, wait_until};
 use hindsight_tests::server::Server;
 use hindsight_tests::wire::{Caller, Wire};
 
@@ -29,7 +29,7 @@ fn bodies_that_do_not_come_hold_up_writes_for_a_while_and_nothing_else() {
     let lengths = lengths.chain([ROOM % LARGEST]);
     let half: Vec<Wire> = lengths.map(|length| begun(&caller, length)).collect();
     let mut attempts = 0;
-    comes("somebody finds no room", || {
+    wait_until("somebody finds no room", || {
         attempts += 1;
         let mut other = caller.connect().expect("connected");
         let reply = other.ask("POST", MAPS, &map(&format!("c{attempts}"), 1));

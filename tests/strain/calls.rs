@@ -1,6 +1,6 @@
 //! Which system calls the program makes, and in which order.
 
-use super::{comes, create};
+use super::{create, wait_until};
 use hindsight_tests::server::{Server, serve};
 use hindsight_tests::strace::{Strace, recorded};
 use hindsight_tests::wire::Caller;
@@ -42,7 +42,7 @@ fn recorded_start(temporary: &Path, relative: &str, calls: &str) -> Option<(Stri
     let ended = [server.pid().to_string(), "+++".into()];
     assert_eq!(server.signal("TERM"), Some(0));
     let read = || std::fs::read_to_string(&record).expect("the record");
-    comes("the end of the record", || {
+    wait_until("the end of the record", || {
         let is_it = |line: &str| line.split_whitespace().take(2).eq(&ended);
         read().lines().any(is_it)
     });
@@ -243,7 +243,7 @@ fn the_witness_is_synced_soon_after_a_write() {
     };
     create(&mut wire, "after", 1);
     let witness = server.directory().join("events.tail");
-    comes("the witness is synced", || {
+    wait_until("the witness is synced", || {
         let told = std::fs::read_to_string(&record).unwrap_or_default();
         synced(&told, &witness) > 0
     });

@@ -1,6 +1,6 @@
 //! Clients that leave in the middle of a request.
 
-use super::{MAPS, comes, map};
+use super::{MAPS, map, wait_until};
 use hindsight_tests::server::Server;
 use hindsight_tests::strace::Strace;
 use hindsight_tests::vitals::{descriptors, resident_mib, threads};
@@ -23,7 +23,7 @@ const PATHS_MIB: usize = 16;
 /// Checks that the process soon holds no more than before.
 fn nothing_is_left(server: &Server, before: (usize, usize)) {
     let now = || (descriptors(server.pid()), threads(server.pid()));
-    comes("descriptors and threads are left", || {
+    wait_until("descriptors and threads are left", || {
         let now = now();
         now.0 <= before.0 && now.1 <= before.1
     });
@@ -38,7 +38,7 @@ fn warm() -> (Server, Caller, (usize, usize)) {
     wire.ask("POST", MAPS, &map("first", 1)).expect("answered");
     wire.ask("GET", MAPS, "").expect("answered");
     drop(wire);
-    comes("the first connection stays", || {
+    wait_until("the first connection stays", || {
         descriptors(server.pid()) <= alone
     });
     let before = (descriptors(server.pid()), threads(server.pid()));

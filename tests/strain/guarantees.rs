@@ -2,8 +2,8 @@
 //! writers over HTTP, leave and come back, while servers are killed and the log is thinned. The
 //! checks are the simulator's, and they compare with the log, which is read while no server runs.
 
-use super::comes;
 use super::informer::{Counts, Informer};
+use super::wait_until;
 use hindsight::{Config, ControlPlane};
 use hindsight_core::{GroupResource, ObjectKey, Revision};
 use hindsight_tests::dice::{Dice, number};
@@ -151,10 +151,10 @@ fn read_on(history: &mut History, directory: &Path) {
     assert_eq!(history.newest(), plane.state().revision);
 }
 
-fn start(directory: &Path, thins: bool) -> Server {
+fn start(directory: &Path, has_retention: bool) -> Server {
     let mut command = serve(directory);
     command.args(["--snapshot-every", &SNAPSHOT_EVERY.to_string()]);
-    if thins {
+    if has_retention {
         command.args(["--keep-history-bytes", "1B"]);
     }
     Server::start_with(command, directory).expect("it starts")
@@ -180,10 +180,10 @@ fn prepare(directory: &Path) -> History {
 
 /// Waits until this revision has been thinned away. The log is asked, because a state that was read
 /// before may be served from memory.
-fn is_thinned(caller: &Caller, at: Revision) {
+fn wait_until_thinned(caller: &Caller, at: Revision) {
     let mut wire = caller.connect().expect("connected");
     let path = format!("/hindsight/v1/log?from={at}");
-    comes("the log is thinned", || {
+    wait_until("the log is thinned", || {
         let reply = wire.ask("GET", &path, "").expect("answered");
         if reply.code == 410 {
             return true;
@@ -234,7 +234,7 @@ fn live(
         fence(&mut caller.connect().expect("connected"), life);
     });
     if let Some(at) = life.checked_sub(2).and_then(|before| ends.get(before)) {
-        is_thinned(caller, *at);
+        wait_until_thinned(caller, *at);
     }
     for one in informers.iter_mut().filter(|one| part(one) == Lags) {
         let last = last(&one.0, life);

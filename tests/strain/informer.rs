@@ -1,7 +1,7 @@
 //! A watch as an informer keeps it over HTTP: it lists, follows, loses its connection, resumes from
 //! the last revision that it received, and lists again if that has expired.
 
-use super::MAPS_OF_ALL;
+use super::MAPS_IN_ALL_NAMESPACES;
 use hindsight_core::{GroupResource, Object, ObjectKey, Revision, Uid};
 use hindsight_tests::dice::Dice;
 use hindsight_tests::sim::history::History;
@@ -199,7 +199,7 @@ impl Informer {
     fn path(&self, rest: &str) -> String {
         let place = match self.watcher.selection.namespace {
             Some(namespace) => format!("/api/v1/namespaces/{namespace}/configmaps"),
-            None => MAPS_OF_ALL.to_owned(),
+            None => MAPS_IN_ALL_NAMESPACES.to_owned(),
         };
         let labels = if self.watcher.selection.shown {
             "labelSelector=shown%3Dyes"

@@ -1,6 +1,6 @@
 //! The program without free descriptors, without memory, and without disk space.
 
-use super::{MAPS, comes, create, map};
+use super::{MAPS, create, map, wait_until};
 use hindsight_tests::disk::{Disk, skipped};
 use hindsight_tests::recorder::stored;
 use hindsight_tests::server::{Server, hindsight, limited, serve, stdout, text};
@@ -26,7 +26,7 @@ fn without_a_free_descriptor_writes_go_on_and_with_one_so_do_connections() {
     create(&mut wire, "before", 1);
     let silent = (0..2 * DESCRIPTORS).map(|_| TcpStream::connect(caller.address()));
     let silent: Vec<_> = silent.collect();
-    comes("descriptors are left", || {
+    wait_until("descriptors are left", || {
         descriptors(server.pid()) >= DESCRIPTORS
     });
     create(&mut wire, "meanwhile", 1);

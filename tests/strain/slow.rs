@@ -1,6 +1,6 @@
 //! A slow disk.
 
-use super::{MAPS, comes, create, map};
+use super::{MAPS, create, map, wait_until};
 use hindsight_tests::server::{Server, serve};
 use hindsight_tests::strace::Strace;
 use hindsight_tests::vitals::{descriptors, is_ended};
@@ -74,11 +74,11 @@ fn the_second_signal_ends_a_server_whose_disk_stands_still() {
     };
     let before = descriptors(server.pid());
     let mut silent = TcpStream::connect(caller.address()).expect("connected");
-    comes("it is taken in", || descriptors(server.pid()) > before);
+    wait_until("it is taken in", || descriptors(server.pid()) > before);
     let write = request("POST", MAPS, &map("late", 1));
     writer.send(write.as_bytes()).expect("sent");
     server.send("TERM");
-    comes("nobody listens any more", || caller.connect().is_err());
+    wait_until("nobody listens any more", || caller.connect().is_err());
     silent.set_read_timeout(Some(DRAINED)).expect("a limit");
     let heard = silent.read(&mut [0]);
     let is_silent = |kind| matches!(kind, ErrorKind::WouldBlock | ErrorKind::TimedOut);
@@ -86,7 +86,7 @@ fn the_second_signal_ends_a_server_whose_disk_stands_still() {
     assert!(kept, "it is let go of before the log: {heard:?}");
     server.send("TERM");
     // A thread that is held in a call ends only when the tracer does.
-    comes("it ends", || is_ended(server.pid()));
+    wait_until("it ends", || is_ended(server.pid()));
     drop(tracer);
     let (code, said) = server.ended();
     assert_eq!(code, Some(1), "{said}");

@@ -2,7 +2,7 @@
 
 use super::{MAPS, create, member};
 use hindsight_tests::server::Server;
-use hindsight_tests::vitals::{may_open, resident_mib};
+use hindsight_tests::vitals::{raise_descriptor_limit, resident_mib};
 use hindsight_tests::wire::{Caller, Wire, request};
 
 const STUCK: usize = 1000;
@@ -45,7 +45,7 @@ fn read(wire: &mut Wire) -> Vec<String> {
 
 #[test]
 fn watchers_that_do_not_read_cost_little_and_the_others_nothing() {
-    may_open(DESCRIPTORS);
+    raise_descriptor_limit(DESCRIPTORS);
     let server = Server::start();
     let caller = Caller::of(&server);
     let mut stuck: Vec<Wire> = (0..STUCK).map(|_| watch(&caller)).collect();

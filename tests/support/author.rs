@@ -3,7 +3,7 @@
 //! twice.
 
 use crate::dice::Dice;
-use crate::history::{Both, Id, New, Operation, Owner, Who};
+use crate::history::{Comparison, Id, New, Operation, Owner, Who};
 use crate::reference::{Kind, Policy};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -229,8 +229,8 @@ impl Author {
 pub fn live_through(
     seed: u64,
     length: Length,
-    both: &mut Both,
-    each: fn(&mut Both),
+    comparison: &mut Comparison,
+    each: fn(&mut Comparison),
 ) -> (Vec<Operation>, Option<String>) {
     let mut author = Author::new(seed, length);
     let mut history = Vec::new();
@@ -238,14 +238,14 @@ pub fn live_through(
         let operation = if turn == length.operations {
             Operation::Settle
         } else {
-            author.operation(both.live())
+            author.operation(comparison.live())
         };
         history.push(operation.clone());
-        let ran = catch_unwind(AssertUnwindSafe(|| both.run(&operation)));
+        let ran = catch_unwind(AssertUnwindSafe(|| comparison.run(&operation)));
         if let Err(why) = ran.unwrap_or_else(|_| Err("a panic".into())) {
             return (history, Some(why));
         }
-        each(both);
+        each(comparison);
     }
     (history, None)
 }

@@ -115,7 +115,7 @@ pub fn compare(
     let begun = theirs.begin();
     let compared = begun.and_then(|()| follow(steps, &mut ours, &mut theirs, patience));
     theirs.clear();
-    compared.map_err(|why| format!("{}\n{why}", ours.told()))
+    compared.map_err(|why| format!("{}\n{why}", ours.transcript()))
 }
 
 fn follow(

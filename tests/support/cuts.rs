@@ -48,13 +48,13 @@ struct Changes {
 #[derive(Debug)]
 enum Change {
     Write { at: u64, bytes: Vec<u8> },
-    Cut(u64),
-    Lengthen(u64),
+    Truncate(u64),
+    Extend(u64),
 }
 
 /// One way in which the files may be found after a power cut: for each file the changes that are
 /// left, and for each change how many of its bytes.
-pub type Found = BTreeMap<PathBuf, Option<(usize, Vec<(usize, usize)>)>>;
+pub type CrashState = BTreeMap<PathBuf, Option<(usize, Vec<(usize, usize)>)>>;
 
 /// Stands for all bytes of a change.
 const WHOLE: usize = usize::MAX;
@@ -75,20 +75,20 @@ impl Disk {
     }
 
     /// Applies a call that the process makes or returns from.
-    pub fn take(&mut self, call: &Call) {
+    pub fn apply(&mut self, call: &Call) {
         match call {
             Call::Opened {
                 descriptor,
                 path,
                 is_new,
-                is_cut,
+                is_truncated,
             } => {
                 self.positions.insert(*descriptor, 0);
                 if *is_new {
                     self.make(path);
                 }
-                if *is_cut {
-                    self.change(path, Change::Cut(0));
+                if *is_truncated {
+                    self.change(path, Change::Truncate(0));
                 }
             }
             Call::Sought { descriptor, to } => {
@@ -110,8 +110,8 @@ impl Disk {
                     },
                 );
             }
-            Call::Cut { path, to } => self.change(path, Change::Cut(*to)),
-            Call::Lengthened { path, to } => self.change(path, Change::Lengthen(*to)),
+            Call::Truncated { path, to } => self.change(path, Change::Truncate(*to)),
+            Call::Extended { path, to } => self.change(path, Change::Extend(*to)),
             Call::MadeDirectory(path) => self.enter(path, Entry::Directory),
             Call::Renamed(from, to) => {
                 if let Some(entry) = self.names.remove(from) {
@@ -119,13 +119,13 @@ impl Disk {
                 }
             }
             Call::Removed(path) => drop(self.names.remove(path)),
-            Call::Syncs { thread, path } => {
+            Call::SyncBegan { thread, path } => {
                 let made = self
                     .file(path)
                     .map_or(0, |file| self.files[file].made.len());
                 self.syncing.insert(*thread, (path.clone(), made));
             }
-            Call::Synced { thread } => self.synced(*thread),
+            Call::SyncEnded { thread } => self.synced(*thread),
             Call::Other(path) => assert!(
                 !self.is_watched(path),
                 "something else is done to {}",
@@ -186,7 +186,7 @@ impl Disk {
     /// Every way, of those tried, in which a power cut now may leave the files. The names are the
     /// current or the durable ones. Of the unsynced changes, none is left, or all, or all but one, or
     /// one alone, or all with one of them torn in half.
-    pub fn cut(&self) -> BTreeSet<Found> {
+    pub fn crash_states(&self) -> BTreeSet<CrashState> {
         let pending: BTreeSet<(usize, usize)> = self
             .names
             .values()
@@ -201,13 +201,19 @@ impl Disk {
             .collect();
         let mut ways = BTreeSet::new();
         for names in [&self.names, &self.durable] {
-            ways.insert(self.found(names, |_| 0));
-            ways.insert(self.found(names, |_| WHOLE));
+            ways.insert(self.crash_state(names, |_| 0));
+            ways.insert(self.crash_state(names, |_| WHOLE));
             for one in &pending {
-                ways.insert(self.found(names, |change| if change == *one { 0 } else { WHOLE }));
-                ways.insert(self.found(names, |change| if change == *one { WHOLE } else { 0 }));
+                ways.insert(
+                    self.crash_state(names, |change| if change == *one { 0 } else { WHOLE }),
+                );
+                ways.insert(
+                    self.crash_state(names, |change| if change == *one { WHOLE } else { 0 }),
+                );
                 let half = self.half(*one);
-                ways.insert(self.found(names, |change| if change == *one { half } else { WHOLE }));
+                ways.insert(
+                    self.crash_state(names, |change| if change == *one { half } else { WHOLE }),
+                );
             }
         }
         ways
@@ -219,12 +225,12 @@ impl Disk {
             Change::Write { bytes, .. } => {
                 (bytes.len() / 2).next_multiple_of(SECTOR).min(bytes.len())
             }
-            Change::Cut(_) | Change::Lengthen(_) => WHOLE,
+            Change::Truncate(_) | Change::Extend(_) => WHOLE,
         }
     }
 
-    fn found(&self, names: &Names, left: impl Fn((usize, usize)) -> usize) -> Found {
-        let mut found = Found::new();
+    fn crash_state(&self, names: &Names, left: impl Fn((usize, usize)) -> usize) -> CrashState {
+        let mut found = CrashState::new();
         for (path, entry) in names {
             let is_reached = path
                 .parent()
@@ -258,7 +264,7 @@ impl Disk {
     }
 
     /// Creates the files as found, below another directory.
-    pub fn restore(&self, found: &Found, into: &Path) {
+    pub fn restore(&self, found: &CrashState, into: &Path) {
         fs::create_dir_all(into).expect("a directory");
         for (path, file) in found {
             let place = into.join(path.strip_prefix(&self.root).expect("below the root"));
@@ -268,17 +274,17 @@ impl Disk {
             };
             let written = File::create(place).expect("a file");
             for (change, bytes) in changes {
-                apply(&written, &self.files[*file].made[*change], *bytes);
+                write_change(&written, &self.files[*file].made[*change], *bytes);
             }
         }
     }
 }
 
-fn apply(file: &File, change: &Change, most: usize) {
+fn write_change(file: &File, change: &Change, most: usize) {
     let done = match change {
         Change::Write { at, bytes } => file.write_all_at(&bytes[..most.min(bytes.len())], *at),
-        Change::Cut(to) => file.set_len(*to),
-        Change::Lengthen(to) => {
+        Change::Truncate(to) => file.set_len(*to),
+        Change::Extend(to) => {
             let length = file.metadata().expect("a length").len();
             file.set_len(length.max(*to))
         }

@@ -10,50 +10,50 @@ fcntl.ioctl(os.open(sys.argv[1], os.O_RDONLY), 0x8004587d, struct.pack('I', 2))"
 /// A mounted file system. Unmounted when dropped.
 #[derive(Debug)]
 pub struct Disk {
-    at: PathBuf,
+    mount_point: PathBuf,
     device: Option<String>,
 }
 
 impl Disk {
     /// Mounts a file system in memory, of this size in MiB; `None` if this machine does not allow it.
-    pub fn in_memory(at: &Path, mib: u64) -> Option<Self> {
-        std::fs::create_dir_all(at).ok()?;
+    pub fn in_memory(mount_point: &Path, mib: u64) -> Option<Self> {
+        std::fs::create_dir_all(mount_point).ok()?;
         let size = format!("size={mib}m");
-        let place = at.to_str()?;
+        let place = mount_point.to_str()?;
         as_root(&["mount", "-t", "tmpfs", "-o", &size, "hindsight", place])?;
         let disk = Self {
-            at: at.to_owned(),
+            mount_point: mount_point.to_owned(),
             device: None,
         };
-        disk.own()?;
+        disk.take_ownership()?;
         Some(disk)
     }
 
     /// Mounts ext4 on a file of this size in MiB; `None` if this machine does not allow it.
-    pub fn on_a_file(at: &Path, mib: u64) -> Option<Self> {
-        std::fs::create_dir_all(at).ok()?;
-        let image = at.with_extension("image");
+    pub fn on_a_file(mount_point: &Path, mib: u64) -> Option<Self> {
+        std::fs::create_dir_all(mount_point).ok()?;
+        let image = mount_point.with_extension("image");
         let file = std::fs::File::create(&image).ok()?;
         file.set_len(mib << 20).ok()?;
         let found = as_root(&["losetup", "--find", "--show", image.to_str()?])?;
         let device = String::from_utf8(found.stdout).ok()?.trim().to_owned();
         let disk = Self {
-            at: at.to_owned(),
+            mount_point: mount_point.to_owned(),
             device: Some(device.clone()),
         };
         as_root(&["mkfs.ext4", "-q", "-F", &device])?;
         disk.mount()?;
-        disk.own()?;
+        disk.take_ownership()?;
         Some(disk)
     }
 
     /// Mounts a directory read-only in another place.
-    pub fn seen_from(directory: &Path, at: &Path) -> Option<Self> {
-        std::fs::create_dir_all(at).ok()?;
-        let (directory, place) = (directory.to_str()?, at.to_str()?);
+    pub fn read_only_bind_mount(directory: &Path, mount_point: &Path) -> Option<Self> {
+        std::fs::create_dir_all(mount_point).ok()?;
+        let (directory, place) = (directory.to_str()?, mount_point.to_str()?);
         as_root(&["mount", "--bind", directory, place])?;
         let disk = Self {
-            at: at.to_owned(),
+            mount_point: mount_point.to_owned(),
             device: None,
         };
         as_root(&["mount", "-o", "remount,bind,ro", place])?;
@@ -68,29 +68,29 @@ impl Disk {
     }
 
     /// Limits a file system in memory to this number of files.
-    pub fn hold_files(&self, count: u64) {
+    pub fn limit_inodes(&self, count: u64) {
         let options = format!("remount,nr_inodes={count}");
         let place = self.place();
         as_root(&["mount", "-o", &options, place]).expect("it holds as many");
     }
 
     /// Remounts it read-only, which works once nobody has it open for writing.
-    pub fn forbid_writing(&self) {
+    pub fn remount_read_only(&self) {
         as_root(&["mount", "-o", "remount,ro", self.place()]).expect("it is mounted again");
     }
 
     /// Cuts the power: what was not synced, and what is written from here on, is lost.
-    pub fn cut(&self) {
+    pub fn cut_power(&self) {
         as_root(&["python3", "-c", CUT, self.place()]).expect("the file system is cut off");
     }
 
     /// Unmounts it once nobody uses it, and mounts what the disk kept.
-    pub fn mount_again(&self) {
+    pub fn remount(&self) {
         let unmounted = (0..200).any(|_| {
             std::thread::sleep(std::time::Duration::from_millis(20));
             as_root(&["umount", self.place()]).is_some()
         });
-        assert!(unmounted, "{} stays busy", self.at.display());
+        assert!(unmounted, "{} stays busy", self.mount_point.display());
         self.mount().expect("it is mounted again");
     }
 
@@ -98,14 +98,14 @@ impl Disk {
         as_root(&["mount", self.device.as_deref()?, self.place()])
     }
 
-    fn own(&self) -> Option<Output> {
+    fn take_ownership(&self) -> Option<Output> {
         let user = Command::new("id").arg("-u").output().ok()?.stdout;
         let user = String::from_utf8(user).ok()?;
         as_root(&["chown", user.trim(), self.place()])
     }
 
     fn place(&self) -> &str {
-        self.at.to_str().expect("a path of text")
+        self.mount_point.to_str().expect("a path of text")
     }
 }
 
@@ -127,12 +127,12 @@ impl Drop for Disk {
 pub fn skipped(what: &str, why: &str) {
     let is_failure = std::env::var_os("HINDSIGHT_NO_SKIPS").is_some_and(|set| !set.is_empty());
     assert!(!is_failure, "{what} is not tested: {why}");
-    say_skipped(what, why);
+    print_skipped(what, why);
 }
 
 /// Prints that something was not tested, and never fails: for what no machine can help, such as a
 /// clone without its history.
-pub fn say_skipped(what: &str, why: &str) {
+pub fn print_skipped(what: &str, why: &str) {
     use std::io::Write;
     let mut terminal = std::io::stderr();
     writeln!(terminal, "\nSKIPPED: {what}: {why}\n").expect("a terminal");

@@ -98,7 +98,7 @@ impl Exploration<'_> {
         let rest = Rc::new(expected.visible());
         if steps.is_empty() {
             assert_eq!(world.visible(), *rest, "{:?}", self.shape);
-            assert_eq!(rules::at_rest(&world), Ok(()), "{:?}", self.shape);
+            assert_eq!(rules::check_at_rest(&world), Ok(()), "{:?}", self.shape);
         }
         for step in steps {
             let next = point.after(step.intent, step.cause);

@@ -2,7 +2,7 @@
 
 use crate::author::{LONG, Length, SHORT, limit, live_through};
 use crate::dice::number;
-use crate::history::{Both, smallest};
+use crate::history::{Comparison, smallest};
 use crate::reference::World as Naive;
 use crate::seeds::{Failure, write};
 
@@ -37,8 +37,8 @@ impl Lengths {
 pub fn check(seed: u64, length: Length) -> Result<(), Failure> {
     let limit = limit(seed);
     let (history, failed) = {
-        let mut both = Both::new(limit, Naive::visible);
-        live_through(seed, length, &mut both, |_| {})
+        let mut comparison = Comparison::new(limit, Naive::visible);
+        live_through(seed, length, &mut comparison, |_| {})
     };
     let Some(why) = failed else { return Ok(()) };
     let scenario = smallest(history, limit, Naive::visible).scenario;

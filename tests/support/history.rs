@@ -5,7 +5,7 @@
 mod script;
 
 use crate::naive;
-use crate::reference::{CLEANUP, Kind, Policy, Reference, Thing, World as Naive, once};
+use crate::reference::{CLEANUP, Kind, Policy, Reference, Thing, World as Naive, deduplicated};
 use crate::rules::{self, Judge};
 use crate::shrink::{shrink, simplify};
 use crate::world::World;
@@ -76,7 +76,7 @@ pub enum Who {
 pub type Oracle = fn(&Naive) -> Vec<Thing>;
 
 /// Both worlds, and the requests that were made to them.
-pub struct Both {
+pub struct Comparison {
     /// The naive one.
     pub naive: Naive,
     /// The real one.
@@ -89,15 +89,15 @@ pub struct Both {
     places: Vec<Place>,
     script: Vec<String>,
     judge: Judge,
-    rests: Vec<Vec<Thing>>,
+    rest_states: Vec<Vec<Thing>>,
 }
 
 /// Kind, namespace and name.
 type Place = (Kind, String, String);
 
-impl std::fmt::Debug for Both {
+impl std::fmt::Debug for Comparison {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Both").finish_non_exhaustive()
+        f.debug_struct("Comparison").finish_non_exhaustive()
     }
 }
 
@@ -110,7 +110,7 @@ pub struct Shrunk {
     pub scenario: String,
 }
 
-impl Both {
+impl Comparison {
     /// Two empty worlds; the collector takes `limit` steps at a time.
     pub fn new(limit: usize, oracle: Oracle) -> Self {
         Self::with_uids(0, limit, oracle)
@@ -128,7 +128,7 @@ impl Both {
             places: Vec::new(),
             script: Vec::new(),
             judge: Judge::default(),
-            rests: Vec::new(),
+            rest_states: Vec::new(),
         }
     }
 
@@ -173,12 +173,12 @@ impl Both {
             namespace: new.namespace.clone(),
             name: new.name.clone(),
             finalizers: new.finalizers.clone(),
-            owners: once(owners),
+            owners: deduplicated(owners),
             deleting: false,
             token: new.kind == Kind::Namespace,
         };
         let accepted = self.naive.create(thing);
-        self.tell_creation(id, new, accepted);
+        self.script_creation(id, new, accepted);
         if let Some(uid) = uid {
             self.uids.insert(id, uid);
             self.alive.push(id);
@@ -220,7 +220,7 @@ impl Both {
         let real = self.real.run(naive::patch(key, change));
         let accepted = self.naive.set_finalizers(&uid, &finalizers);
         let refusal = (!accepted).then_some("no new finalizers");
-        self.tell(step, refusal);
+        self.script_step(step, refusal);
         agree(accepted, real)
     }
 
@@ -231,12 +231,12 @@ impl Both {
         self.script.push(format!(
             "set     {} with {}",
             script::place(&place),
-            json!({"metadata": {"ownerReferences": self.spelled(owners)}})
+            json!({"metadata": {"ownerReferences": self.scenario_references(owners)}})
         ));
         let owners = self.references(owners);
         let change = json!({"metadata": {"ownerReferences": naive::references(&owners)}});
         let real = self.real.run(naive::patch(key, change));
-        self.naive.set_owners(&uid, &once(owners));
+        self.naive.set_owners(&uid, &deduplicated(owners));
         real.map(drop).map_err(|why| why.to_string())
     }
 
@@ -249,10 +249,10 @@ impl Both {
         }
         let real = naive::world(&self.real.state);
         same(&real.visible(), &(self.oracle)(&self.naive), &self.real)?;
-        self.rests.push(self.renamed(&real));
-        let lawful = self.judge.take(&self.real.changes);
+        self.rest_states.push(self.renamed(&real));
+        let lawful = self.judge.read_changes(&self.real.changes);
         lawful
-            .and_then(|()| rules::at_rest(&real))
+            .and_then(|()| rules::check_at_rest(&real))
             .map_err(|why| format!("{why}\n{}", self.real.history()))
     }
 
@@ -274,8 +274,8 @@ impl Both {
     }
 
     /// Every state of rest so far, with each UID replaced by the number of its creation.
-    pub fn rests(&self) -> &[Vec<Thing>] {
-        &self.rests
+    pub fn rest_states(&self) -> &[Vec<Thing>] {
+        &self.rest_states
     }
 
     fn renamed(&self, world: &Naive) -> Vec<Thing> {
@@ -342,14 +342,18 @@ fn agree(naive: bool, real: Result<Decision, Rejection>) -> Result<(), String> {
 
 /// Runs these operations and a last rest, and says whether they end as the oracle says; a panic is a
 /// failure.
-fn replay(operations: &[Operation], limit: usize, oracle: Oracle) -> (Both, Result<(), String>) {
-    let mut both = Both::new(limit, oracle);
+fn replay(
+    operations: &[Operation],
+    limit: usize,
+    oracle: Oracle,
+) -> (Comparison, Result<(), String>) {
+    let mut comparison = Comparison::new(limit, oracle);
     let ran = catch_unwind(AssertUnwindSafe(|| {
         let mut all = operations.iter().chain([&Operation::Settle]);
-        all.try_for_each(|operation| both.run(operation))
+        all.try_for_each(|operation| comparison.run(operation))
     }));
     let outcome = ran.unwrap_or_else(|_| Err("a panic".into()));
-    (both, outcome)
+    (comparison, outcome)
 }
 
 /// Shrinks a failing history to a small one that still fails.

@@ -36,13 +36,13 @@ pub struct Ledger {
 #[derive(Debug, Clone)]
 enum Known {
     /// A client was told that the object has this version, or does not exist.
-    Told(Option<String>),
+    Answered(Option<String>),
     /// A request was not answered; the object had this version before it.
-    Unanswered(Asked, Option<String>),
+    Unanswered(Request, Option<String>),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Asked {
+enum Request {
     Write,
     Delete,
 }
@@ -56,19 +56,21 @@ impl Ledger {
         for (name, known) in &mut self.names {
             let found = stored.get(name);
             match known {
-                Known::Told(told) => assert_eq!(found, told.as_ref(), "{name} was answered"),
-                Known::Unanswered(asked, before) => {
-                    let happened = match asked {
-                        Asked::Write => found.is_some() && found != before.as_ref(),
-                        Asked::Delete => found.is_none(),
+                Known::Answered(version) => {
+                    assert_eq!(found, version.as_ref(), "{name} was answered");
+                }
+                Known::Unanswered(request, before) => {
+                    let happened = match request {
+                        Request::Write => found.is_some() && found != before.as_ref(),
+                        Request::Delete => found.is_none(),
                     };
                     assert!(
                         happened || found == before.as_ref(),
-                        "{name}: {asked:?}, {found:?}"
+                        "{name}: {request:?}, {found:?}"
                     );
                 }
             }
-            *known = Known::Told(found.cloned());
+            *known = Known::Answered(found.cloned());
         }
         let is_own = |name: &&String| name.as_str() == "kube-root-ca.crt";
         let mut others = stored.keys().filter(|name| !self.names.contains_key(*name));
@@ -82,21 +84,21 @@ impl Ledger {
         self.newest = latest(self.newest, other.newest);
     }
 
-    fn there(&self, name: &str) -> Option<String> {
+    fn current_version(&self, name: &str) -> Option<String> {
         match self.names.get(name) {
-            Some(Known::Told(told)) => told.clone(),
+            Some(Known::Answered(version)) => version.clone(),
             Some(Known::Unanswered(..)) | None => None,
         }
     }
 
-    fn ask(&mut self, name: &str, asked: Asked) {
-        let before = self.there(name);
+    fn note_request(&mut self, name: &str, request: Request) {
+        let before = self.current_version(name);
         self.names
-            .insert(name.into(), Known::Unanswered(asked, before));
+            .insert(name.into(), Known::Unanswered(request, before));
     }
 
-    fn tell(&mut self, name: &str, told: Option<String>, begun: SystemTime) {
-        self.names.insert(name.into(), Known::Told(told));
+    fn note_answer(&mut self, name: &str, version: Option<String>, begun: SystemTime) {
+        self.names.insert(name.into(), Known::Answered(version));
         self.answered += 1;
         self.newest = latest(self.newest, Some((begun, SystemTime::now())));
     }
@@ -127,11 +129,11 @@ struct Shared {
 impl Recorder {
     /// Starts the clients; every name begins with the prefix.
     pub fn start(server: &Server, prefix: &str, seed: u64) -> Self {
-        Self::of(CLIENTS, server, prefix, seed)
+        Self::with_clients(CLIENTS, server, prefix, seed)
     }
 
     /// Starts this many clients, each of which waits for an answer before its next request.
-    pub fn of(clients: usize, server: &Server, prefix: &str, seed: u64) -> Self {
+    pub fn with_clients(clients: usize, server: &Server, prefix: &str, seed: u64) -> Self {
         let runtime = runtime();
         let shared = Arc::new(Shared::default());
         let mut tasks = JoinSet::new();
@@ -200,14 +202,14 @@ async fn work(
     let ledger = || shared.ledger.lock().expect("unpoisoned");
     while !shared.is_over.load(Ordering::SeqCst) {
         let name = format!("{prefix}-{}", dice.roll(NAMES));
-        let there = ledger().there(&name);
+        let there = ledger().current_version(&name);
         let begun = SystemTime::now();
-        let told = if there.is_some() && dice.roll(3) == 0 {
-            ledger().ask(&name, Asked::Delete);
+        let version = if there.is_some() && dice.roll(3) == 0 {
+            ledger().note_request(&name, Request::Delete);
             let deleted = maps.delete(&name, &DeleteParams::default()).await;
             deleted.map(|_| None)
         } else {
-            ledger().ask(&name, Asked::Write);
+            ledger().note_request(&name, Request::Write);
             let map = map(&name, there.as_deref(), &mut dice);
             let params = PostParams::default();
             let written = match there {
@@ -216,8 +218,8 @@ async fn work(
             };
             written.map(|map| map.metadata.resource_version)
         };
-        let Ok(told) = told else { return };
-        ledger().tell(&name, told, begun);
+        let Ok(version) = version else { return };
+        ledger().note_answer(&name, version, begun);
     }
 }
 

@@ -241,7 +241,7 @@ impl World {
         self.decide_one(&uids)
             || uids
                 .iter()
-                .any(|uid| !self.is_definition(uid) && self.let_go(uid))
+                .any(|uid| !self.is_definition(uid) && self.release(uid))
             || uids.iter().any(|uid| self.untie_objects(uid))
             || self.undefine()
     }
@@ -358,7 +358,7 @@ impl World {
         if foreground && cyclic {
             let thing = self.get_mut(uid).expect("it was just read");
             thing.owners.iter_mut().for_each(|one| one.blocks = false);
-            thing.owners = once(std::mem::take(&mut thing.owners));
+            thing.owners = deduplicated(std::mem::take(&mut thing.owners));
         }
         let own = self.get(uid).map(own_policy);
         self.delete(
@@ -380,7 +380,7 @@ impl World {
         thing.owners.len() != before
     }
 
-    fn let_go(&mut self, uid: &str) -> bool {
+    fn release(&mut self, uid: &str) -> bool {
         if self.get(uid).is_some_and(Thing::is_orphaning) {
             self.drop_finalizer(uid, ORPHAN);
             self.remove_if_free(uid);
@@ -476,7 +476,7 @@ impl World {
 }
 
 /// Drops exact repetitions, as every write of references does.
-pub fn once(owners: Vec<Reference>) -> Vec<Reference> {
+pub fn deduplicated(owners: Vec<Reference>) -> Vec<Reference> {
     let mut kept: Vec<Reference> = Vec::new();
     for owner in owners {
         if !kept.contains(&owner) {

@@ -8,68 +8,79 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// Checks all that holds at rest; an error has the first sentence that does not, and the object.
-pub fn at_rest(world: &World) -> Result<(), String> {
+pub fn check_at_rest(world: &World) -> Result<(), String> {
     type Sentence = (&'static str, fn(&World, &Thing) -> bool);
     let sentences: [Sentence; 5] = [
-        ("nobody who waits is blocked by nobody", |world, one| {
-            !waits(one) || !blockers(world, one).is_empty()
+        ("nobody who waits is blocked by nobody", |world, thing| {
+            !is_waiting(thing) || !blockers(world, thing).is_empty()
         }),
         (
             "nobody waits only for those that wait for him",
-            |world, one| !waits(one) || !waits_in_a_closed_circle(world, one),
+            |world, thing| !is_waiting(thing) || !waits_in_a_closed_circle(world, thing),
         ),
-        ("nobody who orphans is left", |_, one| {
-            !(one.deleting && holds(one, "orphan"))
+        ("nobody who orphans is left", |_, thing| {
+            !(thing.deleting && holds(thing, "orphan"))
         }),
-        ("nobody alive has lost every owner", |world, one| {
-            one.deleting || one.owners.is_empty() || is_unsure(world, one) || has_holder(world, one)
+        ("nobody alive has lost every owner", |world, thing| {
+            thing.deleting
+                || thing.owners.is_empty()
+                || has_unresolvable_owner(world, thing)
+                || has_solid_owner(world, thing)
         }),
         (
             "nobody alive names others beside an owner that holds on",
-            |world, one| {
-                let all = || one.owners.iter().all(|owner| holds_on(world, one, owner));
-                one.deleting || is_unsure(world, one) || !has_holder(world, one) || all()
+            |world, thing| {
+                let all = || {
+                    thing
+                        .owners
+                        .iter()
+                        .all(|owner| is_solid(world, thing, owner))
+                };
+                thing.deleting
+                    || has_unresolvable_owner(world, thing)
+                    || !has_solid_owner(world, thing)
+                    || all()
             },
         ),
     ];
     for (sentence, holds) in sentences {
-        if let Some(one) = world.things.iter().find(|one| !holds(world, one)) {
-            return Err(format!("not so: {sentence}: {one:?}"));
+        if let Some(thing) = world.things.iter().find(|thing| !holds(world, thing)) {
+            return Err(format!("not so: {sentence}: {thing:?}"));
         }
     }
     Ok(())
 }
 
-fn holds(one: &Thing, finalizer: &str) -> bool {
-    one.finalizers.iter().any(|held| held == finalizer)
+fn holds(thing: &Thing, finalizer: &str) -> bool {
+    thing.finalizers.iter().any(|held| held == finalizer)
 }
 
-fn waits(one: &Thing) -> bool {
-    one.deleting && holds(one, "foregroundDeletion")
+fn is_waiting(thing: &Thing) -> bool {
+    thing.deleting && holds(thing, "foregroundDeletion")
 }
 
 fn blockers<'a>(world: &'a World, owner: &Thing) -> Vec<&'a Thing> {
-    let blocks = |one: &&Thing| {
-        let mut owners = one.owners.iter();
-        one.uid != owner.uid && owners.any(|named| named.uid == owner.uid && named.blocks)
+    let blocks = |thing: &&Thing| {
+        let mut owners = thing.owners.iter();
+        thing.uid != owner.uid && owners.any(|named| named.uid == owner.uid && named.blocks)
     };
     world.things.iter().filter(blocks).collect()
 }
 
 /// Whether it waits for something, and everything that it waits for, directly or through others,
 /// waits for it too.
-fn waits_in_a_closed_circle(world: &World, one: &Thing) -> bool {
-    let reached = waited_for(world, one);
+fn waits_in_a_closed_circle(world: &World, thing: &Thing) -> bool {
+    let reached = waited_for(world, thing);
     let back = |uid: &&str| {
         let other = world.get(uid).expect("it is there");
-        waits(other) && waited_for(world, other).contains(one.uid.as_str())
+        is_waiting(other) && waited_for(world, other).contains(thing.uid.as_str())
     };
     !reached.is_empty() && reached.iter().all(back)
 }
 
-fn waited_for<'a>(world: &'a World, one: &'a Thing) -> BTreeSet<&'a str> {
+fn waited_for<'a>(world: &'a World, thing: &'a Thing) -> BTreeSet<&'a str> {
     let mut reached = BTreeSet::new();
-    let mut open = vec![one];
+    let mut open = vec![thing];
     while let Some(at) = open.pop() {
         for blocker in blockers(world, at) {
             if reached.insert(blocker.uid.as_str()) {
@@ -81,25 +92,28 @@ fn waited_for<'a>(world: &'a World, one: &'a Thing) -> BTreeSet<&'a str> {
 }
 
 /// Whether some owner of it cannot be resolved: then nothing follows from any of its owners.
-fn is_unsure(world: &World, one: &Thing) -> bool {
+fn has_unresolvable_owner(world: &World, thing: &Thing) -> bool {
     let unknown = |owner: &Reference| {
-        !world.is_served(owner.kind) || (owner.kind.is_namespaced() && one.namespace.is_empty())
+        !world.is_served(owner.kind) || (owner.kind.is_namespaced() && thing.namespace.is_empty())
     };
-    one.owners.iter().any(unknown)
+    thing.owners.iter().any(unknown)
 }
 
-fn has_holder(world: &World, one: &Thing) -> bool {
-    one.owners.iter().any(|owner| holds_on(world, one, owner))
+fn has_solid_owner(world: &World, thing: &Thing) -> bool {
+    thing
+        .owners
+        .iter()
+        .any(|owner| is_solid(world, thing, owner))
 }
 
-fn holds_on(world: &World, one: &Thing, owner: &Reference) -> bool {
+fn is_solid(world: &World, thing: &Thing, owner: &Reference) -> bool {
     let namespace = if owner.kind.is_namespaced() {
-        one.namespace.as_str()
+        thing.namespace.as_str()
     } else {
         ""
     };
     let found = world.find(owner.kind, namespace, &owner.name);
-    found.is_some_and(|found| found.uid == owner.uid && !waits(found))
+    found.is_some_and(|found| found.uid == owner.uid && !is_waiting(found))
 }
 
 /// Reads the log from its beginning, and checks that no object is removed for lack of an owner while
@@ -107,21 +121,21 @@ fn holds_on(world: &World, one: &Thing, owner: &Reference) -> bool {
 #[derive(Debug, Default)]
 pub struct Judge {
     seen: usize,
-    there: BTreeMap<ObjectKey, Arc<Object>>,
+    objects: BTreeMap<ObjectKey, Arc<Object>>,
 }
 
 impl Judge {
     /// Reads the changes that were not read yet.
-    pub fn take(&mut self, changes: &[Arc<Change>]) -> Result<(), String> {
+    pub fn read_changes(&mut self, changes: &[Arc<Change>]) -> Result<(), String> {
         for change in &changes[self.seen..] {
             self.judge(change)?;
             let commit = &change.commit;
             match commit.events.last() {
                 Some(Event::ObjectCreated { object } | Event::ObjectUpdated { object }) => {
-                    self.there.insert(commit.key.clone(), Arc::clone(object));
+                    self.objects.insert(commit.key.clone(), Arc::clone(object));
                 }
                 _ => {
-                    self.there.remove(&commit.key);
+                    self.objects.remove(&commit.key);
                 }
             }
         }
@@ -145,12 +159,15 @@ impl Judge {
             )
         };
         let taken = commit.cause != Cause::Request && commit.events.iter().any(for_lack_of_owners);
-        let before = self.there.get(&commit.key).filter(|one| !one.is_deleting());
+        let before = self
+            .objects
+            .get(&commit.key)
+            .filter(|one| !one.is_deleting());
         let Some(before) = before.filter(|_| taken) else {
             return Ok(());
         };
         let owners = &before.meta.owner_references;
-        match owners.iter().find(|owner| self.holds_on(before, owner)) {
+        match owners.iter().find(|owner| self.is_solid(before, owner)) {
             None if owners.is_empty() => Err(format!("{} was taken and had no owner", commit.key)),
             None => Ok(()),
             Some(owner) => Err(format!("{} was taken from {}", commit.key, owner.name)),
@@ -159,8 +176,8 @@ impl Judge {
 
     /// Whether the owner exists with this kind, name and UID, in the dependent's namespace or
     /// cluster-scoped, and does not wait for its own dependents.
-    fn holds_on(&self, dependent: &Object, owner: &OwnerReference) -> bool {
-        self.there.iter().any(|(key, found)| {
+    fn is_solid(&self, dependent: &Object, owner: &OwnerReference) -> bool {
+        self.objects.iter().any(|(key, found)| {
             let near = key.namespace.is_empty() || key.namespace == dependent.key.namespace;
             let waits = found.is_deleting() && found.meta.has_finalizer("foregroundDeletion");
             near && found.type_meta.kind == owner.kind
@@ -207,12 +224,12 @@ mod tests {
         }
     }
 
-    fn told(things: Things) -> String {
+    fn violation(things: Things) -> String {
         let things = things.iter().map(|(name, owners)| thing(name, owners));
         let world = World {
             things: things.collect(),
         };
-        at_rest(&world).err().unwrap_or_default()
+        check_at_rest(&world).err().unwrap_or_default()
     }
 
     #[test]
@@ -231,9 +248,13 @@ mod tests {
             (&[("a", &["b"]), ("b!x/y", &[])], ""),
         ];
         for (things, sentence) in cases {
-            let told = told(things);
-            let as_it_should = told.contains(sentence) && told.is_empty() == sentence.is_empty();
-            assert!(as_it_should, "{things:?}: {told:?} and not {sentence:?}");
+            let violation = violation(things);
+            let as_it_should =
+                violation.contains(sentence) && violation.is_empty() == sentence.is_empty();
+            assert!(
+                as_it_should,
+                "{things:?}: {violation:?} and not {sentence:?}"
+            );
         }
     }
 
@@ -257,9 +278,11 @@ mod tests {
         world.settle(1);
         let mut log = world.changes.clone();
         assert_eq!(log.len(), 4);
-        assert_eq!(Judge::default().take(&log), Ok(()));
+        assert_eq!(Judge::default().read_changes(&log), Ok(()));
         log.remove(2);
-        let told = Judge::default().take(&log).expect_err("the owner is there");
-        assert!(told.ends_with("was taken from owner"), "{told}");
+        let violation = Judge::default()
+            .read_changes(&log)
+            .expect_err("the owner is there");
+        assert!(violation.ends_with("was taken from owner"), "{violation}");
     }
 }

@@ -77,26 +77,31 @@ impl Run {
         next.unwrap_or(self.first).max(self.first)
     }
 
-    /// Runs the remaining seeds in parts of `part` seeds. After each part, `told` is called with the
+    /// Runs the remaining seeds in parts of `run_part` seeds. After each part, `report` is called with the
     /// number of seeds done so far, the next seed and the seconds passed.
-    pub fn go(&self, part: u64, check: &Check<'_>, told: &dyn Fn(u64, u64, f64)) -> Vec<Failure> {
+    pub fn run_parts(
+        &self,
+        part: u64,
+        check: &Check<'_>,
+        report: &dyn Fn(u64, u64, f64),
+    ) -> Vec<Failure> {
         let (begun, end) = (self.next(), self.first.saturating_add(self.count));
         let (mut next, since) = (begun, Instant::now());
         let is_over = || self.time.is_some_and(|time| since.elapsed() >= time);
         let mut failures = Vec::new();
         while next < end && failures.len() < FAILURES_MAX && !is_over() {
             let until = next.saturating_add(part).min(end);
-            failures.append(&mut self.part(check, next, until));
+            failures.append(&mut self.run_part(check, next, until));
             next = until;
             if let Some(path) = &self.progress {
                 std::fs::write(path, next.to_string()).expect("a file that can be written");
             }
-            told(next - begun, next, since.elapsed().as_secs_f64());
+            report(next - begun, next, since.elapsed().as_secs_f64());
         }
         failures
     }
 
-    fn part(&self, check: &Check<'_>, next: u64, until: u64) -> Vec<Failure> {
+    fn run_part(&self, check: &Check<'_>, next: u64, until: u64) -> Vec<Failure> {
         let (next, failures) = (AtomicU64::new(next), Mutex::new(Vec::new()));
         let work = || {
             loop {
@@ -131,7 +136,7 @@ impl Run {
             "{what} {first} to {}, from {next}, {threads} at a time; progress in {place}",
             end - 1
         );
-        let failures = self.go(part, check, &|count, next, seconds| {
+        let failures = self.run_parts(part, check, &|count, next, seconds| {
             let left = end - next;
             let rate = f64::from(u32::try_from(count).unwrap_or(u32::MAX)) / seconds;
             println!("{count} {what}, {rate:.0} a second; {left} to go, the next seed is {next}");

@@ -114,27 +114,27 @@ impl std::fmt::Display for Failure {
 
 /// Runs the schedule of a seed to its end. If it fails it is run again with its trace written down.
 pub fn run(options: Options) -> Result<Trace, Box<Failure>> {
-    let told = |failure: Box<Failure>| {
+    let with_trace = |failure: Box<Failure>| {
         let again = play(options, None, true);
         again.err().unwrap_or(failure)
     };
-    play(options, None, false).map_err(told)
+    play(options, None, false).map_err(with_trace)
 }
 
 /// Runs the schedule of a seed to its end and writes its trace down.
-pub fn tell(options: Options) -> Result<Trace, Box<Failure>> {
+pub fn run_verbose(options: Options) -> Result<Trace, Box<Failure>> {
     play(options, None, true)
 }
 
-/// Runs a schedule whose steps are given; with `is_told` its trace is written down.
-pub fn replay(schedule: &Schedule, is_told: bool) -> Result<Trace, Box<Failure>> {
-    play(schedule.options, Some(&schedule.steps), is_told)
+/// Runs a schedule whose steps are given; with `is_verbose` its trace is written down.
+pub fn replay(schedule: &Schedule, is_verbose: bool) -> Result<Trace, Box<Failure>> {
+    play(schedule.options, Some(&schedule.steps), is_verbose)
 }
 
-fn play(options: Options, steps: Option<&[Step]>, is_told: bool) -> Result<Trace, Box<Failure>> {
+fn play(options: Options, steps: Option<&[Step]>, is_verbose: bool) -> Result<Trace, Box<Failure>> {
     alone();
     let mut simulation = Simulation::new(options);
-    simulation.trace.is_told = is_told;
+    simulation.trace.is_verbose = is_verbose;
     let played = catch_unwind(AssertUnwindSafe(|| simulation.play(steps)));
     let played = played.unwrap_or_else(|_| Err(violation("nothing panics", "a panic".into())));
     match played {
@@ -169,9 +169,9 @@ impl Simulation {
         let disk = Disk::new(Dice(dice.roll(u64::MAX)), options.has(Bug::SyncDoesNothing));
         let watcher = |_| {
             let mut watcher = Watcher::new(Selection::any(&mut dice));
-            watcher.loses = options.has(Bug::WatchLoses).then_some(7);
-            watcher.repeats = options.has(Bug::WatchRepeats).then_some(7);
-            watcher.resumes = options.has(Bug::WatchResumes);
+            watcher.loses_one_in = options.has(Bug::WatchLoses).then_some(7);
+            watcher.repeats_one_in = options.has(Bug::WatchRepeats).then_some(7);
+            watcher.resumes_across_restores = options.has(Bug::WatchResumes);
             watcher
         };
         let watchers = (0..options.watchers).map(watcher).collect();

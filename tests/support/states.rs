@@ -20,24 +20,24 @@ const STEPS_MAX: usize = 100;
 const KNOWN_MAX: usize = 8_000_000;
 
 /// A hash that stands for a world; no two worlds of a graph are expected to share one.
-type Print = u64;
+type Fingerprint = u64;
 
 /// Where the naive evaluator ends from each world.
 #[derive(Debug, Default)]
 pub(crate) struct Ends {
     hasher: RandomState,
-    known: HashMap<Print, Print>,
+    known: HashMap<Fingerprint, Fingerprint>,
 }
 
 impl Ends {
-    fn print<T: Hash>(&self, of: &T) -> Print {
+    fn fingerprint<T: Hash>(&self, of: &T) -> Fingerprint {
         self.hasher.hash_one(of)
     }
 
     /// Where the naive evaluator ends from this world.
-    fn of(&mut self, mut world: World) -> Print {
+    fn of(&mut self, mut world: World) -> Fingerprint {
         let mut way = Vec::new();
-        let mut here = self.print(&world);
+        let mut here = self.fingerprint(&world);
         let end = loop {
             if let Some(end) = self.known.get(&here) {
                 break *end;
@@ -47,7 +47,7 @@ impl Ends {
             if !world.step() {
                 break here;
             }
-            here = self.print(&world);
+            here = self.fingerprint(&world);
         };
         if self.known.len() + way.len() > KNOWN_MAX {
             self.known.clear();
@@ -63,7 +63,7 @@ struct States<'a> {
     requests: Requests,
     ends: &'a mut Ends,
     /// The steps due in each world, which must not depend on how the world was reached.
-    due: HashMap<Print, Print>,
+    due: HashMap<Fingerprint, Fingerprint>,
     counts: Counts,
 }
 
@@ -94,7 +94,7 @@ pub(crate) fn explore(empty: &Point, shape: &Shape, requests: Requests, ends: &m
 impl States<'_> {
     /// Explores this state, and those reached by further requests on the objects from `first` on.
     fn walk(&mut self, point: &Point, first: usize) {
-        self.look(point);
+        self.check_steps(point);
         let asked = if self.requests == Requests::All {
             0
         } else {
@@ -106,7 +106,7 @@ impl States<'_> {
                     continue;
                 };
                 self.counts.requests += 1;
-                if index >= first && self.is_one_more(point, &next, index) {
+                if index >= first && self.is_first_deletion(point, &next, index) {
                     self.walk(&next, index + 1);
                 }
             }
@@ -115,7 +115,7 @@ impl States<'_> {
 
     /// Whether the request first deletes the object, and leads to a state that still belongs to this
     /// graph.
-    fn is_one_more(&self, point: &Point, next: &Point, index: usize) -> bool {
+    fn is_first_deletion(&self, point: &Point, next: &Point, index: usize) -> bool {
         let lives = |point: &Point| point.is_deleting(self.shape, index);
         let plain = matches!(self.shape.specials[index], Special::None | Special::Cluster)
             && self.shape.edges[index]
@@ -129,15 +129,19 @@ impl States<'_> {
     }
 
     /// Takes every due step by itself, and checks where it leads.
-    fn look(&mut self, point: &Point) {
+    fn check_steps(&mut self, point: &Point) {
         let world = point.world();
         let steps = self.due(point, &world);
         let end = self.ends.of(world.clone());
         self.counts.states += 1;
         self.counts.steps += steps.len() as u64;
         if steps.is_empty() {
-            assert_eq!(self.ends.print(&world), end, "{world:?} is not at rest");
-            assert_eq!(rules::at_rest(&world), Ok(()), "{:?}", self.shape);
+            assert_eq!(
+                self.ends.fingerprint(&world),
+                end,
+                "{world:?} is not at rest"
+            );
+            assert_eq!(rules::check_at_rest(&world), Ok(()), "{:?}", self.shape);
         }
         for step in steps {
             let next = point.after(step.intent, step.cause);
@@ -154,17 +158,20 @@ impl States<'_> {
     /// The steps that are due; panics if they depend on anything but the world itself.
     fn due(&mut self, point: &Point, world: &World) -> Vec<Step> {
         let steps = due(&point.graph, &point.state);
-        let mut told: Vec<_> = steps.iter().map(|step| told(&step.intent)).collect();
-        told.sort();
-        let (world, told) = (self.ends.print(world), self.ends.print(&told));
-        let first = *self.due.entry(world).or_insert(told);
-        assert_eq!(first, told, "{:?}: {steps:?}", self.shape);
+        let mut effects: Vec<_> = steps.iter().map(|step| effect_of(&step.intent)).collect();
+        effects.sort();
+        let (world, effects) = (
+            self.ends.fingerprint(world),
+            self.ends.fingerprint(&effects),
+        );
+        let first = *self.due.entry(world).or_insert(effects);
+        assert_eq!(first, effects, "{:?}: {steps:?}", self.shape);
         steps
     }
 }
 
 /// What a step does to which objects. Revisions are left out, because they differ on each way.
-fn told(intent: &Intent) -> (&'static str, Vec<String>) {
+fn effect_of(intent: &Intent) -> (&'static str, Vec<String>) {
     let uids = |targets: &[Target]| -> Vec<String> {
         let uids = targets.iter().filter_map(|one| one.uid.as_ref());
         uids.map(ToString::to_string).collect()

@@ -53,7 +53,7 @@ fn count(folder: &str) -> usize {
 }
 
 /// Raises the limit of descriptors for this process, and those that it starts, if it is lower.
-pub fn may_open(descriptors: usize) {
+pub fn raise_descriptor_limit(descriptors: usize) {
     let limits = std::fs::read_to_string("/proc/self/limits").expect("its limits");
     let line = limits
         .lines()

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 /// Waits until `is_there`; the limit bounds a failing run and measures nothing.
-pub fn comes(what: &str, mut is_there: impl FnMut() -> bool) {
+pub fn wait_until(what: &str, mut is_there: impl FnMut() -> bool) {
     let begun = Instant::now();
     while !is_there() {
         assert!(begun.elapsed() < Duration::from_mins(2), "{what}");

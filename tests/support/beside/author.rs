@@ -49,7 +49,7 @@ impl Kind {
         }
     }
 
-    const fn goes_at_once(self) -> bool {
+    const fn is_removed_at_once(self) -> bool {
         matches!(self, Self::ConfigMap | Self::PriorityClass)
     }
 
@@ -131,12 +131,12 @@ pub enum Step {
 /// - an object that loses such a reference: Kubernetes does not look at it again.
 pub fn history(seed: u64) -> Vec<Step> {
     let mut dice = Dice(seed);
-    let holds = dice.roll(2) == 0;
+    let has_held_objects = dice.roll(2) == 0;
     let mut author = Author {
         dice,
-        holds,
+        has_held_objects,
         made: Vec::new(),
-        told: Vec::new(),
+        references: Vec::new(),
     };
     (0..STEPS).map(|_| author.step()).collect()
 }
@@ -144,10 +144,10 @@ pub fn history(seed: u64) -> Vec<Step> {
 struct Author {
     dice: Dice,
     /// Whether objects are held by finalizers and by their nodes; if so, every reference blocks.
-    holds: bool,
+    has_held_objects: bool,
     made: Vec<Target>,
     /// Every reference so far, with its dependent.
-    told: Vec<(Target, Owner)>,
+    references: Vec<(Target, Owner)>,
 }
 
 impl Author {
@@ -159,7 +159,7 @@ impl Author {
         let target = self.somebody().1;
         match choice {
             5..=7 => Step::Delete(target, self.options()),
-            8 if target.kind.goes_at_once() && self.dice.roll(4) == 0 => {
+            8 if target.kind.is_removed_at_once() && self.dice.roll(4) == 0 => {
                 let options = json!({"propagationPolicy": self.policy()});
                 Step::Clear(target, options)
             }
@@ -200,7 +200,7 @@ impl Author {
         match self.dice.roll(8) {
             0 | 1 => Kind::PriorityClass,
             2 => Kind::Pod,
-            3 if self.holds => Kind::Assigned,
+            3 if self.has_held_objects => Kind::Assigned,
             _ => Kind::ConfigMap,
         }
     }
@@ -236,7 +236,7 @@ impl Author {
     }
 
     fn finalizers(&mut self) -> Vec<String> {
-        if !self.holds {
+        if !self.has_held_objects {
             return Vec::new();
         }
         match self.dice.roll(8) {
@@ -255,7 +255,7 @@ impl Author {
             let is_another = |one: &Owner| one.who != owner.who && one.target != owner.target;
             let is_usable = owner.target != *dependent && !self.respells(dependent, &owner);
             if is_usable && owners.iter().all(is_another) {
-                self.told.push((dependent.clone(), owner.clone()));
+                self.references.push((dependent.clone(), owner.clone()));
                 owners.push(owner);
             }
         }
@@ -264,8 +264,8 @@ impl Author {
 
     /// Whether the dependent named this owner differently before.
     fn respells(&self, dependent: &Target, owner: &Owner) -> bool {
-        let mut told = self.told.iter();
-        told.any(|(who, one)| {
+        let mut references = self.references.iter();
+        references.any(|(who, one)| {
             who == dependent && one.who == owner.who && one.target != owner.target
         })
     }
@@ -274,12 +274,12 @@ impl Author {
     fn refers_into_a_namespace(&self, dependent: &Target) -> bool {
         let is_it =
             |(who, one): &(Target, Owner)| who == dependent && one.target.namespace.is_some();
-        dependent.namespace.is_none() && self.told.iter().any(is_it)
+        dependent.namespace.is_none() && self.references.iter().any(is_it)
     }
 
     /// A reference, mostly to an object that exists or existed, sometimes misspelt or made up.
     fn owner(&mut self, dependent: &Target, is_new: bool) -> Owner {
-        let blocks = self.holds || self.dice.roll(2) == 0;
+        let blocks = self.has_held_objects || self.dice.roll(2) == 0;
         let (id, mut target) = self.somebody();
         let is_resolvable = dependent.namespace.is_some() || target.namespace.is_none();
         let who = if is_resolvable && self.dice.roll(12) > 0 {

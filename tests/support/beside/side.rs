@@ -19,7 +19,7 @@ pub(super) struct Side<'a> {
     attempt: Attempt,
     server: &'a mut dyn Server,
     uids: BTreeMap<usize, String>,
-    told: Vec<String>,
+    transcript: Vec<String>,
 }
 
 impl<'a> Side<'a> {
@@ -28,7 +28,7 @@ impl<'a> Side<'a> {
             attempt,
             server,
             uids: BTreeMap::new(),
-            told: Vec::new(),
+            transcript: Vec::new(),
         }
     }
 
@@ -41,11 +41,11 @@ impl<'a> Side<'a> {
                 return Err(format!("no namespace {name}: {}", made.text));
             }
         }
-        self.takes_pods()
+        self.wait_until_pods_are_accepted()
     }
 
     /// Waits until pods are accepted: a namespace may need a service account first.
-    fn takes_pods(&mut self) -> Result<(), String> {
+    fn wait_until_pods_are_accepted(&mut self) -> Result<(), String> {
         let since = Instant::now();
         let pod = json!({"metadata": {"name": "p"}, "spec": author::Kind::Pod.spec()}).to_string();
         for namespace in author::NAMESPACES {
@@ -63,8 +63,8 @@ impl<'a> Side<'a> {
     }
 
     /// Every request so far, with its answer.
-    pub(super) fn told(&self) -> String {
-        self.told.join("\n")
+    pub(super) fn transcript(&self) -> String {
+        self.transcript.join("\n")
     }
 
     /// Lets the collector come to rest.
@@ -124,8 +124,8 @@ impl<'a> Side<'a> {
         let body = answer.json();
         let (reason, kind) = (text(&body, "/reason"), text(&body, "/kind"));
         let answered = format!("{} {kind} {reason}", answer.code);
-        if let Some(told) = self.told.last_mut() {
-            *told = format!("{told} -> {answered}");
+        if let Some(entry) = self.transcript.last_mut() {
+            *entry = format!("{entry} -> {answered}");
         }
         answered
     }
@@ -137,7 +137,7 @@ impl<'a> Side<'a> {
     }
 
     fn send(&mut self, method: &str, path: &str, media: &str, body: &str) -> Answer {
-        self.told.push(format!("{method} {path} {body}"));
+        self.transcript.push(format!("{method} {path} {body}"));
         self.server.send(method, path, media, body)
     }
 

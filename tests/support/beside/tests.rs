@@ -20,7 +20,7 @@ const fn first_of(seed: u64) -> Attempt {
 fn two_of_one_kind_agree() {
     let first = number("HINDSIGHT_SEED", 1);
     for seed in first..first + number("HINDSIGHT_HISTORIES", 20) {
-        let (mut one, mut other) = (Stage::new(false), Rested(Stage::new(false)));
+        let (mut one, mut other) = (Stage::new(false), CollectsAtOnce(Stage::new(false)));
         let compared = compare(
             first_of(seed),
             &history(seed),
@@ -36,7 +36,10 @@ fn two_of_one_kind_agree() {
 #[test]
 fn one_that_orphans_nobody_is_noticed() {
     let differs = |seed: &u64| {
-        let (mut one, mut other) = (Stage::new(false), Forgets(Rested(Stage::new(false))));
+        let (mut one, mut other) = (
+            Stage::new(false),
+            NeverOrphans(CollectsAtOnce(Stage::new(false))),
+        );
         compare(
             first_of(*seed),
             &history(*seed),
@@ -50,9 +53,9 @@ fn one_that_orphans_nobody_is_noticed() {
 
 /// A server that collects after each request by itself, as one does whose rest cannot be seen from
 /// outside.
-struct Rested(Stage);
+struct CollectsAtOnce(Stage);
 
-impl Server for Rested {
+impl Server for CollectsAtOnce {
     fn send(&mut self, method: &str, path: &str, media: &str, body: &str) -> Answer {
         let answer = self.0.send(method, path, media, body);
         self.0.rest();
@@ -60,9 +63,9 @@ impl Server for Rested {
     }
 }
 
-struct Forgets(Rested);
+struct NeverOrphans(CollectsAtOnce);
 
-impl Server for Forgets {
+impl Server for NeverOrphans {
     fn send(&mut self, method: &str, path: &str, media: &str, body: &str) -> Answer {
         let body = body.replace("Orphan", "Background");
         self.0.send(method, path, media, &body)

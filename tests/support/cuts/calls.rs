@@ -13,7 +13,7 @@ pub enum Call {
         descriptor: u32,
         path: PathBuf,
         is_new: bool,
-        is_cut: bool,
+        is_truncated: bool,
     },
     /// The descriptor was moved: the next `write` goes there.
     Sought { descriptor: u32, to: u64 },
@@ -25,9 +25,9 @@ pub enum Call {
         bytes: Vec<u8>,
     },
     /// A file was truncated to this length.
-    Cut { path: PathBuf, to: u64 },
+    Truncated { path: PathBuf, to: u64 },
     /// A file was extended to at least this length.
-    Lengthened { path: PathBuf, to: u64 },
+    Extended { path: PathBuf, to: u64 },
     /// A directory was created.
     MadeDirectory(PathBuf),
     /// A file was renamed.
@@ -35,9 +35,9 @@ pub enum Call {
     /// A file was unlinked.
     Removed(PathBuf),
     /// A sync of a file or directory began.
-    Syncs { thread: u32, path: PathBuf },
+    SyncBegan { thread: u32, path: PathBuf },
     /// The sync of this thread ended.
-    Synced { thread: u32 },
+    SyncEnded { thread: u32 },
     /// Some other call changed this file.
     Other(PathBuf),
 }
@@ -47,27 +47,30 @@ pub fn read(record: &str) -> Vec<(Duration, Vec<Call>)> {
     let mut begun = BTreeMap::new();
     let lines = record.lines().filter_map(|line| {
         let (thread, rest) = line.split_once(' ')?;
-        let (time, said) = rest.trim_start().split_once(' ')?;
+        let (time, text) = rest.trim_start().split_once(' ')?;
         let thread = thread.parse().ok()?;
         let time = Duration::from_secs_f64(time.parse().ok()?);
-        Some((time, calls(&mut begun, thread, said)))
+        Some((time, calls(&mut begun, thread, text)))
     });
     lines.collect()
 }
 
 /// The calls on one line. A call that another thread interrupts is on two lines, which are joined.
-fn calls(begun: &mut BTreeMap<u32, String>, thread: u32, said: &str) -> Vec<Call> {
-    if let Some(first) = said.strip_suffix("<unfinished ...>") {
+fn calls(begun: &mut BTreeMap<u32, String>, thread: u32, text: &str) -> Vec<Call> {
+    if let Some(first) = text.strip_suffix("<unfinished ...>") {
         begun.insert(thread, first.to_owned());
-        return Vec::from_iter(first_half(thread, first));
+        return Vec::from_iter(effect_on_entry(thread, first));
     }
-    if let Some((_, rest)) = said.split_once(" resumed>") {
+    if let Some((_, rest)) = text.split_once(" resumed>") {
         let Some(first) = begun.remove(&thread) else {
             return Vec::new();
         };
-        return Vec::from_iter(second_half(thread, &format!("{first}{rest}")));
+        return Vec::from_iter(effect_on_return(thread, &format!("{first}{rest}")));
     }
-    let both = [first_half(thread, said), second_half(thread, said)];
+    let both = [
+        effect_on_entry(thread, text),
+        effect_on_return(thread, text),
+    ];
     both.into_iter().flatten().collect()
 }
 
@@ -89,8 +92,8 @@ fn path(text: &str) -> PathBuf {
 }
 
 /// The arguments of a call of this name, without its result.
-fn arguments<'a>(said: &'a str, name: &str) -> Option<&'a str> {
-    said.strip_prefix(name)?.strip_prefix('(')
+fn arguments<'a>(text: &'a str, name: &str) -> Option<&'a str> {
+    text.strip_prefix(name)?.strip_prefix('(')
 }
 
 /// Splits `12</a/path>, the rest` into the descriptor, its path and the rest.
@@ -113,8 +116,8 @@ fn number(text: &str) -> Option<u64> {
 }
 
 /// The effect that a call may have from the moment it is made.
-fn first_half(thread: u32, said: &str) -> Option<Call> {
-    if let Some((descriptor, path, rest)) = arguments(said, "pwrite64").and_then(of_descriptor) {
+fn effect_on_entry(thread: u32, text: &str) -> Option<Call> {
+    if let Some((descriptor, path, rest)) = arguments(text, "pwrite64").and_then(of_descriptor) {
         let (bytes, rest) = quoted(rest)?;
         let at = rest.trim_start_matches(", ").split_once(", ")?.1;
         let (at, bytes) = (Some(number(at)?), unquoted(bytes));
@@ -125,7 +128,7 @@ fn first_half(thread: u32, said: &str) -> Option<Call> {
             bytes,
         });
     }
-    if let Some((descriptor, path, rest)) = arguments(said, "write").and_then(of_descriptor) {
+    if let Some((descriptor, path, rest)) = arguments(text, "write").and_then(of_descriptor) {
         let bytes = unquoted(quoted(rest)?.0);
         return Some(Call::Wrote {
             descriptor,
@@ -134,65 +137,65 @@ fn first_half(thread: u32, said: &str) -> Option<Call> {
             bytes,
         });
     }
-    let synced = arguments(said, "fdatasync").or_else(|| arguments(said, "fsync"));
+    let synced = arguments(text, "fdatasync").or_else(|| arguments(text, "fsync"));
     let (_, path, _) = synced.and_then(of_descriptor)?;
-    Some(Call::Syncs { thread, path })
+    Some(Call::SyncBegan { thread, path })
 }
 
 /// The effect that a call has when it returns.
-fn second_half(thread: u32, said: &str) -> Option<Call> {
-    let (called, returned) = said.rsplit_once(" = ")?;
+fn effect_on_return(thread: u32, text: &str) -> Option<Call> {
+    let (call, returned) = text.rsplit_once(" = ")?;
     if returned.starts_with('-') {
         return None;
     }
-    if called.starts_with("fsync(") || called.starts_with("fdatasync(") {
-        return Some(Call::Synced { thread });
+    if call.starts_with("fsync(") || call.starts_with("fdatasync(") {
+        return Some(Call::SyncEnded { thread });
     }
-    if called.starts_with("openat(") {
+    if call.starts_with("openat(") {
         let (descriptor, path, _) = of_descriptor(returned)?;
-        let (is_new, is_cut) = (called.contains("O_CREAT"), called.contains("O_TRUNC"));
+        let (is_new, is_truncated) = (call.contains("O_CREAT"), call.contains("O_TRUNC"));
         return Some(Call::Opened {
             descriptor,
             path,
             is_new,
-            is_cut,
+            is_truncated,
         });
     }
-    if let Some((descriptor, ..)) = arguments(called, "lseek").and_then(of_descriptor) {
+    if let Some((descriptor, ..)) = arguments(call, "lseek").and_then(of_descriptor) {
         let to = number(returned)?;
         return Some(Call::Sought { descriptor, to });
     }
-    if let Some((_, path, rest)) = arguments(called, "ftruncate").and_then(of_descriptor) {
+    if let Some((_, path, rest)) = arguments(call, "ftruncate").and_then(of_descriptor) {
         let to = number(rest)?;
-        return Some(Call::Cut { path, to });
+        return Some(Call::Truncated { path, to });
     }
-    if let Some((_, path, rest)) = arguments(called, "fallocate").and_then(of_descriptor) {
+    if let Some((_, path, rest)) = arguments(call, "fallocate").and_then(of_descriptor) {
         let mut parts = rest.trim_start_matches(", ").split(", ");
         let mode = parts.next()?;
         let (from, length) = (number(parts.next()?)?, number(parts.next()?)?);
         let to = from + length;
-        return (mode == "0").then_some(Call::Lengthened { path, to });
+        return (mode == "0").then_some(Call::Extended { path, to });
     }
-    named(called)
+    named(call)
 }
 
-fn named(called: &str) -> Option<Call> {
-    if let Some(rest) = arguments(called, "rename") {
+fn named(call: &str) -> Option<Call> {
+    if let Some(rest) = arguments(call, "rename") {
         let (from, rest) = quoted(rest)?;
         return Some(Call::Renamed(path(from), path(quoted(rest)?.0)));
     }
-    if let Some(rest) = arguments(called, "mkdir") {
+    if let Some(rest) = arguments(call, "mkdir") {
         return Some(Call::MadeDirectory(path(quoted(rest)?.0)));
     }
-    if let Some(rest) = arguments(called, "unlink") {
+    if let Some(rest) = arguments(call, "unlink") {
         return Some(Call::Removed(path(quoted(rest)?.0)));
     }
-    other(called).map(Call::Other)
+    other(call).map(Call::Other)
 }
 
 /// The file of a call whose effect is not modelled here.
-fn other(called: &str) -> Option<PathBuf> {
-    let (name, rest) = called.split_once('(')?;
+fn other(call: &str) -> Option<PathBuf> {
+    let (name, rest) = call.split_once('(')?;
     let of_name = || Some(path(quoted(rest)?.0));
     let of_place = || Some(path(rest.split_once('<')?.1.split_once('>')?.0));
     match name {
@@ -216,7 +219,7 @@ mod tests {
             8 1.9 fallocate(3</d/db>, 0, 10, 20) = 0\n\
             8 2.0 unlinkat(4</d>, \"\\x61\", 0) = 0\n";
         let calls: Vec<_> = read(record).into_iter().map(|(_, calls)| calls).collect();
-        assert!(matches!(calls[0][..], [Call::Syncs { thread: 7, .. }]));
+        assert!(matches!(calls[0][..], [Call::SyncBegan { thread: 7, .. }]));
         let [
             Call::Wrote {
                 descriptor: 3,
@@ -229,9 +232,9 @@ mod tests {
             panic!("{:?}", calls[1]);
         };
         assert_eq!(bytes, b"ab");
-        assert!(matches!(calls[2][..], [Call::Synced { thread: 7 }]));
+        assert!(matches!(calls[2][..], [Call::SyncEnded { thread: 7 }]));
         assert!(calls[3].is_empty());
-        assert!(matches!(calls[4][..], [Call::Lengthened { to: 30, .. }]));
+        assert!(matches!(calls[4][..], [Call::Extended { to: 30, .. }]));
         assert!(matches!(&calls[5][..], [Call::Other(path)] if path.ends_with("d/a")));
     }
 }

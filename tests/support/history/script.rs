@@ -1,14 +1,15 @@
 //! Writes a history as the lines of a scenario, with what its end should look like.
 
-use super::{Both, Id, New, Owner, Place, Who};
+use super::{Comparison, Id, New, Owner, Place, Who};
 use crate::naive;
 use crate::reference::{Refusal, Thing};
 use serde_json::{Value, json};
 
-impl Both {
-    pub(super) fn tell_creation(&mut self, id: Id, new: &New, made: Result<(), Refusal>) {
+impl Comparison {
+    pub(super) fn script_creation(&mut self, id: Id, new: &New, made: Result<(), Refusal>) {
         let at = (new.kind, new.namespace.clone(), new.name.clone());
-        let mut more = json!({"metadata": {"ownerReferences": self.spelled(&new.owners)}});
+        let mut more =
+            json!({"metadata": {"ownerReferences": self.scenario_references(&new.owners)}});
         if let Some(spec) = naive::spec(new.kind, &new.name) {
             more["spec"] = spec;
         }
@@ -17,11 +18,11 @@ impl Both {
             place(&at),
             new.finalizers.join(","),
         );
-        self.tell(step, made.err().map(Refusal::text));
+        self.script_step(step, made.err().map(Refusal::text));
         self.places.push(at);
     }
 
-    pub(super) fn tell(&mut self, step: String, refusal: Option<&str>) {
+    pub(super) fn script_step(&mut self, step: String, refusal: Option<&str>) {
         self.script.push(match refusal {
             None => step,
             Some(why) => format!("refuse  {step} \"{why}\""),
@@ -29,7 +30,7 @@ impl Both {
     }
 
     /// References as a scenario spells them: UIDs by the name of the creation.
-    pub(super) fn spelled(&self, owners: &[Owner]) -> Value {
+    pub(super) fn scenario_references(&self, owners: &[Owner]) -> Value {
         let mut list = naive::references(&self.references(owners));
         for (index, owner) in owners.iter().enumerate() {
             if let Who::Made(id) = owner.who

@@ -161,7 +161,7 @@ impl World {
         names.sort();
         names
             .iter()
-            .any(|(name, uid)| self.let_go(uid) || self.untie(uid) || self.clean_up(name, uid))
+            .any(|(name, uid)| self.release(uid) || self.untie(uid) || self.clean_up(name, uid))
     }
 
     fn clean_up(&mut self, name: &str, uid: &str) -> bool {

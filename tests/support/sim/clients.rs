@@ -18,7 +18,7 @@ pub struct Operation {
     /// The newest revision that was visible then.
     pub base: Revision,
     /// The outcome of a dry run at that moment.
-    pub dry: Option<Result<Decision, Rejection>>,
+    pub dry_run: Option<Result<Decision, Rejection>>,
     /// How it ended.
     pub end: End,
 }
@@ -93,12 +93,12 @@ impl Clients {
     }
 
     /// Whether this client waits for an answer.
-    pub fn waits(&self, client: usize) -> bool {
+    pub fn is_waiting(&self, client: usize) -> bool {
         self.pending().any(|one| one.client == Some(client))
     }
 
     /// The last intent of this client, if its outcome is unknown or it was turned away.
-    pub fn unheard(&self, client: usize) -> Option<Intent> {
+    pub fn unanswered_intent(&self, client: usize) -> Option<Intent> {
         let last = self.operations.get(self.last.get(&client)?)?;
         matches!(last.end, End::Unknown | End::TurnedAway).then(|| last.command.intent.clone())
     }

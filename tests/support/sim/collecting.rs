@@ -17,7 +17,7 @@ pub struct Collecting {
     state: State,
     inbox: VecDeque<Published>,
     /// Numbers of the commands that were submitted and not settled, in order.
-    under_way: Vec<u64>,
+    in_flight: Vec<u64>,
     answered: BTreeMap<u64, Answer>,
     /// Whether there is nothing to do until something is published.
     pub idle: bool,
@@ -33,7 +33,7 @@ impl Collecting {
             collector,
             state: state.clone(),
             inbox: VecDeque::new(),
-            under_way: Vec::new(),
+            in_flight: Vec::new(),
             answered: BTreeMap::new(),
             idle: false,
         }
@@ -52,8 +52,8 @@ impl Collecting {
     }
 
     /// Records the answer to a command; true if the command was the collector's own.
-    pub fn hear(&mut self, number: u64, answer: &Answer) -> bool {
-        let own = self.under_way.contains(&number);
+    pub fn note_answer(&mut self, number: u64, answer: &Answer) -> bool {
+        let own = self.in_flight.contains(&number);
         if own {
             self.answered.insert(number, answer.clone());
         }
@@ -62,7 +62,7 @@ impl Collecting {
 
     /// The next steps; none while earlier ones are still under way.
     pub fn turn(&mut self, now: Time, limit: usize) -> Vec<Step> {
-        if !self.hear_out() {
+        if !self.settle_batch() {
             return Vec::new();
         }
         self.observe_waiting();
@@ -72,17 +72,17 @@ impl Collecting {
     }
 
     /// Records that these commands are under way.
-    pub fn sent(&mut self, numbers: Vec<u64>) {
-        self.under_way = numbers;
+    pub fn note_submitted(&mut self, numbers: Vec<u64>) {
+        self.in_flight = numbers;
     }
 
     /// Settles the last batch once all of it is answered; false if it is not.
-    fn hear_out(&mut self) -> bool {
-        if self.answered.len() < self.under_way.len() {
+    fn settle_batch(&mut self) -> bool {
+        if self.answered.len() < self.in_flight.len() {
             return false;
         }
         let answers = std::mem::take(&mut self.answered);
-        self.under_way.clear();
+        self.in_flight.clear();
         for answer in answers.into_values() {
             match answer {
                 Answer::Decided(decided) => self.settle(decided.as_ref().map(drop)),

@@ -28,7 +28,7 @@ impl Inner {
             self.damage.push((second, Repair::Cut));
             return "lost write";
         }
-        let left = self.keep_some();
+        let left = self.persist_some();
         if let Some(first) = left
             .first()
             .filter(|first| !self.durable.contains_key(first))
@@ -56,7 +56,7 @@ impl Disk {
 
     /// The power is cut: of the unsynced frames the first few survive, perhaps followed by a torn
     /// one, or later frames survive without an earlier one. Returns which it was.
-    pub fn cut(&self, faults: Faults, loses_synced: bool) -> &'static str {
+    pub fn cut_power(&self, faults: Faults, loses_synced: bool) -> &'static str {
         let mut inner = self.inner();
         let what = inner.settle_unsynced(faults);
         if loses_synced {
@@ -66,8 +66,8 @@ impl Disk {
         inner.witness = inner.durable_witness;
         inner.armed = None;
         inner.unreadable = None;
-        inner.cut = false;
-        inner.doubtful = false;
+        inner.power_failed = false;
+        inner.sync_failed = false;
         what
     }
 
@@ -120,7 +120,7 @@ impl Disk {
     }
 
     /// Disarms every fault and makes room.
-    pub fn calm(&self) {
+    pub fn clear_faults(&self) {
         let mut inner = self.inner();
         inner.armed = None;
         inner.unreadable = None;

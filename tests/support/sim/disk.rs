@@ -62,11 +62,11 @@ pub struct Inner {
     /// What it reports when it is asked for room.
     pub room: Room,
     /// The power has failed.
-    pub cut: bool,
+    pub power_failed: bool,
     /// A sync was refused: whether the cache is on the disk is not known.
-    pub doubtful: bool,
+    pub sync_failed: bool,
     /// Whether syncs report success and do nothing.
-    pub forgetful: bool,
+    pub ignores_sync: bool,
     /// Refusals so far, reads included.
     pub refused: u64,
     /// Refusals of writes and syncs so far.
@@ -75,7 +75,7 @@ pub struct Inner {
 
 impl Disk {
     /// An empty disk.
-    pub fn new(dice: Dice, forgetful: bool) -> Self {
+    pub fn new(dice: Dice, ignores_sync: bool) -> Self {
         let inner = Inner {
             live: Frames::new(),
             durable: Frames::new(),
@@ -87,9 +87,9 @@ impl Disk {
             unreadable: None,
             full: false,
             room: Room::Plenty,
-            cut: false,
-            doubtful: false,
-            forgetful,
+            power_failed: false,
+            sync_failed: false,
+            ignores_sync,
             refused: 0,
             refused_writes: 0,
         };
@@ -99,9 +99,9 @@ impl Disk {
     }
 
     /// Whether the power has failed, and whether a sync was refused.
-    pub fn fate(&self) -> (bool, bool) {
+    pub fn failures(&self) -> (bool, bool) {
         let inner = self.inner();
-        (inner.cut, inner.doubtful)
+        (inner.power_failed, inner.sync_failed)
     }
 
     /// The disk itself.
@@ -124,7 +124,7 @@ impl Inner {
 
     /// The armed fault, if it is due at this write.
     fn on_write(&mut self) -> Option<Fault> {
-        if self.cut {
+        if self.power_failed {
             return Some(Fault::PowerCut);
         }
         let (left, fault) = self.armed?;
@@ -157,10 +157,10 @@ impl Inner {
             return Err(self.refuse("appending", ErrorKind::StorageFull));
         }
         let fault = self.on_write();
-        if self.cut {
+        if self.power_failed {
             return Err(self.refuse("appending", ErrorKind::Other));
         }
-        self.cut = fault == Some(Fault::PowerCut);
+        self.power_failed = fault == Some(Fault::PowerCut);
         if fault.is_none() || self.dice.roll(2) == 0 {
             self.live.insert(first, frame.into());
         }
@@ -173,12 +173,12 @@ impl Inner {
     fn sync(&mut self) -> Result<(), Error> {
         let fault = self.on_write();
         match fault {
-            None if self.forgetful => {}
+            None if self.ignores_sync => {}
             None => self.durable = self.live.clone(),
-            Some(Fault::PowerCut) => self.cut = true,
+            Some(Fault::PowerCut) => self.power_failed = true,
             Some(Fault::Refused) => {
-                self.doubtful = true;
-                self.keep_some();
+                self.sync_failed = true;
+                self.persist_some();
             }
         }
         if fault.is_some() {
@@ -188,7 +188,7 @@ impl Inner {
     }
 
     /// Lets the first few unsynced frames reach the disk and returns the others.
-    pub fn keep_some(&mut self) -> Vec<Revision> {
+    pub fn persist_some(&mut self) -> Vec<Revision> {
         let mut unsynced = self.unsynced();
         let kept = self.dice.roll(unsynced.len() as u64 + 1);
         let left = unsynced.split_off(usize::try_from(kept).expect("small"));

@@ -15,7 +15,7 @@ impl Simulation {
     /// Carries out one fault.
     pub(super) fn fault(&mut self, act: Act) {
         match act {
-            Act::Cut => self.cut(),
+            Act::Cut => self.cut_power(),
             Act::Kill if self.running.is_some() => self.kill(),
             Act::Full => self.fill(),
             Act::Room => {
@@ -33,7 +33,7 @@ impl Simulation {
             }
             Act::Rot => self.rot(),
             Act::Unreadable => self.refuse_a_read(),
-            Act::Clock => self.jump(),
+            Act::Clock => self.jump_clock(),
             Act::Stall => self.stall(),
             Act::Disconnect => self.break_stream(),
             Act::Repair if self.running.is_none() && self.disk.is_damaged() => {
@@ -96,7 +96,7 @@ impl Simulation {
         }
     }
 
-    fn jump(&mut self) {
+    fn jump_clock(&mut self) {
         let micros = i64::try_from(self.dice.roll(JUMP_MICROS_MAX)).expect("ten years");
         let micros = if self.dice.roll(2) == 0 {
             micros
@@ -122,7 +122,7 @@ impl Simulation {
     }
 
     /// Checks that a failed read of the log is explained by the disk.
-    pub(super) fn unread(&mut self, error: &Error, refused_before: u64) -> Checked {
+    pub(super) fn check_read_error(&mut self, error: &Error, refused_before: u64) -> Checked {
         self.trace.note("unread", error);
         let refused = self.disk.inner().refused > refused_before;
         let explained = self.disk.is_damaged() || refused;

@@ -20,13 +20,13 @@ pub struct History {
     /// For each restore, how many commits there were, and the revision after which revisions go on.
     lives: Vec<(usize, Revision)>,
     /// The part of the history that is in the log.
-    pub log: Kept,
+    pub log: LogContents,
     apply: Apply,
 }
 
 /// The part of the history that is in a log or in a backup of it.
 #[derive(Debug, Clone, Default)]
-pub struct Kept {
+pub struct LogContents {
     /// The revision of its end.
     pub revision: Revision,
     /// How many commits the history had.
@@ -59,7 +59,7 @@ impl History {
             states: vec![empty()],
             ends: BTreeMap::new(),
             lives: Vec::new(),
-            log: Kept::default(),
+            log: LogContents::default(),
             apply: if forgets { forgetful } else { apply },
         }
     }
@@ -175,8 +175,8 @@ impl History {
     }
 
     /// The part of the history that a backup made now would have.
-    pub fn now(&self) -> Kept {
-        Kept {
+    pub fn now(&self) -> LogContents {
+        LogContents {
             revision: self.newest(),
             commits: self.commits.len(),
             ..self.log.clone()
@@ -184,7 +184,7 @@ impl History {
     }
 
     /// Resets the log to what it was then; revisions go on after `revision`.
-    pub fn restore(&mut self, then: &Kept, revision: Revision) {
+    pub fn restore(&mut self, then: &LogContents, revision: Revision) {
         let mut restored = self.state(then.revision).cloned().unwrap_or_else(empty);
         restored.revision = revision;
         let newest = self.newest();

@@ -18,10 +18,10 @@ impl Simulation {
         let refused = self.disk.inner().refused;
         let base = match running.server.reader.base(empty()) {
             Ok(base) => base,
-            Err(error) => return self.unread(&error, refused),
+            Err(error) => return self.check_read_error(&error, refused),
         };
         let revision = base.state.revision;
-        check::replay::is_as_it_was(&self.history, &base.state, revision)?;
+        check::replay::check_as_published(&self.history, &base.state, revision)?;
         self.trace.note("snapshot", revision);
         self.snapshots.push(base);
         let old = self.snapshots.len().saturating_sub(SNAPSHOTS_MAX);
@@ -50,7 +50,7 @@ impl Simulation {
         let refused = self.disk.inner().refused;
         let floor = match reader.floor() {
             Ok(floor) => floor,
-            Err(error) => return self.unread(&error, refused),
+            Err(error) => return self.check_read_error(&error, refused),
         };
         let oldest = self.snapshots.first().map(|base| base.state.revision);
         let newest = oldest.unwrap_or(running.server.state.revision);
@@ -66,12 +66,12 @@ impl Simulation {
             Ok(()) => {
                 self.trace
                     .note("prune", format_args!("{floor} to {wanted}"));
-                check::replay::is_whole_after(&reader, wanted)
+                check::replay::check_complete_after(&reader, wanted)
             }
-            Err(error @ Error::Corrupt { .. }) => self.unread(&error, refused),
+            Err(error @ Error::Corrupt { .. }) => self.check_read_error(&error, refused),
             Err(error) => {
                 self.trace.note("prune failed", &error);
-                self.unread(&error, refused)?;
+                self.check_read_error(&error, refused)?;
                 self.kill();
                 Ok(())
             }

@@ -19,10 +19,10 @@ impl Simulation {
             Ok(server) => self.started(server, read_from),
             Err(error) => {
                 self.trace.note("refusal to open", &error);
-                let (cut, doubtful) = self.disk.fate();
-                if cut || doubtful {
+                let (power_failed, sync_failed) = self.disk.failures();
+                if power_failed || sync_failed {
                     self.trace.count("failure while opening", 1);
-                    self.cut();
+                    self.cut_power();
                 }
                 let explained = unreadable || self.disk.is_damaged();
                 ensure("a sound log opens", explained, || error.to_string())
@@ -69,11 +69,11 @@ impl Simulation {
     pub(super) fn kill(&mut self) {
         self.running = None;
         self.clients.forget_pending();
-        let (cut, doubtful) = self.disk.fate();
-        if cut || doubtful {
+        let (power_failed, sync_failed) = self.disk.failures();
+        if power_failed || sync_failed {
             // The power failed before; or a sync was refused, and the cache may show what the disk
             // does not have, so it is dropped as in a power cut.
-            self.cut();
+            self.cut_power();
             return;
         }
         self.disk.kill();
@@ -81,18 +81,18 @@ impl Simulation {
     }
 
     /// Cuts the power; what was not synced may be lost.
-    pub(super) fn cut(&mut self) {
+    pub(super) fn cut_power(&mut self) {
         self.running = None;
         self.clients.forget_pending();
         let loses = self.options.has(Bug::SyncedFrameLost);
-        let what = self.disk.cut(self.options.faults, loses);
+        let what = self.disk.cut_power(self.options.faults, loses);
         self.trace.note(what, "");
     }
 
     /// Delivers what the writer published, then its answers.
     pub(super) fn deliver(&mut self) -> Checked {
-        if self.disk.inner().cut {
-            self.cut();
+        if self.disk.inner().power_failed {
+            self.cut_power();
             return Ok(());
         }
         let Some(running) = &mut self.running else {
@@ -114,14 +114,14 @@ impl Simulation {
             ensure("the writer fails with its disk", explained, || {
                 format!("command {number} is not answered")
             })?;
-            let is_collector = running.collecting.hear(number, &answer);
+            let is_collector = running.collecting.note_answer(number, &answer);
             if matches!(answer, Answer::TurnedAway) {
                 self.trace.count(turned_away(is_collector), 1);
             }
             self.clients.answer(number, answer, newest);
             let operation = &self.clients.operations[&number];
             check::durability::answered(&self.history, operation)?;
-            if self.trace.is_told {
+            if self.trace.is_verbose {
                 self.trace.line(describe(operation));
             }
         }
@@ -129,7 +129,7 @@ impl Simulation {
     }
 
     /// Checks that a reader sees nothing beyond what is published.
-    pub(super) fn is_visible(&self, revision: Revision, reader: &str) -> Checked {
+    pub(super) fn check_visible(&self, revision: Revision, reader: &str) -> Checked {
         let newest = self.history.newest();
         ensure("durable before visible", revision <= newest, || {
             format!("{reader} saw {revision} while {newest} was published")

@@ -14,7 +14,7 @@ impl Simulation {
     /// Ends all faults, lets the writer finish, then has one more object deleted and everything
     /// collected that is due.
     pub(super) fn come_to_rest(&mut self) -> Checked {
-        self.disk.calm();
+        self.disk.clear_faults();
         self.slow = 0;
         self.overloaded = 0;
         self.trace.note("calm", "");
@@ -23,10 +23,10 @@ impl Simulation {
             self.disk.repair();
             self.start()?;
         }
-        self.write_out()?;
+        self.drain_writer()?;
         self.last_request()?;
         self.collect_all()?;
-        self.watch_out()
+        self.drain_watchers()
     }
 
     fn running(&self) -> Result<&Running, check::Violation> {
@@ -40,7 +40,7 @@ impl Simulation {
     }
 
     /// Lets the writer run until every client is answered.
-    pub(super) fn write_out(&mut self) -> Checked {
+    pub(super) fn drain_writer(&mut self) -> Checked {
         for _ in 0..ROUNDS_MAX {
             self.decide();
             self.sync()?;
@@ -69,11 +69,11 @@ impl Simulation {
             .first()
             .map(|number| self.clients.operations[number].command.clone());
         let plan = command.map(|command| check::dry_run::plan(&state, &command, self.clock));
-        self.write_out()?;
+        self.drain_writer()?;
         self.collect_all()?;
         let rest: State = self.running()?.server.state.clone();
         if let Some(plan) = plan {
-            check::dry_run::came_true(&plan?, &state, &rest, &self.history)?;
+            check::dry_run::check_plan(&plan?, &state, &rest, &self.history)?;
         }
         if !self.options.namespaces && !self.options.definitions {
             check::collector::ends_as_expected(expected, &rest)?;
@@ -85,7 +85,7 @@ impl Simulation {
     fn collect_all(&mut self) -> Checked {
         for _ in 0..ROUNDS_MAX {
             self.collect();
-            self.write_out()?;
+            self.drain_writer()?;
             if self.running()?.collecting.idle {
                 return Ok(());
             }
@@ -97,7 +97,7 @@ impl Simulation {
     }
 
     /// Lets every watch read until it has seen everything.
-    fn watch_out(&mut self) -> Checked {
+    fn drain_watchers(&mut self) -> Checked {
         let newest = self.running()?.server.state.revision;
         for index in 0..self.watchers.len() {
             self.watchers[index].stalled = 0;

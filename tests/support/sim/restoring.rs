@@ -3,7 +3,7 @@
 
 use super::check::{self, Checked, ensure};
 use super::disk::{Disk, Fault, Room};
-use super::history::Kept;
+use super::history::LogContents;
 use super::{Bug, Simulation};
 use crate::dice::Dice;
 use hindsight_core::{Revision, Time};
@@ -21,7 +21,7 @@ pub struct Backup {
     /// The file.
     pub bytes: Vec<u8>,
     /// What was in the log at that time.
-    pub kept: Kept,
+    pub kept: LogContents,
 }
 
 impl Simulation {
@@ -47,8 +47,8 @@ impl Simulation {
             }
             Err(error) => {
                 self.trace.note("backup failed", &error);
-                is_refused(&bytes)?;
-                self.unread(&error, refused)
+                check_refused(&bytes)?;
+                self.check_read_error(&error, refused)
             }
         }
     }
@@ -126,7 +126,7 @@ impl Simulation {
     }
 
     /// Replaces the log by the restored one: what was written after the backup is gone, as intended.
-    fn restored(&mut self, disk: Arc<Disk>, kept: &Kept, revision: Revision) -> Checked {
+    fn restored(&mut self, disk: Arc<Disk>, kept: &LogContents, revision: Revision) -> Checked {
         let newest = self.history.newest();
         self.trace
             .note("restore", format_args!("{} at {revision}", kept.revision));
@@ -135,7 +135,7 @@ impl Simulation {
         })?;
         check::of_the_log(&self.history, &self.clients)?;
         self.history.restore(kept, revision);
-        disk.calm();
+        disk.clear_faults();
         self.disk = disk;
         self.snapshots.clear();
         Ok(())
@@ -143,7 +143,7 @@ impl Simulation {
 }
 
 /// Checks that a damaged or incomplete backup is refused.
-pub fn is_refused(bytes: &[u8]) -> Checked {
+pub fn check_refused(bytes: &[u8]) -> Checked {
     let copied = copy_backup(bytes, std::io::sink(), |_, _| {});
     ensure("a broken backup is refused", copied.is_err(), || {
         format!("{copied:?}")

@@ -10,7 +10,7 @@ use hindsight_log::Error;
 use std::sync::Arc;
 
 /// One in this many requests is also run as a dry run.
-const REHEARSED_EVERY: u64 = 2;
+const DRY_RUN_EVERY: u64 = 2;
 
 impl Simulation {
     pub(super) fn request(&mut self) {
@@ -18,13 +18,13 @@ impl Simulation {
         let Some(running) = self
             .running
             .as_ref()
-            .filter(|_| !self.clients.waits(client))
+            .filter(|_| !self.clients.is_waiting(client))
         else {
             return;
         };
         let again = self
             .clients
-            .unheard(client)
+            .unanswered_intent(client)
             .filter(|_| self.dice.roll(3) > 0);
         if let Some(intent) = again {
             self.trace.count("asked again", 1);
@@ -59,11 +59,11 @@ impl Simulation {
             let number = self.clients.next_number();
             let sent = self.clients.tick();
             let command = command(number, self.clock, intent, cause);
-            let dry = client.filter(|_| self.dice.roll(REHEARSED_EVERY) == 0);
-            let dry = dry.map(|_| {
-                let mut rehearsed = command.clone();
-                rehearsed.time.0 += i64::from(self.options.has(Bug::DryRunGuesses));
-                decide(&running.server.state, rehearsed)
+            let dry_run = client.filter(|_| self.dice.roll(DRY_RUN_EVERY) == 0);
+            let dry_run = dry_run.map(|_| {
+                let mut dry_command = command.clone();
+                dry_command.time.0 += i64::from(self.options.has(Bug::DryRunGuesses));
+                decide(&running.server.state, dry_command)
             });
             commands.push((number, command.clone()));
             self.trace.note(
@@ -76,7 +76,7 @@ impl Simulation {
                 command,
                 sent,
                 base,
-                dry,
+                dry_run,
                 end: End::Pending,
             };
             self.clients.send(operation);
@@ -118,14 +118,14 @@ impl Simulation {
             found,
         });
         match newest {
-            Ok(newest) => self.is_visible(newest, "a reader of the log")?,
-            Err(error) => self.unread(&error, refused)?,
+            Ok(newest) => self.check_visible(newest, "a reader of the log")?,
+            Err(error) => self.check_read_error(&error, refused)?,
         }
-        self.look_back()
+        self.read_past()
     }
 
     /// Reads a past state while the server runs, and checks that it is as it was published.
-    fn look_back(&mut self) -> Checked {
+    fn read_past(&mut self) -> Checked {
         let Some(running) = self.running.as_ref().filter(|_| self.dice.roll(4) == 0) else {
             return Ok(());
         };
@@ -143,13 +143,13 @@ impl Simulation {
         match reader.state_at(empty(), revision) {
             Err(Error::Pruned { floor, .. }) => {
                 self.trace.note("look back beyond the floor", revision);
-                check::replay::is_gone(reader, revision, floor)
+                check::replay::check_pruned(reader, revision, floor)
             }
             Ok(state) => {
                 self.trace.note("look back", revision);
-                check::replay::is_as_it_was(&self.history, &state, shown)
+                check::replay::check_as_published(&self.history, &state, shown)
             }
-            Err(error) => self.unread(&error, refused),
+            Err(error) => self.check_read_error(&error, refused),
         }
     }
 
@@ -201,7 +201,7 @@ impl Simulation {
         let parts = parts.filter(|part| !part.is_empty());
         let numbers = parts.flat_map(|part| self.send(None, part)).collect();
         if let Some(running) = &mut self.running {
-            running.collecting.sent(numbers);
+            running.collecting.note_submitted(numbers);
         }
     }
 
@@ -226,8 +226,8 @@ impl Simulation {
         }
         self.trace
             .note("watch", format_args!("{index} is at {position}"));
-        outcome.or_else(|error| self.unread(&error, refused))?;
-        self.is_visible(position, "a watch")
+        outcome.or_else(|error| self.check_read_error(&error, refused))?;
+        self.check_visible(position, "a watch")
     }
 }
 

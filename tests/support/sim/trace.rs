@@ -6,13 +6,13 @@ use std::fmt::Display;
 /// The trace of one schedule.
 #[derive(Debug, Clone, Default)]
 pub struct Trace {
-    /// The lines in order; empty unless `is_told`.
+    /// The lines in order; empty unless `is_verbose`.
     pub lines: Vec<String>,
     /// How often each kind of event happened.
     pub counts: BTreeMap<&'static str, u64>,
     /// Whether lines are written at all. Writing them takes half of the time, and a failing schedule
     /// can be run again.
-    pub is_told: bool,
+    pub is_verbose: bool,
 }
 
 impl Trace {
@@ -24,7 +24,7 @@ impl Trace {
 
     /// Writes a line.
     pub fn line(&mut self, line: impl Display) {
-        if self.is_told {
+        if self.is_verbose {
             self.lines.push(line.to_string());
         }
     }

@@ -77,11 +77,11 @@ pub struct Watcher {
     /// For how many more of its turns it does not read.
     pub stalled: u64,
     /// Loses one event in this many, if that is what is broken on purpose.
-    pub loses: Option<u64>,
+    pub loses_one_in: Option<u64>,
     /// Repeats one event in this many, if that is what is broken on purpose.
-    pub repeats: Option<u64>,
+    pub repeats_one_in: Option<u64>,
     /// Resumes from a position before a restore, if that is what is broken on purpose.
-    pub resumes: bool,
+    pub resumes_across_restores: bool,
 }
 
 impl Selection {
@@ -127,9 +127,9 @@ impl Watcher {
             position: None,
             cache: BTreeMap::new(),
             stalled: 0,
-            loses: None,
-            repeats: None,
-            resumes: false,
+            loses_one_in: None,
+            repeats_one_in: None,
+            resumes_across_restores: false,
         }
     }
 
@@ -143,7 +143,7 @@ impl Watcher {
             self.list(&server.state);
             return Ok(());
         };
-        if position < server.restored && !self.resumes {
+        if position < server.restored && !self.resumes_across_restores {
             self.list(&server.state);
             return Ok(());
         }
@@ -210,10 +210,13 @@ impl Watcher {
             uid: object.meta.uid.clone(),
             previous: change.previous.as_ref().map(|object| object.revision),
         };
-        if self.loses.is_some_and(|sides| dice.roll(sides) == 0) {
+        if self.loses_one_in.is_some_and(|sides| dice.roll(sides) == 0) {
             return;
         }
-        if self.repeats.is_some_and(|sides| dice.roll(sides) == 0) {
+        if self
+            .repeats_one_in
+            .is_some_and(|sides| dice.roll(sides) == 0)
+        {
             self.received.push(Received::Event(event.clone()));
         }
         match kind {

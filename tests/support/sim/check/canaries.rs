@@ -71,7 +71,7 @@ pub(super) const ROWS: &[Row] = &[
         |it| {
             let reader = &it.running.as_ref().expect("it runs").server.reader;
             let newest = reader.newest().expect("it is sound");
-            it.is_visible(newest, "a reader of the log")
+            it.check_visible(newest, "a reader of the log")
         },
         |it| it.history.commits.pop().map(drop),
     ),
@@ -79,7 +79,7 @@ pub(super) const ROWS: &[Row] = &[
         "what is gone is refused",
         |it| {
             let running = it.running.as_ref().expect("it runs");
-            replay::is_gone(&running.server.reader, Revision(1), Revision(u64::MAX))
+            replay::check_pruned(&running.server.reader, Revision(1), Revision(u64::MAX))
         },
         |_| Some(()),
     ),
@@ -88,7 +88,7 @@ pub(super) const ROWS: &[Row] = &[
         |it| {
             let reader = &it.running.as_ref().expect("it runs").server.reader;
             let wanted = reader.floor().expect("read").previous();
-            replay::is_whole_after(reader, wanted)
+            replay::check_complete_after(reader, wanted)
         },
         |it| {
             let reader = &it.running.as_ref()?.server.reader;
@@ -141,12 +141,12 @@ pub(super) const ROWS: &[Row] = &[
         "dry run equals real run",
         |it| dry_run::check(&it.clients, &mut it.trace),
         |it| {
-            let rehearsed = it
+            let dry_runs = it
                 .clients
                 .operations
                 .values_mut()
-                .filter_map(|one| one.dry.as_mut());
-            rehearsed.for_each(|dry| *dry = Err(Rejection::Unprocessable));
+                .filter_map(|one| one.dry_run.as_mut());
+            dry_runs.for_each(|dry| *dry = Err(Rejection::Unprocessable));
             Some(())
         },
     ),
@@ -159,7 +159,7 @@ pub(super) const ROWS: &[Row] = &[
             let numbers = it.send(Some(0), vec![(intent, Cause::Request)]);
             let command = it.clients.operations[&numbers[0]].command.clone();
             let plan = dry_run::plan(&state, &command, it.clock)?;
-            dry_run::came_true(&plan, &state, &state, &it.history)
+            dry_run::check_plan(&plan, &state, &state, &it.history)
         },
         |it| any(&it.running.as_ref()?.server.state).map(drop),
     ),
@@ -238,7 +238,7 @@ pub(super) const ROWS: &[Row] = &[
     ),
     (
         "a broken backup is refused",
-        |it| restoring::is_refused(&it.backup.as_ref().expect("there is one").bytes),
+        |it| restoring::check_refused(&it.backup.as_ref().expect("there is one").bytes),
         |it| it.back_up().ok(),
     ),
     ("a whole backup is restored", Simulation::restore, |it| {
@@ -254,7 +254,7 @@ pub(super) const ROWS: &[Row] = &[
                 let intent = naive::create_namespace(name);
                 it.send(Some(0), vec![(intent, Cause::Request)]);
             }
-            it.write_out().ok()?;
+            it.drain_writer().ok()?;
             it.options.bug = Some(Bug::RestoreRepeats);
             Some(())
         },
@@ -265,7 +265,7 @@ pub(super) const ROWS: &[Row] = &[
         it.history.log.restores.clear();
         Some(())
     }),
-    ("liveness", Simulation::write_out, |it| {
+    ("liveness", Simulation::drain_writer, |it| {
         it.slow = u64::MAX;
         it.send(
             Some(0),

@@ -18,20 +18,20 @@ const CHANGES_MAX: usize = 2_000;
 /// Compares every command that was decided on the same state as its dry run.
 pub fn check(clients: &Clients, trace: &mut Trace) -> Checked {
     for operation in clients.operations.values() {
-        if let Some(dry) = &operation.dry {
-            trace.count("dry runs compared", u64::from(compare(operation, dry)?));
+        if let Some(dry_run) = &operation.dry_run {
+            trace.count("dry runs compared", u64::from(compare(operation, dry_run)?));
         }
     }
     Ok(())
 }
 
-type Dry = Result<hindsight_core::Decision, hindsight_core::Rejection>;
+type DryRun = Result<hindsight_core::Decision, hindsight_core::Rejection>;
 
 /// Compares a command with its dry run; false if they were not decided on the same state.
-fn compare(operation: &Operation, dry: &Dry) -> Result<bool, Violation> {
+fn compare(operation: &Operation, dry_run: &DryRun) -> Result<bool, Violation> {
     let differs = || {
         format!(
-            "command {}: {dry:?} is not {:?}",
+            "command {}: {dry_run:?} is not {:?}",
             operation.number, operation.end
         )
     };
@@ -40,9 +40,9 @@ fn compare(operation: &Operation, dry: &Dry) -> Result<bool, Violation> {
         if on != Some(operation.base) {
             return Ok(false);
         }
-        let same = dry
-            .as_ref()
-            .is_ok_and(|dry| dry.commits == decision.commits && dry.warnings == decision.warnings);
+        let same = dry_run.as_ref().is_ok_and(|dry_run| {
+            dry_run.commits == decision.commits && dry_run.warnings == decision.warnings
+        });
         ensure("dry run equals real run", same, differs)?;
         return Ok(true);
     }
@@ -51,8 +51,8 @@ fn compare(operation: &Operation, dry: &Dry) -> Result<bool, Violation> {
     };
     // The rejection can be compared only if no other commit became visible between the two: the dry run may
     // have been decided on an older state otherwise.
-    let same = dry.as_ref().err() == Some(rejection);
-    let certain = newest == operation.base && dry.is_err();
+    let same = dry_run.as_ref().err() == Some(rejection);
+    let certain = newest == operation.base && dry_run.is_err();
     ensure("dry run equals real run", same || !certain, differs)?;
     Ok(certain)
 }
@@ -93,7 +93,7 @@ pub fn plan(state: &State, command: &Command, clock: i64) -> Result<Plan, Violat
 }
 
 /// Checks that the real run removed what the plan said and ended in the state that it said.
-pub fn came_true(plan: &Plan, before: &State, after: &State, history: &History) -> Checked {
+pub fn check_plan(plan: &Plan, before: &State, after: &State, history: &History) -> Checked {
     let since = |revision: Revision| revision > before.revision;
     let commits = history.commits.iter().filter(|one| since(one.revision));
     let removals = commits.filter(|one| one.object().is_none());

@@ -55,16 +55,16 @@ pub fn check(history: &History, read: &Read, dice: &mut Dice) -> Checked {
     for commit in read.commits.values() {
         if state.revision <= prefix && commit.revision > prefix {
             state.revision = prefix;
-            is_as_it_was(history, &state, prefix)?;
+            check_as_published(history, &state, prefix)?;
         }
         apply(&mut state, commit);
     }
     state.revision = state.revision.max(read.floor).max(read.restored);
-    is_as_it_was(history, &state, history.newest())
+    check_as_published(history, &state, history.newest())
 }
 
 /// Checks that a state that was read back is the one published at its revision.
-pub fn is_as_it_was(history: &History, state: &State, revision: Revision) -> Checked {
+pub fn check_as_published(history: &History, state: &State, revision: Revision) -> Checked {
     let published = history.as_published(revision);
     let same = published.is_some_and(|published| published.is_same(state));
     ensure("replay equals live", same, || {
@@ -73,7 +73,7 @@ pub fn is_as_it_was(history: &History, state: &State, revision: Revision) -> Che
 }
 
 /// Checks that a log thinned up to a revision still has everything after it.
-pub fn is_whole_after(reader: &Reader, wanted: Revision) -> Checked {
+pub fn check_complete_after(reader: &Reader, wanted: Revision) -> Checked {
     let floor = reader.floor();
     let kept = floor.as_ref().is_ok_and(|floor| *floor <= wanted);
     ensure("history is kept above the floor", kept, || {
@@ -82,7 +82,7 @@ pub fn is_whole_after(reader: &Reader, wanted: Revision) -> Checked {
 }
 
 /// Checks that a revision refused as gone is below the floor, and that the refusal names that floor.
-pub fn is_gone(reader: &Reader, revision: Revision, floor: Revision) -> Checked {
+pub fn check_pruned(reader: &Reader, revision: Revision, floor: Revision) -> Checked {
     let named = reader.floor().is_ok_and(|found| found == floor);
     ensure("what is gone is refused", named && revision < floor, || {
         format!("{revision} is refused, the floor is {floor}")
