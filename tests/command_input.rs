@@ -104,19 +104,20 @@ const EXPECTED_OUTPUT: &str = "
 0 get configmaps.v1.                    | b
 1 get configmaps.v2.                    | there is no kind
 0 log --since 1h                        | configmaps default/a: created
-0 log --until 1h                        | nothing happened that matches
+0 log --until 1h                        | nothing happened up to
 0 log --since 2026-01-31                | configmaps default/a: created
 0 log --since 9999-01-31                | nothing happened from 9999-01-31T00:00:00.000000Z on
 0 log cm/b --tail 1                     | configmaps default/b: updated
 0 log -A                                | configmaps default/a: created
 2 log -A -n default                     | cannot be used with
 2 log --tail 0                          | expected a number from 1 to 10000
+2 log --tail -1                         | expected a number from 1 to 10000
 2 log --tail 5 --since lately           | or how long ago, such as 90m
-3 get cm/b --as-of 1h                   | did not exist as of 2
-3 get cm/b --as-of 2026-01-31           | did not exist as of 2026-01-31T00:00:00.000000Z
+3 get cm/b --as-of 1h                   | did not exist in default as of 2
+3 get cm/b --as-of 2026-01-31           | did not exist in default as of 2026-01-31T00:00:00.000000Z
 0 get cm/b --as-of 0s                   | b
 1 get cm/b --as-of 9126-01-31           | is in the future: it is now
-3 plan cm/b --as-of 1h                  | no object of this name exists
+3 plan cm/b --as-of 1h                  | there was no cm b to delete
 1 backup /nowhere/x                     | name a file in an existing directory
 1 backup /                              | hindsight: / is a directory; name a file
 1 backup /dev/null                      | use - for standard output

@@ -28,7 +28,7 @@ const CODES: &str = "
 0 why namespace/default                        |
 0 get namespaces                               |
 0 get configmap/b                              |
-0 get configmaps --as-of 2026-01-31T12:00:00Z  | no configmaps found as of 2026-01-31T12:00:00Z in default
+0 get configmaps --as-of 2026-01-31T12:00:00Z  | no configmaps found in default as of 2026-01-31T12:00:00Z
 0 get pods -A                                  | no pods found in any namespace
 1 get configmaps --as-of 9126-01-31T12:00:00Z  | is in the future: it is now
 3 why configmap/never                          | look in another namespace with -n

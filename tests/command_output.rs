@@ -464,7 +464,7 @@ fn a_directory_that_cannot_be_looked_at_is_not_one_without_a_log() {
         let output = hindsight(temporary.path(), arguments);
         assert_eq!(output.status.code(), Some(1), "{arguments:?}");
         let said = text(&output.stderr);
-        assert!(said.contains("looking for the event log: "), "{said}");
+        assert!(said.contains("looking for the event log in "), "{said}");
     }
 }
 

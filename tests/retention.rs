@@ -133,7 +133,7 @@ fn are_expired(server: &Server, questions: &[&str]) {
     for question in questions {
         let path = format!("/hindsight/v1/{question}");
         let said = server.kubectl_fails(&["get", "--raw", &path], "");
-        let is_told = said.contains("(Expired)") && said.contains("pruned");
+        let is_told = said.contains("(Expired)") && said.contains("is no longer kept");
         assert!(is_told, "{said}");
     }
 }
@@ -195,14 +195,14 @@ fn what_was_dropped_is_refused_by_its_floor_and_what_is_kept_is_explained() {
     assert!(text(&asked.stderr).contains("history is complete from"));
     let past = server.kubectl_fails(&["get", "--raw", "/as-of/12/api/v1/configmaps"], "");
     assert!(
-        past.contains(&format!("before revision {floor} was pruned")),
+        past.contains(&format!("before revision {floor} is no longer kept")),
         "{past}"
     );
     let watch = "/api/v1/namespaces/default/configmaps?watch=1&resourceVersion=12&timeoutSeconds=1";
     let watched = server.try_kubectl(&["get", "--raw", watch], "");
     let watched = text(&watched.stdout) + &text(&watched.stderr);
     assert!(
-        watched.contains("pruned") || watched.contains("410"),
+        watched.contains("no longer kept") || watched.contains("410"),
         "{watched}"
     );
 }

@@ -120,7 +120,7 @@ pub enum AsOfError {
     },
     /// The revision was pruned.
     #[error(
-        "history before revision {oldest} was pruned; ask for revision {oldest} or a later one"
+        "history before revision {oldest} is no longer kept; ask for revision {oldest} or a later one"
     )]
     Pruned {
         /// The oldest one kept.

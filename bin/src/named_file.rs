@@ -15,8 +15,7 @@ pub(crate) fn place(path: &Path, name: &str) -> Result<PathBuf> {
         Ok(found) if found.is_file() => path.canonicalize().with_context(unusable),
         Ok(found) if found.is_dir() => bail!("{name} is a directory; name a file"),
         Ok(_) => bail!(
-            "{name} is not a regular file, and would be replaced by one; name a regular file, or one that does not \
-             exist yet"
+            "{name} is not a regular file; name a regular file, or one that does not exist yet"
         ),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(end_of_links(path)),
         Err(error) => Err(error).with_context(unusable),

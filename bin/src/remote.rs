@@ -145,9 +145,9 @@ impl Server {
     async fn connect(&self) -> Result<(SendRequest<Empty<Bytes>>, Driver)> {
         let tls = administrator(&self.data_dir.join("admin.kubeconfig"))?;
         let address = self.address.as_str();
-        let stream = TcpStream::connect(address)
-            .await
-            .with_context(|| format!("the server at {address} cannot be reached"))?;
+        let stream = TcpStream::connect(address).await.with_context(|| {
+            format!("the server at {address} cannot be reached; if it has just ended, ask again")
+        })?;
         let host = address.rsplit_once(':').map_or(address, |(host, _)| host);
         let name = ServerName::try_from(host.trim_matches(['[', ']']).to_owned())?;
         let stream = tokio_rustls::TlsConnector::from(Arc::new(tls))
@@ -254,7 +254,8 @@ type Driver = JoinHandle<hyper::Result<()>>;
 fn administrator(file: &Path) -> Result<rustls::ClientConfig> {
     let text = std::fs::read_to_string(file).with_context(|| {
         format!(
-            "a server is using the directory, but {} cannot be read",
+            "a server is using the directory, but {} cannot be read; put it back, or restart the server, which writes \
+             it again",
             file.display()
         )
     })?;

@@ -179,7 +179,7 @@ impl Links {
         let (wanted, hash) = self.expected.unwrap_or((first, frame.previous));
         let skips = matches!(frame.coverage, Coverage::Restored(_)) && wanted < first;
         if wanted != first && !skips {
-            let reason = format!("it is missing: the next record is {first}");
+            let reason = format!("it is missing, and the next one is at revision {first}");
             return Err(Error::corrupt(wanted, reason));
         }
         if hash != frame.previous || (first == Revision(1) && hash != Hash::default()) {

@@ -296,7 +296,14 @@ fn pass_over(path: &Path, error: &Error) {
     } else {
         "cannot set a damaged snapshot aside"
     };
-    tracing::warn!(%error, "{what}; reading the log instead");
+    tracing::warn!(file = %path.display(), reason = reason(error), "{what}; an older one or the log is read instead");
+}
+
+fn reason(error: &Error) -> String {
+    match error {
+        Error::Snapshot { source, .. } => source.to_string(),
+        other => other.to_string(),
+    }
 }
 
 /// Whether this is a regular file. If the system cannot examine it, that is an error rather than a no.

@@ -102,7 +102,8 @@ impl Directory {
             taken => taken?.map(Some),
         };
         let Ok(lock) = taken else {
-            bail!("a server is using the directory; stop it first, or leave --intact out");
+            let directory = self.data_dir.display();
+            bail!("a server is using {directory}; stop it first, or leave --intact out");
         };
         let found = self.read_intact()?;
         hint(&format!("the log is {}", found.extent()));
@@ -136,7 +137,7 @@ impl Directory {
         }
         let is_there = self.data_dir.join("events").try_exists();
         let is_there = is_there.map_err(|source| Error::Io {
-            what: "looking for the event log".into(),
+            what: format!("looking for the event log in {}", self.data_dir.display()),
             source,
         })?;
         if !is_there {

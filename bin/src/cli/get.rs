@@ -51,7 +51,7 @@ pub(super) struct Get {
     all_namespaces: bool,
     /// Revision, time, date (UTC) or age to look at, such as 42, 2026-01-31T12:00:00Z, 2026-01-31 or 90m; now if
     /// omitted
-    #[arg(long, value_parser = point)]
+    #[arg(long, value_name = "POINT", value_parser = point)]
     as_of: Option<Point>,
     /// Output format; manifest is YAML to create the object from again
     #[arg(long, short, default_value = "text")]
@@ -127,13 +127,13 @@ impl Get {
             Some(point) => ("did not exist", format!(" as of {}", point.text)),
         };
         let Some(name) = &wanted.name else {
-            return format!("no {kind} found{point}{place}");
+            return format!("no {kind} found{place}{point}");
         };
         let named = format!("{kind}/{name}");
         let directory = self.directory.option();
         let asked = format!("{}{option}{directory}", show::shell_word(&named));
         format!(
-            "{kind} {name} {verb}{point}{place}; `hindsight log {asked}` shows its history, and `hindsight why \
+            "{kind} {name} {verb}{place}{point}; `hindsight log {asked}` shows its history, and `hindsight why \
              {asked}` why it was deleted"
         )
     }

@@ -69,7 +69,7 @@ pub(super) struct Log {
     #[arg(long, value_name = "POINT", value_parser = point)]
     until: Option<Point>,
     /// Only the newest N entries
-    #[arg(long, value_name = "N", value_parser = tail::count)]
+    #[arg(long, value_name = "N", value_parser = tail::count, allow_negative_numbers = true)]
     tail: Option<usize>,
     /// Keep printing new entries until interrupted; as JSON, one document per line
     #[arg(long, short, conflicts_with = "until")]
@@ -148,8 +148,11 @@ impl Log {
         if let Some(since) = &self.since {
             message = format!("{message} from {} on", since.text);
         }
+        if let Some(until) = &self.until {
+            message = format!("{message} up to {}", until.text);
+        }
         let narrowed = [&filter.uid, &filter.user, &filter.verb];
-        if narrowed.iter().any(|one| one.is_some()) || filter.until.is_some() {
+        if narrowed.iter().any(|one| one.is_some()) {
             message.push_str(" that matches");
         }
         message

@@ -48,7 +48,7 @@ pub(super) struct Plan {
     cascade: Cascade,
     /// Revision, time, date (UTC) or age to look at, such as 42, 2026-01-31T12:00:00Z, 2026-01-31 or 90m; now if
     /// omitted
-    #[arg(long, value_parser = point)]
+    #[arg(long, value_name = "POINT", value_parser = point)]
     as_of: Option<Point>,
     /// Output format
     #[arg(long, short, default_value = "text")]
@@ -66,6 +66,11 @@ enum Cascade {
 impl Plan {
     pub(super) fn run(self) -> Result<ExitCode> {
         let subject = self.subject.with_required_name(self.name, "plan")?;
+        let named = format!(
+            "{} {}",
+            subject.kind,
+            subject.name.as_deref().unwrap_or_default()
+        );
         let filter = Filter {
             kind: Some(subject.kind),
             name: subject.name,
@@ -102,10 +107,10 @@ impl Plan {
         if matches!(answer, PlanAnswer::Found(_)) {
             return Ok(ExitCode::SUCCESS);
         }
-        hint(
-            "no object of this name exists to delete; look in another namespace with -n, or at another time with \
-             --as-of",
-        );
+        let verb = if self.as_of.is_some() { "was" } else { "is" };
+        hint(&format!(
+            "there {verb} no {named} to delete; look in another namespace with -n, or at another time with --as-of",
+        ));
         Ok(ExitCode::from(NOT_FOUND))
     }
 }

@@ -24,8 +24,8 @@ replayed from its first commit, and no snapshot is used.";
 pub(super) struct Replay {
     #[command(flatten)]
     directory: Directory,
-    /// Stop after this revision, which must exist
-    #[arg(long, value_parser = number)]
+    /// Stop after this revision; one that has not happened yet is refused
+    #[arg(long, value_name = "REVISION", value_parser = number)]
     until: Option<u64>,
     /// Output format
     #[arg(long, short, default_value = "text")]

@@ -16,7 +16,7 @@ use tokio::time::timeout;
 
 /// Standard output could not be written.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot write to standard output")]
+#[error("standard output cannot be written")]
 struct StdoutError(#[source] io::Error);
 
 /// Marks an error of standard output. A command has succeeded only if all its output was written: an audit may

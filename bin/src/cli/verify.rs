@@ -15,6 +15,7 @@ use hindsight_log::{Error, Reader, Report, state_at_floor, verify};
 use hindsight_projector::audit;
 use indicatif::HumanBytes;
 use serde_json::json;
+use std::io::{self, ErrorKind};
 use std::process::ExitCode;
 
 const EXAMPLES: &str = "\
@@ -24,7 +25,8 @@ Examples:
 
 Stop the server first. The log is copied inside its data directory and the copy
 is read, so as much free space again is needed; --in-place makes no copy.
-Exit code 1: the log is damaged, and the message names the first bad record.";
+Exit code 1 also if the log is damaged; the message then names the first bad
+record.";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
@@ -51,7 +53,8 @@ impl Verify {
     fn verified(&self) -> Result<ExitCode> {
         let (_copy, source) = self.source()?;
         let Source::Directory { reader, .. } = source else {
-            bail!("a server is using the directory; stop it first, then verify");
+            let directory = self.directory.data_dir.display();
+            bail!("a server is using {directory}; stop it first, then verify");
         };
         let bar = show::counting("frames");
         let report = verify(&reader, |_| bar.inc(1));
@@ -106,7 +109,7 @@ fn summary(report: &Report, audited: Option<&Audited>) -> String {
     }
     if report.floor > Revision::ZERO {
         lines.push(format!(
-            "history is complete from revision {} on; before it, only what the retention policy kept is left",
+            "history is complete from revision {} on; before it, only deletions and what the retention policy kept are left",
             report.floor
         ));
     }
@@ -130,9 +133,13 @@ fn summary(report: &Report, audited: Option<&Audited>) -> String {
             ));
         }
         if *due > 0 {
+            let steps = if *due == 1 {
+                "1 step of the collectors is".into()
+            } else {
+                format!("{due} steps of the collectors are")
+            };
             lines.push(format!(
-                "at its end {due} steps of the collectors are due, as when a server is stopped in the middle: the \
-                 next one takes them"
+                "at its end {steps} due, as when a server is stopped in the middle: the next one takes over"
             ));
         }
     }
@@ -158,12 +165,22 @@ impl Verify {
                 return Err(error);
             }
             Err(error) => {
-                return Err(error.context(
-                    "the log could not be copied; free as much space as it takes, or use --in-place",
-                ));
+                let what = if is_without_room(&error) {
+                    "the log could not be copied; free as much space as it takes, or use --in-place"
+                } else {
+                    "the log could not be copied for verification"
+                };
+                return Err(error.context(what));
             }
         })
     }
+}
+
+fn is_without_room(error: &anyhow::Error) -> bool {
+    let io = error
+        .chain()
+        .find_map(|cause| cause.downcast_ref::<io::Error>());
+    io.is_some_and(|io| matches!(io.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded))
 }
 
 /// Audits the commits above the floor. The rules are not asked about history that was thinned.

@@ -44,7 +44,7 @@ pub(super) struct Why {
     /// The object's namespace, `default` if omitted; for a kind that is cluster-scoped now, the one it was in
     #[arg(long, short, value_parser = non_empty)]
     namespace: Option<String>,
-    /// The object's UID, if several had the name
+    /// The object's uid, if several had the name
     #[arg(long, value_parser = non_empty)]
     uid: Option<String>,
     /// Output format

@@ -61,12 +61,12 @@ const REFUSED: &[(&str, Prepare, &str)] = &[
             frames.remove(2);
             put_all(at, frames.into_iter().take(FRAMES).collect());
         },
-        "the next record is",
+        "the next one is at revision",
     ),
     (
         "the beginning left out",
         |at| put_all(at, frames().into_iter().skip(1).take(FRAMES).collect()),
-        "the next record is",
+        "the next one is at revision",
     ),
 ];
 

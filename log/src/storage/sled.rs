@@ -314,7 +314,7 @@ fn missing(frames: &FrameTrees, kept: &JournalContents) -> Result<(Vec<Frame>, N
         {
             return Err(Error::corrupt(
                 first,
-                "the journal has a different record in its place",
+                "events/journal has a different record in its place: one of the two is damaged, or events/journal is of another log",
             ));
         }
     }

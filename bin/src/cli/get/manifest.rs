@@ -126,7 +126,7 @@ fn disown(
             kept.push(reference);
         } else {
             lost.push(format!(
-                "owner {} {}, which does not exist now",
+                "owner {} {}, which does not exist now or is of a kind that is not served",
                 owner.kind, owner.name
             ));
         }

@@ -117,15 +117,15 @@ impl Intact {
 /// As [`Intact::extent`], for error messages.
 pub(crate) fn extent(until: Revision, broken: Option<&Error>) -> String {
     let behind = match broken {
-        None => "where it ends".into(),
+        None => ", where it ends".into(),
         Some(Error::Corrupt { revision, source }) => {
-            format!("and the record at revision {revision} is damaged: {source}")
+            format!(", and the record at revision {revision} is damaged: {source}")
         }
         Some(Error::Lost { acknowledged, .. }) => {
-            format!("but revision {acknowledged} was acknowledged")
+            format!(", but revision {acknowledged} was acknowledged")
         }
         Some(Error::Gap { revision, .. }) => {
-            format!("but the journal refers to a record at revision {revision}")
+            format!(", but the journal refers to a record at revision {revision}")
         }
         Some(Error::NewerFormat {
             found,
@@ -133,12 +133,12 @@ pub(crate) fn extent(until: Revision, broken: Option<&Error>) -> String {
             ..
         }) => {
             format!(
-                "and the record at revision {revision} has format {found}, from a newer release"
+                ", and the record at revision {revision} has format {found}, from a newer release"
             )
         }
-        Some(other) => format!("and then: {other}"),
+        Some(other) => format!("; {other}"),
     };
-    format!("intact up to revision {until}, {behind}")
+    format!("intact up to revision {until}{behind}")
 }
 
 /// Records of newer formats, of which this release can read only the position.
