@@ -5,6 +5,7 @@ mod copy;
 use super::ask::{Source, is_read_only};
 use super::{Directory, Output, show};
 use crate::control_plane::empty_state;
+use crate::named_file::is_full;
 use crate::restoring;
 use anyhow::{Result, bail};
 use clap::Args;
@@ -15,7 +16,6 @@ use hindsight_log::{Error, Reader, Report, state_at_floor, verify};
 use hindsight_projector::audit;
 use indicatif::HumanBytes;
 use serde_json::json;
-use std::io::{self, ErrorKind};
 use std::process::ExitCode;
 
 const EXAMPLES: &str = "\
@@ -165,7 +165,7 @@ impl Verify {
                 return Err(error);
             }
             Err(error) => {
-                let what = if is_without_room(&error) {
+                let what = if is_full(&error) {
                     "the log could not be copied; free as much space as it takes, or use --in-place"
                 } else {
                     "the log could not be copied for verification"
@@ -174,13 +174,6 @@ impl Verify {
             }
         })
     }
-}
-
-fn is_without_room(error: &anyhow::Error) -> bool {
-    let io = error
-        .chain()
-        .find_map(|cause| cause.downcast_ref::<io::Error>());
-    io.is_some_and(|io| matches!(io.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded))
 }
 
 /// Audits the commits above the floor. The rules are not asked about history that was thinned.

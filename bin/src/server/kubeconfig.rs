@@ -1,10 +1,11 @@
 //! The administrator's kubeconfig.
 
 use super::pki::{Pki, write_private};
+use crate::named_file::is_full;
 use anyhow::{Context, Result};
 use base64::prelude::{BASE64_STANDARD, Engine};
 use serde_json::json;
-use std::io::{ErrorKind, Write};
+use std::io::Write;
 use std::net::SocketAddr;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
@@ -45,16 +46,6 @@ fn is_there(path: &Path, text: &str) -> bool {
         .metadata()
         .is_ok_and(|found| found.is_file() && found.mode() & OTHERS == 0);
     is_closed && std::fs::read(path).is_ok_and(|found| found == text.as_bytes())
-}
-
-fn is_full(error: &anyhow::Error) -> bool {
-    let found = error.downcast_ref::<std::io::Error>();
-    found.is_some_and(|found| {
-        matches!(
-            found.kind(),
-            ErrorKind::StorageFull | ErrorKind::QuotaExceeded
-        )
-    })
 }
 
 /// Overwrites the file in its place, which is the only room for it on a full disk. What a kill leaves half

@@ -322,6 +322,17 @@ fn damage_to_what_a_journal_begins_with_takes_no_record() {
 
 /// sled may consider the first message that it cannot read the end of a segment, and show what comes
 /// after that.
+/// What two starts answer to this journal in the place of the log's own; neither may change it.
+fn refusals(of: &TempDir, journal: &[u8]) -> [Error; 2] {
+    let events = of.path().join("events");
+    fs::write(events.join(NAME), journal).expect("written");
+    [(); 2].map(|()| {
+        let refused = SledStorage::open(&events).expect_err("it does not fit");
+        assert!(fs::read(events.join(NAME)).expect("read") == journal);
+        refused
+    })
+}
+
 #[test]
 fn a_database_that_lacks_what_the_journal_has_is_refused_and_the_journal_left_as_it_is() {
     let (with, storage) = killed(&[1, 2, 3]);
@@ -330,16 +341,12 @@ fn a_database_that_lacks_what_the_journal_has_is_refused_and_the_journal_left_as
     for (frames, told, newest) in [(&[1, 3][..], 2, 1), (&[3], 1, 0)] {
         let (lacks, storage) = killed(frames);
         drop(storage);
-        let events = lacks.path().join("events");
-        fs::write(events.join(NAME), &journal).expect("written");
-        for _ in 0..2 {
-            let refused = SledStorage::open(&events).expect_err("it is not all there");
+        for refused in refusals(&lacks, &journal) {
             assert!(
                 matches!(refused, Error::Gap { revision: first, newest: last }
                     if (first, last) == (Revision(told), Revision(newest))),
                 "{refused}"
             );
-            assert!(fs::read(events.join(NAME)).expect("read") == journal);
         }
     }
 }
@@ -386,15 +393,11 @@ fn a_journal_of_another_log_whose_revisions_fit_is_refused_and_left_as_it_is() {
         let journal = fs::read(events.join(NAME)).expect("read");
         let (mixed, storage) = killed_with(&ours);
         drop(storage);
-        let events = mixed.path().join("events");
-        fs::write(events.join(NAME), &journal).expect("written");
-        for _ in 0..2 {
-            let refused = SledStorage::open(&events).expect_err("of another log");
+        for refused in refusals(&mixed, &journal) {
             assert!(
                 matches!(refused, Error::Corrupt { revision, .. } if revision == Revision(told)),
                 "{refused}"
             );
-            assert!(fs::read(events.join(NAME)).expect("read") == journal);
         }
     }
 }
