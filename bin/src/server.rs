@@ -3,6 +3,7 @@
 mod admin;
 mod auth;
 mod backup;
+mod client_certificate;
 mod connection;
 mod kubeconfig;
 mod lingering;
@@ -73,7 +74,7 @@ pub(crate) async fn run(options: Options, ready: impl FnOnce(SocketAddr, &Path))
     for path in std::iter::once(&kubeconfig).chain(&asked_for) {
         kubeconfig::write(path, address, &pki)?;
     }
-    let (tls, tokens) = (pki.server_config()?, Arc::new(tokens));
+    let (tls, tokens) = (pki.tls()?, Arc::new(tokens));
     let acceptor = Acceptor::new(plane.clone(), tls, tokens, Timeouts::default());
     let poison = plane.poison().clone();
     let failure = poison.clone();

@@ -1,4 +1,4 @@
-//! Authentication: by a client certificate of our own authority, or by a token of the token file.
+//! Authentication by a token of the token file.
 
 use anyhow::{Context, Result, bail};
 use hindsight_core::Actor;
@@ -20,7 +20,7 @@ pub(super) type Identity = Option<Arc<Actor>>;
 
 /// A client has presented credentials that are not valid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct InvalidToken;
+pub(super) struct InvalidCredentials;
 
 /// The token file, with a line `token,user,uid,"group1,group2"` for each token. Tokens are looked up by their
 /// hashes, so that the time it takes reveals nothing about them.
@@ -61,22 +61,24 @@ impl Tokens {
         Ok(Self(tokens))
     }
 
-    /// The user of the token, or that of the certificate if there is no token. An unknown token is refused, and
-    /// does not count as none. Source: upstream's `bearertoken`, which ignores other schemes.
+    /// The user of a valid certificate, or that of the token. A token that is unknown is refused, and does not
+    /// count as none; so is an invalid certificate without a valid token. Source: upstream's union of
+    /// authenticators, which asks about certificates first, and its `bearertoken`, which ignores other schemes.
     pub(super) fn identify(
         &self,
         headers: &HeaderMap,
-        certificate: Identity,
-    ) -> Result<Identity, InvalidToken> {
-        let Some(value) = headers.get(header::AUTHORIZATION) else {
-            return Ok(certificate);
+        certificate: Result<Identity, InvalidCredentials>,
+    ) -> Result<Identity, InvalidCredentials> {
+        let value = headers.get(header::AUTHORIZATION);
+        let Some(value) = value.filter(|_| !matches!(certificate, Ok(Some(_)))) else {
+            return certificate;
         };
         let value = String::from_utf8_lossy(value.as_bytes());
         let (scheme, token) = value.trim().split_once(' ').unwrap_or_default();
         if !scheme.eq_ignore_ascii_case("bearer") {
-            return Ok(certificate);
+            return certificate;
         }
-        let actor = self.0.get(&hash(token.trim())).ok_or(InvalidToken)?;
+        let actor = self.0.get(&hash(token.trim())).ok_or(InvalidCredentials)?;
         Ok(Some(Arc::clone(actor)))
     }
 }
@@ -133,7 +135,8 @@ fn fields(line: &str) -> Vec<String> {
     fields
 }
 
-fn actor<'a>(user: &str, uid: &str, groups: impl Iterator<Item = &'a str>) -> Actor {
+/// An authenticated user.
+pub(super) fn actor<'a>(user: &str, uid: &str, groups: impl Iterator<Item = &'a str>) -> Actor {
     let everybody = std::iter::once("system:authenticated");
     let groups = groups.chain(everybody).map(Into::into).collect();
     Actor {
@@ -141,17 +144,6 @@ fn actor<'a>(user: &str, uid: &str, groups: impl Iterator<Item = &'a str>) -> Ac
         uid: uid.into(),
         groups,
     }
-}
-
-/// The user of a certificate: the common name, with each organisation as a group.
-pub(super) fn of_certificate(certificate: &[u8]) -> Identity {
-    let (_, parsed) = x509_parser::parse_x509_certificate(certificate).ok()?;
-    let subject = parsed.subject();
-    let user = subject.iter_common_name().next()?.as_str().ok()?;
-    let groups = subject
-        .iter_organization()
-        .filter_map(|group| group.as_str().ok());
-    Some(Arc::new(actor(user, "", groups)))
 }
 
 #[cfg(test)]
@@ -166,7 +158,7 @@ mod tests {
     #[test]
     fn tokens_name_users_and_groups() {
         let tokens = Tokens::parse("t1,alice,u1,\"dev,ops\"\nt2,bob,u2\n").expect("readable");
-        let identify = |value: &str| tokens.identify(&said(value.as_bytes()), None);
+        let identify = |value: &str| tokens.identify(&said(value.as_bytes()), Ok(None));
         let known = |value: &str| identify(value).expect("a token").expect("somebody");
         let alice = known("Bearer t1");
         assert_eq!(&*alice.user, "alice");
@@ -182,26 +174,28 @@ mod tests {
     }
 
     #[test]
-    fn beside_a_certificate_a_bad_token_is_refused_and_another_scheme_says_nothing() {
+    fn a_valid_certificate_comes_first_then_a_token_and_another_scheme_says_nothing() {
         let tokens = Tokens::parse("t1,alice,u1\n").expect("readable");
-        let admin = Arc::new(Actor::new("admin"));
+        let certificates = [
+            Ok(Some(Arc::new(Actor::new("admin")))),
+            Ok(None),
+            Err(InvalidCredentials),
+        ];
+        let (admin, alice, nobody) = (Ok(Some("admin")), Ok(Some("alice")), Ok(None));
+        let refused = Err(InvalidCredentials);
         for (value, expected) in [
-            (&b"Bearer t1"[..], Ok("alice")),
-            (b"Bearer t3", Err(InvalidToken)),
-            (b"bearer t3", Err(InvalidToken)),
-            (b"Bearer \xff", Err(InvalidToken)),
-            (b"Basic dDE6", Ok("admin")),
-            (b"Bearer", Ok("admin")),
+            (&b"Bearer t1"[..], [admin, alice, alice]),
+            (b"Bearer t3", [admin, refused, refused]),
+            (b"bearer t3", [admin, refused, refused]),
+            (b"Bearer \xff", [admin, refused, refused]),
+            (b"Basic dDE6", [admin, nobody, refused]),
+            (b"Bearer", [admin, nobody, refused]),
         ] {
-            for certificate in [Some(Arc::clone(&admin)), None] {
-                let is_certified = certificate.is_some();
-                let found = tokens.identify(&said(value), certificate);
+            for (certificate, expected) in certificates.iter().zip(expected) {
+                let found = tokens.identify(&said(value), certificate.clone());
                 let found = found.map(|actor| actor.map(|actor| actor.user.to_string()));
-                let expected = expected.map(|name| {
-                    let named = is_certified || name != "admin";
-                    named.then(|| name.to_owned())
-                });
-                assert_eq!(found, expected, "{value:?}");
+                let expected = expected.map(|name| name.map(str::to_owned));
+                assert_eq!(found, expected, "{value:?} beside {certificate:?}");
             }
         }
     }

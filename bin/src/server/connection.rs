@@ -3,9 +3,10 @@
 #[cfg(test)]
 mod tests;
 
-use super::auth::{Identity, InvalidToken, Tokens, of_certificate};
+use super::auth::{Identity, InvalidCredentials, Tokens};
 use super::lingering::Lingering;
 use super::patience::{Answer, Requests, Timeouts};
+use super::pki::Tls;
 use super::places::{Limits, Seat, Seats};
 use super::unread::{self, ReturnedBody};
 use super::{admin, backup};
@@ -29,9 +30,11 @@ const BODIES_BYTES_MAX: usize = 64 << 20;
 /// How much a client may send ahead of what is read, on one connection. Source: `resourceBody99Percentile` of
 /// upstream's secure serving, there for each stream.
 const WINDOW_BYTES: u32 = 256 << 10;
-/// For HTTP/1: the longest head of a request; and, with one piece, the most of an answer that waits for the
+/// The longest head of a request: a selector may be long, or a token.
+const HEAD_BYTES_MAX: u32 = 128 << 10;
+/// For HTTP/1: the longest head of a request too; and, with one piece, the most of an answer that waits for the
 /// client to read it.
-const BUFFER_BYTES: usize = 128 << 10;
+const BUFFER_BYTES: usize = HEAD_BYTES_MAX as usize;
 /// How long open requests may take to end once the server stops.
 const DRAIN: Duration = Duration::from_secs(2);
 /// A pause after a failed accept, for when file descriptors run out.
@@ -39,7 +42,7 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
 #[derive(Clone)]
 pub(super) struct Acceptor {
-    pub(super) tls: Arc<rustls::ServerConfig>,
+    pub(super) tls: Tls,
     pub(super) api: Api,
     pub(super) plane: ControlPlane,
     pub(super) tokens: Arc<Tokens>,
@@ -53,7 +56,7 @@ pub(super) struct Acceptor {
 impl Acceptor {
     pub(super) fn new(
         plane: ControlPlane,
-        tls: Arc<rustls::ServerConfig>,
+        tls: Tls,
         tokens: Arc<Tokens>,
         timeouts: Timeouts,
     ) -> Self {
@@ -131,13 +134,12 @@ async fn serve(
 ) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
     stream.set_nodelay(true)?;
     let timeouts = acceptor.timeouts;
-    let handshake = tokio_rustls::TlsAcceptor::from(Arc::clone(&acceptor.tls)).accept(stream);
+    let handshake =
+        tokio_rustls::TlsAcceptor::from(Arc::clone(&acceptor.tls.config)).accept(stream);
     let stream = tokio::time::timeout(timeouts.handshake, handshake).await??;
     let session = stream.get_ref().1;
-    let certificate = session
-        .peer_certificates()
-        .and_then(<[_]>::first)
-        .and_then(|first| of_certificate(first));
+    let chain = session.peer_certificates().unwrap_or_default();
+    let certificate = acceptor.tls.certificates.identify(chain);
     let builder = builder(session.alpn_protocol());
     let requests = Requests::none();
     let mark_known = {
@@ -147,7 +149,7 @@ async fn serve(
             seat.mark_known();
         }
     };
-    if certificate.is_some() {
+    if matches!(certificate, Ok(Some(_))) {
         mark_known();
     }
     let counted = requests.clone();
@@ -186,6 +188,7 @@ fn builder(protocol: Option<&[u8]>) -> Builder<TokioExecutor> {
     let mut http2 = builder.http2();
     http2.initial_connection_window_size(WINDOW_BYTES);
     http2.initial_stream_window_size(WINDOW_BYTES);
+    http2.max_header_list_size(HEAD_BYTES_MAX);
     builder.http1().max_buf_size(BUFFER_BYTES);
     match protocol {
         Some(b"h2") => builder.http2_only(),
@@ -195,7 +198,7 @@ fn builder(protocol: Option<&[u8]>) -> Builder<TokioExecutor> {
 
 async fn answer(
     acceptor: &Acceptor,
-    actor: Result<Identity, InvalidToken>,
+    actor: Result<Identity, InvalidCredentials>,
     request: http::Request<ReturnedBody<Incoming>>,
 ) -> Response<ApiBody> {
     let Ok(actor) = actor else {
@@ -203,6 +206,8 @@ async fn answer(
     };
     let path = request.uri().path();
     match &actor {
+        // Any success would tell the client that it has a tunnel now.
+        _ if request.method() == Method::CONNECT => Failure::only_get().respond(),
         Some(_) if path.starts_with(admin::PATHS) && request.method() != Method::GET => {
             Failure::only_get().respond()
         }

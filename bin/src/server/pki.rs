@@ -4,6 +4,7 @@
 mod tests;
 mod whole;
 
+use super::client_certificate::ClientCertificates;
 use crate::effects;
 use anyhow::{Context, Result};
 use chrono::{DateTime, Datelike};
@@ -12,7 +13,6 @@ use rcgen::{
     BasicConstraints, CertificateParams, CertifiedIssuer, DistinguishedName, DnType,
     ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair, KeyUsagePurpose, SanType,
 };
-use rustls::server::WebPkiClientVerifier;
 use rustls_pki_types::pem::PemObject;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 use std::io::Write;
@@ -33,6 +33,13 @@ pub(super) struct Pki {
     pub(super) authority: String,
     server: (String, String),
     pub(super) admin: (String, String),
+}
+
+/// How connections are encrypted, and who their clients are.
+#[derive(Debug, Clone)]
+pub(super) struct Tls {
+    pub(super) config: Arc<rustls::ServerConfig>,
+    pub(super) certificates: Arc<ClientCertificates>,
 }
 
 impl Pki {
@@ -67,20 +74,20 @@ impl Pki {
         })
     }
 
-    /// The TLS configuration: it asks for a client certificate, and accepts only one of our own authority.
-    pub(super) fn server_config(&self) -> Result<Arc<rustls::ServerConfig>> {
-        let mut roots = rustls::RootCertStore::empty();
-        roots.add(CertificateDer::from_pem_slice(self.authority.as_bytes())?)?;
-        let verifier = WebPkiClientVerifier::builder(Arc::new(roots))
-            .allow_unauthenticated()
-            .build()?;
+    /// The TLS configuration, which requests a client certificate, and what tells which of them are valid.
+    pub(super) fn tls(&self) -> Result<Tls> {
+        let authority = CertificateDer::from_pem_slice(self.authority.as_bytes())?;
+        let certificates = Arc::new(ClientCertificates::signed_by(authority)?);
         let chain = vec![CertificateDer::from_pem_slice(self.server.0.as_bytes())?];
         let key = PrivateKeyDer::from_pem_slice(self.server.1.as_bytes())?;
         let mut config = rustls::ServerConfig::builder()
-            .with_client_cert_verifier(verifier)
+            .with_client_cert_verifier(Arc::clone(&certificates) as _)
             .with_single_cert(chain, key)?;
         config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-        Ok(Arc::new(config))
+        Ok(Tls {
+            config: Arc::new(config),
+            certificates,
+        })
     }
 }
 

@@ -137,7 +137,7 @@ fn served_within<F: Future<Output = ()>>(
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.expect("a port");
         let address = listener.local_addr().expect("an address");
         let pki = Pki::open(temporary.path(), address.ip()).expect("certificates");
-        let tls = pki.server_config().expect("a configuration");
+        let tls = pki.tls().expect("a configuration");
         let tokens = Arc::new(Tokens::parse("t1,alice,u1\n").expect("tokens"));
         let acceptor = Acceptor::new(plane.clone(), tls, tokens, timeouts);
         let acceptor = Acceptor { limits, ..acceptor };
@@ -296,35 +296,87 @@ fn who_is_refused_while_it_sends_reads_why() {
     });
 }
 
+const BAD_TOKEN: &str = "authorization: Bearer t3\r\n";
+const GOOD_TOKEN: &str = "authorization: Bearer t1\r\n";
+
+/// Sends a GET with these headers, and checks the status code of the answer.
+async fn expect_code(mut stream: TlsStream<TcpStream>, path: &str, headers: &str, code: &str) {
+    let head = format!("GET {path} HTTP/1.1\r\nhost: a\r\n{headers}\r\n");
+    stream.write_all(head.as_bytes()).await.expect("sent");
+    let said = read(&mut stream, "\r\n\r\n").await;
+    let expected = format!("HTTP/1.1 {code}");
+    assert!(said.starts_with(&expected), "{head}{said}");
+}
+
 /// Source: upstream's `WithAuthentication`, which asks before anybody looks at the path.
 #[test]
-fn a_bad_token_is_refused_where_nobody_is_answered() {
-    served(Timeouts::default(), async |peer, _| {
-        for (path, stranger) in [
-            ("/livez", "200"),
-            ("/readyz", "200"),
-            ("/healthz", "200"),
-            ("/version", "200"),
-            ("/api", "401"),
-            ("/nowhere", "401"),
-            ("/hindsight/v1/log", "401"),
+fn invalid_credentials_are_refused_where_a_stranger_is_answered_too() {
+    let other = tempfile::tempdir().expect("a directory");
+    served(Timeouts::default(), async |mut peer, _| {
+        let foreign = Pki::open(other.path(), peer.address.ip()).expect("certificates");
+        let own = std::mem::replace(&mut peer.pki.admin, foreign.admin.clone());
+        for (path, stranger, known) in [
+            ("/livez", "200", "200"),
+            ("/readyz", "200", "200"),
+            ("/healthz", "200", "200"),
+            ("/version", "200", "200"),
+            ("/api", "401", "200"),
+            ("/nowhere", "401", "404"),
+            ("/hindsight/v1/log", "401", "200"),
         ] {
-            for (token, code) in [("", stranger), ("authorization: Bearer t3\r\n", "401")] {
-                let mut streams = vec![peer.connect_as_a_stranger("http/1.1").await];
-                if !token.is_empty() {
-                    streams.push(peer.connect("http/1.1").await);
-                }
-                for mut stream in streams {
-                    let head = format!("GET {path} HTTP/1.1\r\nhost: a\r\n{token}\r\n");
-                    stream.write_all(head.as_bytes()).await.expect("sent");
-                    let said = read(&mut stream, "\r\n\r\n").await;
-                    assert!(
-                        said.starts_with(&format!("HTTP/1.1 {code}")),
-                        "{head}{said}"
-                    );
-                }
+            for (headers, code) in [("", stranger), (BAD_TOKEN, "401"), (GOOD_TOKEN, known)] {
+                let stream = peer.connect_as_a_stranger("http/1.1").await;
+                expect_code(stream, path, headers, code).await;
+            }
+            for (headers, code) in [("", "401"), (BAD_TOKEN, "401"), (GOOD_TOKEN, known)] {
+                expect_code(peer.connect("http/1.1").await, path, headers, code).await;
             }
         }
+        peer.pki.admin = own;
+        for headers in ["", BAD_TOKEN, GOOD_TOKEN] {
+            expect_code(peer.connect("http/1.1").await, "/api", headers, "200").await;
+        }
+    });
+}
+
+/// Source: upstream's `MaxHeaderBytes` is the same for both protocols.
+#[test]
+fn a_long_head_is_read_over_both_protocols() {
+    let names: Vec<String> = (0..4_000).map(|index| format!("name-{index}")).collect();
+    let path = format!(
+        "/api/v1/namespaces?labelSelector=app+in+({})",
+        names.join(",")
+    );
+    served(Timeouts::default(), async |peer, _| {
+        for protocol in ["http/1.1", "h2"] {
+            let stream = TokioIo::new(peer.connect(protocol).await);
+            let request = Request::get(format!("https://a{path}")).header("host", "a");
+            let request = request.body(Full::<Bytes>::default()).expect("a request");
+            let answer = if protocol == "h2" {
+                let executor = TokioExecutor::new();
+                let client = hyper::client::conn::http2::handshake(executor, stream).await;
+                let (mut sender, connection) = client.expect("a connection");
+                tokio::spawn(connection);
+                sender.send_request(request).await
+            } else {
+                let client = hyper::client::conn::http1::handshake(stream).await;
+                let (mut sender, connection) = client.expect("a connection");
+                tokio::spawn(connection);
+                sender.send_request(request).await
+            };
+            assert_eq!(answer.expect("an answer").status(), 200, "{protocol}");
+        }
+    });
+}
+
+#[test]
+fn nobody_gets_a_tunnel() {
+    served(Timeouts::default(), async |peer, _| {
+        let mut stream = peer.connect("http/1.1").await;
+        let head = "CONNECT a:443 HTTP/1.1\r\nhost: a:443\r\n\r\n";
+        stream.write_all(head.as_bytes()).await.expect("sent");
+        let said = read(&mut stream, "\r\n\r\n").await;
+        assert!(said.starts_with("HTTP/1.1 405"), "{said}");
     });
 }
 

@@ -1,0 +1,102 @@
+//! Authentication by a client certificate of our own authority.
+//!
+//! The handshake takes any certificate whose key the client has. Whether it is valid is asked afterwards, so that
+//! a client with a certificate of another authority is answered 401, or is known by its token, where a failed
+//! handshake would tell it nothing. Source: upstream's secure serving, which only requests certificates
+//! (`tls.RequestClientCert`) and leaves the rest to its authenticators.
+
+use super::auth::{Identity, InvalidCredentials, actor};
+use anyhow::Result;
+use rustls::client::danger::HandshakeSignatureValid;
+use rustls::server::WebPkiClientVerifier;
+use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
+use rustls::{DigitallySignedStruct, DistinguishedName, Error, SignatureScheme};
+use rustls_pki_types::{CertificateDer, UnixTime};
+use std::sync::Arc;
+
+/// Tells which certificates are valid.
+#[derive(Debug)]
+pub(super) struct ClientCertificates(Arc<dyn ClientCertVerifier>);
+
+impl ClientCertificates {
+    /// Those that this authority has signed.
+    pub(super) fn signed_by(authority: CertificateDer<'static>) -> Result<Self> {
+        let mut roots = rustls::RootCertStore::empty();
+        roots.add(authority)?;
+        let verifier = WebPkiClientVerifier::builder(Arc::new(roots)).allow_unauthenticated();
+        Ok(Self(verifier.build()?))
+    }
+
+    /// The user of the chain of certificates that a client has presented.
+    pub(super) fn identify(
+        &self,
+        chain: &[CertificateDer<'_>],
+    ) -> Result<Identity, InvalidCredentials> {
+        let [first, intermediates @ ..] = chain else {
+            return Ok(None);
+        };
+        let verified = self
+            .0
+            .verify_client_cert(first, intermediates, UnixTime::now());
+        match verified {
+            Ok(_) => Ok(user_of(first)),
+            Err(error) => {
+                tracing::debug!(%error, "a client certificate is not valid");
+                Err(InvalidCredentials)
+            }
+        }
+    }
+}
+
+/// The user of a certificate: the common name, with each organisation as a group.
+fn user_of(certificate: &[u8]) -> Identity {
+    let (_, parsed) = x509_parser::parse_x509_certificate(certificate).ok()?;
+    let subject = parsed.subject();
+    let user = subject.iter_common_name().next()?.as_str().ok()?;
+    let groups = subject
+        .iter_organization()
+        .filter_map(|group| group.as_str().ok());
+    Some(Arc::new(actor(user, "", groups)))
+}
+
+impl ClientCertVerifier for ClientCertificates {
+    fn client_auth_mandatory(&self) -> bool {
+        self.0.client_auth_mandatory()
+    }
+
+    fn root_hint_subjects(&self) -> &[DistinguishedName] {
+        self.0.root_hint_subjects()
+    }
+
+    /// Every certificate, for [`ClientCertificates::identify`] decides.
+    fn verify_client_cert(
+        &self,
+        _: &CertificateDer<'_>,
+        _: &[CertificateDer<'_>],
+        _: UnixTime,
+    ) -> Result<ClientCertVerified, Error> {
+        Ok(ClientCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        self.0.verify_tls12_signature(message, certificate, signed)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        self.0.verify_tls13_signature(message, certificate, signed)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.0.supported_verify_schemes()
+    }
+}
