@@ -41,6 +41,8 @@ const NOT_CACHED: &str = "no-cache, private";
 pub struct Api {
     pub(crate) backend: Arc<dyn Backend>,
     pub(crate) admission: Arc<Admission>,
+    /// Tells watches of new revisions.
+    pub(crate) relay: watch::Relay,
     /// How many watches may read the log at the same time.
     pub(crate) replays: Arc<Semaphore>,
     /// The bounds on request bodies; `None` where the caller has them in memory anyway.
@@ -82,6 +84,7 @@ impl Api {
         Self {
             backend,
             admission,
+            relay: watch::Relay::default(),
             replays,
             bodies: None,
         }

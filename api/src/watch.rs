@@ -2,10 +2,12 @@
 
 mod line;
 mod options;
+mod relay;
 mod replay;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use relay::Relay;
 pub(crate) use replay::REPLAYS_MAX;
 
 use crate::accept::View;
@@ -76,7 +78,7 @@ pub(crate) async fn open(
     // Otherwise the watch would keep this state in memory for as long as it lasts.
     request.state = Arc::clone(&NOTHING);
     let mut watch = Watch {
-        newest_revision: api.backend.changed(),
+        newest_revision: api.relay.subscribe(&*api.backend),
         api: api.clone(),
         position: after.min(opened),
         after,

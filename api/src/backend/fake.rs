@@ -143,6 +143,11 @@ impl Fake {
         (!log.is_empty()).then_some(state)
     }
 
+    /// How many receivers are notified when the state moves.
+    pub(crate) fn receivers(&self) -> usize {
+        self.moved.receiver_count()
+    }
+
     pub(crate) fn move_to(&self, revision: Revision) {
         self.state.lock().expect("a lock").revision = revision;
         self.moved.send_replace(revision);
