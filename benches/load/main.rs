@@ -18,12 +18,12 @@ mod watch;
 mod watchers;
 
 use anyhow::{Context, Result, anyhow};
-use bytes::Bytes;
 use clap::{Parser, ValueEnum};
 use hindsight_benches::client::Target;
 use hindsight_benches::kubeconfig::Access;
 use hindsight_benches::static_server;
 use phase::Bench;
+use serde_json::json;
 use serving::Serving;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -81,7 +81,7 @@ enum Workload {
     Replaces,
     /// GET, list of 100 and PUT at 80 : 5 : 15
     Mixed,
-    /// 100 and 1,000 watchers of one collection, over HTTP/1.1 and HTTP/2
+    /// 100 and 1,000 watchers of one collection, over HTTP/1.1 and HTTP/2, of the static answer too
     Watch,
     /// 100 watchers without and with one that never reads
     SlowWatcher,
@@ -98,7 +98,9 @@ async fn main() -> Result<()> {
         .install_default()
         .map_err(|_| anyhow!("a TLS provider is installed twice"))?;
     if arguments.serve_static {
-        return static_server::announce(Bytes::from(vec![b'x'; 350])).await;
+        let filler = "x".repeat(300);
+        let answer = json!({"metadata": {"resourceVersion": "1"}, "filler": filler});
+        return static_server::announce(answer.to_string().into()).await;
     }
     let (target, own_server) = server(&arguments).await?;
     let mut bench = Bench::new(target, own_server, &arguments);

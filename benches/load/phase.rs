@@ -13,6 +13,7 @@ use http_body_util::BodyExt;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
+use tokio::process::Child;
 
 /// How many full lists are measured.
 const LISTS: usize = 20;
@@ -21,6 +22,8 @@ const LISTS: usize = 20;
 pub(crate) struct Bench {
     pub(crate) target: Arc<Target>,
     pub(crate) own_server: Option<Serving>,
+    /// The process that serves, if we started it.
+    process: Option<u32>,
     pub(crate) clients: usize,
     profile: Option<PathBuf>,
     ceiling: Option<f64>,
@@ -31,6 +34,7 @@ impl Bench {
     pub(crate) fn new(target: Target, own_server: Option<Serving>, arguments: &Arguments) -> Self {
         Self {
             target: Arc::new(target),
+            process: own_server.as_ref().and_then(|own| own.pid().ok()),
             own_server,
             clients: arguments.clients,
             profile: arguments.profile.clone(),
@@ -39,21 +43,32 @@ impl Bench {
         }
     }
 
+    /// The static answer in place of the server under test.
+    pub(crate) async fn of_static_answer(&self) -> Result<(Child, Self)> {
+        let (process, target) = serving::static_answer().await?;
+        let bench = Self {
+            target: Arc::new(target),
+            own_server: None,
+            process: process.id(),
+            clients: self.clients,
+            profile: None,
+            ceiling: None,
+            filled: false,
+        };
+        Ok((process, bench))
+    }
+
     /// Starts the CPU accounting of the phase of this name.
     pub(crate) async fn cores(&self, phase: &str) -> Result<Cores> {
-        let server = self
-            .own_server
-            .as_ref()
-            .and_then(|own_server| own_server.pid().ok());
         let file = self.profile.as_ref().map(|folder| folder.join(phase));
-        Cores::watch(server, file).await
+        Cores::watch(self.process, file).await
     }
 
     /// Measures the static answer; later figures are printed as a share of it.
     pub(crate) async fn ceiling(&mut self, requests: usize) -> Result<()> {
-        let (process, target) = serving::static_answer().await?;
-        let cores = Cores::watch(process.id(), None).await?;
-        let figures = each(&Arc::new(target), self.clients, requests, requests::get).await?;
+        let (_process, fixed) = self.of_static_answer().await?;
+        let cores = fixed.cores("static").await?;
+        let figures = each(&fixed.target, self.clients, requests, requests::get).await?;
         println!("static           {figures}  {}", cores.used()?);
         self.ceiling = Some(figures.rate());
         Ok(())

@@ -58,8 +58,10 @@ impl WatchLoad {
 
 pub(crate) async fn run(bench: &Bench, load: WatchLoad) -> Result<()> {
     prepare(bench).await?;
+    let (_process, fixed) = bench.of_static_answer().await?;
     for spread in SPREADS {
         let (rate, count) = load.writes(spread.watchers);
+        measure(&fixed, spread, "static", (count, Some(rate))).await?;
         measure(bench, spread, "paced", (count, Some(rate))).await?;
         measure(bench, spread, "flood", (FLOOD / spread.watchers, None)).await?;
     }
