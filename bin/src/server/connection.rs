@@ -11,8 +11,11 @@ use super::places::{Limits, Seat, Seats};
 use super::unread::{self, ReturnedBody};
 use super::{admin, backup};
 use crate::ControlPlane;
+use bytes::Bytes;
 use hindsight_api::{Api, ApiBody, Bodies, Failure};
-use http::{Method, Response};
+use http::header::CONTENT_LENGTH;
+use http::{HeaderValue, Method, Response, Version};
+use http_body::Body;
 use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo};
@@ -136,7 +139,10 @@ async fn serve(
     let timeouts = acceptor.timeouts;
     let handshake =
         tokio_rustls::TlsAcceptor::from(Arc::clone(&acceptor.tls.config)).accept(stream);
-    let stream = tokio::time::timeout(timeouts.handshake, handshake).await??;
+    let stream = tokio::select! {
+        done = tokio::time::timeout(timeouts.handshake, handshake) => done??,
+        _ = stopping.changed() => return Ok(()),
+    };
     let session = stream.get_ref().1;
     let chain = session.peer_certificates().unwrap_or_default();
     let certificate = acceptor.tls.certificates.identify(chain);
@@ -162,9 +168,13 @@ async fn serve(
             mark_known();
         }
         let acceptor = acceptor.clone();
+        let is_bare = request.method() == Method::HEAD && request.version() == Version::HTTP_2;
         async move {
             let answer = |request| answer(&acceptor, actor, request);
-            let response = unread::answer_and_drain(request, answer).await;
+            let mut response = unread::answer_and_drain(request, answer).await;
+            if is_bare {
+                response = without_body(response);
+            }
             Ok::<_, Infallible>(response.map(|body| Answer::new(body, open, timeouts)))
         }
     });
@@ -194,6 +204,16 @@ fn builder(protocol: Option<&[u8]>) -> Builder<TokioExecutor> {
         Some(b"h2") => builder.http2_only(),
         Some(_) | None => builder.http1_only(),
     }
+}
+
+/// hyper sends the body of an answer to `HEAD` over HTTP/2, which clients take for an error of the protocol.
+fn without_body(mut response: Response<ApiBody>) -> Response<ApiBody> {
+    let length = response.body().size_hint().exact().map(HeaderValue::from);
+    if let Some(length) = length {
+        let length_header = response.headers_mut().entry(CONTENT_LENGTH);
+        length_header.or_insert(length);
+    }
+    response.map(|_| ApiBody::full(Bytes::new()))
 }
 
 async fn answer(

@@ -1,5 +1,6 @@
-//! What an answer leaves unread of the request's body. Over HTTP/1.1 the next request on the connection follows
-//! the body, so either the rest is read, too, or the answer announces that the connection will be closed.
+//! What an answer leaves unread of the request's body. The rest is read, too, if it comes soon: over HTTP/1.1 the
+//! next request on the connection follows the body, and over HTTP/2 some clients take an answer that comes before
+//! for a failure. If it does not come, an HTTP/1.1 answer announces that the connection will be closed.
 
 use bytes::Bytes;
 use http::header::{CONNECTION, EXPECT};
@@ -54,12 +55,10 @@ where
     let Ok(rest) = returned.try_recv() else {
         return response;
     };
-    if !is_http1 {
-        return response;
-    }
     // Reading a body that was announced would ask for it, and one whose reading had begun was given up.
     let may_read = !is_announced && !rest.is_begun;
-    if !(may_read && drain(rest.body).await) {
+    let is_read = may_read && drain(rest.body).await;
+    if is_http1 && !is_read {
         let close = HeaderValue::from_static("close");
         response.headers_mut().insert(CONNECTION, close);
     }

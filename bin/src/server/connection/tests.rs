@@ -1,9 +1,10 @@
 //! Connections that are of no use are closed, and those that are used stay.
 
+mod protocols;
+
 use super::*;
 use crate::Config;
 use crate::server::pki::Pki;
-use bytes::Bytes;
 use http::Request;
 use http_body_util::Full;
 use rustls::client::WantsClientCert;
@@ -127,6 +128,16 @@ fn served_within<F: Future<Output = ()>>(
     timeouts: Timeouts,
     talk: impl FnOnce(Peer, ControlPlane) -> F,
 ) {
+    served_until(std::future::pending(), limits, timeouts, talk);
+}
+
+/// The same until it is to stop.
+fn served_until<F: Future<Output = ()>>(
+    shutdown: impl Future<Output = ()> + Send + 'static,
+    limits: Limits,
+    timeouts: Timeouts,
+    talk: impl FnOnce(Peer, ControlPlane) -> F,
+) {
     rustls::crypto::ring::default_provider()
         .install_default()
         .ok();
@@ -141,7 +152,7 @@ fn served_within<F: Future<Output = ()>>(
         let tokens = Arc::new(Tokens::parse("t1,alice,u1\n").expect("tokens"));
         let acceptor = Acceptor::new(plane.clone(), tls, tokens, timeouts);
         let acceptor = Acceptor { limits, ..acceptor };
-        let server = tokio::spawn(accept(listener, acceptor, std::future::pending()));
+        let server = tokio::spawn(accept(listener, acceptor, shutdown));
         talk(Peer { address, pki }, plane).await;
         server.abort();
     });
@@ -168,6 +179,24 @@ fn connections_of_no_use_are_closed_and_a_silent_watch_stays() {
         let said = read(&mut watch, "late").await;
         assert!(said.contains("late"), "{said}");
     });
+}
+
+#[test]
+fn a_server_that_stops_does_not_wait_for_who_says_nothing() {
+    let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
+    let shutdown = async move { stopped.await.unwrap_or_default() };
+    served_until(
+        shutdown,
+        Limits::default(),
+        Timeouts::default(),
+        async |peer, _| {
+            let mut silent = TcpStream::connect(peer.address).await.expect("connected");
+            // Once a later connection is served, this one was accepted.
+            expect_code(peer.connect("http/1.1").await, "/livez", "", "200").await;
+            stop.send(()).expect("it runs");
+            assert_eq!(read(&mut silent, "").await, "");
+        },
+    );
 }
 
 #[test]
@@ -335,36 +364,6 @@ fn invalid_credentials_are_refused_where_a_stranger_is_answered_too() {
         peer.pki.admin = own;
         for headers in ["", BAD_TOKEN, GOOD_TOKEN] {
             expect_code(peer.connect("http/1.1").await, "/api", headers, "200").await;
-        }
-    });
-}
-
-/// Source: upstream's `MaxHeaderBytes` is the same for both protocols.
-#[test]
-fn a_long_head_is_read_over_both_protocols() {
-    let names: Vec<String> = (0..4_000).map(|index| format!("name-{index}")).collect();
-    let path = format!(
-        "/api/v1/namespaces?labelSelector=app+in+({})",
-        names.join(",")
-    );
-    served(Timeouts::default(), async |peer, _| {
-        for protocol in ["http/1.1", "h2"] {
-            let stream = TokioIo::new(peer.connect(protocol).await);
-            let request = Request::get(format!("https://a{path}")).header("host", "a");
-            let request = request.body(Full::<Bytes>::default()).expect("a request");
-            let answer = if protocol == "h2" {
-                let executor = TokioExecutor::new();
-                let client = hyper::client::conn::http2::handshake(executor, stream).await;
-                let (mut sender, connection) = client.expect("a connection");
-                tokio::spawn(connection);
-                sender.send_request(request).await
-            } else {
-                let client = hyper::client::conn::http1::handshake(stream).await;
-                let (mut sender, connection) = client.expect("a connection");
-                tokio::spawn(connection);
-                sender.send_request(request).await
-            };
-            assert_eq!(answer.expect("an answer").status(), 200, "{protocol}");
         }
     });
 }
