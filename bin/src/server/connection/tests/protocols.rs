@@ -80,7 +80,7 @@ fn a_refusal_waits_a_little_for_the_body() {
             let post = request(Method::POST, "/api/v1/nothings").body(StreamBody::new(late));
             let sent = async {
                 tokio::time::sleep(SHORT).await;
-                body.send("{}".into()).expect("the stream is open")
+                body.send("{}".into()).expect("the stream is open");
             };
             let answer = send(&peer, protocol, post.expect("a request"));
             let ((answer, _), ()) = tokio::join!(answer, sent);
