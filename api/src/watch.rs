@@ -22,7 +22,7 @@ use crate::{position, table};
 use bytes::Bytes;
 use futures_util::stream::{self, StreamExt};
 use hindsight_core::selector::WatchEvent;
-use hindsight_core::{Change, Object, Revision, State};
+use hindsight_core::{Change, Expired, Object, Revision, State};
 use http::Response;
 use line::push;
 use options::{InitialEvents, lifetime};
@@ -244,17 +244,20 @@ impl Watch {
     /// Goes through the changes since the last turn, until there is something to send, there are no more
     /// changes, or it is time for a bookmark or the end.
     async fn process_changes(&mut self) {
-        while self.ready.is_empty() && !self.is_over && Instant::now() < self.ends {
-            if self.is_due() {
+        while self.ready.is_empty() && !self.is_over {
+            let now = Instant::now();
+            if now >= self.ends {
+                return;
+            }
+            if now >= self.next_wake() {
                 self.on_alarm();
                 continue;
             }
-            let ends = self.ends;
-            match timeout_at(ends, self.changes()).await {
-                Ok(Ok(changes)) if changes.is_empty() => return,
-                Ok(Ok(changes)) => self.derive_events(&changes).await,
-                Ok(Err(failure)) => self.fail(&failure),
-                Err(_) => return,
+            match self.changes().await {
+                Some(Ok(changes)) if changes.is_empty() => return,
+                Some(Ok(changes)) => self.derive_events(&changes).await,
+                Some(Err(failure)) => self.fail(&failure),
+                None => return,
             }
         }
     }
@@ -310,19 +313,23 @@ impl Watch {
             .sum()
     }
 
-    /// The next changes: from the window, or from the log if the window does not reach back far enough.
-    async fn changes(&mut self) -> Result<Vec<Arc<Change>>, Failure> {
+    /// The next changes: from the window, or from the log if the window does not reach back far enough; `None`
+    /// if the watch is over before the log is read.
+    async fn changes(&mut self) -> Option<Result<Vec<Arc<Change>>, Failure>> {
         let window = self
             .api
             .backend
             .changes_after(self.position, TURN_CHANGES_MAX);
-        let expired = match window {
+        match window {
             Ok(changes) => {
                 self.replay = None;
-                return Ok(changes);
+                Some(Ok(changes))
             }
-            Err(expired) => expired,
-        };
+            Err(expired) => timeout_at(self.ends, self.replayed(expired)).await.ok(),
+        }
+    }
+
+    async fn replayed(&mut self, expired: Expired) -> Result<Vec<Arc<Change>>, Failure> {
         if self.replay.is_none() {
             self.replay = Some(Replay::after(&self.api, expired).await?);
         }
