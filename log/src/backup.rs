@@ -8,7 +8,7 @@ pub use restore::{Restore, Restored};
 
 use crate::chain::Links;
 use crate::frame::Hash;
-use crate::reader::{DecodedFrame, read};
+use crate::reader::{Coverage, DecodedFrame, read};
 use crate::tail::VerifiedFrames;
 use crate::verify::{Content, hex};
 use crate::{Error, Reader, Storage, Tail, frame};
@@ -167,10 +167,23 @@ impl<W: Write> Source<'_, W> {
             return self.links.end(self.storage, self.until).map(|()| None);
         };
         let frame = read(&bytes, first)?;
+        self.check_not_passed(&frame)?;
         let frame = self.links.follow(self.storage, first, frame)?;
         self.next = frame::end(first, &bytes);
         self.output.entry(&Entry::Frame(bytes))?;
         Ok(Some(frame))
+    }
+
+    /// Fails with [`Error::Pruned`] if the log has been thinned beyond the end of the backup: then no
+    /// frame need end there any more, and what is kept gives no state at or before that end.
+    fn check_not_passed(&self, frame: &DecodedFrame) -> Result<(), Error> {
+        match frame.coverage {
+            Coverage::Thinned(floor, _) if floor > self.until => Err(Error::Pruned {
+                asked: self.until,
+                floor,
+            }),
+            Coverage::Whole | Coverage::Thinned(..) | Coverage::Restored(_) => Ok(()),
+        }
     }
 }
 

@@ -3,8 +3,9 @@
 
 use super::disk::Disk;
 use super::script;
-use crate::{Error, Reader, Storage, Tail, copy_backup, thin};
+use crate::{Error, Reader, Storage, Tail, Writer, copy_backup, thin};
 use hindsight_core::{Revision, Time};
+use serde_json::json;
 use std::sync::Arc;
 
 fn logged() -> Arc<Disk> {
@@ -49,6 +50,49 @@ fn a_backup_that_thinning_overtakes_says_so_to_its_reader_too() {
         }
     }
     assert!(all > 3, "{all}");
+}
+
+/// Once this many frames are copied, more is written, and all of the log is thinned but its last frame.
+fn passed(copied: usize) -> [Result<(), Error>; 2] {
+    let disk = logged();
+    let reader = Reader::new(Arc::clone(&disk) as Arc<dyn Storage>);
+    let (mut file, mut frames) = (Vec::new(), 0);
+    let made = reader.backup(Time(5), &mut file, |_, until| {
+        frames += 1;
+        if frames == copied {
+            let (writer, _) = script::open(&disk);
+            let mut commands = script::Commands::default();
+            for index in 0..20 {
+                let object = json!({"metadata": {"name": format!("later{index}")}});
+                let command = commands.command(script::create("configmaps", "default", object));
+                script::submit(&writer, &disk, vec![command]).expect("written");
+            }
+            drop::<Writer>(writer);
+            let newest = reader.newest().expect("read");
+            assert!(until < newest);
+            let floor = newest.previous();
+            thin(&*disk, &reader, floor, script::empty(), &[]).expect("thinned");
+            assert_eq!(reader.floor().expect("read"), floor);
+        }
+    });
+    let read = copy_backup(&*file, std::io::sink(), |_, _| {});
+    [made, read].map(|result| result.map(drop))
+}
+
+#[test]
+fn a_backup_whose_end_thinning_passes_is_overtaken_and_nothing_is_called_damaged() {
+    let frames = logged().frames().len();
+    // After the first frame the next thinned one begins exactly where the copy goes on.
+    for copied in [1, 2, frames / 2, frames - 20] {
+        let told = passed(copied);
+        assert!(
+            matches!(
+                told,
+                [Err(Error::Overtaken { .. }), Err(Error::Overtaken { .. })]
+            ),
+            "{copied}: {told:?}"
+        );
+    }
 }
 
 #[test]
