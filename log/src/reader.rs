@@ -293,6 +293,12 @@ impl Reader {
     /// The revision from which on every commit is kept; zero if none was dropped. Before it, deletions
     /// are kept, and what the retention policy in force at the time kept.
     pub fn floor(&self) -> Result<Revision, Error> {
+        Ok(self.head()?.map_or(Revision::ZERO, |(_, floor)| floor))
+    }
+
+    /// The frame that states the floor, by its first revision, and that floor. If it is zero, the frame is
+    /// whole, and the first that would be thinned.
+    pub(crate) fn head(&self) -> Result<Option<(Revision, Revision)>, Error> {
         let mut from = Revision(1);
         while let Some((first, bytes)) = self.storage.at_or_after(from)? {
             let (frame, end) = open(first, &bytes)?;
@@ -301,16 +307,16 @@ impl Reader {
                 && let Placeholder::Thinned { floor, .. } =
                     Placeholder::decode(first, frame.payload)?
             {
-                return Ok(Revision(floor));
+                return Ok(Some((first, Revision(floor))));
             }
             // A frame this large may have been left whole by thinning, so that a thinned one may follow
             // it.
             if is_whole && bytes.len() < WHOLE_BYTES_MIN {
-                break;
+                return Ok(Some((first, Revision::ZERO)));
             }
             from = end;
         }
-        Ok(Revision::ZERO)
+        Ok(None)
     }
 
     /// The error for a revision that is no longer kept. Its frame states a floor, and the first thinned

@@ -8,6 +8,7 @@ mod revisions;
 mod thinning;
 mod window;
 
+pub(crate) use thinning::state_floor;
 pub use thinning::thin;
 #[cfg(test)]
 pub(crate) use thinning::{TURN_BYTES, TURN_FRAMES};

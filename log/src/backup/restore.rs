@@ -3,7 +3,9 @@
 use super::Backup;
 use super::file::{END_MISMATCH, Entry, Input, unusable};
 use crate::codec::Placeholder;
-use crate::{Error, Purpose, Reader, Snapshots, Storage, Tail, WholeFile, base, frame, verify};
+use crate::{
+    Error, Purpose, Reader, Snapshots, Storage, Tail, WholeFile, base, frame, retention, verify,
+};
 use hindsight_core::{Revision, Time};
 use std::io::{self, Write};
 use std::num::NonZeroU64;
@@ -65,7 +67,8 @@ impl Restore<'_> {
             progress(filling.last, input.until);
         }
         let backup = input.whole()?;
-        self.check(&backup, progress)?;
+        let floor = self.check(&backup, progress)?;
+        self.state_floor(floor)?;
         for revision in snapshots.revisions()? {
             // The log was thinned beyond this snapshot while the backup was made. The records alone give
             // the state.
@@ -79,12 +82,13 @@ impl Restore<'_> {
         Ok(Restored { backup, revision })
     }
 
-    /// Reads everything back and compares it with the end of the backup.
+    /// Reads everything back and compares it with the end of the backup. Returns the floor: the highest
+    /// that any frame states.
     fn check(
         &self,
         backup: &Backup,
         mut progress: impl FnMut(Revision, Revision),
-    ) -> Result<(), Error> {
+    ) -> Result<Revision, Error> {
         let until = backup.tail.revision;
         let reader = Reader::new(Arc::clone(self.storage));
         let whole = verify(&reader, |at| progress(at, until))?;
@@ -96,9 +100,24 @@ impl Restore<'_> {
             .content()
             .is_none_or(|content| content == whole.content);
         if whole.frames == backup.frames && agrees && is_same {
-            return Ok(());
+            return Ok(whole.floor);
         }
         Err(unusable(END_MISMATCH))
+    }
+
+    /// Has the beginning of the log state its floor, as every log does. If the log was thinned while it
+    /// was backed up, only what was copied after that states the floor that it has since.
+    fn state_floor(&self, floor: Revision) -> Result<(), Error> {
+        let head = Reader::new(Arc::clone(self.storage)).head()?;
+        let Some((first, _)) = head.filter(|(_, stated)| *stated < floor) else {
+            return Ok(());
+        };
+        if retention::state_floor(&**self.storage, first, floor)? {
+            return Ok(());
+        }
+        Err(unusable(
+            "its first record cannot state up to where its history was dropped",
+        ))
     }
 
     /// The revision from which the log continues, after `newest`.

@@ -1,9 +1,10 @@
 //! Backups that cannot be finished report why, both to the process that makes them and to the one that
 //! reads them.
 
+use super::backups::Target;
 use super::disk::Disk;
 use super::script;
-use crate::{Error, Reader, Storage, Tail, Writer, copy_backup, thin};
+use crate::{Error, Reader, Storage, Tail, Writer, copy_backup, thin, verify};
 use hindsight_core::{Revision, Time};
 use serde_json::json;
 use std::sync::Arc;
@@ -14,11 +15,22 @@ fn logged() -> Arc<Disk> {
     disk
 }
 
-/// Thins the log up to here once this many frames are copied. Returns the result of making the backup,
-/// and of reading it.
-fn overtaken(copied: usize, until: fn(&[Revision]) -> Revision) -> [Result<(), Error>; 2] {
+/// The result of making a backup, and of reading it.
+type Results = [Result<(), Error>; 2];
+
+/// Thins the log up to here once this many frames are copied; it may have been thinned before. Returns the
+/// backup, too.
+fn overtaken(
+    is_thinned: bool,
+    copied: usize,
+    until: fn(&[Revision]) -> Revision,
+) -> (Results, Vec<u8>) {
     let disk = logged();
     let reader = Reader::new(Arc::clone(&disk) as Arc<dyn Storage>);
+    if is_thinned {
+        let floor = disk.frames()[20].0.previous();
+        thin(&*disk, &reader, floor, script::empty(), &[]).expect("thinned");
+    }
     let firsts: Vec<Revision> = disk.frames().iter().map(|(first, _)| *first).collect();
     let copied = copied.min(firsts.len() - 2);
     let until = until(&firsts).min(reader.newest().expect("read"));
@@ -30,7 +42,29 @@ fn overtaken(copied: usize, until: fn(&[Revision]) -> Revision) -> [Result<(), E
         }
     });
     let read = copy_backup(&*file, std::io::sink(), |_, _| {});
-    [made, read].map(|result| result.map(drop))
+    let results = [made, read].map(|result| result.map(drop));
+    (results, file)
+}
+
+/// The floor of a log that is restored from this backup, which must be stated at its beginning and be true.
+fn restored_floor(file: &[u8]) -> Revision {
+    let (target, _) = Target::restored(file);
+    let reader = target.reader();
+    let floor = verify(&reader, |_| {}).expect("intact").floor;
+    assert_eq!(reader.floor().expect("read"), floor);
+    if floor > Revision::ZERO {
+        let before = reader.state_at(script::empty(), floor.previous());
+        assert!(
+            matches!(before, Err(Error::Pruned { floor: stated, .. }) if stated == floor),
+            "{before:?}"
+        );
+    }
+    let state_at = |reader: &Reader| {
+        let state = reader.state_at(script::empty(), floor);
+        state.expect("kept").hash()
+    };
+    assert_eq!(state_at(&reader), state_at(&Reader::new(logged())));
+    floor
 }
 
 #[test]
@@ -38,22 +72,25 @@ fn a_backup_that_thinning_overtakes_says_so_to_its_reader_too() {
     let middle: fn(&[Revision]) -> Revision = |firsts| firsts[firsts.len() / 2].previous();
     let newest: fn(&[Revision]) -> Revision = |firsts| firsts[firsts.len() - 1].previous();
     let all_of_it: fn(&[Revision]) -> Revision = |_| Revision(u64::MAX);
-    let mut all = 0;
-    for copied in [1, 2, 20, usize::MAX] {
+    let tried = [1, 2, 20, usize::MAX].map(|copied| [(false, copied), (true, copied)]);
+    let (mut all, mut floors) = (0, Vec::new());
+    for (is_thinned, copied) in tried.into_iter().flatten() {
         for until in [middle, newest, all_of_it] {
-            match overtaken(copied, until) {
+            let (results, file) = overtaken(is_thinned, copied, until);
+            match results {
                 [Err(Error::Overtaken { .. }), Err(Error::Overtaken { .. })] => all += 1,
                 // A frame that was copied ends where a thinned one begins.
-                [Ok(()), Ok(())] => {}
-                other => panic!("{copied}: {other:?}"),
+                [Ok(()), Ok(())] => floors.push(restored_floor(&file)),
+                other => panic!("{is_thinned}, {copied}: {other:?}"),
             }
         }
     }
-    assert!(all > 3, "{all}");
+    floors.retain(|floor| *floor > Revision::ZERO);
+    assert!(all > 3 && floors.len() > 3, "{all} {floors:?}");
 }
 
 /// Once this many frames are copied, more is written, and all of the log is thinned but its last frame.
-fn passed(copied: usize) -> [Result<(), Error>; 2] {
+fn passed(copied: usize) -> Results {
     let disk = logged();
     let reader = Reader::new(Arc::clone(&disk) as Arc<dyn Storage>);
     let (mut file, mut frames) = (Vec::new(), 0);

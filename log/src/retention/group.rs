@@ -52,6 +52,15 @@ impl Group {
 
     /// Adds the next frame.
     pub(super) fn add(&mut self, frame: DecodedFrame, index: &Index) -> Result<(), Error> {
+        self.add_kept(frame, |commit| index.keeps(commit))
+    }
+
+    /// Adds the next frame, of which these commits are kept.
+    pub(super) fn add_kept(
+        &mut self,
+        frame: DecodedFrame,
+        keeps: impl FnMut(&Commit) -> bool,
+    ) -> Result<(), Error> {
         let (first, end) = (frame.first, frame.end);
         let follows = (first, frame.previous);
         let (begin, expected) = match self.extent {
@@ -77,8 +86,7 @@ impl Group {
         self.hash = frame.hash;
         self.frames += 1;
         self.stored += frame.bytes;
-        let (kept, dropped): (Vec<_>, Vec<_>) =
-            frame.commits.into_iter().partition(|one| index.keeps(one));
+        let (kept, dropped): (Vec<_>, Vec<_>) = frame.commits.into_iter().partition(keeps);
         self.bytes += index::bytes(&kept);
         self.retained.commits.extend(kept);
         let dropped = dropped.into_iter().map(|commit| commit.revision);

@@ -42,6 +42,18 @@ pub fn thin(
     thinning.sync(storage)
 }
 
+/// Has the frame that begins at `first` state this floor, and keeps all of its commits. False if it is too
+/// large for a thinned frame.
+pub(crate) fn state_floor(
+    storage: &dyn Storage,
+    first: Revision,
+    floor: Revision,
+) -> Result<bool, Error> {
+    let mut group = Group::default();
+    group.add_kept(fetch(storage, first)?, |_| true)?;
+    group.put(storage, floor)
+}
+
 /// How far a log is thinned, and which commits of that part were superseded since.
 #[derive(Debug)]
 pub(super) struct Thinning {
