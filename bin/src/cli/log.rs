@@ -111,7 +111,7 @@ impl Log {
                 self.directory.data_dir.display()
             ),
             Source::Directory { reader, .. } => {
-                self.hint_at_floor(reader.floor()?);
+                Reported::default().floor(self.from(), reader.floor()?);
                 let state = state_with(&reader, filter.kind.as_deref())?;
                 let selection = Selection::of(&filter, &state)?;
                 let index = HistoryIndex::default();
@@ -158,16 +158,6 @@ impl Log {
         message
     }
 
-    /// Reports that what follows may not be all that happened.
-    fn hint_at_floor(&self, floor: Revision) {
-        if self.from() < floor {
-            hint(&format!(
-                "history is complete from revision {floor} on; before it, only deletions and what the retention \
-                 policy kept are left"
-            ));
-        }
-    }
-
     /// Asks the server page by page, to the end of the log or for ever.
     fn ask(&self, mut server: Server, filter: &Filter, out: &mut Printed) -> Result<()> {
         let mut question = path("log", filter);
@@ -176,17 +166,15 @@ impl Log {
                 write!(question, "{name}={}&", encode(&point.text))?;
             }
         }
-        let (mut from, mut is_first) = (self.from(), true);
+        let (mut from, mut reported) = (self.from(), Reported::default());
         loop {
             let page: LogPage = if self.follow {
                 follow::ask(&self.directory, &mut server, &question, from)?
             } else {
                 server.ask(&format!("{question}from={from}"))?
             };
-            if is_first {
-                self.hint_at_floor(page.floor);
-                is_first = false;
-            }
+            // The log may have been thinned since the page before.
+            reported.floor(from, page.floor);
             for entry in &page.entries {
                 out.add(entry)?;
             }
@@ -199,6 +187,53 @@ impl Log {
                 }
                 None => return Ok(()),
             };
+        }
+    }
+}
+
+/// The highest floor that the user was told.
+#[derive(Debug, Default)]
+struct Reported(Revision);
+
+impl Reported {
+    /// Reports that what is read from this revision on may not be all that happened.
+    fn floor(&mut self, from: Revision, floor: Revision) {
+        if self.is_news(from, floor) {
+            hint(&format!(
+                "history is complete from revision {floor} on; before it, only deletions and what the retention \
+                 policy kept are left"
+            ));
+        }
+    }
+
+    /// Whether something may be missing that was not reported yet.
+    fn is_news(&mut self, from: Revision, floor: Revision) -> bool {
+        let is_news = floor > from.max(self.0);
+        if is_news {
+            self.0 = floor;
+        }
+        is_news
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_floor_that_rises_over_a_page_is_reported_once_whichever_page_it_is() {
+        let mut reported = Reported::default();
+        for (from, floor, is_news) in [
+            (1, 0, false),
+            (1_001, 1_001, false),
+            (2_001, 4_000, true),
+            (3_001, 4_000, false),
+            (4_001, 4_000, false),
+            (4_002, 9_000, true),
+            (9_001, 9_000, false),
+        ] {
+            let told = reported.is_news(Revision(from), Revision(floor));
+            assert_eq!(told, is_news, "{from} {floor}");
         }
     }
 }
