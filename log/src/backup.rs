@@ -15,10 +15,7 @@ use crate::{Error, Reader, Storage, Tail, frame};
 pub(crate) use file::FORMAT;
 use file::{Entry, Input, Output};
 use hindsight_core::{Revision, Time};
-use std::io::{self, Read as _, Write};
-
-/// Bytes of a snapshot in one entry of the backup.
-const PIECE_BYTES: u64 = 1 << 20;
+use std::io::{self, Write};
 
 /// A summary of a backup.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -91,7 +88,6 @@ impl Reader {
             revision: until,
             time,
         })?;
-        self.snapshot(until, output)?;
         let source = Source {
             storage: &**self.storage(),
             next: Some(Revision::ZERO),
@@ -127,23 +123,6 @@ impl Reader {
             bytes,
             content,
         })
-    }
-
-    /// Copies the newest usable snapshot, in pieces.
-    fn snapshot(&self, until: Revision, output: &mut Output<impl Write>) -> Result<(), Error> {
-        let found = self.snapshots();
-        let found = found.and_then(|one| one.whole_until(&**self.storage(), until));
-        let Some((revision, file)) = found else {
-            return Ok(());
-        };
-        loop {
-            let mut piece = Vec::new();
-            let read = (&file).take(PIECE_BYTES).read_to_end(&mut piece);
-            if read.map_err(Error::io("reading a snapshot"))? == 0 {
-                return Ok(());
-            }
-            output.entry(&Entry::Snapshot { revision, piece })?;
-        }
     }
 }
 

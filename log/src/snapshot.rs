@@ -11,10 +11,9 @@ pub(crate) use keeper::{Keeper, KeeperOptions};
 
 use crate::framing::Unreadable;
 use crate::place::Place;
-use crate::{Base, Error, Storage, Tail, WholeFile, base, private};
+use crate::{Base, Error, Storage, WholeFile, base, private};
 use file::Head;
 use hindsight_core::{Revision, State, Time};
-use std::fs::File;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -122,22 +121,6 @@ impl Snapshots {
         Err(unusable(&path, "it is of a different revision".into()))
     }
 
-    /// The newest complete snapshot of this log up to this revision, as an open file, for a backup.
-    pub(crate) fn whole_until(
-        &self,
-        log: &dyn Storage,
-        until: Revision,
-    ) -> Option<(Revision, File)> {
-        let revisions = self.listed().into_iter();
-        let mut until = revisions.filter(|revision| *revision <= until);
-        until.find_map(|revision| {
-            let path = self.path(revision);
-            let head = file::head(&path).ok()?;
-            let belongs = belongs_to(log, &path, &head);
-            Some((revision, file::checked(&path).ok().filter(|_| belongs)?))
-        })
-    }
-
     /// The revisions of all snapshots; none if they cannot be listed, because snapshots can be done
     /// without.
     fn listed(&self) -> Vec<Revision> {
@@ -147,23 +130,15 @@ impl Snapshots {
         })
     }
 
-    /// The end of the log at which a snapshot was taken.
-    pub(crate) fn tail(&self, revision: Revision) -> Result<Tail, Error> {
-        let path = self.path(revision);
-        let head = file::checked(&path).and_then(|_| file::head(&path));
-        head.map(|head| head.tail())
-            .map_err(|reason| unusable(&path, reason))
-    }
-
     /// Begins the file of a snapshot, which gets its name when it is finished.
-    pub(crate) fn begin(&self, revision: Revision) -> Result<WholeFile, Error> {
+    fn begin(&self, revision: Revision) -> Result<WholeFile, Error> {
         private::make_restricted(&self.directory)?;
         let path = self.path(revision);
         let begun = WholeFile::begin_as(&path, path.with_extension(UNFINISHED));
         begun.map_err(self.failed("creating"))
     }
 
-    pub(crate) fn finish(&self, file: WholeFile) -> Result<(), Error> {
+    fn finish(&self, file: WholeFile) -> Result<(), Error> {
         file.finish().map_err(self.failed("finishing"))
     }
 

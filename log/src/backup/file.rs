@@ -3,9 +3,10 @@
 //! ```text
 //! magic 4 | format 1 | then entries: kind 1 | length 4 | payload | crc32 4
 //! ```
-//! The entries are a head, the pieces of a snapshot if there is one, the frames, and an end. Integers are
-//! little-endian; a checksum covers its whole entry. In format 1 the end has no hash of the contents. A
-//! backup that could not be finished has a reason in place of the end.
+//! The entries are a head, the frames, and an end. Integers are little-endian; a checksum covers its whole
+//! entry. In format 1 the end has no hash of the contents. A backup that could not be finished has a reason
+//! in place of the end. The pieces of a snapshot may come behind the head: they were written once, and are
+//! read, but no state is taken from them.
 
 use super::Backup;
 use crate::error::Cause;

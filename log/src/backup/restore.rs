@@ -3,11 +3,9 @@
 use super::Backup;
 use super::file::{END_MISMATCH, Entry, Input, unusable};
 use crate::codec::Placeholder;
-use crate::{
-    Error, Purpose, Reader, Snapshots, Storage, Tail, WholeFile, base, frame, retention, verify,
-};
+use crate::{Error, Purpose, Reader, Snapshots, Storage, Tail, frame, retention, verify};
 use hindsight_core::{Revision, Time};
-use std::io::{self, Write};
+use std::io;
 use std::num::NonZeroU64;
 use std::sync::Arc;
 
@@ -30,7 +28,7 @@ pub struct Restored {
 pub struct Restore<'a> {
     /// An empty storage. After a failure its contents are of no use.
     pub storage: &'a Arc<dyn Storage>,
-    /// The snapshots beside it.
+    /// The place of the snapshots beside it. There must be none: the next start would begin from one.
     pub snapshots: &'a Snapshots,
     /// How many revisions are skipped.
     pub bump: NonZeroU64,
@@ -47,14 +45,15 @@ impl Restore<'_> {
         from: impl io::Read,
         mut progress: impl FnMut(Revision, Revision),
     ) -> Result<Restored, Error> {
-        let (storage, snapshots) = (&**self.storage, self.snapshots);
+        let storage = &**self.storage;
         if storage.at_or_after(Revision::ZERO)?.is_some() {
             return Err(unusable("the target already contains a log"));
         }
+        if !self.snapshots.revisions()?.is_empty() {
+            return Err(unusable("the target already contains snapshots"));
+        }
         let mut filling = Filling {
             storage,
-            snapshots,
-            snapshot: None,
             last: Revision::ZERO,
             unsynced: 0,
         };
@@ -69,15 +68,6 @@ impl Restore<'_> {
         let backup = input.whole()?;
         let floor = self.check(&backup, progress)?;
         self.state_floor(floor)?;
-        for revision in snapshots.revisions()? {
-            // The log was thinned beyond this snapshot while the backup was made. The records alone give
-            // the state.
-            if base::is_thinned_over(storage, revision)? {
-                snapshots.retain(revision, &[])?;
-                continue;
-            }
-            base::check_tail(storage, snapshots.tail(revision)?)?;
-        }
         let revision = self.mark(backup.tail)?;
         Ok(Restored { backup, revision })
     }
@@ -151,8 +141,6 @@ impl Restore<'_> {
 /// The storage while it is being filled.
 struct Filling<'a> {
     storage: &'a dyn Storage,
-    snapshots: &'a Snapshots,
-    snapshot: Option<(Revision, WholeFile)>,
     /// The first revision of the previous frame.
     last: Revision,
     unsynced: usize,
@@ -161,10 +149,9 @@ struct Filling<'a> {
 impl Filling<'_> {
     fn take(&mut self, entry: Entry) -> Result<(), Error> {
         match entry {
-            Entry::Head { .. } => Ok(()),
-            Entry::Snapshot { revision, piece } => self.piece(revision, &piece),
+            // The frames prove nothing about a snapshot, which is not needed: they give the state.
+            Entry::Head { .. } | Entry::Snapshot { .. } | Entry::End { .. } => Ok(()),
             Entry::Frame(bytes) => self.frame(&bytes),
-            Entry::End { .. } => self.name_snapshot(),
         }
     }
 
@@ -185,25 +172,5 @@ impl Filling<'_> {
             self.storage.sync()?;
         }
         Ok(())
-    }
-
-    fn piece(&mut self, revision: Revision, piece: &[u8]) -> Result<(), Error> {
-        if self.snapshot.is_none() {
-            self.snapshot = Some((revision, self.snapshots.begin(revision)?));
-        }
-        match &mut self.snapshot {
-            Some((known, file)) if *known == revision => file
-                .file()
-                .write_all(piece)
-                .map_err(Error::io("writing a snapshot")),
-            _ => Err(unusable("it has more than one snapshot")),
-        }
-    }
-
-    fn name_snapshot(&mut self) -> Result<(), Error> {
-        match self.snapshot.take() {
-            Some((_, file)) => self.snapshots.finish(file),
-            None => Ok(()),
-        }
     }
 }

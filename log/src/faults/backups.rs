@@ -352,107 +352,63 @@ fn a_log_that_is_damaged_or_has_lost_its_end_has_no_backup() {
     }
 }
 
-#[test]
-fn the_newest_snapshot_that_can_be_used_goes_along() {
-    let disk = logged();
-    let (directory, source) = {
-        let directory = tempfile::tempdir().expect("a directory");
-        let snapshots = Snapshots::at(directory.path().to_owned());
-        (directory, snapshots)
-    };
-    let reader = Reader::new(Arc::<Disk>::clone(&disk)).with_snapshots(source.clone());
-    let mut base = Base::empty(script::empty());
-    let mut written = Vec::new();
-    for (number, frame) in reader
-        .verified_frames(base.tail())
-        .expect("readable")
-        .enumerate()
-    {
-        base.fold(&frame.expect("intact"));
-        if number == 20 || number == 60 {
-            source.write(&base).expect("written");
-            written.push(base.state.revision);
-        }
-    }
-    for wanted in written.into_iter().rev() {
-        let (target, restored) = Target::restored(&backup_of(&reader));
-        assert_eq!(target.snapshots.revisions().expect("listed"), [wanted]);
-        let found = target.snapshots.newest(&script::empty()).expect("usable");
-        let (log, state) = Log::open_from(Arc::clone(&target.storage), found).expect("opened");
-        assert_eq!(
-            (log.restored(), state.revision),
-            (restored.revision, restored.revision)
-        );
-        assert_eq!(hash_at(state, base.state.revision), base.state.hash());
-        let path = directory.path().join(format!("{:020}.snapshot", wanted.0));
-        let mut bytes = std::fs::read(&path).expect("read");
-        let middle = bytes.len() / 2;
-        bytes[middle] ^= 1;
-        std::fs::write(&path, bytes).expect("written");
-    }
-    let none = Target::restored(&backup_of(&reader)).0;
-    assert_eq!(none.snapshots.revisions().expect("listed"), []);
-}
-
-/// Thins the whole log once this many bytes have been written.
-struct Thinned {
-    disk: Arc<Disk>,
-    until: Option<Revision>,
-    behind: usize,
-    file: Vec<u8>,
-}
-
-impl std::io::Write for Thinned {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        if let Some(until) = self.until.take_if(|_| self.file.len() > self.behind) {
-            let reader = Reader::new(Arc::<Disk>::clone(&self.disk));
-            thin(&*self.disk, &reader, until, script::empty(), &[]).expect("thinned");
-        }
-        self.file.write(bytes)
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
-}
-
-#[test]
-fn a_backup_of_a_log_that_is_thinned_beyond_its_snapshot_meanwhile_is_restored_without_it() {
-    let disk = logged();
+/// A log, and a snapshot of its end that is intact, names that end, and holds an earlier state.
+fn with_forged_snapshot() -> (Reader, Snapshots, tempfile::TempDir) {
     let directory = tempfile::tempdir().expect("a directory");
-    let source = Snapshots::at(directory.path().to_owned());
-    let reader = Reader::new(Arc::<Disk>::clone(&disk)).with_snapshots(source.clone());
-    let mut base = Base::empty(script::empty());
-    for (number, frame) in reader
-        .verified_frames(base.tail())
-        .expect("readable")
-        .enumerate()
-    {
-        base.fold(&frame.expect("intact"));
-        if number == 5 {
-            source.write(&base).expect("written");
-        }
-    }
-    let snapshots = source.revisions().expect("listed");
-    let snapshot = std::fs::read(source.path(snapshots[0])).expect("there");
+    let snapshots = Snapshots::at(directory.path().to_owned());
+    let reader = Reader::new(short()).with_snapshots(snapshots.clone());
+    let mut base = reader.base(script::empty()).expect("folded");
     let newest = base.state.revision;
-    let mut to = Thinned {
-        disk: Arc::clone(&disk),
-        until: disk
-            .frames()
-            .iter()
-            .rev()
-            .nth(1)
-            .map(|(first, _)| first.previous()),
-        behind: snapshot.len(),
-        file: Vec::new(),
+    base.state = at(&reader, Revision(newest.0 / 2));
+    base.state.revision = newest;
+    snapshots.write(&base).expect("written");
+    snapshots.read(newest, script::empty()).expect("intact");
+    (reader, snapshots, directory)
+}
+
+#[test]
+fn no_state_is_restored_from_a_snapshot() {
+    let (reader, snapshots, _directory) = with_forged_snapshot();
+    let folded = Reader::new(Arc::clone(reader.storage()));
+    let folded = folded.base(script::empty()).expect("folded").state;
+    let newest = folded.revision;
+    let file = backup_of(&reader);
+    let kinds: Vec<u8> = parts(&file).iter().map(|part| part[0]).collect();
+    assert!(!kinds.contains(&2), "no snapshot is in it: {kinds:?}");
+    // As backups were made that had one, in pieces.
+    let snapshot = std::fs::read(snapshots.path(newest)).expect("read");
+    let pieces = snapshot.chunks(snapshot.len() / 2 + 1);
+    let pieces = pieces.map(|piece| entry(2, &[&newest.0.to_le_bytes()[..], piece].concat()));
+    let (head, rest) = file[5..].split_at(parts(&file)[0].len());
+    let pieces = pieces.collect::<Vec<_>>().concat();
+    let forged = [&file[..5], head, &pieces, rest].concat();
+    let mut copied = Vec::new();
+    copy_backup(&*forged, &mut copied, |_, _| {}).expect("copied");
+    assert_eq!(copied, forged);
+    for file in [file, forged] {
+        let (target, _) = Target::restored(&file);
+        assert_eq!(target.snapshots.revisions().expect("listed"), []);
+        let next = target.snapshots.newest(&script::empty());
+        let base = next.unwrap_or_else(|| Base::empty(script::empty()));
+        let opened = Log::open_from(Arc::clone(&target.storage), base);
+        let (_, state) = opened.expect("opened");
+        assert_eq!(hash_at(state, newest), folded.hash());
+    }
+}
+
+#[test]
+fn a_log_is_not_restored_beside_snapshots_of_another() {
+    let (reader, snapshots, _directory) = with_forged_snapshot();
+    let target = Target::new();
+    let restore = Restore {
+        snapshots: &snapshots,
+        ..target.restore(BUMP)
     };
-    reader.backup(Time(5), &mut to, |_, _| {}).expect("made");
-    let mut pieces = to.file.windows(snapshot.len());
-    assert!(pieces.any(|one| one == snapshot), "it is in the backup");
-    let (target, _) = Target::restored(&to.file);
-    assert_eq!(target.snapshots.revisions().expect("listed"), []);
-    assert_eq!(hash_at(target.opened().1, newest), base.state.hash());
+    let error = restore.run(&*backup_of(&reader), |_, _| {});
+    let error = error.expect_err("refused").to_string();
+    assert!(error.contains("already contains snapshots"), "{error}");
+    let found = target.storage.at_or_after(Revision::ZERO);
+    assert!(found.expect("read").is_none(), "nothing was written");
 }
 
 #[test]

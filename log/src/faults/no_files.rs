@@ -6,7 +6,7 @@ use super::disk::Disk;
 use super::refusals::after;
 use super::rot::open;
 use super::script::{self, Commands};
-use crate::{Error, MemoryStorage, Reader, Snapshots};
+use crate::{Error, Reader, Snapshots};
 use hindsight_core::Revision;
 use std::fs::{self, File};
 use std::os::unix::fs::symlink;
@@ -82,12 +82,6 @@ fn what_is_in_the_place_of_a_snapshot_is_passed_over_and_left_as_it_is() {
             "{error}"
         );
         assert!(snapshots.newest(&script::empty()).is_none(), "{what}");
-        assert!(
-            snapshots
-                .whole_until(&MemoryStorage::default(), Revision(9))
-                .is_none(),
-            "{what}"
-        );
         assert_eq!(snapshots.revisions().expect("listed"), [], "{what}");
         assert!(fs::symlink_metadata(at).is_ok(), "{what}");
     }
@@ -141,9 +135,4 @@ fn a_snapshot_that_goes_on_with_nothing_is_damaged_at_once() {
     let error = snapshots.read(Revision::ZERO, script::empty());
     let error = error.expect_err("damaged").to_string();
     assert!(error.contains("impossible length"), "{error}");
-    assert!(
-        snapshots
-            .whole_until(&MemoryStorage::default(), Revision(9))
-            .is_none()
-    );
 }

@@ -13,7 +13,7 @@ use hindsight_core::state::Image;
 use hindsight_core::{Object, Revision, State, Time};
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Seek, Write};
+use std::io::{self, BufRead, BufReader, Write};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -119,20 +119,17 @@ impl Head {
     }
 }
 
-/// The file, rewound to its beginning, after the checksum of each block was verified.
-pub(super) fn checked(path: &Path) -> Result<File, Unreadable> {
+/// Verifies the checksum of each block.
+pub(super) fn checked(path: &Path) -> Result<(), Unreadable> {
     let mut input = Input::open(path)?;
     let mut last = Vec::new();
     while let Some(payload) = input.payload()? {
         last = payload;
     }
     match Block::decode(&last)? {
-        Block::End { .. } => {}
-        _ => return Err("its end is missing".into()),
+        Block::End { .. } => Ok(()),
+        _ => Err("its end is missing".into()),
     }
-    let mut file = input.0.from.into_inner();
-    file.rewind().map_err(Unreadable::Io)?;
-    Ok(file)
 }
 
 pub(super) fn read(path: &Path, empty: State) -> Result<Base, Unreadable> {
