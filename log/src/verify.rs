@@ -91,8 +91,8 @@ pub fn verify(reader: &Reader, mut progress: impl FnMut(Revision)) -> Result<Rep
 }
 
 /// The state at the floor, folded from the first frame and not from a snapshot. Also compares every
-/// readable snapshot with the state that the log folds to at its revision; the error names the first that
-/// differs.
+/// readable snapshot with the log at its revision: its state, unless the log no longer gives that, and the
+/// frame that it names. The error names the first that differs.
 pub fn state_at_floor(reader: &Reader, empty: &State, floor: Revision) -> Result<State, Error> {
     let snapshots = reader.snapshots();
     let written = snapshots.map_or_else(|| Ok(Vec::new()), Snapshots::revisions)?;
@@ -107,9 +107,11 @@ pub fn state_at_floor(reader: &Reader, empty: &State, floor: Revision) -> Result
         let is_written = written.contains(&revision);
         let snapshot = snapshots.filter(|_| is_written);
         let snapshot = snapshot.and_then(|all| all.read(revision, empty.clone()).ok());
-        if snapshot
-            .is_some_and(|one| one.tail() != base.tail() || one.state.hash() != base.state.hash())
-        {
+        // Below the floor, versions are missing from the fold that were current then.
+        let is_folded = revision >= floor;
+        if snapshot.is_some_and(|one| {
+            one.tail() != base.tail() || is_folded && one.state.hash() != base.state.hash()
+        }) {
             return Err(Error::corrupt(
                 revision,
                 "its snapshot holds a different state",

@@ -6,7 +6,7 @@ use crate::codec::Placeholder;
 use crate::frame;
 use crate::retention::thin;
 use crate::{
-    Error, Log, MemoryStorage, Publish, Reader, Retention, Snapshots, Storage, Writer,
+    Base, Error, Log, MemoryStorage, Publish, Reader, Retention, Snapshots, Storage, Writer,
     state_at_floor, verify,
 };
 use hindsight_core::command::Propagation;
@@ -165,6 +165,36 @@ fn a_snapshot_of_another_state_than_the_log_comes_to_is_found() {
     snapshots.write(&base).expect("written");
     let error = state_at_floor(&with, &script::empty(), floor).expect_err("another state");
     assert!(error.to_string().contains("snapshot"), "{error}");
+}
+
+/// Such a snapshot may have been put back, or left by a process that could not remove it.
+#[test]
+fn a_snapshot_from_before_the_floor_does_not_make_an_intact_log_damaged() {
+    let whole = logged();
+    let thinned = copy(&whole);
+    let all = ends(&whole);
+    let floor = all[all.len() / 2];
+    thin_to(&thinned, floor, &[]).expect("thinned");
+    let left: BTreeSet<Revision> = ends(&thinned).into_iter().collect();
+    let directory = tempfile::tempdir().expect("a directory");
+    let snapshots = Snapshots::at(directory.path().to_owned());
+    let (mut base, mut below) = (Base::empty(script::empty()), Vec::new());
+    for frame in reader(&whole).frames(Revision(1)) {
+        base.fold(&frame.expect("intact"));
+        if base.state.revision < floor && left.contains(&base.state.revision) {
+            snapshots.write(&base).expect("written");
+            below.push(base.clone());
+        }
+    }
+    assert!(below.len() > 1, "{}", below.len());
+    let with = reader(&thinned).with_snapshots(snapshots.clone());
+    let state = state_at_floor(&with, &script::empty(), floor).expect("intact");
+    assert_eq!(state.hash(), hash_of(&reader(&whole), floor));
+    // Which frame it names can be compared all the same.
+    let mut other = below.swap_remove(0);
+    other.hash[0] ^= 1;
+    snapshots.write(&other).expect("written");
+    state_at_floor(&with, &script::empty(), floor).expect_err("of another log");
 }
 
 #[test]
