@@ -21,6 +21,8 @@ const MAGIC: &[u8; 4] = b"HSSN";
 pub(crate) const FORMAT: u8 = 1;
 /// Bytes of object bodies in a block; a single larger object has a block of its own.
 const BLOCK_BYTES: usize = 64 << 10;
+/// Waiting owners in a block, each with a uid of 36 bytes and two numbers: some 50 KiB.
+const WAITING_MAX: usize = 1 << 10;
 /// Upper bound of a block: an object body has 3 MiB at most.
 const BLOCK_BYTES_MAX: u32 = 64 << 20;
 /// Bytes that are synced before more is written, so that a sync of the log never waits for much.
@@ -68,7 +70,9 @@ pub(super) fn write(file: &File, base: &Base) -> io::Result<()> {
     for one in &image.accepted {
         out.block(&Block::accepted(std::slice::from_ref(one)))?;
     }
-    out.block(&Block::waiting(&image.waiting))?;
+    for some in image.waiting.chunks(WAITING_MAX) {
+        out.block(&Block::waiting(some))?;
+    }
     out.block(&Block::End {
         state: &base.state.hash(),
     })
@@ -87,10 +91,7 @@ impl Blocks<'_> {
         block.encode(&mut self.bytes).map_err(io::Error::other)?;
         let (_, written) = self.bytes.split_at_mut(begin);
         if let Some((header, payload)) = written.split_first_chunk_mut::<8>() {
-            let length = u32::try_from(payload.len()).map_err(io::Error::other)?;
-            let checksum = crc32fast::hash(payload);
-            let whole = u64::from(length) | u64::from(checksum) << 32;
-            *header = whole.to_le_bytes();
+            *header = block_header(payload, BLOCK_BYTES_MAX)?;
         }
         self.file.write_all(&self.bytes)?;
         self.unsynced += self.bytes.len();
@@ -101,6 +102,19 @@ impl Blocks<'_> {
         }
         Ok(())
     }
+}
+
+/// What comes before the payload of a block; an error if it could not be read back.
+fn block_header(payload: &[u8], longest: u32) -> io::Result<[u8; 8]> {
+    let length = u32::try_from(payload.len()).unwrap_or(u32::MAX);
+    if length > longest {
+        let reason =
+            format!("a block of it has {length} bytes, and more than {longest} are not read");
+        return Err(io::Error::other(reason));
+    }
+    let checksum = crc32fast::hash(payload);
+    let whole = u64::from(length) | u64::from(checksum) << 32;
+    Ok(whole.to_le_bytes())
 }
 
 /// Reads the first block only.
@@ -263,5 +277,59 @@ impl Input {
             return Err("a checksum in it does not match".into());
         }
         Ok(Some(payload))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hindsight_core::kind::BuiltinKinds;
+    use hindsight_core::{GroupResource, ObjectKey, builtin};
+    use serde_json::json;
+
+    fn empty() -> State {
+        State::new(Arc::new(BuiltinKinds::new(builtin::kinds(), None)))
+    }
+
+    /// An object that waits for its dependents.
+    fn waiting(number: usize) -> Arc<Object> {
+        let name = format!("a{number}");
+        let key = ObjectKey::new(GroupResource::new("", "configmaps"), "default", &name);
+        let document = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name,
+            "namespace": "default", "uid": format!("11111111-1111-4111-8111-{number:012}"),
+            "deletionTimestamp": "2026-01-31T12:00:00Z", "finalizers": ["foregroundDeletion"]}});
+        let object = Object::from_value(key, document, Revision(1), None);
+        Arc::new(object.expect("an object"))
+    }
+
+    #[test]
+    fn any_number_of_waiting_owners_is_read_back_from_small_blocks() {
+        for count in [0, 1, WAITING_MAX, 2 * WAITING_MAX + 1] {
+            let image = Image {
+                revision: Revision(7),
+                ..Image::default()
+            };
+            let state = empty().assembled((0..count).map(waiting), &image);
+            assert_eq!(state.image().waiting.len(), count);
+            let file = tempfile::NamedTempFile::new().expect("a file");
+            write(file.as_file(), &Base::empty(state.clone())).expect("written");
+            let read = read(file.path(), empty()).expect("read");
+            assert!(read.state.is_same(&state), "{count}");
+            let mut input = Input::open(file.path()).expect("opened");
+            let mut blocks = 0;
+            while let Some(payload) = input.payload().expect("read") {
+                assert!(payload.len() <= 2 * BLOCK_BYTES, "{}", payload.len());
+                let is_waiting = matches!(Block::decode(&payload), Ok(Block::Waiting(_)));
+                blocks += usize::from(is_waiting);
+            }
+            assert_eq!(blocks, count.div_ceil(WAITING_MAX));
+        }
+    }
+
+    #[test]
+    fn a_block_that_could_not_be_read_back_is_not_written() {
+        assert!(block_header(&[1; 9], 9).is_ok());
+        let error = block_header(&[1; 10], 9).expect_err("too long").to_string();
+        assert!(error.contains("10 bytes"), "{error}");
     }
 }
