@@ -22,7 +22,8 @@ use window::Aging;
 /// How much history is kept. Deletions, and everything that the newest state needs, are always kept.
 #[derive(Debug, Clone)]
 pub struct Retention {
-    /// Commits older than this may be dropped, in microseconds; `None` if age is no reason to drop any.
+    /// Commits older than this may be dropped, in microseconds; `None` if age is no reason to drop any. By
+    /// a negative age everything is old.
     pub age_micros: Option<i64>,
     /// While the log is larger than this, its oldest commits may be dropped, in bytes; `None` if size is
     /// no reason.

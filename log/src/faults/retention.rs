@@ -309,6 +309,8 @@ fn a_writer_with_a_policy_keeps_its_log_as_small_or_as_young_as_it_says() {
         (by(None, Some(u64::MAX), ten_years), false),
         (by(Some(1_000), None, soon), true),
         (by(Some(1_000), None, || Time(i64::MIN)), true),
+        (by(Some(-1_000), None, soon), true),
+        (by(Some(i64::MIN), None, soon), true),
         (by(Some(100_000), None, soon), false),
         (by(Some(100_000), None, ten_years), false),
         (by(Some(i64::MAX), None, ten_years), false),

@@ -19,8 +19,9 @@ pub(super) struct Order {
 }
 
 impl Order {
-    /// For ages that are compared with this one, in microseconds.
+    /// For ages that are compared with this one, in microseconds. If it is negative, no step counts.
     pub(super) const fn of(age: i64) -> Self {
+        let age = if age < 0 { 0 } else { age };
         Self {
             step_max: age / STEPS_IN_AN_AGE,
             last: None,
@@ -89,6 +90,16 @@ mod tests {
         let future = ages(&[0, YEARS, 20, 30, 40], 50);
         assert!(future.is_sorted_by(|one, next| one >= next), "{future:?}");
         assert!(future[0] <= 50 && future[1] >= -step, "{future:?}");
+    }
+
+    #[test]
+    fn by_an_age_of_nothing_or_less_no_step_counts() {
+        for age in [0, -1, -16, -AGE, i64::MIN] {
+            let mut order = Order::of(age);
+            assert_eq!(order.note(Time(5)), 0, "{age}");
+            assert_eq!(order.until(Time(YEARS)), 0, "{age}");
+            assert_eq!(order.until(Time(i64::MIN)), 0, "{age}");
+        }
     }
 
     #[test]
