@@ -8,6 +8,11 @@ use std::io::ErrorKind;
 use std::ops::Range;
 use std::path::Path;
 
+/// The most bytes that are checksummed in vain while records are searched at every offset, so that bytes
+/// which look like many long records cannot prolong the search. Four times the longest file; a journal of
+/// ours needs little more than one record.
+const SEARCHED_BYTES_MAX: usize = 256 << 20;
+
 /// The frames of a journal, in their order.
 #[derive(Debug, Default)]
 pub(in super::super) struct JournalContents {
@@ -37,11 +42,18 @@ impl JournalContents {
     }
 
     pub(super) fn read(bytes: Vec<u8>) -> Result<Self, Error> {
+        Self::read_within(bytes, &mut { SEARCHED_BYTES_MAX })
+    }
+
+    /// As [`Self::read`]; the search ends once `searched` is used up. The records of this round are not
+    /// searched for: each begins where the one before ends.
+    fn read_within(bytes: Vec<u8>, searched: &mut usize) -> Result<Self, Error> {
         let (mut records, mut synced) = (Vec::new(), Revision::ZERO);
         // Even without a salt, whole records show what is lost.
         let salt = Salt::of(&bytes).or_else(|| record::salt_at(&bytes, BEGIN_BYTES));
         let (mut at, mut last) = (salt.map_or(0, |_| BEGIN_BYTES), None);
-        while let Some(found) = record::read(&bytes, at, salt)?.filter(|found| follows(last, found))
+        while let Some(found) =
+            record::read(&bytes, at, salt, searched)?.filter(|found| follows(last, found))
         {
             at = found.end;
             last = Some(found.header.first);
@@ -53,8 +65,8 @@ impl JournalContents {
             });
         }
         // What follows is from an earlier round, or shows that something before it is damaged.
-        while at < bytes.len() {
-            let found = record::read(&bytes, at, salt)?;
+        while at < bytes.len() && *searched > 0 {
+            let found = record::read(&bytes, at, salt, searched)?;
             synced = synced.max(found.as_ref().map_or(synced, |one| one.header.synced));
             at = found.map_or(at + ALIGNMENT, |one| one.end);
         }
@@ -153,4 +165,66 @@ impl Newest {
 fn follows(last: Option<Revision>, found: &ParsedRecord) -> bool {
     let header = &found.header;
     header.first > header.before && last.is_none_or(|last| header.before == last)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::record::{FORMAT, Header};
+    use super::*;
+
+    const SALT: Salt = Salt(7);
+    /// What only looks like a record: its length, how far it claims to reach, and how many there are.
+    const LURE_BYTES: usize = 48;
+    const CLAIMED_BYTES: usize = 4 << 10;
+    const LURES: usize = 50;
+    /// Offset of the length of a frame in a record, which is also behind everything else in its header.
+    const LENGTH_AT: usize = 37;
+    /// What is checksummed of one.
+    const COST: usize = LENGTH_AT + 4 + CLAIMED_BYTES;
+
+    const fn header(salt: Salt) -> Header {
+        Header {
+            salt,
+            before: Revision(8),
+            first: Revision(9),
+            synced: Revision(9),
+        }
+    }
+
+    /// A journal that begins with many such of this salt, and ends with a whole record of its own.
+    fn luring(salt: Salt) -> Vec<u8> {
+        let mut lure = Vec::new();
+        header(salt).seal_as(FORMAT, b"", &mut lure);
+        assert_eq!(lure.len(), LURE_BYTES);
+        let claimed = u32::try_from(CLAIMED_BYTES).expect("small").to_le_bytes();
+        lure[LENGTH_AT..LENGTH_AT + 4].copy_from_slice(&claimed);
+        let mut whole = Vec::new();
+        header(SALT).seal(b"frame", &mut whole);
+        let zeros = [0_u8; CLAIMED_BYTES];
+        [&SALT.seal()[..], &lure.repeat(LURES), &zeros, &whole].concat()
+    }
+
+    #[test]
+    fn what_has_another_salt_is_not_checksummed() {
+        let mut searched = 1;
+        let kept = JournalContents::read_within(luring(Salt(6)), &mut searched);
+        assert_eq!(kept.expect("read").synced(), Revision(9));
+        assert_eq!(searched, 1);
+    }
+
+    #[test]
+    fn the_bytes_that_are_checksummed_in_vain_are_bounded() {
+        // The first is looked at once more when the search begins.
+        for (may, left, synced) in [
+            ((LURES + 1) * COST + 1, 1, Revision(9)),
+            ((LURES + 1) * COST, 0, Revision::ZERO),
+            (3 * COST, 0, Revision::ZERO),
+            (1, 0, Revision::ZERO),
+        ] {
+            let mut searched = may;
+            let kept = JournalContents::read_within(luring(SALT), &mut searched);
+            assert_eq!(kept.expect("read").synced(), synced, "{may}");
+            assert_eq!(searched, left, "{may}");
+        }
+    }
 }

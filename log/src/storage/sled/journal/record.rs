@@ -94,7 +94,7 @@ impl Header {
     }
 }
 
-/// A whole record: where its frame is, and where the next record begins.
+/// A record: where its frame is, and where the next record begins.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct ParsedRecord {
     pub(super) header: Header,
@@ -105,19 +105,30 @@ pub(super) struct ParsedRecord {
 /// The salt of the record at this offset, if the record is whole and has one. Bytes that users stored are
 /// never at the first offset.
 pub(super) fn salt_at(bytes: &[u8], at: usize) -> Option<Salt> {
-    let (format, found) = whole(bytes, at)?;
-    (format != UNSALTED).then_some(found.header.salt)
+    let (format, found) = parsed(bytes, at)?;
+    let is_salted = format != UNSALTED && is_whole(bytes, at, &found);
+    is_salted.then_some(found.header.salt)
 }
 
-/// The record at this offset; `None` if there is none, it is not whole, or it has another salt.
+/// The record at this offset; `None` if there is none, it has another salt, or it is not whole. What is
+/// checksummed in vain is subtracted from `searched`, in bytes.
 pub(super) fn read(
     bytes: &[u8],
     at: usize,
     salt: Option<Salt>,
+    searched: &mut usize,
 ) -> Result<Option<ParsedRecord>, Error> {
-    let found = whole(bytes, at).filter(|(_, found)| match salt {
+    // Compared before anything is checksummed: users may have stored much that looks like a record.
+    let found = parsed(bytes, at).filter(|(_, found)| match salt {
         Some(salt) => found.header.salt == salt,
         None => true,
+    });
+    let found = found.filter(|(_, found)| {
+        let is_whole = is_whole(bytes, at, found);
+        if !is_whole {
+            *searched = searched.saturating_sub(found.frame.end - at);
+        }
+        is_whole
     });
     match found {
         None => Ok(None),
@@ -130,7 +141,8 @@ pub(super) fn read(
     }
 }
 
-fn whole(bytes: &[u8], at: usize) -> Option<(u8, ParsedRecord)> {
+/// What may be a record, and its format; its checksum may not match.
+fn parsed(bytes: &[u8], at: usize) -> Option<(u8, ParsedRecord)> {
     let record = bytes.get(at..)?;
     let rest = record.strip_prefix(MAGIC)?;
     let ([format], rest) = rest.split_first_chunk::<1>()?;
@@ -143,14 +155,9 @@ fn whole(bytes: &[u8], at: usize) -> Option<(u8, ParsedRecord)> {
     let (synced, rest) = rest.split_first_chunk::<8>()?;
     let (length, rest) = rest.split_first_chunk::<4>()?;
     let length = usize::try_from(u32::from_le_bytes(*length)).ok()?;
-    let checksum = rest.get(length..)?.first_chunk::<CHECKSUM_BYTES>()?;
-    let begin = record.len() - rest.len();
-    let sealed = record.get(..begin + length)?;
-    if crc32fast::hash(sealed) != u32::from_le_bytes(*checksum) {
-        return None;
-    }
+    rest.get(length..)?.first_chunk::<CHECKSUM_BYTES>()?;
     let revision = |bytes: &[u8; 8]| Revision(u64::from_le_bytes(*bytes));
-    let begin = at + begin;
+    let begin = bytes.len() - rest.len();
     let found = ParsedRecord {
         header: Header {
             salt: Salt(u64::from_le_bytes(*salt)),
@@ -162,4 +169,12 @@ fn whole(bytes: &[u8], at: usize) -> Option<(u8, ParsedRecord)> {
         end: (begin + length + CHECKSUM_BYTES).next_multiple_of(ALIGNMENT),
     };
     Some((*format, found))
+}
+
+/// Whether the checksum of the record at this offset matches.
+fn is_whole(bytes: &[u8], at: usize, found: &ParsedRecord) -> bool {
+    let sealed = bytes.get(at..found.frame.end).unwrap_or_default();
+    let rest = bytes.get(found.frame.end..).unwrap_or_default();
+    let checksum = rest.first_chunk::<CHECKSUM_BYTES>();
+    checksum.is_some_and(|one| crc32fast::hash(sealed) == u32::from_le_bytes(*one))
 }
