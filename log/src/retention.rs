@@ -25,8 +25,8 @@ pub struct Retention {
     /// Commits older than this may be dropped, in microseconds; `None` if age is no reason to drop any. By
     /// a negative age everything is old.
     pub age_micros: Option<i64>,
-    /// While the log is larger than this, its oldest commits may be dropped, in bytes; `None` if size is
-    /// no reason.
+    /// While the frames that are still whole take more than this, in bytes, the oldest of their commits
+    /// may be dropped; what is left of thinned ones does not count. `None` if size is no reason.
     pub bytes: Option<u64>,
     /// Every commit to objects of these kinds is kept.
     pub kinds: Vec<GroupResource>,

@@ -64,7 +64,7 @@ pub(super) struct Serve {
     /// Drop history older than this, such as 90d; deletions are always kept
     #[arg(long, env = "HINDSIGHT_KEEP_HISTORY", value_name = "AGE", value_parser = keep::age)]
     keep_history: Option<Duration>,
-    /// Drop the oldest history while the log is larger than this, such as 10GiB; deletions are always kept
+    /// Drop the oldest history while what is kept in full is larger than this, such as 10GiB; deletions are always kept
     #[arg(long, env = "HINDSIGHT_KEEP_HISTORY_BYTES", value_name = "SIZE", value_parser = keep::size)]
     keep_history_bytes: Option<ByteSize>,
     /// Keep all history of a resource, PLURAL or PLURAL.GROUP; may be repeated

@@ -51,9 +51,11 @@ pub struct SledStorage {
     frames: FrameTrees,
     file: File,
     place: Arc<Place>,
-    /// Locked by every write. Nothing may be written between sled's flush and the sync: the header of a
-    /// new segment states what sled considers stable, which is what was flushed, and must not be durable
-    /// before that is.
+    /// Locked by everything that writes frames, flushes or syncs. No frame may be written between sled's
+    /// flush and the sync: the header of a new segment states what sled considers stable, which is what
+    /// was flushed, and must not be durable before that is. Readers do not lock it, although sled
+    /// completes splits and merges on their threads: a header that these make then reaches the file only
+    /// with the next flush, after the sync.
     journal: Mutex<Journal>,
     pending: Pending,
     room: Room,
