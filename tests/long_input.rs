@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";
 const JSON: &str = "application/json";
+const MERGE: &str = "application/merge-patch+json";
 
 /// A request that takes this long counts as endless: it is a hundred times longer than any of these
 /// takes, and a tenth of what comparing each item with each other took.
@@ -112,7 +113,29 @@ fn long_lists_are_not_compared_each_with_each() {
                 answer.text.chars().take(300).collect::<String>()
             );
         }
+        end(&client, &format!("{path}/{name}"), place);
     }
+}
+
+/// Deletes an object; if finalizers hold it, it is changed once more and then let go.
+fn end(client: &Client, path: &str, what: &str) {
+    let send = |method: &str, media: &str, body: &Value| {
+        let body = if body.is_null() {
+            String::new()
+        } else {
+            body.to_string()
+        };
+        ends(what, || client.send(method, path, media, &body)).code
+    };
+    assert_eq!(send("DELETE", "", &Value::Null), 200, "{what}");
+    if what != "/metadata/finalizers" {
+        return;
+    }
+    let changed = json!({"data": {"a": "b"}});
+    assert_eq!(send("PATCH", MERGE, &changed), 200, "{what}");
+    let let_go = json!({"metadata": {"finalizers": null}});
+    assert_eq!(send("PATCH", MERGE, &let_go), 200, "{what}");
+    assert_eq!(send("GET", "", &Value::Null), 404, "{what}");
 }
 
 /// A list of all that is wrong with a document may be a thousand times longer than the document.

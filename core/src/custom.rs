@@ -35,7 +35,9 @@ pub(crate) fn kind_of_definition(
     let named = ["/spec/group", "/spec/names/plural", "/spec/names/kind"];
     let stored = |version: &&Version| version.storage;
     let versions = reader.versions().iter();
-    let versions: Vec<Version> = versions.map(|version| reader.version(version)).collect();
+    let best = reader.best_offered();
+    let versions = versions.map(|version| reader.version(version, best));
+    let versions: Vec<Version> = versions.collect();
     let readable = named.iter().all(|pointer| !reader.text(pointer).is_empty())
         && versions.iter().filter(stored).count() == 1;
     if !readable {
@@ -101,9 +103,9 @@ impl Reader<'_> {
             .collect()
     }
 
-    fn version(&self, version: &Value) -> Version {
+    fn version(&self, version: &Value, best: Option<&str>) -> Version {
         Version {
-            deprecation_warning: self.deprecation_warning(version),
+            deprecation_warning: self.deprecation_warning(version, best),
             ..read_version(version)
         }
     }

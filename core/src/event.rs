@@ -5,6 +5,7 @@ use crate::command::{Actor, Propagation, Request};
 use crate::object::{BESIDE_BODY_BYTES, Name, Object, ObjectKey, OwnerReference, Uid};
 use crate::{Revision, Time};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// All that happened to one object at one revision. A commit is applied as a whole.
@@ -259,6 +260,15 @@ impl Event {
         }
     }
 
+    /// The finalizer that this event says was removed.
+    fn removed_finalizer(&self) -> Option<&str> {
+        if let Self::FinalizerRemoved { finalizer } = self {
+            Some(finalizer)
+        } else {
+            None
+        }
+    }
+
     /// The name of the variant.
     pub const fn name(&self) -> &'static str {
         match self {
@@ -298,8 +308,14 @@ impl Commit {
 
     /// Whether the commit removes this finalizer.
     pub fn removes_finalizer(&self, held: &str) -> bool {
-        let is_it = |event: &Event| matches!(event, Event::FinalizerRemoved { finalizer } if &**finalizer == held);
-        self.events.iter().any(is_it)
+        let mut removed = self.events.iter().filter_map(Event::removed_finalizer);
+        removed.any(|one| one == held)
+    }
+
+    /// Every finalizer that the commit removes. There may be very many, so it is for looking them up.
+    pub(crate) fn removed_finalizers(&self) -> BTreeSet<&str> {
+        let removed = self.events.iter().filter_map(Event::removed_finalizer);
+        removed.collect()
     }
 
     /// Approximate size in bytes, in memory and in an uncompressed file.

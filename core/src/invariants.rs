@@ -145,8 +145,9 @@ impl Checker<'_> {
     /// Checks that every finalizer the object still had is removed by this very commit, with an event for
     /// each.
     fn check_finalizers(&self, previous: &Object) -> Result<(), Violation> {
+        let removed = self.commit.removed_finalizers();
         let mut finalizers = previous.meta.finalizers.iter();
-        match finalizers.find(|held| !self.commit.removes_finalizer(held)) {
+        match finalizers.find(|held| !removed.contains(&***held)) {
             Some(held) => Err(self.violation(FINALIZERS, format!("removed while {held} holds it"))),
             None => Ok(()),
         }

@@ -79,7 +79,7 @@ impl Warnings {
                 dependent: Arc::clone(object),
                 named: vec![named.clone()],
             };
-            let Some(owner) = warning.misplaced(kinds) else {
+            let Some(owner) = warning.first_misplaced(kinds) else {
                 continue;
             };
             let report_key = warning.report_key(owner);
@@ -188,15 +188,18 @@ impl Warning {
         })
     }
 
-    /// The reference to report: at most one event, and only if the first reference that looks wrong has a
-    /// wrong namespace.
+    /// The reference to report: at most one event. It shows the first reference with the owner's uid.
     fn misplaced(&self, kinds: &Kinds) -> Option<&OwnerReference> {
+        let reference = self.first_misplaced(kinds)?;
+        let mut all = self.dependent.owners().iter();
+        all.find(|one| one.uid == reference.uid)
+    }
+
+    /// The first reference that looks wrong, if what is wrong is its namespace.
+    fn first_misplaced(&self, kinds: &Kinds) -> Option<&OwnerReference> {
         let mut known = self.named.iter();
         let (reference, owner) = known.find(|named| self.looks_wrong(kinds, named))?;
-        let mut all = self.dependent.owners().iter();
-        is_elsewhere(&owner.key, &self.dependent.key)
-            .then(|| all.find(|one| one.uid == reference.uid))
-            .flatten()
+        is_elsewhere(&owner.key, &self.dependent.key).then_some(reference)
     }
 
     fn looks_wrong(

@@ -6,9 +6,9 @@ use crate::object::Name;
 use serde_json::Value;
 
 impl Reader<'_> {
-    /// The warning of a deprecated version: its own text, or else which version to use. Source:
-    /// upstream's `defaultDeprecationWarning`.
-    pub(super) fn deprecation_warning(&self, version: &Value) -> Option<Name> {
+    /// The warning of a deprecated version: its own text, or else which version to use; `best` is that of
+    /// [`Self::best_offered`]. Source: upstream's `defaultDeprecationWarning`.
+    pub(super) fn deprecation_warning(&self, version: &Value, best: Option<&str>) -> Option<Name> {
         if !flag(version, "deprecated") {
             return None;
         }
@@ -19,21 +19,20 @@ impl Reader<'_> {
         let (group, kind) = (self.text("/spec/group"), self.text("/spec/names/kind"));
         let name = text(version, "/name");
         let told = format!("{group}/{name} {kind} is deprecated");
-        let told = match self.replacement(name) {
+        let better = best.filter(|best| Preference::of(best) < Preference::of(name));
+        let told = match better {
             Some(better) => format!("{told}; use {group}/{better} {kind}"),
             None => told,
         };
         Some(told.into())
     }
 
-    /// The most preferred version among those that are served, not deprecated, and preferred to
-    /// this one.
-    fn replacement(&self, version: &str) -> Option<&str> {
+    /// The most preferred version among those that are served and not deprecated.
+    pub(super) fn best_offered(&self) -> Option<&str> {
         let offered = |one: &&Value| flag(one, "served") && !flag(one, "deprecated");
         let names = self.versions().iter().filter(offered);
         let names = names.map(|one| text(one, "/name"));
-        let better = names.filter(|name| Preference::of(name) < Preference::of(version));
-        better.min_by_key(|name| Preference::of(name))
+        names.min_by_key(|name| Preference::of(name))
     }
 }
 
@@ -81,6 +80,24 @@ v2 s, v1 s                                    | -
             });
             let told = told(&versions.collect());
             assert_eq!(told.as_deref().unwrap_or("-"), wanted.trim(), "{row}");
+        }
+    }
+
+    /// If each were compared with each, this would not end for minutes.
+    #[test]
+    fn however_many_versions_there_are_the_best_one_is_looked_for_once() {
+        let one = |index: usize| {
+            json!({"name": format!("v{}", index + 1), "served": true, "storage": index == 0,
+                "deprecated": index % 2 == 0})
+        };
+        let (first, last) = (0..40_001, (0..40_001).rev());
+        let all: [Value; 2] = [first.map(one).collect(), last.map(one).collect()];
+        let wanted = [
+            "z.io/v40001 G is deprecated",
+            "z.io/v1 G is deprecated; use z.io/v40000 G",
+        ];
+        for (versions, wanted) in all.iter().zip(wanted) {
+            assert_eq!(told(versions).as_deref(), Some(wanted));
         }
     }
 

@@ -67,9 +67,10 @@ impl Checker<'_> {
         is_asked_for: bool,
     ) -> Result<(), Violation> {
         let is_free = is_asked_for || self.commit.cause == Cause::Request;
+        let held = previous.meta.finalizer_set();
         let is_new = |finalizer: &&Name| {
             let is_allowed = is_collectors(finalizer) && is_free;
-            !is_allowed && !previous.meta.has_finalizer(finalizer)
+            !is_allowed && !held.contains(&***finalizer)
         };
         match object.meta.finalizers.iter().find(is_new) {
             Some(finalizer) => {

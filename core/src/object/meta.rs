@@ -6,7 +6,7 @@ use crate::Time;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// Holds an owner until its blocking dependents are gone.
@@ -95,9 +95,14 @@ impl Meta {
         Self::deserialize(metadata).map_err(|error| error.to_string())
     }
 
-    /// Whether this finalizer is listed.
+    /// Whether this finalizer is listed. To look up several, use [`Self::finalizer_set`].
     pub fn has_finalizer(&self, finalizer: &str) -> bool {
         self.finalizers.iter().any(|held| &**held == finalizer)
+    }
+
+    /// The finalizers, for looking them up: a client may list very many.
+    pub(crate) fn finalizer_set(&self) -> BTreeSet<&str> {
+        self.finalizers.iter().map(|held| &**held).collect()
     }
 }
 

@@ -10,6 +10,7 @@ use crate::object::ObjectKey;
 use crate::state::{definition_named, is_definition};
 use crate::{Commit, Decision, Object, Rejection, State, apply};
 use serde_json::{Map, Value, json};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// Fills in the defaults of `spec.names`, and a status that says whether the kind is served.
@@ -31,11 +32,10 @@ pub(crate) fn refresh(context: &Context<'_>, document: &mut Value) {
     };
     let list = status.entry("storedVersions").or_insert_with(|| json!([]));
     if let Some(list) = list.as_array_mut() {
-        for version in stored {
-            if !list.contains(&version) {
-                list.push(version);
-            }
-        }
+        // Nothing is validated yet: there may be very many of both.
+        let mut listed: BTreeSet<String> = list.iter().map(Value::to_string).collect();
+        let new = stored.into_iter();
+        list.extend(new.filter(|version| listed.insert(version.to_string())));
     }
 }
 

@@ -434,3 +434,21 @@ fn what_defaults_have_made_too_long_is_read_and_let_go() {
     }
     assert_eq!(world.get("widgets", "w"), None);
 }
+
+/// If each were compared with each, this would not end for minutes: nothing is validated before it is read.
+#[test]
+fn however_many_versions_are_called_stored_each_is_listed_once() {
+    let mut many = definition("widgets", "Widget", json!({}));
+    let mut versions = vec![many["spec"]["versions"][0].clone()];
+    let version = |index: usize| {
+        let mut version = versions[0].clone();
+        version["name"] = format!("v{index}").into();
+        version
+    };
+    let more: Vec<Value> = (2..40_000).map(version).collect();
+    versions.extend(more);
+    many["spec"]["versions"] = versions.into();
+    let refused = World::new().create(DEFINITIONS, many).expect_err("invalid");
+    let why = "must have exactly one version marked as storage version";
+    assert!(refused.to_string().contains(why));
+}
