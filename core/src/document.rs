@@ -21,6 +21,16 @@ pub(crate) fn fits(value: &Value, levels: usize) -> bool {
     }
 }
 
+/// The number of values in a value, itself included.
+pub(crate) fn values(value: &Value) -> usize {
+    let below: usize = match value {
+        Value::Array(items) => items.iter().map(values).sum(),
+        Value::Object(members) => members.values().map(values).sum(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => 0,
+    };
+    below + 1
+}
+
 /// Whether both values are objects that agree in every member except these.
 pub(crate) fn equal_except(apart: &[&str], one: &Value, other: &Value) -> bool {
     let (Some(one), Some(other)) = (one.as_object(), other.as_object()) else {
@@ -66,6 +76,17 @@ mod tests {
             let value = nested(half);
             let read: Result<Value, _> = serde_json::from_str(&value.to_string());
             assert_eq!(fits(&value, LEVELS_MAX), read.is_ok(), "{half}");
+        }
+    }
+
+    #[test]
+    fn every_value_counts_once() {
+        for (value, count) in [
+            (json!(null), 1),
+            (json!([]), 1),
+            (json!({"a": [1, {"b": "c"}], "d": {}}), 6),
+        ] {
+            assert_eq!(values(&value), count, "{value}");
         }
     }
 

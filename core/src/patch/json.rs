@@ -3,7 +3,7 @@
 //! moved.
 
 use crate::Rejection;
-use crate::document::{LEVELS_MAX, fits};
+use crate::document::{LEVELS_MAX, fits, values};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -11,6 +11,10 @@ const OPERATIONS_MAX: usize = 10_000;
 /// Limit on the bytes that all `copy` operations of a patch add. Source: upstream's accumulated
 /// copy limit.
 const COPIED_BYTES_MAX: usize = 3 * 1024 * 1024;
+/// Limit on the values that all operations of a patch may look at or shift, so that other writers wait
+/// for less than a second. The most operations that a patch may have reach it if each of them inserts
+/// something at the beginning of a list of more than 6,700 items.
+const WORK_MAX: usize = 64 << 20;
 
 #[derive(Deserialize)]
 struct Operation {
@@ -21,7 +25,27 @@ struct Operation {
     value: Value,
 }
 
+/// The work that a patch may still do, in values.
+struct Work(usize);
+
+impl Work {
+    /// Takes so much of it; `None` if less is left.
+    fn spend(&mut self, values: usize) -> Option<()> {
+        self.0 = self.0.checked_sub(values)?;
+        Some(())
+    }
+}
+
 pub(super) fn apply(live: &Value, operations: &Value) -> Result<Value, Rejection> {
+    apply_within(live, operations, WORK_MAX)
+}
+
+/// Applies a patch that may look at or shift so many values.
+pub(super) fn apply_within(
+    live: &Value,
+    operations: &Value,
+    work_max: usize,
+) -> Result<Value, Rejection> {
     if operations.is_null() {
         return Ok(live.clone());
     }
@@ -35,10 +59,11 @@ pub(super) fn apply(live: &Value, operations: &Value) -> Result<Value, Rejection
         )));
     }
     let mut document = live.clone();
-    let mut copied = 0;
+    let (mut copied, mut work) = (0, Work(work_max));
     for operation in &operations {
         let operation = operation.as_ref().ok_or(Rejection::Unprocessable)?;
-        copied += step(&mut document, operation).ok_or(Rejection::Unprocessable)?;
+        let done = step(&mut document, operation, &mut work);
+        copied += done.ok_or(Rejection::Unprocessable)?;
         if copied > COPIED_BYTES_MAX {
             return Err(Rejection::Unprocessable);
         }
@@ -47,30 +72,43 @@ pub(super) fn apply(live: &Value, operations: &Value) -> Result<Value, Rejection
 }
 
 /// Applies one operation. Returns the number of bytes that it copied, or `None` if it cannot be
-/// applied.
-fn step(document: &mut Value, operation: &Operation) -> Option<usize> {
+/// applied, or would take more work than is left.
+fn step(document: &mut Value, operation: &Operation, work: &mut Work) -> Option<usize> {
     let path = segments(operation.path.as_deref()?);
     let from = || operation.from.as_deref().map(segments);
     match operation.op.as_deref()? {
-        "add" => add(document, &path, operation.value.clone())?,
-        "replace" => replace(document, &path, operation.value.clone())?,
-        "remove" => remove(document, &path).map(drop)?,
+        "add" => {
+            fits_at(&path, &operation.value, work)?;
+            add(document, &path, operation.value.clone(), work)?;
+        }
+        "replace" => {
+            fits_at(&path, &operation.value, work)?;
+            replace(document, &path, operation.value.clone())?;
+        }
+        "remove" => remove(document, &path, work).map(drop)?,
         "test" => {
             let found = if path.is_empty() {
                 &*document
             } else {
                 get(document, &path)?
             };
+            work.spend(values(&operation.value))?;
             (*found == operation.value).then_some(())?;
         }
         "move" => {
-            let moved = remove(document, &from()?)?;
-            add(document, &path, moved)?;
+            let from = from()?;
+            let moved = remove(document, &from, work)?;
+            // Only further down can the document become deeper.
+            if path.len() > from.len() {
+                fits_at(&path, &moved, work)?;
+            }
+            add(document, &path, moved, work)?;
         }
         "copy" => {
             let copied = get(document, &from()?)?.clone();
             let bytes = copied.to_string().len();
-            add(document, &path, copied)?;
+            fits_at(&path, &copied, work)?;
+            add(document, &path, copied, work)?;
             return Some(bytes);
         }
         _ => return None,
@@ -120,14 +158,14 @@ fn parent<'a>(document: &'a mut Value, path: &'a [String]) -> Option<(&'a mut Va
     Some((parent, last))
 }
 
-/// Whether the document stays shallow enough to be decoded again: each copy may double its depth.
-fn fits_at(path: &[String], value: &Value) -> bool {
+/// Checks that the document stays shallow enough to be decoded again: each copy may double its depth.
+fn fits_at(path: &[String], value: &Value, work: &mut Work) -> Option<()> {
+    work.spend(values(value))?;
     let below = LEVELS_MAX.checked_sub(path.len());
-    below.is_some_and(|below| fits(value, below))
+    below.is_some_and(|below| fits(value, below)).then_some(())
 }
 
-fn add(document: &mut Value, path: &[String], value: Value) -> Option<()> {
-    fits_at(path, &value).then_some(())?;
+fn add(document: &mut Value, path: &[String], value: Value, work: &mut Work) -> Option<()> {
     match parent(document, path)? {
         (Value::Object(members), token) => {
             members.insert(token.clone(), value);
@@ -139,6 +177,7 @@ fn add(document: &mut Value, path: &[String], value: Value) -> Option<()> {
             } else {
                 insertion(token, length)?
             };
+            work.spend(length.checked_sub(at)?)?;
             items.insert(at, value);
         }
         (Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_), _) => return None,
@@ -147,7 +186,6 @@ fn add(document: &mut Value, path: &[String], value: Value) -> Option<()> {
 }
 
 fn replace(document: &mut Value, path: &[String], value: Value) -> Option<()> {
-    fits_at(path, &value).then_some(())?;
     if path.is_empty() {
         (value.is_object() || value.is_array()).then_some(())?;
         *document = value;
@@ -166,11 +204,12 @@ fn replace(document: &mut Value, path: &[String], value: Value) -> Option<()> {
     Some(())
 }
 
-fn remove(document: &mut Value, path: &[String]) -> Option<Value> {
+fn remove(document: &mut Value, path: &[String], work: &mut Work) -> Option<Value> {
     match parent(document, path)? {
         (Value::Object(members), token) => members.remove(token),
         (Value::Array(items), token) => {
             let at = index(token, items.len())?;
+            work.spend(items.len().checked_sub(at)?)?;
             (at < items.len()).then(|| items.remove(at))
         }
         (Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_), _) => None,

@@ -1,6 +1,6 @@
 //! Tables of documents, patches and results.
 
-use super::apply;
+use super::{apply, json as patch};
 use crate::Rejection;
 use crate::command::Patch;
 use serde_json::{Value, json};
@@ -108,6 +108,63 @@ fn json_patches_cannot_make_a_document_grow_without_end() {
     let live = json!({"a": ["0123456789"]});
     let refused = apply(&live, &operations);
     assert_eq!(refused, Err(Rejection::Unprocessable));
+}
+
+/// A there-and-back of a long list walks over it, and whatever happens at its beginning shifts it.
+#[test]
+fn json_patches_look_at_and_shift_only_so_many_values() {
+    const ITEMS: usize = 1_000;
+    const TIMES: usize = 1_000;
+    let live = json!({"a": vec![0; ITEMS], "b": {}});
+    let first = json!({"op": "add", "path": "/a/0", "value": 1});
+    let no_first = json!({"op": "remove", "path": "/a/0"});
+    let there = json!({"op": "move", "from": "/a", "path": "/b/c"});
+    let back = json!({"op": "move", "from": "/b/c", "path": "/a"});
+    let same = json!({"op": "test", "path": "/a", "value": vec![0; ITEMS]});
+    for (pair, each) in [
+        ([&first, &no_first], 2 * ITEMS),
+        ([&there, &back], ITEMS),
+        ([&same, &same], 2 * ITEMS),
+    ] {
+        let pairs = std::iter::repeat_n(pair, TIMES).flatten().cloned();
+        let operations: Value = pairs.collect();
+        let within = |work: usize| patch::apply_within(&live, &operations, work);
+        // The last pair ends in what is too much; all of them need little more than is counted here.
+        let refused = within(each * (TIMES - 1));
+        assert_eq!(refused, Err(Rejection::Unprocessable), "{pair:?}");
+        assert_eq!(within((each + 10) * TIMES).as_ref(), Ok(&live), "{pair:?}");
+    }
+    let ends: Value = (0..TIMES)
+        .map(|_| json!({"op": "move", "from": "/a/999", "path": "/a/-"}))
+        .collect();
+    let within = patch::apply_within(&live, &ends, 10 * TIMES);
+    assert_eq!(within, Ok(live), "nothing is shifted at the end of a list");
+}
+
+#[test]
+fn a_json_patch_may_be_long() {
+    let live = json!({"list": [], "map": {}, "deep": {"a": {"b": vec![0; 2_000]}}});
+    for (operation, count) in [
+        (
+            json!({"op": "add", "path": "/list/0", "value": {"a": "b"}}),
+            10_000,
+        ),
+        (
+            json!({"op": "add", "path": "/list/-", "value": {"a": "b"}}),
+            10_000,
+        ),
+        (
+            json!({"op": "test", "path": "/deep/a/b/1", "value": 0}),
+            10_000,
+        ),
+        (
+            json!({"op": "replace", "path": "/deep/a/b", "value": vec![1; 2_000]}),
+            100,
+        ),
+    ] {
+        let operations = Patch::Json(vec![operation.clone(); count].into());
+        assert!(apply(&live, &operations).is_ok(), "{operation}");
+    }
 }
 
 #[test]
