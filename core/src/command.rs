@@ -4,6 +4,7 @@
 use crate::event::{Cause, Rule};
 use crate::kind::Subresource;
 use crate::object::{Name, ObjectKey, OwnerReference, Uid};
+use crate::state::is_definition;
 use crate::{Revision, Time};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -221,6 +222,16 @@ pub struct PatchObject {
     pub patch: Patch,
     /// What happens to unknown fields.
     pub validation: FieldValidation,
+}
+
+impl PatchObject {
+    /// Whether it is empty and for the status of a definition. The server then only says what names the
+    /// definition has by now.
+    pub fn asks_for_nothing(&self) -> bool {
+        let is_empty =
+            matches!(&self.patch, Patch::Merge(Value::Object(change)) if change.is_empty());
+        is_empty && self.subresource == Some(Subresource::Status) && is_definition(&self.key)
+    }
 }
 
 /// A patch document by its media type.

@@ -37,7 +37,9 @@ pub mod validate;
 pub mod webhook;
 
 pub use command::{Actor, Command, Intent, Request};
-pub use decide::{AdmissionView, admission_grace, namespace_of_new, prune_posted, prune_review};
+pub use decide::{
+    AdmissionView, admission_grace, namespace_of_new, next_to_be_named, prune_posted, prune_review,
+};
 pub use event::{Cause, Change, Commit, Decision, Event, Outcome, Rule};
 pub use form::Form;
 pub use kind::{GroupResource, GroupVersionKind, Kind};

@@ -5,6 +5,7 @@
 mod tests;
 
 use crate::content;
+use crate::naming::{Freed, Naming};
 use crate::plan::{Step, View, ends_a_definition, plan};
 use crate::queue::{Queue, affected};
 use crate::ttl::Deadlines;
@@ -32,6 +33,8 @@ enum Origin {
     Container(ObjectKey),
     /// A definition that is released.
     Definition(ObjectKey),
+    /// A name that has become free.
+    Name(Freed),
 }
 
 /// Steps, each with its origin and the worker that carries it out.
@@ -51,6 +54,7 @@ pub struct Collector {
     blocked: BTreeMap<Uid, BTreeSet<Uid>>,
     /// Definitions that are being deleted.
     ending: BTreeSet<ObjectKey>,
+    naming: Naming,
     deadlines: Deadlines,
     warnings: Warnings,
     /// The origins of the steps of the last batch, except those that have been answered.
@@ -68,12 +72,16 @@ impl Collector {
             containers: Queue::default(),
             blocked: BTreeMap::new(),
             ending: BTreeSet::new(),
+            naming: Naming::default(),
             deadlines: Deadlines::default(),
             warnings: Warnings::default(),
             in_flight: VecDeque::new(),
         };
         for object in state.objects() {
             collector.note(&object.key, Some(object));
+            if is_definition(&object.key) {
+                collector.naming.note(&object.key, object.revision);
+            }
             let Self {
                 warnings, graph, ..
             } = &mut collector;
@@ -123,6 +131,10 @@ impl Collector {
             self.queue.push(uid);
         }
         self.note_container_of(change);
+        // A new definition gives up no name.
+        if is_definition(key) && change.previous.is_some() {
+            self.naming.note(key, change.commit.revision);
+        }
         if is_definition(key) {
             for uid in std::mem::take(&mut self.unresolved) {
                 self.queue.push(uid);
@@ -148,6 +160,10 @@ impl Collector {
         while batch.len() < limit {
             let Some(uid) = self.queue.pop() else { break };
             self.examine(state, &emptying, &uid, &mut batch);
+        }
+        let room = limit.saturating_sub(batch.len());
+        for (freed, step) in self.naming.take(state, room) {
+            batch.push((Origin::Name(freed), Worker::DefinitionController, step));
         }
         // Warnings come last: if they cannot be written they return again and again, and must not be in
         // the way.
@@ -280,6 +296,7 @@ impl Collector {
                 Origin::Object(uid) => self.queue.push(uid),
                 Origin::Container(key) => self.containers.push(key),
                 Origin::Warning(warning) => self.warnings.push(warning),
+                Origin::Name(freed) => self.naming.add(freed),
                 // These are considered in every batch, until they are done.
                 Origin::Deadline | Origin::Definition(_) => {}
             }
@@ -303,6 +320,7 @@ impl Collector {
                 Origin::Container(key) if is_stale => {
                     self.containers.push(key);
                 }
+                Origin::Name(freed) if is_stale => self.naming.add(freed),
                 // Refused for good, until the definition changes: otherwise it would be tried for ever.
                 Origin::Definition(key) if !is_stale && answer.is_err() => {
                     self.ending.remove(&key);
@@ -311,7 +329,8 @@ impl Collector {
                 | Origin::Warning(_)
                 | Origin::Object(_)
                 | Origin::Container(_)
-                | Origin::Definition(_) => {}
+                | Origin::Definition(_)
+                | Origin::Name(_) => {}
             }
         }
     }

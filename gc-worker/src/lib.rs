@@ -8,6 +8,7 @@ mod content;
 mod forecast;
 mod left;
 mod letting_go;
+mod naming;
 mod orders;
 mod plan;
 mod queue;

@@ -24,8 +24,8 @@ use std::sync::Arc;
 
 /// The most steps of one look; the rest comes with the next one. A batch delays other writers.
 const STEPS_MAX: usize = 768;
-/// The most bytes of a knot that are released at once: this is one record, and a backup takes no longer
-/// ones.
+/// The most bytes of a knot that are released at once: this is one record, which is written, read and
+/// copied as a whole.
 const KNOT_BYTES_MAX: usize = 32 << 20;
 /// The bytes that a member takes besides its body.
 const MEMBER_BYTES: usize = 1 << 10;

@@ -17,7 +17,7 @@ const ROOM_BYTES: usize = 16 << 10;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum OversizePolicy {
     /// Accept it: deletions and steps of the collector add next to nothing, and are how such objects are
-    /// removed.
+    /// removed. The same holds for a request for what the server itself says of a definition.
     Open,
     /// Try again without its `managedFields`. Source: `isTooLargeError` in upstream's handlers.
     WithoutAccount,
@@ -29,6 +29,7 @@ impl OversizePolicy {
     pub(crate) fn of(intent: &Intent) -> Self {
         match intent {
             Intent::Patch(patch) if matches!(patch.patch, Patch::Apply { .. }) => Self::Refused,
+            Intent::Patch(patch) if patch.asks_for_nothing() => Self::Open,
             Intent::Create(_) | Intent::Update(_) | Intent::Patch(_) => Self::WithoutAccount,
             Intent::Admitted(admitted) => Self::of(&admitted.intent),
             Intent::Delete(_)

@@ -23,6 +23,7 @@ const SERVER_OWNED: [&str; 4] = [
     "resourceVersion",
 ];
 
+pub use definition::next_to_be_named;
 pub(crate) use definition::{reconsider, refresh as refresh_definition, settle_names};
 pub(super) use draft::create_with;
 

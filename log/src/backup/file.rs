@@ -26,9 +26,15 @@ const SNAPSHOT: u8 = 2;
 const FRAME: u8 = 3;
 const END: u8 = 4;
 const ABORTED: u8 = 5;
-/// Upper bound of the payload of an entry: a frame holds one object of 3 MiB at most, or many small ones.
-const ENTRY_BYTES_MAX: u32 = 64 << 20;
+/// Upper bound of the payload of an entry: whatever length it can state. Earlier releases wrote frames as
+/// long as all that was decided together. A reader takes up no more memory than there are bytes.
+const ENTRY_BYTES_MAX: u32 = u32::MAX;
 pub(super) const END_MISMATCH: &str = "its end does not match its contents";
+
+impl Backup {
+    /// The longest frame that a backup can carry, in bytes.
+    pub(crate) const FRAME_BYTES_MAX: usize = ENTRY_BYTES_MAX as usize;
+}
 
 /// An entry of the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -115,10 +121,8 @@ impl<W: Write> Output<W> {
 
     fn parts(&mut self, kind: u8, parts: &[&[u8]]) -> Result<(), Error> {
         let length = parts.iter().map(|part| part.len()).sum::<usize>();
-        let length = u32::try_from(length).unwrap_or(u32::MAX);
-        if length > ENTRY_BYTES_MAX {
-            return Err(unusable("a record is longer than the format allows"));
-        }
+        let length = u32::try_from(length)
+            .map_err(|_| unusable("a record is longer than the format allows"))?;
         let mut checksum = crc32fast::Hasher::new();
         let head = [&[kind], &length.to_le_bytes()[..]];
         for part in head.iter().chain(parts) {
@@ -233,9 +237,6 @@ impl<R: Read> Input<R> {
         let head = self.input.take::<5>()?;
         let [kind, length @ ..] = head;
         let length = u32::from_le_bytes(length);
-        if length > ENTRY_BYTES_MAX {
-            return Err("a part of it is longer than the format allows".into());
-        }
         let payload = self.input.part(length)?;
         let mut checksum = crc32fast::Hasher::new();
         checksum.update(&head);
@@ -307,5 +308,28 @@ fn unreadable(error: Unreadable) -> Error {
         Unreadable::Damaged(reason) => unusable(reason),
         Unreadable::Short => unusable("it is incomplete: it was truncated, or never finished"),
         Unreadable::Io(error) => Error::io("reading the backup")(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A release that decided any number of things together may have written it.
+    #[test]
+    fn a_frame_that_is_longer_than_any_that_is_written_now_reads_back() {
+        let frame = Entry::Frame(vec![7; 65 << 20]);
+        let (revision, time) = (Revision(1), Time(0));
+        let mut file = Vec::new();
+        let mut output = Output::begin(&mut file, FORMAT).expect("begun");
+        output
+            .entry(&Entry::Head { revision, time })
+            .expect("written");
+        output.entry(&frame).expect("written");
+        output.finish().expect("finished");
+        let mut input = Input::open(&file[..]).expect("opened");
+        input.next().expect("read").expect("a head");
+        let read = input.next().expect("read");
+        assert!(read == Some(frame), "it is another");
     }
 }

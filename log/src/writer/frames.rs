@@ -1,13 +1,20 @@
 //! Turns commits into frames: encodes, compresses and chains them, and appends them to storage.
 
 use crate::frame::{self, Hash};
-use crate::{Error, Storage, Tail, codec, packing};
+use crate::{Backup, Error, Storage, Tail, codec, packing};
 use hindsight_core::{Change, Commit, Revision};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// Default limit of the object bodies in a frame, in bytes.
 const BYTES_MAX: usize = 64 << 10;
+
+/// Limit of a frame, in bytes. No decision comes near it: what is decided together is at most a knot of 32
+/// MiB, or definitions of 4 MiB that get names, and a few objects. It shows a defect before the log holds
+/// what a header cannot state the length of.
+const FRAME_BYTES_MAX: usize = 256 << 20;
+// Otherwise a log could be written that has no backup.
+const _: () = assert!(FRAME_BYTES_MAX <= Backup::FRAME_BYTES_MAX);
 
 /// The end of the log, to which frames are appended.
 pub(super) struct Appender {
@@ -16,6 +23,8 @@ pub(super) struct Appender {
     /// Limit of the object bodies in a frame, in bytes. A larger object has a frame of its own, and a
     /// decision is never split.
     pub(super) bytes_max: usize,
+    /// Limit of a frame, in bytes. A longer one is not appended.
+    frame_bytes_max: usize,
     /// Like `packed`, kept between frames to reuse its allocation.
     bytes: Vec<u8>,
     packed: Vec<u8>,
@@ -27,6 +36,7 @@ impl Appender {
             storage,
             last,
             bytes_max: BYTES_MAX,
+            frame_bytes_max: FRAME_BYTES_MAX,
             bytes: Vec::new(),
             packed: Vec::new(),
         }
@@ -83,8 +93,51 @@ impl Appender {
         codec::encode(commits, &mut self.bytes)?;
         let format = packing::pack(&mut self.bytes, &mut self.packed);
         frame::seal(&mut self.bytes, format, first.revision, count, &self.last);
+        if self.bytes.len() > self.frame_bytes_max {
+            return Err(self.too_long(first.revision));
+        }
         self.storage.append(first.revision, &self.bytes)?;
         self.last = frame::hash(&self.bytes);
         Ok(())
+    }
+
+    fn too_long(&self, first: Revision) -> Error {
+        let (length, most) = (self.bytes.len(), self.frame_bytes_max);
+        let why = format!(
+            "the record at revision {first} would take {length} bytes, and a record may take {most}"
+        );
+        Error::engine("appending a record", why)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::MemoryStorage;
+    use crate::writer::tests::{create, empty};
+    use hindsight_core::decide;
+
+    #[test]
+    fn a_frame_that_is_too_long_is_not_appended() {
+        let decision = decide(&empty(), create("a")).expect("decided");
+        let commit = Arc::clone(&decision.commits[0]);
+        let changes = [Arc::new(Change {
+            commit,
+            previous: None,
+        })];
+        let storage = Arc::new(MemoryStorage::default());
+        let is_empty = || {
+            let first = storage.at_or_after(Revision(1));
+            first.expect("read").is_none()
+        };
+        let mut frames = Appender::new(Arc::clone(&storage) as _, Hash::default());
+        frames.frame_bytes_max = 10;
+        let refused = frames.store(&changes, &BTreeSet::new());
+        let why = refused.expect_err("refused").to_string();
+        assert!(why.contains("a record may take 10"), "{why}");
+        assert!(is_empty());
+        frames.frame_bytes_max = frames.bytes.len();
+        frames.store(&changes, &BTreeSet::new()).expect("stored");
+        assert!(!is_empty());
     }
 }

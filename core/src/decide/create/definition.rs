@@ -9,9 +9,18 @@ use crate::decide::{Context, OversizePolicy, conditions};
 use crate::object::ObjectKey;
 use crate::state::{definition_named, is_definition};
 use crate::{Commit, Decision, Object, Rejection, State, apply};
+pub use names::next_to_be_named;
+use names::{Taken, Waiting};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 use std::sync::Arc;
+
+/// The most bytes of definitions that are given names by one decision. It is one record; it may be for a
+/// deletion, which must not need much room on a full disk; and making their kinds anew keeps other writers
+/// waiting.
+const NAMED_BYTES_MAX: usize = 4 << 20;
+/// What a definition counts for besides its body: however short it is, its kind is made anew.
+const DEFINITION_BYTES: usize = 64 << 10;
 
 /// Fills in the defaults of `spec.names`, and a status that says whether the kind is served.
 pub(super) fn complete(context: &Context<'_>, document: &mut Value) {
@@ -54,7 +63,8 @@ fn key_of(document: &Value) -> Option<ObjectKey> {
 }
 
 /// After a definition gives up names, by deletion or change, reconsiders the definitions that wait for
-/// them. This is the server's own step, whoever set it off, so limits of the request do not apply.
+/// them. This is the server's own step, whoever set it off, so limits of the request do not apply. If there
+/// are too many for one record, the collector asks for the others: see [`next_to_be_named`].
 pub(crate) fn reconsider(
     context: Context<'_>,
     mut decision: Decision,
@@ -71,10 +81,10 @@ pub(crate) fn reconsider(
     for commit in &decision.commits {
         drop(apply(&mut state, commit));
     }
-    // Terminates: each round accepts something that was not accepted before, and takes nothing back.
-    while let Some(commit) = next_accepted(context, &state, &freed.key)? {
-        drop(apply(&mut state, &commit));
-        decision.commits.push(commit);
+    let waiting = names::waiting(&state, &freed.key);
+    let waiting: Vec<_> = waiting.filter(|one| one.object.key != freed.key).collect();
+    if !waiting.is_empty() {
+        give_away(context, state, waiting, &mut decision.commits)?;
     }
     Ok(decision)
 }
@@ -91,30 +101,50 @@ fn frees_names(state: &State, commit: &Commit) -> bool {
     })
 }
 
-/// A commit for the first other definition of the group whose accepted names change.
-fn next_accepted(
+/// Gives free names to definitions of a group that wait for them, as many as fit, and adds the commits.
+fn give_away(
     context: Context<'_>,
-    state: &State,
-    changed: &ObjectKey,
-) -> Result<Option<Arc<Commit>>, Rejection> {
-    let context = Context { state, ..context };
+    mut state: State,
+    mut waiting: Vec<Waiting>,
+    commits: &mut Vec<Arc<Commit>>,
+) -> Result<(), Rejection> {
+    let Some(first) = waiting.first() else {
+        return Ok(());
+    };
+    let mut taken = Taken::in_group_of(&state, &first.object.key);
     let now = context.command.time.to_rfc3339();
-    for waiting in names::waiting(state, changed) {
-        let before = waiting.document();
-        let mut document = before.clone();
-        names::settle(state, &waiting.key, &mut document, &now);
-        if document == before {
-            continue;
+    let mut bytes = 0;
+    let mut is_changing = true;
+    // Terminates: what is given away is counted.
+    while is_changing {
+        is_changing = false;
+        for one in &mut waiting {
+            if !one.settle(&taken, &now) {
+                continue;
+            }
+            let more = one.object.body.len() + DEFINITION_BYTES;
+            if bytes > 0 && bytes + more > NAMED_BYTES_MAX {
+                return Ok(());
+            }
+            bytes += more;
+            is_changing = true;
+            let written = Written {
+                key: one.object.key.clone(),
+                document: one.document(&taken, &now),
+                revision: state.revision.next(),
+            };
+            let context = Context {
+                state: &state,
+                ..context
+            };
+            let (object, commit) = context.write(Some(&one.object), written, Vec::new())?;
+            drop(apply(&mut state, &commit));
+            commits.push(commit);
+            one.object = object;
+            taken.note(&state, one);
         }
-        let written = Written {
-            key: waiting.key.clone(),
-            document,
-            revision: state.revision.next(),
-        };
-        let (_, commit) = context.write(Some(waiting), written, Vec::new())?;
-        return Ok(Some(commit));
     }
-    Ok(None)
+    Ok(())
 }
 
 pub(super) fn default_names(document: &mut Value) {

@@ -4,11 +4,13 @@
 //! Source: `apiextensions-apiserver/pkg/controller/status/naming_controller.go`.
 
 use crate::decide::conditions::{self, Condition};
+use crate::kind::Kind;
 use crate::object::ObjectKey;
 use crate::state::defined_by;
-use crate::{Object, State};
+use crate::{GroupResource, Object, State};
+use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// Each name, and the reason that is reported when it is taken.
@@ -19,65 +21,150 @@ const ROWS: [(&str, &str); 5] = [
     ("kind", "KindConflict"),
     ("listKind", "ListKindConflict"),
 ];
+/// The end of every reason above, as it is stored.
+const CONFLICT: &str = "Conflict\"";
 
-/// Names that other definitions and kinds of the group have.
-#[derive(Default)]
-struct Taken {
-    resources: BTreeSet<String>,
-    kinds: BTreeSet<String>,
+/// What a name is for; only names for the same thing exclude each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Use {
+    Resource,
+    Kind,
+}
+
+impl Use {
+    fn of(member: &str) -> Self {
+        match member {
+            "kind" | "listKind" => Self::Kind,
+            _ => Self::Resource,
+        }
+    }
+}
+
+type Taking = (Use, String);
+
+/// Who has names.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+enum Holder {
+    Builtin(GroupResource),
+    Definition(GroupResource),
+}
+
+/// Every name that a kind or a definition of a group has.
+#[derive(Debug, Default)]
+pub(super) struct Taken {
+    by: BTreeMap<Holder, BTreeSet<Taking>>,
+    /// How many have each name.
+    holders: BTreeMap<Taking, usize>,
 }
 
 impl Taken {
-    fn by_others(state: &State, definition: &ObjectKey) -> Self {
+    pub(super) fn in_group_of(state: &State, definition: &ObjectKey) -> Self {
         let mut taken = Self::default();
-        let own = defined_by(definition);
+        let group = defined_by(definition).group;
         let served = state.kinds.iter();
-        let served = served.filter(|kind| kind.resource.group == own.group);
-        for kind in served.filter(|kind| !kind.is_custom() || kind.resource != own) {
-            taken.add(
-                &json!({"plural": &*kind.resource.resource, "singular": &*kind.singular,
-                "shortNames": kind.short_names.iter().map(|name| &**name).collect::<Vec<_>>(),
-                "kind": &*kind.kind, "listKind": &*kind.list_kind}),
-            );
+        for kind in served.filter(|kind| kind.resource.group == group) {
+            let holder = if kind.is_custom() {
+                Holder::Definition
+            } else {
+                Holder::Builtin
+            };
+            taken.put(holder(kind.resource.clone()), takings(&names_of(kind)));
         }
         let is_served = |other: &Object| state.kinds.by_resource(&defined_by(&other.key)).is_some();
         for other in of_group(state, definition).filter(|other| !is_served(other)) {
-            let document = other.document();
-            if let Some(names) = document.pointer("/status/acceptedNames") {
-                taken.add(names);
-            }
+            let names = outline(other).map(|outline| accepted(&outline));
+            let holder = Holder::Definition(defined_by(&other.key));
+            taken.put(holder, names.unwrap_or_default());
         }
         taken
     }
 
-    fn add(&mut self, names: &Value) {
-        for (member, _) in ROWS {
-            let found = texts(names.get(member)).filter(|name| !name.is_empty());
-            self.set(member).extend(found.map(str::to_owned));
+    /// Notes which names a definition has now.
+    pub(super) fn note(&mut self, state: &State, definition: &Waiting) {
+        let resource = defined_by(&definition.object.key);
+        let names = match state.kinds.by_resource(&resource) {
+            Some(kind) if kind.is_custom() => takings(&names_of(kind)),
+            Some(_) => return,
+            None => accepted(&definition.outline),
+        };
+        self.put(Holder::Definition(resource), names);
+    }
+
+    /// Puts these names in the place of those that the holder had.
+    fn put(&mut self, holder: Holder, names: BTreeSet<Taking>) {
+        for name in &names {
+            *self.holders.entry(name.clone()).or_default() += 1;
+        }
+        for name in self.by.insert(holder, names).unwrap_or_default() {
+            if let Some(count) = self.holders.get_mut(&name) {
+                *count -= 1;
+            }
         }
     }
 
-    fn set(&mut self, member: &str) -> &mut BTreeSet<String> {
-        match member {
-            "kind" | "listKind" => &mut self.kinds,
-            _ => &mut self.resources,
-        }
+    fn others_have(&self, own: &Holder, name: Taking) -> bool {
+        let all = self.holders.get(&name).copied().unwrap_or_default();
+        let is_own = self.by.get(own).is_some_and(|held| held.contains(&name));
+        all > usize::from(is_own)
     }
+}
 
-    fn has(&mut self, member: &str, name: &str) -> bool {
-        self.set(member).contains(name)
+fn names_of(kind: &Kind) -> Value {
+    json!({"plural": &*kind.resource.resource, "singular": &*kind.singular,
+        "shortNames": kind.short_names.iter().map(|name| &**name).collect::<Vec<_>>(),
+        "kind": &*kind.kind, "listKind": &*kind.list_kind})
+}
+
+/// The names that a definition has according to its status.
+fn accepted(definition: &Value) -> BTreeSet<Taking> {
+    let names = definition.pointer("/status/acceptedNames");
+    names.map(takings).unwrap_or_default()
+}
+
+fn takings(names: &Value) -> BTreeSet<Taking> {
+    let mut takings = BTreeSet::new();
+    for (member, _) in ROWS {
+        let found = texts(names.get(member)).filter(|name| !name.is_empty());
+        takings.extend(found.map(|name| (Use::of(member), name.to_owned())));
     }
+    takings
+}
+
+/// The part of a definition that its names depend on.
+#[derive(Deserialize)]
+struct Outline {
+    spec: Spec,
+    #[serde(default)]
+    status: Value,
+}
+
+#[derive(Deserialize)]
+struct Spec {
+    #[serde(default)]
+    names: Value,
+}
+
+/// The definition without all that its names do not depend on: its schemas are skipped and not read.
+fn outline(definition: &Object) -> Option<Value> {
+    let Outline { spec, status } = serde_json::from_slice(&definition.body).ok()?;
+    Some(json!({"spec": {"names": spec.names}, "status": status}))
 }
 
 /// Writes into the status of a definition which names it has, and whether it is served. It starts from the
 /// stored status, not from what a client sent.
 pub(super) fn settle(state: &State, key: &ObjectKey, definition: &mut Value, now: &str) {
     restore(definition, state.get(key));
+    let taken = Taken::in_group_of(state, key);
+    settle_among(&taken, defined_by(key), definition, now);
+}
+
+/// The same for a status that is the stored one.
+fn settle_among(taken: &Taken, own: GroupResource, definition: &mut Value, now: &str) {
     let nothing = json!({});
     let wanted = definition.pointer("/spec/names").unwrap_or(&nothing);
     let held = definition.pointer("/status/acceptedNames");
     let held = held.unwrap_or(&nothing);
-    let (accepted, conflict) = accept(wanted, held, Taken::by_others(state, key));
+    let (accepted, conflict) = accept(wanted, held, taken, &Holder::Definition(own));
     let named = match &conflict {
         None => Condition::new_true("NamesAccepted", "NoConflicts", "no conflicts found"),
         Some((reason, why)) => Condition::new_false("NamesAccepted", reason, why),
@@ -116,7 +203,8 @@ fn restore(definition: &mut Value, stored: Option<&Arc<Object>>) {
 fn accept(
     wanted: &Value,
     held: &Value,
-    mut taken: Taken,
+    taken: &Taken,
+    own: &Holder,
 ) -> (Value, Option<(&'static str, String)>) {
     let (mut accepted, mut conflict) = (Map::new(), None);
     for (member, reason) in ROWS {
@@ -124,7 +212,7 @@ fn accept(
         let mine: BTreeSet<&str> = texts(had).collect();
         let in_use: Vec<String> = texts(asked)
             .filter(|name| !mine.contains(name))
-            .filter(|name| taken.has(member, name))
+            .filter(|name| taken.others_have(own, (Use::of(member), (*name).to_owned())))
             .map(|name| format!("\"{name}\" is already in use"))
             .collect();
         let chosen = if in_use.is_empty() { asked } else { had };
@@ -150,24 +238,78 @@ fn texts(held: Option<&Value>) -> impl Iterator<Item = &str> {
     listed.chain(held).filter_map(Value::as_str)
 }
 
-/// Other definitions of the group that wait for a name.
+/// A definition that waits for a name.
+#[derive(Debug)]
+pub(super) struct Waiting {
+    pub(super) object: Arc<Object>,
+    outline: Value,
+}
+
+impl Waiting {
+    fn of(object: &Arc<Object>) -> Option<Self> {
+        // Most do not wait: they are searched for a reason why they would, but not read.
+        let may_wait = str::from_utf8(&object.body).is_ok_and(|body| body.contains(CONFLICT));
+        let outline = may_wait.then(|| outline(object)).flatten()?;
+        (!conditions::is_true(&outline, "NamesAccepted")).then(|| Self {
+            object: Arc::clone(object),
+            outline,
+        })
+    }
+
+    /// Brings its status up to date, as far as it is known here; returns whether that changed it.
+    pub(super) fn settle(&mut self, taken: &Taken, now: &str) -> bool {
+        let next = self.settled(taken, now);
+        let changes = next != self.outline;
+        self.outline = next;
+        changes
+    }
+
+    /// The whole definition with its status up to date.
+    pub(super) fn document(&self, taken: &Taken, now: &str) -> Value {
+        let mut document = self.object.document();
+        settle_among(taken, defined_by(&self.object.key), &mut document, now);
+        document
+    }
+
+    /// Whether it would get a name. What is only said of the names that it does not get does not count: that
+    /// changes whenever others get them.
+    fn would_gain(&self, taken: &Taken) -> bool {
+        let next = self.settled(taken, "");
+        let names = "/status/acceptedNames";
+        next.pointer(names) != self.outline.pointer(names)
+    }
+
+    fn settled(&self, taken: &Taken, now: &str) -> Value {
+        let mut outline = self.outline.clone();
+        settle_among(taken, defined_by(&self.object.key), &mut outline, now);
+        outline
+    }
+}
+
+/// The definitions that wait for a name, of the group of this one.
 pub(super) fn waiting<'a>(
     state: &'a State,
     definition: &'a ObjectKey,
-) -> impl Iterator<Item = &'a Arc<Object>> {
-    // The reasons of conflicts end like this; other definitions need not be parsed.
-    let may_wait = |other: &&Arc<Object>| other.body.windows(9).any(|part| part == b"Conflict\"");
-    let others = of_group(state, definition).filter(may_wait);
-    others.filter(|other| !conditions::is_true(&other.document(), "NamesAccepted"))
+) -> impl Iterator<Item = Waiting> {
+    of_group(state, definition).filter_map(Waiting::of)
 }
 
-/// The other definitions of its group.
+/// The first definition that waits for a name which is free, in the group of this one. Most decisions that
+/// free names leave none: they give the names away themselves.
+pub fn next_to_be_named(state: &State, definition: &ObjectKey) -> Option<Arc<Object>> {
+    let mut waiting = waiting(state, definition).peekable();
+    waiting.peek()?;
+    let taken = Taken::in_group_of(state, definition);
+    let next = waiting.find(|one| one.would_gain(&taken))?;
+    Some(next.object)
+}
+
+/// All definitions of its group.
 fn of_group<'a>(
     state: &'a State,
     definition: &'a ObjectKey,
 ) -> impl Iterator<Item = &'a Arc<Object>> {
     let group = defined_by(definition).group;
     let all = state.list(&definition.resource, None);
-    let others = all.filter(|other| other.key != *definition);
-    others.filter(move |other| defined_by(&other.key).group == group)
+    all.filter(move |one| defined_by(&one.key).group == group)
 }

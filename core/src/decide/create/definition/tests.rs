@@ -1,5 +1,7 @@
 //! Definitions and their instances, from the command to the state.
 
+mod waiting;
+
 use crate::command::{Create, FieldValidation, Patch};
 use crate::kind::Origin;
 use crate::object::OBJECT_BYTES_MAX;
