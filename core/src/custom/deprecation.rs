@@ -88,7 +88,7 @@ v2 s, v1 s                                    | -
     fn however_many_versions_there_are_the_best_one_is_looked_for_once() {
         let one = |index: usize| {
             json!({"name": format!("v{}", index + 1), "served": true, "storage": index == 0,
-                "deprecated": index % 2 == 0})
+                "deprecated": index.is_multiple_of(2)})
         };
         let (first, last) = (0..40_001, (0..40_001).rev());
         let all: [Value; 2] = [first.map(one).collect(), last.map(one).collect()];
