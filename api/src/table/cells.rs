@@ -11,7 +11,7 @@ pub(super) fn cells(columns: &[Column], object: &Value, now: Time) -> Vec<Value>
         Source::Named(source) => named(source, object, now),
         Source::Containers { pod, member } => computed::containers(pod, member, object),
         Source::Path(path) => {
-            let found = path.first(object).unwrap_or_default();
+            let found = path.first(object).unwrap_or(&Value::Null);
             custom(&column.type_name, found, now)
         }
     };
@@ -19,13 +19,13 @@ pub(super) fn cells(columns: &[Column], object: &Value, now: Time) -> Vec<Value>
 }
 
 /// A value as its column shows it; a value of another type is not shown.
-fn custom(type_name: &str, value: Value, now: Time) -> Value {
-    match (type_name, &value) {
+fn custom(type_name: &str, value: &Value, now: Time) -> Value {
+    match (type_name, value) {
         ("string", Value::Array(_) | Value::Object(_) | Value::Bool(_) | Value::Number(_)) => {
             json!(value.to_string())
         }
         ("integer", Value::Number(number)) => whole(number),
-        ("number", Value::Number(_)) | ("boolean", Value::Bool(_)) | ("string", _) => value,
+        ("number", Value::Number(_)) | ("boolean", Value::Bool(_)) | ("string", _) => value.clone(),
         ("date", Value::String(text)) if text.is_empty() => json!("<unknown>"),
         ("date", Value::String(text)) => Time::parse(text).map_or(json!("<invalid>"), |then| {
             json!(human((now.0 - then.0) / 1_000_000))
@@ -98,7 +98,7 @@ mod tests {
             ("date", json!(5), Value::Null),
         ] {
             assert_eq!(
-                custom(type_name, value.clone(), now),
+                custom(type_name, &value, now),
                 expected,
                 "{type_name} {value}"
             );

@@ -62,14 +62,16 @@ impl JsonPath {
         parse::path(text)
     }
 
-    /// The first value that the path leads to.
-    pub(super) fn first(&self, document: &Value) -> Option<Value> {
-        evaluate::evaluate(&self.steps, document).into_iter().next()
+    /// The first value that the path leads to: in the document, or a literal of the path.
+    pub(super) fn first<'a>(&'a self, document: &'a Value) -> Option<&'a Value> {
+        let found = evaluate::evaluate(&self.steps, document);
+        found.values.first().copied()
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::evaluate::FOUND_MAX;
     use super::*;
     use serde_json::json;
 
@@ -127,8 +129,8 @@ mod tests {
         for row in FOUND.lines().filter(|row| !row.is_empty()) {
             let (path, expected) = row.split_once(" | ").expect(row);
             let parsed = JsonPath::parse(path).expect(path);
-            let expected = serde_json::from_str(expected).ok();
-            assert_eq!(parsed.first(&document), expected, "{path}");
+            let expected: Option<Value> = serde_json::from_str(expected).ok();
+            assert_eq!(parsed.first(&document), expected.as_ref(), "{path}");
         }
     }
 
@@ -155,8 +157,39 @@ mod tests {
         let document = json!({"l": vec![json!({"l": vec![json!(1); 200]}); 200]});
         for path in [".l[*].l[*]", "..", "..l..", ".l[*]['l','l'][*]"] {
             let parsed = JsonPath::parse(path).expect(path);
-            let found = evaluate::evaluate(&parsed.steps, &document);
-            assert!(!found.is_empty() && found.len() <= 10_000, "{path}");
+            let found = evaluate::evaluate(&parsed.steps, &document).values;
+            assert!(!found.is_empty() && found.len() <= FOUND_MAX, "{path}");
+        }
+    }
+
+    #[test]
+    fn a_union_finds_no_more_than_any_other_step() {
+        let document = json!({"l": vec![1; FOUND_MAX]});
+        let all = JsonPath::parse("[*]").expect("a path");
+        let steps = [Step::Field("l".into()), Step::Union(vec![all; 10_000])];
+        let found = evaluate::evaluate(&steps, &document).values;
+        assert_eq!(found.len(), FOUND_MAX);
+        // A vector keeps the room of the most that was ever in it.
+        assert!(found.capacity() <= 2 * FOUND_MAX, "{}", found.capacity());
+    }
+
+    #[test]
+    fn a_union_has_so_many_parts() {
+        for (parts, is_path) in [(2, true), (100, true), (101, false), (10_000, false)] {
+            let path = format!(".l[{}]", vec!["*"; parts].join(","));
+            assert_eq!(JsonPath::parse(&path).is_some(), is_path, "{parts}");
+        }
+    }
+
+    #[test]
+    fn a_path_looks_at_only_so_much() {
+        let path = JsonPath::parse(".l[?(@..x)].x").expect("a path");
+        for (others, is_found) in [(2, true), (20, false)] {
+            let mut list = vec![json!(vec![[1]; 5_000]); others];
+            list.push(json!({"x": 1}));
+            let document = json!({"l": list});
+            let found = path.first(&document);
+            assert_eq!(found.is_some(), is_found, "after {others} others");
         }
     }
 

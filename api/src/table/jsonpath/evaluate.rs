@@ -1,95 +1,154 @@
 //! Evaluates a path. A step that does not fit a value finds nothing there.
 
 use super::{Comparison, Filter, Slice, Step};
-use serde_json::Value;
-use std::borrow::Cow;
+use serde_json::{Map, Value};
 use std::cmp::Ordering;
 
 /// The most values that a step may find.
-const FOUND_MAX: usize = 10_000;
+pub(super) const FOUND_MAX: usize = 10_000;
+/// The most values that a path may look at, with those that its filters and unions look at. A path that a person
+/// writes looks at hundreds; one that looks everywhere again, wherever it finds something, would not end.
+const LOOKS_MAX: usize = 100_000;
 
-type Values<'a> = Vec<Cow<'a, Value>>;
-
-pub(super) fn evaluate(steps: &[Step], document: &Value) -> Vec<Value> {
-    let found = follow(steps, Cow::Borrowed(document));
-    found.into_iter().map(Cow::into_owned).collect()
+/// What a step has found so far. There is never more in it than a step may find.
+#[derive(Default)]
+pub(super) struct Found<'a> {
+    pub(super) values: Vec<&'a Value>,
 }
 
-fn follow<'a>(steps: &[Step], start: Cow<'a, Value>) -> Values<'a> {
-    // An empty path finds nothing.
-    if steps.is_empty() {
-        return Vec::new();
+impl<'a> Found<'a> {
+    fn is_full(&self) -> bool {
+        self.values.len() >= FOUND_MAX
     }
-    let mut current = vec![start];
-    for step in steps {
-        let mut next = Vec::new();
-        for value in current {
-            if next.len() < FOUND_MAX {
-                take(step, value, &mut next);
+
+    fn add(&mut self, values: impl IntoIterator<Item = &'a Value>) {
+        let room = FOUND_MAX.saturating_sub(self.values.len());
+        self.values.extend(values.into_iter().take(room));
+    }
+}
+
+pub(super) fn evaluate<'a>(steps: &'a [Step], document: &'a Value) -> Found<'a> {
+    Search { left: LOOKS_MAX }.follow(steps, document)
+}
+
+/// One evaluation.
+struct Search {
+    /// How many more values it may look at.
+    left: usize,
+}
+
+impl Search {
+    fn follow<'a>(&mut self, steps: &'a [Step], start: &'a Value) -> Found<'a> {
+        let mut current = Found::default();
+        // An empty path finds nothing.
+        if !steps.is_empty() {
+            current.add([start]);
+        }
+        for step in steps {
+            let mut next = Found::default();
+            for value in current.values {
+                self.take(step, value, &mut next);
             }
+            current = next;
         }
-        next.truncate(FOUND_MAX);
-        current = next;
+        current
     }
-    current
-}
 
-fn take<'a>(step: &Step, value: Cow<'a, Value>, next: &mut Values<'a>) {
-    match step {
-        Step::Field(name) => next.extend(child(&value, name)),
-        Step::Wildcard => next.extend(children(&value)),
-        Step::Descend => descend(value, next),
-        Step::Slice(slice) => next.extend(sliced(*slice, &value)),
-        Step::Union(paths) => {
-            for path in paths {
-                next.extend(follow(&path.steps, value.clone()));
+    fn take<'a>(&mut self, step: &'a Step, value: &'a Value, next: &mut Found<'a>) {
+        if next.is_full() || !self.may_look() {
+            return;
+        }
+        let before = next.values.len();
+        match step {
+            Step::Field(name) => next.add(value.get(name)),
+            Step::Wildcard => next.add(children(value)),
+            Step::Descend => self.descend(value, next),
+            Step::Slice(slice) => next.add(sliced(*slice, value)),
+            Step::Union(paths) => {
+                let mut paths = paths.iter();
+                while !next.is_full()
+                    && let Some(path) = paths.next()
+                {
+                    next.add(self.follow(&path.steps, value).values);
+                }
             }
+            Step::Filter(filter) => {
+                let items = value.as_array().into_iter().flatten();
+                next.add(items.filter(|item| self.passes(filter, item)));
+            }
+            Step::Literal(literal) => next.add([literal]),
         }
-        Step::Filter(filter) => {
-            let items = if value.is_array() {
-                children(&value)
-            } else {
-                Vec::new()
-            };
-            next.extend(items.into_iter().filter(|item| passes(filter, item)));
+        let found = next.values.len() - before;
+        self.left = self.left.saturating_sub(found);
+    }
+
+    /// Counts a value that is looked at; false if that would be one too many.
+    fn may_look(&mut self) -> bool {
+        let left = self.left.checked_sub(1);
+        self.left = left.unwrap_or_default();
+        left.is_some()
+    }
+
+    /// Collects the value, if there is something inside it, and everything below. Recursive: the document's
+    /// depth is bounded by the decoder.
+    fn descend<'a>(&mut self, value: &'a Value, next: &mut Found<'a>) {
+        let mut below = children(value).peekable();
+        if below.peek().is_none() {
+            return;
         }
-        Step::Literal(literal) => next.push(Cow::Owned(literal.clone())),
+        next.add([value]);
+        for child in below {
+            if next.is_full() || !self.may_look() {
+                return;
+            }
+            self.descend(child, next);
+        }
+    }
+
+    fn passes(&mut self, filter: &Filter, item: &Value) -> bool {
+        if !self.may_look() {
+            return false;
+        }
+        let left = self.follow(&filter.left.steps, item);
+        let Some(left) = left.values.first() else {
+            return false;
+        };
+        let Some((comparison, right)) = &filter.right else {
+            return true;
+        };
+        let right = self.follow(&right.steps, item);
+        let [right] = right.values.as_slice() else {
+            return false;
+        };
+        let Some(order) = compare(left, right) else {
+            return false;
+        };
+        match comparison {
+            Comparison::Equal => order.is_eq(),
+            Comparison::Unequal => order.is_ne(),
+            Comparison::Less => order.is_lt(),
+            Comparison::LessOrEqual => order.is_le(),
+            Comparison::Greater => order.is_gt(),
+            Comparison::GreaterOrEqual => order.is_ge(),
+        }
     }
 }
 
-fn child<'a>(value: &Cow<'a, Value>, name: &str) -> Option<Cow<'a, Value>> {
-    match value {
-        Cow::Borrowed(value) => value.get(name).map(Cow::Borrowed),
-        Cow::Owned(value) => value.get(name).cloned().map(Cow::Owned),
-    }
+/// What is directly inside a list or an object.
+fn children(value: &Value) -> impl Iterator<Item = &Value> {
+    let items = value.as_array().into_iter().flatten();
+    let members = value.as_object().into_iter().flat_map(Map::values);
+    items.chain(members)
 }
 
-fn children<'a>(value: &Cow<'a, Value>) -> Values<'a> {
-    match value {
-        Cow::Borrowed(Value::Array(items)) => items.iter().map(Cow::Borrowed).collect(),
-        Cow::Borrowed(Value::Object(members)) => members.values().map(Cow::Borrowed).collect(),
-        Cow::Owned(Value::Array(items)) => items.iter().cloned().map(Cow::Owned).collect(),
-        Cow::Borrowed(_) | Cow::Owned(_) => Vec::new(),
-    }
+fn sliced(slice: Slice, value: &Value) -> impl Iterator<Item = &Value> {
+    let items = value.as_array().map_or(&[][..], Vec::as_slice);
+    let (picked, step) = range(slice, items).unwrap_or_default();
+    picked.iter().step_by(step.max(1))
 }
 
-/// Collects the value, if there is something inside it, and everything below. Recursive: the document's depth
-/// is bounded by the decoder.
-fn descend<'a>(value: Cow<'a, Value>, next: &mut Values<'a>) {
-    let children = children(&value);
-    if children.is_empty() || next.len() >= FOUND_MAX {
-        return;
-    }
-    next.push(value);
-    for child in children {
-        descend(child, next);
-    }
-}
-
-fn sliced<'a>(slice: Slice, value: &Cow<'a, Value>) -> Values<'a> {
-    let Value::Array(items) = &**value else {
-        return Vec::new();
-    };
+/// The items between the ends of a slice, and how far apart those are that it takes.
+fn range(slice: Slice, items: &[Value]) -> Option<(&[Value], usize)> {
     let length = i64::try_from(items.len()).unwrap_or(i64::MAX);
     let from_end = |index: i64| if index < 0 { index + length } else { index };
     let start = from_end(slice.start.unwrap_or(0));
@@ -98,41 +157,13 @@ fn sliced<'a>(slice: Slice, value: &Cow<'a, Value>) -> Values<'a> {
         None if slice.single => start.saturating_add(1),
         None => length,
     };
-    let step = slice.step.unwrap_or(1);
-    if start < 0 || end > length || step < 1 {
-        return Vec::new();
+    if end > length {
+        return None;
     }
-    let (Ok(start), Ok(step)) = (usize::try_from(start), usize::try_from(step)) else {
-        return Vec::new();
-    };
-    let count = usize::try_from(end).unwrap_or(0).saturating_sub(start);
-    let picked = children(value).into_iter().skip(start).take(count);
-    picked.step_by(step).collect()
-}
-
-fn passes(filter: &Filter, item: &Value) -> bool {
-    let left = follow(&filter.left.steps, Cow::Borrowed(item));
-    let Some(left) = left.first() else {
-        return false;
-    };
-    let Some((comparison, right)) = &filter.right else {
-        return true;
-    };
-    let right = follow(&right.steps, Cow::Borrowed(item));
-    let [right] = right.as_slice() else {
-        return false;
-    };
-    let Some(order) = compare(left, right) else {
-        return false;
-    };
-    match comparison {
-        Comparison::Equal => order.is_eq(),
-        Comparison::Unequal => order.is_ne(),
-        Comparison::Less => order.is_lt(),
-        Comparison::LessOrEqual => order.is_le(),
-        Comparison::Greater => order.is_gt(),
-        Comparison::GreaterOrEqual => order.is_ge(),
-    }
+    let step = usize::try_from(slice.step.unwrap_or(1)).ok();
+    let step = step.filter(|step| *step > 0)?;
+    let (start, end) = (usize::try_from(start).ok()?, usize::try_from(end).ok()?);
+    Some((items.get(start..end)?, step))
 }
 
 /// Only values of the same type compare.

@@ -5,6 +5,8 @@ use serde_json::{Number, Value};
 
 /// The depth to which filters and unions may be nested.
 const DEPTH_MAX: usize = 8;
+/// The most parts of a union. People write two or three, and each part is followed from every value.
+const PARTS_MAX: usize = 100;
 
 pub(super) fn path(text: &str) -> Option<JsonPath> {
     nested(text, 0)
@@ -89,6 +91,9 @@ impl<'a> Reader<'a> {
     fn array(&mut self, rest: &'a str) -> Option<()> {
         let (inside, rest) = rest.split_once(']')?;
         let parts: Vec<&str> = inside.split(',').collect();
+        if parts.len() > PARTS_MAX {
+            return None;
+        }
         if parts.len() > 1 {
             let part = |part: &&str| nested(&format!("[{}]", part.trim()), self.depth + 1);
             let parts = parts.iter().map(part).collect::<Option<_>>()?;
