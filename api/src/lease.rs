@@ -46,17 +46,23 @@ impl<T> Leased<T> {
 }
 
 impl<T: Send + 'static> Lease<T> {
-    /// Leases a value. Without a runtime nobody checks, and the lease lasts.
+    /// Leases a value.
     pub(crate) fn new(value: T) -> Self {
         let mut lease = Self::unlimited(value);
-        if let Ok(runtime) = Handle::try_current() {
-            let looking = runtime.spawn(reclaim(Arc::downgrade(&lease.held)));
-            lease.watched = Some(looking.abort_handle());
-        }
+        lease.limit();
         lease
     }
 
-    /// A lease that is never taken back, for a value that is too small to be missed.
+    /// From now on the value is taken back if it is not used. Without a runtime nobody checks, and the lease
+    /// lasts.
+    pub(crate) fn limit(&mut self) {
+        if let Ok(runtime) = Handle::try_current() {
+            let looking = runtime.spawn(reclaim(Arc::downgrade(&self.held)));
+            self.watched = Some(looking.abort_handle());
+        }
+    }
+
+    /// A lease that is not taken back before it is limited.
     pub(crate) fn unlimited(value: T) -> Self {
         let now = Instant::now();
         let held = Leased {

@@ -5,6 +5,8 @@ mod cells;
 mod columns;
 mod computed;
 mod jsonpath;
+#[cfg(test)]
+mod tests;
 
 use crate::accept::View;
 use crate::handler::ResourceRequest;

@@ -13,7 +13,8 @@ use hindsight_core::Object;
 use http::Response;
 use std::sync::Arc;
 
-/// A list whose objects are larger than this together is streamed.
+/// A list whose objects are larger than this together is streamed, and so is one of which this much is written
+/// before its end: the rows of a table may be far longer than the objects.
 const WHOLE_BYTES_MAX: usize = 256 << 10;
 /// A piece is complete with the object with which it reaches this size.
 const PIECE_BYTES: usize = 64 << 10;
@@ -56,11 +57,7 @@ impl Pieces {
         };
         Self {
             items,
-            rest: if size > WHOLE_BYTES_MAX {
-                Lease::new(rest)
-            } else {
-                Lease::unlimited(rest)
-            },
+            rest: Lease::unlimited(rest),
             size,
             started,
             separates: false,
@@ -72,9 +69,13 @@ impl Pieces {
     pub(super) fn answer(mut self) -> Response<ApiBody> {
         let syntax = self.items.syntax();
         if self.size <= WHOLE_BYTES_MAX {
-            let whole = self.fill(usize::MAX, usize::MAX);
-            return respond::written(ApiBody::full(whole), syntax);
+            let begun = self.fill(WHOLE_BYTES_MAX, usize::MAX);
+            if self.is_written {
+                return respond::written(ApiBody::full(begun), syntax);
+            }
+            self.rest.with(|rest| rest.ready = begun);
         }
+        self.rest.limit();
         let pieces = stream::unfold(self, |mut pieces| async move {
             tokio::task::yield_now().await;
             let piece = pieces.next()?;
@@ -100,9 +101,11 @@ impl Pieces {
             if std::mem::replace(&mut self.separates, true) {
                 piece.extend_from_slice(self.items.between());
             }
-            read += object.body.len();
-            self.rest.record_bytes(object.body.len());
+            let before = piece.len();
             self.items.write(&object, &mut piece);
+            read += object.body.len();
+            let written = piece.len() - before;
+            self.rest.record_bytes(written.max(object.body.len()));
         }
         piece.into()
     }

@@ -5,32 +5,95 @@ use super::columns::{Column, Source};
 use super::computed::{self, at};
 use hindsight_core::Time;
 use serde_json::{Number, Value, json};
+use std::io::{self, Write};
+
+/// The most bytes that the texts of a row have together. Every column of a custom kind may show the whole object,
+/// and a list has many rows; nobody reads a line of this length.
+pub(super) const ROW_BYTES_MAX: usize = 1 << 20;
+/// The end of a text of which the rest is not shown.
+const CUT: &str = "...";
 
 pub(super) fn cells(columns: &[Column], object: &Value, now: Time) -> Vec<Value> {
-    let cell = |column: &Column| match &column.source {
-        Source::Named(source) => named(source, object, now),
-        Source::Containers { pod, member } => computed::containers(pod, member, object),
-        Source::Path(path) => {
-            let found = path.first(object).unwrap_or(&Value::Null);
-            custom(&column.type_name, found, now)
-        }
+    let mut room = ROW_BYTES_MAX;
+    let cell = |column: &Column| {
+        let cell = match &column.source {
+            Source::Named(source) => named(source, object, now),
+            Source::Containers { pod, member } => computed::containers(pod, member, object),
+            Source::Path(path) => {
+                let found = path.first(object).unwrap_or(&Value::Null);
+                custom(&column.type_name, found, now, room)
+            }
+        };
+        let Value::String(text) = cell else {
+            return cell;
+        };
+        let shown = if text.len() > room {
+            cut(&text, room)
+        } else {
+            text
+        };
+        room = room.saturating_sub(shown.len());
+        shown.into()
     };
     columns.iter().map(cell).collect()
 }
 
-/// A value as its column shows it; a value of another type is not shown.
-fn custom(type_name: &str, value: &Value, now: Time) -> Value {
+/// A value as its column shows it; a value of another type is not shown. No more of it is written than there is
+/// room for.
+fn custom(type_name: &str, value: &Value, now: Time, room: usize) -> Value {
     match (type_name, value) {
+        ("string", Value::String(text)) => cut(text, room).into(),
         ("string", Value::Array(_) | Value::Object(_) | Value::Bool(_) | Value::Number(_)) => {
-            json!(value.to_string())
+            json_of(value, room).into()
         }
         ("integer", Value::Number(number)) => whole(number),
-        ("number", Value::Number(_)) | ("boolean", Value::Bool(_)) | ("string", _) => value.clone(),
+        ("number", Value::Number(_)) | ("boolean", Value::Bool(_)) => value.clone(),
         ("date", Value::String(text)) if text.is_empty() => json!("<unknown>"),
         ("date", Value::String(text)) => Time::parse(text).map_or(json!("<invalid>"), |then| {
             json!(human((now.0 - then.0) / 1_000_000))
         }),
         _ => Value::Null,
+    }
+}
+
+/// The text, or its beginning where there is no room for all of it.
+fn cut(text: &str, room: usize) -> String {
+    if text.len() <= room {
+        return text.to_owned();
+    }
+    let end = text.floor_char_boundary(room.saturating_sub(CUT.len()));
+    let begun = text.get(..end).unwrap_or_default();
+    format!("{begun}{CUT}")
+}
+
+/// The same for the JSON of a value, of which only as much is written as is needed.
+fn json_of(value: &Value, room: usize) -> String {
+    let mut begun = Beginning {
+        bytes: Vec::new(),
+        // One more, so that it is seen where something is missing.
+        limit: room.saturating_add(1),
+    };
+    // An error only says that there is more.
+    drop(serde_json::to_writer(&mut begun, value));
+    cut(&String::from_utf8_lossy(&begun.bytes), room)
+}
+
+/// Takes the beginning of what is written, and then refuses the rest.
+struct Beginning {
+    bytes: Vec<u8>,
+    limit: usize,
+}
+
+impl Write for Beginning {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let room = self.limit.saturating_sub(self.bytes.len());
+        let taken = bytes.get(..room).unwrap_or(bytes);
+        self.bytes.extend_from_slice(taken);
+        Ok(taken.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }
 
@@ -98,10 +161,29 @@ mod tests {
             ("date", json!(5), Value::Null),
         ] {
             assert_eq!(
-                custom(type_name, &value, now),
+                custom(type_name, &value, now, ROW_BYTES_MAX),
                 expected,
                 "{type_name} {value}"
             );
+        }
+    }
+
+    #[test]
+    fn of_what_is_too_long_the_beginning_is_shown() {
+        let two = "\u{e9}";
+        for (value, room, expected) in [
+            (json!("abcdef"), 6, "abcdef"),
+            (json!("abcdef"), 5, "ab..."),
+            (json!("abcdef"), 0, "..."),
+            (json!(format!("a{two}cdef")), 5, "a..."),
+            (json!([1, 2, 3]), 7, "[1,2,3]"),
+            (json!([1, 2, 3]), 6, "[1,..."),
+            (json!([two, two]), 5, "[\"..."),
+            (json!(12345), 4, "1..."),
+        ] {
+            let now = Time(0);
+            let shown = custom("string", &value, now, room);
+            assert_eq!(shown, expected, "{value} in {room}");
         }
     }
 }

@@ -5,6 +5,10 @@ use super::jsonpath::JsonPath;
 use hindsight_core::kind::{Kind, PrinterColumn, Version};
 use hindsight_core::object::Name;
 
+/// The most columns of a custom kind that are shown. Each is looked up in every object of a list, and a definition
+/// has room for tens of thousands.
+pub(super) const COLUMNS_MAX: usize = 100;
+
 /// One column, and where its cells come from.
 #[derive(Debug, Clone)]
 pub(super) struct Column {
@@ -123,7 +127,8 @@ pub(super) fn columns(kind: &Kind, version: &Version) -> Vec<Column> {
     let mut columns = vec![name()];
     if kind.is_custom() && !version.columns.is_empty() {
         // An invalid path ends the columns, as it does upstream.
-        columns.extend(version.columns.iter().map_while(custom));
+        let first = version.columns.iter().take(COLUMNS_MAX);
+        columns.extend(first.map_while(custom));
         return columns;
     }
     columns.extend(row);

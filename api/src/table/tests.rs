@@ -1,0 +1,89 @@
+//! What a table takes is bounded, whatever its columns show.
+
+use super::cells::ROW_BYTES_MAX;
+use super::columns::COLUMNS_MAX;
+use super::*;
+use crate::testing::Served;
+use http::{Request, Response};
+use http_body::Body;
+use http_body_util::{BodyExt, Full};
+
+const TABLE: &str = "application/json;as=Table;g=meta.k8s.io;v=v1";
+const ROWS: &str = "/apis/y.io/v1/rows";
+
+/// A kind with so many columns, each of which shows the whole `spec`.
+fn served(columns: usize) -> Served {
+    let served = Served::new();
+    let column = |at: usize| json!({"name": format!("C{at}"), "type": "string", "jsonPath": ".spec"});
+    let columns: Vec<Value> = (0..columns).map(column).collect();
+    let schema = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
+    let version = json!({"name": "v1", "served": true, "storage": true,
+        "schema": {"openAPIV3Schema": schema}, "additionalPrinterColumns": columns});
+    let definition = json!({"metadata": {"name": "rows.y.io"}, "spec": {"group": "y.io",
+        "scope": "Cluster", "names": {"plural": "rows", "kind": "Row"}, "versions": [version]}});
+    let path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+    create(&served, path, &definition);
+    served
+}
+
+fn create(served: &Served, path: &str, document: &Value) {
+    let request = Request::post(path).body(Full::from(document.to_string()));
+    let answer = served.whole(request.expect("a request"));
+    assert_eq!(answer.status().as_u16(), 201, "{:?}", answer.body());
+}
+
+fn create_row(served: &Served, name: &str, bytes: usize) {
+    let spec = json!({"text": "x".repeat(bytes)});
+    let document = json!({"apiVersion": "y.io/v1", "kind": "Row",
+        "metadata": {"name": name}, "spec": spec});
+    create(served, ROWS, &document);
+}
+
+fn table(path: &str) -> Request<Full<bytes::Bytes>> {
+    let request = Request::get(path).header("accept", TABLE);
+    request.body(Full::default()).expect("a request")
+}
+
+fn read(answer: &Response<bytes::Bytes>) -> Value {
+    assert_eq!(answer.status().as_u16(), 200);
+    serde_json::from_slice(answer.body()).expect("JSON")
+}
+
+#[test]
+fn a_row_is_so_long_whatever_its_columns_show() {
+    let served = served(5_000);
+    create_row(&served, "a", 200_000);
+    for path in [ROWS, "/apis/y.io/v1/rows/a"] {
+        let answer = served.whole(table(path));
+        assert!(answer.body().len() < 2 * ROW_BYTES_MAX, "{path}");
+        let table = read(&answer);
+        let columns = table["columnDefinitions"].as_array().map(Vec::len);
+        assert_eq!(columns, Some(1 + COLUMNS_MAX), "{path}");
+        let cells = table["rows"][0]["cells"].as_array().expect("cells");
+        assert_eq!(cells.len(), 1 + COLUMNS_MAX, "{path}");
+        let texts: Vec<&str> = cells.iter().filter_map(Value::as_str).collect();
+        assert!(texts[1].ends_with("x\"}"), "{path}: the first is whole");
+        assert_eq!(texts[COLUMNS_MAX], "...", "{path}");
+        let bytes: usize = texts.iter().map(|text| text.len()).sum();
+        assert!(bytes <= ROW_BYTES_MAX + 3 * COLUMNS_MAX, "{path}: {bytes}");
+    }
+}
+
+#[test]
+fn a_table_of_small_objects_with_long_rows_comes_in_pieces() {
+    const OBJECTS: usize = 40;
+    let served = served(COLUMNS_MAX);
+    for object in 0..OBJECTS {
+        create_row(&served, &format!("a{object}"), 1_000);
+    }
+    let plain = Request::get(ROWS).body(Full::default()).expect("a request");
+    let whole = served.answer(plain).into_body();
+    assert!(whole.size_hint().exact().is_some(), "the list is small");
+    let pieces = served.answer(table(ROWS)).into_body();
+    assert!(pieces.size_hint().exact().is_none(), "its table is not");
+    let pieces = crate::testing::runtime().block_on(pieces.collect());
+    let text = pieces.expect("to its end").to_bytes();
+    assert!(text.len() > OBJECTS * COLUMNS_MAX * 1_000);
+    let table: Value = serde_json::from_slice(&text).expect("JSON");
+    assert_eq!(table["rows"].as_array().map(Vec::len), Some(OBJECTS));
+}
