@@ -93,14 +93,11 @@ pub(crate) fn groups(state: &State) -> Vec<String> {
 
 /// Served versions of a group, preferred first.
 pub(crate) fn versions(state: &State, group: &str) -> Vec<String> {
-    let mut versions: Vec<String> = Vec::new();
-    for kind in kinds(state, group) {
-        for version in kind.versions.iter().filter(|version| version.served) {
-            if !versions.iter().any(|known| **known == *version.name) {
-                versions.push(version.name.to_string());
-            }
-        }
-    }
+    let all = kinds(state, group).flat_map(|kind| kind.versions.iter());
+    let served = all.filter(|version| version.served);
+    // A set, since a kind may have thousands.
+    let served: BTreeSet<&str> = served.map(|version| &*version.name).collect();
+    let mut versions: Vec<String> = served.into_iter().map(str::to_owned).collect();
     versions.sort_by(|one, other| Preference::of(one).cmp(&Preference::of(other)));
     versions
 }

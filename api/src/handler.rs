@@ -45,6 +45,8 @@ pub struct Api {
     pub(crate) relay: watch::Relay,
     /// How many watches may read the log at the same time.
     pub(crate) replays: Arc<Semaphore>,
+    /// OpenAPI documents that were built.
+    documents: Arc<openapi::Documents>,
     /// The bounds on request bodies; `None` where the caller has them in memory anyway.
     bodies: Option<Bodies>,
 }
@@ -86,6 +88,7 @@ impl Api {
             admission,
             relay: watch::Relay::default(),
             replays,
+            documents: Arc::default(),
             bodies: None,
         }
     }
@@ -146,7 +149,8 @@ impl Api {
             Some(point) => self.backend.as_of(point).await.map_err(Failure::of_past)?,
             None => Past::newest(self.backend.state()),
         };
-        let route = match route_or_answer(path, &parts.headers, &state)? {
+        let documents = &*self.documents;
+        let route = match route_or_answer(documents, path, &parts.headers, &state).await? {
             Ok(route) => route,
             Err(answer) => return Ok(answer),
         };
@@ -384,13 +388,16 @@ impl ResourceRequest {
 }
 
 /// The resource that a path names, or the answer where it names none.
-fn route_or_answer(
+async fn route_or_answer(
+    documents: &openapi::Documents,
     path: &str,
     headers: &HeaderMap,
-    state: &State,
+    state: &Arc<State>,
 ) -> Result<Result<Route, Response<ApiBody>>, Failure> {
-    let document =
-        discovery::respond(path, headers, state).or_else(|| openapi::respond(path, headers, state));
+    let mut document = discovery::respond(path, headers, state);
+    if document.is_none() {
+        document = openapi::respond(documents, path, headers, state).await?;
+    }
     if let Some(document) = document {
         return Ok(Err(document));
     }

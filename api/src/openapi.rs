@@ -2,6 +2,7 @@
 //! group and version, version 2 one for everything.
 
 mod definitions;
+mod documents;
 mod operations;
 mod protobuf;
 mod v2;
@@ -10,96 +11,145 @@ mod v3;
 use crate::body::{ApiBody, Syntax};
 use crate::discovery::{groups, kinds, versions};
 use crate::respond;
-use crate::tag::tagged;
+use crate::status::Failure;
+use crate::tag::{is_known, tagged};
+use bytes::Bytes;
+pub(crate) use documents::Documents;
 use hindsight_core::State;
-use hindsight_core::kind::Origin;
+use hindsight_core::kind::{KindRef, Origin};
 use http::{HeaderMap, HeaderValue, Response, header};
 use serde_json::{Map, Value, json};
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
 
 const PROTOBUF: &str = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
 
+/// One of the documents.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Document {
+    /// Version 2.
+    Whole,
+    /// The same in its binary form.
+    WholeInProtobuf,
+    /// Which documents of version 3 there are.
+    Index,
+    /// Version 3 of a group and version.
+    Of { group: String, version: String },
+}
+
 /// An OpenAPI document, if the path names one.
-pub(crate) fn respond(path: &str, headers: &HeaderMap, state: &State) -> Option<Response<ApiBody>> {
-    let rest = path.strip_prefix("/openapi/")?;
-    let segments: Vec<&str> = rest.split('/').filter(|one| !one.is_empty()).collect();
-    match segments.as_slice() {
-        ["v2"] => Some(tagged(headers, &tag_of_all(state), || {
-            whole(headers, state)
-        })),
-        ["v3"] => Some(respond::json(200, &index(state), Syntax::Json)),
-        ["v3", "api", "v1"] => of_group_version(headers, state, "", "v1"),
-        ["v3", "apis", group, version] => of_group_version(headers, state, group, version),
-        _ => None,
-    }
-}
-
-fn whole(headers: &HeaderMap, state: &State) -> Response<ApiBody> {
-    let document = v2::document(state);
-    let accepted = headers
-        .get(header::ACCEPT)
-        .and_then(|one| one.to_str().ok());
-    if accepted.is_some_and(|accepted| accepted.contains("proto-openapi")) {
-        let body = ApiBody::full(protobuf::encode(&document));
-        let mut response = Response::new(body);
-        let media = HeaderValue::from_static(PROTOBUF);
-        response.headers_mut().insert(header::CONTENT_TYPE, media);
-        return response;
-    }
-    respond::json(200, &document, Syntax::Json)
-}
-
-fn of_group_version(
+pub(crate) async fn respond(
+    documents: &Documents,
+    path: &str,
     headers: &HeaderMap,
-    state: &State,
-    group: &str,
-    version: &str,
-) -> Option<Response<ApiBody>> {
-    if !versions(state, group).iter().any(|one| one == version) {
-        return None;
+    state: &Arc<State>,
+) -> Result<Option<Response<ApiBody>>, Failure> {
+    let Some(document) = Document::at(path, headers, state) else {
+        return Ok(None);
+    };
+    let tag = document.tag(state);
+    let bytes = if is_known(headers, &tag) {
+        Bytes::new()
+    } else {
+        let (asked, state) = (document.clone(), Arc::clone(state));
+        let build = move || asked.build(&state);
+        documents.get(&document, &tag, build).await?
+    };
+    Ok(Some(tagged(headers, &tag, || {
+        let mut response = respond::json_bytes(200, bytes, Syntax::Json);
+        if document == Document::WholeInProtobuf {
+            let media = HeaderValue::from_static(PROTOBUF);
+            response.headers_mut().insert(header::CONTENT_TYPE, media);
+        }
+        response
+    })))
+}
+
+impl Document {
+    fn at(path: &str, headers: &HeaderMap, state: &State) -> Option<Self> {
+        let rest = path.strip_prefix("/openapi/")?;
+        let segments: Vec<&str> = rest.split('/').filter(|one| !one.is_empty()).collect();
+        let (group, version) = match segments.as_slice() {
+            ["v2"] if accepts_protobuf(headers) => return Some(Self::WholeInProtobuf),
+            ["v2"] => return Some(Self::Whole),
+            ["v3"] => return Some(Self::Index),
+            ["v3", "api", "v1"] => ("", "v1"),
+            ["v3", "apis", group, version] => (*group, *version),
+            _ => return None,
+        };
+        let is_served = kinds(state, group).any(|kind| kind.served(version).is_some());
+        is_served.then(|| Self::Of {
+            group: group.to_owned(),
+            version: version.to_owned(),
+        })
     }
-    let make = || respond::json(200, &v3::document(state, group, version), Syntax::Json);
-    Some(tagged(headers, &tag(state, group, version), make))
+
+    /// A tag that changes when the document does.
+    fn tag(&self, state: &State) -> String {
+        match self {
+            Self::Of { group, version } => tag(custom_in(state, group), group, version),
+            Self::Whole | Self::WholeInProtobuf | Self::Index => {
+                tag(hash_of(state, state.kinds.iter()), "", "")
+            }
+        }
+    }
+
+    fn build(&self, state: &State) -> Vec<u8> {
+        let document = match self {
+            Self::Whole => v2::document(state),
+            Self::WholeInProtobuf => return protobuf::encode(&v2::document(state)),
+            Self::Index => index(state),
+            Self::Of { group, version } => v3::document(state, group, version),
+        };
+        serde_json::to_vec(&document).unwrap_or_default()
+    }
+}
+
+fn accepts_protobuf(headers: &HeaderMap) -> bool {
+    let accepted = headers.get(header::ACCEPT);
+    let accepted = accepted.and_then(|one| one.to_str().ok());
+    accepted.is_some_and(|accepted| accepted.contains("proto-openapi"))
 }
 
 fn index(state: &State) -> Value {
     let mut paths = Map::new();
-    let mut add = |path: String, group: &str, version: &str| {
-        let hash = tag(state, group, version);
+    let mut add = |path: String, custom: u64, group: &str, version: &str| {
+        let hash = tag(custom, group, version);
         let url = format!("/openapi/v3/{path}?hash={hash}");
         paths.insert(path, json!({"serverRelativeURL": url}));
     };
-    add("api/v1".into(), "", "v1");
+    add("api/v1".into(), custom_in(state, ""), "", "v1");
     for group in groups(state) {
+        let custom = custom_in(state, &group);
         for version in versions(state, &group) {
-            add(format!("apis/{group}/{version}"), &group, &version);
+            add(format!("apis/{group}/{version}"), custom, &group, &version);
         }
     }
     json!({"paths": paths})
 }
 
-/// A tag that changes when the document does: with the program, and with the definitions of custom kinds.
-fn tag(state: &State, group: &str, version: &str) -> String {
+/// A tag that changes with the program, and with the definitions of custom kinds, of which this is the hash.
+fn tag(custom: u64, group: &str, version: &str) -> String {
     let mut hasher = DefaultHasher::new();
-    (env!("CARGO_PKG_VERSION"), group, version).hash(&mut hasher);
-    for kind in kinds(state, group) {
+    (env!("CARGO_PKG_VERSION"), custom, group, version).hash(&mut hasher);
+    format!("{:016X}", hasher.finish())
+}
+
+fn custom_in(state: &State, group: &str) -> u64 {
+    hash_of(state, kinds(state, group))
+}
+
+/// A hash of the definitions of those of the kinds that are custom.
+fn hash_of<'a>(state: &State, kinds: impl Iterator<Item = &'a KindRef>) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    for kind in kinds {
         if let Origin::Custom { definition, .. } = &kind.origin {
             let key = definitions::key_of(kind);
             let revision = state.get(&key).map(|object| object.revision);
             (definition.as_str(), revision.map(|one| one.0)).hash(&mut hasher);
         }
     }
-    format!("{:016X}", hasher.finish())
-}
-
-fn tag_of_all(state: &State) -> String {
-    let mut hasher = DefaultHasher::new();
-    for group in std::iter::once(String::new()).chain(groups(state)) {
-        for version in versions(state, &group) {
-            tag(state, &group, &version).hash(&mut hasher);
-        }
-    }
-    format!("{:016X}", hasher.finish())
+    hasher.finish()
 }
 
 #[cfg(test)]

@@ -10,9 +10,8 @@ pub(crate) fn tagged(
     tag: &str,
     make: impl FnOnce() -> Response<ApiBody>,
 ) -> Response<ApiBody> {
-    let quoted = format!("\"{tag}\"");
-    let known = headers.get(header::IF_NONE_MATCH);
-    let mut response = if known.is_some_and(|known| known.as_bytes() == quoted.as_bytes()) {
+    let quoted = quoted(tag);
+    let mut response = if is_known(headers, tag) {
         not_modified()
     } else {
         make()
@@ -23,6 +22,16 @@ pub(crate) fn tagged(
     let vary = HeaderValue::from_static("Accept");
     response.headers_mut().insert(header::VARY, vary);
     response
+}
+
+/// Whether the client has the document already.
+pub(crate) fn is_known(headers: &HeaderMap, tag: &str) -> bool {
+    let known = headers.get(header::IF_NONE_MATCH);
+    known.is_some_and(|known| known.as_bytes() == quoted(tag).as_bytes())
+}
+
+fn quoted(tag: &str) -> String {
+    format!("\"{tag}\"")
 }
 
 /// 304, without a body and so without its media type.

@@ -1,18 +1,19 @@
-//! The schema definitions of one group and version, with references as OpenAPI v2 writes them.
+//! The schema definitions of kinds, with references as OpenAPI v2 writes them.
 
-use crate::discovery::kinds;
 use crate::respond;
 use crate::schemas;
 use hindsight_core::kind::{Kind, KindRef};
 use hindsight_core::state::definition_named;
 use hindsight_core::{ObjectKey, State};
 use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
 
 const META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1";
 
-/// A served kind, and the name of its definition.
+/// A served version of a kind, and the name of its definition.
 pub(super) struct Served<'a> {
     pub(super) kind: &'a KindRef,
+    pub(super) version: &'a str,
     pub(super) name: String,
 }
 
@@ -22,17 +23,24 @@ impl Served<'_> {
     }
 }
 
-/// Adds the definitions of a group and version, and returns the kinds that they belong to.
-pub(super) fn collect<'a>(
-    state: &'a State,
-    group: &'a str,
-    version: &str,
+/// Adds the definitions of a kind in one of its served versions, or in all of them, and returns these versions.
+pub(super) fn define<'a>(
+    state: &State,
+    kind: &'a KindRef,
+    only: Option<&str>,
     definitions: &mut Map<String, Value>,
 ) -> Vec<Served<'a>> {
+    let mut own = own_schemas(state, kind);
+    let versions = kind.versions.iter().filter(|version| version.served);
+    let versions = versions.map(|version| &*version.name);
     let mut all = Vec::new();
-    for kind in kinds(state, group).filter(|kind| kind.served(version).is_some()) {
-        let (name, mut schema) = schema(state, kind, version, definitions);
-        let served = Served { kind, name };
+    for version in versions.filter(|version| only.is_none_or(|only| *version == only)) {
+        let (name, mut schema) = schema(kind, version, own.remove(version), definitions);
+        let served = Served {
+            kind,
+            version,
+            name,
+        };
         set(
             &mut schema,
             "x-kubernetes-group-version-kind",
@@ -42,14 +50,16 @@ pub(super) fn collect<'a>(
         definitions.insert(served.name.clone(), schema);
         all.push(served);
     }
-    definitions
-        .entry(format!("{META}.ListMeta"))
-        .or_insert_with(|| {
-            json!({"type": "object", "description": "What a list says of itself.", "properties": {
-            "continue": {"type": "string"}, "resourceVersion": {"type": "string"},
-            "remainingItemCount": {"type": "integer", "format": "int64"}}})
-        });
     all
+}
+
+/// Adds what the definitions of all lists refer to.
+pub(super) fn add_list_meta(definitions: &mut Map<String, Value>) {
+    let meta = json!({"type": "object", "description": "What a list says of itself.", "properties": {
+        "continue": {"type": "string"}, "resourceVersion": {"type": "string"},
+        "remainingItemCount": {"type": "integer", "format": "int64"}}});
+    let name = format!("{META}.ListMeta");
+    definitions.entry(name).or_insert(meta);
 }
 
 fn set(schema: &mut Value, member: &str, value: Value) {
@@ -80,11 +90,11 @@ fn reference(name: &str) -> Value {
 }
 
 /// The name and the schema of a kind: for a built-in kind its own, whose definitions are added to the others;
-/// for a custom kind that of its definition.
+/// for a custom kind that of its definition, if it has one.
 fn schema(
-    state: &State,
     kind: &Kind,
     version: &str,
+    own: Option<Value>,
     definitions: &mut Map<String, Value>,
 ) -> (String, Value) {
     let group = &kind.resource.group;
@@ -94,17 +104,24 @@ fn schema(
         take_definitions(&mut document, definitions);
         return (name, document);
     }
-    if let Some((_, mut any)) = schemas::annotated("", "v1", "ConfigMap") {
+    // Any built-in kind brings the metadata and all that it consists of.
+    if !definitions.contains_key(&format!("{META}.ObjectMeta"))
+        && let Some((_, mut any)) = schemas::annotated("", "v1", "ConfigMap")
+    {
         take_definitions(&mut any, definitions);
     }
-    (custom_name(kind, version), custom(state, kind, version))
+    (custom_name(kind, version), custom(own))
 }
 
+/// Adds the definitions that a document brings along. One that is there already stays: it may be a kind's own,
+/// which says so.
 fn take_definitions(document: &mut Value, definitions: &mut Map<String, Value>) {
     let members = document.as_object_mut();
     let own = members.and_then(|members| members.remove("definitions"));
     if let Some(Value::Object(own)) = own {
-        definitions.extend(own);
+        for (name, definition) in own {
+            definitions.entry(name).or_insert(definition);
+        }
     }
 }
 
@@ -118,14 +135,27 @@ pub(super) fn key_of(kind: &Kind) -> ObjectKey {
     definition_named(&kind.resource.to_string())
 }
 
-fn custom(state: &State, kind: &Kind, version: &str) -> Value {
-    let own = state.get(&key_of(kind)).and_then(|definition| {
-        let document = definition.document();
-        let versions = document.pointer("/spec/versions")?.as_array()?;
-        let named = |one: &&Value| one.get("name").and_then(Value::as_str) == Some(version);
-        let found = versions.iter().find(named)?;
-        found.pointer("/schema/openAPIV3Schema").cloned()
+/// The schemas of a custom kind by version. Its definition may be long and have thousands of versions, and is
+/// decoded once for all of them.
+fn own_schemas(state: &State, kind: &Kind) -> BTreeMap<String, Value> {
+    let definition = state.get(&key_of(kind)).filter(|_| kind.is_custom());
+    let mut document = definition.map(|definition| definition.document());
+    let versions = document.as_mut().and_then(|document| {
+        let versions = document.pointer_mut("/spec/versions")?;
+        Some(versions.take())
     });
+    let Some(Value::Array(versions)) = versions else {
+        return BTreeMap::new();
+    };
+    let named = |mut version: Value| {
+        let schema = version.pointer_mut("/schema/openAPIV3Schema")?.take();
+        let name = version.get("name")?.as_str()?.to_owned();
+        Some((name, schema))
+    };
+    versions.into_iter().filter_map(named).collect()
+}
+
+fn custom(own: Option<Value>) -> Value {
     let mut schema = own.unwrap_or_else(|| json!({"type": "object"}));
     if let Some(members) = schema.as_object_mut() {
         let properties = members.entry("properties").or_insert_with(|| json!({}));

@@ -1,7 +1,13 @@
 //! The documents as a whole.
 
 use super::*;
+use crate::backend::fake::Fake;
+use crate::handler::Api;
 use crate::schemas::builtin_kinds;
+use futures_util::future::join_all;
+use hindsight_core::Actor;
+use http::Request;
+use http_body_util::{BodyExt, Full};
 
 fn references(document: &Value) -> usize {
     let mut seen = 0;
@@ -100,25 +106,102 @@ fn no_two_operations_have_one_name() {
     assert_eq!(names.len(), all);
 }
 
-#[test]
-fn a_tag_stands_for_its_document() {
-    let state = State::new(builtin_kinds());
-    let headers = HeaderMap::new();
-    let first = respond("/openapi/v3/apis/apps/v1", &headers, &state).expect("a document");
+async fn asked(path: &str, headers: &HeaderMap, state: &Arc<State>) -> Option<Response<ApiBody>> {
+    let answer = respond(&Documents::default(), path, headers, state).await;
+    answer.expect("an answer")
+}
+
+#[tokio::test]
+async fn a_tag_stands_for_its_document() {
+    let state = Arc::new(State::new(builtin_kinds()));
+    let mut headers = HeaderMap::new();
+    let first = asked("/openapi/v3/apis/apps/v1", &headers, &state).await;
+    let first = first.expect("a document");
     let tag = first.headers().get(header::ETAG).expect("a tag").clone();
     let url = index(&state)["paths"]["apis/apps/v1"]["serverRelativeURL"].to_string();
     assert!(
         url.contains(tag.to_str().expect("text").trim_matches('"')),
         "{url}"
     );
-    let mut headers = HeaderMap::new();
     headers.insert(header::IF_NONE_MATCH, tag);
-    let again = respond("/openapi/v3/apis/apps/v1", &headers, &state).expect("an answer");
+    let again = asked("/openapi/v3/apis/apps/v1", &headers, &state).await;
+    let again = again.expect("an answer");
     assert_eq!(
         (first.status().as_u16(), again.status().as_u16()),
         (200, 304)
     );
     assert!(first.headers().contains_key(header::CONTENT_TYPE));
     assert_eq!(again.headers().get(header::CONTENT_TYPE), None);
-    assert!(respond("/openapi/v3/apis/none/v1", &headers, &state).is_none());
+    for nowhere in ["/openapi/v3/apis/none/v1", "/openapi/v3/apis/apps/v9"] {
+        assert!(
+            asked(nowhere, &headers, &state).await.is_none(),
+            "{nowhere}"
+        );
+    }
+}
+
+#[test]
+fn a_kind_that_others_contain_says_which_it_is() {
+    let document = v2::document(&State::new(builtin_kinds()));
+    let claim = &document["definitions"]["io.k8s.api.core.v1.PersistentVolumeClaim"];
+    let gvk = json!([{"group": "", "version": "v1", "kind": "PersistentVolumeClaim"}]);
+    assert_eq!(claim["x-kubernetes-group-version-kind"], gvk);
+}
+
+/// Defines a kind. The schema of each version has a property with the name of the version.
+async fn define(api: &Api, number: usize, versions: &[&str]) {
+    let one = |name: &&str| {
+        let schema =
+            json!({"type": "object", "properties": {format!("in-{name}"): {"type": "string"}}});
+        json!({"name": name, "served": true, "storage": *name == versions[0],
+            "schema": {"openAPIV3Schema": schema}})
+    };
+    let plural = format!("k{number}s");
+    let versions: Vec<Value> = versions.iter().map(one).collect();
+    let names = json!({"plural": plural, "kind": format!("K{number}")});
+    let definition = json!({"metadata": {"name": format!("{plural}.y.io")},
+        "spec": {"group": "y.io", "scope": "Cluster", "names": names, "versions": versions}});
+    let path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+    let request = Request::post(path).body(Full::from(definition.to_string()));
+    let known = Some(Arc::new(Actor::new("admin")));
+    let answer = api.handle(request.expect("a request"), known).await;
+    assert_eq!(answer.status().as_u16(), 201, "{plural}");
+}
+
+async fn read(api: &Api, path: &str) -> Bytes {
+    let request = Request::get(path).body(Full::<Bytes>::default());
+    let known = Some(Arc::new(Actor::new("admin")));
+    let answer = api.handle(request.expect("a request"), known).await;
+    assert_eq!(answer.status().as_u16(), 200, "{path}");
+    let frame = answer.into_body().frame().await.expect("a frame");
+    frame.expect("sound").into_data().expect("data")
+}
+
+#[tokio::test]
+async fn all_who_ask_for_a_document_get_the_same_one() {
+    let api = Api::new(Arc::new(Fake::new()), Arc::default());
+    for number in 0..20 {
+        define(&api, number, &["v1", "v2"]).await;
+    }
+    for path in ["/openapi/v2", "/openapi/v3", "/openapi/v3/apis/y.io/v2"] {
+        let all = join_all((0..4).map(|_| read(&api, path))).await;
+        let later = read(&api, path).await;
+        for bytes in &all {
+            // The same bytes at the same place: nothing was built again.
+            assert_eq!(bytes.as_ptr(), later.as_ptr(), "{path}");
+        }
+    }
+    let before = read(&api, "/openapi/v2").await;
+    define(&api, 20, &["v1", "v2"]).await;
+    let after = read(&api, "/openapi/v2").await;
+    let [before, after]: [Value; 2] =
+        [before, after].map(|bytes| serde_json::from_slice(&bytes).expect("JSON"));
+    assert_eq!(before["definitions"].get("io.y.v1.K20"), None);
+    for number in 0..=20 {
+        for (version, other) in [("v1", "v2"), ("v2", "v1")] {
+            let own = &after["definitions"][format!("io.y.{version}.K{number}")]["properties"];
+            assert!(own.get(format!("in-{version}")).is_some(), "{own}");
+            assert!(own.get(format!("in-{other}")).is_none(), "{own}");
+        }
+    }
 }

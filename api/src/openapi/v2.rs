@@ -1,8 +1,7 @@
 //! OpenAPI v2 of everything, for clients that know only this version.
 
-use super::definitions::collect;
+use super::definitions::{add_list_meta, define};
 use super::operations::{Operation, of_kind};
-use crate::discovery::{groups, versions};
 use hindsight_core::State;
 use serde_json::{Map, Value, json};
 
@@ -12,20 +11,19 @@ const UNKNOWN: [&str; 5] = ["anyOf", "oneOf", "not", "nullable", "$schema"];
 pub(super) fn document(state: &State) -> Value {
     let mut definitions = Map::new();
     let mut paths: Map<String, Value> = Map::new();
-    for group in std::iter::once(String::new()).chain(groups(state)) {
-        for version in versions(state, &group) {
-            for served in collect(state, &group, &version, &mut definitions) {
-                for operation in of_kind(&served, &version) {
-                    let item = paths
-                        .entry(operation.path.clone())
-                        .or_insert_with(|| json!({}));
-                    if let Some(methods) = item.as_object_mut() {
-                        methods.insert(operation.method.into(), render(&operation));
-                    }
+    for kind in state.kinds.iter() {
+        for served in define(state, kind, None, &mut definitions) {
+            for operation in of_kind(&served, served.version) {
+                let item = paths
+                    .entry(operation.path.clone())
+                    .or_insert_with(|| json!({}));
+                if let Some(methods) = item.as_object_mut() {
+                    methods.insert(operation.method.into(), render(&operation));
                 }
             }
         }
     }
+    add_list_meta(&mut definitions);
     let mut definitions = Value::Object(definitions);
     simplify(&mut definitions);
     json!({"swagger": "2.0", "info": {"title": "Kubernetes", "version": "v1.36.0"},

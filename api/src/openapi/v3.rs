@@ -1,15 +1,20 @@
 //! OpenAPI v3 of one group and version.
 
-use super::definitions::collect;
+use super::definitions::{add_list_meta, define};
 use super::operations::{Operation, of_kind};
+use crate::discovery::kinds;
 use hindsight_core::State;
 use serde_json::{Map, Value, json};
 
 pub(super) fn document(state: &State, group: &str, version: &str) -> Value {
     let mut definitions = Map::new();
     let mut paths: Map<String, Value> = Map::new();
-    for served in collect(state, group, version, &mut definitions) {
-        for operation in of_kind(&served, version) {
+    let versions = kinds(state, group)
+        .flat_map(|kind| define(state, kind, Some(version), &mut definitions))
+        .collect::<Vec<_>>();
+    add_list_meta(&mut definitions);
+    for served in &versions {
+        for operation in of_kind(served, version) {
             let item = paths
                 .entry(operation.path.clone())
                 .or_insert_with(|| json!({}));

@@ -14,7 +14,8 @@ const ROWS: &str = "/apis/y.io/v1/rows";
 /// A kind with so many columns, each of which shows the whole `spec`.
 fn served(columns: usize) -> Served {
     let served = Served::new();
-    let column = |at: usize| json!({"name": format!("C{at}"), "type": "string", "jsonPath": ".spec"});
+    let column =
+        |at: usize| json!({"name": format!("C{at}"), "type": "string", "jsonPath": ".spec"});
     let columns: Vec<Value> = (0..columns).map(column).collect();
     let schema = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
     let version = json!({"name": "v1", "served": true, "storage": true,

@@ -1,0 +1,179 @@
+//! Builds documents, one at a time and beside the threads that answer requests, and keeps those that were built last:
+//! with many custom kinds a document takes seconds, and many clients ask for the same one.
+
+use super::Document;
+use crate::status::Failure;
+use bytes::Bytes;
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tokio::runtime::Handle;
+use tokio::sync::Semaphore;
+
+/// The most bytes of documents that are kept, unless the newest alone has more. Those of the built-in kinds fit in.
+const KEPT_BYTES_MAX: usize = 64 << 20;
+
+/// What was built last.
+#[derive(Debug)]
+pub(crate) struct Documents {
+    /// Its one permit goes to who builds, so that any number of requests takes the time and the memory of one.
+    building: Arc<Semaphore>,
+    kept: Arc<Mutex<Kept>>,
+}
+
+impl Default for Documents {
+    fn default() -> Self {
+        Self {
+            building: Arc::new(Semaphore::new(1)),
+            kept: Arc::default(),
+        }
+    }
+}
+
+impl Documents {
+    /// A document with this tag: as it was built before, or built now. A client that leaves meanwhile takes
+    /// nothing away from the others.
+    pub(super) async fn get(
+        &self,
+        document: &Document,
+        tag: &str,
+        build: impl FnOnce() -> Vec<u8> + Send + 'static,
+    ) -> Result<Bytes, Failure> {
+        if let Some(bytes) = lock(&self.kept).get(document, tag) {
+            return Ok(bytes);
+        }
+        let permit = Arc::clone(&self.building).acquire_owned().await;
+        if let Some(bytes) = lock(&self.kept).get(document, tag) {
+            return Ok(bytes);
+        }
+        let kept = Arc::clone(&self.kept);
+        let mut one = Built {
+            document: document.clone(),
+            tag: tag.to_owned(),
+            bytes: Bytes::new(),
+        };
+        let work = move || {
+            one.bytes = build().into();
+            let bytes = one.bytes.clone();
+            lock(&kept).keep(one);
+            drop(permit);
+            bytes
+        };
+        let Ok(runtime) = Handle::try_current() else {
+            return Ok(work());
+        };
+        let built = runtime.spawn_blocking(work).await;
+        built.map_err(|failed| Failure::internal(format!("no document: {failed}")))
+    }
+}
+
+/// A finished document.
+#[derive(Debug)]
+struct Built {
+    document: Document,
+    tag: String,
+    bytes: Bytes,
+}
+
+/// Finished documents, the newest last.
+#[derive(Debug, Default)]
+struct Kept(VecDeque<Built>);
+
+impl Kept {
+    fn get(&self, document: &Document, tag: &str) -> Option<Bytes> {
+        let mut all = self.0.iter();
+        let found = all.find(|one| one.document == *document && one.tag == tag);
+        found.map(|one| one.bytes.clone())
+    }
+
+    /// Keeps a document instead of what it was before, and lets go of the oldest while all are too long.
+    fn keep(&mut self, built: Built) {
+        self.0.retain(|one| one.document != built.document);
+        self.0.push_back(built);
+        let mut bytes: usize = self.0.iter().map(|one| one.bytes.len()).sum();
+        while bytes > KEPT_BYTES_MAX && self.0.len() > 1 {
+            let oldest = self.0.pop_front();
+            bytes -= oldest.map_or(0, |one| one.bytes.len());
+        }
+    }
+}
+
+fn lock(kept: &Mutex<Kept>) -> MutexGuard<'_, Kept> {
+    kept.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use futures_util::FutureExt;
+    use futures_util::future::join_all;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    /// Counts how often it builds.
+    #[derive(Default)]
+    struct Counted {
+        documents: Documents,
+        builds: Arc<AtomicUsize>,
+    }
+
+    impl Counted {
+        async fn get(&self, tag: &str) -> Bytes {
+            let (builds, text) = (Arc::clone(&self.builds), tag.as_bytes().to_vec());
+            let build = move || {
+                builds.fetch_add(1, Ordering::SeqCst);
+                text
+            };
+            let built = self.documents.get(&Document::Whole, tag, build).await;
+            built.expect("a document")
+        }
+
+        fn builds(&self) -> usize {
+            self.builds.load(Ordering::SeqCst)
+        }
+    }
+
+    #[tokio::test]
+    async fn what_many_ask_for_is_built_once() {
+        let counted = Counted::default();
+        let all = join_all((0..8).map(|_| counted.get("a"))).await;
+        assert!(all.iter().all(|bytes| bytes == "a"));
+        assert_eq!(counted.builds(), 1);
+        assert_eq!(counted.get("b").await, "b", "a tag stands for its document");
+        assert_eq!((counted.get("b").await, counted.builds()), ("b".into(), 2));
+    }
+
+    #[tokio::test]
+    async fn who_leaves_takes_nothing_away_from_the_others() {
+        let counted = Counted::default();
+        drop(counted.get("a").now_or_never());
+        assert_eq!(counted.get("a").await, "a");
+        assert_eq!(counted.builds(), 1);
+    }
+
+    #[test]
+    fn without_a_runtime_a_document_is_built_at_once() {
+        let counted = Counted::default();
+        let built = counted.get("a").now_or_never();
+        assert_eq!(built.expect("it waits for nobody"), "a");
+    }
+
+    #[test]
+    fn so_many_bytes_are_kept_and_the_newest_always() {
+        let mut kept = Kept::default();
+        let document = |version: &str| Document::Of {
+            group: String::new(),
+            version: version.to_owned(),
+        };
+        for (version, mebibytes, left) in
+            [("v1", 40, 1), ("v2", 20, 2), ("v3", 10, 2), ("v4", 70, 1)]
+        {
+            kept.keep(Built {
+                document: document(version),
+                tag: "t".into(),
+                bytes: vec![0_u8; mebibytes << 20].into(),
+            });
+            assert_eq!(kept.0.len(), left, "{version}");
+            assert!(kept.get(&document(version), "t").is_some(), "{version}");
+            assert!(kept.get(&document(version), "u").is_none(), "{version}");
+        }
+    }
+}
