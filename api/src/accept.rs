@@ -102,7 +102,7 @@ pub(crate) fn accept_object(headers: &HeaderMap) -> Result<Accept, Failure> {
 }
 
 /// Whether aggregated discovery is wanted: all groups with their resources in one document. A client that
-/// accepts no known alternative gets the list of groups alone.
+/// accepts another form, or none that is known, is answered as about any other document.
 pub(crate) fn wants_aggregate(headers: &HeaderMap) -> bool {
     let known = alternatives(headers).into_iter();
     let wanted = known.filter(|one| one.syntax().is_some()).find_map(|one| {

@@ -3,9 +3,10 @@
 #[cfg(test)]
 mod tests;
 
-use crate::accept::wants_aggregate;
+use crate::accept::{accept_object, wants_aggregate};
 use crate::body::{ApiBody, Syntax};
 use crate::respond;
+use crate::status::Failure;
 use crate::tag::tagged;
 use hindsight_core::State;
 use hindsight_core::builtin;
@@ -29,16 +30,24 @@ const VERBS: [&str; 8] = [
 ];
 
 /// A discovery document, if the path names one.
-pub(crate) fn respond(path: &str, headers: &HeaderMap, state: &State) -> Option<Response<ApiBody>> {
+pub(crate) fn respond(
+    path: &str,
+    headers: &HeaderMap,
+    state: &State,
+) -> Option<Result<Response<ApiBody>, Failure>> {
     let segments: Vec<&str> = path
         .split('/')
         .filter(|segment| !segment.is_empty())
         .collect();
     let aggregated = || wants_aggregate(headers);
     let document = match segments.as_slice() {
-        [] => json!({"paths": paths(state)}),
-        ["api"] if aggregated() => return Some(aggregate(state, headers, &[String::new()])),
-        ["apis"] if aggregated() => return Some(aggregate(state, headers, &groups(state))),
+        [] => {
+            // Upstream's list of paths knows no other form either.
+            let document = json!({"paths": paths(state)});
+            return Some(Ok(respond::json(200, &document, Syntax::Json)));
+        }
+        ["api"] if aggregated() => return Some(Ok(aggregate(state, headers, &[String::new()]))),
+        ["apis"] if aggregated() => return Some(Ok(aggregate(state, headers, &groups(state)))),
         ["api"] => json!({"kind": "APIVersions", "versions": ["v1"],
             "serverAddressByClientCIDRs": []}),
         ["apis"] => {
@@ -53,7 +62,8 @@ pub(crate) fn respond(path: &str, headers: &HeaderMap, state: &State) -> Option<
         ["apis", group, version] => resources(state, group, version)?,
         _ => return None,
     };
-    Some(respond::json(200, &document, Syntax::Json))
+    let accept = accept_object(headers);
+    Some(accept.map(|accept| respond::json(200, &document, accept.syntax)))
 }
 
 /// Paths that can be read beside those of the named groups. Source: upstream's `routes.Index`.

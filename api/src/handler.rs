@@ -394,7 +394,7 @@ async fn route_or_answer(
     headers: &HeaderMap,
     state: &Arc<State>,
 ) -> Result<Result<Route, Response<ApiBody>>, Failure> {
-    let mut document = discovery::respond(path, headers, state);
+    let mut document = discovery::respond(path, headers, state).transpose()?;
     if document.is_none() {
         document = openapi::respond(documents, path, headers, state).await?;
     }

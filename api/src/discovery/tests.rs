@@ -96,3 +96,43 @@ fn who_has_the_document_of_all_groups_is_not_sent_it_again() {
         assert_eq!(tag_of(&later) != tag, changes, "{path}");
     }
 }
+
+#[test]
+fn each_document_comes_in_the_syntax_that_is_asked_for() {
+    let asked = Served::new();
+    asked.define("as", &["v1"]);
+    for path in [
+        "/api",
+        "/apis",
+        "/api/v1",
+        "/apis/apps",
+        "/apis/y.io",
+        "/apis/y.io/v1",
+    ] {
+        let get = |accept: &str| asked.get(path, &[("accept", accept)]);
+        let plain = get("application/json");
+        let read: Value = serde_json::from_slice(plain.body()).expect("JSON");
+        let yaml = get("application/yaml");
+        let media = yaml.headers().get(header::CONTENT_TYPE).expect("a type");
+        assert_eq!(media, "application/yaml", "{path}");
+        let text = std::str::from_utf8(yaml.body()).expect("text");
+        let same: Value = serde_saphyr::from_str(text).expect(text);
+        assert_eq!(same, read, "{path}");
+        for accept in [
+            "text/html, */*",
+            "application/json;as=Table;g=meta.k8s.io;v=v1, */*;q=0.1",
+        ] {
+            assert_eq!(get(accept).body(), plain.body(), "{path} {accept}");
+        }
+        for accept in ["text/html", "application/json;as=Table;g=meta.k8s.io;v=v1"] {
+            let refused = get(accept);
+            assert_eq!(refused.status().as_u16(), 406, "{path} {accept}");
+            let status: Value = serde_json::from_slice(refused.body()).expect("a status");
+            assert_eq!(status["reason"], "NotAcceptable", "{path} {accept}");
+        }
+    }
+    let nowhere = asked.get("/apis/none.io", &[("accept", "text/html")]);
+    assert_eq!(nowhere.status().as_u16(), 404);
+    let paths = asked.get("/", &[("accept", "text/html")]);
+    assert_eq!(paths.status().as_u16(), 200);
+}
