@@ -1,13 +1,14 @@
 //! Parses text into a document, noting the members that occur twice in one object: the last one wins, as in Go,
 //! and a client may ask to be told.
 
-use hindsight_core::patch::whole;
+mod yaml;
+
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
-use serde_saphyr::Spanned;
 use std::cell::RefCell;
 use std::fmt;
 use std::marker::PhantomData;
+pub(super) use yaml::read as yaml;
 
 /// The most findings that are reported about one body.
 const REPEATS_MAX: usize = 100;
@@ -66,25 +67,6 @@ pub(super) fn json(bytes: &[u8]) -> Result<Decoded, String> {
     let node = Node::<String>::root(&repeats);
     let document = node.deserialize(&mut reader);
     let document = document.and_then(|document| reader.end().map(|()| document));
-    finish(document, repeats)
-}
-
-pub(super) fn yaml(bytes: &[u8]) -> Result<Decoded, String> {
-    let text = std::str::from_utf8(bytes).map_err(|error| error.to_string())?;
-    let mut options = serde_saphyr::Options::default();
-    options.duplicate_keys = serde_saphyr::DuplicateKeyPolicy::LastWins;
-    // YAML 1.1, as upstream's decoder reads it: `010` is 8, and `yes` is true, even as a key.
-    options.legacy_octal_numbers = true;
-    let (repeats, mut first) = (RefCell::default(), None);
-    let read = serde_saphyr::with_deserializer_from_str_with_options(text, options, |reader| {
-        first = Some(Node::<Spanned<YamlKey>>::root(&repeats).deserialize(reader)?);
-        Ok(())
-    });
-    let document = match (first, read) {
-        // Source: `Unmarshal` of `sigs.k8s.io/yaml`, which reads one document and ignores what follows it.
-        (Some(first), _) => Ok(first),
-        (None, read) => read.map(|()| Value::Null),
-    };
     finish(document, repeats)
 }
 
@@ -150,38 +132,6 @@ impl Key for Every {
 
     fn float(value: f64) -> Value {
         value.into()
-    }
-}
-
-impl Key for Spanned<YamlKey> {
-    fn name(&self) -> &str {
-        &self.value.0
-    }
-
-    fn repeated(&self, _path: &str) -> String {
-        let line = self.referenced.line();
-        format!("line {line}: key {:?} already set in map", self.value.0)
-    }
-
-    /// Upstream converts YAML to JSON first, where a whole number is written without a decimal point.
-    fn float(value: f64) -> Value {
-        whole(value).map_or_else(|| value.into(), Value::from)
-    }
-}
-
-/// The text of a key that YAML may read as another type: `8`, `true`.
-struct YamlKey(String);
-
-impl<'de> serde::Deserialize<'de> for YamlKey {
-    fn deserialize<D: Deserializer<'de>>(reader: D) -> Result<Self, D::Error> {
-        let key = Value::deserialize(reader)?;
-        match key {
-            Value::String(text) => Ok(Self(text)),
-            Value::Bool(_) | Value::Number(_) => Ok(Self(key.to_string())),
-            Value::Null | Value::Array(_) | Value::Object(_) => {
-                Err(D::Error::custom("unsupported map key"))
-            }
-        }
     }
 }
 

@@ -1,0 +1,188 @@
+//! Reads YAML, which may be as deep and as long as JSON.
+
+use super::{Decoded, Key, Node};
+use hindsight_core::patch::whole;
+use serde::de::{DeserializeSeed, Deserializer, Error as _};
+use serde_json::Value;
+use serde_saphyr::budget::BudgetBreach;
+use serde_saphyr::{Budget, Error, Spanned};
+use std::cell::RefCell;
+use std::thread;
+
+/// How many levels are read on the stack of the request. A level takes some KiB of it, and in a build without
+/// optimizations more than 16.
+const LEVELS_NEAR: usize = 64;
+/// How many levels there may be: as many as in JSON, and in a stored object.
+const LEVELS_MAX: usize = 127;
+/// The stack on which deeper documents are read, with room for all of these levels in every build.
+const DEEP_STACK_BYTES: usize = 16 << 20;
+
+/// Why a text was not read.
+struct Unread {
+    why: String,
+    is_too_deep: bool,
+}
+
+impl Unread {
+    fn because(why: String) -> Self {
+        Self {
+            why,
+            is_too_deep: false,
+        }
+    }
+}
+
+/// The first document of a text.
+pub(in crate::body) fn read(bytes: &[u8]) -> Result<Decoded, String> {
+    let text = std::str::from_utf8(bytes).map_err(|error| error.to_string())?;
+    let read = match to_level(text, LEVELS_NEAR) {
+        Err(unread) if unread.is_too_deep => on_a_deep_stack(text),
+        read => read,
+    };
+    read.map_err(|unread| unread.why)
+}
+
+fn on_a_deep_stack(text: &str) -> Result<Decoded, Unread> {
+    thread::scope(|scope| {
+        let reader = thread::Builder::new().stack_size(DEEP_STACK_BYTES);
+        let reader = reader.spawn_scoped(scope, || to_level(text, LEVELS_MAX));
+        let reader = reader.map_err(|error| Unread::because(error.to_string()))?;
+        let failed = |_panic| Err(Unread::because("the reader failed".to_owned()));
+        reader.join().unwrap_or_else(failed)
+    })
+}
+
+fn to_level(text: &str, levels: usize) -> Result<Decoded, Unread> {
+    let mut options = serde_saphyr::Options::default();
+    options.budget = Some(budget(text.len(), levels));
+    options.duplicate_keys = serde_saphyr::DuplicateKeyPolicy::LastWins;
+    // YAML 1.1, as upstream's decoder reads it: `010` is 8, and `yes` is true, even as a key.
+    options.legacy_octal_numbers = true;
+    let (repeats, mut first) = (RefCell::default(), None);
+    let read = serde_saphyr::with_deserializer_from_str_with_options(text, options, |reader| {
+        first = Some(Node::<Spanned<YamlKey>>::root(&repeats).deserialize(reader)?);
+        Ok(())
+    });
+    let document = match (first, read) {
+        // Source: `Unmarshal` of `sigs.k8s.io/yaml`, which reads one document and ignores what follows it.
+        (Some(first), _) => Ok(first),
+        (None, Ok(())) => Ok(Value::Null),
+        (None, Err(error)) => Err(Unread {
+            is_too_deep: is_too_deep(&error),
+            why: error.to_string(),
+        }),
+    };
+    let (document, repeats) = (document?, repeats.into_inner().list);
+    Ok(Decoded { document, repeats })
+}
+
+/// What a text of this length may cost. Without aliases it has fewer values than bytes, each of which the parser
+/// reports once or, if it contains others, twice; with aliases it may have no more. Short texts have the limits
+/// that the parser has by itself.
+fn budget(length: usize, levels: usize) -> Budget {
+    let mut budget = Budget::default();
+    budget.max_depth = levels;
+    budget.max_nodes = budget.max_nodes.max(length);
+    budget.max_events = budget.max_events.max(2 * length);
+    budget
+}
+
+fn is_too_deep(error: &Error) -> bool {
+    match error {
+        Error::WithSnippet { error, .. } | Error::AliasError { error, .. } => is_too_deep(error),
+        Error::Budget { breach, .. } => matches!(breach, BudgetBreach::Depth { .. }),
+        _ => false,
+    }
+}
+
+impl Key for Spanned<YamlKey> {
+    fn name(&self) -> &str {
+        &self.value.0
+    }
+
+    fn repeated(&self, _path: &str) -> String {
+        let line = self.referenced.line();
+        format!("line {line}: key {:?} already set in map", self.value.0)
+    }
+
+    /// Upstream converts YAML to JSON first, where a whole number is written without a decimal point.
+    fn float(value: f64) -> Value {
+        whole(value).map_or_else(|| value.into(), Value::from)
+    }
+}
+
+/// The text of a key that YAML may read as another type: `8`, `true`.
+struct YamlKey(String);
+
+impl<'de> serde::Deserialize<'de> for YamlKey {
+    fn deserialize<D: Deserializer<'de>>(reader: D) -> Result<Self, D::Error> {
+        let key = Value::deserialize(reader)?;
+        match key {
+            Value::String(text) => Ok(Self(text)),
+            Value::Bool(_) | Value::Number(_) => Ok(Self(key.to_string())),
+            Value::Null | Value::Array(_) | Value::Object(_) => {
+                Err(D::Error::custom("unsupported map key"))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::json;
+    use super::*;
+
+    #[test]
+    fn yaml_is_as_deep_as_json() {
+        let nested = |levels: usize, open: &str, close: &str| {
+            format!("{}1{}", open.repeat(levels), close.repeat(levels))
+        };
+        for levels in [1, 64, 65, 120, LEVELS_MAX] {
+            for (open, close) in [("{\"k\": ", "}"), ("[", "]")] {
+                let text = nested(levels, open, close);
+                let as_json = json(text.as_bytes()).expect("JSON");
+                assert_eq!(read(text.as_bytes()), Ok(as_json), "{levels}");
+            }
+            let lines = (0..levels).map(|level| format!("{}k:\n", " ".repeat(level)));
+            let lines = lines.collect::<String>() + &" ".repeat(levels) + "1\n";
+            let as_json = json(nested(levels, "{\"k\": ", "}").as_bytes());
+            assert_eq!(read(lines.as_bytes()), as_json, "{levels}");
+        }
+        let deeper = nested(LEVELS_MAX + 1, "[", "]");
+        for read in [read(deeper.as_bytes()), json(deeper.as_bytes())] {
+            assert!(read.is_err());
+        }
+    }
+
+    #[test]
+    fn yaml_is_as_long_as_json() {
+        const KEYS: usize = 130_000;
+        let lines: String = (0..KEYS).map(|key| format!("k{key}: v\n")).collect();
+        let decoded = read(lines.as_bytes()).expect("YAML");
+        assert_eq!(
+            decoded.document.as_object().map(serde_json::Map::len),
+            Some(KEYS)
+        );
+        let list = format!("[{}1]", "1,".repeat(600_000));
+        let decoded = read(list.as_bytes()).expect("YAML");
+        assert_eq!(decoded.document.as_array().map(Vec::len), Some(600_001));
+    }
+
+    #[test]
+    fn aliases_make_no_more_of_a_long_text_than_it_could_say_itself() {
+        let ten = |name: char, below: char| {
+            format!(
+                "{name}: &{name} [{}]\n",
+                vec![format!("*{below}"); 10].join(",")
+            )
+        };
+        let names = ['a', 'b', 'c', 'd', 'e', 'f'];
+        let lines: String = names.windows(2).map(|pair| ten(pair[1], pair[0])).collect();
+        let bomb = format!("a: &a [{}]\n{lines}", vec!["x"; 10].join(","));
+        for padding in [0, 300_000] {
+            let text = format!("{bomb}# {}\n", "x".repeat(padding));
+            let why = read(text.as_bytes()).expect_err("more than a million values");
+            assert!(why.contains("budget"), "{why}");
+        }
+    }
+}
