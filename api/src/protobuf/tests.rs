@@ -185,3 +185,15 @@ fn no_cut_and_no_flipped_byte_panics() {
         }
     }
 }
+
+#[test]
+fn definitions_and_services_of_apis_are_no_protobuf() {
+    for (version, kind) in [
+        ("apiextensions.k8s.io/v1", "CustomResourceDefinition"),
+        ("apiregistration.k8s.io/v1", "APIService"),
+    ] {
+        let sent = body(version, kind, &field(1, &field(1, b"a")));
+        let refused = super::decode(&sent, version, kind).expect_err("refused");
+        assert_eq!(refused.code, 415, "{kind}");
+    }
+}
