@@ -1,9 +1,13 @@
 //! Files that exist completely or not at all: they are written under another name, fsynced, then renamed.
 
 use crate::private;
-use std::fs::File;
+use std::fs::{File, TryLockError};
 use std::io::{Error, ErrorKind, Result};
 use std::path::{Path, PathBuf};
+
+/// How often the unfinished file is created, at most: each time another process may have taken the new file
+/// for a leftover before it was locked.
+const ATTEMPTS_MAX: usize = 100;
 
 /// A file that gets its name from [`Self::finish`]; if it is dropped before, it is removed.
 #[derive(Debug)]
@@ -14,8 +18,9 @@ pub struct WholeFile {
 }
 
 impl WholeFile {
-    /// Creates the file, for its owner alone, as `path` with `suffix` appended. Anything left under that
-    /// name is removed. At `path` there must be a regular file or nothing.
+    /// Creates the file, for its owner alone, as `path` with `suffix` appended. What a process that has ended
+    /// left under that name is removed; if another is still writing there, this fails. At `path` there must
+    /// be a regular file or nothing.
     pub fn begin(path: &Path, suffix: &str) -> Result<Self> {
         Self::begin_as(path, Self::unfinished(path, suffix))
     }
@@ -31,11 +36,8 @@ impl WholeFile {
     /// As [`Self::begin`], with a chosen unfinished name in the same directory.
     pub(crate) fn begin_as(path: &Path, beside: PathBuf) -> Result<Self> {
         check_place(path)?;
-        std::fs::remove_file(&beside).ok();
-        let mut options = private::options();
-        let file = options.write(true).create_new(true).open(&beside)?;
         Ok(Self {
-            file,
+            file: create_locked(&beside)?,
             beside: Some(beside),
             path: path.to_owned(),
         })
@@ -62,6 +64,67 @@ impl WholeFile {
         let above = above.filter(|above| !above.as_os_str().is_empty());
         File::open(above.unwrap_or(Path::new(".")))?.sync_all()
     }
+}
+
+/// Creates a file and locks it for as long as it is open. Only who holds the lock of a file removes or
+/// renames it.
+fn create_locked(path: &Path) -> Result<File> {
+    for _ in 0..ATTEMPTS_MAX {
+        remove_leftover(path)?;
+        let mut options = private::options();
+        match options.write(true).create_new(true).open(path) {
+            Ok(file) if lock(&file) && is_at(&file, path) => return Ok(file),
+            Err(error) if error.kind() != ErrorKind::AlreadyExists => return Err(error),
+            Ok(_) | Err(_) => {}
+        }
+    }
+    Err(in_use(path))
+}
+
+/// Removes what nobody writes to any more. A link is removed without a look at what it leads to.
+fn remove_leftover(path: &Path) -> Result<()> {
+    let found = match path.symlink_metadata() {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        found => found?,
+    };
+    if !found.is_file() {
+        return std::fs::remove_file(path);
+    }
+    match File::options().write(true).open(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(error),
+        Ok(left) if !lock(&left) => Err(in_use(path)),
+        // Otherwise it was finished meanwhile, and what has the name now is looked at next.
+        Ok(left) if is_at(&left, path) => std::fs::remove_file(path),
+        Ok(_) => Ok(()),
+    }
+}
+
+/// Locks the file; false if another process has. On a file system without locks everything is free.
+fn lock(file: &File) -> bool {
+    !matches!(file.try_lock(), Err(TryLockError::WouldBlock))
+}
+
+fn in_use(path: &Path) -> Error {
+    let path = path.display();
+    let why = format!(
+        "another process is writing {path}; wait until it has finished, or name another file"
+    );
+    Error::new(ErrorKind::ResourceBusy, why)
+}
+
+/// Whether the open file is the one that has this name.
+#[cfg(unix)]
+fn is_at(file: &File, path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let identity = |found: std::fs::Metadata| (found.dev(), found.ino());
+    let named = path.symlink_metadata().map(identity).ok();
+    named.is_some() && named == file.metadata().map(identity).ok()
+}
+
+#[cfg(not(unix))]
+fn is_at(_: &File, path: &Path) -> bool {
+    path.exists()
 }
 
 /// Refuses to replace anything but a regular file: a device, a pipe or a socket would be gone, and the
@@ -116,6 +179,49 @@ mod tests {
         write("third").finish().expect("finished");
         assert_eq!(names(), ["file"]);
         assert_eq!(std::fs::read_to_string(&path).expect("there"), "third");
+    }
+
+    #[test]
+    fn what_one_is_writing_no_other_removes_or_finishes() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("file");
+        let begin = || WholeFile::begin(&path, "unfinished");
+        let first = begin().expect("begun");
+        for _ in 0..2 {
+            let refused = begin().expect_err("it is being written");
+            let told = refused.to_string();
+            assert!(told.contains("another process is writing "), "{told}");
+        }
+        first.file().write_all(b"whole").expect("written");
+        first.finish().expect("finished");
+        assert_eq!(std::fs::read(&path).expect("there"), b"whole");
+        let left = begin().expect("the first has finished");
+        left.leave();
+        begin().expect("nobody writes there").finish().expect("finished");
+        assert_eq!(std::fs::read(&path).expect("there"), b"");
+    }
+
+    #[test]
+    fn of_many_that_begin_at_once_each_is_refused_or_finishes_its_own() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("file");
+        let write = |number: u8| {
+            for _ in 0..200 {
+                let Ok(begun) = WholeFile::begin(&path, "unfinished") else {
+                    continue;
+                };
+                begun.file().write_all(&[number; 64]).expect("written");
+                begun.finish().expect("it is still there");
+                let found = std::fs::read(&path).expect("there");
+                let first = found.first().copied().unwrap_or_default();
+                assert_eq!(found, [first; 64]);
+            }
+        };
+        std::thread::scope(|scope| {
+            for number in 1..5 {
+                scope.spawn(move || write(number));
+            }
+        });
     }
 
     #[cfg(unix)]

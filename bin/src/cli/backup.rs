@@ -12,6 +12,8 @@ use serde_json::json;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -72,26 +74,32 @@ impl Backup {
         if place.exists() && !self.force {
             bail!("{name} already exists; name another file, or replace it with --force");
         }
-        let guard = remove_on_signal(WholeFile::unfinished(&place, UNFINISHED), name.clone())?;
-        let made = unless_overtaken(|| self.write_file(&place, &name, &guard))?;
+        let unfinished = Unfinished::watched(WholeFile::unfinished(&place, UNFINISHED), &name)?;
+        let made = unless_overtaken(|| self.write_file(&place, &name, &unfinished))?;
         show::print_line(&self.summary(&made))?;
         Ok(ExitCode::SUCCESS)
     }
 
     /// Writes under another name until the file is whole and synced.
-    fn write_file(&self, place: &Path, name: &str, guard: &SignalGuard) -> Result<Made> {
-        let what = || format!("{name} cannot be written");
-        let file = guard.unless_signalled(|| WholeFile::begin(place, UNFINISHED));
-        let file = file.with_context(|| {
-            format!(
-                "{name} cannot be written; name a file in an existing directory that you may write to"
-            )
+    fn write_file(&self, place: &Path, name: &str, unfinished: &Unfinished) -> Result<Made> {
+        let file = unfinished.begin(place).map_err(|error| {
+            let advice = match error.kind() {
+                io::ErrorKind::ResourceBusy => "",
+                _ => "; name a file in an existing directory that you may write to",
+            };
+            anyhow::Error::new(error).context(format!("{name} cannot be written{advice}"))
         })?;
-        let made = self.write(file.file(), name)?;
-        guard
-            .unless_signalled(|| file.finish())
-            .with_context(what)?;
-        Ok(made)
+        match self.write(file.file(), name) {
+            Ok(made) => {
+                let finished = unfinished.end(|| file.finish());
+                finished.with_context(|| format!("{name} cannot be written"))?;
+                Ok(made)
+            }
+            Err(error) => {
+                unfinished.end(|| drop(file));
+                Err(error)
+            }
+        }
     }
 
     /// Writes the backup. An error of the output is reported as one of the output; the log's own words would be
@@ -135,16 +143,44 @@ impl Backup {
     }
 }
 
-/// Removes the unfinished file if a signal ends the process.
-fn remove_on_signal(unfinished: PathBuf, name: String) -> Result<SignalGuard> {
-    let guard = SignalGuard::after(move || {
-        if std::fs::remove_file(unfinished).is_ok() {
-            hint(&format!(
-                "interrupted before the backup was complete: {name} was not written"
-            ));
-        }
-    });
-    guard.context("waiting for signals")
+/// The file that is being written, which is removed if a signal ends the process. Until it is begun, and once
+/// it is finished, what has its name is somebody else's.
+struct Unfinished {
+    is_ours: Arc<AtomicBool>,
+    guard: SignalGuard,
+}
+
+impl Unfinished {
+    fn watched(path: PathBuf, name: &str) -> Result<Self> {
+        let (is_ours, name) = (Arc::new(AtomicBool::new(false)), name.to_owned());
+        let is_begun = Arc::clone(&is_ours);
+        let guard = SignalGuard::after(move || {
+            if is_begun.load(Ordering::SeqCst) && std::fs::remove_file(path).is_ok() {
+                hint(&format!(
+                    "interrupted before the backup was complete: {name} was not written"
+                ));
+            }
+        });
+        let guard = guard.context("waiting for signals")?;
+        Ok(Self { is_ours, guard })
+    }
+
+    fn begin(&self, place: &Path) -> io::Result<WholeFile> {
+        self.guard.unless_signalled(|| {
+            let begun = WholeFile::begin(place, UNFINISHED);
+            self.is_ours.store(begun.is_ok(), Ordering::SeqCst);
+            begun
+        })
+    }
+
+    /// Runs what finishes or removes the file.
+    fn end<T>(&self, end: impl FnOnce() -> T) -> T {
+        self.guard.unless_signalled(|| {
+            let ended = end();
+            self.is_ours.store(false, Ordering::SeqCst);
+            ended
+        })
+    }
 }
 
 /// Makes a backup, and makes it again if history was dropped that it had yet to copy.

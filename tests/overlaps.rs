@@ -1,0 +1,69 @@
+//! Processes whose times overlap: two that write one file, and one that comes while another ends.
+#![allow(
+    clippy::expect_used,
+    reason = "a test stops where its ground is not what it expects"
+)]
+
+use hindsight_tests::server::{Server, binary, hindsight, stdout, text};
+use hindsight_tests::wait::wait_until;
+use std::fs::{self, File};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+/// A subcommand on this directory that goes on while the test does.
+fn begun(directory: &Path, arguments: &[&str]) -> Child {
+    let mut command = Command::new(binary("hindsight"));
+    command.args(arguments).arg("--data-dir").arg(directory);
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.spawn().expect("it starts")
+}
+
+fn kill(process: &Child, signal: &str) {
+    let mut kill = Command::new("kill");
+    let sent = kill.args(["-s", signal, &process.id().to_string()]);
+    assert!(sent.status().expect("it runs").success());
+}
+
+#[test]
+fn of_two_backups_to_one_file_the_second_is_refused_and_the_first_is_whole() {
+    let server = Server::start();
+    let temporary = tempfile::tempdir().expect("a directory");
+    let file = temporary.path().join("b");
+    let unfinished = temporary.path().join("b.unfinished");
+    let name = file.to_str().expect("UTF-8");
+    // A stopped server keeps its clients waiting.
+    server.send("STOP");
+    let first = begun(server.directory(), &["backup", name]);
+    wait_until("the first has begun", || unfinished.exists());
+    let second = server.hindsight(&["backup", name, "--force"]);
+    let told = text(&second.stderr);
+    assert_eq!(second.status.code(), Some(1), "{told}");
+    assert!(told.contains("another process is writing "), "{told}");
+    server.send("CONT");
+    stdout(&first.wait_with_output().expect("it ends"));
+    assert!(file.exists() && !unfinished.exists());
+    let restored = temporary.path().join("restored");
+    stdout(&hindsight(&restored, &["restore", name]));
+}
+
+#[test]
+fn a_backup_that_is_ended_before_it_begins_its_file_leaves_that_of_another() {
+    let temporary = tempfile::tempdir().expect("a directory");
+    let directory = temporary.path().join("data");
+    assert_eq!(Server::start_on(&directory).signal("TERM"), Some(0));
+    let unfinished = temporary.path().join("b.unfinished");
+    let file = temporary.path().join("b");
+    let name = file.to_str().expect("UTF-8");
+    fs::write(&unfinished, "of another").expect("written");
+    let written = File::open(&unfinished).expect("there");
+    written.try_lock().expect("free");
+    for _ in 0..20 {
+        let ended = begun(&directory, &["backup", name]);
+        kill(&ended, "TERM");
+        ended.wait_with_output().expect("it ends");
+        assert_eq!(fs::read(&unfinished).expect("there"), b"of another");
+    }
+    drop(written);
+    stdout(&hindsight(&directory, &["backup", name]));
+    assert!(file.exists() && !unfinished.exists());
+}
