@@ -61,6 +61,40 @@ fn flags_say_where_it_listens_whom_it_knows_and_where_the_kubeconfig_goes() {
 }
 
 #[test]
+fn a_file_that_a_kubeconfig_would_replace_stays_and_nothing_is_opened() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let (data, letter) = (
+        directory.path().join("data"),
+        directory.path().join("letter"),
+    );
+    std::fs::write(&letter, "Dear all").expect("written");
+    let started = |path: &Path| {
+        let mut command = serve(&data);
+        command.arg("--kubeconfig").arg(path).stderr(Stdio::piped());
+        Server::start_with(command, &data)
+    };
+    let refused = |path: &Path, why: &str| {
+        let refused = started(path).expect_err("it would be lost");
+        let told = text(&refused.stderr);
+        assert_eq!(refused.status.code(), Some(1), "{told}");
+        assert!(told.contains(why), "{told}");
+    };
+    refused(&letter, "is not replaced");
+    refused(&directory.path().join("none/config"), "create it, or name");
+    assert!(!data.exists(), "it was opened");
+    assert_eq!(std::fs::read(&letter).expect("there"), b"Dear all");
+    let copy = directory.path().join("copy");
+    for _ in 0..2 {
+        let server = started(&copy).expect("missing, or its own");
+        assert_eq!(server.signal("TERM"), Some(0));
+    }
+    let key = data.join("pki/ca.key");
+    let before = std::fs::read(&key).expect("there");
+    refused(&key, "is not replaced");
+    assert_eq!(std::fs::read(&key).expect("there"), before);
+}
+
+#[test]
 fn tokens_that_every_user_of_the_machine_may_read_are_warned_of() {
     let directory = tempfile::tempdir().expect("a directory");
     let (data, tokens) = (directory.path().join("data"), tokens(directory.path()));

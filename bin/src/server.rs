@@ -57,6 +57,10 @@ pub(crate) async fn run(options: Options, ready: impl FnOnce(SocketAddr, &Path))
     let asked_for = named
         .map(|path| named_file::place(path, &format!("--kubeconfig {}", path.display())))
         .transpose()?;
+    let kubeconfig = options.data_dir.join("admin.kubeconfig");
+    if let Some(path) = &asked_for {
+        kubeconfig::check(path, &kubeconfig)?;
+    }
     let config = Config {
         data_dir: Some(options.data_dir.clone()),
         owner_reference_permissions: options.owner_reference_permissions,
@@ -70,8 +74,10 @@ pub(crate) async fn run(options: Options, ready: impl FnOnce(SocketAddr, &Path))
     let address = reachable(listener.local_addr()?);
     plane.describe_holder(&format!("https://{address}"))?;
     let pki = pki::Pki::open(&options.data_dir.join("pki"), address.ip())?;
-    let kubeconfig = options.data_dir.join("admin.kubeconfig");
-    for path in std::iter::once(&kubeconfig).chain(&asked_for) {
+    kubeconfig::write(&kubeconfig, address, &pki)?;
+    if let Some(path) = &asked_for {
+        // Again: the name may be that of a file that this start has made.
+        kubeconfig::check(path, &kubeconfig)?;
         kubeconfig::write(path, address, &pki)?;
     }
     let (tls, tokens) = (pki.tls()?, Arc::new(tokens));

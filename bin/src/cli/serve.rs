@@ -37,7 +37,8 @@ pub(super) struct Serve {
     /// for this address and for loopback
     #[arg(long, env = "HINDSIGHT_LISTEN", default_value = "127.0.0.1:6443", value_parser = address)]
     listen: SocketAddr,
-    /// Also write the administrator's kubeconfig to this file
+    /// Also write the administrator's kubeconfig to this file, if it does not exist yet, is empty, or was written
+    /// by an earlier start
     #[arg(long, env = "HINDSIGHT_KUBECONFIG")]
     kubeconfig: Option<PathBuf>,
     /// File of accepted tokens, with lines of token,user,uid,"group1,group2"

@@ -99,7 +99,7 @@ pub(super) fn counting(what: &'static str) -> ProgressBar {
 }
 
 /// Quotes a text as one word for a shell, so that a printed command can be typed as it is.
-pub(super) fn shell_word(text: &str) -> Cow<'_, str> {
+pub(crate) fn shell_word(text: &str) -> Cow<'_, str> {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-./:@%+=,".contains(&byte);
     if !text.is_empty() && text.bytes().all(is_plain) {
         return Cow::Borrowed(text);

@@ -1,32 +1,90 @@
 //! The administrator's kubeconfig.
 
 use super::pki::{Pki, write_private};
+use crate::cli::show::shell_word;
 use crate::named_file::is_full;
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use base64::prelude::{BASE64_STANDARD, Engine};
-use serde_json::json;
-use std::io::Write;
+use serde_json::{Value, json};
+use std::io::{Read, Write};
 use std::net::SocketAddr;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 
 const OTHERS: u32 = 0o077;
+/// A kubeconfig that the server wrote takes a few KiB; a longer file is not read.
+const OURS_BYTES_MAX: u64 = 64 << 10;
+/// The names of the only cluster, user and context, each with the list that it is in.
+const OURS: [(&str, &str); 3] = [
+    ("clusters", CLUSTER),
+    ("users", ADMIN),
+    ("contexts", CLUSTER),
+];
+const CLUSTER: &str = "hindsight";
+const ADMIN: &str = "admin";
+
+/// Refuses a file that would be lost: what somebody else wrote, or a kubeconfig that also leads elsewhere.
+/// `admin` is the kubeconfig that is written in any case.
+pub(super) fn check(path: &Path, admin: &Path) -> Result<()> {
+    let name = format!("--kubeconfig {}", path.display());
+    // A first start makes the data directory.
+    let is_made = |above: &Path| above.as_os_str().is_empty() || Some(above) == admin.parent();
+    let above = path.parent().filter(|above| !is_made(above));
+    if let Some(above) = above.filter(|above| !above.is_dir()) {
+        bail!(
+            "{name} cannot be written: there is no directory {}; create it, or name a file in one that exists",
+            above.display()
+        );
+    }
+    if !path.exists() || is_ours(path).with_context(|| format!("{name} cannot be read"))? {
+        return Ok(());
+    }
+    let word = |path: &Path| shell_word(&path.to_string_lossy()).into_owned();
+    bail!(
+        "{name} is not replaced, because it holds more than what `hindsight serve` wrote there; name a file that \
+         does not exist yet, or leave the option out: {} is written in any case, and `KUBECONFIG={}:{} kubectl \
+         config view --flatten` prints both as one",
+        admin.display(),
+        word(path),
+        word(admin)
+    );
+}
+
+/// Whether the file is empty, or holds nothing but a cluster, a user and a context under our names.
+fn is_ours(path: &Path) -> std::io::Result<bool> {
+    let mut text = Vec::new();
+    let file = std::fs::File::open(path)?;
+    file.take(OURS_BYTES_MAX).read_to_end(&mut text)?;
+    if text.is_empty() || text.len() as u64 == OURS_BYTES_MAX {
+        return Ok(text.is_empty());
+    }
+    let text = String::from_utf8_lossy(&text);
+    let config: Value = serde_saphyr::from_str(&text).unwrap_or_default();
+    Ok(OURS.iter().all(|(list, ours)| {
+        let named = config.get(list).and_then(Value::as_array);
+        let name = named.and_then(|named| match named.as_slice() {
+            [one] => one.get("name"),
+            _ => None,
+        });
+        name.and_then(Value::as_str) == Some(*ours)
+    }))
+}
 
 /// Writes the kubeconfig with its credentials, for the owner alone.
 pub(super) fn write(path: &Path, address: SocketAddr, pki: &Pki) -> Result<()> {
     let config = json!({
         "apiVersion": "v1",
         "kind": "Config",
-        "clusters": [{"name": "hindsight", "cluster": {
+        "clusters": [{"name": CLUSTER, "cluster": {
             "server": format!("https://{address}"),
             "certificate-authority-data": BASE64_STANDARD.encode(&pki.authority),
         }}],
-        "users": [{"name": "admin", "user": {
+        "users": [{"name": ADMIN, "user": {
             "client-certificate-data": BASE64_STANDARD.encode(&pki.admin.0),
             "client-key-data": BASE64_STANDARD.encode(&pki.admin.1),
         }}],
-        "contexts": [{"name": "hindsight", "context": {"cluster": "hindsight", "user": "admin"}}],
-        "current-context": "hindsight",
+        "contexts": [{"name": CLUSTER, "context": {"cluster": CLUSTER, "user": ADMIN}}],
+        "current-context": CLUSTER,
     });
     let text = serde_saphyr::to_string(&config)?;
     if is_there(path, &text) {
@@ -62,6 +120,45 @@ fn write_over(path: &Path, text: &str) -> std::io::Result<()> {
 mod tests {
     use super::*;
     use std::os::unix::fs::symlink;
+
+    #[test]
+    fn only_what_is_empty_or_our_own_is_replaced() {
+        let temporary = tempfile::tempdir().expect("a directory");
+        let admin = temporary.path().join("admin.kubeconfig");
+        let pki = Pki::open(&temporary.path().join("pki"), [127, 0, 0, 1].into()).expect("made");
+        write(&admin, ([127, 0, 0, 1], 1).into(), &pki).expect("written");
+        let ours = std::fs::read_to_string(&admin).expect("there");
+        let config: Value = serde_saphyr::from_str(&ours).expect("YAML");
+        let [mut more, mut other] = [config.clone(), config];
+        let contexts = more["contexts"].as_array_mut().expect("a list");
+        contexts.push(json!({"name": "prod", "context": {}}));
+        other["users"][0]["name"] = "alice".into();
+        let [more, other] = [more, other].map(|one| one.to_string());
+        let long = format!("{ours}\n#{}", " ".repeat(1 << 20));
+        let path = temporary.path().join("config");
+        check(&path, &admin).expect("it does not exist");
+        for (text, is_replaced) in [
+            ("", true),
+            (ours.as_str(), true),
+            (more.as_str(), false),
+            (other.as_str(), false),
+            ("a letter", false),
+            ("apiVersion: v1\nkind: Config\n", false),
+            (long.as_str(), false),
+        ] {
+            std::fs::write(&path, text).expect("written");
+            let checked = check(&path, &admin);
+            assert_eq!(checked.is_ok(), is_replaced, "{text:.300}");
+            if let Err(error) = checked {
+                let told = error.to_string();
+                assert!(told.contains("config view --flatten"), "{told}");
+                assert!(told.contains(&*admin.to_string_lossy()), "{told}");
+            }
+        }
+        let nowhere = temporary.path().join("nowhere/config");
+        let told = check(&nowhere, &admin).expect_err("refused").to_string();
+        assert!(told.contains("nowhere; create it, or"), "{told}");
+    }
 
     #[test]
     fn what_is_beside_it_is_somebody_elses() {
