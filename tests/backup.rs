@@ -482,3 +482,14 @@ fn of_a_whole_log_all_of_it_is_intact_and_a_server_keeps_others_out() {
         whole.split(", chain ").nth(1)
     );
 }
+
+#[test]
+fn of_a_log_without_its_database_no_backup_replaces_another() {
+    let place = Place::new();
+    assert_eq!(Server::start_on(&place.data).signal("TERM"), Some(0));
+    stdout(&place.backup(&[]));
+    let good = std::fs::read(&place.file).expect("read");
+    std::fs::remove_file(place.data.join("events/db")).expect("removed");
+    refused(&place.backup(&["--intact", "--force"]), "is intact, so no");
+    assert!(std::fs::read(&place.file).expect("read") == good);
+}

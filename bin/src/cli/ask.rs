@@ -107,6 +107,13 @@ impl Directory {
         };
         let found = self.read_intact()?;
         hint(&format!("the log is {}", found.extent()));
+        if found.reader.newest()? == Revision::ZERO {
+            bail!(
+                "nothing of the log in {} is intact, so no backup was written; put its files back if they were moved, \
+                 or restore an earlier backup",
+                self.data_dir.display()
+            );
+        }
         Ok(Source::Directory {
             reader: found.reader,
             _lock: lock,
