@@ -4,7 +4,7 @@
     reason = "a test stops where its ground is not what it expects"
 )]
 
-use hindsight_tests::server::{Server, binary, hindsight, stdout, text};
+use hindsight_tests::server::{Server, binary, hindsight, serve, stdout, text};
 use hindsight_tests::wait::wait_until;
 use std::fs::{self, File};
 use std::path::Path;
@@ -66,4 +66,18 @@ fn a_backup_that_is_ended_before_it_begins_its_file_leaves_that_of_another() {
     drop(written);
     stdout(&hindsight(&directory, &["backup", name]));
     assert!(file.exists() && !unfinished.exists());
+}
+
+#[test]
+fn a_server_is_not_named_before_its_kubeconfig_is_there() {
+    let temporary = tempfile::tempdir().expect("a directory");
+    let directory = temporary.path().join("data");
+    fs::create_dir_all(directory.join("admin.kubeconfig")).expect("made");
+    let mut command = serve(&directory);
+    command.stderr(Stdio::piped());
+    let refused = Server::start_with(command, &directory).expect_err("it cannot be written");
+    let told = text(&refused.stderr);
+    assert!(told.contains("admin.kubeconfig cannot be written"), "{told}");
+    let lock = fs::read_to_string(directory.join("lock")).expect("there");
+    assert!(lock.starts_with("process ") && !lock.contains("https"), "{lock}");
 }

@@ -72,7 +72,6 @@ pub(crate) async fn run(options: Options, ready: impl FnOnce(SocketAddr, &Path))
     let listener = listen(&options).await?;
     let plane = tokio::task::spawn_blocking(move || ControlPlane::open(config)).await??;
     let address = reachable(listener.local_addr()?);
-    plane.describe_holder(&format!("https://{address}"))?;
     let pki = pki::Pki::open(&options.data_dir.join("pki"), address.ip())?;
     kubeconfig::write(&kubeconfig, address, &pki)?;
     if let Some(path) = &asked_for {
@@ -80,6 +79,8 @@ pub(crate) async fn run(options: Options, ready: impl FnOnce(SocketAddr, &Path))
         kubeconfig::check(path, &kubeconfig)?;
         kubeconfig::write(path, address, &pki)?;
     }
+    // Whoever finds the address there reads the kubeconfig next.
+    plane.describe_holder(&format!("https://{address}"))?;
     let (tls, tokens) = (pki.tls()?, Arc::new(tokens));
     let acceptor = Acceptor::new(plane.clone(), tls, tokens, Timeouts::default());
     let poison = plane.poison().clone();
