@@ -4,11 +4,13 @@
     reason = "a test stops where its ground is not what it expects"
 )]
 
+use hindsight_log::DirectoryLock;
 use hindsight_tests::server::{Server, binary, hindsight, serve, stdout, text};
 use hindsight_tests::wait::wait_until;
 use std::fs::{self, File};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
 /// A subcommand on this directory that goes on while the test does.
 fn begun(directory: &Path, arguments: &[&str]) -> Child {
@@ -80,4 +82,49 @@ fn a_server_is_not_named_before_its_kubeconfig_is_there() {
     assert!(told.contains("admin.kubeconfig cannot be written"), "{told}");
     let lock = fs::read_to_string(directory.join("lock")).expect("there");
     assert!(lock.starts_with("process ") && !lock.contains("https"), "{lock}");
+}
+
+#[test]
+fn a_start_and_a_restore_wait_for_whoever_is_about_to_give_the_directory_back() {
+    let temporary = tempfile::tempdir().expect("a directory");
+    let directory = temporary.path().join("data");
+    let first = Server::start_on(&directory);
+    let address = first.ready.split("https://").nth(1).expect("an address");
+    let address = address.split(';').next().expect("an address").to_owned();
+    let start = |directory: &Path, address: &str| {
+        let mut command = Command::new(binary("hindsight"));
+        command.args(["serve", "--listen", address, "--data-dir"]);
+        command.arg(directory).stderr(Stdio::piped());
+        Server::start_with(command, directory)
+    };
+    // Another server has the directory, and its address.
+    let second = std::thread::scope(|scope| {
+        let second = scope.spawn(|| start(&directory, &address));
+        std::thread::sleep(Duration::from_secs(1));
+        assert_eq!(first.signal("TERM"), Some(0));
+        second.join().expect("it ends").expect("it starts")
+    });
+    second.send("TERM");
+    let (code, said) = second.ended();
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("in use by process") && said.contains("waiting"), "{said}");
+    // A command has it.
+    let file = temporary.path().join("b");
+    let name = file.to_str().expect("UTF-8");
+    stdout(&hindsight(&directory, &["backup", name]));
+    for part in ["events", "events.tail", "events.reserve", "snapshots"] {
+        fs::rename(directory.join(part), temporary.path().join(part)).ok();
+    }
+    let held = DirectoryLock::acquire(&directory).expect("free");
+    let restore = begun(&directory, &["restore", name]);
+    std::thread::sleep(Duration::from_secs(1));
+    drop(held);
+    stdout(&restore.wait_with_output().expect("it ends"));
+    let held = DirectoryLock::acquire(&directory).expect("free");
+    std::thread::scope(|scope| {
+        let started = scope.spawn(|| start(&directory, "127.0.0.1:0"));
+        std::thread::sleep(Duration::from_secs(1));
+        drop(held);
+        started.join().expect("it ends").expect("it starts");
+    });
 }

@@ -47,6 +47,8 @@ mod filling {
     use super::{EVENTS, WORK, failed, is_unfinished, remove, settle};
     use crate::control_plane::snapshots_of;
     use crate::effects;
+    use crate::held::{self, Patience};
+    use crate::hint::hint;
     use anyhow::{Result, bail};
     use hindsight_core::Revision;
     use hindsight_log::{DirectoryLock, Error, Restore, Restored, SledStorage, Storage};
@@ -68,7 +70,7 @@ mod filling {
         progress: impl FnMut(Revision, Revision),
     ) -> Result<Restored> {
         let was_there = directory.exists();
-        let lock = DirectoryLock::acquire(directory)?;
+        let lock = acquire(directory)?;
         let restored = restore_locked(directory, from, bump, progress);
         if restored.is_err() && !was_there {
             // Removes nothing of anybody else: a directory that is not empty stays.
@@ -76,6 +78,17 @@ mod filling {
             std::fs::remove_dir(directory).ok();
         }
         restored
+    }
+
+    /// Takes the directory, as soon as nobody else holds it.
+    fn acquire(directory: &Path) -> Result<DirectoryLock, Error> {
+        let mut patience = Patience::begin(hint);
+        loop {
+            match DirectoryLock::acquire(directory) {
+                Err(error) if patience.covers(&error) => std::thread::sleep(held::STEP),
+                taken => return taken,
+            }
+        }
     }
 
     fn restore_locked(

@@ -12,8 +12,9 @@ mod pki;
 mod places;
 mod unread;
 
+use crate::held::{self, Patience};
 use crate::hint::hint;
-use crate::{Config, ControlPlane, named_file};
+use crate::{Config, ControlPlane, OpenError, named_file};
 use anyhow::{Context, Result, bail};
 use auth::Tokens;
 use connection::Acceptor;
@@ -69,8 +70,9 @@ pub(crate) async fn run(options: Options, ready: impl FnOnce(SocketAddr, &Path))
         ..Config::default()
     };
     // Before the log is opened: a log that cannot be served is not written to.
-    let listener = listen(&options).await?;
-    let plane = tokio::task::spawn_blocking(move || ControlPlane::open(config)).await??;
+    let mut patience = Patience::begin(|what| tracing::warn!("{what}"));
+    let listener = listen(&options, &mut patience).await?;
+    let plane = tokio::task::spawn_blocking(move || open(&config, &mut patience)).await??;
     let address = reachable(listener.local_addr()?);
     let pki = pki::Pki::open(&options.data_dir.join("pki"), address.ip())?;
     kubeconfig::write(&kubeconfig, address, &pki)?;
@@ -132,12 +134,23 @@ fn outcome(poison: &Poison) -> Result<()> {
     }
 }
 
-/// Binds the address. If that fails, the server that holds the directory usually has the address too, and that
-/// is the error to report.
-async fn listen(options: &Options) -> Result<TcpListener> {
-    let bound = TcpListener::bind(options.listen).await;
-    if bound.is_err() && options.data_dir.exists() {
-        drop(DirectoryLock::acquire(&options.data_dir)?);
+/// Binds the address. If that fails, the server that holds the directory usually has the address too: it may be
+/// about to end, and if not, that is the error to report.
+async fn listen(options: &Options, patience: &mut Patience) -> Result<TcpListener> {
+    let mut bound = TcpListener::bind(options.listen).await;
+    while bound.is_err() && options.data_dir.exists() {
+        let locked = DirectoryLock::acquire(&options.data_dir).map(drop);
+        // After the lock: a server gives the address back before the directory.
+        bound = TcpListener::bind(options.listen).await;
+        match locked {
+            Err(error) if bound.is_err() => {
+                if !patience.covers(&error) {
+                    return Err(error.into());
+                }
+            }
+            Ok(()) | Err(_) => break,
+        }
+        tokio::time::sleep(held::STEP).await;
     }
     bound.with_context(|| {
         format!(
@@ -145,6 +158,18 @@ async fn listen(options: &Options) -> Result<TcpListener> {
             options.listen
         )
     })
+}
+
+/// Opens the log, as soon as nobody else holds its directory.
+fn open(config: &Config, patience: &mut Patience) -> Result<ControlPlane, OpenError> {
+    loop {
+        match ControlPlane::open(config.clone()) {
+            Err(OpenError::Log(error)) if patience.covers(&error) => {
+                std::thread::sleep(held::STEP);
+            }
+            opened => return opened,
+        }
+    }
 }
 
 /// The address at which a client on this machine reaches a server that listens on every address.
