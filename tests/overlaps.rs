@@ -128,3 +128,16 @@ fn a_start_and_a_restore_wait_for_whoever_is_about_to_give_the_directory_back() 
         started.join().expect("it ends").expect("it starts");
     });
 }
+
+#[test]
+fn a_question_during_the_end_of_a_server_is_answered_from_the_directory() {
+    let temporary = tempfile::tempdir().expect("a directory");
+    let directory = temporary.path().join("data");
+    for _ in 0..5 {
+        let server = Server::start_on(&directory);
+        server.send("TERM");
+        let told = stdout(&server.hindsight(&["get", "namespaces"]));
+        assert!(told.contains("kube-system"), "{told}");
+        assert_eq!(server.ended().0, Some(0));
+    }
+}

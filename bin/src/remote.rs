@@ -29,6 +29,8 @@ use tokio::time::timeout;
 /// How often a question is asked, at most, while the answer is to try again.
 const ATTEMPTS_MAX: usize = 10;
 const AGAIN_AFTER: Duration = Duration::from_secs(1);
+/// How long a server may take to shake hands before it counts as there, though perhaps suspended.
+const PROBE: Duration = Duration::from_secs(1);
 
 /// How long to wait for a server.
 #[derive(Debug, Clone, Copy)]
@@ -71,6 +73,15 @@ impl Server {
             cause.is::<hyper::Error>()
                 || of_connection.is_some_and(|one| is_connection_loss(one.kind()))
         })
+    }
+
+    /// Whether nobody accepts connections at its address: it is ending, or has ended.
+    pub(crate) fn is_gone(&self) -> bool {
+        let Ok(runtime) = Builder::new_current_thread().enable_all().build() else {
+            return false;
+        };
+        let connected = runtime.block_on(async { timeout(PROBE, self.connect()).await });
+        matches!(connected, Ok(Err(error)) if Self::is_unreachable(&error))
     }
 
     /// Asks one question, as the administrator.
@@ -152,7 +163,8 @@ impl Server {
         let name = ServerName::try_from(host.trim_matches(['[', ']']).to_owned())?;
         let stream = tokio_rustls::TlsConnector::from(Arc::new(tls))
             .connect(name, stream)
-            .await?;
+            .await
+            .map_err(|error| self.refused(error))?;
         let (sender, connection) = handshake(TokioIo::new(stream)).await?;
         Ok((sender, tokio::spawn(connection)))
     }
@@ -179,6 +191,20 @@ impl Server {
             answered.map_err(anyhow::Error::from)
         };
         matches!(timeout(self.patience.connect, ask).await, Ok(Ok(_)))
+    }
+
+    /// The error of a handshake.
+    fn refused(&self, error: io::Error) -> anyhow::Error {
+        let address = &self.address;
+        let what = if is_connection_loss(error.kind()) {
+            format!("the server at {address} ended the connection; if it is ending, ask again")
+        } else {
+            format!(
+                "the server at {address} is not the one that {} is for; restart the server, which writes that file again",
+                self.data_dir.join("admin.kubeconfig").display()
+            )
+        };
+        anyhow::Error::new(error).context(what)
     }
 
     fn unresponsive(&self) -> anyhow::Error {

@@ -16,7 +16,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// How long to wait for a process that holds the directory and does not serve: another question, or a server
-/// that is starting.
+/// that is starting or ending.
 const WAIT_MAX: Duration = Duration::from_secs(3);
 const WAIT_STEP: Duration = Duration::from_millis(50);
 
@@ -176,13 +176,14 @@ impl Directory {
             match take(&self.data_dir) {
                 Ok(taken) => return Ok(Ok(taken)),
                 Err(Error::Locked { holder, directory }) => {
-                    if let Some(server) = self.server_of(&holder) {
-                        return Ok(Err(server));
+                    let is_over = Instant::now() >= ends;
+                    match self.server_of(&holder) {
+                        Some(server) if is_over || !server.is_gone() => return Ok(Err(server)),
+                        None if is_over => {
+                            return Err(Error::Locked { directory, holder }.into());
+                        }
+                        Some(_) | None => std::thread::sleep(WAIT_STEP),
                     }
-                    if Instant::now() >= ends {
-                        return Err(Error::Locked { directory, holder }.into());
-                    }
-                    std::thread::sleep(WAIT_STEP);
                 }
                 Err(error) => return Err(error.into()),
             }

@@ -160,6 +160,8 @@ fn a_server_is_away_where_nobody_listens_and_not_where_who_asks_is_at_fault() {
     let directory = fake.server.data_dir.as_path();
     let refused = asked(directory, &address);
     assert!(Server::is_unreachable(&refused), "{refused:#}");
+    let away = Server::new(directory, "process 7", &address);
+    assert!(away.is_gone() && !fake.server.is_gone());
     let elsewhere = asked(&directory.join("none"), &fake.server.address);
     assert!(!Server::is_unreachable(&elsewhere), "{elsewhere:#}");
     let unbelieved = asked(directory, &other.server.address);
