@@ -141,3 +141,22 @@ fn a_question_during_the_end_of_a_server_is_answered_from_the_directory() {
         assert_eq!(server.ended().0, Some(0));
     }
 }
+
+#[test]
+fn a_server_that_dies_in_the_middle_of_an_answer_is_told_in_words() {
+    let temporary = tempfile::tempdir().expect("a directory");
+    let file = temporary.path().join("b");
+    let unfinished = temporary.path().join("b.unfinished");
+    let server = Server::start();
+    server.send("STOP");
+    let asked = begun(server.directory(), &["backup", file.to_str().expect("UTF-8")]);
+    wait_until("it has begun", || unfinished.exists());
+    // Until it has found that the server does not answer, and asks it all the same.
+    std::thread::sleep(Duration::from_secs(2));
+    drop(server);
+    let ended = asked.wait_with_output().expect("it ends");
+    let told = text(&ended.stderr);
+    assert_eq!(ended.status.code(), Some(1), "{told}");
+    assert!(told.contains("the server") && told.contains("ask again"), "{told}");
+    assert!(!told.contains("docs.rs") && !told.contains("disk"), "{told}");
+}

@@ -46,6 +46,18 @@ const PATIENCE: Patience = Patience {
     silence: Duration::from_mins(1),
 };
 
+/// The server has gone in the middle. How the connection ended is of use to nobody.
+#[derive(Debug, thiserror::Error)]
+#[error("the server ended before the answer was complete; ask again")]
+struct Ended;
+
+impl Ended {
+    fn of(error: hyper::Error) -> Self {
+        tracing::debug!(%error, "a connection ended");
+        Self
+    }
+}
+
 /// The server that holds a data directory.
 #[derive(Debug, Clone)]
 pub(crate) struct Server {
@@ -71,6 +83,7 @@ impl Server {
         error.chain().any(|cause| {
             let of_connection = cause.downcast_ref::<io::Error>();
             cause.is::<hyper::Error>()
+                || cause.is::<Ended>()
                 || of_connection.is_some_and(|one| is_connection_loss(one.kind()))
         })
     }
@@ -138,7 +151,8 @@ impl Server {
     async fn send(&self, path: &str, accept: &str) -> Result<(Response<Incoming>, Driver)> {
         let (mut sender, driver) = self.connected().await?;
         let answer = sender.send_request(self.request(path, accept)?);
-        Ok((self.while_alive(answer).await??, driver))
+        let answer = self.while_alive(answer).await?;
+        Ok((answer.map_err(Ended::of)?, driver))
     }
 
     fn request(&self, path: &str, accept: &str) -> Result<Request<Empty<Bytes>>> {
@@ -254,7 +268,8 @@ impl Download {
     /// The next part of the answer; `None` at its end.
     fn part(&mut self) -> Result<Option<Bytes>> {
         let frame = self.server.while_alive(self.body.frame());
-        let frame = self.runtime.block_on(frame)?.transpose()?;
+        let frame = self.runtime.block_on(frame)?.transpose();
+        let frame = frame.map_err(Ended::of)?;
         Ok(frame.map(|frame| frame.into_data().unwrap_or_default()))
     }
 }

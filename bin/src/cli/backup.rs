@@ -125,10 +125,14 @@ impl Backup {
             }
         };
         bar.finish_and_clear();
-        match refused {
-            Some(refused) => Err(refused).with_context(|| format!("{name} cannot be written")),
-            None => Ok(made?),
+        if let Some(refused) = refused {
+            return Err(refused).with_context(|| format!("{name} cannot be written"));
         }
+        made.map_err(|error| match error {
+            // What the server did is in words of its own; the log's advice would be about a disk.
+            Error::Io { source, .. } if source.get_ref().is_some() => source.into(),
+            error => error.into(),
+        })
     }
 
     fn summary(&self, made: &Made) -> String {

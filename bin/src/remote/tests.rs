@@ -1,4 +1,4 @@
-//! Servers that hang, and one that takes its time.
+//! Servers that hang or end, and one that takes its time.
 
 use super::*;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -22,6 +22,10 @@ enum Does {
     ShakesHands,
     /// Sends half of an answer.
     Half,
+    /// Sends half of an answer, and goes without a word.
+    Ends,
+    /// Goes before it has sent anything.
+    EndsAtOnce,
     /// Sends half of it at once and the rest late, and answers meanwhile that it is alive.
     Late,
 }
@@ -106,6 +110,8 @@ async fn serve(listener: std::net::TcpListener, config: rustls::ServerConfig, do
                     }
                     stream.write_all(rest.as_bytes()).await?;
                 }
+                Does::Ends => return stream.write_all(half.as_bytes()).await,
+                Does::EndsAtOnce => return Ok(()),
                 Does::Half if !is_probe => stream.write_all(half.as_bytes()).await?,
                 Does::Half | Does::Nothing | Does::ShakesHands => {}
             }
@@ -128,6 +134,24 @@ fn a_server_that_hangs_ends_the_question_and_is_named() {
             assert!(said.contains("(process 7, https://127"), "{does:?}: {said}");
             assert!(said.contains("does not answer"), "{does:?}: {said}");
         }
+    }
+}
+
+#[test]
+fn a_server_that_ends_in_the_middle_is_told_in_words_and_may_come_back() {
+    for does in [Does::Ends, Does::EndsAtOnce] {
+        let fake = Fake::start(does, PATIENCE);
+        let error = fake.server.ask::<u64>("/x").expect_err("it ends");
+        let said = format!("{error:#}");
+        let expected = "the server ended before the answer was complete; ask again";
+        assert_eq!(said, expected, "{does:?}");
+        assert!(Server::is_unreachable(&error), "{does:?}");
+        let downloaded = fake.server.download("/x").and_then(|mut download| {
+            let mut bytes = Vec::new();
+            Ok(download.read_to_end(&mut bytes)?)
+        });
+        let said = format!("{:#}", downloaded.expect_err("it ends"));
+        assert!(said.contains(expected), "{does:?}: {said}");
     }
 }
 
