@@ -476,8 +476,10 @@ fn a_backup_that_is_ended_leaves_no_part_of_the_log() {
     let unfinished = temporary.path().join("b.unfinished");
     // A stopped server keeps its clients waiting.
     server.send("STOP");
-    for (signal, code) in [("INT", 130), ("TERM", 143)] {
-        let mut backup = Command::new(binary("hindsight"));
+    for (signal, code) in [("INT", 130), ("TERM", 143), ("HUP", 129)] {
+        // Under nohup this test would pass an ignored SIGHUP on.
+        let mut backup = Command::new("env");
+        backup.arg("--default-signal=HUP").arg(binary("hindsight"));
         backup.arg("backup").arg(&file).arg("--data-dir");
         let backup = backup.arg(server.directory()).stderr(Stdio::piped());
         let backup = backup.spawn().expect("it starts");

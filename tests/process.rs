@@ -10,7 +10,7 @@ use hindsight::{Config, ControlPlane};
 use hindsight_core::{Actor, Intent};
 use hindsight_tests::naive;
 use hindsight_tests::reference::{Kind, Policy, Reference};
-use hindsight_tests::server::{Server, hindsight, serve, stdout, text};
+use hindsight_tests::server::{Server, hindsight, limited, serve, stdout, text};
 use hindsight_tests::wait::wait_until;
 use serde_json::json;
 use std::fs;
@@ -260,10 +260,23 @@ fn no_question_is_answered_from_a_log_that_a_start_refuses() {
 }
 
 #[test]
-fn both_stop_signals_end_it_cleanly() {
-    for signal in ["INT", "TERM"] {
-        assert_eq!(Server::start().signal(signal), Some(0), "{signal}");
+fn stop_signals_end_it_cleanly_and_one_that_is_ignored_does_not() {
+    let temporary = tempfile::tempdir().expect("a temporary directory");
+    let directory = temporary.path().join("data");
+    for signal in ["INT", "TERM", "HUP"] {
+        let served = serve(&directory);
+        // Under nohup this test would pass an ignored SIGHUP on.
+        let mut command = Command::new("env");
+        command.arg("--default-signal=HUP").arg(served.get_program());
+        command.args(served.get_args());
+        let server = Server::start_with(command, &directory).expect("it starts");
+        assert_eq!(server.signal(signal), Some(0), "{signal}");
     }
+    let command = limited(&directory, "trap '' HUP");
+    let server = Server::start_with(command, &directory).expect("it starts");
+    server.send("HUP");
+    server.kubectl(&["get", "namespaces"]);
+    assert_eq!(server.signal("TERM"), Some(0));
 }
 
 #[test]

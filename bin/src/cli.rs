@@ -24,7 +24,7 @@ use tokio::signal::unix::SignalKind;
 /// A Kubernetes-compatible control plane whose only truth is an append-only event log.
 ///
 /// Exit codes: 0 done; 1 failed, and the message says what to do next; 2 wrong arguments; 3 the object does
-/// not exist, or never did; 130 interrupted by Ctrl-C, 143 by SIGTERM.
+/// not exist, or never did; 130 interrupted by Ctrl-C, 143 by SIGTERM, 129 by SIGHUP.
 #[derive(Debug, Parser)]
 #[command(name = "hindsight", version)]
 struct Cli {

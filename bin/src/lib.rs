@@ -21,6 +21,8 @@ mod config;
 mod control_plane;
 mod effects;
 #[cfg(feature = "http")]
+mod hangup;
+#[cfg(feature = "http")]
 mod held;
 #[cfg(feature = "http")]
 mod hint;

@@ -14,7 +14,7 @@ mod unread;
 
 use crate::held::{self, Patience};
 use crate::hint::hint;
-use crate::{Config, ControlPlane, OpenError, named_file};
+use crate::{Config, ControlPlane, OpenError, hangup, named_file};
 use anyhow::{Context, Result, bail};
 use auth::Tokens;
 use connection::Acceptor;
@@ -197,8 +197,9 @@ fn on_own_thread(
     Ok(waiter)
 }
 
-/// Resolves at the first SIGINT or SIGTERM after this call: from here on neither ends the process by itself. A
-/// second signal ends it without waiting for a disk that stands still.
+/// Resolves at the first SIGINT, SIGTERM or SIGHUP after this call: from here on none ends the process by itself.
+/// A second SIGINT or SIGTERM ends it without waiting for a disk that stands still; a terminal that closes may
+/// send any number of SIGHUP.
 #[expect(
     clippy::exit,
     reason = "whatever else ends the process waits for the disk"
@@ -207,6 +208,7 @@ fn signalled() -> Result<impl Future<Output = ()>> {
     use tokio::signal::unix::{SignalKind, signal};
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;
+    let mut hung_up = hangup::watch()?;
     let mut next = async move || {
         tokio::select! {
             _ = interrupt.recv() => {}
@@ -215,7 +217,10 @@ fn signalled() -> Result<impl Future<Output = ()>> {
     };
     let (first, waiter) = oneshot::channel();
     tokio::spawn(async move {
-        next().await;
+        tokio::select! {
+            () = next() => {}
+            () = hangup::next(&mut hung_up) => {}
+        }
         first.send(()).ok();
         second_signal(next).await;
         hint(

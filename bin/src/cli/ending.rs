@@ -1,6 +1,7 @@
-//! Ends the process on SIGINT or SIGTERM only after a half-written file has been removed: such a file holds
+//! Ends the process on SIGINT, SIGTERM or SIGHUP only after a half-written file has been removed: such a file holds
 //! every Secret.
 
+use crate::hangup;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::runtime::Builder;
@@ -61,11 +62,13 @@ fn first_signal() -> io::Result<impl FnOnce() -> SignalKind + Send> {
     let kinds = [SignalKind::interrupt(), SignalKind::terminate()];
     let entered = runtime.enter();
     let [mut interrupt, mut terminate] = kinds.map(|kind| signal(kind).map(|one| (one, kind)));
+    let mut hung_up = hangup::watch().unwrap_or_default();
     drop(entered);
     let wait = async move {
         tokio::select! {
             kind = next(&mut interrupt) => kind,
             kind = next(&mut terminate) => kind,
+            () = hangup::next(&mut hung_up) => SignalKind::hangup(),
         }
     };
     Ok(move || runtime.block_on(wait))

@@ -25,8 +25,9 @@ Examples:
   hindsight serve --keep-history 90d --keep-kind secrets
 
 Prints one line when it is ready, with the command to type next, and writes
-DATA_DIR/admin.kubeconfig. SIGINT and SIGTERM stop it cleanly. The log is kept
-for ever unless --keep-history or --keep-history-bytes is given.";
+DATA_DIR/admin.kubeconfig. SIGINT, SIGTERM and SIGHUP (a closed terminal) stop
+it cleanly; under nohup SIGHUP is ignored. The log is kept for ever unless
+--keep-history or --keep-history-bytes is given.";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
