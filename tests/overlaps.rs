@@ -8,6 +8,7 @@ use hindsight_log::DirectoryLock;
 use hindsight_tests::server::{Server, binary, hindsight, serve, stdout, text};
 use hindsight_tests::wait::wait_until;
 use std::fs::{self, File};
+use std::io::Read;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -159,4 +160,31 @@ fn a_server_that_dies_in_the_middle_of_an_answer_is_told_in_words() {
     assert_eq!(ended.status.code(), Some(1), "{told}");
     assert!(told.contains("the server") && told.contains("ask again"), "{told}");
     assert!(!told.contains("docs.rs") && !told.contains("disk"), "{told}");
+}
+
+#[test]
+fn what_get_prints_may_be_asked_about_before_all_of_it_is_read() {
+    let temporary = tempfile::tempdir().expect("a directory");
+    let directory = temporary.path().join("data");
+    let server = Server::start_on(&directory);
+    // More than a pipe holds.
+    let data = "v".repeat(400 << 10);
+    for name in ["a", "b"] {
+        let object = format!(
+            r#"{{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {{"name": "{name}"}}, "data": {{"k": "{data}"}}}}"#
+        );
+        server.kubectl_with(&["create", "-f", "-"], &object);
+    }
+    assert_eq!(server.signal("TERM"), Some(0));
+    for arguments in [
+        ["get", "configmaps", "-o", "json"].as_slice(),
+        &["get", "configmaps", "-o", "manifest", "--as-of", "0s"],
+    ] {
+        let mut asked = begun(&directory, arguments);
+        let printed = asked.stdout.as_mut().expect("a pipe");
+        printed.read_exact(&mut [0]).expect("it prints");
+        let told = stdout(&hindsight(&directory, &["why", "configmap/a"]));
+        assert!(told.contains("live"), "{arguments:?}: {told}");
+        stdout(&asked.wait_with_output().expect("it ends"));
+    }
 }

@@ -74,7 +74,8 @@ impl Get {
             name: named.name,
             namespace: Some(self.namespace.clone()).filter(|_| !self.all_namespaces),
         };
-        let objects = Objects::open(&self.directory, self.as_of.as_ref())?;
+        let with_owners = matches!(self.output, Form::Manifest);
+        let objects = Objects::open(&self.directory, self.as_of.as_ref(), with_owners)?;
         let served = objects.served(&wanted.kind)?;
         let found = self.print(&objects, &served, &wanted)?;
         if found {

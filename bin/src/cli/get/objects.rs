@@ -9,9 +9,7 @@ use crate::inspect::{self, Owner, Served};
 use crate::remote::Server;
 use anyhow::Result;
 use hindsight_core::State;
-use hindsight_log::{DirectoryLock, Reader};
 use serde_json::Value;
-use std::cell::OnceCell;
 use std::fmt::Write;
 
 /// The most objects in one piece: 300 MiB if all are of the largest size.
@@ -33,9 +31,8 @@ pub(super) struct Wanted {
 pub(super) enum Objects {
     Directory {
         then: Box<State>,
-        now: Box<OnceCell<State>>,
-        reader: Reader,
-        _lock: Option<DirectoryLock>,
+        /// `None` if that is the same, or nobody asks what exists now.
+        now: Option<Box<State>>,
     },
     Server {
         server: Server,
@@ -44,17 +41,27 @@ pub(super) enum Objects {
 }
 
 impl Objects {
-    pub(super) fn open(directory: &Directory, as_of: Option<&Point>) -> Result<Self> {
+    /// A directory is given back before this returns: who reads the output may ask about the same directory,
+    /// and reads no further until that is answered.
+    pub(super) fn open(
+        directory: &Directory,
+        as_of: Option<&Point>,
+        with_owners: bool,
+    ) -> Result<Self> {
         Ok(match directory.source()? {
             Source::Directory {
-                reader,
                 _lock: lock,
-            } => Self::Directory {
-                then: Box::new(state_of(&reader, as_of)?),
-                now: Box::default(),
                 reader,
-                _lock: lock,
-            },
+            } => {
+                let then = Box::new(state_of(&reader, as_of)?);
+                let is_asked = with_owners && as_of.is_some();
+                let now = is_asked.then(|| newest_state(&reader).map(Box::new));
+                let now = now.transpose()?;
+                // The log is closed before the directory is given back.
+                drop(reader);
+                drop(lock);
+                Self::Directory { then, now }
+            }
             Source::Server(server) => Self::Server {
                 server,
                 as_of: as_of.map(|point| encode(&point.text)),
@@ -102,15 +109,12 @@ impl Objects {
         }
     }
 
-    /// Whether an owner exists now, with the UID that the reference names.
+    /// Whether an owner exists now, with the UID that the reference names. Of a directory, this must have been
+    /// announced when it was opened.
     pub(super) fn is_there(&self, owner: &Owner) -> Result<bool> {
         match self {
-            Self::Directory { now, reader, .. } => {
-                if now.get().is_none() {
-                    let newest = newest_state(reader)?;
-                    now.get_or_init(|| newest);
-                }
-                Ok(now.get().is_some_and(|now| inspect::is_there(now, owner)))
+            Self::Directory { then, now } => {
+                Ok(inspect::is_there(now.as_ref().unwrap_or(then), owner))
             }
             Self::Server { server, .. } => {
                 let mut path = "/hindsight/v1/owner?".to_owned();
