@@ -394,10 +394,7 @@ pub(crate) fn snapshots_of(directory: &Path) -> Snapshots {
 
 /// Opens a data directory. The lock comes first: nothing is read or written before it is held.
 pub(crate) fn open_directory(directory: &Path) -> Result<(DirectoryLock, Arc<dyn Storage>), Error> {
-    // The storage engine makes a name out of the time, even where it needs none.
-    if effects::now() < Time(0) {
-        return Err(Error::Clock);
-    }
+    effects::check_clock()?;
     let lock = DirectoryLock::acquire(directory)?;
     restoring::settle(directory)?;
     let storage = SledStorage::open(&directory.join("events"))?;

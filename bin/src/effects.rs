@@ -1,6 +1,7 @@
 //! The only clock and the only source of randomness.
 
 use hindsight_core::Time;
+use hindsight_log::Error;
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -16,6 +17,19 @@ fn of(now: SystemTime) -> Time {
         Ok(after) => micros(after),
         Err(before) => -micros(before.duration()),
     })
+}
+
+/// To be called before a storage is opened, and before anything is made for it: the storage engine makes a name
+/// out of the time, even where it needs none, and panics if that is before 1970.
+pub(crate) fn check_clock() -> Result<(), Error> {
+    check(now())
+}
+
+fn check(now: Time) -> Result<(), Error> {
+    if now.0 < 0 {
+        return Err(Error::Clock);
+    }
+    Ok(())
 }
 
 /// Sixteen fresh bytes that nobody can predict: the system is asked for a key once, and every seed is the hash
@@ -41,7 +55,7 @@ pub(crate) fn seed() -> [u8; 16] {
 
 #[cfg(test)]
 mod tests {
-    use super::{of, seed};
+    use super::{check, of, seed};
     use hindsight_core::Time;
     use std::collections::BTreeSet;
     use std::time::{Duration, UNIX_EPOCH};
@@ -50,6 +64,7 @@ mod tests {
     fn a_clock_before_1970_is_no_panic() {
         let second = Duration::from_secs(1);
         assert_eq!(of(UNIX_EPOCH - second), Time(-1_000_000));
+        assert!(check(of(UNIX_EPOCH - second)).is_err() && check(of(UNIX_EPOCH)).is_ok());
         assert_eq!(of(UNIX_EPOCH + second), Time(1_000_000));
     }
 

@@ -69,6 +69,7 @@ mod filling {
         bump: NonZeroU64,
         progress: impl FnMut(Revision, Revision),
     ) -> Result<Restored> {
+        effects::check_clock()?;
         let was_there = directory.exists();
         let lock = acquire(directory)?;
         let restored = restore_locked(directory, from, bump, progress);

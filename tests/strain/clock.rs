@@ -3,7 +3,7 @@
 use super::{MAPS, map, member};
 use hindsight_tests::disk::skipped;
 use hindsight_tests::recorder::stored;
-use hindsight_tests::server::{Server, hindsight, serve, stdout, text};
+use hindsight_tests::server::{Server, binary, hindsight, serve, stdout, text};
 use hindsight_tests::wire::{Caller, request};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -88,6 +88,35 @@ fn a_clock_by_which_nothing_can_be_served_is_told() {
         warned.contains("this server's certificates are valid from 1975"),
         "{warned}"
     );
+}
+
+#[test]
+fn by_a_clock_before_1970_nothing_is_verified_or_restored() {
+    let temporary = tempfile::tempdir().expect("a temporary directory");
+    let Some(clock) = Clock::make(temporary.path()) else {
+        return skipped("a clock before 1970", "there is no C compiler");
+    };
+    let [data, other, file] = ["data", "other", "file"].map(|name| temporary.path().join(name));
+    let file = file.to_str().expect("UTF-8");
+    assert_eq!(Server::start_on(&data).signal("TERM"), Some(0));
+    stdout(&hindsight(&data, &["backup", file]));
+    clock.set(-10 * TEN_YEARS);
+    for (directory, arguments) in [
+        (&data, ["verify"].as_slice()),
+        (&data, &["verify", "--in-place"]),
+        (&other, &["restore", file]),
+    ] {
+        let mut command = Command::new(binary("hindsight"));
+        command.args(arguments).arg("--data-dir").arg(directory);
+        command.env("LD_PRELOAD", &clock.library);
+        command.env("HINDSIGHT_TEST_CLOCK", &clock.ahead);
+        let refused = command.output().expect("it runs");
+        let message = text(&refused.stderr);
+        assert_eq!(refused.status.code(), Some(1), "{arguments:?}: {message}");
+        let is_told = message.starts_with("hindsight: the clock of this machine is before the year 1970");
+        assert!(is_told, "{arguments:?}: {message}");
+    }
+    assert!(!other.exists() && !data.join("verifying").exists());
 }
 
 #[test]

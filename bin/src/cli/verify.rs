@@ -161,7 +161,12 @@ impl Verify {
             }
             Ok(Err(server)) => (None, Source::Server(server)),
             Err(error) if is_read_only(&error) => (None, self.directory.unchecked()?),
-            Err(error) if matches!(error.downcast_ref(), Some(Error::Locked { .. })) => {
+            Err(error)
+                if matches!(
+                    error.downcast_ref(),
+                    Some(Error::Locked { .. } | Error::Clock)
+                ) =>
+            {
                 return Err(error);
             }
             Err(error) => {

@@ -4,6 +4,7 @@
 use crate::cli::ask::Source;
 use crate::cli::ending::SignalGuard;
 use crate::control_plane::snapshots_of;
+use crate::effects;
 use crate::restoring::{self, COPY};
 use anyhow::Result;
 use hindsight_log::{DirectoryLock, Error, Reader, SledStorage};
@@ -21,6 +22,7 @@ pub(super) struct LogCopy {
 
 impl LogCopy {
     pub(super) fn of(data: &Path) -> Result<Self, Error> {
+        effects::check_clock()?;
         let lock = DirectoryLock::acquire(data)?;
         restoring::settle(data)?;
         SledStorage::check_files(&data.join("events"))?;
