@@ -169,15 +169,22 @@ impl Verify {
             {
                 return Err(error);
             }
-            Err(error) => {
-                let what = if is_full(&error) {
-                    "the log could not be copied; free as much space as it takes, or use --in-place"
-                } else {
-                    "the log could not be copied for verification"
-                };
-                return Err(error.context(what));
-            }
+            Err(error) => return Err(not_copied(error)),
         })
+    }
+}
+
+/// The error of a copy that could not be made.
+fn not_copied(error: anyhow::Error) -> anyhow::Error {
+    if !is_full(&error) {
+        return error.context("the log could not be copied for verification");
+    }
+    let what = "the log could not be copied; free as much space as it takes, or use --in-place";
+    match error.downcast() {
+        // Its advice is for a new log, which needs less.
+        Ok(Error::Io { source, .. }) => anyhow::Error::new(source).context(what),
+        Ok(error) => anyhow::Error::new(error).context(what),
+        Err(error) => error.context(what),
     }
 }
 
@@ -203,4 +210,24 @@ fn deep(reader: &Reader, report: &Report) -> Result<Audited> {
         due: steps_left(state, last),
         reordered: orders.repeated(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::ErrorKind;
+
+    #[test]
+    fn of_a_copy_for_which_there_is_no_room_only_one_advice_is_given() {
+        for (kind, advice) in [
+            (ErrorKind::StorageFull, "use --in-place"),
+            (ErrorKind::QuotaExceeded, "use --in-place"),
+            (ErrorKind::PermissionDenied, "run as a user that has it"),
+        ] {
+            let (what, source) = ("copying the log".to_owned(), kind.into());
+            let told = format!("{:#}", not_copied(Error::Io { what, source }.into()));
+            assert!(told.contains(advice), "{told}");
+            assert!(!told.contains("another data directory"), "{told}");
+        }
+    }
 }
