@@ -120,7 +120,10 @@ const EXPECTED_OUTPUT: &str = "
 3 plan cm/b --as-of 1h                  | there was no cm b to delete
 1 backup /nowhere/x                     | name a file in an existing directory
 1 backup /                              | hindsight: / is a directory; name a file
-1 backup /dev/null                      | use - for standard output
+1 backup /dev/null                      | hindsight: /dev/null is not a regular file; name another, or use - for
+1 backup /dev/null/x                    | name a file in an existing directory
+1 restore /                             | hindsight: / is a directory; name a file that
+2 restore x --bump-revision 9223372036854775807 | skip fewer, at most 4611686018427387903
 1 restore /nowhere                      | name a file that `hindsight backup` wrote
 1 serve --token-auth-file /nowhere      | or leave --token-auth-file out
 ";

@@ -10,7 +10,11 @@ const LINKS_MAX: usize = 40;
 /// The path to write to. Links stay and what they lead to is replaced, which must be a regular file or not
 /// exist yet. `name` is the file's name in messages.
 pub(crate) fn place(path: &Path, name: &str) -> Result<PathBuf> {
-    let unusable = || format!("{name} cannot be written");
+    let unusable = || {
+        format!(
+            "{name} cannot be written; name a file in an existing directory that you may write to"
+        )
+    };
     match std::fs::metadata(path) {
         Ok(found) if found.is_file() => path.canonicalize().with_context(unusable),
         Ok(found) if found.is_dir() => bail!("{name} is a directory; name a file"),

@@ -60,6 +60,7 @@ mod filling {
 
     /// The parts of a log, in the order in which they are moved.
     const PARTS: [&str; 4] = ["snapshots", "events.reserve", "events.tail", EVENTS];
+    const LOCK: &str = "lock";
 
     /// Makes a log from a backup in a directory that has none. If that fails, a directory that was created for
     /// it is removed.
@@ -71,7 +72,11 @@ mod filling {
     ) -> Result<Restored> {
         effects::check_clock()?;
         let was_there = directory.exists();
-        let lock = acquire(directory)?;
+        let lock = acquire(directory).inspect_err(|error| {
+            if !was_there && !matches!(error, Error::Locked { .. }) {
+                forget(directory);
+            }
+        })?;
         let restored = restore_locked(directory, from, bump, progress);
         if restored.is_err() && !was_there {
             // Removes nothing of anybody else: a directory that is not empty stays.
@@ -90,6 +95,16 @@ mod filling {
                 taken => return taken,
             }
         }
+    }
+
+    /// Removes a directory for whose lock there was no room. Nothing of anybody else goes: a lock that has a
+    /// holder is not empty.
+    fn forget(directory: &Path) {
+        let lock = directory.join(LOCK);
+        if lock.metadata().is_ok_and(|found| found.len() == 0) {
+            std::fs::remove_file(lock).ok();
+        }
+        std::fs::remove_dir(directory).ok();
     }
 
     fn restore_locked(

@@ -3,7 +3,7 @@
 use super::{MAPS, create, map, wait_until};
 use hindsight_tests::disk::{Disk, skipped};
 use hindsight_tests::recorder::stored;
-use hindsight_tests::server::{Server, hindsight, limited, serve, stdout, text};
+use hindsight_tests::server::{Server, binary, hindsight, limited, serve, stdout, text};
 use hindsight_tests::vitals::descriptors;
 use hindsight_tests::wire::Caller;
 use std::net::TcpStream;
@@ -76,6 +76,24 @@ fn without_memory_it_ends_and_nothing_is_lost_that_was_answered() {
     for name in &answered {
         assert!(stored.contains_key(name), "{name} was answered");
     }
+}
+
+#[test]
+fn a_restore_that_cannot_even_write_its_lock_leaves_nothing() {
+    let temporary = tempfile::tempdir().expect("a temporary directory");
+    let [data, other] = ["data", "other"].map(|name| temporary.path().join(name));
+    let file = temporary.path().join("file");
+    assert_eq!(Server::start_on(&data).signal("TERM"), Some(0));
+    stdout(&hindsight(&data, &["backup", file.to_str().expect("UTF-8")]));
+    let mut restore = Command::new("sh");
+    restore.args(["-c", "ulimit -f 0; exec \"$0\" \"$@\""]);
+    restore.arg(binary("hindsight")).arg("restore").arg(&file);
+    let refused = restore.arg("--data-dir").arg(&other).output();
+    let refused = refused.expect("it runs");
+    let told = text(&refused.stderr);
+    assert_eq!(refused.status.code(), Some(1), "{told}");
+    assert!(told.contains("ulimit -f"), "{told}");
+    assert!(!other.exists());
 }
 
 /// Fills the file system except for this many bytes.

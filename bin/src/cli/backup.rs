@@ -65,12 +65,11 @@ impl Backup {
             return Ok(ExitCode::SUCCESS);
         }
         let name = self.file.display().to_string();
-        let mut place = named_file::place(&self.file, &name);
-        if !self.file.is_dir() {
-            place =
-                place.context("a backup is written to a regular file; use - for standard output");
+        let found = self.file.metadata();
+        if found.is_ok_and(|found| !found.is_file() && !found.is_dir()) {
+            bail!("{name} is not a regular file; name another, or use - for standard output");
         }
-        let place = place?;
+        let place = named_file::place(&self.file, &name)?;
         if place.exists() && !self.force {
             bail!("{name} already exists; name another file, or replace it with --force");
         }

@@ -3,9 +3,9 @@
 use super::ask::number;
 use super::{Directory, Output, show};
 use crate::restoring;
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use clap::Args;
-use hindsight_log::Restored;
+use hindsight_log::{Error, Restored};
 use serde_json::json;
 use std::fs::File;
 use std::io::{BufReader, Read};
@@ -22,6 +22,9 @@ The directory must not contain a log; its pki may stay, and clients'
 certificates then remain valid. Revisions continue far above those of the
 backup, so that none is issued twice. Clients are told that what they know has
 expired, and list again on their own; none needs a restart.";
+
+/// The most revisions that can be skipped: clients count to twice as many, and half are left for what comes.
+const BUMP_MAX: u64 = i64::MAX.unsigned_abs() / 2;
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
@@ -40,6 +43,11 @@ pub(super) struct Restore {
 
 fn bump(text: &str) -> Result<NonZeroU64, String> {
     let number = number(text)?;
+    if number > BUMP_MAX {
+        return Err(format!(
+            "too few revisions would be left for what is written later; skip fewer, at most {BUMP_MAX}"
+        ));
+    }
     NonZeroU64::new(number).ok_or_else(|| {
         "revisions issued since the backup would be issued again, for other changes, and clients would miss what \
          lies between; skip more than were written since"
@@ -47,24 +55,30 @@ fn bump(text: &str) -> Result<NonZeroU64, String> {
     })
 }
 
+fn open(path: &Path, name: &str) -> Result<File> {
+    if path.is_dir() {
+        bail!("{name} is a directory; name a file that `hindsight backup` wrote");
+    }
+    File::open(path).with_context(|| {
+        format!(
+            "{name} cannot be read; name a file that `hindsight backup` wrote, or - for standard input"
+        )
+    })
+}
+
 impl Restore {
     pub(super) fn run(self) -> Result<ExitCode> {
         let restored = if self.file == Path::new("-") {
-            self.read(std::io::stdin().lock())?
+            self.read(std::io::stdin().lock(), "standard input")?
         } else {
-            let file = File::open(&self.file);
-            self.read(file.with_context(|| {
-                format!(
-                    "{} cannot be read; name a file that `hindsight backup` wrote, or - for standard input",
-                    self.file.display()
-                )
-            })?)?
+            let name = self.file.display().to_string();
+            self.read(open(&self.file, &name)?, &name)?
         };
         self.print_summary(&restored)?;
         Ok(ExitCode::SUCCESS)
     }
 
-    fn read(&self, from: impl Read) -> Result<Restored> {
+    fn read(&self, from: impl Read, name: &str) -> Result<Restored> {
         let bar = show::counting("frames written and checked");
         let directory = &self.directory.data_dir;
         let from = BufReader::new(from);
@@ -72,7 +86,10 @@ impl Restore {
             bar.inc(1);
         });
         bar.finish_and_clear();
-        restored
+        restored.map_err(|error| match error.downcast_ref() {
+            Some(Error::Backup(_)) => error.context(format!("{name} cannot be restored")),
+            _ => error,
+        })
     }
 
     fn print_summary(&self, restored: &Restored) -> Result<()> {
