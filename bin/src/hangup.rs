@@ -25,7 +25,7 @@ pub(crate) async fn next(watched: &mut Option<Signal>) {
     {
         return;
     }
-    std::future::pending().await
+    std::future::pending().await;
 }
 
 /// Whether a signal is ignored; `None` if the status does not say so.

@@ -178,7 +178,7 @@ mod tests {
         };
         let names = ['a', 'b', 'c', 'd', 'e', 'f'];
         let lines: String = names.windows(2).map(|pair| ten(pair[1], pair[0])).collect();
-        let bomb = format!("a: &a [{}]\n{lines}", vec!["x"; 10].join(","));
+        let bomb = format!("a: &a [{}]\n{lines}", ["x"; 10].join(","));
         for padding in [0, 300_000] {
             let text = format!("{bomb}# {}\n", "x".repeat(padding));
             let why = read(text.as_bytes()).expect_err("more than a million values");
