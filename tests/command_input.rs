@@ -118,6 +118,19 @@ const EXPECTED_OUTPUT: &str = "
 0 get cm/b --as-of 0s                   | b
 1 get cm/b --as-of 9126-01-31           | is in the future: it is now
 3 plan cm/b --as-of 1h                  | there was no cm b to delete
+0 why configmaps default/b              | ConfigMap b in default is live
+0 log configmaps default/b              | configmaps default/b: created
+0 get configmaps default/b              | b
+0 plan configmaps default/b             | configmaps default/b: deleted
+2 why configmaps default/b -n other     | two namespaces are given, default before the name and other with -n
+2 log configmaps default/b -A           | leave -A out
+2 get configmaps default/b -A           | leave -A out
+2 get configmaps default/b/c            | expected NAME or NAMESPACE/NAME
+3 get configmaps kube-system/b          | `hindsight log configmaps/b -n kube-system
+3 why configmaps kube-system/b          | ever existed in kube-system; look in another namespace with -n
+3 why ns/gone                           | ever existed; look for the name with
+3 plan configmaps kube-system/b         | to delete in kube-system; look in another namespace with -n
+3 plan ns/gone                          | to delete; look at another time
 1 backup /nowhere/x                     | name a file in an existing directory
 1 backup /                              | hindsight: / is a directory; name a file
 1 backup /dev/null                      | hindsight: /dev/null is not a regular file; name another, or use - for

@@ -12,6 +12,7 @@ mod replay;
 mod restore;
 mod serve;
 pub(crate) mod show;
+mod subject;
 mod verify;
 mod why;
 

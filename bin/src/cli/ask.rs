@@ -1,14 +1,13 @@
 //! Where a question is answered: on the data directory itself, or by the server that holds it.
 
 use super::point::Point;
-use super::{Directory, show, usage_error};
+use super::{Directory, show};
 use crate::control_plane::{empty_state, open_directory, snapshots_of};
 use crate::hint::hint;
 use crate::inspect::{self, Filter};
 use crate::remote::Server;
 use crate::{OpenError, restoring};
 use anyhow::{Result, bail};
-use clap::error::ErrorKind;
 use hindsight_core::{Revision, Rule, State};
 use hindsight_log::{DirectoryLock, Error, Intact, Reader};
 use std::fmt::Write;
@@ -234,58 +233,6 @@ pub(super) fn check_has_happened(reader: &Reader, asked: Revision) -> Result<()>
 /// The newest state of the log.
 pub(super) fn newest_state(reader: &Reader) -> Result<State> {
     Ok(reader.newest_state(empty_state())?)
-}
-
-/// `KIND`, or `KIND/NAME`.
-#[derive(Debug, Clone)]
-pub(super) struct ResourceArg {
-    pub(super) kind: String,
-    pub(super) name: Option<String>,
-}
-
-impl ResourceArg {
-    /// Adds a name that was given as an argument of its own after the kind, as kubectl allows it.
-    pub(super) fn with_name(self, name: Option<String>, subcommand: &str) -> Result<Self> {
-        match (&self.name, name) {
-            (Some(one), Some(other)) => {
-                let why = format!("two names are given, {one} and {other}; give only one");
-                Err(usage_error(subcommand, ErrorKind::ArgumentConflict, why))
-            }
-            (None, Some(name)) => Ok(Self {
-                name: Some(name),
-                ..self
-            }),
-            (_, None) => Ok(self),
-        }
-    }
-
-    /// The same, where a name is required.
-    pub(super) fn with_required_name(self, name: Option<String>, subcommand: &str) -> Result<Self> {
-        let named = self.with_name(name, subcommand)?;
-        if named.name.is_none() {
-            let why = "give KIND/NAME, such as configmap/settings";
-            return Err(usage_error(
-                subcommand,
-                ErrorKind::MissingRequiredArgument,
-                why,
-            ));
-        }
-        Ok(named)
-    }
-}
-
-/// Parses the argument of `log`, `get`, `plan` and `why`.
-pub(super) fn parse_resource(text: &str) -> Result<ResourceArg, String> {
-    let (kind, name) = match text.split_once('/') {
-        Some((kind, name)) => (kind, Some(name)),
-        None => (text, None),
-    };
-    if kind.is_empty() || name.is_some_and(|name| name.is_empty() || name.contains('/')) {
-        return Err("expected KIND or KIND/NAME, such as configmap/settings".into());
-    }
-    let name = name.map(str::to_owned);
-    let kind = kind.to_owned();
-    Ok(ResourceArg { kind, name })
 }
 
 /// The path and query with which a server is asked this question.

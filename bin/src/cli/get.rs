@@ -5,8 +5,9 @@ mod manifest;
 mod objects;
 mod page;
 
-use super::ask::{ResourceArg, non_empty, parse_resource};
+use super::ask::non_empty;
 use super::point::{Point, point};
+use super::subject::{DEFAULT_NAMESPACE, NameArg, ResourceArg, parse_name, parse_resource};
 use super::{Directory, NOT_FOUND, show, usage_error};
 use crate::hint::hint;
 use crate::inspect::Served;
@@ -40,14 +41,14 @@ pub(super) struct Get {
     /// KIND or KIND/NAME
     #[arg(value_parser = parse_resource)]
     kind: ResourceArg,
-    /// Name, if the argument before is KIND alone
-    #[arg(value_parser = non_empty)]
-    name: Option<String>,
-    /// Namespace to look in
-    #[arg(long, short, default_value = "default", value_parser = non_empty)]
-    namespace: String,
+    /// NAME or NAMESPACE/NAME, if the argument before is KIND alone
+    #[arg(value_parser = parse_name)]
+    name: Option<NameArg>,
+    /// Namespace to look in, `default` if omitted
+    #[arg(long, short, value_parser = non_empty)]
+    namespace: Option<String>,
     /// All namespaces, instead of one
-    #[arg(long, short = 'A')]
+    #[arg(long, short = 'A', conflicts_with = "namespace")]
     all_namespaces: bool,
     /// Revision, time, date (UTC) or age to look at, such as 42, 2026-01-31T12:00:00Z, 2026-01-31 or 90m; now if
     /// omitted
@@ -63,16 +64,20 @@ pub(super) struct Get {
 
 impl Get {
     pub(super) fn run(self) -> Result<ExitCode> {
-        let named = self.kind.clone().with_name(self.name.clone(), "get")?;
+        let (name, namespace) = (self.name.clone(), self.namespace.clone());
+        let named = self.kind.clone().with_name(name, namespace, "get")?;
+        named.check_place(self.all_namespaces, "get")?;
         if named.kind.contains(',') {
             let why = "give one kind at a time, such as configmaps";
             return Err(usage_error("get", ErrorKind::ValueValidation, why));
         }
         self.as_of.as_ref().map_or(Ok(()), Point::check)?;
+        let namespace = named.namespace;
+        let namespace = namespace.unwrap_or_else(|| DEFAULT_NAMESPACE.to_owned());
         let wanted = Wanted {
             kind: named.kind,
             name: named.name,
-            namespace: Some(self.namespace.clone()).filter(|_| !self.all_namespaces),
+            namespace: Some(namespace).filter(|_| !self.all_namespaces),
         };
         let with_owners = matches!(self.output, Form::Manifest);
         let objects = Objects::open(&self.directory, self.as_of.as_ref(), with_owners)?;
@@ -117,7 +122,7 @@ impl Get {
         let (place, option) = match wanted.namespace.as_deref() {
             _ if !served.namespaced => (String::new(), String::new()),
             None => (" in any namespace".to_owned(), String::new()),
-            Some("default") => (" in default".to_owned(), String::new()),
+            Some(DEFAULT_NAMESPACE) => (" in default".to_owned(), String::new()),
             Some(namespace) => (
                 format!(" in {namespace}"),
                 format!(" -n {}", show::shell_word(namespace)),

@@ -3,9 +3,10 @@
 mod follow;
 mod tail;
 
-use super::ask::{ResourceArg, Source, encode, non_empty, parse_resource, path, state_with};
+use super::ask::{Source, encode, non_empty, path, state_with};
 use super::point::{Point, point};
 use super::show::Form;
+use super::subject::{NameArg, ResourceArg, parse_name, parse_resource};
 use super::{Directory, Output, show};
 use crate::answer::LogPage;
 use crate::hint::hint;
@@ -44,9 +45,9 @@ pub(super) struct Log {
     /// KIND or KIND/NAME; everything if omitted
     #[arg(value_parser = parse_resource)]
     subject: Option<ResourceArg>,
-    /// Name, if the argument before is KIND alone
-    #[arg(value_parser = non_empty)]
-    name: Option<String>,
+    /// NAME or NAMESPACE/NAME, if the argument before is KIND alone
+    #[arg(value_parser = parse_name)]
+    name: Option<NameArg>,
     /// Only this namespace and what is in it; a cluster-scoped KIND is shown in full
     #[arg(long, short, value_parser = non_empty)]
     namespace: Option<String>,
@@ -90,13 +91,19 @@ impl Log {
 
     pub(super) fn run(self) -> Result<ExitCode> {
         let at = |point: &Option<Point>| point.as_ref().map(|point| point.at);
-        let subject = self.subject.clone();
-        let subject = subject.map(|subject| subject.with_name(self.name.clone(), "log"));
-        let subject = subject.transpose()?;
+        let (name, namespace) = (self.name.clone(), self.namespace.clone());
+        let (kind, name, namespace) = match self.subject.clone() {
+            None => (None, None, namespace),
+            Some(subject) => {
+                let subject = subject.with_name(name, namespace, "log")?;
+                subject.check_place(self.all_namespaces, "log")?;
+                (Some(subject.kind), subject.name, subject.namespace)
+            }
+        };
         let filter = Filter {
-            kind: subject.as_ref().map(|subject| subject.kind.clone()),
-            name: subject.and_then(|subject| subject.name),
-            namespace: self.namespace.clone(),
+            kind,
+            name,
+            namespace,
             uid: self.uid.clone(),
             user: self.user.clone(),
             verb: self.verb.clone(),

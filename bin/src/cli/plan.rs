@@ -1,12 +1,13 @@
 //! `hindsight plan`: what a deletion would do.
 
-use super::ask::{ResourceArg, Source, encode, non_empty, parse_resource, path, state_of};
+use super::ask::{Source, encode, non_empty, path, state_of};
 use super::point::{Point, point};
+use super::subject::{DEFAULT_NAMESPACE, NameArg, ResourceArg, parse_name, parse_resource};
 use super::{Directory, NOT_FOUND, Output, show};
 use crate::answer::{OnceReleased, PlanAnswer, Planned};
 use crate::effects;
 use crate::hint::hint;
-use crate::inspect::{self, Filter, World};
+use crate::inspect::{self, Filter, Served, World};
 use anyhow::Result;
 use clap::{Args, ValueEnum};
 use hindsight_core::command::Propagation;
@@ -37,12 +38,12 @@ pub(super) struct Plan {
     /// KIND/NAME, or KIND followed by the name
     #[arg(value_parser = parse_resource)]
     subject: ResourceArg,
-    /// Name, if the argument before is KIND alone
-    #[arg(value_parser = non_empty)]
-    name: Option<String>,
-    /// The object's namespace
-    #[arg(long, short, default_value = "default", value_parser = non_empty)]
-    namespace: String,
+    /// NAME or NAMESPACE/NAME, if the argument before is KIND alone
+    #[arg(value_parser = parse_name)]
+    name: Option<NameArg>,
+    /// The object's namespace, `default` if omitted
+    #[arg(long, short, value_parser = non_empty)]
+    namespace: Option<String>,
     /// What to do with dependents
     #[arg(long, default_value = "background")]
     cascade: Cascade,
@@ -65,40 +66,17 @@ enum Cascade {
 
 impl Plan {
     pub(super) fn run(self) -> Result<ExitCode> {
-        let subject = self.subject.with_required_name(self.name, "plan")?;
-        let named = format!(
-            "{} {}",
-            subject.kind,
-            subject.name.as_deref().unwrap_or_default()
-        );
+        let subject = self.subject.clone();
+        let (name, namespace) = (self.name.clone(), self.namespace.clone());
+        let subject = subject.with_required_name(name, namespace, "plan")?;
         let filter = Filter {
             kind: Some(subject.kind),
             name: subject.name,
-            namespace: Some(self.namespace),
+            namespace: subject.namespace,
             ..Filter::default()
         };
         self.as_of.as_ref().map_or(Ok(()), Point::check)?;
-        let answer = match self.directory.source()? {
-            Source::Directory { reader, .. } => {
-                let (state, now) = world(&reader, self.as_of.as_ref())?;
-                let (reader, state) = (&reader, &state);
-                let world = World { reader, state, now };
-                inspect::plan(world, &filter, self.cascade.into())?
-            }
-            Source::Server(server) => {
-                let mut path = path("plan", &filter);
-                write!(
-                    path,
-                    "propagationPolicy={:?}&",
-                    Propagation::from(self.cascade)
-                )
-                .ok();
-                if let Some(point) = &self.as_of {
-                    write!(path, "asOf={}", encode(&point.text)).ok();
-                }
-                server.ask(&path)?
-            }
-        };
+        let (answer, is_namespaced) = self.answer(&filter)?;
         match (self.output, &answer) {
             (Output::Json, _) => show::print_json(&answer)?,
             (Output::Text, PlanAnswer::Found(plan)) => show::print_line(&render(plan))?,
@@ -107,11 +85,54 @@ impl Plan {
         if matches!(answer, PlanAnswer::Found(_)) {
             return Ok(ExitCode::SUCCESS);
         }
-        let verb = if self.as_of.is_some() { "was" } else { "is" };
-        hint(&format!(
-            "there {verb} no {named} to delete; look in another namespace with -n, or at another time with --as-of",
-        ));
+        hint(&self.missing(&filter, is_namespaced));
         Ok(ExitCode::from(NOT_FOUND))
+    }
+
+    /// The answer, and whether the kind is one of objects in namespaces, as far as that matters.
+    fn answer(&self, filter: &Filter) -> Result<(PlanAnswer, bool)> {
+        let kind = filter.kind.as_deref().unwrap_or_default();
+        match self.directory.source()? {
+            Source::Directory { reader, .. } => {
+                let (state, now) = world(&reader, self.as_of.as_ref())?;
+                let (reader, state) = (&reader, &state);
+                let world = World { reader, state, now };
+                let answer = inspect::plan(world, filter, self.cascade.into())?;
+                let kind = inspect::kind(state, kind);
+                Ok((answer, kind.is_none_or(|kind| kind.is_namespaced())))
+            }
+            Source::Server(server) => {
+                let point = self.as_of.as_ref().map(|point| encode(&point.text));
+                let point = point.map_or_else(String::new, |point| format!("asOf={point}"));
+                let mut path = path("plan", filter);
+                let policy = Propagation::from(self.cascade);
+                write!(path, "propagationPolicy={policy:?}&{point}").ok();
+                let answer: PlanAnswer = server.ask(&path)?;
+                if matches!(answer, PlanAnswer::Found(_)) {
+                    return Ok((answer, true));
+                }
+                let kind = encode(kind);
+                let served: Served =
+                    server.ask(&format!("/hindsight/v1/kind?kind={kind}&{point}"))?;
+                Ok((answer, served.namespaced))
+            }
+        }
+    }
+
+    fn missing(&self, filter: &Filter, is_namespaced: bool) -> String {
+        let text = |field: &Option<String>| field.clone().unwrap_or_default();
+        let (kind, name) = (text(&filter.kind), text(&filter.name));
+        let verb = if self.as_of.is_some() { "was" } else { "is" };
+        let (place, elsewhere) = if is_namespaced {
+            let place = filter.namespace.as_deref().unwrap_or(DEFAULT_NAMESPACE);
+            let place = format!(" in {place}");
+            (place, "in another namespace with -n, or ")
+        } else {
+            (String::new(), "")
+        };
+        format!(
+            "there {verb} no {kind} {name} to delete{place}; look {elsewhere}at another time with --as-of"
+        )
     }
 }
 

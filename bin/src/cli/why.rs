@@ -2,7 +2,8 @@
 
 mod owners;
 
-use super::ask::{ResourceArg, Source, in_words, newest_state, non_empty, parse_resource, path};
+use super::ask::{Source, in_words, newest_state, non_empty, path};
+use super::subject::{DEFAULT_NAMESPACE, NameArg, ResourceArg, parse_name, parse_resource};
 use super::{Directory, NOT_FOUND, Output, show};
 use crate::hint::hint;
 use crate::history::{HistoryIndex, LogHistory};
@@ -18,7 +19,7 @@ use std::process::ExitCode;
 const EXAMPLES: &str = "\
 Examples:
   hindsight why pod/web-0 -n prod           why a pod was deleted, or exists
-  hindsight why pod web-0 -n prod           the same
+  hindsight why pods prod/web-0             the same, as answers name it
   hindsight why namespace/team-a            also what a namespace waits for
   hindsight why configmap/a --uid 4f1c...   one of several that had the name
   hindsight why widgets.example.com/w       even if its definition is gone
@@ -38,9 +39,9 @@ pub(super) struct Why {
     /// KIND/NAME, or KIND followed by the name
     #[arg(value_parser = parse_resource)]
     subject: ResourceArg,
-    /// Name, if the argument before is KIND alone
-    #[arg(value_parser = non_empty)]
-    name: Option<String>,
+    /// NAME or NAMESPACE/NAME, if the argument before is KIND alone
+    #[arg(value_parser = parse_name)]
+    name: Option<NameArg>,
     /// The object's namespace, `default` if omitted; for a kind that is cluster-scoped now, the one it was in
     #[arg(long, short, value_parser = non_empty)]
     namespace: Option<String>,
@@ -54,11 +55,12 @@ pub(super) struct Why {
 
 impl Why {
     pub(super) fn run(self) -> Result<ExitCode> {
-        let subject = self.subject.with_required_name(self.name, "why")?;
+        let subject = self.subject;
+        let subject = subject.with_required_name(self.name, self.namespace, "why")?;
         let filter = Filter {
             kind: Some(subject.kind),
             name: subject.name,
-            namespace: self.namespace,
+            namespace: subject.namespace,
             uid: self.uid,
             ..Filter::default()
         };
@@ -79,23 +81,30 @@ impl Why {
         if answer.explanation.state != Fate::Unknown {
             return Ok(ExitCode::SUCCESS);
         }
-        hint(&unknown(&filter, &self.directory));
+        let place = &answer.explanation.object.namespace;
+        hint(&unknown(&filter, place, &self.directory));
         Ok(ExitCode::from(NOT_FOUND))
     }
 }
 
-fn unknown(filter: &Filter, directory: &Directory) -> String {
+/// What is said of an object that is not in the log. A kind without namespaces was looked for in none.
+fn unknown(filter: &Filter, namespace: &str, directory: &Directory) -> String {
     let asked = asked(filter, directory);
-    match &filter.uid {
-        Some(uid) => format!(
+    if let Some(uid) = &filter.uid {
+        return format!(
             "no object of this name had the uid {uid}; `hindsight log {asked} -o json` lists those that had the name"
-        ),
-        None => format!(
-            "no object of this name ever existed; look in another namespace with -n, or for the name with `hindsight \
-             log KIND{}`",
-            directory.option()
-        ),
+        );
     }
+    let (place, elsewhere) = if namespace.is_empty() {
+        (String::new(), "look")
+    } else {
+        let place = format!(" in {namespace}");
+        (place, "look in another namespace with -n, or")
+    };
+    let directory = directory.option();
+    format!(
+        "no object of this name ever existed{place}; {elsewhere} for the name with `hindsight log KIND{directory}`"
+    )
 }
 
 /// The object as the arguments of a subcommand.
@@ -104,7 +113,7 @@ fn asked(filter: &Filter, directory: &Directory) -> String {
     let named = format!("{}/{}", text(&filter.kind), text(&filter.name));
     let (named, option) = (show::shell_word(&named), directory.option());
     match filter.namespace.as_deref() {
-        None | Some("default") => format!("{named}{option}"),
+        None | Some(DEFAULT_NAMESPACE) => format!("{named}{option}"),
         Some(namespace) => format!("{named} -n {}{option}", show::shell_word(namespace)),
     }
 }

@@ -1,0 +1,170 @@
+//! What a question is about, as it is typed: a kind, a name and a namespace.
+
+use super::usage_error;
+use anyhow::Result;
+use clap::error::ErrorKind;
+
+/// The namespace that is meant if none is named.
+pub(super) const DEFAULT_NAMESPACE: &str = "default";
+
+/// `KIND`, or `KIND/NAME`.
+#[derive(Debug, Clone)]
+pub(super) struct ResourceArg {
+    kind: String,
+    name: Option<String>,
+}
+
+/// A name that follows a kind, as kubectl allows it. It may have its namespace before it, as answers name
+/// objects.
+#[derive(Debug, Clone)]
+pub(super) struct NameArg {
+    namespace: Option<String>,
+    name: String,
+}
+
+/// What all these arguments come to.
+#[derive(Debug, Clone)]
+pub(super) struct Subject {
+    pub(super) kind: String,
+    pub(super) name: Option<String>,
+    pub(super) namespace: Option<String>,
+}
+
+impl ResourceArg {
+    /// Adds a name that was given as an argument of its own, and the namespace that was given with `-n`.
+    pub(super) fn with_name(
+        self,
+        name: Option<NameArg>,
+        namespace: Option<String>,
+        subcommand: &str,
+    ) -> Result<Subject> {
+        let refused = |why| Err(usage_error(subcommand, ErrorKind::ArgumentConflict, why));
+        let Self { kind, name: first } = self;
+        let Some(other) = name else {
+            return Ok(Subject {
+                kind,
+                name: first,
+                namespace,
+            });
+        };
+        if let Some(one) = first {
+            let other = other.name;
+            return refused(format!(
+                "two names are given, {one} and {other}; give only one"
+            ));
+        }
+        let namespace = match (other.namespace, namespace) {
+            (Some(one), Some(two)) if one != two => {
+                return refused(format!(
+                    "two namespaces are given, {one} before the name and {two} with -n; give only one"
+                ));
+            }
+            (one, two) => one.or(two),
+        };
+        Ok(Subject {
+            kind,
+            name: Some(other.name),
+            namespace,
+        })
+    }
+
+    /// The same, where a name is required.
+    pub(super) fn with_required_name(
+        self,
+        name: Option<NameArg>,
+        namespace: Option<String>,
+        subcommand: &str,
+    ) -> Result<Subject> {
+        let subject = self.with_name(name, namespace, subcommand)?;
+        if subject.name.is_none() {
+            let why = "give KIND/NAME, such as configmap/settings";
+            return Err(usage_error(
+                subcommand,
+                ErrorKind::MissingRequiredArgument,
+                why,
+            ));
+        }
+        Ok(subject)
+    }
+}
+
+impl Subject {
+    /// Refuses a namespace in a question about all of them.
+    pub(super) fn check_place(&self, is_everywhere: bool, subcommand: &str) -> Result<()> {
+        match &self.namespace {
+            Some(namespace) if is_everywhere => {
+                let why =
+                    format!("the name is given with its namespace, {namespace}; leave -A out");
+                Err(usage_error(subcommand, ErrorKind::ArgumentConflict, why))
+            }
+            Some(_) | None => Ok(()),
+        }
+    }
+}
+
+/// Parses the first argument of `log`, `get`, `plan` and `why`.
+pub(super) fn parse_resource(text: &str) -> Result<ResourceArg, String> {
+    let (kind, name) = match text.split_once('/') {
+        Some((kind, name)) => (kind, Some(name)),
+        None => (text, None),
+    };
+    if kind.is_empty() || name.is_some_and(|name| name.is_empty() || name.contains('/')) {
+        return Err("expected KIND or KIND/NAME, such as configmap/settings".into());
+    }
+    let name = name.map(str::to_owned);
+    let kind = kind.to_owned();
+    Ok(ResourceArg { kind, name })
+}
+
+/// Parses the argument that may follow it.
+pub(super) fn parse_name(text: &str) -> Result<NameArg, String> {
+    let (namespace, name) = match text.split_once('/') {
+        Some((namespace, name)) => (Some(namespace), name),
+        None => (None, text),
+    };
+    if name.is_empty() || name.contains('/') || namespace.is_some_and(str::is_empty) {
+        return Err("expected NAME or NAMESPACE/NAME, such as settings or prod/settings".into());
+    }
+    let namespace = namespace.map(str::to_owned);
+    let name = name.to_owned();
+    Ok(NameArg { namespace, name })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(kind: &str, name: &str, namespace: Option<&str>) -> Result<Subject> {
+        let name = parse_name(name).expect("a name");
+        let kind = parse_resource(kind).expect("a kind");
+        kind.with_name(Some(name), namespace.map(str::to_owned), "why")
+    }
+
+    #[test]
+    fn a_name_with_its_namespace_is_read_as_answers_print_it() {
+        for (kind, name, option, namespace) in [
+            ("configmaps", "prod/child", None, Some("prod")),
+            ("configmaps", "prod/child", Some("prod"), Some("prod")),
+            ("configmaps", "child", Some("prod"), Some("prod")),
+            ("configmaps", "child", None, None),
+        ] {
+            let subject = read(kind, name, option).expect("read");
+            assert_eq!(subject.name.as_deref(), Some("child"));
+            assert_eq!(subject.namespace.as_deref(), namespace);
+            assert!(subject.check_place(false, "get").is_ok());
+            assert_eq!(
+                subject.check_place(true, "get").is_err(),
+                namespace.is_some()
+            );
+        }
+        for (kind, name, option) in [
+            ("configmaps", "prod/child", Some("other")),
+            ("configmap/a", "prod/child", None),
+        ] {
+            assert!(read(kind, name, option).is_err(), "{kind} {name}");
+        }
+        for text in ["", "/", "a/", "/a", "a/b/c"] {
+            assert!(parse_name(text).is_err(), "{text}");
+        }
+    }
+}
