@@ -24,7 +24,7 @@ const EXAMPLES: &str = "\
 Examples:
   hindsight get configmaps --as-of 1200     as they were at that revision
   hindsight get pod/web-0 -n prod --as-of 2026-01-31T12:00:00Z -o yaml
-  hindsight get deployments -A -o name | xargs -L1 hindsight why
+  hindsight get deployments -A -o name | xargs -rL1 hindsight why
   hindsight get pod/web-0 --as-of 1200 -o manifest | kubectl create -f -
 
 `-o manifest` prints what an object can be created from again: without fields

@@ -2,6 +2,7 @@
 
 use super::objects::Wanted;
 use crate::cli::show;
+use crate::cli::subject::DEFAULT_NAMESPACE;
 use crate::inspect::Served;
 use anyhow::Result;
 use clap::ValueEnum;
@@ -30,7 +31,7 @@ pub(super) struct Printer {
     titled: String,
     /// Whether one object was named: it is printed without a list around it, unless there are more.
     named: bool,
-    /// Whether the namespace must be printed with the name.
+    /// Whether the namespace is printed with the name: other commands look in `default` without it.
     placed: bool,
     held: Option<Value>,
     count: usize,
@@ -43,7 +44,7 @@ impl Printer {
             form,
             titled: served.titled(),
             named: wanted.name.is_some(),
-            placed: wanted.namespace.is_none() && served.namespaced,
+            placed: served.namespaced && wanted.namespace.as_deref() != Some(DEFAULT_NAMESPACE),
             held: None,
             count: 0,
         }
