@@ -276,3 +276,39 @@ fn whoever_named_one_owner_by_the_uid_of_another_is_told() {
     );
     assert!(!text(&told[2].stdout).contains("reference"), "{told:?}");
 }
+
+#[test]
+fn no_name_that_a_user_wrote_passes_for_a_line_of_an_answer() {
+    let temporary = tempfile::tempdir().expect("a directory");
+    let directory = temporary.path().join("data");
+    let server = Server::start_on(&directory);
+    let forged = r#""g\nforged\e[2K\u202e""#;
+    let owner = format!("{{apiVersion: x.io/v1, kind: Ghost, name: {forged}, uid: u}}");
+    for (version, kind, metadata) in [
+        (
+            "v1",
+            "ConfigMap",
+            format!("{{name: owned, ownerReferences: [{owner}]}}"),
+        ),
+        (
+            "rbac.authorization.k8s.io/v1",
+            "ClusterRole",
+            format!("{{name: {forged}}}"),
+        ),
+    ] {
+        let manifest = format!("apiVersion: {version}\nkind: {kind}\nmetadata: {metadata}\n");
+        server.kubectl_with(&["create", "-f", "-"], &manifest);
+    }
+    let asked = [
+        "log",
+        "why configmap/owned",
+        "get clusterroles",
+        "get clusterroles -o name",
+    ];
+    for answer in ask_online_and_offline(server, &directory, &asked) {
+        let said = text(&answer.stdout);
+        let is_printed = |one: char| one == '\n' || (!one.is_control() && one != '\u{202e}');
+        assert!(said.chars().all(is_printed), "{said:?}");
+        assert!(said.contains(r"g\nforged\u{1b}[2K\u{202e}"), "{said}");
+    }
+}

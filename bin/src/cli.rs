@@ -5,6 +5,7 @@ mod backup;
 mod ending;
 mod get;
 mod keep;
+mod legible;
 mod log;
 mod plan;
 mod point;

@@ -1,6 +1,7 @@
 //! `hindsight plan`: what a deletion would do.
 
 use super::ask::{Source, encode, non_empty, path, state_of};
+use super::legible::legible_answer;
 use super::point::{Point, point};
 use super::subject::{DEFAULT_NAMESPACE, NameArg, ResourceArg, parse_name, parse_resource};
 use super::{Directory, NOT_FOUND, Output, show};
@@ -79,7 +80,9 @@ impl Plan {
         let (answer, is_namespaced) = self.answer(&filter)?;
         match (self.output, &answer) {
             (Output::Json, _) => show::print_json(&answer)?,
-            (Output::Text, PlanAnswer::Found(plan)) => show::print_line(&render(plan))?,
+            (Output::Text, PlanAnswer::Found(plan)) => {
+                show::print_line(&render(&legible_answer(plan)?))?;
+            }
             (Output::Text, PlanAnswer::Missing(_)) => {}
         }
         if matches!(answer, PlanAnswer::Found(_)) {

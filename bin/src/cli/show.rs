@@ -1,5 +1,6 @@
 //! Output: documents to standard output, errors to standard error.
 
+use super::legible::legible;
 use anyhow::Result;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
@@ -154,7 +155,7 @@ impl List {
     ) -> Result<()> {
         let json = || json!(document);
         let added = match (self.form, self.first) {
-            (Form::Text, _) => writeln!(self.out, "{}", line(document)),
+            (Form::Text, _) => writeln!(self.out, "{}", legible(&line(document))),
             (Form::Lines, _) => writeln!(self.out, "{}", json()),
             (Form::List, true) => write!(self.out, "[\n{}", json()),
             (Form::List, false) => write!(self.out, ",\n{}", json()),

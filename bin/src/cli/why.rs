@@ -3,6 +3,7 @@
 mod owners;
 
 use super::ask::{Source, in_words, newest_state, non_empty, path};
+use super::legible::legible_answer;
 use super::subject::{DEFAULT_NAMESPACE, NameArg, ResourceArg, parse_name, parse_resource};
 use super::{Directory, NOT_FOUND, Output, show};
 use crate::hint::hint;
@@ -76,7 +77,8 @@ impl Why {
         if self.output == Output::Json {
             show::print_json(&answer)?;
         } else {
-            show::print_line(&render(&answer, &asked(&filter, &self.directory)))?;
+            let asked = asked(&filter, &self.directory);
+            show::print_line(&render(&legible_answer(&answer)?, &asked))?;
         }
         if answer.explanation.state != Fate::Unknown {
             return Ok(ExitCode::SUCCESS);

@@ -1,12 +1,14 @@
 //! The forms that objects are printed in, one at a time: they are never held as a list.
 
 use super::objects::Wanted;
+use crate::cli::legible::legible;
 use crate::cli::show;
 use crate::cli::subject::DEFAULT_NAMESPACE;
 use crate::inspect::Served;
 use anyhow::Result;
 use clap::ValueEnum;
 use serde_json::Value;
+use std::borrow::Cow;
 use std::io::{BufWriter, Stdout, Write};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -141,9 +143,9 @@ impl Printer {
             show::mark_stdout_error(writeln!(self.out, "{heading}"))?;
         }
         let row = columns(
-            text(item, "/metadata/namespace"),
-            text(item, "/metadata/resourceVersion"),
-            text(item, "/metadata/name"),
+            &text(item, "/metadata/namespace"),
+            &text(item, "/metadata/resourceVersion"),
+            &text(item, "/metadata/name"),
         );
         show::mark_stdout_error(writeln!(self.out, "{row}"))
     }
@@ -173,8 +175,7 @@ fn indented(item: &Value) -> Result<String> {
     Ok(lines.join("\n"))
 }
 
-fn text<'a>(item: &'a Value, pointer: &str) -> &'a str {
-    item.pointer(pointer)
-        .and_then(Value::as_str)
-        .unwrap_or_default()
+fn text<'a>(item: &'a Value, pointer: &str) -> Cow<'a, str> {
+    let text = item.pointer(pointer).and_then(Value::as_str);
+    legible(text.unwrap_or_default())
 }

@@ -1,6 +1,7 @@
 //! A manifest of an object that existed: all that is needed to create it again, without what would be refused
 //! or would have it deleted at once.
 
+use crate::cli::legible::legible;
 use crate::inspect::Owner;
 use anyhow::Result;
 use serde_json::{Map, Value};
@@ -91,10 +92,8 @@ impl LeftOut {
             more => format!("; and from {more} more"),
         };
         (self.objects > 0).then(|| {
-            format!(
-                "left out of the manifest: {}{more}",
-                self.notices.join("; ")
-            )
+            let notices = self.notices.join("; ");
+            format!("left out of the manifest: {}{more}", legible(&notices))
         })
     }
 }
