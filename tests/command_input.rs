@@ -6,6 +6,7 @@
 )]
 
 use hindsight_tests::server::{Server, binary, hindsight, stdout, text};
+use serde_json::{Value, json};
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
@@ -92,6 +93,25 @@ fn a_job_is_brought_back_from_the_past() {
         before.0.contains("job-name") && !own.contains(&uid),
         "{own}"
     );
+}
+
+#[test]
+fn what_begins_with_a_tab_is_read_back_by_kubectl() {
+    let server = Server::start();
+    let data = json!({"makefile": "all:\n\techo\n", "tabs": "\ta\n>\t", "late": "\n\tb\n"});
+    let map =
+        json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "m"}, "data": data});
+    server.kubectl_with(&["create", "-f", "-"], &map.to_string());
+    for arguments in [
+        ["get", "configmap/m", "-o", "manifest"].as_slice(),
+        &["get", "configmap/m", "-o", "yaml"],
+    ] {
+        let printed = stdout(&server.hindsight(arguments));
+        let read = ["label", "--local", "-f", "-", "x=y", "-o", "json"];
+        let read: Value =
+            serde_json::from_str(&server.kubectl_with(&read, &printed)).expect("JSON");
+        assert_eq!(read["data"], data, "{printed}");
+    }
 }
 
 /// Exit code, arguments, and a part of the output, the same from a server and from its directory.

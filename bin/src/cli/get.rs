@@ -4,6 +4,7 @@ mod form;
 mod manifest;
 mod objects;
 mod page;
+mod yaml;
 
 use super::ask::non_empty;
 use super::point::{Point, point};

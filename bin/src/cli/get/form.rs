@@ -1,6 +1,7 @@
 //! The forms that objects are printed in, one at a time: they are never held as a list.
 
 use super::objects::Wanted;
+use super::yaml;
 use crate::cli::legible::legible;
 use crate::cli::show;
 use crate::cli::subject::DEFAULT_NAMESPACE;
@@ -86,7 +87,7 @@ impl Printer {
     fn document(&self, item: &Value) -> Result<String> {
         Ok(match self.form {
             Form::Json => serde_json::to_string_pretty(item)?,
-            _ => serde_saphyr::to_string(item)?,
+            _ => yaml::document(item)?,
         })
     }
 
@@ -104,7 +105,7 @@ impl Printer {
                 } else {
                     ""
                 };
-                format!("{head}{}\n", serde_saphyr::to_string(&[item])?.trim_end())
+                format!("{head}{}\n", yaml::item(item)?.trim_end())
             }
         };
         show::mark_stdout_error(self.out.write_all(text.as_bytes()))
