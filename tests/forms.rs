@@ -353,3 +353,35 @@ fn custom_kinds_have_methods_that_others_have_not_and_name_themselves_where_they
         assert_eq!(answer.json()["details"], details, "{row}");
     }
 }
+
+#[test]
+fn a_number_comes_back_as_it_was_sent() {
+    let client = client();
+    let anything = "{type: object, x-kubernetes-preserve-unknown-fields: true}";
+    let definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+    let defined = client.send("POST", definitions, "application/yaml", &widgets(anything));
+    assert_eq!(defined.code, 201, "{}", defined.text);
+    let path = "/apis/example.com/v1/namespaces/default/widgets";
+    let hard = [
+        "9665643.123171953",
+        "0.1",
+        "2.2250738585072014e-308",
+        "5e-324",
+        "1.7976931348623157e308",
+        "8.41e21",
+        "9.5367431640625e-7",
+        "-123456789.98765433",
+    ];
+    let numbers = hard.join(",");
+    let body = format!(
+        r#"{{"apiVersion":"example.com/v1","kind":"Widget","metadata":{{"name":"w"}},"numbers":[{numbers}]}}"#
+    );
+    let made = client.send("POST", path, JSON, &body);
+    assert_eq!(made.code, 201, "{}", made.text);
+    let stored = read(&client, &format!("{path}/w"));
+    for (at, text) in hard.iter().enumerate() {
+        let sent: f64 = text.parse().expect("a number");
+        let number = stored["numbers"][at].as_f64().map(f64::to_bits);
+        assert_eq!(number, Some(sent.to_bits()), "{text}");
+    }
+}
