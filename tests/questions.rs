@@ -8,6 +8,7 @@
 
 use hindsight_tests::manifests::{dependent, widgets};
 use hindsight_tests::server::{Server, hindsight, stdout, text};
+use serde_json::Value;
 use std::path::Path;
 use std::process::Output;
 
@@ -311,4 +312,46 @@ fn no_name_that_a_user_wrote_passes_for_a_line_of_an_answer() {
         assert!(said.chars().all(is_printed), "{said:?}");
         assert!(said.contains(r"g\nforged\u{1b}[2K\u{202e}"), "{said}");
     }
+}
+
+#[test]
+fn who_asks_about_revisions_that_a_restore_passed_over_is_told_so() {
+    let temporary = tempfile::tempdir().expect("a directory");
+    let place = |name: &str| temporary.path().join(name);
+    let (first, second, file) = (place("first"), place("second"), place("backup"));
+    let file = file.to_str().expect("UTF-8");
+    let server = Server::start_on(&first);
+    server.kubectl(&["create", "configmap", "kept"]);
+    let told = stdout(&server.hindsight(&["backup", file, "-o", "json"]));
+    let told: Value = serde_json::from_str(&told).expect("JSON");
+    let newest = told["revision"].as_u64().expect("a revision");
+    assert_eq!(server.signal("TERM"), Some(0));
+    stdout(&hindsight(
+        &second,
+        &["restore", file, "--bump-revision", "1000"],
+    ));
+    let restored = newest + 1001;
+    let hint = format!(
+        "a backup of revision {newest} was restored at {restored}; what happened between is not in this log"
+    );
+    let check = || {
+        for (asked, is_told) in [(newest, false), (newest + 1, true), (restored, false)] {
+            let asked = asked.to_string();
+            for question in [
+                ["get", "configmaps", "--as-of", asked.as_str()].as_slice(),
+                &["plan", "configmap/kept", "--as-of", &asked],
+                &["replay", "--until", &asked],
+            ] {
+                let answer = hindsight(&second, question);
+                stdout(&answer);
+                let said = text(&answer.stderr);
+                assert_eq!(said.contains(&hint), is_told, "{question:?}: {said}");
+            }
+        }
+    };
+    check();
+    let server = Server::start_on(&second);
+    server.kubectl(&["create", "configmap", "new"]);
+    check();
+    drop(server);
 }

@@ -3,6 +3,7 @@
 mod ask;
 mod backup;
 mod ending;
+mod gap;
 mod get;
 mod keep;
 mod legible;

@@ -7,6 +7,7 @@ mod page;
 mod yaml;
 
 use super::ask::non_empty;
+use super::gap::revision_of;
 use super::point::{Point, point};
 use super::subject::{DEFAULT_NAMESPACE, NameArg, ResourceArg, parse_name, parse_resource};
 use super::{Directory, NOT_FOUND, show, usage_error};
@@ -16,6 +17,7 @@ use anyhow::Result;
 use clap::Args;
 use clap::error::ErrorKind;
 use form::{Form, Printer};
+use hindsight_core::Revision;
 use manifest::LeftOut;
 use objects::{Objects, Wanted};
 use serde_json::Value;
@@ -112,6 +114,10 @@ impl Get {
             printer.add(item)
         })?;
         let found = printer.end(&revision)?;
+        if let Ok(answered) = revision.parse() {
+            let asked = revision_of(self.as_of.as_ref());
+            objects.log().hint_at_gap(asked, Revision(answered));
+        }
         if let Some(notice) = left_out.notice() {
             hint(&notice);
         }

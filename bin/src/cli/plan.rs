@@ -1,6 +1,7 @@
 //! `hindsight plan`: what a deletion would do.
 
 use super::ask::{Source, encode, non_empty, path, state_of};
+use super::gap::{Log, revision_of};
 use super::legible::legible_answer;
 use super::point::{Point, point};
 use super::subject::{DEFAULT_NAMESPACE, NameArg, ResourceArg, parse_name, parse_resource};
@@ -12,7 +13,7 @@ use crate::inspect::{self, Filter, Served, World};
 use anyhow::Result;
 use clap::{Args, ValueEnum};
 use hindsight_core::command::Propagation;
-use hindsight_core::{State, Time};
+use hindsight_core::{Revision, State, Time};
 use hindsight_log::Reader;
 use std::fmt::Write;
 use std::process::ExitCode;
@@ -95,12 +96,14 @@ impl Plan {
     /// The answer, and whether the kind is one of objects in namespaces, as far as that matters.
     fn answer(&self, filter: &Filter) -> Result<(PlanAnswer, bool)> {
         let kind = filter.kind.as_deref().unwrap_or_default();
+        let asked = revision_of(self.as_of.as_ref());
         match self.directory.source()? {
             Source::Directory { reader, .. } => {
                 let (state, now) = world(&reader, self.as_of.as_ref())?;
                 let (reader, state) = (&reader, &state);
                 let world = World { reader, state, now };
                 let answer = inspect::plan(world, filter, self.cascade.into())?;
+                Log::Directory(reader).hint_at_gap(asked, revision_in(&answer));
                 let kind = inspect::kind(state, kind);
                 Ok((answer, kind.is_none_or(|kind| kind.is_namespaced())))
             }
@@ -111,6 +114,7 @@ impl Plan {
                 let policy = Propagation::from(self.cascade);
                 write!(path, "propagationPolicy={policy:?}&{point}").ok();
                 let answer: PlanAnswer = server.ask(&path)?;
+                Log::Server(&server).hint_at_gap(asked, revision_in(&answer));
                 if matches!(answer, PlanAnswer::Found(_)) {
                     return Ok((answer, true));
                 }
@@ -136,6 +140,14 @@ impl Plan {
         format!(
             "there {verb} no {kind} {name} to delete{place}; look {elsewhere}at another time with --as-of"
         )
+    }
+}
+
+/// The revision of the state that an answer is about.
+const fn revision_in(answer: &PlanAnswer) -> Revision {
+    match answer {
+        PlanAnswer::Found(found) => found.revision,
+        PlanAnswer::Missing(missing) => missing.revision,
     }
 }
 

@@ -1,6 +1,7 @@
 //! `hindsight replay`: the hash of the state that the log folds to.
 
 use super::ask::{Source, check_has_happened, number};
+use super::gap::Log;
 use super::{Directory, Output, show};
 use crate::answer::StateAnswer;
 use crate::control_plane::empty_state;
@@ -34,11 +35,12 @@ pub(super) struct Replay {
 
 impl Replay {
     pub(super) fn run(self) -> Result<ExitCode> {
+        let asked = self.until.map(Revision);
         let answer = match self.directory.source()? {
             Source::Directory { reader, .. } => {
-                let until = Revision(self.until.unwrap_or(u64::MAX));
-                if self.until.is_some() {
-                    check_has_happened(&reader, until)?;
+                let until = asked.unwrap_or(Revision(u64::MAX));
+                if let Some(asked) = asked {
+                    check_has_happened(&reader, asked)?;
                 }
                 let bar = show::counting("commits");
                 let state = reader.fold(
@@ -47,12 +49,16 @@ impl Replay {
                     |_| bar.inc(1),
                 );
                 bar.finish_and_clear();
-                let state = state?;
-                StateAnswer::of(&state)
+                let answer = StateAnswer::of(&state?);
+                Log::Directory(&reader).hint_at_gap(asked, answer.revision);
+                answer
             }
             Source::Server(server) => {
                 let until = self.until.map_or(String::new(), |until| until.to_string());
-                server.ask(&format!("/hindsight/v1/state?asOf={until}"))?
+                let answer: StateAnswer =
+                    server.ask(&format!("/hindsight/v1/state?asOf={until}"))?;
+                Log::Server(&server).hint_at_gap(asked, answer.revision);
+                answer
             }
         };
         if self.output == Output::Json {

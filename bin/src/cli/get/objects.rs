@@ -4,6 +4,7 @@ use super::page;
 use crate::answer::OwnerAnswer;
 use crate::cli::Directory;
 use crate::cli::ask::{Source, encode, newest_state, state_of};
+use crate::cli::gap::Log;
 use crate::cli::point::Point;
 use crate::inspect::{self, Owner, Served};
 use crate::remote::Server;
@@ -67,6 +68,14 @@ impl Objects {
                 as_of: as_of.map(|point| encode(&point.text)),
             },
         })
+    }
+
+    /// The log that they are read from.
+    pub(super) fn log(&self) -> Log<'_> {
+        match self {
+            Self::Directory { reader, .. } => Log::Directory(reader),
+            Self::Server { server, .. } => Log::Server(server),
+        }
     }
 
     /// How the kind was served at that point.
