@@ -148,11 +148,14 @@ fn what_was_dropped_is_refused_by_its_floor_and_what_is_kept_is_explained() {
     let floor = verified["floor"].as_u64().expect("a floor");
     assert!(floor > 20, "{verified}");
 
-    let early = hindsight(&directory, &["get", "configmaps", "--as-of", "12"]);
-    assert_eq!(early.status.code(), Some(1));
-    let message = text(&early.stderr);
-    let named = format!("everything from revision {floor} on");
-    assert!(message.contains(&named), "{message}");
+    let named = format!("revision 12 is no longer kept: everything from revision {floor} on");
+    for question in ["get configmaps --as-of 12", "replay --until 12"] {
+        let words: Vec<&str> = question.split(' ').collect();
+        let early = hindsight(&directory, &words);
+        let message = text(&early.stderr);
+        assert_eq!(early.status.code(), Some(1), "{message}");
+        assert!(message.contains(&named), "{message}");
+    }
     let later = (floor + 1).to_string();
     stdout(&hindsight(
         &directory,

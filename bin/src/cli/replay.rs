@@ -8,7 +8,7 @@ use crate::control_plane::empty_state;
 use anyhow::Result;
 use clap::Args;
 use hindsight_core::Revision;
-use hindsight_log::Base;
+use hindsight_log::{Base, Error, Reader};
 use std::process::ExitCode;
 
 const EXAMPLES: &str = "\
@@ -41,6 +41,7 @@ impl Replay {
                 let until = asked.unwrap_or(Revision(u64::MAX));
                 if let Some(asked) = asked {
                     check_has_happened(&reader, asked)?;
+                    check_is_kept(&reader, asked)?;
                 }
                 let bar = show::counting("commits");
                 let state = reader.fold(
@@ -69,4 +70,13 @@ impl Replay {
         }
         Ok(ExitCode::SUCCESS)
     }
+}
+
+/// Refuses a revision before the kept history by its own number: the fold would name another one.
+fn check_is_kept(reader: &Reader, asked: Revision) -> Result<()> {
+    let floor = reader.floor()?;
+    if asked < floor {
+        return Err(Error::Pruned { asked, floor }.into());
+    }
+    Ok(())
 }
