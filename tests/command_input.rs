@@ -123,6 +123,9 @@ const EXPECTED_OUTPUT: &str = "
 3 why deployments.v9.apps/web           | no object of this name ever existed
 0 get configmaps.v1.                    | b
 1 get configmaps.v2.                    | there is no kind
+1 get widgets.example.com               | one whose definition is gone needs --as-of
+1 plan widgets.example.com/w            | one whose definition is gone needs --as-of
+1 log widgets                           | one whose definition is gone is named PLURAL.GROUP
 0 log --since 1h                        | configmaps default/a: created
 0 log --until 1h                        | nothing happened up to
 0 log --since 2026-01-31                | configmaps default/a: created

@@ -110,6 +110,14 @@ fn named(state: &State, text: &str) -> Result<(GroupResource, Option<KindRef>), 
     Ok((resource, None))
 }
 
+/// The refusal of a kind that this state does not have, in a question about what is in it.
+fn not_served(text: &str) -> QueryError {
+    QueryError::Refused(format!(
+        "there is no kind {text:?} at this point; `kubectl api-resources` lists the kinds that are served now, and \
+         one whose definition is gone needs --as-of with a point at which it was there"
+    ))
+}
+
 /// Why an object was deleted, is being deleted, or still exists.
 pub(crate) fn why(
     history: &LogHistory<'_>,

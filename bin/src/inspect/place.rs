@@ -1,6 +1,6 @@
 //! Where objects are served, and whether an owner exists.
 
-use super::{QueryError, kind_and_version};
+use super::{QueryError, kind_and_version, not_served};
 use hindsight_core::classify::owner_key;
 use hindsight_core::{Form, GroupResource, OwnerReference, State};
 use serde::{Deserialize, Serialize};
@@ -45,7 +45,7 @@ impl Served {
 
 /// The kind that a text names; refused if its objects are never stored.
 pub(crate) fn served(state: &State, text: &str) -> Result<Served, QueryError> {
-    let unknown = || QueryError::UnknownKind(text.to_owned());
+    let unknown = || not_served(text);
     let (named, asked) = kind_and_version(state, text).ok_or_else(unknown)?;
     let stored = state.kinds.by_resource(&named.stored_under());
     let kind = stored.unwrap_or(&named);

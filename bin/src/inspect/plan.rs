@@ -4,7 +4,7 @@
 #[cfg(test)]
 mod tests;
 
-use super::{Filter, QueryError, kind, log};
+use super::{Filter, QueryError, kind, log, not_served};
 use crate::answer::{OnceReleased, PlanAnswer, Planned, PlannedCommit, Unplanned, Waiting};
 use crate::effects;
 use crate::questions::{self, CHANGES_MAX};
@@ -71,8 +71,8 @@ fn is_absent(rejection: &Rejection) -> bool {
 }
 
 fn deletion(state: &State, filter: &Filter, policy: Propagation) -> Result<Delete, QueryError> {
-    let text = filter.kind.clone().unwrap_or_default();
-    let kind = kind(state, &text).ok_or(QueryError::UnknownKind(text))?;
+    let text = filter.kind.as_deref().unwrap_or_default();
+    let kind = kind(state, text).ok_or_else(|| not_served(text))?;
     let namespace = if kind.is_namespaced() {
         filter.namespace.as_deref().unwrap_or("default")
     } else {
