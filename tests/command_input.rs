@@ -135,6 +135,18 @@ const EXPECTED_OUTPUT: &str = "
 2 log -A -n default                     | cannot be used with
 2 log --tail 0                          | expected a number from 1 to 10000
 2 log --tail -1                         | expected a number from 1 to 10000
+2 get cm -n default -A                  | cannot be used with
+2 get cm/b --as-of -5                   | expected a revision, such as 42
+2 plan cm/b --as-of -5                  | expected a revision, such as 42
+2 log --since -1                        | expected a revision, such as 42
+2 log --since 5 --until 3               | --since 5 is after --until 3; exchange them
+2 log --since 1h --until 2h             | ; exchange them
+0 log --since 3 --until 3               |
+2 log --as-of 3                         | with --until POINT it ends there
+2 replay --until -1                     | expected a whole number
+2 serve --snapshot-every -1             | expected a whole number
+2 restore /nowhere --bump-revision -1   | expected a whole number above 0
+2 restore /nowhere --bump-revision 18446744073709551616 | it is larger than any revision
 2 log --tail 5 --since lately           | or how long ago, such as 90m
 3 get cm/b --as-of 1h                   | did not exist in default as of 2
 3 get cm/b --as-of 2026-01-31           | did not exist in default as of 2026-01-31T00:00:00.000000Z

@@ -7,7 +7,7 @@ use super::ask::{Source, encode, non_empty, path, state_with};
 use super::point::{Point, point};
 use super::show::Form;
 use super::subject::{NameArg, ResourceArg, parse_name, parse_resource};
-use super::{Directory, Output, show};
+use super::{Directory, Output, show, usage_error};
 use crate::answer::LogPage;
 use crate::hint::hint;
 use crate::history::{HistoryIndex, LogHistory};
@@ -15,6 +15,7 @@ use crate::inspect::{self, Filter, Selection};
 use crate::remote::Server;
 use anyhow::{Result, bail};
 use clap::Args;
+use clap::error::ErrorKind;
 use hindsight_api::AsOf;
 use hindsight_core::Revision;
 use std::fmt::Write;
@@ -64,11 +65,14 @@ pub(super) struct Log {
     #[arg(long, value_parser = non_empty)]
     verb: Option<String>,
     /// Only from this revision, time, date (UTC) or age on, such as 42, 2026-01-31T12:00:00Z, 2026-01-31 or 90m
-    #[arg(long, value_name = "POINT", value_parser = point)]
+    #[arg(long, value_name = "POINT", value_parser = point, allow_negative_numbers = true)]
     since: Option<Point>,
     /// Only up to this revision, time, start of a date (UTC) or age
-    #[arg(long, value_name = "POINT", value_parser = point)]
+    #[arg(long, value_name = "POINT", value_parser = point, allow_negative_numbers = true)]
     until: Option<Point>,
+    /// Refused: what is meant is `--until`
+    #[arg(long, hide = true, allow_negative_numbers = true)]
+    as_of: Option<String>,
     /// Only the newest N entries
     #[arg(long, value_name = "N", value_parser = tail::count, allow_negative_numbers = true)]
     tail: Option<usize>,
@@ -89,7 +93,25 @@ impl Log {
         }
     }
 
+    /// What is wrong with the period that is asked about.
+    fn complaint(&self) -> Option<String> {
+        if self.as_of.is_some() {
+            return Some("log has no --as-of; with --until POINT it ends there".into());
+        }
+        let (since, until) = (self.since.as_ref()?, self.until.as_ref()?);
+        let is_after = match (since.at, until.at) {
+            (AsOf::Revision(since), AsOf::Revision(until)) => since > until,
+            (AsOf::Time(since), AsOf::Time(until)) => since > until,
+            (AsOf::Revision(_), AsOf::Time(_)) | (AsOf::Time(_), AsOf::Revision(_)) => false,
+        };
+        let (since, until) = (&since.text, &until.text);
+        is_after.then(|| format!("--since {since} is after --until {until}; exchange them"))
+    }
+
     pub(super) fn run(self) -> Result<ExitCode> {
+        if let Some(complaint) = self.complaint() {
+            return Err(usage_error("log", ErrorKind::ArgumentConflict, complaint));
+        }
         let at = |point: &Option<Point>| point.as_ref().map(|point| point.at);
         let (name, namespace) = (self.name.clone(), self.namespace.clone());
         let (kind, name, namespace) = match self.subject.clone() {

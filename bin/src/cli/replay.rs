@@ -26,7 +26,7 @@ pub(super) struct Replay {
     #[command(flatten)]
     directory: Directory,
     /// Stop after this revision; one that has not happened yet is refused
-    #[arg(long, value_name = "REVISION", value_parser = number)]
+    #[arg(long, value_name = "REVISION", value_parser = number, allow_negative_numbers = true)]
     until: Option<u64>,
     /// Output format
     #[arg(long, short, default_value = "text")]

@@ -1,6 +1,5 @@
 //! `hindsight restore`: makes a log from a backup.
 
-use super::ask::number;
 use super::{Directory, Output, show};
 use crate::restoring;
 use anyhow::{Context, Result, bail};
@@ -9,7 +8,7 @@ use hindsight_log::{Error, Restored};
 use serde_json::json;
 use std::fs::File;
 use std::io::{BufReader, Read};
-use std::num::NonZeroU64;
+use std::num::{IntErrorKind, NonZeroU64, ParseIntError};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -34,20 +33,35 @@ pub(super) struct Restore {
     /// Backup to restore; - for standard input
     file: PathBuf,
     /// Number of revisions to skip: more than were written since the backup was made
-    #[arg(long, value_name = "N", default_value = "1000000000", value_parser = bump)]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value = "1000000000",
+        value_parser = bump,
+        allow_negative_numbers = true
+    )]
     bump_revision: NonZeroU64,
     /// Output format of the summary
     #[arg(long, short, default_value = "text")]
     output: Output,
 }
 
+fn is_too_large(error: &ParseIntError) -> bool {
+    *error.kind() == IntErrorKind::PosOverflow
+}
+
 fn bump(text: &str) -> Result<NonZeroU64, String> {
-    let number = number(text)?;
-    if number > BUMP_MAX {
-        return Err(format!(
-            "too few revisions would be left for what is written later; skip fewer, at most {BUMP_MAX}"
-        ));
-    }
+    let number = match text.parse::<u64>() {
+        Ok(number) if number <= BUMP_MAX => number,
+        Err(error) if !is_too_large(&error) => {
+            return Err("expected a whole number above 0, such as 1000000000".into());
+        }
+        Ok(_) | Err(_) => {
+            return Err(format!(
+                "too few revisions would be left for what is written later; skip fewer, at most {BUMP_MAX}"
+            ));
+        }
+    };
     NonZeroU64::new(number).ok_or_else(|| {
         "revisions issued since the backup would be issued again, for other changes, and clients would miss what \
          lies between; skip more than were written since"

@@ -60,7 +60,8 @@ pub(super) struct Serve {
         env = "HINDSIGHT_SNAPSHOT_EVERY",
         default_value_t = SNAPSHOT_EVERY,
         value_name = "COMMITS",
-        value_parser = number
+        value_parser = number,
+        allow_negative_numbers = true
     )]
     snapshot_every: u64,
     /// Drop history older than this, such as 90d; deletions are always kept
