@@ -72,6 +72,47 @@ fn what_is_said_to_be_typed_next_asks_the_same_directory() {
 }
 
 #[test]
+fn a_value_that_nobody_typed_is_said_to_be_from_the_environment() {
+    let temporary = tempfile::tempdir().expect("a temporary directory");
+    let named = "environment variable HINDSIGHT_KUBECONFIG;";
+    for (line, is_told) in [
+        ("HINDSIGHT_KUBECONFIG= hindsight serve", true),
+        ("hindsight serve --kubeconfig=", false),
+        (
+            "HINDSIGHT_KUBECONFIG=x hindsight serve --keep-history=x",
+            false,
+        ),
+    ] {
+        let refused = typed(line, temporary.path());
+        let said = text(&refused.stderr);
+        assert_eq!(refused.status.code(), Some(2), "{line}: {said}");
+        assert_eq!(said.contains(named), is_told, "{line}: {said}");
+    }
+}
+
+#[test]
+fn shells_offer_files_only_where_files_are_meant() {
+    let temporary = tempfile::tempdir().expect("a temporary directory");
+    let script = |shell: &str| {
+        let line = format!("hindsight completions {shell}");
+        stdout(&typed(&line, temporary.path()))
+    };
+    let bash = script("bash");
+    for (option, files) in [("--as-of)", 0), ("--user)", 0), ("--kubeconfig)", 1)] {
+        let at = bash.find(option).expect("it is completed");
+        let end = at + bash[at..].find("return 0").expect("an end");
+        let offered = bash[at..end].matches("compgen -f").count();
+        assert_eq!(offered, files, "{}", &bash[at..end]);
+    }
+    let fish = script("fish");
+    let is_of = |line: &&str| line.contains("-l as-of ");
+    for line in fish.lines().filter(is_of) {
+        assert!(line.contains(" -r -f"), "{line}");
+    }
+    assert!(fish.lines().any(|line| is_of(&line)));
+}
+
+#[test]
 fn a_job_is_brought_back_from_the_past() {
     let server = Server::start();
     let pods = "spec: {template: {metadata: {labels: {app: a}}, spec: {restartPolicy: Never, \
@@ -142,11 +183,11 @@ const EXPECTED_OUTPUT: &str = "
 2 log --since 5 --until 3               | --since 5 is after --until 3; exchange them
 2 log --since 1h --until 2h             | ; exchange them
 0 log --since 3 --until 3               |
-2 log --as-of 3                         | with --until POINT it ends there
+2 log --as-of 3                         | to end it at a point, use --until POINT
 2 replay --until -1                     | expected a whole number
 2 serve --snapshot-every -1             | expected a whole number
 2 restore /nowhere --bump-revision -1   | expected a whole number above 0
-2 restore /nowhere --bump-revision 18446744073709551616 | it is larger than any revision
+2 restore /nowhere --bump-revision 18446744073709551616 | too few revisions would be left
 2 log --tail 5 --since lately           | or how long ago, such as 90m
 3 get cm/b --as-of 1h                   | did not exist in default as of 2
 3 get cm/b --as-of 2026-01-31           | did not exist in default as of 2026-01-31T00:00:00.000000Z

@@ -1,5 +1,6 @@
 //! The command line: the subcommands, one to a file.
 
+mod advice;
 mod ask;
 mod backup;
 mod ending;
@@ -18,8 +19,9 @@ mod subject;
 mod verify;
 mod why;
 
+use crate::hint::hint;
 use clap::error::ErrorKind;
-use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
+use clap::{Arg, Args, CommandFactory, Parser, Subcommand, ValueEnum, ValueHint};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use tokio::signal::unix::SignalKind;
@@ -79,7 +81,12 @@ enum Command {
 #[derive(Debug, Clone, Args)]
 struct Directory {
     /// Directory of the event log
-    #[arg(long, env = DATA_DIR_VARIABLE, default_value = DATA_DIR)]
+    #[arg(
+        long,
+        env = DATA_DIR_VARIABLE,
+        default_value = DATA_DIR,
+        value_hint = ValueHint::DirPath
+    )]
     data_dir: PathBuf,
 }
 
@@ -126,6 +133,11 @@ pub fn run() -> ExitCode {
 fn print_clap_error(error: &clap::Error) -> ExitCode {
     let written = show::mark_stdout_error(error.print());
     if error.use_stderr() {
+        let typed = std::env::args_os().skip(1);
+        let typed: Vec<String> = typed.map(|word| word.to_string_lossy().into()).collect();
+        if let Some(advice) = advice::on(error, &Cli::command(), &typed) {
+            hint(&advice);
+        }
         return ExitCode::from(WRONG_ARGUMENTS);
     }
     match written {
@@ -161,6 +173,17 @@ fn outlive_long_files() -> std::io::Result<()> {
     Ok(())
 }
 
+/// The command line as shells complete it: they offer files only for what is a file.
+fn completed() -> clap::Command {
+    let hinted = |argument: Arg| match argument.get_value_hint() {
+        ValueHint::Unknown if argument.get_action().takes_values() => {
+            argument.value_hint(ValueHint::Other)
+        }
+        _ => argument,
+    };
+    Cli::command().mut_subcommands(|subcommand| subcommand.mut_args(hinted))
+}
+
 fn dispatch(cli: Cli) -> anyhow::Result<ExitCode> {
     // Without a descriptor for it, whatever needs one next reports that.
     outlive_long_files().ok();
@@ -176,7 +199,7 @@ fn dispatch(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Restore(restore) => restore.run(),
         Command::Completions { shell } => {
             let mut script = Vec::new();
-            clap_complete::generate(shell, &mut Cli::command(), "hindsight", &mut script);
+            clap_complete::generate(shell, &mut completed(), "hindsight", &mut script);
             show::print_line(String::from_utf8(script)?.trim_end())?;
             Ok(ExitCode::SUCCESS)
         }

@@ -70,9 +70,6 @@ pub(super) struct Log {
     /// Only up to this revision, time, start of a date (UTC) or age
     #[arg(long, value_name = "POINT", value_parser = point, allow_negative_numbers = true)]
     until: Option<Point>,
-    /// Refused: what is meant is `--until`
-    #[arg(long, hide = true, allow_negative_numbers = true)]
-    as_of: Option<String>,
     /// Only the newest N entries
     #[arg(long, value_name = "N", value_parser = tail::count, allow_negative_numbers = true)]
     tail: Option<usize>,
@@ -93,11 +90,8 @@ impl Log {
         }
     }
 
-    /// What is wrong with the period that is asked about.
+    /// A complaint about a period that ends before it begins.
     fn complaint(&self) -> Option<String> {
-        if self.as_of.is_some() {
-            return Some("log has no --as-of; with --until POINT it ends there".into());
-        }
         let (since, until) = (self.since.as_ref()?, self.until.as_ref()?);
         let is_after = match (since.at, until.at) {
             (AsOf::Revision(since), AsOf::Revision(until)) => since > until,

@@ -3,7 +3,7 @@
 use super::{Directory, Output, show};
 use crate::restoring;
 use anyhow::{Context, Result, bail};
-use clap::Args;
+use clap::{Args, ValueHint};
 use hindsight_log::{Error, Restored};
 use serde_json::json;
 use std::fs::File;
@@ -31,6 +31,7 @@ pub(super) struct Restore {
     #[command(flatten)]
     directory: Directory,
     /// Backup to restore; - for standard input
+    #[arg(value_hint = ValueHint::FilePath)]
     file: PathBuf,
     /// Number of revisions to skip: more than were written since the backup was made
     #[arg(

@@ -8,7 +8,7 @@ use crate::server::{self, Options};
 use anyhow::{Context, Result};
 use bytesize::ByteSize;
 use clap::error::ErrorKind;
-use clap::{Args, ValueEnum};
+use clap::{Args, ValueEnum, ValueHint};
 use hindsight_core::GroupResource;
 use hindsight_log::Retention;
 use std::ffi::OsString;
@@ -40,10 +40,10 @@ pub(super) struct Serve {
     listen: SocketAddr,
     /// Also write the administrator's kubeconfig to this file, if it does not exist yet, is empty, or was written
     /// by an earlier start
-    #[arg(long, env = "HINDSIGHT_KUBECONFIG")]
+    #[arg(long, env = "HINDSIGHT_KUBECONFIG", value_hint = ValueHint::FilePath)]
     kubeconfig: Option<PathBuf>,
     /// File of accepted tokens, with lines of token,user,uid,"group1,group2"
-    #[arg(long, env = "HINDSIGHT_TOKEN_AUTH_FILE")]
+    #[arg(long, env = "HINDSIGHT_TOKEN_AUTH_FILE", value_hint = ValueHint::FilePath)]
     token_auth_file: Option<PathBuf>,
     /// Whether changing owner references requires permission to delete the object, and to finalize an owner
     /// whose deletion they block. There are no roles, so every user has it: this has no effect unless an
