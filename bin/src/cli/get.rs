@@ -43,7 +43,7 @@ pub(super) struct Get {
     directory: Directory,
     /// KIND or KIND/NAME
     #[arg(value_parser = parse_resource)]
-    kind: ResourceArg,
+    subject: ResourceArg,
     /// NAME or NAMESPACE/NAME, if the argument before is KIND alone
     #[arg(value_parser = parse_name)]
     name: Option<NameArg>,
@@ -68,7 +68,7 @@ pub(super) struct Get {
 impl Get {
     pub(super) fn run(self) -> Result<ExitCode> {
         let (name, namespace) = (self.name.clone(), self.namespace.clone());
-        let named = self.kind.clone().with_name(name, namespace, "get")?;
+        let named = self.subject.clone().with_name(name, namespace, "get")?;
         named.check_place(self.all_namespaces, "get")?;
         if named.kind.contains(',') {
             let why = "give one kind at a time, such as configmaps";

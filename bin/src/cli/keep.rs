@@ -12,6 +12,9 @@ const NOTHING: &str = "it would drop all history; leave the option out to keep e
 const AGE_MIN: Duration = Duration::from_micros(AGE_MICROS_MIN.unsigned_abs());
 /// A shorter age is doubtful: whoever looks for what was deleted comes later than that.
 const AGE_DOUBTED: Duration = Duration::from_hours(1);
+/// A smaller size is doubtful: a day of a quiet control plane takes more, and whoever gives a bare number
+/// forgot its unit.
+const SIZE_DOUBTED: ByteSize = ByteSize::mib(1);
 /// Times are 63-bit counts of microseconds: 292,000 years.
 const AGE_MAX: Duration = Duration::from_micros(i64::MAX.unsigned_abs());
 /// No file can be larger.
@@ -34,12 +37,23 @@ pub(super) fn age(text: &str) -> Result<Duration, String> {
 }
 
 /// A warning about history that is kept this shortly: more likely days were meant.
-pub(super) fn doubt(age: Duration) -> Option<String> {
+pub(super) fn doubt_age(age: Duration) -> Option<String> {
     (age < AGE_DOUBTED).then(|| {
         format!(
             "--keep-history {} keeps less than an hour of history: anything older is dropped at the next snapshot, \
              for good; write days as in 90d",
             humantime::format_duration(age)
+        )
+    })
+}
+
+/// A warning about a log that is kept this small: more likely a larger unit was meant.
+pub(super) fn doubt_size(size: ByteSize) -> Option<String> {
+    (size < SIZE_DOUBTED).then(|| {
+        format!(
+            "--keep-history-bytes {} is less than {SIZE_DOUBTED}: almost all history is dropped at the next snapshot, \
+             for good; write a unit as in 10GiB",
+            size.0
         )
     })
 }
@@ -89,9 +103,18 @@ mod tests {
     #[test]
     fn an_age_below_an_hour_is_doubted() {
         for (text, is_doubted) in [("1s", true), ("59m", true), ("1h", false), ("90d", false)] {
-            let told = doubt(age(text).expect(text));
+            let told = doubt_age(age(text).expect(text));
             assert_eq!(told.is_some(), is_doubted, "{text}");
             assert!(told.is_none_or(|told| told.contains(&format!("--keep-history {text} "))));
+        }
+    }
+
+    #[test]
+    fn a_size_below_a_mebibyte_is_doubted() {
+        for (text, is_doubted) in [("1", true), ("1023KiB", true), ("1MiB", false), ("10GiB", false)] {
+            let told = doubt_size(size(text).expect(text));
+            assert_eq!(told.is_some(), is_doubted, "{text}");
+            assert!(told.is_none_or(|told| told.contains("--keep-history-bytes ")));
         }
     }
 

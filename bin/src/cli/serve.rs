@@ -118,9 +118,9 @@ impl Serve {
                  it; listen on the address that they use, or set tls-server-name: localhost in their kubeconfig",
             );
         }
-        if let Some(doubt) = self.keep_history.and_then(keep::doubt) {
-            hint(&doubt);
-        }
+        let age = self.keep_history.and_then(keep::doubt_age);
+        let size = self.keep_history_bytes.and_then(keep::doubt_size);
+        age.into_iter().chain(size).for_each(|doubt| hint(&doubt));
         let retention = self.retention();
         let options = Options {
             snapshot_every: self.snapshot_every,
