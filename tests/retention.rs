@@ -231,12 +231,7 @@ fn without_its_snapshots_a_thinned_log_comes_to_the_same_state() {
     assert_eq!(label, "39");
 }
 
-#[test]
-fn a_damaged_snapshot_is_set_aside_and_the_server_starts_as_if_there_were_none() {
-    let temporary = tempfile::tempdir().expect("a directory");
-    let directory = temporary.path().join("data");
-    history(&directory);
-    let before = replayed(&directory);
+fn damage_snapshots(directory: &Path) {
     for file in std::fs::read_dir(directory.join("snapshots")).expect("there") {
         let path = file.expect("readable").path();
         let mut bytes = std::fs::read(&path).expect("read");
@@ -244,6 +239,32 @@ fn a_damaged_snapshot_is_set_aside_and_the_server_starts_as_if_there_were_none()
         bytes[middle] ^= 1;
         std::fs::write(&path, bytes).expect("written");
     }
+}
+
+#[test]
+fn a_question_that_sets_a_damaged_snapshot_aside_says_so_once() {
+    let temporary = tempfile::tempdir().expect("a directory");
+    let directory = temporary.path().join("data");
+    history(&directory);
+    damage_snapshots(&directory);
+    let asked = || hindsight(&directory, &["get", "configmaps"]);
+    let first = asked();
+    let told = text(&first.stderr);
+    assert!(told.contains("a damaged snapshot was set aside"), "{told}");
+    let second = asked();
+    assert_eq!(
+        (text(&second.stderr), stdout(&second)),
+        (String::new(), stdout(&first))
+    );
+}
+
+#[test]
+fn a_damaged_snapshot_is_set_aside_and_the_server_starts_as_if_there_were_none() {
+    let temporary = tempfile::tempdir().expect("a directory");
+    let directory = temporary.path().join("data");
+    history(&directory);
+    let before = replayed(&directory);
+    damage_snapshots(&directory);
     let server = start(&directory);
     server.kubectl(&["get", "configmap", "lasting"]);
     assert_eq!(server.signal("KILL"), None);

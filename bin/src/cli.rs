@@ -9,6 +9,7 @@ mod get;
 mod keep;
 mod legible;
 mod log;
+mod logging;
 mod plan;
 mod point;
 mod replay;
@@ -187,6 +188,9 @@ fn completed() -> clap::Command {
 fn dispatch(cli: Cli) -> anyhow::Result<ExitCode> {
     // Without a descriptor for it, whatever needs one next reports that.
     outlive_long_files().ok();
+    if !matches!(cli.command, Command::Serve(_)) {
+        logging::of_command();
+    }
     match cli.command {
         Command::Serve(serve) => serve.run(),
         Command::Log(log) => log.run(),

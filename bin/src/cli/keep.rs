@@ -111,7 +111,12 @@ mod tests {
 
     #[test]
     fn a_size_below_a_mebibyte_is_doubted() {
-        for (text, is_doubted) in [("1", true), ("1023KiB", true), ("1MiB", false), ("10GiB", false)] {
+        for (text, is_doubted) in [
+            ("1", true),
+            ("1023KiB", true),
+            ("1MiB", false),
+            ("10GiB", false),
+        ] {
             let told = doubt_size(size(text).expect(text));
             assert_eq!(told.is_some(), is_doubted, "{text}");
             assert!(told.is_none_or(|told| told.contains("--keep-history-bytes ")));

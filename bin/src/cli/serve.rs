@@ -1,6 +1,7 @@
 //! `hindsight serve`: the control plane as a process.
 
 use super::ask::number;
+use super::logging::{self, LogFormat};
 use super::{Directory, keep, show, usage_error};
 use crate::config::SNAPSHOT_EVERY;
 use crate::hint::hint;
@@ -11,12 +12,10 @@ use clap::error::ErrorKind;
 use clap::{Args, ValueEnum, ValueHint};
 use hindsight_core::GroupResource;
 use hindsight_log::Retention;
-use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
-use tracing_subscriber::EnvFilter;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -94,12 +93,6 @@ fn address(text: &str) -> Result<SocketAddr, String> {
     })
 }
 
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum LogFormat {
-    Text,
-    Json,
-}
-
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Switch {
     On,
@@ -111,7 +104,7 @@ impl Serve {
         if let Some(complaint) = self.complaint() {
             return Err(usage_error("serve", ErrorKind::ArgumentConflict, complaint));
         }
-        start_logging(self.log_format);
+        logging::of_server(self.log_format);
         if self.listen.ip().is_unspecified() {
             hint(
                 "the server's certificate is valid only for loopback: clients that connect to another address reject \
@@ -212,64 +205,9 @@ fn has_threads() -> std::io::Result<()> {
     Ok(())
 }
 
-/// Logs to standard error; `RUST_LOG` selects what, warnings by default.
-fn start_logging(format: LogFormat) {
-    use std::io::IsTerminal;
-    let (filter, complaint) = filter(std::env::var_os("RUST_LOG"));
-    if let Some(complaint) = complaint {
-        hint(&complaint);
-    }
-    let is_colourless = std::env::var_os("NO_COLOR").is_some_and(|set| !set.is_empty());
-    let builder = tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_ansi(std::io::stderr().is_terminal() && !is_colourless)
-        .with_writer(std::io::stderr);
-    match format {
-        LogFormat::Text => builder.init(),
-        LogFormat::Json => builder.json().init(),
-    }
-}
-
-/// The filter for the log, and what is wrong with the text that sets it: other programs read it too, so a
-/// mistake in it does not keep the server from starting.
-fn filter(text: Option<OsString>) -> (EnvFilter, Option<String>) {
-    let warnings = || EnvFilter::new("warn");
-    let Some(text) = text.filter(|text| !text.is_empty()) else {
-        return (warnings(), None);
-    };
-    if let Some(Ok(filter)) = text.to_str().map(EnvFilter::try_new) {
-        return (filter, None);
-    }
-    let text = text.to_string_lossy();
-    let why = format!(
-        "RUST_LOG={text} is invalid, so warnings are logged; set a level, such as info, or levels of modules, such \
-         as warn,hindsight_log=debug"
-    );
-    (warnings(), Some(why))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_filter_that_cannot_be_read_is_told_and_warnings_are_logged() {
-        for (text, logged, is_told) in [
-            (None, "warn", false),
-            (Some(""), "warn", false),
-            (Some("info"), "info", false),
-            (
-                Some("warn,hindsight_log=debug"),
-                "hindsight_log=debug,warn",
-                false,
-            ),
-            (Some("hindsight=loud"), "warn", true),
-        ] {
-            let (filter, complaint) = filter(text.map(OsString::from));
-            assert_eq!(filter.to_string(), logged);
-            assert_eq!(complaint.is_some(), is_told, "{complaint:?}");
-        }
-    }
 
     #[test]
     fn where_to_listen_is_an_address_and_a_port() {

@@ -1,0 +1,92 @@
+//! What is logged to standard error.
+
+use crate::hint::hint;
+use clap::ValueEnum;
+use std::ffi::OsString;
+use std::io::IsTerminal;
+use tracing_subscriber::EnvFilter;
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(super) enum LogFormat {
+    Text,
+    Json,
+}
+
+/// What commands other than the server report of their own: files that they set aside or leave behind, and
+/// snapshots that they cannot use. All else the hints say, or only a server that starts needs to know.
+const OF_COMMANDS: &str =
+    "hindsight_log::snapshot=warn,hindsight_log::storage::sled::side=warn,hindsight::cli=warn";
+
+/// Logs to standard error; `RUST_LOG` selects what, warnings by default.
+pub(super) fn of_server(format: LogFormat) {
+    let (filter, complaint) = filter(std::env::var_os("RUST_LOG"));
+    if let Some(complaint) = complaint {
+        hint(&complaint);
+    }
+    let builder = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_ansi(is_coloured())
+        .with_writer(std::io::stderr);
+    match format {
+        LogFormat::Text => builder.init(),
+        LogFormat::Json => builder.json().init(),
+    }
+}
+
+/// The filter for the log, and what is wrong with the text that sets it: other programs read it too, so a
+/// mistake in it does not keep the server from starting.
+fn filter(text: Option<OsString>) -> (EnvFilter, Option<String>) {
+    let warnings = || EnvFilter::new("warn");
+    let Some(text) = text.filter(|text| !text.is_empty()) else {
+        return (warnings(), None);
+    };
+    if let Some(Ok(filter)) = text.to_str().map(EnvFilter::try_new) {
+        return (filter, None);
+    }
+    let text = text.to_string_lossy();
+    let why = format!(
+        "RUST_LOG={text} is invalid, so warnings are logged; set a level, such as info, or levels of modules, such \
+         as warn,hindsight_log=debug"
+    );
+    (warnings(), Some(why))
+}
+
+/// Logs what a command does to the directory without having been asked.
+pub(super) fn of_command() {
+    let builder = tracing_subscriber::fmt()
+        .with_env_filter(EnvFilter::new(OF_COMMANDS))
+        .with_ansi(is_coloured())
+        .without_time()
+        .with_writer(std::io::stderr);
+    // Nobody has started another one.
+    builder.try_init().ok();
+}
+
+fn is_coloured() -> bool {
+    let is_colourless = std::env::var_os("NO_COLOR").is_some_and(|set| !set.is_empty());
+    std::io::stderr().is_terminal() && !is_colourless
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_filter_that_cannot_be_read_is_told_and_warnings_are_logged() {
+        for (text, logged, is_told) in [
+            (None, "warn", false),
+            (Some(""), "warn", false),
+            (Some("info"), "info", false),
+            (
+                Some("warn,hindsight_log=debug"),
+                "hindsight_log=debug,warn",
+                false,
+            ),
+            (Some("hindsight=loud"), "warn", true),
+        ] {
+            let (filter, complaint) = filter(text.map(OsString::from));
+            assert_eq!(filter.to_string(), logged);
+            assert_eq!(complaint.is_some(), is_told, "{complaint:?}");
+        }
+    }
+}
