@@ -246,7 +246,10 @@ fn a_directory_is_restored_into_whole_or_not_at_all() {
     let other = place.other();
     let whole = std::fs::read(&place.file).expect("read");
     std::fs::write(&place.file, &whole[..whole.len() - 1]).expect("written");
-    refused(&place.restore(&other), "file.backup cannot be restored: the ");
+    refused(
+        &place.restore(&other),
+        "file.backup cannot be restored: the ",
+    );
     assert!(!other.exists(), "nothing is left of what was made for it");
     std::fs::create_dir(&other).expect("made");
     refused(&place.restore(&other), "cannot be used");

@@ -80,9 +80,15 @@ fn a_server_is_not_named_before_its_kubeconfig_is_there() {
     command.stderr(Stdio::piped());
     let refused = Server::start_with(command, &directory).expect_err("it cannot be written");
     let told = text(&refused.stderr);
-    assert!(told.contains("admin.kubeconfig cannot be written"), "{told}");
+    assert!(
+        told.contains("admin.kubeconfig cannot be written"),
+        "{told}"
+    );
     let lock = fs::read_to_string(directory.join("lock")).expect("there");
-    assert!(lock.starts_with("process ") && !lock.contains("https"), "{lock}");
+    assert!(
+        lock.starts_with("process ") && !lock.contains("https"),
+        "{lock}"
+    );
 }
 
 #[test]
@@ -108,7 +114,10 @@ fn a_start_and_a_restore_wait_for_whoever_is_about_to_give_the_directory_back() 
     second.send("TERM");
     let (code, said) = second.ended();
     assert_eq!(code, Some(0), "{said}");
-    assert!(said.contains("in use by process") && said.contains("waiting"), "{said}");
+    assert!(
+        said.contains("in use by process") && said.contains("waiting"),
+        "{said}"
+    );
     // A command has it.
     let file = temporary.path().join("b");
     let name = file.to_str().expect("UTF-8");
@@ -150,7 +159,10 @@ fn a_server_that_dies_in_the_middle_of_an_answer_is_told_in_words() {
     let unfinished = temporary.path().join("b.unfinished");
     let server = Server::start();
     server.send("STOP");
-    let asked = begun(server.directory(), &["backup", file.to_str().expect("UTF-8")]);
+    let asked = begun(
+        server.directory(),
+        &["backup", file.to_str().expect("UTF-8")],
+    );
     wait_until("it has begun", || unfinished.exists());
     // Until it has found that the server does not answer, and asks it all the same.
     std::thread::sleep(Duration::from_secs(2));
@@ -158,8 +170,14 @@ fn a_server_that_dies_in_the_middle_of_an_answer_is_told_in_words() {
     let ended = asked.wait_with_output().expect("it ends");
     let told = text(&ended.stderr);
     assert_eq!(ended.status.code(), Some(1), "{told}");
-    assert!(told.contains("the server") && told.contains("ask again"), "{told}");
-    assert!(!told.contains("docs.rs") && !told.contains("disk"), "{told}");
+    assert!(
+        told.contains("the server") && told.contains("ask again"),
+        "{told}"
+    );
+    assert!(
+        !told.contains("docs.rs") && !told.contains("disk"),
+        "{told}"
+    );
 }
 
 #[test]

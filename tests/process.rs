@@ -267,7 +267,9 @@ fn stop_signals_end_it_cleanly_and_one_that_is_ignored_does_not() {
         let served = serve(&directory);
         // Under nohup this test would pass an ignored SIGHUP on.
         let mut command = Command::new("env");
-        command.arg("--default-signal=HUP").arg(served.get_program());
+        command
+            .arg("--default-signal=HUP")
+            .arg(served.get_program());
         command.args(served.get_args());
         let server = Server::start_with(command, &directory).expect("it starts");
         assert_eq!(server.signal(signal), Some(0), "{signal}");

@@ -116,7 +116,7 @@ fn one_of_a_name_is_found_by_its_uid_or_its_namespace_whatever_scope_it_had() {
     let temporary = tempfile::tempdir().expect("a directory");
     let server = scoped_anew(&temporary.path().join("data"), true);
     let log = stdout(&server.hindsight(&["log", "-n", "team", "-o", "json"]));
-    let log: serde_json::Value = serde_json::from_str(&log).expect("JSON");
+    let log: Value = serde_json::from_str(&log).expect("JSON");
     let log = log.as_array().expect("a list");
     let widget = log
         .iter()

@@ -20,12 +20,13 @@ pub(crate) fn watch() -> io::Result<Option<Signal>> {
 
 /// Resolves when the signal comes.
 pub(crate) async fn next(watched: &mut Option<Signal>) {
-    if let Some(signal) = watched
-        && signal.recv().await.is_some()
-    {
-        return;
+    let received = match watched {
+        Some(signal) => signal.recv().await,
+        None => None,
+    };
+    if received.is_none() {
+        std::future::pending::<()>().await;
     }
-    std::future::pending().await;
 }
 
 /// Whether a signal is ignored; `None` if the status does not say so.
@@ -46,7 +47,10 @@ mod tests {
         let hangup = SignalKind::hangup();
         for (status, expected) in [
             ("Name:\thindsight\nSigIgn:\t0000000000001000\n", Some(false)),
-            ("SigQ:\t1/2\nSigIgn:\t0000000000001001\nSigCgt:\t0\n", Some(true)),
+            (
+                "SigQ:\t1/2\nSigIgn:\t0000000000001001\nSigCgt:\t0\n",
+                Some(true),
+            ),
             ("SigIgn:\tnothing\n", None),
             ("", None),
         ] {

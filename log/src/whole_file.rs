@@ -197,7 +197,10 @@ mod tests {
         assert_eq!(std::fs::read(&path).expect("there"), b"whole");
         let left = begin().expect("the first has finished");
         left.leave();
-        begin().expect("nobody writes there").finish().expect("finished");
+        begin()
+            .expect("nobody writes there")
+            .finish()
+            .expect("finished");
         assert_eq!(std::fs::read(&path).expect("there"), b"");
     }
 

@@ -113,7 +113,8 @@ fn by_a_clock_before_1970_nothing_is_verified_or_restored() {
         let refused = command.output().expect("it runs");
         let message = text(&refused.stderr);
         assert_eq!(refused.status.code(), Some(1), "{arguments:?}: {message}");
-        let is_told = message.starts_with("hindsight: the clock of this machine is before the year 1970");
+        let is_told =
+            message.starts_with("hindsight: the clock of this machine is before the year 1970");
         assert!(is_told, "{arguments:?}: {message}");
     }
     assert!(!other.exists() && !data.join("verifying").exists());

@@ -84,7 +84,10 @@ fn a_restore_that_cannot_even_write_its_lock_leaves_nothing() {
     let [data, other] = ["data", "other"].map(|name| temporary.path().join(name));
     let file = temporary.path().join("file");
     assert_eq!(Server::start_on(&data).signal("TERM"), Some(0));
-    stdout(&hindsight(&data, &["backup", file.to_str().expect("UTF-8")]));
+    stdout(&hindsight(
+        &data,
+        &["backup", file.to_str().expect("UTF-8")],
+    ));
     let mut restore = Command::new("sh");
     restore.args(["-c", "ulimit -f 0; exec \"$0\" \"$@\""]);
     restore.arg(binary("hindsight")).arg("restore").arg(&file);

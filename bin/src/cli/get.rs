@@ -7,7 +7,6 @@ mod page;
 mod yaml;
 
 use super::ask::non_empty;
-use super::gap::revision_of;
 use super::point::{Point, point};
 use super::subject::{DEFAULT_NAMESPACE, NameArg, ResourceArg, parse_name, parse_resource};
 use super::{Directory, NOT_FOUND, show, usage_error};
@@ -115,8 +114,7 @@ impl Get {
         })?;
         let found = printer.end(&revision)?;
         if let Ok(answered) = revision.parse() {
-            let asked = revision_of(self.as_of.as_ref());
-            objects.log().hint_at_gap(asked, Revision(answered));
+            objects.hint_at_gap(self.as_of.as_ref(), Revision(answered));
         }
         if let Some(notice) = left_out.notice() {
             hint(&notice);

@@ -250,7 +250,7 @@ mod tests {
     #[test]
     fn in_a_world_of_the_past_it_is_as_late_as_it_was_then() {
         let plane = plane();
-        let first = plane.reader().scan(hindsight_core::Revision(1)).next();
+        let first = plane.reader().scan(Revision(1)).next();
         let then = first.expect("a commit").expect("read").time;
         let asked = point("1").expect("a point");
         let (state, now) = world(plane.reader(), Some(&asked)).expect("it was");

@@ -4,12 +4,12 @@ use super::page;
 use crate::answer::OwnerAnswer;
 use crate::cli::Directory;
 use crate::cli::ask::{Source, encode, newest_state, state_of};
-use crate::cli::gap::Log;
+use crate::cli::gap::{Log, revision_of};
 use crate::cli::point::Point;
 use crate::inspect::{self, Owner, Served};
 use crate::remote::Server;
 use anyhow::Result;
-use hindsight_core::State;
+use hindsight_core::{Revision, State};
 use serde_json::Value;
 use std::fmt::Write;
 
@@ -55,6 +55,7 @@ impl Objects {
                 reader,
             } => {
                 let then = Box::new(state_of(&reader, as_of)?);
+                Log::Directory(&reader).hint_at_gap(revision_of(as_of), then.revision);
                 let is_asked = with_owners && as_of.is_some();
                 let now = is_asked.then(|| newest_state(&reader).map(Box::new));
                 let now = now.transpose()?;
@@ -70,11 +71,11 @@ impl Objects {
         })
     }
 
-    /// The log that they are read from.
-    pub(super) fn log(&self) -> Log<'_> {
-        match self {
-            Self::Directory { reader, .. } => Log::Directory(reader),
-            Self::Server { server, .. } => Log::Server(server),
+    /// Tells whether the revision that was asked for lies before a restore and after what was answered. Of a
+    /// directory, this was told when it was opened.
+    pub(super) fn hint_at_gap(&self, as_of: Option<&Point>, answered: Revision) {
+        if let Self::Server { server, .. } = self {
+            Log::Server(server).hint_at_gap(revision_of(as_of), answered);
         }
     }
 
