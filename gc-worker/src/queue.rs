@@ -1,5 +1,6 @@
 //! The queue of objects to look at, each at most once, and the objects that a change adds to it.
 
+use hindsight_core::object::{FOREGROUND_FINALIZER, ORPHAN_FINALIZER};
 use hindsight_core::{Change, Event, Uid};
 use hindsight_projector::{Node, OwnershipGraph};
 use std::collections::{BTreeSet, VecDeque};
@@ -88,13 +89,7 @@ pub(crate) fn affected(change: &Change, graph: &OwnershipGraph) -> Vec<Uid> {
             | Event::ObjectDeleted { .. } => {}
         }
     }
-    let holds_on = |event: &Event| {
-        matches!(
-            event,
-            Event::FinalizerAdded { .. } | Event::DeletionRequested { .. }
-        )
-    };
-    if change.commit.events.iter().any(holds_on) {
+    if object.is_deleting() && change.commit.events.iter().any(decides_anew) {
         let dependents = graph.dependents(uid).map(|(dependent, _)| dependent);
         found.extend(dependents.cloned());
         // An owner that it blocks may now be part of a circle.
@@ -102,6 +97,24 @@ pub(crate) fn affected(change: &Change, graph: &OwnershipGraph) -> Vec<Uid> {
         found.extend(blocked.cloned());
     }
     found
+}
+
+/// Whether this event, of an object in deletion, may decide anew about its dependents. Such an object gains
+/// one of the collector's finalizers only with another deletion request, but any write may take one off.
+fn decides_anew(event: &Event) -> bool {
+    match event {
+        Event::DeletionRequested { .. } => true,
+        Event::FinalizerRemoved { finalizer } => {
+            matches!(&**finalizer, ORPHAN_FINALIZER | FOREGROUND_FINALIZER)
+        }
+        Event::ObjectCreated { .. }
+        | Event::ObjectUpdated { .. }
+        | Event::FinalizerAdded { .. }
+        | Event::OwnerAdded { .. }
+        | Event::OwnerRemoved { .. }
+        | Event::OwnerChanged { .. }
+        | Event::ObjectDeleted { .. } => false,
+    }
 }
 
 #[cfg(test)]

@@ -4,7 +4,9 @@ use super::Collector;
 use crate::Worker;
 use crate::plan::Step;
 use crate::testing::{empty, put, world};
-use hindsight_core::{Intent, Rejection, State, Time};
+use crate::trial::{anonymous_request, carry_out};
+use hindsight_core::command::{DropReason, FieldValidation, Patch, PatchObject};
+use hindsight_core::{Intent, Object, Rejection, State, Time};
 use serde_json::{Value, json};
 
 fn steps(collector: &mut Collector, state: &State) -> usize {
@@ -242,4 +244,71 @@ fn namespaces_that_are_emptied_take_turns() {
         .map(|_| taken(collector.next_batch(&state, Time(0), 4)))
         .collect();
     assert_eq!(turns, [false, true]);
+}
+
+/// A request that leaves an object this finalizer alone.
+fn keep_only(collector: &mut Collector, state: &mut State, object: &Object, finalizer: &str) {
+    let patch = Intent::Patch(PatchObject {
+        key: object.key.clone(),
+        version: "v1".into(),
+        subresource: None,
+        patch: Patch::Merge(json!({"metadata": {"finalizers": [finalizer]}})),
+        validation: FieldValidation::Ignore,
+    });
+    let patched = carry_out(state, anonymous_request(patch, Time(0)));
+    let (_, changes) = patched.expect("accepted");
+    assert_eq!(changes.len(), 1);
+    changes.iter().for_each(|change| collector.observe(change));
+}
+
+/// The dependents that lose references because another owner is solid.
+fn pruned(batch: &[(Worker, Step)]) -> Vec<&str> {
+    let pruned = batch.iter().filter_map(|(_, step)| {
+        let Intent::DropOwners(drop) = &step.intent else {
+            return None;
+        };
+        let is_pruned = drop.reason == DropReason::SolidOwnerRemains;
+        is_pruned.then_some(&*drop.dependent.key.name)
+    });
+    pruned.collect()
+}
+
+/// The step that would have freed the dependent does nothing any more, and succeeds.
+#[test]
+fn a_dependent_is_looked_at_when_its_owner_orphans_nobody_any_more() {
+    let mut state = world(&[("a!orphan,x/y", &[]), ("d", &["a", "gone"])]);
+    let mut collector = Collector::new(&state);
+    assert_eq!(steps(&mut collector, &state), 1);
+    collector.settle(std::iter::once(Ok(())));
+    let owner = state.objects().find(|object| &*object.key.name == "a");
+    let owner = owner.cloned().expect("the owner");
+    keep_only(&mut collector, &mut state, &owner, "x/y");
+    let batch = collector.next_batch(&state, Time(0), 10);
+    assert_eq!(pruned(&batch), ["d"]);
+}
+
+/// While its owner waited, it would have been deleted, which was refused for good.
+#[test]
+fn a_dependent_is_looked_at_when_its_owner_waits_for_nobody_any_more() {
+    let mut state = empty();
+    let roles = ("rbac.authorization.k8s.io", "clusterroles");
+    let role = |name: &str| {
+        json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole",
+            "name": name, "uid": name})
+    };
+    let owner = json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "rules": [],
+        "metadata": {"name": "a", "deletionTimestamp": "2024-01-01T00:00:00Z",
+            "finalizers": ["foregroundDeletion", "x/y"]}});
+    let owner = put(&mut state, roles, owner);
+    let immortal = json!({"apiVersion": "v1", "kind": "Namespace", "metadata":
+        {"name": "default", "ownerReferences": [role("a"), role("gone")]}});
+    put(&mut state, NAMESPACES, immortal);
+    let mut collector = Collector::new(&state);
+    let batch = collector.next_batch(&state, Time(0), 10);
+    let refused = Rejection::Internal("no".into());
+    collector.settle(batch.iter().map(|_| Err(&refused)));
+    assert_eq!(steps(&mut collector, &state), 0);
+    keep_only(&mut collector, &mut state, &owner, "x/y");
+    let batch = collector.next_batch(&state, Time(0), 10);
+    assert_eq!(pruned(&batch), ["default"]);
 }
