@@ -1,7 +1,7 @@
 //! Finds in the log when absent owners were removed.
 
 use super::{OwnershipGraph, Removal};
-use hindsight_core::{Commit, Event, Uid};
+use hindsight_core::{Commit, Event, OwnerReference, Uid};
 use std::borrow::Borrow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -65,8 +65,10 @@ fn narrow_search(absent: &mut BTreeMap<Uid, RemovalSearch>, owner: &Uid, depende
     }
 }
 
-/// The owners that the object of a commit did not refer to before.
+/// The owners that the object of a commit did not refer to before, by uid: a second reference to an owner
+/// adds none.
 pub fn new_owners(commit: &Commit) -> impl Iterator<Item = &Uid> {
+    let kept = kept_owners(commit);
     let owners = commit.events.iter().flat_map(|event| match event {
         Event::ObjectCreated { object } => object.owners(),
         Event::OwnerAdded { owner } => std::slice::from_ref(owner),
@@ -78,14 +80,36 @@ pub fn new_owners(commit: &Commit) -> impl Iterator<Item = &Uid> {
         | Event::DeletionRequested { .. }
         | Event::ObjectDeleted { .. } => &[],
     });
-    owners.map(|owner| &owner.uid)
+    let uids = owners.map(|owner| &owner.uid);
+    uids.filter(move |owner| !kept.contains(owner))
+}
+
+/// The owners to which the object of a commit has references that the commit did not add; read only where
+/// it did add some. A reference that changed keeps its uid, so it is one of these.
+fn kept_owners(commit: &Commit) -> BTreeSet<&Uid> {
+    let added = commit.events.iter().filter_map(|event| match event {
+        Event::OwnerAdded { owner } => Some(owner),
+        Event::ObjectCreated { .. }
+        | Event::ObjectUpdated { .. }
+        | Event::FinalizerAdded { .. }
+        | Event::FinalizerRemoved { .. }
+        | Event::OwnerRemoved { .. }
+        | Event::OwnerChanged { .. }
+        | Event::DeletionRequested { .. }
+        | Event::ObjectDeleted { .. } => None,
+    });
+    let added: BTreeSet<&OwnerReference> = added.collect();
+    let object = commit.object().filter(|_| !added.is_empty());
+    let references = object.map_or(&[][..], |object| object.owners());
+    let kept = references.iter().filter(|one| !added.contains(one));
+    kept.map(|one| &one.uid).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::tests::{adopted, created, removed, updated};
     use super::*;
-    use hindsight_core::{Change, Revision};
+    use hindsight_core::{Change, Object, Revision};
     use std::convert::Infallible;
 
     /// Compares the graph that followed these changes with one that knows only the remaining objects and
@@ -102,6 +126,41 @@ mod tests {
         recalled.recall(back).expect("it reads");
         assert_eq!(recalled.removed, followed.removed);
         recalled
+    }
+
+    /// An object that comes to refer to its owner a second time, by another name, while the first reference
+    /// stays as it was, or changes.
+    fn adopted_again(revision: u64, name: &str, owner: &str, changes: bool) -> Change {
+        let change = updated(revision, name, &[owner, "other"]);
+        let object = change.commit.object().expect("an object");
+        let body = std::str::from_utf8(&object.body).expect("text");
+        let body = body.replace(r#""uid":"other""#, &format!(r#""uid":"{owner}""#));
+        let key = object.key.clone();
+        let object = Object::from_body(key, body.into(), Revision(revision), None);
+        let object = Arc::new(object.expect("readable"));
+        let [to, second] = object.owners() else {
+            panic!("{:?}", object.owners());
+        };
+        let from = OwnerReference {
+            name: "before".into(),
+            ..to.clone()
+        };
+        let to = to.clone();
+        let changed = changes.then_some(Event::OwnerChanged { from, to });
+        let owner = second.clone();
+        let added = [Event::OwnerAdded { owner }];
+        let written = [Event::ObjectUpdated {
+            object: Arc::clone(&object),
+        }];
+        let events = changed.into_iter().chain(added).chain(written).collect();
+        let commit = Commit {
+            events,
+            ..(*change.commit).clone()
+        };
+        Change {
+            commit: Arc::new(commit),
+            previous: None,
+        }
     }
 
     #[test]
@@ -124,7 +183,12 @@ mod tests {
         assert_eq!(since(&graph, "late"), None);
         changes.push(adopted(7, "other", "owner"));
         assert_eq!(since(&recalled(&changes), "other"), None);
-        changes.push(removed(8, "child"));
+        for (revision, changed) in [(8, false), (9, true)] {
+            changes.push(adopted_again(revision, "child", "owner", changed));
+            let graph = recalled(&changes);
+            assert_eq!(since(&graph, "child"), Some(Revision(4)), "{changed}");
+        }
+        changes.push(removed(10, "child"));
         assert!(recalled(&changes).removed.is_empty());
     }
 
