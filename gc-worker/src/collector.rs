@@ -135,6 +135,9 @@ impl Collector {
         if is_definition(key) && change.previous.is_some() {
             self.naming.note(key, change.commit.revision);
         }
+        if change.commit.object().is_none() {
+            self.unresolved.remove(&change.commit.uid);
+        }
         if is_definition(key) {
             for uid in std::mem::take(&mut self.unresolved) {
                 self.queue.push(uid);

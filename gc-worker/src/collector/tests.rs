@@ -3,7 +3,7 @@
 use super::Collector;
 use crate::Worker;
 use crate::plan::Step;
-use crate::testing::{empty, put, world};
+use crate::testing::{empty, put, remove, world};
 use crate::trial::{anonymous_request, carry_out};
 use hindsight_core::command::{DropReason, FieldValidation, Patch, PatchObject};
 use hindsight_core::{Intent, Object, Rejection, State, Time};
@@ -311,4 +311,16 @@ fn a_dependent_is_looked_at_when_its_owner_waits_for_nobody_any_more() {
     keep_only(&mut collector, &mut state, &owner, "x/y");
     let batch = collector.next_batch(&state, Time(0), 10);
     assert_eq!(pruned(&batch), ["default"]);
+}
+
+#[test]
+fn what_is_gone_waits_for_no_kind() {
+    let mut state = world(&[("d", &["?owner"])]);
+    let mut collector = Collector::new(&state);
+    assert_eq!(steps(&mut collector, &state), 0);
+    assert_eq!(collector.unresolved.len(), 1);
+    let removed = remove(&mut state, CONFIG_MAPS, ("n", "d"));
+    collector.observe(&removed);
+    assert_eq!(steps(&mut collector, &state), 0);
+    assert!(collector.unresolved.is_empty());
 }
