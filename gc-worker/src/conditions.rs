@@ -65,14 +65,8 @@ pub(crate) fn changed(state: &State, namespace: &Object, now: Time) -> Option<Va
             None => ("False", row.1, row.2),
         };
         let before = current.iter().find(|one| text(one, "type") == row.0);
-        let since = before
-            .filter(|one| text(one, "status") == status)
-            .map_or_else(
-                || now.to_rfc3339(),
-                |one| text(one, "lastTransitionTime").to_owned(),
-            );
         json!({"type": row.0, "status": status, "reason": reason, "message": message,
-            "lastTransitionTime": since})
+            "lastTransitionTime": since(before, status, now)})
     });
     others.extend(wanted);
     (others != current).then(|| json!({"status": {"conditions": others}}))
@@ -120,7 +114,16 @@ fn message(head: &str, items: &[String]) -> String {
     }
 }
 
-fn text<'a>(condition: &'a Value, member: &str) -> &'a str {
+/// Since when a condition has this status: since now, unless it had the same before and says since when.
+/// Its time may have been left out by a client, but an empty one would be refused.
+pub(crate) fn since(before: Option<&Value>, status: &str, now: Time) -> String {
+    let same = before.filter(|one| text(one, "status") == status);
+    let time = same.map(|one| text(one, "lastTransitionTime"));
+    let time = time.filter(|time| !time.is_empty());
+    time.map_or_else(|| now.to_rfc3339(), str::to_owned)
+}
+
+pub(crate) fn text<'a>(condition: &'a Value, member: &str) -> &'a str {
     condition
         .get(member)
         .and_then(Value::as_str)

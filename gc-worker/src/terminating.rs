@@ -1,6 +1,7 @@
 //! The condition of a definition that cannot be removed yet: its instances are being deleted. Source:
 //! upstream's `crd_finalizer.go`, which adds after each minute that there are still some.
 
+use crate::conditions::{since, text};
 use hindsight_core::object::Object;
 use hindsight_core::{State, Time};
 use serde_json::{Value, json};
@@ -15,30 +16,17 @@ pub(crate) fn changed(state: &State, definition: &Object, now: Time) -> Option<V
     let conditions = document.pointer("/status/conditions");
     let conditions = conditions.and_then(Value::as_array);
     let mut conditions = conditions.cloned().unwrap_or_default();
-    let since = Value::from(now.to_rfc3339());
     let index = conditions
         .iter()
         .position(|one| text(one, "type") == "Terminating");
     let before = index.map(|index| conditions.remove(index));
-    let since = before
-        .as_ref()
-        .and_then(|before| {
-            let stays = text(before, "status") == "True";
-            before.get("lastTransitionTime").filter(|_| stays).cloned()
-        })
-        .unwrap_or(since);
     let condition = json!({"type": "Terminating", "status": "True", "reason": REASON,
-        "message": MESSAGE, "lastTransitionTime": since});
+        "message": MESSAGE, "lastTransitionTime": since(before.as_ref(), "True", now)});
     if before.as_ref() == Some(&condition) {
         return None;
     }
     conditions.insert(index.unwrap_or(conditions.len()), condition);
     Some(json!({"status": {"conditions": conditions}}))
-}
-
-fn text<'a>(condition: &'a Value, member: &str) -> &'a str {
-    let found = condition.get(member).and_then(Value::as_str);
-    found.unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -72,6 +60,7 @@ mod tests {
         let other = json!({"type": "Established", "status": "True"});
         let pending = json!({"type": "Terminating", "status": "True", "lastTransitionTime": before,
             "reason": "InstanceDeletionPending", "message": "soon"});
+        let timeless = json!({"type": "Terminating", "status": "True"});
         let going = |since: &str| {
             json!({"type": "Terminating", "status": "True", "reason": "InstanceDeletionInProgress",
                 "message": "CustomResource deletion is in progress", "lastTransitionTime": since})
@@ -83,6 +72,7 @@ mod tests {
                 Some(json!([going(before), other])),
             ),
             (json!([other]), true, Some(json!([other, going(NOW)]))),
+            (json!([timeless]), true, Some(json!([going(NOW)]))),
             (json!([going(before), other]), true, None),
             (json!([pending, other]), false, None),
         ] {

@@ -125,12 +125,18 @@ fn a_condition_of_somebody_else_stays() {
 
 #[test]
 fn a_time_moves_with_its_status_only() {
-    let before =
-        |kind: &str| json!({"type": kind, "status": "False", "lastTransitionTime": BEFORE});
-    let kinds = ["NamespaceContentRemaining", "NamespaceFinalizersRemaining"];
-    let found = conditions(json!(kinds.map(before)));
-    assert_eq!(find(&found, kinds[0])["lastTransitionTime"], NOW);
-    assert_eq!(find(&found, kinds[1])["lastTransitionTime"], BEFORE);
+    let (moved, same) = ("NamespaceContentRemaining", "NamespaceFinalizersRemaining");
+    for (kind, time, expected) in [
+        (moved, json!(BEFORE), NOW),
+        (same, json!(BEFORE), BEFORE),
+        (same, Value::Null, NOW),
+        (same, json!(""), NOW),
+    ] {
+        let before = json!({"type": kind, "status": "False", "lastTransitionTime": time});
+        let found = conditions(json!([before]));
+        let found = &find(&found, kind)["lastTransitionTime"];
+        assert_eq!(found, expected, "{before}");
+    }
 }
 
 #[test]
