@@ -1,6 +1,9 @@
 //! Deletes the contents of containers that are being deleted: the objects of a namespace, the instances
 //! of a definition.
 
+#[cfg(test)]
+mod tests;
+
 use crate::plan::{Step, cause_of_mark, deletion, target};
 use crate::worker::Worker;
 use crate::{conditions, terminating};
@@ -12,7 +15,7 @@ use hindsight_core::object::{DEFINITION_FINALIZER, NAMESPACE_TOKEN, Object, spec
 use hindsight_core::state::{is_definition, is_namespace};
 use hindsight_core::{Cause, GroupResource, Revision, Rule, State, Time, Uid};
 use hindsight_projector::OwnershipGraph;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -85,7 +88,13 @@ fn of_definition(state: &State, definition: &Object, now: Time, limit: usize) ->
     steps
 }
 
-fn report(container: &Object, status: Value) -> Step {
+/// Writes this status. With the uid, because another object may have the container's key by then, and a
+/// merge patch has no other precondition.
+fn report(container: &Object, mut status: Value) -> Step {
+    if let Some(root) = status.as_object_mut() {
+        let uid = container.meta.uid.as_str();
+        root.insert("metadata".into(), json!({"uid": uid}));
+    }
     let intent = Intent::Patch(PatchObject {
         key: container.key.clone(),
         version: "v1".into(),
