@@ -192,13 +192,13 @@ impl Request<'_> {
 
     fn mark_definition(&self) -> Result<Decision, Rejection> {
         let owners = self.verified_owners()?;
+        let mut finalizers = self.object.meta.finalizers.to_vec();
+        if !self.object.meta.has_finalizer(DEFINITION_FINALIZER) {
+            finalizers.push(DEFINITION_FINALIZER.into());
+        }
         let mut document = self.object.document();
         let now = self.context.command.time.to_rfc3339();
         if let Some(metadata) = document.get_mut("metadata").and_then(Value::as_object_mut) {
-            let mut finalizers = self.object.meta.finalizers.to_vec();
-            if !self.object.meta.has_finalizer(DEFINITION_FINALIZER) {
-                finalizers.push(DEFINITION_FINALIZER.into());
-            }
             write_finalizers(metadata, &finalizers);
             metadata.insert("deletionTimestamp".into(), json!(now));
         }
@@ -206,7 +206,8 @@ impl Request<'_> {
             "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon";
         let pending = Condition::new_true("Terminating", "InstanceDeletionPending", why);
         conditions::set(&mut document, &pending, &now);
-        let extra = self.request_event(Propagation::Background, Grace::None, &owners);
+        let policy = policy::of_finalizers(&finalizers);
+        let extra = self.request_event(policy, Grace::None, &owners);
         let (object, commit) = self.write(document, extra)?;
         Ok(decision(vec![commit], Outcome::Deleting(object)))
     }

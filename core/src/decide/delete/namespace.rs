@@ -23,11 +23,12 @@ pub(super) fn mark(request: &Request<'_>) -> Result<Decision, Rejection> {
         return Ok(request.unchanged());
     }
     let owners = request.verified_owners()?;
+    let finalizers = finalizers(request);
     let mut document = object.document();
     if let Some(metadata) = document.get_mut("metadata").and_then(Value::as_object_mut) {
         let now = request.context.command.time.to_rfc3339();
         metadata.insert("deletionTimestamp".into(), json!(now));
-        policy::write_finalizers(metadata, &finalizers(request));
+        policy::write_finalizers(metadata, &finalizers);
     }
     if let Some(root) = document.as_object_mut() {
         let status = root.entry("status").or_insert_with(|| json!({}));
@@ -35,7 +36,7 @@ pub(super) fn mark(request: &Request<'_>) -> Result<Decision, Rejection> {
             status.insert("phase".into(), json!("Terminating"));
         }
     }
-    let propagation = policy::effective(request.intent, request.kind, object);
+    let propagation = policy::of_finalizers(&finalizers);
     let extra = vec![Event::DeletionRequested {
         rule: request.rule(propagation),
         propagation,

@@ -43,6 +43,16 @@ pub(super) fn finalizers(object: &Object, policy: Propagation) -> Vec<Name> {
     if same { old.to_vec() } else { new }
 }
 
+/// The policy of a mark that leaves these finalizers: that of the first of the collector's among them.
+pub(super) fn of_finalizers(finalizers: &[Name]) -> Propagation {
+    let found = finalizers.iter().find_map(|one| match &**one {
+        ORPHAN_FINALIZER => Some(Propagation::Orphan),
+        FOREGROUND_FINALIZER => Some(Propagation::Foreground),
+        _ => None,
+    });
+    found.unwrap_or(Propagation::Background)
+}
+
 /// Writes the finalizers; an empty list is stored as an absent field.
 pub(crate) fn write_finalizers(metadata: &mut Map<String, Value>, finalizers: &[Name]) {
     if finalizers.is_empty() {

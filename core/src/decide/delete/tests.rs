@@ -2,6 +2,7 @@
 
 mod collected;
 mod contents;
+mod marks;
 
 use crate::command::Propagation::{self, Background, Foreground, Orphan};
 use crate::object::Uid;
