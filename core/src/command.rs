@@ -215,8 +215,7 @@ pub struct PatchObject {
     pub key: ObjectKey,
     /// Version of the API that the patch is written for.
     pub version: Name,
-    /// The subresource that is patched, if it is not the whole object: the status, the scale or the
-    /// approval.
+    /// The subresource that is patched, if it is not the whole object: any but a binding or an eviction.
     pub subresource: Option<Subresource>,
     /// The patch document and its type.
     pub patch: Patch,

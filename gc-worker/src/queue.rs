@@ -5,7 +5,8 @@ use hindsight_core::{Change, Event, Uid};
 use hindsight_projector::{Node, OwnershipGraph};
 use std::collections::{BTreeSet, VecDeque};
 
-/// First in, first out, without duplicates. It never holds more than there are live objects.
+/// First in, first out, without duplicates. Some of what it holds may be gone: that is found out when its
+/// turn comes.
 #[derive(Debug, Clone)]
 pub(crate) struct Queue<T> {
     order: VecDeque<T>,
