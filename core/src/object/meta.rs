@@ -95,7 +95,7 @@ impl Meta {
         Self::deserialize(metadata).map_err(|error| error.to_string())
     }
 
-    /// Whether this finalizer is listed. To look up several, use [`Self::finalizer_set`].
+    /// Whether this finalizer is listed.
     pub fn has_finalizer(&self, finalizer: &str) -> bool {
         self.finalizers.iter().any(|held| &**held == finalizer)
     }
