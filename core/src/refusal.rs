@@ -21,7 +21,10 @@ pub enum Unavailable {
     Overloaded,
     /// The log failed. Writes that were under way have an unknown outcome, which is settled when the log is
     /// opened again.
-    #[error("the event log failed and accepts no more writes: {0}")]
+    #[error(
+        "the event log failed and accepts no more writes: {0}; check the disk, then open the log again, which \
+         settles the writes that were under way"
+    )]
     Poisoned(String),
     /// The disk has no room for the write.
     #[error(

@@ -46,8 +46,12 @@ impl Pki {
     /// Reads the files that exist, and makes those that are missing.
     pub(super) fn open(directory: &Path, address: IpAddr) -> Result<Self> {
         warn_of_clock();
-        make_private(directory)
-            .with_context(|| format!("{} cannot be made private", directory.display()))?;
+        make_private(directory).with_context(|| {
+            format!(
+                "{} cannot be made private; run the server as the user who owns it",
+                directory.display()
+            )
+        })?;
         let path = |name: &str| directory.join(name);
         if whole::is_new(directory)? {
             make_authority(&path("ca.crt"), &path("ca.key"))?;

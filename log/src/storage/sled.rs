@@ -405,11 +405,15 @@ fn is_system_failure(source: &std::io::Error) -> bool {
 }
 
 fn entries(directory: &Path) -> Result<Vec<PathBuf>, Error> {
-    let entries = std::fs::read_dir(directory).map_err(Error::io("reading the data directory"))?;
+    let failed = || {
+        Error::io(format!(
+            "reading the data directory {}",
+            directory.display()
+        ))
+    };
+    let entries = std::fs::read_dir(directory).map_err(failed())?;
     let paths = entries.map(|entry| entry.map(|entry| entry.path()));
-    paths
-        .collect::<Result<_, _>>()
-        .map_err(Error::io("reading the data directory"))
+    paths.collect::<Result<_, _>>().map_err(failed())
 }
 
 /// Syncs the database and drops it from the page cache before sled reads it. sled continues from what it
@@ -419,7 +423,10 @@ fn entries(directory: &Path) -> Result<Vec<PathBuf>, Error> {
 fn sync_before_reading(database: &Path) -> Result<(), Error> {
     let file = match File::open(database) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
-        opened => opened.map_err(Error::io("opening the event log"))?,
+        opened => opened.map_err(Error::io(format!(
+            "opening the event log {}",
+            database.display()
+        )))?,
     };
     file.sync_all()
         .map_err(Error::io("syncing the event log"))?;

@@ -40,7 +40,11 @@ impl Intact {
     /// each frame.
     pub fn of(directory: &Path, mut progress: impl FnMut(u64, u64)) -> Result<Self, Error> {
         let path = directory.join("db");
-        let file = File::open(&path).map_err(Error::io("opening the event log"))?;
+        let file = File::open(&path);
+        let file = file.map_err(Error::io(format!(
+            "opening the event log {}",
+            path.display()
+        )))?;
         let (kept, unread) = match JournalContents::of(directory) {
             Err(error @ Error::NewerFormat { .. }) => (JournalContents::default(), Some(error)),
             read => (read?, None),
