@@ -7,7 +7,7 @@
 
 use hindsight::{Config, ControlPlane};
 use hindsight_tests::http::Client;
-use hindsight_tests::server::{Server, binary, serve, text};
+use hindsight_tests::server::{Server, binary, kubeconfig_with_token, serve, text};
 use serde_json::Value;
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
@@ -26,10 +26,10 @@ fn tokens(directory: &Path) -> std::path::PathBuf {
 fn whoami(server: &Server, kubeconfig: &Path) -> Value {
     let output = Command::new("kubectl")
         .arg("--kubeconfig")
-        .arg(kubeconfig)
+        .arg(kubeconfig_with_token(kubeconfig, "the-token"))
         .arg("--cache-dir")
         .arg(server.directory().join("cache"))
-        .args(["--token", "the-token", "auth", "whoami", "-o", "json"])
+        .args(["auth", "whoami", "-o", "json"])
         .output()
         .expect("kubectl runs");
     let told: Value = serde_json::from_slice(&output.stdout).expect("JSON");

@@ -1,5 +1,6 @@
 //! A real server process on a data directory of its own, and the clients that talk to it.
 
+use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -166,6 +167,18 @@ impl Server {
     pub fn hindsight(&self, arguments: &[&str]) -> Output {
         hindsight(&self.directory, arguments)
     }
+}
+
+/// A kubeconfig for the server of another one, and for the bearer of a token, without a certificate.
+pub fn kubeconfig_with_token(kubeconfig: &Path, token: &str) -> String {
+    let mut command = Command::new("kubectl");
+    command.arg("--kubeconfig").arg(kubeconfig);
+    command.args(["config", "view", "--raw", "-o", "json"]);
+    let mut config: Value = serde_json::from_str(&stdout(&run(command, ""))).expect("JSON");
+    config["users"][0]["user"] = json!({"token": token});
+    let path = kubeconfig.with_extension("token");
+    std::fs::write(&path, config.to_string()).expect("written");
+    path.to_str().expect("UTF-8").to_owned()
 }
 
 impl Drop for Server {
