@@ -2,11 +2,14 @@
 //! driver, a simulator or a test runs the loop.
 
 #[cfg(test)]
+mod cost;
+#[cfg(test)]
 mod tests;
+mod waiting;
 
 use crate::content;
 use crate::naming::{Freed, Naming};
-use crate::plan::{Step, View, ends_a_definition, plan};
+use crate::plan::{Findings, Step, View, ends_a_definition, plan};
 use crate::queue::{Queue, affected};
 use crate::ttl::Deadlines;
 use crate::warnings::{Warning, Warnings};
@@ -19,6 +22,11 @@ use hindsight_projector::OwnershipGraph;
 use std::borrow::Borrow;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
+use waiting::Waiting;
+
+/// How many of those who wait are looked at again with each batch, even if nothing is known to have changed
+/// for them.
+const AGAIN_MAX: usize = 8;
 
 /// The source of a step: what is looked at again if the step was out of date, or was never decided.
 #[derive(Debug, Clone)]
@@ -47,7 +55,7 @@ pub struct Collector {
     queue: Queue<Uid>,
     unresolved: BTreeSet<Uid>,
     /// Objects whose turn comes when others have been decided.
-    deferred: BTreeSet<Uid>,
+    deferred: Waiting,
     /// Containers to be looked at, which may be being deleted.
     containers: Queue<ObjectKey>,
     /// Objects that wait for a container to be emptied, by container.
@@ -59,6 +67,19 @@ pub struct Collector {
     warnings: Warnings,
     /// The origins of the steps of the last batch, except those that have been answered.
     in_flight: VecDeque<Origin>,
+    /// The objects that were looked at, and what was passed on the way.
+    #[cfg(test)]
+    looks: usize,
+    #[cfg(test)]
+    steps: usize,
+}
+
+/// What is the same for all objects that are looked at for one batch.
+struct Round<'a> {
+    state: &'a State,
+    emptying: &'a BTreeSet<Uid>,
+    findings: Findings,
+    looked_at: BTreeSet<Uid>,
 }
 
 impl Collector {
@@ -68,7 +89,7 @@ impl Collector {
             graph: OwnershipGraph::rebuild(state),
             queue: Queue::default(),
             unresolved: BTreeSet::new(),
-            deferred: BTreeSet::new(),
+            deferred: Waiting::default(),
             containers: Queue::default(),
             blocked: BTreeMap::new(),
             ending: BTreeSet::new(),
@@ -76,6 +97,10 @@ impl Collector {
             deadlines: Deadlines::default(),
             warnings: Warnings::default(),
             in_flight: VecDeque::new(),
+            #[cfg(test)]
+            looks: 0,
+            #[cfg(test)]
+            steps: 0,
         };
         for object in state.objects() {
             collector.note(&object.key, Some(object));
@@ -151,19 +176,13 @@ impl Collector {
     pub fn next_batch(&mut self, state: &State, now: Time, limit: usize) -> Vec<(Worker, Step)> {
         self.requeue(self.in_flight.len());
         let mut batch = Batch::default();
-        for uid in std::mem::take(&mut self.deferred) {
-            self.queue.push(uid);
-        }
         self.end_definitions(state, limit, &mut batch);
         for step in self.deadlines.due(state, now, limit) {
             batch.push((Origin::Deadline, Worker::TtlController, step));
         }
         let emptying = self.empty_containers(state, now, limit, &mut batch);
         self.requeue_unblocked(&emptying);
-        while batch.len() < limit {
-            let Some(uid) = self.queue.pop() else { break };
-            self.examine(state, &emptying, &uid, &mut batch);
-        }
+        self.decide_queued(state, &emptying, limit, &mut batch);
         let room = limit.saturating_sub(batch.len());
         for (freed, step) in self.naming.take(state, room) {
             batch.push((Origin::Name(freed), Worker::DefinitionController, step));
@@ -242,6 +261,7 @@ impl Collector {
             graph,
             state,
             emptying,
+            findings: &Findings::default(),
         };
         let room = limit.saturating_sub(batch.len());
         let ends = self.ending.iter().filter_map(|key| {
@@ -254,40 +274,89 @@ impl Collector {
         }
     }
 
-    fn examine(&mut self, state: &State, emptying: &BTreeSet<Uid>, uid: &Uid, batch: &mut Batch) {
-        let view = View {
-            graph: &self.graph,
+    /// Looks at the objects in the queue, at each once: the state stays the same. If none of them can be
+    /// acted on, looks at all who wait, so that nothing is left undone whatever happened to those that they
+    /// wait for.
+    fn decide_queued(
+        &mut self,
+        state: &State,
+        emptying: &BTreeSet<Uid>,
+        limit: usize,
+        batch: &mut Batch,
+    ) {
+        let before = batch.len();
+        let mut round = Round {
             state,
             emptying,
+            findings: Findings::default(),
+            looked_at: BTreeSet::new(),
+        };
+        for uid in self.deferred.in_turn(AGAIN_MAX) {
+            self.queue.push(uid);
+        }
+        loop {
+            while batch.len() < limit
+                && let Some(uid) = self.queue.pop()
+            {
+                if round.looked_at.insert(uid.clone()) {
+                    self.examine(&round, &uid, batch);
+                }
+            }
+            if batch.len() > before || batch.len() >= limit {
+                break;
+            }
+            let is_new = |uid: &&Uid| !round.looked_at.contains(*uid);
+            let rest: Vec<Uid> = self.deferred.iter().filter(is_new).cloned().collect();
+            if rest.is_empty() {
+                break;
+            }
+            rest.into_iter().for_each(|uid| self.queue.push(uid));
+        }
+        #[cfg(test)]
+        {
+            self.looks += round.looked_at.len();
+            self.steps += round.findings.steps();
+        }
+    }
+
+    fn examine(&mut self, round: &Round<'_>, uid: &Uid, batch: &mut Batch) {
+        let view = View {
+            graph: &self.graph,
+            state: round.state,
+            emptying: round.emptying,
+            findings: &round.findings,
         };
         let plan = plan(view, uid);
-        if let Some(container) = plan
-            .prerequisites
-            .iter()
-            .find(|one| emptying.contains(*one))
-        {
-            let blocked = self.blocked.entry(container.clone()).or_default();
-            blocked.insert(uid.clone());
-            return;
+        // Those who wait for a container that is being emptied wait elsewhere.
+        let is_undecided = view.is_pending(uid) && !round.emptying.contains(uid);
+        self.deferred.forget(uid);
+        if !is_undecided {
+            for waiting in self.deferred.under(uid) {
+                self.queue.push(waiting.clone());
+            }
         }
         if plan.unresolved {
             self.unresolved.insert(uid.clone());
         }
-        if !plan.prerequisites.is_empty() {
-            self.deferred.insert(uid.clone());
-        }
-        // In this state an object waits for the others however often it is looked at, so none is queued
-        // twice.
-        for uid in plan.prerequisites {
-            if !self.deferred.contains(&uid) {
-                self.queue.push(uid);
-            }
+        if let Some(first) = plan.prerequisite {
+            self.defer(round, uid, first);
         }
         let steps = plan.steps.into_iter();
         for step in steps.filter(|step| !ends_a_definition(step)) {
             let origin = Origin::Object(uid.clone());
             batch.push((origin, Worker::GarbageCollector, step));
         }
+    }
+
+    fn defer(&mut self, round: &Round<'_>, uid: &Uid, first: Uid) {
+        if round.emptying.contains(&first) {
+            self.blocked.entry(first).or_default().insert(uid.clone());
+            return;
+        }
+        if !round.looked_at.contains(&first) && !self.deferred.contains(&first) {
+            self.queue.push(first.clone());
+        }
+        self.deferred.put(uid.clone(), first);
     }
 
     /// Reports that nothing was decided for the first `count` unanswered steps of the last batch, because

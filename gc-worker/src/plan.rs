@@ -8,6 +8,7 @@ mod tests;
 
 use crate::content;
 pub(crate) use end::ends_a_definition;
+pub(crate) use order::Findings;
 
 use crate::warnings::is_elsewhere;
 use hindsight_core::classify::classify;
@@ -45,15 +46,15 @@ pub(crate) struct Plan {
     pub(crate) steps: Vec<Step>,
     /// A reference cannot be resolved; a new kind may change that.
     pub(crate) unresolved: bool,
-    /// Objects that must be looked at first.
-    pub(crate) prerequisites: Vec<Uid>,
+    /// One of the objects that must be decided first.
+    pub(crate) prerequisite: Option<Uid>,
 }
 
 impl Plan {
-    /// These steps, unless others must be looked at first.
-    fn after(prerequisites: Vec<Uid>, steps: impl FnOnce() -> Vec<Step>) -> Self {
-        if !prerequisites.is_empty() {
-            return Self::waiting_for(prerequisites);
+    /// These steps, unless another object must be decided first.
+    fn after(prerequisite: Option<Uid>, steps: impl FnOnce() -> Vec<Step>) -> Self {
+        if prerequisite.is_some() {
+            return Self::waiting_for(prerequisite);
         }
         Self {
             steps: steps(),
@@ -61,10 +62,10 @@ impl Plan {
         }
     }
 
-    /// No steps until these have been looked at.
-    fn waiting_for(prerequisites: Vec<Uid>) -> Self {
+    /// No steps until this one has been decided.
+    fn waiting_for(prerequisite: Option<Uid>) -> Self {
         Self {
-            prerequisites,
+            prerequisite,
             ..Self::default()
         }
     }
@@ -77,6 +78,8 @@ pub(crate) struct View<'a> {
     pub(crate) state: &'a State,
     /// Containers that are being emptied: everything in or below them waits for that.
     pub(crate) emptying: &'a BTreeSet<Uid>,
+    /// What is known already of all this.
+    pub(crate) findings: &'a Findings,
 }
 
 /// Every step of the garbage collector that this state calls for. All of them may be carried out, in any
@@ -87,6 +90,7 @@ pub fn due(graph: &OwnershipGraph, state: &State) -> Vec<Step> {
         graph,
         state,
         emptying: &emptying,
+        findings: &Findings::default(),
     };
     let plans = graph.nodes().map(|(uid, _)| plan(view, uid));
     plans.flat_map(|plan| plan.steps).collect()
@@ -96,10 +100,7 @@ pub(crate) fn plan(view: View<'_>, uid: &Uid) -> Plan {
     let plan = whole_plan(view, uid);
     match representative(&plan.steps).filter(|representative| representative != uid) {
         None => plan,
-        Some(representative) => Plan {
-            prerequisites: vec![representative],
-            ..Plan::default()
-        },
+        Some(representative) => Plan::waiting_for(Some(representative)),
     }
 }
 
@@ -148,9 +149,9 @@ impl View<'_> {
     /// Every dependent loses the reference; the owner is released when none is left.
     fn orphan(&self, owner: &Object) -> Plan {
         let uid = &owner.meta.uid;
-        let prerequisites = self.undecided_around(owner);
-        if !prerequisites.is_empty() {
-            return Plan::waiting_for(prerequisites);
+        let prerequisite = self.undecided_around(owner);
+        if prerequisite.is_some() {
+            return Plan::waiting_for(prerequisite);
         }
         let cause = cause_of_mark(owner);
         let mut steps: Vec<Step> = Vec::new();
@@ -177,7 +178,7 @@ impl View<'_> {
                 ..Plan::default()
             };
         }
-        Plan::after(self.undecided_above(uid).collect(), || {
+        Plan::after(self.undecided_above(uid), || {
             vec![self.release(owner, ORPHAN_FINALIZER)]
         })
     }
@@ -187,20 +188,16 @@ impl View<'_> {
     /// leave half of them.
     fn wait(&self, owner: &Object) -> Plan {
         let uid = &owner.meta.uid;
-        let prerequisites = self.before_release(uid);
-        if !prerequisites.is_empty() {
-            return Plan::waiting_for(prerequisites);
+        let prerequisite = self.before_release(uid);
+        if prerequisite.is_some() {
+            return Plan::waiting_for(prerequisite);
         }
         if self.graph.blockers(uid).next().is_none() {
-            return Plan::after(Vec::new(), || {
-                vec![self.release(owner, FOREGROUND_FINALIZER)]
-            });
+            return Plan::after(None, || vec![self.release(owner, FOREGROUND_FINALIZER)]);
         }
         let knot = self.graph.knot(uid);
-        let prerequisites = knot.iter().flat_map(|member| self.before_release(member));
-        Plan::after(prerequisites.collect(), || {
-            self.untie(&knot).into_iter().collect()
-        })
+        let prerequisite = knot.iter().find_map(|member| self.before_release(member));
+        Plan::after(prerequisite, || self.untie(&knot).into_iter().collect())
     }
 
     fn untie(&self, knot: &BTreeSet<Uid>) -> Option<Step> {
@@ -225,40 +222,32 @@ impl View<'_> {
         })
     }
 
-    /// Objects whose decision could change when a waiting owner is released.
-    fn before_release(&self, owner: &Uid) -> Vec<Uid> {
-        let mut prerequisites: Vec<Uid> = self.undecided_above(owner).collect();
-        for (dependent, _) in self.graph.dependents(owner) {
-            if dependent != owner {
-                self.add_undecided(dependent, owner, &mut prerequisites);
-            }
-        }
-        prerequisites
+    /// An object whose decision could change when a waiting owner is released.
+    fn before_release(&self, owner: &Uid) -> Option<Uid> {
+        let above = self.undecided_above(owner);
+        let mut others = self.graph.dependents(owner).filter(|one| one.0 != owner);
+        above.or_else(|| others.find_map(|(dependent, _)| self.undecided_at(dependent, owner)))
     }
 
-    /// Adds a live dependent that sees the owner waiting and may still be acted on.
-    fn add_undecided(&self, dependent: &Uid, owner: &Uid, prerequisites: &mut Vec<Uid>) {
-        let Some(object) = self
-            .object(dependent)
-            .filter(|object| !object.is_deleting())
-        else {
-            return;
-        };
+    /// A live dependent that sees the owner waiting and may still be acted on, or what may do so.
+    fn undecided_at(&self, dependent: &Uid, owner: &Uid) -> Option<Uid> {
+        self.findings.walked(1);
+        let live = |object: &&Arc<Object>| !object.is_deleting();
+        let object = self.object(dependent).filter(live)?;
         let classes = self.classes(object);
         let sees = object.meta.owner_references.iter().zip(&classes);
         let waits = sees
             .filter(|(reference, _)| reference.uid == *owner)
             .any(|(_, class)| matches!(class, OwnerClass::Waiting | OwnerClass::Dangling));
         if !waits {
-            return;
+            return None;
         }
         if self.is_pending(dependent) {
-            prerequisites.push(dependent.clone());
-        } else {
-            // An owner above may still come to orphan it, which also removes a reference that cannot be
-            // resolved.
-            prerequisites.extend(self.undecided_above(dependent));
+            return Some(dependent.clone());
         }
+        // An owner above may still come to orphan it, which also removes a reference that cannot be
+        // resolved.
+        self.undecided_above(dependent)
     }
 
     fn collect(&self, object: &Object) -> Plan {

@@ -1,8 +1,10 @@
 //! The ownership graph, by uid: a fold over changes that equals its rebuild from a state.
 
 mod naming;
+mod parts;
 mod removals;
 
+pub use parts::Parts;
 pub use removals::new_owners;
 
 use hindsight_core::object::Object;

@@ -110,7 +110,7 @@ fn intents(batch: &[(Worker, Step)]) -> Vec<String> {
 fn what_was_never_decided_comes_again() {
     for (state, count) in [
         (world(&[("d", &["gone"])]), 1),
-        (world(&[("o!foregroundDeletion", &[]), ("d", &["o!"])]), 2),
+        (world(&[("o!foregroundDeletion", &[]), ("d", &["o!"])]), 1),
         (definition_that_goes(), 1),
         (namespace_that_goes(3), 4),
         (namespace_that_is_held(), 2),

@@ -5,46 +5,147 @@ use super::View;
 use hindsight_core::event::OwnerClass;
 use hindsight_core::kind::Origin;
 use hindsight_core::{Object, ObjectKey, Uid};
-use hindsight_projector::Node;
-use std::collections::BTreeSet;
+use hindsight_projector::{Node, Parts};
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What has been found out about a state, so that it need not be found out again for the next object.
+#[derive(Debug, Default)]
+pub(crate) struct Findings {
+    above: RefCell<Parts<Above>>,
+    steps: Cell<usize>,
+}
+
+impl Findings {
+    /// Counts objects and references that are passed on a walk.
+    pub(super) fn walked(&self, steps: usize) {
+        self.steps.set(self.steps.get() + steps);
+    }
+
+    #[cfg(test)]
+    pub(crate) fn steps(&self) -> usize {
+        self.steps.get()
+    }
+}
+
+/// The undecided objects in a circle and above it. An object in no circle is one by itself.
+#[derive(Debug)]
+struct Above {
+    /// The undecided members, in the order in which they are decided.
+    own: Vec<Uid>,
+    /// The first two undecided objects above the members that are no members.
+    beyond: Vec<Uid>,
+    /// The first two undecided objects of all. Two, because one may be the one that asks.
+    all: Vec<Uid>,
+}
 
 impl View<'_> {
-    /// The objects above this one on which the collector has yet to act.
-    pub(super) fn undecided_above(&self, uid: &Uid) -> impl Iterator<Item = Uid> {
-        let above = self.above(uid).into_iter();
-        above.filter(|one| self.is_pending(one))
-    }
-
-    /// Those of them that are decided before this one. In a circle these are owners that orphan,
-    /// containers that are being emptied, and of the others those with a lower key: uids are random.
-    pub(super) fn undecided_before(&self, uid: &Uid) -> Vec<Uid> {
-        let key = |one: &Uid| self.graph.node(one).map(Node::key);
-        let leads = |other: &Uid| {
-            let node = self.graph.node(other);
-            self.emptying.contains(other) || node.is_some_and(Node::is_orphaning)
+    /// An object above this one on which the collector has yet to act: the nearest, which is decided last
+    /// of all, unless there is a container that is being emptied.
+    pub(super) fn undecided_above(&self, uid: &Uid) -> Option<Uid> {
+        let is_deleting = self.graph.node(uid).is_some_and(Node::is_deleting);
+        let undecided = if is_deleting {
+            self.undecided_from(&self.directly_above(uid))
+        } else {
+            self.undecided_from(std::slice::from_ref(uid))
         };
-        self.undecided_above(uid)
-            .filter(|one| key(one) < key(uid) || leads(one) || !self.above(one).contains(uid))
-            .collect()
+        undecided.into_iter().find(|one| one != uid)
     }
 
-    /// Undecided objects that may still delete an owner which orphans its dependents, so that it orphans
+    /// One of them that is decided before this one. In a circle these are owners that orphan, and of the
+    /// others those with a lower key: uids are random. A container that is being emptied is in no circle,
+    /// because nothing is above it.
+    pub(super) fn undecided_before(&self, uid: &Uid) -> Option<Uid> {
+        let before = |above: &Above| {
+            let earlier = above
+                .own
+                .partition_point(|one| self.turn(one) < self.turn(uid));
+            let last = earlier.checked_sub(1).and_then(|at| above.own.get(at));
+            let found = last.into_iter().chain(&above.beyond);
+            found
+                .min_by_key(|one| !self.emptying.contains(*one))
+                .cloned()
+        };
+        self.above(uid, before).flatten()
+    }
+
+    /// The place of an object among the members of its circle.
+    fn turn(&self, uid: &Uid) -> Option<(bool, &ObjectKey)> {
+        let node = self.graph.node(uid)?;
+        Some((!node.is_orphaning(), node.key()))
+    }
+
+    /// An undecided object that may still delete an owner which orphans its dependents, so that it orphans
     /// none. Its own owners have no influence on it any more.
-    pub(super) fn undecided_around(&self, owner: &Object) -> Vec<Uid> {
+    pub(super) fn undecided_around(&self, owner: &Object) -> Option<Uid> {
         let uid = &owner.meta.uid;
-        let around = self.with_all_above(self.containers(&owner.key).cloned().collect());
-        let undecided = around.into_iter().filter(|one| self.is_pending(one));
-        undecided
-            .filter(|one| self.emptying.contains(one) || !self.above(one).contains(uid))
-            .filter(|one| one != uid)
-            .collect()
+        let containers: Vec<Uid> = self.containers(&owner.key).cloned().collect();
+        let first = self.undecided_from(&containers);
+        let first = first.into_iter().find(|one| one != uid)?;
+        if self.emptying.contains(&first) {
+            return Some(first);
+        }
+        let around = self.with_all_above(containers).into_iter();
+        let undecided: Vec<Uid> = around
+            .filter(|one| one != uid && self.is_pending(one))
+            .collect();
+        let below = self.on_the_way_to(uid, &undecided);
+        let is_below = |one: &Uid| self.directly_above(one).iter().any(|at| below.contains(at));
+        undecided.into_iter().find(|one| !is_below(one))
     }
 
-    /// The owners and containers of an object, and theirs in turn, as far as they exist.
-    fn above(&self, uid: &Uid) -> BTreeSet<Uid> {
-        let mut found = self.with_all_above(self.directly_above(uid));
-        found.remove(uid);
+    /// The object and all those below it that are above one of `from`.
+    fn on_the_way_to(&self, uid: &Uid, from: &[Uid]) -> BTreeSet<Uid> {
+        let from = from.iter().flat_map(|one| self.directly_above(one));
+        let mut below: BTreeMap<Uid, Vec<Uid>> = BTreeMap::new();
+        for at in self.with_all_above(from.collect()) {
+            for above in self.next_above(&at) {
+                below.entry(above).or_default().push(at.clone());
+            }
+        }
+        let mut found = BTreeSet::new();
+        let mut open = vec![uid.clone()];
+        while let Some(at) = open.pop() {
+            open.extend(below.remove(&at).into_iter().flatten());
+            found.insert(at);
+        }
         found
+    }
+
+    /// The first two undecided objects among these and above them.
+    fn undecided_from(&self, uids: &[Uid]) -> Vec<Uid> {
+        let found = uids
+            .iter()
+            .filter_map(|uid| self.above(uid, |above| above.all.clone()));
+        self.first_two(found.flatten().collect())
+    }
+
+    fn first_two(&self, mut found: Vec<Uid>) -> Vec<Uid> {
+        found.sort_by_key(|one| !self.emptying.contains(one));
+        let first = found.first();
+        let second = found.iter().find(|one| Some(*one) != first);
+        first.into_iter().chain(second).cloned().collect()
+    }
+
+    fn above<T>(&self, uid: &Uid, read: impl FnOnce(&Above) -> T) -> Option<T> {
+        self.graph.node(uid)?;
+        let next = |at: &Uid| {
+            let mut next = self.next_above(at);
+            next.retain(|one| self.graph.node(one).is_some());
+            next
+        };
+        let know = |members: &[Uid], reached: &[&Above]| {
+            let mut own: Vec<Uid> = members.to_vec();
+            own.retain(|one| self.is_pending(one));
+            own.sort_by_key(|one| self.turn(one));
+            let beyond = reached.iter().flat_map(|above| above.all.iter().cloned());
+            let beyond = self.first_two(beyond.collect());
+            let nearest_first = own.iter().rev().chain(&beyond).cloned();
+            let all = self.first_two(nearest_first.collect());
+            Above { own, beyond, all }
+        };
+        let mut above = self.findings.above.borrow_mut();
+        above.find(uid, next, know).map(read)
     }
 
     /// These objects and all above them. An object in deletion hides what is above it, which has no
@@ -53,20 +154,27 @@ impl View<'_> {
     pub(super) fn with_all_above(&self, mut open: Vec<Uid>) -> BTreeSet<Uid> {
         let mut found = BTreeSet::new();
         while let Some(at) = open.pop() {
-            let Some(node) = self.graph.node(&at) else {
-                continue;
-            };
-            if found.contains(&at) {
-                continue;
+            if self.graph.node(&at).is_some() && !found.contains(&at) {
+                open.append(&mut self.next_above(&at));
+                found.insert(at);
             }
-            if !node.is_deleting() {
-                open.append(&mut self.directly_above(&at));
-            } else if node.is_waiting() {
-                open.extend(self.containers(node.key()).cloned());
-            }
-            found.insert(at);
         }
         found
+    }
+
+    /// The next step of such a walk.
+    fn next_above(&self, uid: &Uid) -> Vec<Uid> {
+        let Some(node) = self.graph.node(uid) else {
+            return Vec::new();
+        };
+        self.findings.walked(1);
+        if !node.is_deleting() {
+            self.directly_above(uid)
+        } else if node.is_waiting() {
+            self.containers(node.key()).cloned().collect()
+        } else {
+            Vec::new()
+        }
     }
 
     /// The first step up. An object that is about to be deleted under a waiting owner is decided by
@@ -79,8 +187,10 @@ impl View<'_> {
         let mut above: BTreeSet<&Uid> = owners.chain(self.containers(node.key())).collect();
         if self.goes_under_a_waiting_owner(uid) {
             let dependents = self.graph.dependents(uid);
-            above.extend(dependents.flat_map(|(_, one)| self.containers(one.key())));
+            let counted = dependents.inspect(|_| self.findings.walked(1));
+            above.extend(counted.flat_map(|(_, one)| self.containers(one.key())));
         }
+        self.findings.walked(above.len());
         above.into_iter().cloned().collect()
     }
 
@@ -104,7 +214,7 @@ impl View<'_> {
     }
 
     /// Whether a look at this object, in its turn, would change it, its dependents or its contents.
-    pub(super) fn is_pending(&self, uid: &Uid) -> bool {
+    pub(crate) fn is_pending(&self, uid: &Uid) -> bool {
         if self.emptying.contains(uid) {
             return true;
         }

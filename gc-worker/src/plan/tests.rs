@@ -4,7 +4,7 @@ use super::{Step, due, fitting};
 use crate::testing::{empty, put, world};
 use hindsight_core::{Intent, Rule, State};
 use hindsight_projector::OwnershipGraph;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
 fn describe(intent: &Intent) -> String {
@@ -160,13 +160,20 @@ fn a_knot_that_waits_for_somebody_else_stays_closed() {
     );
 }
 
+/// Puts the namespace of these objects, which one of them owns.
+fn put_namespace(state: &mut State, owner: &str, mut metadata: Value) {
+    metadata["name"] = json!("n");
+    metadata["ownerReferences"] =
+        json!([{"apiVersion": "v1", "kind": "ConfigMap", "name": owner, "uid": owner}]);
+    let document = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": metadata});
+    put(state, ("", "namespaces"), document);
+}
+
 /// These objects, in a namespace that is being deleted and is owned by one of them.
 fn in_a_namespace_that_goes(objects: &[(&str, &[&str])], owner: &str) -> State {
     let mut state = world(objects);
-    let document = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {
-        "name": "n", "deletionTimestamp": "2024-01-01T00:00:00Z", "ownerReferences": [
-            {"apiVersion": "v1", "kind": "ConfigMap", "name": owner, "uid": owner}]}});
-    put(&mut state, ("", "namespaces"), document);
+    let metadata = json!({"deletionTimestamp": "2024-01-01T00:00:00Z"});
+    put_namespace(&mut state, owner, metadata);
     state
 }
 
@@ -185,6 +192,27 @@ fn of_a_knot_too_long_for_one_record_as_many_go_as_have_room_and_one_at_least() 
     let members: Vec<_> = state.objects().collect();
     let room_for = |bytes| fitting(&members, bytes).len();
     assert_eq!([0, 1 << 11, 1 << 20].map(room_for), [1, 1, 3]);
+}
+
+/// The namespace is above what waits in it, and owned by somebody who is below that.
+#[test]
+fn whoever_orphans_comes_first_in_a_circle_through_its_namespace() {
+    let mut state = world(&[
+        ("z!orphan,foregroundDeletion", &[]),
+        ("m", &["z"]),
+        ("a", &["m", "gone"]),
+    ]);
+    put_namespace(&mut state, "a", json!({}));
+    only_in(&state, &["drop owners of m"]);
+}
+
+#[test]
+fn a_namespace_that_waits_and_is_emptied_is_let_go_after_its_owner_is_decided() {
+    let mut state = world(&[("a", &["gone"])]);
+    let metadata = json!({"deletionTimestamp": "2024-01-01T00:00:00Z",
+        "finalizers": ["foregroundDeletion"]});
+    put_namespace(&mut state, "a", metadata);
+    only_in(&state, &[]);
 }
 
 /// An object with this uid exists, but the reference gives another name, kind or namespace.

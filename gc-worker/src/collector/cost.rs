@@ -1,0 +1,79 @@
+//! How much work the collector does for shapes of ownership that are easy to make and long to walk. Counted
+//! in objects that are looked at and in objects and references that are passed on the way, because times
+//! say little.
+
+use super::{AGAIN_MAX, Collector};
+use crate::testing::world;
+use crate::trial::{anonymous_command, carry_out};
+use hindsight_core::{State, Time};
+
+const LIMIT: usize = 1024;
+
+/// The work until nothing is left to do.
+#[derive(Debug, Clone, Copy, Default)]
+struct Cost {
+    batches: usize,
+    looks: usize,
+    steps: usize,
+}
+
+/// Runs the collector, and returns what is left and what it took.
+fn run(mut state: State) -> (State, Cost) {
+    let mut collector = Collector::new(&state);
+    let mut cost = Cost::default();
+    loop {
+        let batch = collector.next_batch(&state, Time(0), LIMIT);
+        cost.batches += 1;
+        if batch.is_empty() {
+            cost.looks = collector.looks;
+            cost.steps = collector.steps;
+            return (state, cost);
+        }
+        let mut answers = Vec::new();
+        for (_, step) in batch {
+            let done = carry_out(&mut state, anonymous_command(step, Time(0)));
+            answers.push(done.map(|(_, changes)| {
+                changes.iter().for_each(|change| collector.observe(change));
+            }));
+        }
+        collector.settle(answers.iter().map(|answer| answer.as_ref().copied()));
+    }
+}
+
+/// Objects in the order of their numbers, each with the owners that it is given.
+fn objects<'a>(owners: impl IntoIterator<Item = (String, Vec<&'a str>)>) -> State {
+    let named: Vec<(String, Vec<&str>)> = owners.into_iter().collect();
+    let objects: Vec<(&str, &[&str])> = named
+        .iter()
+        .map(|(name, owners)| (&**name, &owners[..]))
+        .collect();
+    world(&objects)
+}
+
+/// A chain from the first of these names to the last, of which each is also owned by an owner that is gone,
+/// and the first by one that stays.
+fn chain(names: &[String]) -> State {
+    let above = std::iter::once("stays").chain(names.iter().map(|name| &**name));
+    let chain = names.iter().zip(above);
+    let chain = chain.map(|(name, above)| (name.clone(), vec![above, "gone"]));
+    objects(std::iter::once(("stays".into(), Vec::new())).chain(chain))
+}
+
+#[test]
+fn a_chain_with_a_common_owner_that_is_gone_is_looked_at_where_it_is_decided() {
+    const LENGTH: usize = 300;
+    let ascending: Vec<String> = (0..LENGTH).map(|number| format!("c{number:03}")).collect();
+    let descending: Vec<String> = ascending.iter().rev().cloned().collect();
+    for names in [ascending, descending] {
+        let (left, cost) = run(chain(&names));
+        assert!(left.objects().all(|object| object.owners().len() <= 1));
+        assert_eq!(left.objects().count(), LENGTH + 1);
+        // One object is decided in each batch. Each is looked at when it is queued, when it is decided, and
+        // after that; and a few others in each batch.
+        assert!(cost.batches <= LENGTH + 1, "{cost:?}");
+        assert!(cost.looks <= (3 + AGAIN_MAX) * LENGTH, "{cost:?}");
+        // In each batch the chain is walked once at most.
+        assert!(cost.steps <= 2 * LENGTH * LENGTH, "{cost:?}");
+        println!("{cost:?}");
+    }
+}
