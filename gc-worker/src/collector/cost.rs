@@ -74,6 +74,21 @@ fn a_chain_with_a_common_owner_that_is_gone_is_looked_at_where_it_is_decided() {
         assert!(cost.looks <= (3 + AGAIN_MAX) * LENGTH, "{cost:?}");
         // In each batch the chain is walked once at most.
         assert!(cost.steps <= 2 * LENGTH * LENGTH, "{cost:?}");
-        println!("{cost:?}");
     }
+}
+
+#[test]
+fn leaves_below_an_owner_and_its_owner_do_not_each_walk_past_all_the_others() {
+    const LEAVES: usize = 5000;
+    let leaves = (0..LEAVES).map(|number| (format!("d{number:04}"), vec!["t!", "x!"]));
+    let above = [
+        ("t!foregroundDeletion".into(), Vec::new()),
+        ("x".into(), vec!["t!"]),
+    ];
+    let (left, cost) = run(objects(above.into_iter().chain(leaves)));
+    assert_eq!(left.objects().count(), 0);
+    assert!(cost.batches <= LEAVES / LIMIT + 6, "{cost:?}");
+    assert!(cost.looks <= 4 * LEAVES, "{cost:?}");
+    // In each batch the leaves that remain are passed on the way through `x`.
+    assert!(cost.steps <= 20 * LEAVES, "{cost:?}");
 }
