@@ -56,6 +56,8 @@ pub struct Collector {
     unresolved: BTreeSet<Uid>,
     /// Objects whose turn comes when others have been decided.
     deferred: Waiting,
+    /// Members of knots that others open.
+    tied: Waiting,
     /// Containers to be looked at, which may be being deleted.
     containers: Queue<ObjectKey>,
     /// Objects that wait for a container to be emptied, by container.
@@ -90,6 +92,7 @@ impl Collector {
             queue: Queue::default(),
             unresolved: BTreeSet::new(),
             deferred: Waiting::default(),
+            tied: Waiting::default(),
             containers: Queue::default(),
             blocked: BTreeMap::new(),
             ending: BTreeSet::new(),
@@ -291,8 +294,9 @@ impl Collector {
             findings: Findings::default(),
             looked_at: BTreeSet::new(),
         };
-        for uid in self.deferred.in_turn(AGAIN_MAX) {
-            self.queue.push(uid);
+        for waiting in [&mut self.deferred, &mut self.tied] {
+            let again = waiting.in_turn(AGAIN_MAX);
+            again.into_iter().for_each(|uid| self.queue.push(uid));
         }
         loop {
             while batch.len() < limit
@@ -306,7 +310,8 @@ impl Collector {
                 break;
             }
             let is_new = |uid: &&Uid| !round.looked_at.contains(*uid);
-            let rest: Vec<Uid> = self.deferred.iter().filter(is_new).cloned().collect();
+            let waiting = self.deferred.iter().chain(self.tied.iter());
+            let rest: Vec<Uid> = waiting.filter(is_new).cloned().collect();
             if rest.is_empty() {
                 break;
             }
@@ -329,10 +334,15 @@ impl Collector {
         let plan = plan(view, uid);
         // Those who wait for a container that is being emptied wait elsewhere.
         let is_undecided = view.is_pending(uid) && !round.emptying.contains(uid);
-        self.deferred.forget(uid);
-        if !is_undecided {
-            for waiting in self.deferred.under(uid) {
-                self.queue.push(waiting.clone());
+        let is_idle = plan.steps.is_empty() && plan.prerequisite.is_none();
+        for (waiting, goes_on) in [
+            (&mut self.deferred, is_undecided),
+            (&mut self.tied, !is_idle),
+        ] {
+            waiting.forget(uid);
+            if !goes_on {
+                let again = waiting.under(uid).cloned();
+                again.for_each(|uid| self.queue.push(uid));
             }
         }
         if plan.unresolved {
@@ -340,6 +350,12 @@ impl Collector {
         }
         if let Some(first) = plan.prerequisite {
             self.defer(round, uid, first);
+        }
+        if let Some(opening) = plan.opening {
+            if !round.looked_at.contains(&opening.by) {
+                self.queue.push(opening.by.clone());
+            }
+            self.tied.put(uid.clone(), opening.by.clone());
         }
         let steps = plan.steps.into_iter();
         for step in steps.filter(|step| !ends_a_definition(step)) {

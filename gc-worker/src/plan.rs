@@ -21,6 +21,7 @@ use hindsight_core::state::is_definition;
 use hindsight_core::{Cause, ObjectKey, OwnerReference, Revision, Rule, State, Uid};
 use hindsight_projector::OwnershipGraph;
 use std::collections::BTreeSet;
+use std::rc::Rc;
 use std::sync::Arc;
 
 /// The most steps of one look; the rest comes with the next one. A batch delays other writers.
@@ -40,14 +41,24 @@ pub struct Step {
     pub cause: Cause,
 }
 
+/// The single step that opens a knot.
+#[derive(Debug)]
+pub(crate) struct Opening {
+    step: Step,
+    /// The member that takes it.
+    pub(crate) by: Uid,
+}
+
 /// The result of one look at an object.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Plan {
     pub(crate) steps: Vec<Step>,
     /// A reference cannot be resolved; a new kind may change that.
     pub(crate) unresolved: bool,
     /// One of the objects that must be decided first.
     pub(crate) prerequisite: Option<Uid>,
+    /// The object is in a knot, which another member opens.
+    pub(crate) opening: Option<Rc<Opening>>,
 }
 
 impl Plan {
@@ -60,6 +71,12 @@ impl Plan {
             steps: steps(),
             ..Self::default()
         }
+    }
+
+    /// The steps that it calls for, even if another member of the knot takes them.
+    fn all_steps(&self) -> impl Iterator<Item = &Step> {
+        let opening = self.opening.iter().map(|opening| &opening.step);
+        self.steps.iter().chain(opening)
     }
 
     /// No steps until this one has been decided.
@@ -98,24 +115,20 @@ pub fn due(graph: &OwnershipGraph, state: &State) -> Vec<Step> {
 
 pub(crate) fn plan(view: View<'_>, uid: &Uid) -> Plan {
     let plan = whole_plan(view, uid);
-    match representative(&plan.steps).filter(|representative| representative != uid) {
-        None => plan,
-        Some(representative) => Plan::waiting_for(Some(representative)),
+    match &plan.opening {
+        Some(opening) if opening.by == *uid => Plan {
+            steps: vec![opening.step.clone()],
+            ..Plan::default()
+        },
+        Some(_) | None => plan,
     }
 }
 
 /// The member that takes the single step of a knot, which all its members arrive at: a definition, if
 /// there is one, because these end in an order of their own; otherwise the first.
-fn representative(steps: &[Step]) -> Option<Uid> {
-    let knot = steps.iter().find_map(|step| {
-        if let Intent::Untie(knot) = &step.intent {
-            Some(knot)
-        } else {
-            None
-        }
-    })?;
-    let definition = knot.members.iter().find(|one| is_definition(&one.key));
-    definition.or_else(|| knot.members.first())?.uid.clone()
+fn representative(members: &[Target]) -> Option<Uid> {
+    let definition = members.iter().find(|one| is_definition(&one.key));
+    definition.or_else(|| members.first())?.uid.clone()
 }
 
 /// The plan for an object, even if the step is for another member of its knot to take.
@@ -195,12 +208,32 @@ impl View<'_> {
         if self.graph.blockers(uid).next().is_none() {
             return Plan::after(None, || vec![self.release(owner, FOREGROUND_FINALIZER)]);
         }
-        let knot = self.graph.knot(uid);
-        let prerequisite = knot.iter().find_map(|member| self.before_release(member));
-        Plan::after(prerequisite, || self.untie(&knot).into_iter().collect())
+        let knot = self.findings.knots.borrow_mut().of(self.graph, uid);
+        knot.map_or_else(Plan::default, |knot| self.open(&knot))
     }
 
-    fn untie(&self, knot: &BTreeSet<Uid>) -> Option<Step> {
+    /// The plan for all members of a knot.
+    fn open(&self, knot: &BTreeSet<Uid>) -> Plan {
+        let Some(first) = knot.first() else {
+            return Plan::default();
+        };
+        if let Some(plan) = self.findings.openings.borrow().get(first) {
+            return plan.clone();
+        }
+        let prerequisite = knot.iter().find_map(|member| self.before_release(member));
+        let is_due = prerequisite.is_none();
+        let opening = is_due.then(|| self.untie(knot)).flatten();
+        let plan = Plan {
+            prerequisite,
+            opening: opening.map(Rc::new),
+            ..Plan::default()
+        };
+        let mut openings = self.findings.openings.borrow_mut();
+        openings.insert(first.clone(), plan.clone());
+        plan
+    }
+
+    fn untie(&self, knot: &BTreeSet<Uid>) -> Option<Opening> {
         let mut members: Vec<&Arc<Object>> =
             knot.iter().filter_map(|one| self.object(one)).collect();
         members.sort_by(|one, other| one.key.cmp(&other.key));
@@ -212,14 +245,15 @@ impl View<'_> {
             || members.first().map(|one| one.revision),
             |mark| Some(mark.revision),
         )?;
+        let members = fitting(&members, KNOT_BYTES_MAX);
+        let by = representative(&members)?;
         let intent = Intent::Untie(Knot {
-            members: fitting(&members, KNOT_BYTES_MAX),
+            members,
             decided_at: self.state.revision,
         });
-        Some(Step {
-            intent,
-            cause: Cause::Commit(cause),
-        })
+        let cause = Cause::Commit(cause);
+        let step = Step { intent, cause };
+        Some(Opening { step, by })
     }
 
     /// An object whose decision could change when a waiting owner is released.

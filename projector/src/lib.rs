@@ -15,6 +15,6 @@ pub use explain::{
     Deed, Dropped, Earlier, End, EndedAs, Explanation, Fate, Link, Owner, Root, Subject, explain,
 };
 pub use history::History;
-pub use ownership::{Node, OwnershipGraph, Parts, new_owners};
+pub use ownership::{Knots, Node, OwnershipGraph, Parts, new_owners};
 pub use places::PositionIndex;
 pub use window::Window;

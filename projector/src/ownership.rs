@@ -1,9 +1,11 @@
 //! The ownership graph, by uid: a fold over changes that equals its rebuild from a state.
 
+mod knots;
 mod naming;
 mod parts;
 mod removals;
 
+pub use knots::Knots;
 pub use parts::Parts;
 pub use removals::new_owners;
 
@@ -155,59 +157,10 @@ impl OwnershipGraph {
     }
 
     /// The knot of this object: objects in foreground deletion that wait only for each other. Empty if it
-    /// is not part of one.
+    /// is not part of one. [`Knots`] remembers them, to ask for several objects.
     pub fn knot(&self, uid: &Uid) -> BTreeSet<Uid> {
-        let blockers = |at: &Uid| {
-            self.blockers(at)
-                .map(|(blocker, _)| blocker.clone())
-                .collect()
-        };
-        let Some(forward) = self.reach_waiting(uid, blockers) else {
-            return BTreeSet::new();
-        };
-        if !forward.contains(uid) {
-            return BTreeSet::new();
-        }
-        let backward = self.reach(uid, |at| {
-            let owners = self.nodes.get(at).map_or(&[][..], Node::owners);
-            let blocked = owners.iter().filter(|one| one.blocks() && one.uid != *at);
-            blocked.map(|one| one.uid.clone()).collect()
-        });
-        if forward.is_subset(&backward) {
-            forward
-        } else {
-            BTreeSet::new()
-        }
-    }
-
-    /// What is reached from here, if all of it waits. Most often the first step shows that it does not.
-    fn reach_waiting(&self, from: &Uid, next: impl Fn(&Uid) -> Vec<Uid>) -> Option<BTreeSet<Uid>> {
-        let mut reached = BTreeSet::new();
-        let mut open = vec![from.clone()];
-        while let Some(at) = open.pop() {
-            for uid in next(&at) {
-                if !self.nodes.get(&uid).is_some_and(Node::is_waiting) {
-                    return None;
-                }
-                if reached.insert(uid.clone()) {
-                    open.push(uid);
-                }
-            }
-        }
-        Some(reached)
-    }
-
-    fn reach(&self, from: &Uid, next: impl Fn(&Uid) -> Vec<Uid>) -> BTreeSet<Uid> {
-        let mut reached = BTreeSet::new();
-        let mut open = vec![from.clone()];
-        while let Some(at) = open.pop() {
-            for uid in next(&at) {
-                if self.nodes.contains_key(&uid) && reached.insert(uid.clone()) {
-                    open.push(uid);
-                }
-            }
-        }
-        reached
+        let knot = Knots::default().of(self, uid);
+        knot.map(Arc::unwrap_or_clone).unwrap_or_default()
     }
 
     fn put(&mut self, object: &Arc<Object>) {

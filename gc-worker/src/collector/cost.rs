@@ -92,3 +92,20 @@ fn leaves_below_an_owner_and_its_owner_do_not_each_walk_past_all_the_others() {
     // In each batch the leaves that remain are passed on the way through `x`.
     assert!(cost.steps <= 20 * LEAVES, "{cost:?}");
 }
+
+#[test]
+fn a_ring_of_owners_that_wait_for_each_other_is_opened_by_one_of_them() {
+    const LENGTH: usize = 3000;
+    let name = |number: usize| format!("c{:04}", number % LENGTH);
+    let owners: Vec<String> = (0..LENGTH).map(|number| name(number + 1) + "!").collect();
+    let ring = owners.iter().enumerate();
+    let ring = ring.map(|(number, owner)| {
+        let object = name(number) + "!foregroundDeletion";
+        (object, vec![&**owner])
+    });
+    let (left, cost) = run(objects(ring));
+    assert_eq!(left.objects().count(), 0);
+    assert_eq!(cost.batches, 2, "{cost:?}");
+    assert!(cost.looks <= 2 * LENGTH, "{cost:?}");
+    assert!(cost.steps <= 10 * LENGTH, "{cost:?}");
+}

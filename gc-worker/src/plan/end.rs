@@ -54,10 +54,10 @@ impl View<'_> {
     }
 
     fn release_of(&self, definition: &Object) -> Option<(Worker, Step)> {
-        let steps = whole_plan(*self, &definition.meta.uid).steps;
-        let own = |step: &Step| released(step).any(|key| *key == definition.key);
-        if let Some(step) = steps.into_iter().find(own) {
-            return Some((Worker::GarbageCollector, step));
+        let plan = whole_plan(*self, &definition.meta.uid);
+        let own = |step: &&Step| released(step).any(|key| *key == definition.key);
+        if let Some(step) = plan.all_steps().find(own) {
+            return Some((Worker::GarbageCollector, step.clone()));
         }
         let step = content::release_of(self.state, definition)?;
         Some((Worker::DefinitionController, step))
@@ -139,7 +139,7 @@ impl View<'_> {
         let Some(object) = self.object(uid).filter(|object| object.is_deleting()) else {
             return false;
         };
-        let steps = whole_plan(*self, uid).steps;
-        content::is_busy(self.state, object) || !steps.iter().all(ends_a_definition)
+        let plan = whole_plan(*self, uid);
+        content::is_busy(self.state, object) || !plan.all_steps().all(ends_a_definition)
     }
 }

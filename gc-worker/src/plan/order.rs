@@ -1,11 +1,11 @@
 //! Decides owners before their dependents, so that the result does not depend on which object is looked
 //! at first. Upstream has no such order. See `docs/decisions/0005-owners-first.md`.
 
-use super::View;
+use super::{Plan, View};
 use hindsight_core::event::OwnerClass;
 use hindsight_core::kind::Origin;
 use hindsight_core::{Object, ObjectKey, Uid};
-use hindsight_projector::{Node, Parts};
+use hindsight_projector::{Knots, Node, Parts};
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,6 +13,9 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Debug, Default)]
 pub(crate) struct Findings {
     above: RefCell<Parts<Above>>,
+    pub(super) knots: RefCell<Knots>,
+    /// The plans for knots, by their first members.
+    pub(super) openings: RefCell<BTreeMap<Uid, Plan>>,
     steps: Cell<usize>,
 }
 
@@ -24,7 +27,7 @@ impl Findings {
 
     #[cfg(test)]
     pub(crate) fn steps(&self) -> usize {
-        self.steps.get()
+        self.steps.get() + self.knots.borrow().visited()
     }
 }
 

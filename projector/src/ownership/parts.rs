@@ -108,6 +108,11 @@ impl<T> Parts<T> {
         self.known.get(*self.place.get(from)?)
     }
 
+    /// The number of objects that were visited.
+    pub fn visited(&self) -> usize {
+        self.place.len()
+    }
+
     fn close(
         &mut self,
         members: Vec<Uid>,
