@@ -166,6 +166,11 @@ impl Collector {
         if change.commit.object().is_none() {
             self.unresolved.remove(&change.commit.uid);
         }
+        for waiting in [&self.deferred, &self.tied] {
+            for uid in waiting.under(&change.commit.uid) {
+                self.queue.push(uid.clone());
+            }
+        }
         if is_definition(key) {
             for uid in std::mem::take(&mut self.unresolved) {
                 self.queue.push(uid);
