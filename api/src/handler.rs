@@ -149,8 +149,7 @@ impl Api {
             Some(point) => self.backend.as_of(point).await.map_err(Failure::of_past)?,
             None => Past::newest(self.backend.state()),
         };
-        let documents = &*self.documents;
-        let route = match route_or_answer(documents, path, &parts.headers, &state).await? {
+        let route = match route_or_answer(&self.documents, path, &parts.headers, &state).await? {
             Ok(route) => route,
             Err(answer) => return Ok(answer),
         };

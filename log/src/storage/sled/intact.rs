@@ -40,11 +40,8 @@ impl Intact {
     /// each frame.
     pub fn of(directory: &Path, mut progress: impl FnMut(u64, u64)) -> Result<Self, Error> {
         let path = directory.join("db");
-        let file = File::open(&path);
-        let file = file.map_err(Error::io(format!(
-            "opening the event log {}",
-            path.display()
-        )))?;
+        let opening = format!("opening the event log {}", path.display());
+        let file = File::open(&path).map_err(Error::io(opening))?;
         let (kept, unread) = match JournalContents::of(directory) {
             Err(error @ Error::NewerFormat { .. }) => (JournalContents::default(), Some(error)),
             read => (read?, None),
