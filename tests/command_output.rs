@@ -175,8 +175,7 @@ fn names_are_arguments_of_the_next_command() {
     assert_eq!(names("get deploy -o name"), "deployment.apps/web\n");
     let everywhere = names("get cm -A -o name");
     assert_eq!(everywhere, "-n default configmap/a\n-n team configmap/a\n");
-    let elsewhere = names("get cm -n team -o name");
-    assert_eq!(elsewhere, "-n team configmap/a\n");
+    assert_eq!(names("get cm -n team -o name"), "-n team configmap/a\n");
     assert_eq!(names("get cm -o name"), "configmap/a\n");
     for line in everywhere.lines().chain(["deployment.apps/web"]) {
         let why = names(&format!("why {line}"));
