@@ -25,7 +25,7 @@ impl Patience {
         }
     }
 
-    /// Whether to try again after this error, and a pause.
+    /// Whether to try again after this error, once the caller has paused. The first time, what is waited for is told.
     pub(crate) fn covers(&mut self, error: &Error) -> bool {
         let Error::Locked { directory, holder } = error else {
             return false;

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 /// How deeply lists and objects may be nested: no decoder reads a deeper document back, and walking over
 /// one would need an unbounded stack. The same limit as in `serde_json`.
-pub(crate) const LEVELS_MAX: usize = 127;
+pub const LEVELS_MAX: usize = 127;
 
 /// Whether lists and objects are nested no deeper than this.
 pub(crate) fn fits(value: &Value, levels: usize) -> bool {

@@ -40,6 +40,7 @@ pub use command::{Actor, Command, Intent, Request};
 pub use decide::{
     AdmissionView, admission_grace, namespace_of_new, next_to_be_named, prune_posted, prune_review,
 };
+pub use document::LEVELS_MAX;
 pub use event::{Cause, Change, Commit, Decision, Event, Outcome, Rule};
 pub use form::Form;
 pub use kind::{GroupResource, GroupVersionKind, Kind};

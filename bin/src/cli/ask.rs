@@ -6,7 +6,7 @@ use crate::control_plane::{empty_state, open_directory, snapshots_of};
 use crate::hint::hint;
 use crate::inspect::{self, Filter};
 use crate::remote::Server;
-use crate::{OpenError, restoring};
+use crate::{OpenError, held, restoring};
 use anyhow::{Result, bail};
 use hindsight_core::{Revision, Rule, State};
 use hindsight_log::{DirectoryLock, Error, Intact, Reader};
@@ -17,7 +17,6 @@ use std::time::{Duration, Instant};
 /// How long to wait for a process that holds the directory and does not serve: another question, or a server
 /// that is starting or ending.
 const WAIT_MAX: Duration = Duration::from_secs(3);
-const WAIT_STEP: Duration = Duration::from_millis(50);
 
 /// Precedes the address of a server in the lock.
 const SERVES_AT: &str = " at https://";
@@ -181,7 +180,7 @@ impl Directory {
                         None if is_over => {
                             return Err(Error::Locked { directory, holder }.into());
                         }
-                        Some(_) | None => std::thread::sleep(WAIT_STEP),
+                        Some(_) | None => std::thread::sleep(held::STEP),
                     }
                 }
                 Err(error) => return Err(error.into()),

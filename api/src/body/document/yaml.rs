@@ -1,6 +1,7 @@
 //! Reads YAML, which may be as deep and as long as JSON.
 
 use super::{Decoded, Key, Node};
+use hindsight_core::LEVELS_MAX;
 use hindsight_core::patch::whole;
 use serde::de::{DeserializeSeed, Deserializer, Error as _};
 use serde_json::Value;
@@ -12,8 +13,6 @@ use std::thread;
 /// How many levels are read on the stack of the request. A level takes some KiB of it, and in a build without
 /// optimizations more than 16.
 const LEVELS_NEAR: usize = 64;
-/// How many levels there may be: as many as in JSON, and in a stored object.
-const LEVELS_MAX: usize = 127;
 /// The stack on which deeper documents are read, with room for all of these levels in every build.
 const DEEP_STACK_BYTES: usize = 16 << 20;
 
