@@ -155,9 +155,7 @@ impl Collector {
         self.warnings.note(change, &self.graph);
         let key = &change.commit.key;
         self.note(key, change.commit.object().map(|object| &**object));
-        for uid in affected(change, &self.graph) {
-            self.queue.push(uid);
-        }
+        self.queue.extend(affected(change, &self.graph));
         self.note_container_of(change);
         // A new definition gives up no name.
         if is_definition(key) && change.previous.is_some() {
@@ -167,14 +165,11 @@ impl Collector {
             self.unresolved.remove(&change.commit.uid);
         }
         for waiting in [&self.deferred, &self.tied] {
-            for uid in waiting.under(&change.commit.uid) {
-                self.queue.push(uid.clone());
-            }
+            self.queue
+                .extend(waiting.under(&change.commit.uid).cloned());
         }
         if is_definition(key) {
-            for uid in std::mem::take(&mut self.unresolved) {
-                self.queue.push(uid);
-            }
+            self.queue.extend(std::mem::take(&mut self.unresolved));
         }
     }
 
@@ -255,7 +250,7 @@ impl Collector {
     fn requeue_unblocked(&mut self, emptying: &BTreeSet<Uid>) {
         let is_empty = |container: &Uid, _: &mut BTreeSet<Uid>| !emptying.contains(container);
         for (_, waiting) in self.blocked.extract_if(.., is_empty) {
-            waiting.into_iter().for_each(|uid| self.queue.push(uid));
+            self.queue.extend(waiting);
         }
     }
 
@@ -300,8 +295,7 @@ impl Collector {
             looked_at: BTreeSet::new(),
         };
         for waiting in [&mut self.deferred, &mut self.tied] {
-            let again = waiting.in_turn(AGAIN_MAX);
-            again.into_iter().for_each(|uid| self.queue.push(uid));
+            self.queue.extend(waiting.in_turn(AGAIN_MAX));
         }
         loop {
             while batch.len() < limit
@@ -320,7 +314,7 @@ impl Collector {
             if rest.is_empty() {
                 break;
             }
-            rest.into_iter().for_each(|uid| self.queue.push(uid));
+            self.queue.extend(rest);
         }
         #[cfg(test)]
         {
@@ -337,18 +331,15 @@ impl Collector {
             findings: &round.findings,
         };
         let plan = plan(view, uid);
+        self.deferred.forget(uid);
+        self.tied.forget(uid);
         // Those who wait for a container that is being emptied wait elsewhere.
-        let is_undecided = view.is_pending(uid) && !round.emptying.contains(uid);
-        let is_idle = plan.steps.is_empty() && plan.prerequisite.is_none();
-        for (waiting, goes_on) in [
-            (&mut self.deferred, is_undecided),
-            (&mut self.tied, !is_idle),
-        ] {
-            waiting.forget(uid);
-            if !goes_on {
-                let again = waiting.under(uid).cloned();
-                again.for_each(|uid| self.queue.push(uid));
-            }
+        let is_undecided = || view.is_pending(uid) && !round.emptying.contains(uid);
+        if self.deferred.is_above(uid) && !is_undecided() {
+            self.queue.extend(self.deferred.under(uid).cloned());
+        }
+        if plan.steps.is_empty() && plan.prerequisite.is_none() {
+            self.queue.extend(self.tied.under(uid).cloned());
         }
         if plan.unresolved {
             self.unresolved.insert(uid.clone());

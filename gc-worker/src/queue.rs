@@ -29,6 +29,10 @@ impl<T: Ord + Clone> Queue<T> {
         }
     }
 
+    pub(crate) fn extend(&mut self, many: impl IntoIterator<Item = T>) {
+        many.into_iter().for_each(|one| self.push(one));
+    }
+
     pub(crate) fn pop(&mut self) -> Option<T> {
         let one = self.order.pop_front()?;
         self.members.remove(&one);

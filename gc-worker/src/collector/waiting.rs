@@ -43,6 +43,11 @@ impl Waiting {
         self.under.get(first).into_iter().flatten()
     }
 
+    /// Whether anybody waits for this one.
+    pub(super) fn is_above(&self, uid: &Uid) -> bool {
+        self.under.contains_key(uid)
+    }
+
     pub(super) fn contains(&self, uid: &Uid) -> bool {
         self.first.contains_key(uid)
     }

@@ -4,7 +4,7 @@
 use super::{Plan, View};
 use hindsight_core::event::OwnerClass;
 use hindsight_core::kind::Origin;
-use hindsight_core::{Object, ObjectKey, Uid};
+use hindsight_core::{Object, ObjectKey, OwnerReference, Uid};
 use hindsight_projector::{Knots, Node, Parts};
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
@@ -59,6 +59,10 @@ impl View<'_> {
     /// others those with a lower key: uids are random. A container that is being emptied is in no circle,
     /// because nothing is above it.
     pub(super) fn undecided_before(&self, uid: &Uid) -> Option<Uid> {
+        // So it is for most objects, and this keeps them out of the findings.
+        if self.undecided_from(&self.next_above(uid)).is_empty() {
+            return None;
+        }
         let before = |above: &Above| {
             let earlier = above
                 .own
@@ -198,8 +202,14 @@ impl View<'_> {
     }
 
     fn goes_under_a_waiting_owner(&self, uid: &Uid) -> bool {
+        let waits = |reference: &OwnerReference| {
+            let owner = self.graph.node(&reference.uid);
+            owner.is_some_and(Node::is_waiting)
+        };
         let live = self.object(uid).filter(|object| !object.is_deleting());
-        live.is_some_and(|object| self.classes(object).contains(&OwnerClass::Waiting))
+        live.is_some_and(|object| {
+            object.owners().iter().any(waits) && self.classes(object).contains(&OwnerClass::Waiting)
+        })
     }
 
     /// The containers of an object: its namespace, and the definition of its kind.
