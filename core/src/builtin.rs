@@ -21,9 +21,9 @@ use table::GROUPS;
 /// labels; `1` generation stays 1; `o` a completed deletion answers with the object; `p` PUT creates; `r`
 /// updates need a `resourceVersion`; `l` names are labels; `5` names are DNS-1035 labels; `s` names are any path
 /// segment; `i` names are IP addresses; `f` any finalizer; `O` orphans by default; `G` graceful deletion;
-/// `U` takes no part in garbage collection; `R` a review that is never stored; `n` no deletion of
-/// collections; `v` its pods also mount volumes that are claimed for them. Shapes: `N` namespace, `D`
-/// definition, `P` pod, `J` job, `S` service, `C` certificate signing request.
+/// `R` a review that is never stored; `n` no deletion of collections; `v` its pods also mount volumes that
+/// are claimed for them. Shapes: `N` namespace, `D` definition, `P` pod, `J` job, `S` service, `C`
+/// certificate signing request.
 struct Group {
     group: &'static str,
     version: &'static str,
@@ -51,8 +51,10 @@ fn kind(group: &Group, line: &str) -> Option<Kind> {
     let subresources = list(subresources).map(Subresource::named);
     let subresources = subresources.collect::<Option<Vec<_>>>()?;
     let has = |flag: char| flags.contains(flag);
+    let resource = GroupResource::new(group.group, plural);
     Some(Kind {
-        resource: GroupResource::new(group.group, plural),
+        strategy: strategy(&resource, flags),
+        resource,
         kind: name.into(),
         list_kind: format!("{name}List").into(),
         singular: name.to_lowercase().into(),
@@ -63,7 +65,6 @@ fn kind(group: &Group, line: &str) -> Option<Kind> {
         } else {
             Scope::Namespaced
         },
-        strategy: strategy(flags),
         pod: words.next().map(Name::from),
         versions: versions(group, plural, &subresources),
         origin: Origin::Builtin,
@@ -107,7 +108,7 @@ fn versions(group: &Group, plural: &str, subresources: &[Subresource]) -> Vec<Ve
         .collect()
 }
 
-fn strategy(flags: &str) -> Strategy {
+fn strategy(resource: &GroupResource, flags: &str) -> Strategy {
     let has = |flag: char| flags.contains(flag);
     let names = match () {
         () if has('l') => NameRule::Label,
@@ -138,7 +139,7 @@ fn strategy(flags: &str) -> Strategy {
     };
     Strategy {
         shape,
-        collected: !has('U'),
+        collected: !resource.is_event(),
         default_propagation,
         graceful: has('G'),
         returns_object: has('o'),

@@ -149,13 +149,12 @@ impl Object {
         self.body.len() + BESIDE_BODY_BYTES
     }
 
-    /// The owner references that count for garbage collection: none for events, which take no part in it,
-    /// as upstream.
+    /// The owner references that count for garbage collection: none for events, which take no part in it.
     pub fn owners(&self) -> &[OwnerReference] {
-        let GroupResource { group, resource } = &self.key.resource;
-        match (&**group, &**resource) {
-            ("" | "events.k8s.io", "events") => &[],
-            _ => &self.meta.owner_references,
+        if self.key.resource.is_event() {
+            &[]
+        } else {
+            &self.meta.owner_references
         }
     }
 

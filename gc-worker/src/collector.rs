@@ -114,7 +114,7 @@ impl Collector {
                 warnings, graph, ..
             } = &mut collector;
             warnings.begin(state, object, graph);
-            if object.is_deleting() || !object.meta.owner_references.is_empty() {
+            if object.is_deleting() || !object.owners().is_empty() {
                 collector.queue.push(object.meta.uid.clone());
             }
         }

@@ -3,9 +3,7 @@
 use crate::Collector;
 use crate::naming::is_naming;
 use crate::trial::{anonymous_command, carry_out};
-use hindsight_core::{
-    Cause, Commit, Event, Object, ObjectKey, OwnerReference, Revision, State, Time,
-};
+use hindsight_core::{Cause, Commit, Event, Object, OwnerReference, Revision, State, Time};
 use std::collections::BTreeSet;
 
 /// The number of runs between two that are repeated grows by this factor.
@@ -104,14 +102,10 @@ impl Orders {
 /// Whether the collectors took this step by themselves; other commits that no request asked for create
 /// objects.
 fn is_collectors(commit: &Commit) -> bool {
-    let is_report = is_event(&commit.key);
+    // Events are created only for reports.
+    let is_report = commit.key.resource.is_event();
     let creates = matches!(commit.events.last(), Some(Event::ObjectCreated { .. }));
     commit.cause != Cause::Request && (is_report || !creates)
-}
-
-/// Events take no part in collection, and are created only for reports.
-fn is_event(key: &ObjectKey) -> bool {
-    &*key.resource.resource == "events" && ["", "events.k8s.io"].contains(&&*key.resource.group)
 }
 
 /// The state in which the collectors have nothing left to do, at this time.
@@ -151,7 +145,9 @@ fn run_to_end(mut state: State, now: Time, limit: usize, reversed: bool) -> Stat
 fn difference(one: &State, other: &State) -> Option<String> {
     let [mut left, mut right] = [one, other].map(|state| {
         let objects = state.objects().map(AsRef::as_ref);
-        objects.filter(|object| !is_event(&object.key)).peekable()
+        objects
+            .filter(|object| !object.key.resource.is_event())
+            .peekable()
     });
     loop {
         let key = [left.peek(), right.peek()].into_iter().flatten();

@@ -269,7 +269,7 @@ impl View<'_> {
         let live = |object: &&Arc<Object>| !object.is_deleting();
         let object = self.object(dependent).filter(live)?;
         let classes = self.classes(object);
-        let sees = object.meta.owner_references.iter().zip(&classes);
+        let sees = object.owners().iter().zip(&classes);
         let waits = sees
             .filter(|(reference, _)| reference.uid == *owner)
             .any(|(_, class)| matches!(class, OwnerClass::Waiting | OwnerClass::Dangling));
@@ -297,8 +297,7 @@ impl View<'_> {
             return Plan::default();
         }
         let gone: Vec<OwnerReference> = object
-            .meta
-            .owner_references
+            .owners()
             .iter()
             .zip(&classes)
             .filter(|(_, class)| **class != OwnerClass::Solid)
@@ -324,7 +323,7 @@ impl View<'_> {
                 .node(&one.uid)
                 .is_some_and(hindsight_projector::Node::is_orphaning)
         };
-        object.meta.owner_references.iter().any(orphaning)
+        object.owners().iter().any(orphaning)
     }
 
     /// A solid owner remains: the object stays and loses the other references.
@@ -351,8 +350,7 @@ impl View<'_> {
                 .dependents(uid)
                 .any(|(_, node)| node.is_waiting());
         let blocks = object
-            .meta
-            .owner_references
+            .owners()
             .iter()
             .any(OwnerReference::blocks);
         if circular && blocks {
@@ -429,7 +427,7 @@ impl View<'_> {
     }
 
     fn classes(&self, object: &Object) -> Vec<OwnerClass> {
-        let references = object.meta.owner_references.iter();
+        let references = object.owners().iter();
         references
             .map(|reference| classify(self.state, object, reference))
             .collect()

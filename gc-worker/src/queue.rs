@@ -66,11 +66,11 @@ pub(crate) fn affected(change: &Change, graph: &OwnershipGraph) -> Vec<Uid> {
         let owners = change
             .previous
             .iter()
-            .flat_map(|object| object.meta.owner_references.iter());
+            .flat_map(|object| object.owners());
         found.extend(owners.map(|owner| owner.uid.clone()).filter(is_there));
         return found;
     };
-    if object.is_deleting() || !object.meta.owner_references.is_empty() {
+    if object.is_deleting() || !object.owners().is_empty() {
         found.push(uid.clone());
     }
     // The owner has one more dependent to release, or to wait for.
@@ -98,7 +98,7 @@ pub(crate) fn affected(change: &Change, graph: &OwnershipGraph) -> Vec<Uid> {
         let dependents = graph.dependents(uid).map(|(dependent, _)| dependent);
         found.extend(dependents.cloned());
         // An owner that it blocks may now be part of a circle.
-        let blocked = object.meta.owner_references.iter().map(|one| &one.uid);
+        let blocked = object.owners().iter().map(|one| &one.uid);
         found.extend(blocked.cloned());
     }
     found

@@ -10,7 +10,7 @@ pub(super) const GROUPS: &[Group] = &[
 bindings               Binding               -      -   -                         R
 configmaps             ConfigMap             cm     -   -                         -
 endpoints              Endpoints             ep     -   -                         p
-events                 Event                 ev     -   -                         pfUs
+events                 Event                 ev     -   -                         pfs
 limitranges            LimitRange            limits -   -                         p
 namespaces             Namespace             ns     -   status,finalize           clonN
 nodes                  Node                  no     -   status                    c
@@ -39,7 +39,7 @@ statefulsets        StatefulSet        sts    all status,scale glv spec.template
     Group {
         group: "events.k8s.io",
         version: "v1",
-        kinds: "events Event ev - - pU\n",
+        kinds: "events Event ev - - p\n",
     },
     Group {
         group: "authentication.k8s.io",

@@ -21,6 +21,15 @@ impl GroupResource {
             resource: resource.into(),
         }
     }
+
+    /// Whether this is `events`, which take no part in garbage collection, as upstream. They are stored
+    /// under the core group: the other one matters for what has not been mapped to storage yet.
+    pub fn is_event(&self) -> bool {
+        matches!(
+            (&*self.group, &*self.resource),
+            ("" | "events.k8s.io", "events")
+        )
+    }
 }
 
 impl fmt::Display for GroupResource {
