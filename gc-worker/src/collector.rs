@@ -2,8 +2,6 @@
 //! driver, a simulator or a test runs the loop.
 
 #[cfg(test)]
-mod cost;
-#[cfg(test)]
 mod tests;
 mod waiting;
 
@@ -69,10 +67,17 @@ pub struct Collector {
     warnings: Warnings,
     /// The origins of the steps of the last batch, except those that have been answered.
     in_flight: VecDeque<Origin>,
-    /// The objects that were looked at, and what was passed on the way.
     #[cfg(test)]
+    counters: Counters,
+}
+
+/// How much work it was.
+#[cfg(test)]
+#[derive(Debug, Clone, Copy, Default)]
+struct Counters {
+    /// Objects that were looked at.
     looks: usize,
-    #[cfg(test)]
+    /// Objects and references that were passed on the way.
     steps: usize,
 }
 
@@ -101,9 +106,7 @@ impl Collector {
             warnings: Warnings::default(),
             in_flight: VecDeque::new(),
             #[cfg(test)]
-            looks: 0,
-            #[cfg(test)]
-            steps: 0,
+            counters: Counters::default(),
         };
         for object in state.objects() {
             collector.note(&object.key, Some(object));
@@ -318,8 +321,8 @@ impl Collector {
         }
         #[cfg(test)]
         {
-            self.looks += round.looked_at.len();
-            self.steps += round.findings.steps();
+            self.counters.looks += round.looked_at.len();
+            self.counters.steps += round.findings.steps();
         }
     }
 

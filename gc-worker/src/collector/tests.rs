@@ -1,9 +1,11 @@
 //! What follows from the answers to a batch.
 
+mod cost;
+
 use super::Collector;
 use crate::Worker;
 use crate::plan::Step;
-use crate::testing::{empty, put, remove, world};
+use crate::testing::{empty, put, remove, world, write};
 use crate::trial::{anonymous_request, carry_out};
 use hindsight_core::command::{DropReason, FieldValidation, Patch, PatchObject};
 use hindsight_core::{Intent, Object, Rejection, State, Time};
@@ -311,6 +313,21 @@ fn a_dependent_is_looked_at_when_its_owner_waits_for_nobody_any_more() {
     keep_only(&mut collector, &mut state, &owner, "x/y");
     let batch = collector.next_batch(&state, Time(0), 10);
     assert_eq!(pruned(&batch), ["default"]);
+}
+
+#[test]
+fn an_event_with_an_owner_that_is_gone_is_not_looked_at() {
+    let mut state = empty();
+    let gone = json!({"apiVersion": "v1", "kind": "ConfigMap", "name": "gone", "uid": "gone"});
+    let metadata = json!({"name": "e", "namespace": "n", "ownerReferences": [gone]});
+    let event = json!({"apiVersion": "v1", "kind": "Event", "metadata": metadata});
+    let mut running = Collector::new(&state);
+    let written = write(&mut state, ("", "events"), event);
+    running.observe(&written);
+    for mut collector in [running, Collector::new(&state)] {
+        assert_eq!(steps(&mut collector, &state), 0);
+        assert_eq!(collector.counters.looks, 0);
+    }
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //! in objects that are looked at and in objects and references that are passed on the way, because times
 //! say little.
 
-use super::{AGAIN_MAX, Collector};
+use crate::collector::{AGAIN_MAX, Collector, Counters};
 use crate::testing::world;
 use crate::trial::{anonymous_command, carry_out};
 use hindsight_core::{State, Time};
@@ -13,8 +13,7 @@ const LIMIT: usize = 1024;
 #[derive(Debug, Clone, Copy, Default)]
 struct Cost {
     batches: usize,
-    looks: usize,
-    steps: usize,
+    counters: Counters,
 }
 
 /// Runs the collector, and returns what is left and what it took.
@@ -25,8 +24,7 @@ fn run(mut state: State) -> (State, Cost) {
         let batch = collector.next_batch(&state, Time(0), LIMIT);
         cost.batches += 1;
         if batch.is_empty() {
-            cost.looks = collector.looks;
-            cost.steps = collector.steps;
+            cost.counters = collector.counters;
             return (state, cost);
         }
         let mut answers = Vec::new();
@@ -71,9 +69,9 @@ fn a_chain_with_a_common_owner_that_is_gone_is_looked_at_where_it_is_decided() {
         // One object is decided in each batch. Each is looked at when it is queued, when it is decided, and
         // after that; and a few others in each batch.
         assert!(cost.batches <= LENGTH + 1, "{cost:?}");
-        assert!(cost.looks <= (3 + AGAIN_MAX) * LENGTH, "{cost:?}");
+        assert!(cost.counters.looks <= (3 + AGAIN_MAX) * LENGTH, "{cost:?}");
         // In each batch the chain is walked once at most.
-        assert!(cost.steps <= 2 * LENGTH * LENGTH, "{cost:?}");
+        assert!(cost.counters.steps <= 2 * LENGTH * LENGTH, "{cost:?}");
     }
 }
 
@@ -88,9 +86,9 @@ fn leaves_below_an_owner_and_its_owner_do_not_each_walk_past_all_the_others() {
     let (left, cost) = run(objects(above.into_iter().chain(leaves)));
     assert_eq!(left.objects().count(), 0);
     assert!(cost.batches <= LEAVES / LIMIT + 6, "{cost:?}");
-    assert!(cost.looks <= 4 * LEAVES, "{cost:?}");
+    assert!(cost.counters.looks <= 4 * LEAVES, "{cost:?}");
     // In each batch the leaves that remain are passed on the way through `x`.
-    assert!(cost.steps <= 20 * LEAVES, "{cost:?}");
+    assert!(cost.counters.steps <= 20 * LEAVES, "{cost:?}");
 }
 
 #[test]
@@ -106,6 +104,6 @@ fn a_ring_of_owners_that_wait_for_each_other_is_opened_by_one_of_them() {
     let (left, cost) = run(objects(ring));
     assert_eq!(left.objects().count(), 0);
     assert_eq!(cost.batches, 2, "{cost:?}");
-    assert!(cost.looks <= 2 * LENGTH, "{cost:?}");
-    assert!(cost.steps <= 10 * LENGTH, "{cost:?}");
+    assert!(cost.counters.looks <= 2 * LENGTH, "{cost:?}");
+    assert!(cost.counters.steps <= 10 * LENGTH, "{cost:?}");
 }
