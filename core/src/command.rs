@@ -3,7 +3,7 @@
 
 use crate::event::{Cause, Rule};
 use crate::kind::Subresource;
-use crate::object::{Name, ObjectKey, OwnerReference, Uid};
+use crate::object::{FOREGROUND_FINALIZER, Name, ORPHAN_FINALIZER, ObjectKey, OwnerReference, Uid};
 use crate::state::is_definition;
 use crate::{Revision, Time};
 use serde::{Deserialize, Serialize};
@@ -355,6 +355,15 @@ impl Propagation {
     /// The variant with this name.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|one| one.name() == name)
+    }
+
+    /// The policy that the first of the collector's finalizers among these stands for.
+    pub fn of_finalizers(finalizers: &[Name]) -> Option<Self> {
+        finalizers.iter().find_map(|one| match &**one {
+            ORPHAN_FINALIZER => Some(Self::Orphan),
+            FOREGROUND_FINALIZER => Some(Self::Foreground),
+            _ => None,
+        })
     }
 }
 

@@ -10,13 +10,13 @@ mod uid;
 pub use key::{Name, ObjectKey};
 pub use meta::{
     DEFINITION_FINALIZER, FOREGROUND_FINALIZER, Meta, NAMESPACE_LABEL, NAMESPACE_TOKEN,
-    ORPHAN_FINALIZER, OwnerReference,
+    ORPHAN_FINALIZER, OwnerReference, is_collector_finalizer,
 };
 pub use uid::Uid;
 
 use crate::command::Propagation;
 use crate::document::{LEVELS_MAX, fits};
-use crate::{GroupResource, Revision, Rule};
+use crate::{Revision, Rule};
 use bytes::Bytes;
 use serde_json::Value;
 
@@ -175,12 +175,7 @@ impl Object {
 
     /// The propagation policy that the first finalizer of the collector on it asks for.
     pub fn own_policy(&self) -> Option<Propagation> {
-        let policy = |finalizer: &Name| match &**finalizer {
-            ORPHAN_FINALIZER => Some(Propagation::Orphan),
-            FOREGROUND_FINALIZER => Some(Propagation::Foreground),
-            _ => None,
-        };
-        self.meta.finalizers.iter().find_map(policy)
+        Propagation::of_finalizers(&self.meta.finalizers)
     }
 }
 
@@ -217,6 +212,7 @@ impl TypeMeta {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::GroupResource;
     use serde_json::json;
 
     #[test]

@@ -5,10 +5,11 @@
 mod tests;
 mod waiting;
 
+use crate::affected::affected;
 use crate::content;
 use crate::naming::{Freed, Naming};
 use crate::plan::{Findings, Step, View, ends_a_definition, plan};
-use crate::queue::{Queue, affected};
+use crate::queue::Queue;
 use crate::ttl::Deadlines;
 use crate::warnings::{Warning, Warnings};
 use crate::worker::Worker;

@@ -4,17 +4,13 @@ use hindsight_core::Rule;
 use hindsight_core::command::{Delete, FieldValidation, Intent, Patch, PatchObject, Target};
 use hindsight_core::kind::Subresource;
 use hindsight_core::object::{
-    DEFINITION_FINALIZER, FOREGROUND_FINALIZER, NAMESPACE_TOKEN, Name, ORPHAN_FINALIZER,
-    spec_finalizers,
+    DEFINITION_FINALIZER, NAMESPACE_TOKEN, Name, is_collector_finalizer, spec_finalizers,
 };
 use hindsight_core::state::is_namespace;
 use hindsight_core::{Object, ObjectKey, State};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::sync::Arc;
-
-/// Finalizers that the collectors remove by themselves.
-const COLLECTORS: [&str; 3] = [FOREGROUND_FINALIZER, ORPHAN_FINALIZER, DEFINITION_FINALIZER];
 
 /// The keys of all objects in deletion.
 pub(crate) fn deleting(state: &State) -> BTreeSet<ObjectKey> {
@@ -28,7 +24,10 @@ pub(crate) fn release_request(state: &State, key: &ObjectKey) -> Option<Intent> 
     let object = state.get(key).filter(|object| object.is_deleting())?;
     let kind = state.kinds.by_resource(&object.key.resource)?;
     let version = Arc::clone(&kind.storage_version()?.name);
-    let is_own = |finalizer: &&Name| COLLECTORS.contains(&&***finalizer);
+    // The finalizers that the collectors remove by themselves.
+    let is_own = |finalizer: &&Name| {
+        is_collector_finalizer(finalizer) || ***finalizer == *DEFINITION_FINALIZER
+    };
     let finalizers = object.meta.finalizers.iter();
     let own: Vec<&str> = finalizers.filter(is_own).map(|one| &**one).collect();
     if object.meta.deletion_grace_period_seconds.unwrap_or(0) > 0 {

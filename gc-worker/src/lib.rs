@@ -2,6 +2,7 @@
 //! commands, each of which is decided again against the state on which it is carried out.
 #![deny(clippy::wildcard_enum_match_arm)]
 
+mod affected;
 mod collector;
 mod conditions;
 mod content;

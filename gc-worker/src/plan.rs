@@ -349,10 +349,7 @@ impl View<'_> {
                 .graph
                 .dependents(uid)
                 .any(|(_, node)| node.is_waiting());
-        let blocks = object
-            .owners()
-            .iter()
-            .any(OwnerReference::blocks);
+        let blocks = object.owners().iter().any(OwnerReference::blocks);
         if circular && blocks {
             let intent = Intent::Unblock(target(&object.key, uid, Some(object.revision)));
             return vec![Step { intent, cause }];

@@ -18,7 +18,9 @@ use crate::classify::classify;
 use crate::command::{Delete, Propagation};
 use crate::event::{Event, OwnerClass, OwnerFinding};
 use crate::kind::{Kind, Shape};
-use crate::object::{DEFINITION_FINALIZER, Name, Object, ObjectKey, spec_finalizers};
+use crate::object::{
+    DEFINITION_FINALIZER, Name, Object, ObjectKey, is_collector_finalizer, spec_finalizers,
+};
 use crate::{Decision, Outcome, Rejection, Rule, State};
 use grace::Grace;
 pub use grace::admission_grace;
@@ -107,7 +109,7 @@ impl Request<'_> {
             decided_at: self.context.state.revision,
         };
         let listed = self.object.meta.finalizers.iter();
-        let replaced = listed.filter(|one| policy::is_collectors(one));
+        let replaced = listed.filter(|one| is_collector_finalizer(one));
         let commit = self.context.remove(self.object, revision, replaced, event);
         decision(vec![commit], Outcome::Deleted(Arc::clone(self.object)))
     }
@@ -206,7 +208,7 @@ impl Request<'_> {
             "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon";
         let pending = Condition::new_true("Terminating", "InstanceDeletionPending", why);
         conditions::set(&mut document, &pending, &now);
-        let policy = policy::of_finalizers(&finalizers);
+        let policy = policy::of_mark(&finalizers);
         let extra = self.request_event(policy, Grace::None, &owners);
         let (object, commit) = self.write(document, extra)?;
         Ok(decision(vec![commit], Outcome::Deleting(object)))

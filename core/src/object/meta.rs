@@ -20,6 +20,11 @@ pub const NAMESPACE_TOKEN: &str = "kubernetes";
 /// Label that holds the name of a namespace, for selectors.
 pub const NAMESPACE_LABEL: &str = "kubernetes.io/metadata.name";
 
+/// Whether this is one of the finalizers that a propagation policy sets and the collector removes.
+pub fn is_collector_finalizer(finalizer: &str) -> bool {
+    matches!(finalizer, ORPHAN_FINALIZER | FOREGROUND_FINALIZER)
+}
+
 /// The parsed part of `metadata`. Fields that no rule reads stay in the body only.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]

@@ -36,7 +36,7 @@ pub(super) fn mark(request: &Request<'_>) -> Result<Decision, Rejection> {
             status.insert("phase".into(), json!("Terminating"));
         }
     }
-    let propagation = policy::of_finalizers(&finalizers);
+    let propagation = policy::of_mark(&finalizers);
     let extra = vec![Event::DeletionRequested {
         rule: request.rule(propagation),
         propagation,

@@ -2,7 +2,7 @@
 
 use crate::command::{Delete, Propagation};
 use crate::kind::Kind;
-use crate::object::{FOREGROUND_FINALIZER, Name, ORPHAN_FINALIZER, Object};
+use crate::object::{FOREGROUND_FINALIZER, Name, ORPHAN_FINALIZER, Object, is_collector_finalizer};
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 
@@ -21,17 +21,12 @@ pub(super) fn effective(intent: &Delete, kind: &Kind, object: &Object) -> Propag
     asked.or_else(|| object.own_policy()).unwrap_or(default)
 }
 
-/// Whether this is one of the finalizers that a policy sets and removes.
-pub(super) fn is_collectors(finalizer: &str) -> bool {
-    matches!(finalizer, ORPHAN_FINALIZER | FOREGROUND_FINALIZER)
-}
-
 /// The finalizers that the policy leaves. If the set is the same, so is the order.
 pub(super) fn finalizers(object: &Object, policy: Propagation) -> Vec<Name> {
     let old = &object.meta.finalizers;
     let mut new: Vec<Name> = old
         .iter()
-        .filter(|one| !is_collectors(one))
+        .filter(|one| !is_collector_finalizer(one))
         .cloned()
         .collect();
     match policy {
@@ -43,14 +38,9 @@ pub(super) fn finalizers(object: &Object, policy: Propagation) -> Vec<Name> {
     if same { old.to_vec() } else { new }
 }
 
-/// The policy of a mark that leaves these finalizers: that of the first of the collector's among them.
-pub(super) fn of_finalizers(finalizers: &[Name]) -> Propagation {
-    let found = finalizers.iter().find_map(|one| match &**one {
-        ORPHAN_FINALIZER => Some(Propagation::Orphan),
-        FOREGROUND_FINALIZER => Some(Propagation::Foreground),
-        _ => None,
-    });
-    found.unwrap_or(Propagation::Background)
+/// The policy of a mark that leaves these finalizers.
+pub(super) fn of_mark(finalizers: &[Name]) -> Propagation {
+    Propagation::of_finalizers(finalizers).unwrap_or(Propagation::Background)
 }
 
 /// Writes the finalizers; an empty list is stored as an absent field.
