@@ -161,6 +161,22 @@ pub enum Rule {
 }
 
 impl Rule {
+    /// Every rule.
+    pub const ALL: [Self; 12] = [
+        Self::Requested,
+        Self::RequestedForeground,
+        Self::RequestedOrphan,
+        Self::RequestedCollection,
+        Self::OwnersAbsent,
+        Self::OwnerForeground,
+        Self::NoSuchOwner,
+        Self::OwnerInOtherNamespace,
+        Self::NamespaceDeleted,
+        Self::CrdDeleted,
+        Self::TtlAfterFinished,
+        Self::Policy,
+    ];
+
     /// The name that users see.
     pub const fn name(self) -> &'static str {
         match self {
@@ -260,6 +276,42 @@ impl Event {
         }
     }
 
+    /// Whether the object exists from here on.
+    pub const fn is_creation(&self) -> bool {
+        matches!(self, Self::ObjectCreated { .. })
+    }
+
+    /// The owner reference that this event takes away, and the one that it gives: both if it has changed.
+    pub const fn owner_change(&self) -> (Option<&OwnerReference>, Option<&OwnerReference>) {
+        match self {
+            Self::OwnerAdded { owner } => (None, Some(owner)),
+            Self::OwnerRemoved { owner } => (Some(owner), None),
+            Self::OwnerChanged { from, to } => (Some(from), Some(to)),
+            Self::ObjectCreated { .. }
+            | Self::ObjectUpdated { .. }
+            | Self::FinalizerAdded { .. }
+            | Self::FinalizerRemoved { .. }
+            | Self::DeletionRequested { .. }
+            | Self::ObjectDeleted { .. } => (None, None),
+        }
+    }
+
+    /// The owner reference that this event adds; not one that has changed, which keeps its uid.
+    pub const fn added_owner(&self) -> Option<&OwnerReference> {
+        match self.owner_change() {
+            (None, added) => added,
+            (Some(_), _) => None,
+        }
+    }
+
+    /// The owner reference that this event removes; not one that has changed, which keeps its uid.
+    pub const fn removed_owner(&self) -> Option<&OwnerReference> {
+        match self.owner_change() {
+            (removed, None) => removed,
+            (_, Some(_)) => None,
+        }
+    }
+
     /// The finalizer that this event says was removed.
     fn removed_finalizer(&self) -> Option<&str> {
         if let Self::FinalizerRemoved { finalizer } = self {
@@ -332,4 +384,21 @@ pub struct Change {
     pub commit: Arc<Commit>,
     /// The previous version of the object; `None` for a creation.
     pub previous: Option<Arc<Object>>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Rule;
+
+    /// Who reads the name of an unknown rule is told all that there are.
+    #[test]
+    fn no_rule_is_left_out_of_the_list_and_each_is_stored_under_its_name() {
+        let told = serde_json::from_str::<Rule>("\"?\"").expect_err("no rule");
+        let names = Rule::ALL.map(|rule| format!("`{}`", rule.name()));
+        let told = told.to_string();
+        assert!(
+            told.contains(&format!("expected one of {} at", names.join(", "))),
+            "{told}"
+        );
+    }
 }

@@ -385,17 +385,8 @@ pub fn defined_by(definition: &ObjectKey) -> GroupResource {
 }
 
 /// The owner to which this event adds an edge, or whose edge it changes.
-fn owner_of_edge(event: &Event) -> Option<&OwnerReference> {
-    match event {
-        Event::OwnerAdded { owner } | Event::OwnerChanged { to: owner, .. } => Some(owner),
-        Event::ObjectCreated { .. }
-        | Event::ObjectUpdated { .. }
-        | Event::FinalizerAdded { .. }
-        | Event::FinalizerRemoved { .. }
-        | Event::OwnerRemoved { .. }
-        | Event::DeletionRequested { .. }
-        | Event::ObjectDeleted { .. } => None,
-    }
+const fn owner_of_edge(event: &Event) -> Option<&OwnerReference> {
+    event.owner_change().1
 }
 
 fn is_held(object: &Object) -> bool {

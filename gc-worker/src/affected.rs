@@ -1,7 +1,7 @@
 //! The objects that a change concerns: which have to be looked at again.
 
 use hindsight_core::object::is_collector_finalizer;
-use hindsight_core::{Change, Event, Uid};
+use hindsight_core::{Change, Event, OwnerReference, Uid};
 use hindsight_projector::{Node, OwnershipGraph};
 
 /// The objects that a change concerns. `graph` already contains the change.
@@ -24,23 +24,13 @@ pub(crate) fn affected(change: &Change, graph: &OwnershipGraph) -> Vec<Uid> {
     }
     // The owner has one more dependent to release, or to wait for.
     let is_going = |owner: &Uid| graph.node(owner).is_some_and(Node::is_deleting);
+    let uid_of = |owner: &OwnerReference| owner.uid.clone();
     for event in &change.commit.events {
-        match event {
-            Event::OwnerRemoved { owner } | Event::OwnerChanged { from: owner, .. } => {
-                found.extend(Some(owner.uid.clone()).filter(is_there));
-            }
-            Event::ObjectCreated { object } => {
-                let owners = object.owners().iter();
-                found.extend(owners.map(|one| one.uid.clone()).filter(is_going));
-            }
-            Event::OwnerAdded { owner } => {
-                found.extend(Some(owner.uid.clone()).filter(is_going));
-            }
-            Event::ObjectUpdated { .. }
-            | Event::FinalizerAdded { .. }
-            | Event::FinalizerRemoved { .. }
-            | Event::DeletionRequested { .. }
-            | Event::ObjectDeleted { .. } => {}
+        let (lost, _) = event.owner_change();
+        found.extend(lost.map(uid_of).filter(is_there));
+        found.extend(event.added_owner().map(uid_of).filter(is_going));
+        if event.is_creation() {
+            found.extend(object.owners().iter().map(uid_of).filter(is_going));
         }
     }
     if object.is_deleting() && change.commit.events.iter().any(decides_anew) {

@@ -104,7 +104,7 @@ impl Orders {
 fn is_collectors(commit: &Commit) -> bool {
     // Events are created only for reports.
     let is_report = commit.key.resource.is_event();
-    let creates = matches!(commit.events.last(), Some(Event::ObjectCreated { .. }));
+    let creates = commit.events.last().is_some_and(Event::is_creation);
     commit.cause != Cause::Request && (is_report || !creates)
 }
 

@@ -79,7 +79,7 @@ impl Audit {
     }
 
     fn check_identity(&self, commit: &Commit) -> Result<(), Violation> {
-        let creates = matches!(commit.events.last(), Some(Event::ObjectCreated { .. }));
+        let creates = commit.events.last().is_some_and(Event::is_creation);
         if creates && self.lives.knows(&commit.uid) {
             return Err(violation(commit, ONCE, "its uid was used before"));
         }

@@ -381,9 +381,9 @@ mod tests {
             uid: Option<&Uid>,
             until: Revision,
         ) -> Result<Option<Commit>, Infallible> {
-            let is_creation = |event: &Event| matches!(event, Event::ObjectCreated { .. });
             let mut made = self.commits.iter();
-            let made = made.find(|one| one.key == *key && one.events.iter().any(is_creation));
+            let made =
+                made.find(|one| one.key == *key && one.events.iter().any(Event::is_creation));
             let is_late = made.is_none_or(|made| made.revision <= until);
             assert!(is_late || uid.is_none(), "before it was made");
             let found = self.commits.iter().rev();

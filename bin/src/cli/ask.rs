@@ -305,20 +305,7 @@ mod tests {
 
     #[test]
     fn a_rule_is_told_by_the_name_that_it_has_in_json() {
-        for rule in [
-            Rule::Requested,
-            Rule::RequestedForeground,
-            Rule::RequestedOrphan,
-            Rule::RequestedCollection,
-            Rule::OwnersAbsent,
-            Rule::OwnerForeground,
-            Rule::NoSuchOwner,
-            Rule::OwnerInOtherNamespace,
-            Rule::NamespaceDeleted,
-            Rule::CrdDeleted,
-            Rule::TtlAfterFinished,
-            Rule::Policy,
-        ] {
+        for rule in Rule::ALL {
             let name = json!(rule);
             let name = name.as_str().unwrap_or_default();
             let told = in_words(rule);

@@ -84,7 +84,7 @@ impl Doubts {
 fn creates_or_removes(commit: &Commit) -> (bool, bool) {
     let any = |is: fn(&Event) -> bool| commit.events.iter().any(is);
     (
-        any(|event| matches!(event, Event::ObjectCreated { .. })),
+        any(Event::is_creation),
         any(|event| matches!(event, Event::ObjectDeleted { .. })),
     )
 }

@@ -147,13 +147,14 @@ impl<H: History> Lookup<'_, H> {
             let Some(version) = self.history.last(key, Some(uid), until)? else {
                 return Ok((dropped, Revision::ZERO));
             };
-            for owner in removed(&version).filter(|owner| known.insert(owner.uid.clone())) {
+            let removed = version.events.iter().filter_map(Event::removed_owner);
+            for owner in removed.filter(|owner| known.insert(owner.uid.clone())) {
                 if dropped.len() == OWNERS_MAX {
                     return Ok((dropped, version.revision));
                 }
                 dropped.push(self.dropped_owner(&version, owner)?);
             }
-            if version.events.iter().any(is_creation) {
+            if version.events.iter().any(Event::is_creation) {
                 return Ok((dropped, version.revision));
             }
             until = version.revision.previous();
@@ -215,25 +216,6 @@ impl<H: History> Lookup<'_, H> {
         let cause = self.history.commit(cause)?;
         Ok(cause.filter(|cause| cause.uid == owner.uid))
     }
-}
-
-/// The owner references that a commit removed from its object.
-fn removed(commit: &Commit) -> impl Iterator<Item = &OwnerReference> {
-    commit.events.iter().filter_map(|event| match event {
-        Event::OwnerRemoved { owner } => Some(owner),
-        Event::ObjectCreated { .. }
-        | Event::ObjectUpdated { .. }
-        | Event::FinalizerAdded { .. }
-        | Event::FinalizerRemoved { .. }
-        | Event::OwnerAdded { .. }
-        | Event::OwnerChanged { .. }
-        | Event::DeletionRequested { .. }
-        | Event::ObjectDeleted { .. } => None,
-    })
-}
-
-const fn is_creation(event: &Event) -> bool {
-    matches!(event, Event::ObjectCreated { .. })
 }
 
 fn waiting_as(owner: &Object) -> Option<(EndedAs, &'static str)> {

@@ -69,36 +69,22 @@ fn narrow_search(absent: &mut BTreeMap<Uid, RemovalSearch>, owner: &Uid, depende
 /// adds none.
 pub fn new_owners(commit: &Commit) -> impl Iterator<Item = &Uid> {
     let kept = kept_owners(commit);
-    let owners = commit.events.iter().flat_map(|event| match event {
-        Event::ObjectCreated { object } => object.owners(),
-        Event::OwnerAdded { owner } => std::slice::from_ref(owner),
-        Event::ObjectUpdated { .. }
-        | Event::FinalizerAdded { .. }
-        | Event::FinalizerRemoved { .. }
-        | Event::OwnerRemoved { .. }
-        | Event::OwnerChanged { .. }
-        | Event::DeletionRequested { .. }
-        | Event::ObjectDeleted { .. } => &[],
-    });
-    let uids = owners.map(|owner| &owner.uid);
+    let added = added_owners(commit);
+    let is_new = commit.events.iter().any(Event::is_creation);
+    let object = commit.object().filter(|_| is_new);
+    let first = object.map_or(&[][..], |object| object.owners());
+    let uids = added.chain(first).map(|owner| &owner.uid);
     uids.filter(move |owner| !kept.contains(owner))
+}
+
+fn added_owners(commit: &Commit) -> impl Iterator<Item = &OwnerReference> {
+    commit.events.iter().filter_map(Event::added_owner)
 }
 
 /// The owners to which the object of a commit has references that the commit did not add; read only where
 /// it did add some. A reference that changed keeps its uid, so it is one of these.
 fn kept_owners(commit: &Commit) -> BTreeSet<&Uid> {
-    let added = commit.events.iter().filter_map(|event| match event {
-        Event::OwnerAdded { owner } => Some(owner),
-        Event::ObjectCreated { .. }
-        | Event::ObjectUpdated { .. }
-        | Event::FinalizerAdded { .. }
-        | Event::FinalizerRemoved { .. }
-        | Event::OwnerRemoved { .. }
-        | Event::OwnerChanged { .. }
-        | Event::DeletionRequested { .. }
-        | Event::ObjectDeleted { .. } => None,
-    });
-    let added: BTreeSet<&OwnerReference> = added.collect();
+    let added: BTreeSet<&OwnerReference> = added_owners(commit).collect();
     let object = commit.object().filter(|_| !added.is_empty());
     let references = object.map_or(&[][..], |object| object.owners());
     let kept = references.iter().filter(|one| !added.contains(one));
