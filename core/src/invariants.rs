@@ -204,7 +204,7 @@ impl Checker<'_> {
     /// Checks that no owner is orphaning. Owners orphan by uid, even if the reference misspells the rest.
     fn check_no_owner_orphans(&self, references: &[OwnerReference]) -> Result<(), Violation> {
         let orphans = |owner: &&OwnerReference| {
-            let held = self.state.waiting.get(&owner.uid);
+            let held = self.state.held_owners.get(&owner.uid);
             held.is_some_and(|held| held.orphaning)
         };
         match references.iter().find(orphans) {

@@ -59,7 +59,7 @@ pub fn apply(state: &mut State, commit: &Commit) -> Option<Arc<Object>> {
         Some(object) => state.put(object),
         None => state.take(&commit.key),
     };
-    state.note_waiting(commit);
+    state.note_held_owner(commit);
     state.note_definition(commit, previous.as_deref());
     state.webhooks.note(commit);
     state.revision = commit.revision;

@@ -33,7 +33,7 @@ pub struct State {
     /// Webhook configurations: who has to be asked before writes.
     pub webhooks: Webhooks,
     /// Owners that a finalizer of the collector holds.
-    pub(crate) waiting: OrdMap<Uid, HeldOwner>,
+    pub(crate) held_owners: OrdMap<Uid, HeldOwner>,
     /// Counts of dependents by owner, and which of the blocking ones are being deleted.
     edges: Edges,
     /// Number of objects in each namespace.
@@ -97,7 +97,7 @@ impl State {
             kinds: Kinds::new(builtin),
             accepted: OrdMap::new(),
             webhooks: Webhooks::default(),
-            waiting: OrdMap::new(),
+            held_owners: OrdMap::new(),
             edges: Edges::default(),
             populations: OrdMap::new(),
             namespaces: OrdMap::new(),
@@ -225,7 +225,7 @@ impl State {
             hasher.update(&object.revision.0.to_le_bytes());
             hasher.update(&object.body);
         }
-        for (uid, held) in &self.waiting {
+        for (uid, held) in &self.held_owners {
             hasher.update(uid.as_str().as_bytes());
             hasher.update(&held.since.0.to_le_bytes());
         }
@@ -242,7 +242,7 @@ impl State {
         self.revision == other.revision
             && self.len() == other.len()
             && objects.all(|(one, other)| one == other)
-            && self.waiting == other.waiting
+            && self.held_owners == other.held_owners
             && self.accepted == other.accepted
             && self.edges == other.edges
             && self.populations == other.populations
@@ -267,21 +267,21 @@ impl State {
         }
         if is_held(object) {
             let orphaning = object.meta.has_finalizer(ORPHAN_FINALIZER);
-            let held = self.waiting.entry(object.meta.uid.clone());
+            let held = self.held_owners.entry(object.meta.uid.clone());
             held.or_insert(HeldOwner {
                 since: object.revision,
                 orphaning,
             })
             .orphaning = orphaning;
-        } else if !self.waiting.is_empty() {
-            self.waiting.remove(&object.meta.uid);
+        } else if !self.held_owners.is_empty() {
+            self.held_owners.remove(&object.meta.uid);
         }
         replaced.map(|stored| stored.0)
     }
 
     pub(crate) fn take(&mut self, key: &ObjectKey) -> Option<Arc<Object>> {
         let Stored(object) = self.stored.remove(key)?;
-        self.waiting.remove(&object.meta.uid);
+        self.held_owners.remove(&object.meta.uid);
         self.edges.replace(Some(&object), None);
         if is_namespace(key) {
             self.namespaces.remove(&key.name);
@@ -296,12 +296,12 @@ impl State {
     }
 
     /// Marks plans to release an owner as stale, if this commit gave the owner a new edge.
-    pub(crate) fn note_waiting(&mut self, commit: &Commit) {
-        if self.waiting.is_empty() {
+    pub(crate) fn note_held_owner(&mut self, commit: &Commit) {
+        if self.held_owners.is_empty() {
             return;
         }
         for owner in commit.events.iter().filter_map(owner_of_edge) {
-            if let Some(held) = self.waiting.get_mut(&owner.uid) {
+            if let Some(held) = self.held_owners.get_mut(&owner.uid) {
                 held.since = commit.revision;
             }
         }

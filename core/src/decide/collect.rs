@@ -60,7 +60,7 @@ fn orphaned<'a>(
         named.contains(&reference.uid)
             && context
                 .state
-                .waiting
+                .held_owners
                 .get(&reference.uid)
                 .is_some_and(|held| held.orphaning)
     };
@@ -120,7 +120,7 @@ pub(crate) fn release(context: Context<'_>, intent: &Release) -> Result<Decision
     if !object.is_deleting() || !object.meta.has_finalizer(&intent.finalizer) {
         return Ok(nothing(object));
     }
-    let held = context.state.waiting.get(&object.meta.uid);
+    let held = context.state.held_owners.get(&object.meta.uid);
     if held.is_some_and(|held| held.since > intent.decided_at) {
         return Err(stale(object, "a dependent was added since"));
     }

@@ -247,7 +247,7 @@ impl Request<'_> {
         };
         let wants_waiting = self.intent.rule == Rule::OwnerForeground;
         let orphaned = |finding: &OwnerFinding| {
-            let held = self.context.state.waiting.get(&finding.owner.uid);
+            let held = self.context.state.held_owners.get(&finding.owner.uid);
             held.is_some_and(|held| held.orphaning)
         };
         let holds = !findings.is_empty()

@@ -14,7 +14,7 @@ pub struct Image {
     /// Definitions in the last version that defined a served kind, if they have changed since.
     pub accepted: Vec<Arc<Object>>,
     /// Owners that a finalizer of the collector holds, each with the last commit that gave it a dependent.
-    pub waiting: Vec<(Uid, Revision)>,
+    pub held_owners: Vec<(Uid, Revision)>,
 }
 
 impl State {
@@ -25,13 +25,11 @@ impl State {
             stored.is_none_or(|stored| stored.revision != one.revision)
         };
         let accepted = self.accepted.values().filter(as_stored);
-        let waiting = self.waiting.iter();
+        let held = self.held_owners.iter();
         Image {
             revision: self.revision,
             accepted: accepted.cloned().collect(),
-            waiting: waiting
-                .map(|(uid, held)| (uid.clone(), held.since))
-                .collect(),
+            held_owners: held.map(|(uid, held)| (uid.clone(), held.since)).collect(),
         }
     }
 
@@ -42,7 +40,7 @@ impl State {
         let object = commit.object();
         let matters = object.is_some_and(is_in_image)
             || self.get(&commit.key).is_some()
-            || (!self.waiting.is_empty() && commit.events.iter().any(|one| self.is_edge(one)));
+            || (!self.held_owners.is_empty() && commit.events.iter().any(|one| self.is_edge(one)));
         if matters {
             apply(self, commit);
             if object.is_some_and(|object| !is_in_image(object)) {
@@ -53,7 +51,7 @@ impl State {
     }
 
     fn is_edge(&self, event: &Event) -> bool {
-        owner_of_edge(event).is_some_and(|owner| self.waiting.contains_key(&owner.uid))
+        owner_of_edge(event).is_some_and(|owner| self.held_owners.contains_key(&owner.uid))
     }
 
     /// Assembles a state from objects and image. `self` must be empty; its built-in kinds are kept.
@@ -75,8 +73,8 @@ impl State {
         for definition in &image.accepted {
             self.define(definition);
         }
-        for (uid, since) in &image.waiting {
-            if let Some(held) = self.waiting.get_mut(uid) {
+        for (uid, since) in &image.held_owners {
+            if let Some(held) = self.held_owners.get_mut(uid) {
                 held.since = *since;
             }
         }
@@ -105,12 +103,12 @@ mod tests {
         for commit in &world.commits {
             beside.apply_to_image(commit);
         }
-        let parts = |image: Image| (image.accepted, image.waiting);
+        let parts = |image: Image| (image.accepted, image.held_owners);
         assert_eq!(parts(beside.image()), parts(state.image()));
         assert!(beside.len() < state.len(), "it keeps everything");
         let again = put_together(state);
         assert_eq!(again.hash(), state.hash());
-        let held = |state: &State| format!("{:?}", state.waiting);
+        let held = |state: &State| format!("{:?}", state.held_owners);
         assert_eq!(held(&again), held(state));
         let asked = |state: &State| format!("{:?} {:?}", state.webhooks, state.populations);
         assert_eq!(asked(&again), asked(state));
@@ -135,14 +133,14 @@ mod tests {
         world.delete("configmaps", "owner", foreground).unwrap();
         let marked = world.state.revision;
         world.create("configmaps", child("second", &owner)).unwrap();
-        assert_eq!(world.state.image().waiting.len(), 1);
-        assert!(world.state.image().waiting[0].1 > marked);
+        assert_eq!(world.state.image().held_owners.len(), 1);
+        assert!(world.state.image().held_owners[0].1 > marked);
         assert_same(&world);
         let freed = json!({"metadata": {"finalizers": null}});
         world
             .patch("configmaps", "owner", Patch::Merge(freed))
             .unwrap();
-        assert_eq!(world.state.image().waiting, []);
+        assert_eq!(world.state.image().held_owners, []);
         assert_same(&world);
     }
 

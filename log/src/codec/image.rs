@@ -23,8 +23,8 @@ pub(crate) enum Block<'a> {
     Objects(#[serde(borrow)] Vec<ObjectV1<'a>>),
     /// Definitions as they were last accepted, if they have changed since.
     Accepted(#[serde(borrow)] Vec<ObjectV1<'a>>),
-    /// Owners in foreground deletion that wait for their dependents, each with the last commit that gave
-    /// it one.
+    /// Owners that a foreground or orphaning deletion holds, each with the last commit that gave it a
+    /// dependent.
     Waiting(#[serde(borrow)] Vec<(&'a str, u64)>),
     /// The last block: the hash that the assembled state must have.
     End { state: &'a str },

@@ -147,8 +147,8 @@ impl Index {
     fn pin(&mut self) {
         let image = self.beside.image();
         let accepted = image.accepted.iter().map(|one| one.revision);
-        let waiting = image.waiting.iter().map(|(_, since)| *since);
-        let pinned: BTreeSet<Revision> = accepted.chain(waiting).collect();
+        let held = image.held_owners.iter().map(|(_, since)| *since);
+        let pinned: BTreeSet<Revision> = accepted.chain(held).collect();
         let before = std::mem::replace(&mut self.pinned, pinned);
         for revision in before {
             if !self.pinned.contains(&revision) && self.superseded.contains(revision) {

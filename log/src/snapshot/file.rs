@@ -70,7 +70,7 @@ pub(super) fn write(file: &File, base: &Base) -> io::Result<()> {
     for one in &image.accepted {
         out.block(&Block::accepted(std::slice::from_ref(one)))?;
     }
-    for some in image.waiting.chunks(WAITING_MAX) {
+    for some in image.held_owners.chunks(WAITING_MAX) {
         out.block(&Block::waiting(some))?;
     }
     out.block(&Block::End {
@@ -220,7 +220,7 @@ impl Parts {
         match part {
             Part::Objects(objects) => self.objects.extend(objects),
             Part::Accepted(objects) => self.image.accepted.extend(objects),
-            Part::Waiting(waiting) => self.image.waiting.extend(waiting),
+            Part::Waiting(waiting) => self.image.held_owners.extend(waiting),
             Part::End(hash) => self.end = Some(hash),
         }
         Ok(())
@@ -310,7 +310,7 @@ mod tests {
                 ..Image::default()
             };
             let state = empty().assembled((0..count).map(waiting), &image);
-            assert_eq!(state.image().waiting.len(), count);
+            assert_eq!(state.image().held_owners.len(), count);
             let file = tempfile::NamedTempFile::new().expect("a file");
             write(file.as_file(), &Base::empty(state.clone())).expect("written");
             let read = read(file.path(), empty()).expect("read");
