@@ -6,18 +6,10 @@ use hindsight_core::event::OwnerClass;
 use hindsight_core::object::{DEFINITION_FINALIZER, NAMESPACE_TOKEN, spec_finalizers};
 use hindsight_core::state::{is_definition, is_namespace};
 use hindsight_core::{Commit, Event, Object, ObjectKey, State};
+use hindsight_gc::NAMESPACE_CONDITIONS;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-
-/// Conditions of a namespace that tell how its contents hold it.
-const OF_CONTENTS: [&str; 5] = [
-    "NamespaceDeletionDiscoveryFailure",
-    "NamespaceDeletionGroupVersionParsingFailure",
-    "NamespaceDeletionContentFailure",
-    "NamespaceContentRemaining",
-    "NamespaceFinalizersRemaining",
-];
 
 /// For an object that is being deleted, what it waits for; for another, what its owners are, and what takes it
 /// along.
@@ -94,8 +86,9 @@ fn contents(namespace: &Value) -> Vec<String> {
         let text = one.get(member).and_then(Value::as_str);
         text.unwrap_or_default().to_owned()
     };
+    let is_of_contents = |kind: &str| NAMESPACE_CONDITIONS.iter().any(|one| one.kind == kind);
     let reported = conditions
-        .filter(|one| text(one, "status") == "True" && OF_CONTENTS.contains(&&*text(one, "type")));
+        .filter(|one| text(one, "status") == "True" && is_of_contents(&text(one, "type")));
     let messages: Vec<String> = reported.map(|one| text(one, "message")).collect();
     let of_token = |token: &str| match (token, messages.is_empty()) {
         (NAMESPACE_TOKEN, true) => "its contents".to_owned(),

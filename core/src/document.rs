@@ -1,5 +1,6 @@
 //! Helpers that walk JSON documents.
 
+use crate::object::Name;
 use crate::patch::whole;
 use serde_json::Value;
 
@@ -39,6 +40,30 @@ pub(crate) fn equal_except(apart: &[&str], one: &Value, other: &Value) -> bool {
     let counts = |name: &&String| !apart.contains(&name.as_str());
     let mut names = one.keys().chain(other.keys()).filter(counts);
     names.all(|name| one.get(name) == other.get(name))
+}
+
+/// The text of a member; empty if it is absent or no text.
+pub(crate) fn text<'a>(document: &'a Value, member: &str) -> &'a str {
+    let found = document.get(member).and_then(Value::as_str);
+    found.unwrap_or_default()
+}
+
+/// The text at a JSON pointer; empty if there is none.
+pub(crate) fn text_at<'a>(document: &'a Value, pointer: &str) -> &'a str {
+    let found = document.pointer(pointer).and_then(Value::as_str);
+    found.unwrap_or_default()
+}
+
+/// The items of a member; none if it is absent or no list.
+pub(crate) fn list<'a>(document: &'a Value, member: &str) -> &'a [Value] {
+    let found = document.get(member).and_then(Value::as_array);
+    found.map_or(&[], Vec::as_slice)
+}
+
+/// The texts in a list.
+pub(crate) fn names(document: &Value, member: &str) -> Vec<Name> {
+    let found = list(document, member).iter().filter_map(Value::as_str);
+    found.map(Name::from).collect()
 }
 
 /// Writes whole numbers without a decimal point: Go decodes untyped numbers as floating-point numbers, and

@@ -168,7 +168,10 @@ impl Identity {
         let kind = document.get("x-kubernetes-list-type");
         match kind.and_then(Value::as_str) {
             Some("set") => Self::Set,
-            Some("map") => Self::Map(parse::names(document, "x-kubernetes-list-map-keys")),
+            Some("map") => Self::Map(crate::document::names(
+                document,
+                "x-kubernetes-list-map-keys",
+            )),
             _ => Self::Atomic,
         }
     }

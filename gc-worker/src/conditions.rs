@@ -9,38 +9,48 @@ use hindsight_core::{GroupResource, State, Time};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// For each condition: type, reason and message if all is well, and the reason otherwise.
-const CONDITIONS: [(&str, &str, &str, &str); 5] = [
-    (
-        "NamespaceDeletionDiscoveryFailure",
-        "ResourcesDiscovered",
-        "All resources successfully discovered",
-        "DiscoveryFailed",
-    ),
-    (
-        "NamespaceDeletionGroupVersionParsingFailure",
-        "ParsedGroupVersions",
-        "All legacy kube types successfully parsed",
-        "GroupVersionParsingFailed",
-    ),
-    (
-        "NamespaceDeletionContentFailure",
-        "ContentDeleted",
-        "All content successfully deleted, may be waiting on finalization",
-        "ContentDeletionFailed",
-    ),
-    (
-        CONTENT_REMAINING,
-        "ContentRemoved",
-        "All content successfully removed",
-        "SomeResourcesRemain",
-    ),
-    (
-        FINALIZERS_REMAINING,
-        "ContentHasNoFinalizers",
-        "All content-preserving finalizers finished",
-        "SomeFinalizersRemain",
-    ),
+/// A condition that tells whether the contents of a namespace hold it.
+#[derive(Debug)]
+pub struct NamespaceCondition {
+    /// Its `type`.
+    pub kind: &'static str,
+    reason_if_well: &'static str,
+    message_if_well: &'static str,
+    reason_if_failing: &'static str,
+}
+
+/// The conditions of a namespace in deletion, in their order.
+pub const NAMESPACE_CONDITIONS: [NamespaceCondition; 5] = [
+    NamespaceCondition {
+        kind: "NamespaceDeletionDiscoveryFailure",
+        reason_if_well: "ResourcesDiscovered",
+        message_if_well: "All resources successfully discovered",
+        reason_if_failing: "DiscoveryFailed",
+    },
+    NamespaceCondition {
+        kind: "NamespaceDeletionGroupVersionParsingFailure",
+        reason_if_well: "ParsedGroupVersions",
+        message_if_well: "All legacy kube types successfully parsed",
+        reason_if_failing: "GroupVersionParsingFailed",
+    },
+    NamespaceCondition {
+        kind: "NamespaceDeletionContentFailure",
+        reason_if_well: "ContentDeleted",
+        message_if_well: "All content successfully deleted, may be waiting on finalization",
+        reason_if_failing: "ContentDeletionFailed",
+    },
+    NamespaceCondition {
+        kind: CONTENT_REMAINING,
+        reason_if_well: "ContentRemoved",
+        message_if_well: "All content successfully removed",
+        reason_if_failing: "SomeResourcesRemain",
+    },
+    NamespaceCondition {
+        kind: FINALIZERS_REMAINING,
+        reason_if_well: "ContentHasNoFinalizers",
+        message_if_well: "All content-preserving finalizers finished",
+        reason_if_failing: "SomeFinalizersRemain",
+    },
 ];
 const CONTENT_REMAINING: &str = "NamespaceContentRemaining";
 const FINALIZERS_REMAINING: &str = "NamespaceFinalizersRemaining";
@@ -53,19 +63,24 @@ pub(crate) fn changed(state: &State, namespace: &Object, now: Time) -> Option<Va
         .and_then(Value::as_array);
     let current = current.map_or(&[][..], Vec::as_slice);
     let remaining = remaining(state, namespace);
+    let is_reported = |kind: &str| NAMESPACE_CONDITIONS.iter().any(|one| one.kind == kind);
     let mut others: Vec<Value> = current
         .iter()
-        .filter(|one| !CONDITIONS.iter().any(|row| text(one, "type") == row.0))
+        .filter(|one| !is_reported(text(one, "type")))
         .cloned()
         .collect();
-    let wanted = CONDITIONS.iter().map(|row| {
-        let failing = remaining.get(row.0).filter(|message| !message.is_empty());
+    let wanted = NAMESPACE_CONDITIONS.iter().map(|condition| {
+        let failing = remaining
+            .get(condition.kind)
+            .filter(|message| !message.is_empty());
         let (status, reason, message) = match failing {
-            Some(message) => ("True", row.3, message.as_str()),
-            None => ("False", row.1, row.2),
+            Some(message) => ("True", condition.reason_if_failing, message.as_str()),
+            None => ("False", condition.reason_if_well, condition.message_if_well),
         };
-        let before = current.iter().find(|one| text(one, "type") == row.0);
-        json!({"type": row.0, "status": status, "reason": reason, "message": message,
+        let before = current
+            .iter()
+            .find(|one| text(one, "type") == condition.kind);
+        json!({"type": condition.kind, "status": status, "reason": reason, "message": message,
             "lastTransitionTime": since(before, status, now)})
     });
     others.extend(wanted);

@@ -22,6 +22,7 @@ mod warnings;
 mod worker;
 
 pub use collector::Collector;
+pub use conditions::{NAMESPACE_CONDITIONS, NamespaceCondition};
 pub use forecast::{Baseline, Course, Forecast, forecast};
 pub use left::steps_left;
 pub use orders::{OrderDependence, Orders};

@@ -9,6 +9,7 @@ use super::conditions::{self, Condition};
 use super::delete::{delete, precondition};
 use super::{Context, Envelope, account, namespace_of_new};
 use crate::command::Delete;
+use crate::document::{text, text_at};
 use crate::kind::Subresource;
 use crate::object::{Object, ObjectKey};
 use crate::selector::LabelSelector;
@@ -94,7 +95,7 @@ fn mark_disruption_target(
 fn spend_budget(context: Context<'_>, pod: &Object) -> Result<Option<Arc<Commit>>, Rejection> {
     let document = pod.document();
     let is_unstarted_or_over = matches!(
-        text(&document, "/status/phase"),
+        text_at(&document, "/status/phase"),
         "Pending" | "Succeeded" | "Failed"
     );
     if is_unstarted_or_over || pod.is_deleting() {
@@ -154,7 +155,7 @@ fn allows_unhealthy_eviction(budget: &Value) -> bool {
         number(budget, "/status/currentHealthy"),
         number(budget, "/status/desiredHealthy"),
     );
-    text(budget, "/spec/unhealthyPodEvictionPolicy") == "AlwaysAllow"
+    text_at(budget, "/spec/unhealthyPodEvictionPolicy") == "AlwaysAllow"
         || (healthy >= desired && desired > 0)
 }
 
@@ -206,8 +207,8 @@ fn refusal_reason(budget: &Value) -> String {
         number(budget, "/status/currentHealthy"),
     );
     let refusing =
-        conditions::find(budget, DISRUPTION_ALLOWED).filter(|one| text(one, "/status") == "False");
-    let refusing = refusing.map(|one| (text(one, "/reason"), text(one, "/message")));
+        conditions::find(budget, DISRUPTION_ALLOWED).filter(|one| text(one, "status") == "False");
+    let refusing = refusing.map(|one| (text(one, "reason"), text(one, "message")));
     match refusing.filter(|(_, message)| !message.is_empty()) {
         Some(("SyncFailed", message)) => {
             format!("does not allow evicting pods currently because it failed sync: {message}")
@@ -241,11 +242,6 @@ fn record_disruption(budget: &mut Value, pod: &Object, now: &str) {
         let none = Condition::new_false(DISRUPTION_ALLOWED, "InsufficientPods", "");
         conditions::set(budget, &none.with_observed_generation(observed), now);
     }
-}
-
-fn text<'a>(document: &'a Value, pointer: &str) -> &'a str {
-    let found = document.pointer(pointer).and_then(Value::as_str);
-    found.unwrap_or_default()
 }
 
 fn number(document: &Value, pointer: &str) -> i64 {

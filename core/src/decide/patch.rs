@@ -5,6 +5,7 @@ use super::apply::{ApplyOptions, apply};
 use super::update::{Change, Sent, same_coordinates, same_version};
 use super::{Context, prepare, warned};
 use crate::command::{Patch, PatchObject};
+use crate::document::text_at;
 use crate::kind::{Kind, Subresource};
 use crate::object::{Object, ObjectKey};
 use crate::rejection::FieldCause;
@@ -116,13 +117,8 @@ fn same_type(
             let why = format!("{field} {found} cannot be handled as {expected}");
             return Err(Rejection::invalid_patch(&found, &why));
         } else if field == "apiVersion" {
-            return Err(Rejection::unnamed(text(live, "/metadata/name")));
+            return Err(Rejection::unnamed(text_at(live, "/metadata/name")));
         }
     }
-    prepare::refuse(kind, text(live, "/metadata/name"), causes)
-}
-
-fn text<'a>(document: &'a Value, pointer: &str) -> &'a str {
-    let found = document.pointer(pointer).and_then(Value::as_str);
-    found.unwrap_or_default()
+    prepare::refuse(kind, text_at(live, "/metadata/name"), causes)
 }

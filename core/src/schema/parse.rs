@@ -4,6 +4,7 @@
 use super::pattern::Patterns;
 use super::rules::Rules;
 use super::{Bounds, Choices, Format, Identity, Junctors, PatchStrategy, Schema};
+use crate::document::{list, names, text};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -96,23 +97,4 @@ fn junctors(document: &Value, patterns: &mut Patterns) -> Option<Box<Junctors>> 
         && found.one_of.is_empty()
         && found.not.is_none();
     (!none).then(|| Box::new(found))
-}
-
-fn text<'a>(document: &'a Value, key: &str) -> &'a str {
-    document
-        .get(key)
-        .and_then(Value::as_str)
-        .unwrap_or_default()
-}
-
-fn list<'a>(document: &'a Value, key: &str) -> &'a [Value] {
-    document
-        .get(key)
-        .and_then(Value::as_array)
-        .map_or(&[], Vec::as_slice)
-}
-
-pub(super) fn names(document: &Value, key: &str) -> Vec<Arc<str>> {
-    let names = list(document, key).iter().filter_map(Value::as_str);
-    names.map(Arc::from).collect()
 }

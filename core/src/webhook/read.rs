@@ -3,7 +3,7 @@
 
 use super::{Client, Condition, Rule, Service, Webhook};
 use crate::cel::Env;
-use crate::object::Name;
+use crate::document::{list, names, text};
 use crate::selector::LabelSelector;
 use base64::prelude::{BASE64_STANDARD, Engine};
 use serde_json::Value;
@@ -69,19 +69,4 @@ fn rule(document: &Value) -> Rule {
         resources: names(document, "resources"),
         scope: text(document, "scope").into(),
     }
-}
-
-fn text<'a>(document: &'a Value, member: &str) -> &'a str {
-    let text = document.get(member).and_then(Value::as_str);
-    text.unwrap_or_default()
-}
-
-fn list<'a>(document: &'a Value, member: &str) -> &'a [Value] {
-    let list = document.get(member).and_then(Value::as_array);
-    list.map_or(&[], Vec::as_slice)
-}
-
-fn names(document: &Value, member: &str) -> Vec<Name> {
-    let names = list(document, member).iter().filter_map(Value::as_str);
-    names.map(Name::from).collect()
 }
