@@ -62,7 +62,7 @@ impl Fate {
 
 /// What a commit did, in one word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Deed {
+pub enum LinkEvent {
     /// Removed the object.
     #[serde(rename = "deleted")]
     Deleted,
@@ -77,7 +77,7 @@ pub enum Deed {
     Written,
 }
 
-impl Deed {
+impl LinkEvent {
     /// The name that users see.
     pub const fn name(self) -> &'static str {
         match self {
@@ -145,7 +145,7 @@ pub struct Link {
     /// The rule that it followed; `None` for other writes.
     pub rule: Option<Rule>,
     /// What it did.
-    pub event: Deed,
+    pub event: LinkEvent,
     /// The object that it changed.
     pub object: String,
     /// The user who made it.
@@ -293,13 +293,13 @@ fn step_link(step: &Step) -> Link {
 }
 
 fn link(commit: &Commit) -> Link {
-    let (event, rule) = deed_and_rule(commit);
+    let (event, rule) = event_and_rule(commit);
     Link {
         revision: commit.revision,
         time: commit.time.to_rfc3339_micros(),
         rule,
         event,
-        object: title(&commit.key),
+        object: commit.key.to_string(),
         user: commit.actor.user.to_string(),
         verb: commit.request.verb.clone(),
         also: None,
@@ -319,21 +319,21 @@ fn root(commit: &Commit) -> Root {
             || commit.request.verb.clone(),
             |name| format!("policy {name}"),
         ),
-        object: title(&commit.key),
+        object: commit.key.to_string(),
         revision: commit.revision,
         time: commit.time.to_rfc3339_micros(),
     }
 }
 
 fn rule_of(commit: &Commit) -> Option<Rule> {
-    deed_and_rule(commit).1
+    event_and_rule(commit).1
 }
 
-fn deed_and_rule(commit: &Commit) -> (Deed, Option<Rule>) {
+fn event_and_rule(commit: &Commit) -> (LinkEvent, Option<Rule>) {
     let found = commit.events.iter().find_map(|event| match event {
-        Event::ObjectDeleted { rule, .. } => Some((Deed::Deleted, Some(*rule))),
-        Event::DeletionRequested { rule, .. } => Some((Deed::DeletionRequested, Some(*rule))),
-        Event::ObjectCreated { .. } => Some((Deed::Created, None)),
+        Event::ObjectDeleted { rule, .. } => Some((LinkEvent::Deleted, Some(*rule))),
+        Event::DeletionRequested { rule, .. } => Some((LinkEvent::DeletionRequested, Some(*rule))),
+        Event::ObjectCreated { .. } => Some((LinkEvent::Created, None)),
         Event::ObjectUpdated { .. }
         | Event::FinalizerAdded { .. }
         | Event::FinalizerRemoved { .. }
@@ -341,11 +341,7 @@ fn deed_and_rule(commit: &Commit) -> (Deed, Option<Rule>) {
         | Event::OwnerRemoved { .. }
         | Event::OwnerChanged { .. } => None,
     });
-    found.unwrap_or((Deed::Written, None))
-}
-
-fn title(key: &ObjectKey) -> String {
-    key.to_string()
+    found.unwrap_or((LinkEvent::Written, None))
 }
 
 #[cfg(test)]
@@ -425,7 +421,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_there_is_live() {
+    fn an_existing_object_is_live() {
         let made = (*created(1, "child", &[]).commit).clone();
         assert_eq!(explained(vec![made]).state, Fate::Live);
         assert_eq!(explained(Vec::new()).state, Fate::Unknown);

@@ -7,14 +7,15 @@ mod audit;
 mod explain;
 mod history;
 mod ownership;
-mod places;
+mod position_index;
 mod window;
 
 pub use audit::{Audit, Unsound, audit};
 pub use explain::{
-    Deed, Dropped, Earlier, End, EndedAs, Explanation, Fate, Link, Owner, Root, Subject, explain,
+    Dropped, Earlier, End, EndedAs, Explanation, Fate, Link, LinkEvent, Owner, Root, Subject,
+    explain,
 };
 pub use history::History;
-pub use ownership::{Knots, Node, OwnershipGraph, Parts, new_owners};
-pub use places::PositionIndex;
+pub use ownership::{Components, Knots, Node, OwnershipGraph, new_owners};
+pub use position_index::PositionIndex;
 pub use window::Window;

@@ -1,17 +1,17 @@
 //! The ownership graph, by uid: a fold over changes that equals its rebuild from a state.
 
+mod components;
+mod kind_references;
 mod knots;
-mod naming;
-mod parts;
 mod removals;
 
+pub use components::Components;
 pub use knots::Knots;
-pub use parts::Parts;
 pub use removals::new_owners;
 
 use hindsight_core::object::Object;
 use hindsight_core::{Change, Kind, ObjectKey, OwnerReference, Revision, State, Uid};
-use naming::KindReferences;
+use kind_references::KindReferences;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -66,7 +66,7 @@ struct Removal {
 pub struct OwnershipGraph {
     nodes: BTreeMap<Uid, Node>,
     dependents: BTreeMap<Uid, BTreeSet<Uid>>,
-    naming: KindReferences,
+    kind_references: KindReferences,
     /// Owners that were removed while objects referred to them, for as long as one of these does.
     removed: BTreeMap<Uid, Removal>,
     position: Revision,
@@ -122,7 +122,8 @@ impl OwnershipGraph {
 
     /// Live objects with a reference to any owner of this custom kind.
     pub fn dependents_of_kind(&self, kind: &Kind) -> impl Iterator<Item = &Uid> {
-        self.naming.dependents(&kind.resource.group, &kind.kind)
+        self.kind_references
+            .dependents(&kind.resource.group, &kind.kind)
     }
 
     /// Dependents other than the owner itself whose reference blocks its deletion. Matched by uid alone,
@@ -152,8 +153,8 @@ impl OwnershipGraph {
         uid: &Uid,
     ) -> Option<Revision> {
         let home = &self.removed.get(owner)?.home;
-        let is_near = home.is_empty() || *home == dependent.namespace;
-        self.removed_at(owner, uid).filter(|_| is_near)
+        self.removed_at(owner, uid)
+            .filter(|_| dependent.reaches(home))
     }
 
     /// The knot of this object: objects in foreground deletion that wait only for each other. Empty if it
@@ -166,7 +167,7 @@ impl OwnershipGraph {
     fn put(&mut self, object: &Arc<Object>) {
         let uid = &object.meta.uid;
         let before = self.nodes.insert(uid.clone(), Node(Arc::clone(object)));
-        self.naming
+        self.kind_references
             .replace(uid, before.as_ref().map(|before| &*before.0), Some(object));
         if let Some(before) = before {
             self.unlink(uid, before.owners(), object.owners());
@@ -186,7 +187,7 @@ impl OwnershipGraph {
             return;
         };
         self.unlink(uid, node.owners(), &[]);
-        self.naming.replace(uid, Some(&node.0), None);
+        self.kind_references.replace(uid, Some(&node.0), None);
         if self.has_dependents(uid) {
             let removal = Removal {
                 at: revision,
@@ -324,7 +325,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn for_those_who_come_late_an_owner_was_never_there() {
+    fn an_owner_removed_before_the_dependent_existed_counts_as_never_there() {
         let mut graph = OwnershipGraph::default();
         let since = |graph: &OwnershipGraph, child: &str| {
             graph.removed_at(&"owner".into(), &Uid::from(child))
@@ -343,7 +344,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn nobody_remembers_what_nobody_referred_to() {
+    fn a_removal_that_nobody_referred_to_is_not_remembered() {
         let mut graph = OwnershipGraph::default();
         graph.apply(&created(1, "owner", &["owner"]));
         graph.apply(&removed(2, "owner"));

@@ -32,6 +32,12 @@ impl ObjectKey {
         }
     }
 
+    /// Whether an object with this key can have an owner in this namespace: its own, or none (empty) for
+    /// owners that are cluster-scoped.
+    pub fn reaches(&self, namespace: &str) -> bool {
+        namespace.is_empty() || *namespace == *self.namespace
+    }
+
     /// Whether this is a namespace that cannot be deleted.
     pub fn is_immortal(&self) -> bool {
         crate::state::is_namespace(self) && IMMORTAL.contains(&&*self.name)

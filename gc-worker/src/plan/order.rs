@@ -5,14 +5,14 @@ use super::{Plan, View};
 use hindsight_core::event::OwnerClass;
 use hindsight_core::kind::Origin;
 use hindsight_core::{Object, ObjectKey, OwnerReference, Uid};
-use hindsight_projector::{Knots, Node, Parts};
+use hindsight_projector::{Components, Knots, Node};
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What has been found out about a state, so that it need not be found out again for the next object.
 #[derive(Debug, Default)]
 pub(crate) struct Findings {
-    above: RefCell<Parts<Above>>,
+    above: RefCell<Components<Above>>,
     pub(super) knots: RefCell<Knots>,
     /// The plans for knots, by their first members.
     pub(super) openings: RefCell<BTreeMap<Uid, Plan>>,
@@ -31,7 +31,7 @@ impl Findings {
     }
 }
 
-/// The undecided objects in a circle and above it. An object in no circle is one by itself.
+/// The undecided objects in a strongly connected component (a circle, or one object in none) and above it.
 #[derive(Debug)]
 struct Above {
     /// The undecided members, in the order in which they are decided.
@@ -141,7 +141,7 @@ impl View<'_> {
             next.retain(|one| self.graph.node(one).is_some());
             next
         };
-        let know = |members: &[Uid], reached: &[&Above]| {
+        let summarize = |members: &[Uid], reached: &[&Above]| {
             let mut own: Vec<Uid> = members.to_vec();
             own.retain(|one| self.is_pending(one));
             own.sort_by_key(|one| self.turn(one));
@@ -152,7 +152,7 @@ impl View<'_> {
             Above { own, beyond, all }
         };
         let mut above = self.findings.above.borrow_mut();
-        above.find(uid, next, know).map(read)
+        above.find(uid, next, summarize).map(read)
     }
 
     /// These objects and all above them. An object in deletion hides what is above it, which has no

@@ -12,6 +12,7 @@ pub(super) fn defect(graph: &OwnershipGraph, previous: &Object, rule: Rule) -> O
     if let Some(owner) = there.iter().find(|owner| owner.is_orphaning()) {
         return Some(format!("{} is about to orphan it", owner.key()));
     }
+    // Told apart without `ObjectKey::reaches`: an audit that asks what the collector asked finds nothing.
     let is_elsewhere = |owner: &Node| {
         let namespace = &owner.key().namespace;
         !namespace.is_empty() && namespace != home

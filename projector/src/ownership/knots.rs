@@ -1,6 +1,6 @@
 //! Knots: objects in foreground deletion that wait only for each other.
 
-use super::{Node, OwnershipGraph, Parts};
+use super::{Components, Node, OwnershipGraph};
 use hindsight_core::Uid;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -8,18 +8,20 @@ use std::sync::Arc;
 /// The knots that have been found, and who is in none. Valid as long as the graph does not change.
 #[derive(Debug, Default)]
 pub struct Knots {
-    found: Parts<Option<Arc<BTreeSet<Uid>>>>,
+    found: Components<Option<Arc<BTreeSet<Uid>>>>,
 }
 
 impl Knots {
     /// The knot of this object, if it is part of one: a circle of more than one, from which nothing leads to
     /// anybody else.
     pub fn of(&mut self, graph: &OwnershipGraph, uid: &Uid) -> Option<Arc<BTreeSet<Uid>>> {
-        let know = |members: &[Uid], beyond: &[&Option<_>]| {
+        let summarize = |members: &[Uid], beyond: &[&Option<_>]| {
             let is_knot = members.len() > 1 && beyond.is_empty();
             is_knot.then(|| Arc::new(members.iter().cloned().collect()))
         };
-        let found = self.found.find(uid, |at| waiting_blockers(graph, at), know);
+        let found = self
+            .found
+            .find(uid, |at| waiting_blockers(graph, at), summarize);
         found.cloned().flatten()
     }
 

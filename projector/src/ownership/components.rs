@@ -1,18 +1,18 @@
-//! The circles of a graph, each found once and only where somebody asks. Whatever is known of a circle
-//! follows from its members and from what is known of the circles that it leads to. An object in no
-//! circle is one by itself.
+//! The strongly connected components of a graph, each found once and only where somebody asks. Whatever is
+//! known of a component follows from its members and from what is known of the components that it leads to.
+//! An object in no circle is a component by itself.
 
 use hindsight_core::Uid;
 use std::collections::BTreeMap;
 
-/// What is known of each circle that has been found: Tarjan's algorithm, without recursion.
+/// What is known of each component that has been found: Tarjan's algorithm, without recursion.
 #[derive(Debug)]
-pub struct Parts<T> {
+pub struct Components<T> {
     place: BTreeMap<Uid, usize>,
     known: Vec<T>,
 }
 
-impl<T> Default for Parts<T> {
+impl<T> Default for Components<T> {
     fn default() -> Self {
         Self {
             place: BTreeMap::new(),
@@ -25,20 +25,20 @@ impl<T> Default for Parts<T> {
 struct Visit {
     next: Vec<Uid>,
     number: usize,
-    /// The lowest number that is reached from it: lower than its own if it is in a circle with that.
+    /// The lowest number that is reached from it: lower than its own if it is in a component with that.
     lowest: usize,
-    /// How many circles had been reached before it.
+    /// How many components had been reached before it.
     reached: usize,
 }
 
-/// The objects whose circles are not closed yet.
+/// The objects whose components are not closed yet.
 #[derive(Default)]
 struct Search {
     path: Vec<Visit>,
     open: Vec<Uid>,
     /// Their places in `open`.
     numbers: BTreeMap<Uid, usize>,
-    /// Circles that are reached from them.
+    /// Components that are reached from them.
     reached: Vec<usize>,
 }
 
@@ -55,8 +55,8 @@ impl Search {
         self.open.push(uid);
     }
 
-    /// Ends the last visit. Returns the members of its circle and the circles that this leads to, if it
-    /// was where the circle was entered.
+    /// Ends the last visit. Returns the members of its component and the components that this leads to, if
+    /// it was where the component was entered.
     fn leave(&mut self) -> Option<(Vec<Uid>, Vec<usize>)> {
         let visit = self.path.pop()?;
         if visit.lowest < visit.number {
@@ -76,14 +76,14 @@ impl Search {
     }
 }
 
-impl<T> Parts<T> {
-    /// What is known of the circle of this object. `next` are the objects that one leads to; `know` gets the
-    /// members of a circle and what is known of those that it leads to.
+impl<T> Components<T> {
+    /// What is known of the component of this object. `next` are the objects that one leads to; `summarize`
+    /// gets the members of a component and what is known of those that it leads to.
     pub fn find(
         &mut self,
         from: &Uid,
         next: impl Fn(&Uid) -> Vec<Uid>,
-        know: impl Fn(&[Uid], &[&T]) -> T,
+        summarize: impl Fn(&[Uid], &[&T]) -> T,
     ) -> Option<&T> {
         let mut search = Search::default();
         if !self.place.contains_key(from) {
@@ -92,7 +92,9 @@ impl<T> Parts<T> {
         while let Some(visit) = search.path.last_mut() {
             let Some(uid) = visit.next.pop() else {
                 if let Some((members, reached)) = search.leave() {
-                    search.reached.push(self.close(members, &reached, &know));
+                    search
+                        .reached
+                        .push(self.close(members, &reached, &summarize));
                 }
                 continue;
             };
@@ -117,13 +119,13 @@ impl<T> Parts<T> {
         &mut self,
         members: Vec<Uid>,
         reached: &[usize],
-        know: &impl Fn(&[Uid], &[&T]) -> T,
+        summarize: &impl Fn(&[Uid], &[&T]) -> T,
     ) -> usize {
         let reached: Vec<&T> = reached
             .iter()
             .filter_map(|place| self.known.get(*place))
             .collect();
-        let known = know(&members, &reached);
+        let known = summarize(&members, &reached);
         let place = self.known.len();
         self.known.push(known);
         self.place
@@ -139,14 +141,14 @@ mod tests {
     use std::cmp::Ordering;
     use std::collections::BTreeSet;
 
-    /// The members of a circle, and everything that they lead to.
+    /// The members of a component, and everything that they lead to.
     #[derive(Debug, PartialEq, Eq)]
     struct Known {
         members: BTreeSet<Uid>,
         beyond: BTreeSet<Uid>,
     }
 
-    fn know(members: &[Uid], reached: &[&Known]) -> Known {
+    fn summarize(members: &[Uid], reached: &[&Known]) -> Known {
         let beyond = reached.iter().flat_map(|one| &one.members | &one.beyond);
         Known {
             members: members.iter().cloned().collect(),
@@ -157,7 +159,7 @@ mod tests {
     /// Every graph of four objects, none or all of which lead to themselves, from every object: compared
     /// with what each reaches.
     #[test]
-    fn circles_are_those_who_reach_each_other() {
+    fn components_are_those_who_reach_each_other() {
         let uids = ["a", "b", "c", "d"].map(Uid::from);
         for graph in 0..1_u32 << 13 {
             let place = |from: usize, to: usize| match to.cmp(&from) {
@@ -186,7 +188,7 @@ mod tests {
                 let next = (0..4).filter(|to| leads(from, *to));
                 next.map(|to| uids[to].clone()).collect()
             };
-            let mut parts = Parts::default();
+            let mut components = Components::default();
             for from in 0..4 {
                 let with = |to: usize| to == from || (reach[from][to] && reach[to][from]);
                 let named = |is: &dyn Fn(usize) -> bool| {
@@ -197,7 +199,7 @@ mod tests {
                     members: named(&with),
                     beyond: named(&|to| reach[from][to] && !with(to)),
                 };
-                let found = parts.find(&uids[from], next, know);
+                let found = components.find(&uids[from], next, summarize);
                 assert_eq!(found, Some(&expected), "{graph:b} from {from}");
             }
             assert_eq!(steps.get(), 4, "each object is visited once");
