@@ -4,13 +4,10 @@
 #[cfg(test)]
 mod tests;
 
-use crate::plan::{Step, cause_of_mark, deletion, target};
+use crate::steps::{Step, cause_of_mark, deletion, release, status_patch, target};
 use crate::worker::Worker;
 use crate::{conditions, terminating};
-use hindsight_core::command::{
-    Delete, FieldValidation, FinalizeNamespace, Intent, Patch, PatchObject, Propagation, Release,
-};
-use hindsight_core::kind::Subresource;
+use hindsight_core::command::{Delete, FinalizeNamespace, Intent, Propagation};
 use hindsight_core::object::{DEFINITION_FINALIZER, NAMESPACE_TOKEN, Object, spec_finalizers};
 use hindsight_core::state::{is_definition, is_namespace};
 use hindsight_core::{Cause, GroupResource, Revision, Rule, State, Time, Uid};
@@ -95,15 +92,10 @@ fn report(container: &Object, mut status: Value) -> Step {
         let uid = container.meta.uid.as_str();
         root.insert("metadata".into(), json!({"uid": uid}));
     }
-    let intent = Intent::Patch(PatchObject {
-        key: container.key.clone(),
-        version: "v1".into(),
-        subresource: Some(Subresource::Status),
-        patch: Patch::Merge(status),
-        validation: FieldValidation::Ignore,
-    });
-    let cause = cause_of_mark(container);
-    Step { intent, cause }
+    Step {
+        intent: status_patch(&container.key, status),
+        cause: cause_of_mark(container),
+    }
 }
 
 fn removals(state: &State, namespace: &Object, cause: &Cause, limit: usize) -> Vec<Step> {
@@ -174,13 +166,7 @@ pub(crate) fn release_of(state: &State, definition: &Object) -> Option<Step> {
     if !is_held || state.instances(&definition.key).next().is_some() {
         return None;
     }
-    let intent = Intent::Release(Release {
-        owner: target(&definition.key, &definition.meta.uid, None),
-        finalizer: DEFINITION_FINALIZER.into(),
-        decided_at: state.revision,
-    });
-    let cause = cause_of_mark(definition);
-    Some(Step { intent, cause })
+    Some(release(state, definition, DEFINITION_FINALIZER))
 }
 
 fn deletions<'a>(

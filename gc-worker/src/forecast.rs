@@ -2,7 +2,7 @@
 //! until nothing is left to do. Nothing is written, and no webhook is called.
 
 use crate::trial::{anonymous_request, carry_out};
-use crate::{Collector, Step, Worker, letting_go};
+use crate::{Collector, Step, Worker, release_requests};
 use hindsight_core::{Change, Command, Commit, Decision, Rejection, State, Time};
 use std::borrow::Borrow;
 
@@ -37,7 +37,7 @@ pub struct Course {
 impl Course {
     /// What would follow after its end if everything that holds objects in deletion released them:
     /// finalizers other than the collectors' are removed, and nodes have stopped their pods. At most
-    /// `changes_max` changes, with the clock standing still; none if this course is not whole.
+    /// `changes_max` changes, with the clock standing still; none if this course is not complete.
     #[must_use]
     pub fn if_released(
         &self,
@@ -149,11 +149,12 @@ impl Fork {
         changes_max: usize,
         command_of: &mut impl FnMut(Worker, Step) -> Command,
     ) -> bool {
-        let mut keys = letting_go::deleting(&self.baseline.state);
+        let mut keys = release_requests::deleting(&self.baseline.state);
         loop {
             let before = self.changes.len();
             for key in keys {
-                let Some(intent) = letting_go::release_request(&self.baseline.state, &key) else {
+                let Some(intent) = release_requests::release_request(&self.baseline.state, &key)
+                else {
                     continue;
                 };
                 if self.changes.len() >= changes_max {

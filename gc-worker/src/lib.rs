@@ -3,16 +3,17 @@
 #![deny(clippy::wildcard_enum_match_arm)]
 
 mod affected;
+mod backlog;
 mod collector;
 mod conditions;
 mod content;
 mod forecast;
-mod left;
-mod letting_go;
 mod naming;
 mod orders;
 mod plan;
 mod queue;
+mod release_requests;
+mod steps;
 mod terminating;
 #[cfg(test)]
 mod testing;
@@ -21,10 +22,11 @@ mod ttl;
 mod warnings;
 mod worker;
 
+pub use backlog::steps_left;
 pub use collector::Collector;
 pub use conditions::{NAMESPACE_CONDITIONS, NamespaceCondition};
 pub use forecast::{Baseline, Course, Forecast, forecast};
-pub use left::steps_left;
 pub use orders::{OrderDependence, Orders};
-pub use plan::{Step, due};
+pub use plan::due;
+pub use steps::Step;
 pub use worker::Worker;

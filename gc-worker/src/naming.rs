@@ -2,9 +2,8 @@
 //! gives away as many as one record may hold; the others follow here, with one step after the other. Source:
 //! upstream's `naming_controller.go`, which does so for each definition by itself.
 
-use crate::plan::Step;
-use hindsight_core::command::{FieldValidation, Intent, Patch, PatchObject};
-use hindsight_core::kind::Subresource;
+use crate::steps::{Step, status_patch};
+use hindsight_core::command::Intent;
 use hindsight_core::object::Name;
 use hindsight_core::state::defined_by;
 use hindsight_core::{Cause, ObjectKey, Revision, State, next_to_be_named};
@@ -64,15 +63,10 @@ pub(crate) fn is_naming(step: &Step) -> bool {
 /// Every write to the status of a definition brings it up to date, so this one asks for nothing else.
 fn step(state: &State, freed: &Freed) -> Option<Step> {
     let next = next_to_be_named(state, &freed.definition)?;
-    let intent = Intent::Patch(PatchObject {
-        key: next.key.clone(),
-        version: "v1".into(),
-        subresource: Some(Subresource::Status),
-        patch: Patch::Merge(json!({})),
-        validation: FieldValidation::Ignore,
-    });
-    let cause = Cause::Commit(freed.revision);
-    Some(Step { intent, cause })
+    Some(Step {
+        intent: status_patch(&next.key, json!({})),
+        cause: Cause::Commit(freed.revision),
+    })
 }
 
 #[cfg(test)]

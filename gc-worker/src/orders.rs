@@ -1,5 +1,8 @@
 //! Checks that the collectors' work in a log would have had the same result in any other order of steps.
 
+#[cfg(test)]
+mod tests;
+
 use crate::Collector;
 use crate::naming::is_naming;
 use crate::trial::{anonymous_command, carry_out};
@@ -200,6 +203,3 @@ fn describe(end: Option<&End<'_>>) -> String {
         uids.collect::<Vec<_>>(),
     )
 }
-
-#[cfg(test)]
-mod tests;

@@ -7,19 +7,17 @@ mod order;
 mod tests;
 
 use crate::content;
+use crate::steps::{Step, cause_of_mark, deletion, release, target};
 pub(crate) use end::ends_a_definition;
 pub(crate) use order::Findings;
 
-use crate::warnings::is_elsewhere;
 use hindsight_core::classify::classify;
-use hindsight_core::command::{
-    Delete, DropOwners, DropReason, Intent, Knot, Propagation, Release, Target,
-};
+use hindsight_core::command::{Delete, DropOwners, DropReason, Intent, Knot, Propagation, Target};
 use hindsight_core::event::OwnerClass;
 use hindsight_core::object::{FOREGROUND_FINALIZER, ORPHAN_FINALIZER, Object};
 use hindsight_core::state::is_definition;
-use hindsight_core::{Cause, ObjectKey, OwnerReference, Revision, Rule, State, Uid};
-use hindsight_projector::OwnershipGraph;
+use hindsight_core::{Cause, OwnerReference, Rule, State, Uid};
+use hindsight_projector::{Node, OwnershipGraph};
 use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -31,15 +29,6 @@ const STEPS_MAX: usize = 768;
 const KNOT_BYTES_MAX: usize = 32 << 20;
 /// The bytes that a member takes besides its body.
 const MEMBER_BYTES: usize = 1 << 10;
-
-/// A command of the collector, and the commit that made it necessary.
-#[derive(Debug, Clone)]
-pub struct Step {
-    /// What to do.
-    pub intent: Intent,
-    /// Why.
-    pub cause: Cause,
-}
 
 /// The single step that opens a knot.
 #[derive(Debug)]
@@ -192,7 +181,7 @@ impl View<'_> {
             };
         }
         Plan::after(self.undecided_above(uid), || {
-            vec![self.release(owner, ORPHAN_FINALIZER)]
+            vec![release(self.state, owner, ORPHAN_FINALIZER)]
         })
     }
 
@@ -206,7 +195,9 @@ impl View<'_> {
             return Plan::waiting_for(prerequisite);
         }
         if self.graph.blockers(uid).next().is_none() {
-            return Plan::after(None, || vec![self.release(owner, FOREGROUND_FINALIZER)]);
+            return Plan::after(None, || {
+                vec![release(self.state, owner, FOREGROUND_FINALIZER)]
+            });
         }
         let knot = self.findings.knots.borrow_mut().of(self.graph, uid);
         knot.map_or_else(Plan::default, |knot| self.open(&knot))
@@ -319,9 +310,8 @@ impl View<'_> {
     /// kind.
     fn will_be_orphaned(&self, object: &Object) -> bool {
         let orphaning = |one: &OwnerReference| {
-            self.graph
-                .node(&one.uid)
-                .is_some_and(hindsight_projector::Node::is_orphaning)
+            let owner = self.graph.node(&one.uid);
+            owner.is_some_and(Node::is_orphaning)
         };
         object.owners().iter().any(orphaning)
     }
@@ -376,7 +366,7 @@ impl View<'_> {
     fn absence_rule(&self, object: &Object, gone: &[OwnerReference]) -> Rule {
         let elsewhere = |one: &OwnerReference| {
             let node = self.graph.node(&one.uid);
-            node.is_some_and(|node| is_elsewhere(node.key(), &object.key))
+            node.is_some_and(|node| !object.key.reaches(&node.key().namespace))
         };
         if gone.iter().any(elsewhere) {
             Rule::OwnerInOtherNamespace
@@ -411,18 +401,6 @@ impl View<'_> {
         )
     }
 
-    fn release(&self, owner: &Object, finalizer: &str) -> Step {
-        let intent = Intent::Release(Release {
-            owner: target(&owner.key, &owner.meta.uid, None),
-            finalizer: finalizer.into(),
-            decided_at: self.state.revision,
-        });
-        Step {
-            intent,
-            cause: cause_of_mark(owner),
-        }
-    }
-
     fn classes(&self, object: &Object) -> Vec<OwnerClass> {
         let references = object.owners().iter();
         references
@@ -441,24 +419,4 @@ fn fitting(members: &[&Arc<Object>], bytes_max: usize) -> Vec<Target> {
     });
     fits.map(|one| target(&one.key, &one.meta.uid, Some(one.revision)))
         .collect()
-}
-
-pub(crate) fn cause_of_mark(object: &Object) -> Cause {
-    Cause::Commit(object.mark.map_or(object.revision, |mark| mark.revision))
-}
-
-pub(crate) fn target(key: &ObjectKey, uid: &Uid, revision: Option<Revision>) -> Target {
-    Target {
-        key: key.clone(),
-        uid: Some(uid.clone()),
-        revision,
-    }
-}
-
-/// A deletion of the target by this rule, in the version in which it is stored.
-pub(crate) fn deletion(state: &State, target: Target, rule: Rule) -> Delete {
-    let kind = state.kinds.by_resource(&target.key.resource);
-    let version = kind.and_then(|kind| kind.storage_version());
-    let version = version.map_or_else(|| "".into(), |version| version.name.clone());
-    Delete::new(target, version, rule)
 }

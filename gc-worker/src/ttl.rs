@@ -1,6 +1,6 @@
 //! Deletes finished jobs whose time to live is over. Source: upstream's `ttlafterfinished` controller.
 
-use crate::plan::{Step, deletion, target};
+use crate::steps::{Step, deletion, target};
 use hindsight_core::command::{Delete, Intent, Propagation};
 use hindsight_core::object::Object;
 use hindsight_core::{Cause, ObjectKey, Rule, State, Time};

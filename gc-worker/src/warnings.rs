@@ -1,11 +1,12 @@
 //! Warns of references to an owner in another namespace, with an `Event` about the dependent. Source:
 //! upstream's graph builder, `addDependentToOwners` and `reportInvalidNamespaceOwnerRef`.
 
+mod doubts;
 #[cfg(test)]
 mod tests;
-mod told;
 
-use crate::plan::Step;
+use crate::steps::Step;
+pub(crate) use doubts::Doubts;
 use hindsight_core::command::{Create, FieldValidation, Intent};
 use hindsight_core::kind::Kinds;
 use hindsight_core::validate::is_subdomain;
@@ -16,7 +17,6 @@ use hindsight_projector::OwnershipGraph;
 use serde_json::{Value, json};
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
-pub(crate) use told::Doubts;
 
 /// The namespace of events about cluster-scoped objects.
 const DEFAULT_NAMESPACE: &str = "default";
@@ -150,11 +150,6 @@ fn added<'a>(change: &'a Change, object: &'a Object) -> impl Iterator<Item = &'a
     owners.filter(move |one| !before.contains(&one.uid))
 }
 
-/// Whether an owner is in another namespace than its dependent. A cluster-scoped owner is not.
-pub(crate) fn is_elsewhere(owner: &ObjectKey, dependent: &ObjectKey) -> bool {
-    !owner.namespace.is_empty() && owner.namespace != dependent.namespace
-}
-
 /// The version in which discovery shows an object.
 fn api_version(kinds: &Kinds, object: &Object) -> String {
     let kind = kinds.by_resource(&object.key.resource);
@@ -181,7 +176,7 @@ impl Warning {
         });
         let named: Vec<_> = named.collect();
         let mut owners = named.iter().map(|(_, owner)| owner);
-        let is_elsewhere = owners.any(|owner| is_elsewhere(&owner.key, &dependent.key));
+        let is_elsewhere = owners.any(|owner| !dependent.key.reaches(&owner.key.namespace));
         is_elsewhere.then(|| Self {
             dependent: Arc::clone(dependent),
             named,
@@ -199,7 +194,7 @@ impl Warning {
     fn first_misplaced(&self, kinds: &Kinds) -> Option<&OwnerReference> {
         let mut known = self.named.iter();
         let (reference, owner) = known.find(|named| self.looks_wrong(kinds, named))?;
-        is_elsewhere(&owner.key, &self.dependent.key).then_some(reference)
+        self.is_elsewhere(owner).then_some(reference)
     }
 
     fn looks_wrong(
@@ -208,7 +203,12 @@ impl Warning {
         (reference, owner): &(OwnerReference, Arc<Object>),
     ) -> bool {
         is_collected(kinds, owner)
-            && (is_elsewhere(&owner.key, &self.dependent.key) || !is_named(kinds, reference, owner))
+            && (self.is_elsewhere(owner) || !is_named(kinds, reference, owner))
+    }
+
+    /// Whether an owner is in another namespace than the dependent.
+    fn is_elsewhere(&self, owner: &Object) -> bool {
+        !self.dependent.key.reaches(&owner.key.namespace)
     }
 
     fn step(&self, kinds: &Kinds, now: Time) -> Option<Step> {

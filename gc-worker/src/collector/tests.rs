@@ -4,7 +4,7 @@ mod cost;
 
 use super::Collector;
 use crate::Worker;
-use crate::plan::Step;
+use crate::steps::Step;
 use crate::testing::{empty, put, remove, world, write};
 use crate::trial::{anonymous_request, carry_out};
 use hindsight_core::command::{DropReason, FieldValidation, Patch, PatchObject};

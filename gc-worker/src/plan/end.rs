@@ -2,8 +2,9 @@
 //! owner from its dependents. So it waits for every object whose outcome could change by that, and for no
 //! other. See `docs/decisions/0005-owners-first.md`.
 
-use super::{Step, View, whole_plan};
+use super::{View, whole_plan};
 use crate::content;
+use crate::steps::Step;
 use crate::worker::Worker;
 use hindsight_core::command::Intent;
 use hindsight_core::kind::Origin;

@@ -1,6 +1,7 @@
 //! The steps that are due on a state, and those that must wait for others.
 
-use super::{Step, due, fitting};
+use super::{due, fitting};
+use crate::steps::Step;
 use crate::testing::{empty, put, world};
 use hindsight_core::{Intent, Rule, State};
 use hindsight_projector::OwnershipGraph;
