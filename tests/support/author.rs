@@ -89,8 +89,11 @@ impl Author {
             4..=6 => Operation::Delete(id, self.policy()),
             7 => Operation::SetFinalizers(id, self.finalizers()),
             8 => Operation::SetOwners(id, self.owners(self.made[id].0)),
-            _ if self.dice.roll(2) == 0 => Operation::Turn(self.dice.pick(&[1, 2, 4])),
-            _ => Operation::Settle,
+            _ => match self.dice.roll(3) {
+                0 => Operation::Plan,
+                1 => Operation::Turn(self.dice.pick(&[1, 2, 4])),
+                _ => Operation::Settle,
+            },
         }
     }
 

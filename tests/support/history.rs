@@ -28,6 +28,9 @@ pub enum Operation {
     SetFinalizers(Id, Vec<String>),
     /// Replaces its references.
     SetOwners(Id, Vec<Owner>),
+    /// Plans a batch of the collector. It is decided when the collector runs next, after the requests that
+    /// come before that.
+    Plan,
     /// Runs the collector for this many turns, without letting it finish. Wherever it gets, the rest
     /// is the same.
     Turn(usize),
@@ -146,6 +149,7 @@ impl Comparison {
             Operation::Create(id, new) => self.create(*id, new),
             Operation::Settle => self.settle(),
             Operation::Turn(turns) => self.turn(*turns),
+            Operation::Plan => self.plan(),
             Operation::Delete(id, policy) => self.delete(*id, *policy),
             Operation::SetFinalizers(id, finalizers) => self.set_finalizers(*id, finalizers),
             Operation::SetOwners(id, owners) => self.set_owners(*id, owners),
@@ -254,6 +258,13 @@ impl Comparison {
         lawful
             .and_then(|()| rules::check_at_rest(&real))
             .map_err(|why| format!("{why}\n{}", self.real.history()))
+    }
+
+    fn plan(&mut self) -> Result<(), String> {
+        self.script
+            .push(format!("gc      plan steps={}", self.limit));
+        self.real.plan(self.limit);
+        Ok(())
     }
 
     /// Runs part of a collection. Afterwards the naive world is set to the real one's state, so that
@@ -397,7 +408,9 @@ fn simpler(operation: &Operation) -> Vec<Operation> {
             lists.map(|list| Operation::SetOwners(*id, list)).collect()
         }
         Operation::Turn(turns) if *turns > 1 => vec![Operation::Turn(turns - 1)],
-        Operation::Delete(..) | Operation::Turn(_) | Operation::Settle => Vec::new(),
+        Operation::Delete(..) | Operation::Plan | Operation::Turn(_) | Operation::Settle => {
+            Vec::new()
+        }
     }
 }
 

@@ -11,6 +11,7 @@
 //! send    METHOD PATH [as=MEDIA] [accept=TYPE] [with BODY] # "~" is /api/v1/namespaces/default
 //! gc      until-idle [after=SECONDS] [steps=N]             # so many at a time
 //! gc      part turns=N [steps=N]                           # so many times so many
+//! gc      plan [steps=N]                                   # decided at the next gc, not yet
 //! restart                                                  # from the log
 //! watch   WATCH PATH
 //!
@@ -130,7 +131,8 @@ impl Scenario {
                 let turns = number("turns", "1")?;
                 (0..turns).all(|_| self.stage.turn(steps));
             }
-            _ => return Err("only until-idle and part are known".into()),
+            "plan" => self.stage.plan(steps),
+            _ => return Err("only until-idle, part and plan are known".into()),
         }
         Ok(())
     }

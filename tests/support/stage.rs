@@ -20,6 +20,8 @@ pub struct Stage {
     pub changes: Vec<Arc<Change>>,
     plane: ControlPlane,
     collector: Collector,
+    /// Steps of the collector that are not decided yet.
+    planned: Vec<(Worker, Step)>,
     seen: Revision,
     actor: Arc<Actor>,
     seconds_ahead: i64,
@@ -37,6 +39,7 @@ impl Stage {
             client: Client::new(&plane),
             changes: Vec::new(),
             collector: Collector::new(&plane.empty_state()),
+            planned: Vec::new(),
             seen: Revision::ZERO,
             plane,
             actor: Arc::new(actor),
@@ -61,6 +64,7 @@ impl Stage {
         self.plane = open(Some(data));
         self.client = Client::new(&self.plane);
         self.collector = self.begun(&self.state());
+        self.planned.clear();
     }
 
     /// Collects until nothing is due, `limit` steps at a time. The clock is moved forward by
@@ -103,11 +107,19 @@ impl Stage {
         panic!("a new collector does not come to rest");
     }
 
+    /// Plans one batch of the collector, to be decided at its next turn, whatever happens before that.
+    pub fn plan(&mut self, limit: usize) {
+        if self.planned.is_empty() {
+            self.observe();
+            let now = self.now();
+            self.planned = self.collector.next_batch(&self.state(), now, limit);
+        }
+    }
+
     /// Runs one batch of the collector; false if nothing is due.
     pub fn turn(&mut self, limit: usize) -> bool {
-        self.observe();
-        let now = self.now();
-        let batch = self.collector.next_batch(&self.state(), now, limit);
+        self.plan(limit);
+        let batch = std::mem::take(&mut self.planned);
         if batch.is_empty() {
             return false;
         }

@@ -6,7 +6,7 @@ use hindsight_core::{
     Actor, Cause, Change, Command, Decision, Event, Intent, Rejection, State, Time, apply, builtin,
     decide,
 };
-use hindsight_gc::{Collector, Orders};
+use hindsight_gc::{Collector, Orders, Step, Worker};
 use hindsight_projector::Audit;
 use std::convert::Infallible;
 use std::sync::{Arc, LazyLock};
@@ -45,6 +45,8 @@ pub struct World {
     /// Every change so far.
     pub changes: Vec<Arc<Change>>,
     collector: Collector,
+    /// Steps of the collector that are not decided yet.
+    planned: Vec<(Worker, Step)>,
     audit: Audit,
     orders: Orders,
     causes: Causes,
@@ -70,6 +72,7 @@ impl World {
             state,
             changes: Vec::new(),
             collector,
+            planned: Vec::new(),
             audit,
             orders: Orders::default(),
             causes: Causes::default(),
@@ -136,9 +139,17 @@ impl World {
         panic!("the collector does not come to rest");
     }
 
+    /// Plans one batch of the collector, to be decided at its next turn, whatever happens before that.
+    pub fn plan(&mut self, limit: usize) {
+        if self.planned.is_empty() {
+            self.planned = self.collector.next_batch(&self.state, self.now(), limit);
+        }
+    }
+
     /// Runs one batch of the collector; false if nothing is due.
     pub fn turn(&mut self, limit: usize) -> bool {
-        let batch = self.collector.next_batch(&self.state, self.now(), limit);
+        self.plan(limit);
+        let batch = std::mem::take(&mut self.planned);
         if batch.is_empty() {
             return false;
         }
@@ -158,6 +169,7 @@ impl World {
 
     /// Replaces the collector by one as after a restart.
     pub fn restart(&mut self) {
+        self.planned.clear();
         self.collector = Collector::new(&self.state);
         let back = self.changes.iter().rev();
         let back = back.map(|change| Ok::<_, Infallible>(Arc::clone(&change.commit)));
