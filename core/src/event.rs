@@ -100,9 +100,6 @@ pub struct OwnerFinding {
     pub owner: OwnerReference,
     /// What the reference pointed at.
     pub class: OwnerClass,
-    /// Not used: the stored format has a place for it, but nothing fills it. When the owner was removed can
-    /// be read from the log.
-    pub since: Option<Revision>,
 }
 
 /// What an owner reference points at.

@@ -438,7 +438,6 @@ mod tests {
                 owners: vec![OwnerFinding {
                     owner,
                     class,
-                    since: None,
                 }],
                 decided_at: Revision(4),
             }],

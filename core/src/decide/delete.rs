@@ -277,7 +277,6 @@ pub(crate) fn findings(state: &State, dependent: &Object) -> Vec<OwnerFinding> {
     let find = |owner: &crate::OwnerReference| OwnerFinding {
         owner: owner.clone(),
         class: classify(state, dependent, owner),
-        since: None,
     };
     dependent.meta.owner_references.iter().map(find).collect()
 }

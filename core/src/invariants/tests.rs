@@ -178,7 +178,6 @@ fn a_dependent_of_a_live_owner_is_not_collected() {
     let found = OwnerFinding {
         owner,
         class: OwnerClass::Dangling,
-        since: None,
     };
     for (owners, what) in [
         (vec![found], "still keeps it"),
@@ -202,7 +201,6 @@ fn a_dependent_of_an_unknown_owner_is_not_collected() {
     let found = OwnerFinding {
         owner: object.meta.owner_references[0].clone(),
         class: OwnerClass::Dangling,
-        since: None,
     };
     let events = vec![deleted(Rule::OwnersAbsent, vec![found])];
     let removal = commit(&world, object.key.clone(), object.meta.uid.as_str(), events);

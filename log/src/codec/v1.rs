@@ -102,6 +102,7 @@ struct FindingV1<'a> {
     #[serde(borrow)]
     owner: OwnerV1<'a>,
     class: u8,
+    /// When the owner was removed: never filled, and ignored.
     since: Option<u64>,
 }
 
@@ -436,7 +437,7 @@ fn finding_of(finding: &OwnerFinding) -> FindingV1<'_> {
     FindingV1 {
         owner: owner_of(&finding.owner),
         class: code(&CLASSES, finding.class),
-        since: finding.since.map(|since| since.0),
+        since: None,
     }
 }
 
@@ -444,7 +445,6 @@ fn finding_from(finding: FindingV1<'_>) -> Result<OwnerFinding, Undecodable> {
     Ok(OwnerFinding {
         owner: owner_from(finding.owner),
         class: value("class of owners", &CLASSES, finding.class)?,
-        since: finding.since.map(Revision),
     })
 }
 

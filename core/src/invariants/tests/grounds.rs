@@ -256,7 +256,6 @@ fn a_dependent_that_misspells_an_owner_who_lets_it_go_is_not_collected() {
         let found = OwnerFinding {
             owner,
             class: OwnerClass::Dangling,
-            since: None,
         };
         let events = vec![deleted(Rule::OwnersAbsent, vec![found])];
         commit(
