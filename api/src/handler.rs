@@ -291,7 +291,6 @@ impl Api {
             verb: verb.to_owned(),
             uri: request.parts.uri.to_string(),
             user_agent: agent.to_owned(),
-            id: String::new(),
         };
         let actor = Arc::clone(&request.actor);
         Command {

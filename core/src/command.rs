@@ -81,8 +81,6 @@ pub struct Request {
     pub uri: String,
     /// The `User-Agent` header.
     pub user_agent: String,
-    /// The id of the request, as in the audit log.
-    pub id: String,
 }
 
 /// What is wanted.

@@ -95,7 +95,6 @@ fn commits() -> Vec<Arc<Commit>> {
         verb: "create".into(),
         uri: "/api/v1".into(),
         user_agent: "kubectl".into(),
-        id: "r".into(),
     });
     let commit = |(index, (events, cause)): (u64, (Vec<Event>, Cause))| {
         let user = if index == 2 { "system:gc" } else { "alice" };
@@ -129,13 +128,16 @@ fn replaced(bytes: &[u8], old: &[u8], new: &[u8]) -> Vec<u8> {
     [&bytes[..first], new, between, new, behind].concat()
 }
 
-/// The golden bytes without the revisions at which the owners of findings were removed: the format has a
-/// place for them that no release filled.
+/// The golden bytes without the IDs of requests, and without the revisions at which the owners of findings
+/// were removed: the format has places for them that no release filled.
 fn golden_without_what_is_not_kept() -> Vec<u8> {
+    let no_id = [&b"kubectl"[..], &0_u64.to_le_bytes()].concat();
+    let id = [&b"kubectl"[..], &1_u64.to_le_bytes(), b"r"].concat();
+    let golden = replaced(GOLDEN, &id, &no_id);
     const FLAGS_AND_CLASS: [u8; 4] = [1, 1, 0, 1];
     let no_revision = [&FLAGS_AND_CLASS[..], &[0]].concat();
     let revision = [&FLAGS_AND_CLASS[..], &[1], &3_u64.to_le_bytes()].concat();
-    replaced(GOLDEN, &revision, &no_revision)
+    replaced(&golden, &revision, &no_revision)
 }
 
 fn from_seven() -> impl Iterator<Item = Revision> {

@@ -32,6 +32,7 @@ struct OriginV1<'a> {
     verb: &'a str,
     uri: &'a str,
     user_agent: &'a str,
+    /// The ID of the request: never filled, and ignored.
     request: &'a str,
 }
 
@@ -183,8 +184,7 @@ impl<'a> Names<'a> {
 #[derive(Default)]
 struct Origins<'a> {
     list: Vec<OriginV1<'a>>,
-    /// Ordered by the request ID first, because that is where they differ.
-    numbers: BTreeMap<(&'a str, OriginV1<'a>), u32>,
+    numbers: BTreeMap<OriginV1<'a>, u32>,
     /// The commit before: consecutive commits of one request share its actor and request.
     last: Option<(&'a Commit, u32)>,
 }
@@ -199,8 +199,7 @@ impl<'a> Origins<'a> {
         }
         let origin = origin_of(commit);
         let next = u32::try_from(self.list.len()).unwrap_or(u32::MAX);
-        let key = (origin.request, origin);
-        let number = *self.numbers.entry(key).or_insert_with_key(|(_, origin)| {
+        let number = *self.numbers.entry(origin).or_insert_with_key(|origin| {
             self.list.push(origin.clone());
             next
         });
@@ -217,7 +216,7 @@ fn origin_of(commit: &Commit) -> OriginV1<'_> {
         verb: &commit.request.verb,
         uri: &commit.request.uri,
         user_agent: &commit.request.user_agent,
-        request: &commit.request.id,
+        request: "",
     }
 }
 
@@ -231,7 +230,6 @@ fn origin_from(origin: &OriginV1<'_>) -> (Arc<Actor>, Arc<Request>) {
         verb: origin.verb.to_owned(),
         uri: origin.uri.to_owned(),
         user_agent: origin.user_agent.to_owned(),
-        id: origin.request.to_owned(),
     };
     (Arc::new(actor), Arc::new(request))
 }

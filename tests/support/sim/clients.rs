@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// One command, from being sent to being answered.
 #[derive(Debug)]
 pub struct Operation {
-    /// Its number, which is also in `request.id` of what it writes.
+    /// Its number, which is also in `request.uri` of what it writes.
     pub number: u64,
     /// The client that sent it; `None` for the collector.
     pub client: Option<usize>,

@@ -241,7 +241,7 @@ const fn who(client: Option<usize>) -> &'static str {
 
 fn command(number: u64, clock: i64, intent: Intent, cause: Cause) -> Command {
     let request = Request {
-        id: number.to_string(),
+        uri: number.to_string(),
         ..Request::default()
     };
     Command {

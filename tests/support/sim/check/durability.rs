@@ -90,7 +90,7 @@ fn was_under_way(clients: &Clients, commit: &Commit) -> Checked {
 }
 
 fn author<'a>(clients: &'a Clients, commit: &Commit) -> Result<&'a Operation, super::Violation> {
-    let number = commit.request.id.parse().ok();
+    let number = commit.request.uri.parse().ok();
     let found = number.and_then(|number: u64| clients.operations.get(&number));
     let nobody = || format!("nobody submitted {commit:?}");
     found.ok_or_else(|| violation("recovered was submitted", nobody()))

@@ -114,7 +114,7 @@ fn finalizers_hold(commit: &Commit, previous: Option<&Object>, clients: &Clients
     let Some(previous) = previous else {
         return Ok(());
     };
-    let number: Option<u64> = commit.request.id.parse().ok();
+    let number: Option<u64> = commit.request.uri.parse().ok();
     let operation = number.and_then(|number| clients.operations.get(&number));
     let releases = operation
         .is_some_and(|one| matches!(one.command.intent, Intent::Patch(_) | Intent::Update(_)));

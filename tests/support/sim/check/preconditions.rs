@@ -17,7 +17,7 @@ struct Wanted {
 /// Checks every commit against the preconditions of its command.
 pub fn check(history: &History, clients: &Clients, trace: &mut Trace) -> Checked {
     for (commit, before) in history.with_states() {
-        let number: Option<u64> = commit.request.id.parse().ok();
+        let number: Option<u64> = commit.request.uri.parse().ok();
         let operation = number.and_then(|number| clients.operations.get(&number));
         let wanted = operation.map(wanted).unwrap_or_default();
         if wanted != Wanted::default() {

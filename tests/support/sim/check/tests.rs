@@ -115,7 +115,7 @@ const ROWS: &[Row] = &[
         )
     }),
     ("a refusal writes nothing", exactly_once, |it| {
-        let writer: u64 = it.history.commits.last()?.request.id.parse().ok()?;
+        let writer: u64 = it.history.commits.last()?.request.uri.parse().ok()?;
         let end = &mut it.clients.operations.get_mut(&writer)?.end;
         *end = End::Answered {
             at: 0,
