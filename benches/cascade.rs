@@ -188,7 +188,7 @@ impl Bench {
             }
             let command = command(&self.plane, create(NAMESPACE, metadata));
             // The UID that the object will get, which follows from the command's seed.
-            uids.push(Uid::from_seed(command.seed, 0));
+            uids.push(Uid::from_seed(command.seed));
             commands.push(command);
             if commands.len() == BATCH {
                 self.submit(std::mem::take(&mut commands))?;

@@ -19,7 +19,7 @@ pub(super) fn hold(
         .old
         .as_ref()
         .map(|old| context.in_version(hook, old));
-    let uid = Uid::from_seed(context.backend.seed(), 0);
+    let uid = Uid::from_seed(context.backend.seed());
     let admission_request = context.admission_request(hook, uid.as_str(), None, None);
     let mut review = admission_request.document("v1");
     let mut request = review

@@ -147,7 +147,7 @@ impl HookContext<'_> {
             return Err(HookError::Refused(Failure::bad_request(why)));
         }
         let version = review::version(webhook).map_err(HookError::Failed)?;
-        let uid = Uid::from_seed(self.backend.seed(), 0);
+        let uid = Uid::from_seed(self.backend.seed());
         let object = object.map(|object| self.in_version(hook, object));
         let old = self.old.as_ref().map(|old| self.in_version(hook, old));
         let request = self.admission_request(hook, uid.as_str(), object.as_ref(), old.as_ref());

@@ -71,7 +71,7 @@ fn own(context: &Context<'_>, kind: &Kind, key: &ObjectKey, metadata: &mut Map<S
     for field in SERVER_OWNED {
         metadata.remove(field);
     }
-    let uid = Uid::from_seed(context.command.seed, 0);
+    let uid = Uid::from_seed(context.command.seed);
     metadata.insert("uid".into(), uid.as_str().into());
     metadata.insert(
         "creationTimestamp".into(),

@@ -23,11 +23,11 @@ enum Text {
 }
 
 impl Uid {
-    /// The `n`th uid that follows from a command's seed: a version 4 UUID.
-    pub fn from_seed(seed: [u8; 16], n: u32) -> Self {
+    /// The uid of the object that a command with this seed creates: a version 4 UUID.
+    pub fn from_seed(seed: [u8; 16]) -> Self {
         let mut hasher = blake3::Hasher::new();
         hasher.update(&seed);
-        hasher.update(&n.to_le_bytes());
+        hasher.update(&0_u32.to_le_bytes());
         let mut bytes = [0; 16];
         hasher.finalize_xof().fill(&mut bytes);
         let mut text = [0; UUID_BYTES];
@@ -120,7 +120,7 @@ mod tests {
 
     #[test]
     fn any_text_comes_back_and_orders_as_text() {
-        let uuid = Uid::from_seed([7; 16], 0);
+        let uuid = Uid::from_seed([7; 16]);
         assert_eq!(uuid.as_str().len(), UUID_BYTES);
         let wide = "\u{e9}".repeat(UUID_BYTES / 2);
         let mut texts = [
