@@ -51,12 +51,8 @@ pub(crate) async fn get(
         request.catch_up(api, wanted).await?;
     }
     let key = request.key();
-    let object = request.state.get(&key).ok_or_else(|| {
-        Failure::from(Rejection::NotFound {
-            resource: key.resource.clone(),
-            name: key.name.clone(),
-        })
-    })?;
+    let found = request.state.get(&key);
+    let object = found.ok_or_else(|| Rejection::not_found(&key))?;
     show(&request, 200, object)
 }
 

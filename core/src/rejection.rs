@@ -141,6 +141,31 @@ impl Rejection {
         }
     }
 
+    /// There is no object with this key.
+    pub fn not_found(key: &ObjectKey) -> Self {
+        Self::NotFound {
+            resource: key.resource.clone(),
+            name: Arc::clone(&key.name),
+        }
+    }
+
+    /// The object with this key is not in the state that the client expected.
+    pub(crate) fn conflict(key: &ObjectKey, reason: impl Into<String>) -> Self {
+        Self::Conflict {
+            resource: key.resource.clone(),
+            name: Arc::clone(&key.name),
+            reason: reason.into(),
+        }
+    }
+
+    /// What a command about this object was based on no longer holds.
+    pub(crate) fn stale(key: &ObjectKey, reason: impl Into<String>) -> Self {
+        Self::Stale {
+            key: key.clone(),
+            reason: reason.into(),
+        }
+    }
+
     /// Refuses a body without a name.
     pub(crate) fn unnamed(wanted: &str) -> Self {
         Self::BadRequest(format!(

@@ -435,10 +435,7 @@ mod tests {
         Commit {
             events: vec![Event::ObjectDeleted {
                 rule: Rule::OwnersAbsent,
-                owners: vec![OwnerFinding {
-                    owner,
-                    class,
-                }],
+                owners: vec![OwnerFinding { owner, class }],
                 decided_at: Revision(4),
             }],
             ..(*removed(5, "child").commit).clone()

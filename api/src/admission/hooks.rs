@@ -120,10 +120,10 @@ impl HookContext<'_> {
             return Ok(selector.matches(&labels(object)));
         }
         let key = hindsight_core::state::namespace_named(name);
-        let found = self.state.get(&key).ok_or_else(|| Rejection::NotFound {
-            resource: key.resource.clone(),
-            name: key.name.clone(),
-        })?;
+        let found = self
+            .state
+            .get(&key)
+            .ok_or_else(|| Rejection::not_found(&key))?;
         Ok(selector.matches(&found.meta.labels))
     }
 

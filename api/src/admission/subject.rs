@@ -65,10 +65,7 @@ impl<'a> Subject<'a> {
             }
             _ => return Err(Rejection::Internal("not a client's command".into())),
         };
-        let missing = || Rejection::NotFound {
-            resource: key.resource.clone(),
-            name: Arc::clone(&key.name),
-        };
+        let missing = || Rejection::not_found(key);
         let spoken = state.kinds.resolve(&key.resource, version);
         let (kind, version) = spoken.ok_or_else(missing)?;
         let old = match &command.intent {

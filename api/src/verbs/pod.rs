@@ -101,8 +101,7 @@ pub(crate) fn unreachable(state: &State, route: &Route, params: &Params) -> Opti
     }
     let key = ObjectKey::new(GroupResource::new("", "pods"), namespace, name);
     let Some(pod) = state.get(&key) else {
-        let ObjectKey { resource, name, .. } = key;
-        return Some(Failure::from(Rejection::NotFound { resource, name }));
+        return Some(Failure::from(Rejection::not_found(&key)));
     };
     let pod = pod.document();
     let node = text(&pod, "/spec/nodeName");

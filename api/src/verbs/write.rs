@@ -116,11 +116,7 @@ fn missing_or(request: &ResourceRequest, unreadable: Failure) -> Failure {
     if request.state.get(&key).is_some() {
         return unreadable;
     }
-    let missing = Rejection::NotFound {
-        resource: key.resource,
-        name: key.name,
-    };
-    missing.into()
+    Rejection::not_found(&key).into()
 }
 
 /// The media type of the patch, which is checked before the options.

@@ -57,10 +57,8 @@ fn check_basis(
     if holds {
         return Ok(());
     }
-    Err(Rejection::Stale {
-        key: key.clone(),
-        reason: "the object is no longer the one that was admitted".into(),
-    })
+    let why = "the object is no longer the one that was admitted";
+    Err(Rejection::stale(key, why))
 }
 
 /// Puts the version that the client sent back in: admission is shown none for a new object, and storage

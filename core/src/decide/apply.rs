@@ -44,7 +44,7 @@ pub(super) fn apply(
         Some(stored) if apply.is_scale() => apply.scale(stored),
         Some(stored) => apply.change(stored),
         None if intent.subresource.is_none() => apply.create(),
-        None => Err(apply.missing()),
+        None => Err(Rejection::not_found(&intent.key)),
     }
 }
 
@@ -57,13 +57,6 @@ struct Apply<'a> {
 impl Apply<'_> {
     fn is_scale(&self) -> bool {
         self.target.subresource == Some(Subresource::Scale)
-    }
-
-    fn missing(&self) -> Rejection {
-        Rejection::NotFound {
-            resource: self.intent.key.resource.clone(),
-            name: Arc::clone(&self.intent.key.name),
-        }
     }
 
     /// Creates the object, since it does not exist.
@@ -103,10 +96,12 @@ impl Apply<'_> {
     fn scale(&self, stored: &Arc<Object>) -> Result<Decision, Rejection> {
         let Target { kind, version, .. } = self.target;
         let live = scale::scale_for_apply(version, &self.target.form().object(stored));
-        let live = live.ok_or_else(|| self.missing())?;
+        let live = live.ok_or_else(|| Rejection::not_found(&self.intent.key))?;
         let managed = Managed::read(managed::take(&mut stored.document()).as_ref());
         let managed = managed.ok_or_else(|| unreadable(stored))?;
-        let count_path = version.count_path().ok_or_else(|| self.missing())?;
+        let count_path = version
+            .count_path()
+            .ok_or_else(|| Rejection::not_found(&self.intent.key))?;
         let (scaled, shown) = Scaled::of(managed, count_path, &kind.api_version(&version.name));
         let ApplyOptions { config, force, .. } = self.options;
         fields::check(config, Some(scale::schema())).map_err(|why| self.untyped(config, &why))?;

@@ -77,7 +77,7 @@ fn spurious<'a>(
     let found = findings(context.state, object);
     let any = |class| found.iter().any(|finding| finding.class == class);
     if !any(OwnerClass::Solid) || any(OwnerClass::Unresolvable) {
-        return Err(stale(object, "no solid owner is left"));
+        return Err(Rejection::stale(&object.key, "no solid owner is left"));
     }
     let owners: BTreeSet<&OwnerReference> = owners.iter().collect();
     let gone = |(reference, finding): &(&OwnerReference, &crate::event::OwnerFinding)| {
@@ -122,11 +122,11 @@ pub(crate) fn release(context: Context<'_>, intent: &Release) -> Result<Decision
     }
     let held = context.state.held_owners.get(&object.meta.uid);
     if held.is_some_and(|held| held.since > intent.decided_at) {
-        return Err(stale(object, "a dependent was added since"));
+        return Err(Rejection::stale(&object.key, "a dependent was added since"));
     }
     let is_cleanup = &*intent.finalizer == DEFINITION_FINALIZER;
     if is_cleanup && removal::content(context.state, object).is_some() {
-        return Err(stale(object, "an instance is left"));
+        return Err(Rejection::stale(&object.key, "an instance is left"));
     }
     let mut document = context.document(object);
     if let Some(metadata) = document.get_mut("metadata").and_then(Value::as_object_mut) {
@@ -151,7 +151,7 @@ pub(crate) fn finalize_namespace(
         return Ok(nothing(object));
     }
     if context.state.population(&object.key.name) > 0 {
-        return Err(stale(object, "the namespace is not empty"));
+        return Err(Rejection::stale(&object.key, "the namespace is not empty"));
     }
     let stored = object.document();
     let mut document = stored.clone();
@@ -178,10 +178,7 @@ fn find<'a>(context: Context<'a>, target: &Target) -> Result<&'a Arc<Object>, Re
     let object = context
         .state
         .get(&target.key)
-        .ok_or_else(|| Rejection::NotFound {
-            resource: target.key.resource.clone(),
-            name: Arc::clone(&target.key.name),
-        })?;
+        .ok_or_else(|| Rejection::not_found(&target.key))?;
     let same = target
         .uid
         .as_ref()
@@ -192,7 +189,7 @@ fn find<'a>(context: Context<'a>, target: &Target) -> Result<&'a Arc<Object>, Re
     if same && newest {
         Ok(object)
     } else {
-        Err(stale(object, "it is another version"))
+        Err(Rejection::stale(&object.key, "it is another version"))
     }
 }
 
@@ -217,13 +214,6 @@ fn write(
 
 fn nothing(object: &Arc<Object>) -> Decision {
     decision(Vec::new(), Outcome::Updated(Arc::clone(object)))
-}
-
-fn stale(object: &Object, reason: &str) -> Rejection {
-    Rejection::Stale {
-        key: object.key.clone(),
-        reason: reason.into(),
-    }
 }
 
 fn to_value<T: serde::Serialize>(value: &T) -> Result<Value, Rejection> {

@@ -34,10 +34,7 @@ const SYSTEM_CLASSES: [&str; 2] = ["system-node-critical", "system-cluster-criti
 pub(crate) fn delete(context: Context<'_>, intent: &Delete) -> Result<Decision, Rejection> {
     let key = &intent.target.key;
     refuse_system_class(intent)?;
-    let missing = || Rejection::NotFound {
-        resource: key.resource.clone(),
-        name: Arc::clone(&key.name),
-    };
+    let missing = || Rejection::not_found(key);
     let kind = context
         .state
         .kinds
@@ -258,10 +255,8 @@ impl Request<'_> {
         if holds {
             return Ok(findings);
         }
-        Err(Rejection::Stale {
-            key: self.object.key.clone(),
-            reason: format!("the owners no longer give rule {}", self.intent.rule.name()),
-        })
+        let why = format!("the owners no longer give rule {}", self.intent.rule.name());
+        Err(Rejection::stale(&self.object.key, why))
     }
 
     /// Whether a namespace has no contents left, so that it is deleted like any other object.

@@ -28,10 +28,7 @@ pub(crate) fn patch(context: Context<'_>, intent: &PatchObject) -> Result<Decisi
         return apply(context, intent, options);
     }
     let (kind, version) = prepare::kind(&context, &intent.key, &intent.version)?;
-    let missing = || Rejection::NotFound {
-        resource: intent.key.resource.clone(),
-        name: Arc::clone(&intent.key.name),
-    };
+    let missing = || Rejection::not_found(&intent.key);
     let stored = context.state.get(&intent.key).ok_or_else(missing)?;
     let is_scale = intent.subresource == Some(Subresource::Scale);
     let form = Form::of(&context.state.kinds, kind, &version.name);

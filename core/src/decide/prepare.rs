@@ -23,10 +23,7 @@ pub(super) fn kind<'a>(
     version: &str,
 ) -> Result<(&'a KindRef, &'a Version), Rejection> {
     let found = context.state.kinds.resolve(&key.resource, version);
-    found.ok_or_else(|| Rejection::NotFound {
-        resource: key.resource.clone(),
-        name: Arc::clone(&key.name),
-    })
+    found.ok_or_else(|| Rejection::not_found(key))
 }
 
 /// Refuses a document that states another kind than the one it is sent as; for a subresource, that is the

@@ -160,10 +160,7 @@ fn missing(context: Context<'_>, kind: &Kind, intent: Update) -> Result<Decision
     let metadata = prepare::metadata(&mut object)?;
     prepare_for_creation(metadata, key, |uid| other_identity(uid, ""))?;
     if !kind.strategy.create_on_update || intent.subresource.is_some() {
-        return Err(Rejection::NotFound {
-            resource: key.resource.clone(),
-            name: Arc::clone(&key.name),
-        });
+        return Err(Rejection::not_found(key));
     }
     let create = Create {
         key: intent.key,
@@ -183,11 +180,7 @@ pub(super) fn prepare_for_creation(
 ) -> Result<(), Rejection> {
     let uid = prepare::text(metadata, "uid");
     if !uid.is_empty() {
-        return Err(Rejection::Conflict {
-            resource: key.resource.clone(),
-            name: Arc::clone(&key.name),
-            reason: refusal(uid),
-        });
+        return Err(Rejection::conflict(key, refusal(uid)));
     }
     metadata.remove("resourceVersion");
     Ok(())
@@ -234,7 +227,7 @@ fn same_identity(stored: &Object, metadata: &Map<String, Value>) -> Result<(), R
         return Ok(());
     }
     let reason = other_identity(uid, stored.meta.uid.as_str());
-    Err(conflict(stored, reason))
+    Err(Rejection::conflict(&stored.key, reason))
 }
 
 /// Checks the version; without one, only some types may be overwritten.
@@ -275,18 +268,10 @@ pub(super) fn same_version(stored: &Object, version: &str) -> Result<(), Rejecti
     }
     let why = "the object has been modified; please apply your changes to the latest version and \
                try again";
-    Err(conflict(stored, why.into()))
+    Err(Rejection::conflict(&stored.key, why))
 }
 
 /// Message of a uid conflict; `found` is empty if there is no object.
 fn other_identity(wanted: &str, found: &str) -> String {
     format!("Precondition failed: UID in precondition: {wanted}, UID in object meta: {found}")
-}
-
-fn conflict(stored: &Object, reason: String) -> Rejection {
-    Rejection::Conflict {
-        resource: stored.key.resource.clone(),
-        name: Arc::clone(&stored.key.name),
-        reason,
-    }
 }

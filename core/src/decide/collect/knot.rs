@@ -1,7 +1,7 @@
 //! Owners that only wait for each other are released in one decision: released one by one, some would be
 //! left waiting for an owner that no longer waits itself, and which ones would be chance.
 
-use super::{find, release, stale};
+use super::{find, release};
 use crate::command::{Knot, Release, Target};
 use crate::decide::delete::decision;
 use crate::decide::{Context, Envelope};
@@ -44,15 +44,12 @@ pub(crate) fn untie(context: Context<'_>, knot: &Knot) -> Result<Decision, Rejec
 }
 
 fn still_waits(context: Context<'_>, member: &Target) -> Result<(), Rejection> {
-    let gone = || Rejection::Stale {
-        key: member.key.clone(),
-        reason: "it is gone".into(),
-    };
-    let object = find(context, member).map_err(|_| gone())?;
+    let gone = |_| Rejection::stale(&member.key, "it is gone");
+    let object = find(context, member).map_err(gone)?;
     if object.is_waiting() {
         return Ok(());
     }
-    Err(stale(object, "it no longer waits"))
+    Err(Rejection::stale(&object.key, "it no longer waits"))
 }
 
 /// The first release keeps the cause that completed the cycle; the others name the first as their cause.

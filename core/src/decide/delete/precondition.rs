@@ -15,12 +15,11 @@ fn is_checked_before_storage(kind: &Kind) -> bool {
 }
 
 fn check_before_storage(asked: &Preconditions, object: &Object) -> Result<(), Rejection> {
-    let conflict = |what: &str, sent: &str, found: &str| Rejection::Conflict {
-        resource: object.key.resource.clone(),
-        name: Arc::clone(&object.key.name),
-        reason: format!(
+    let conflict = |what: &str, sent: &str, found: &str| {
+        let why = format!(
             "Precondition failed: {what} in precondition: {sent}, {what} in object meta: {found}"
-        ),
+        );
+        Rejection::conflict(&object.key, why)
     };
     let (uid, version) = (object.meta.uid.as_str(), object.revision.to_string());
     let sent = asked.uid.as_ref().map(Uid::as_str);
@@ -72,10 +71,7 @@ pub(in crate::decide) fn check(
             return Err(other_uid(seen.as_str()));
         }
         // Nobody asked for it by name: the object that was listed is gone, whatever has its name now.
-        return Err(Rejection::NotFound {
-            resource: object.key.resource.clone(),
-            name: Arc::clone(&object.key.name),
-        });
+        return Err(Rejection::not_found(&object.key));
     }
     match seen.revision.filter(|seen| *seen != object.revision) {
         Some(seen) => Err(other_version(&seen.to_string())),

@@ -59,14 +59,13 @@ pub(crate) fn refuse_to_abandon(
     let left = abandons.then(|| content(state, stored));
     match left.flatten() {
         None => Ok(()),
-        Some(left) => Err(Rejection::Conflict {
-            resource: stored.key.resource.clone(),
-            name: Arc::clone(&stored.key.name),
-            reason: format!(
+        Some(left) => {
+            let why = format!(
                 "it is being deleted and will be removed once it is empty, but there are still {left}: \
                  check which finalizers hold them"
-            ),
-        }),
+            );
+            Err(Rejection::conflict(&stored.key, why))
+        }
     }
 }
 

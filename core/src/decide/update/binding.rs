@@ -37,10 +37,8 @@ fn bind_to(
     let metadata = prepare::metadata(binding)?;
     same_coordinates(metadata, key)?;
     namespace_of_new(context.state, key, &key.name)?;
-    let stored = context.state.get(key).ok_or_else(|| Rejection::NotFound {
-        resource: key.resource.clone(),
-        name: Arc::clone(&key.name),
-    })?;
+    let found = context.state.get(key);
+    let stored = found.ok_or_else(|| Rejection::not_found(key))?;
     same_identity(stored, metadata)?;
     version_allows(kind, stored, metadata, Some(to))?;
     Pod { context, stored }.bind(binding)
