@@ -3,8 +3,7 @@
 use crate::effects;
 use crate::{ControlPlane, OpenError};
 use hindsight_core::command::{Create, FieldValidation, Intent};
-use hindsight_core::state::namespace_named;
-use hindsight_core::{Actor, Cause, Command, Request, Revision, Unavailable};
+use hindsight_core::{Actor, Cause, Command, ObjectKey, Request, Revision, Unavailable};
 use serde_json::json;
 use std::sync::Arc;
 
@@ -24,7 +23,7 @@ pub(crate) fn run(plane: &ControlPlane) -> Result<(), OpenError> {
     });
     let command = |name: &&str| {
         let intent = Intent::Create(Create {
-            key: namespace_named(""),
+            key: ObjectKey::namespace(""),
             version: "v1".into(),
             object: json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}),
             validation: FieldValidation::Ignore,

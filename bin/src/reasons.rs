@@ -4,7 +4,6 @@
 use hindsight_core::classify::{classify, owner_key};
 use hindsight_core::event::OwnerClass;
 use hindsight_core::object::{DEFINITION_FINALIZER, NAMESPACE_TOKEN, spec_finalizers};
-use hindsight_core::state::{is_definition, is_namespace};
 use hindsight_core::{Commit, Event, Object, ObjectKey, State};
 use hindsight_gc::NAMESPACE_CONDITIONS;
 use serde_json::Value;
@@ -30,11 +29,11 @@ pub(crate) fn held(state: &State, object: &Object) -> Vec<String> {
     let finalizers = object.meta.finalizers.iter();
     let mut held: Vec<String> = finalizers
         .map(|finalizer| match &**finalizer {
-            DEFINITION_FINALIZER if is_definition(&object.key) => instances(state, &object.key),
+            DEFINITION_FINALIZER if object.key.is_definition() => instances(state, &object.key),
             other => other.to_owned(),
         })
         .collect();
-    if is_namespace(&object.key) {
+    if object.key.is_namespace() {
         held.extend(contents(&object.document()));
     }
     let seconds = object.meta.deletion_grace_period_seconds.unwrap_or(0);

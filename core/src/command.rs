@@ -4,7 +4,6 @@
 use crate::event::{Cause, Rule};
 use crate::kind::Subresource;
 use crate::object::{FOREGROUND_FINALIZER, Name, ORPHAN_FINALIZER, ObjectKey, OwnerReference, Uid};
-use crate::state::is_definition;
 use crate::{Revision, Time};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -227,7 +226,7 @@ impl PatchObject {
     pub fn asks_for_nothing(&self) -> bool {
         let is_empty =
             matches!(&self.patch, Patch::Merge(Value::Object(change)) if change.is_empty());
-        is_empty && self.subresource == Some(Subresource::Status) && is_definition(&self.key)
+        is_empty && self.subresource == Some(Subresource::Status) && self.key.is_definition()
     }
 }
 

@@ -15,7 +15,6 @@ use crate::kind::{
 };
 use crate::object::{Name, Uid};
 use crate::schema::{self, Schema};
-use crate::state::{defined_by, is_definition};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -68,7 +67,7 @@ impl Change {
     /// `updateCustomResourceDefinition`.
     pub fn redefines(&self, kind: &GroupResource) -> bool {
         let key = &self.commit.key;
-        if !is_definition(key) || defined_by(key) != *kind {
+        if !key.is_definition() || key.defined_resource() != *kind {
             return false;
         }
         let both = self.previous.as_ref().zip(self.commit.object());

@@ -11,7 +11,6 @@ mod tests;
 
 use crate::event::{Cause, Commit, Event, OwnerFinding};
 use crate::object::{FOREGROUND_FINALIZER, ORPHAN_FINALIZER, Object, OwnerReference};
-use crate::state::{is_definition, is_namespace};
 use crate::{Revision, State};
 use owners::{Hold, hold};
 
@@ -282,10 +281,10 @@ impl Checker<'_> {
 
     fn check_contents(&self, previous: &Object) -> Result<(), Violation> {
         let key = &previous.key;
-        if is_definition(key) && self.state.instances(key).next().is_some() {
+        if key.is_definition() && self.state.instances(key).next().is_some() {
             return Err(self.violation(KINDS, "removed although instances remain"));
         }
-        if !is_namespace(key) {
+        if !key.is_namespace() {
             return Ok(());
         }
         let left = self.state.population(&key.name);

@@ -150,7 +150,7 @@ impl State {
     ///
     /// Source: `OverlappingBuiltInResources` and `NeverEstablished` of upstream's `crd_finalizer.go`.
     pub fn instances(&self, definition: &ObjectKey) -> impl Iterator<Item = &Arc<Object>> {
-        let resource = defined_by(definition);
+        let resource = definition.defined_resource();
         let start = ObjectKey::new(resource.clone(), "", "");
         let first = self.stored.range(start..).next().map(Stored::resource);
         let kept = first.filter(|first| **first == resource && !self.kinds.is_builtin(&resource));
@@ -159,7 +159,7 @@ impl State {
 
     /// The definition of a resource; `None` for a built-in one.
     pub fn definition_of(&self, resource: &GroupResource) -> Option<&Arc<Object>> {
-        let definition = self.get(&definition_named(&resource.to_string()));
+        let definition = self.get(&ObjectKey::definition(&resource.to_string()));
         definition.filter(|_| !self.kinds.is_builtin(resource))
     }
 
@@ -255,7 +255,7 @@ impl State {
         let replaced = self.stored.insert(Stored(Arc::clone(object)));
         let before = replaced.as_ref().map(|stored| &*stored.0);
         self.edges.replace(before, Some(object));
-        if is_namespace(&object.key) {
+        if object.key.is_namespace() {
             let name = Arc::clone(&object.key.name);
             self.namespaces.insert(name, Arc::clone(object));
         }
@@ -283,7 +283,7 @@ impl State {
         let Stored(object) = self.stored.remove(key)?;
         self.held_owners.remove(&object.meta.uid);
         self.edges.replace(Some(&object), None);
-        if is_namespace(key) {
+        if key.is_namespace() {
             self.namespaces.remove(&key.name);
         }
         let left = self.population(&key.namespace).saturating_sub(1);
@@ -310,13 +310,13 @@ impl State {
     /// Updates the kind of a definition. A definition that cannot be read, or was never established, leaves
     /// its kind as it was.
     pub(crate) fn note_definition(&mut self, commit: &Commit, previous: Option<&Object>) {
-        if !is_definition(&commit.key) {
+        if !commit.key.is_definition() {
             return;
         }
         match (commit.object(), previous) {
             (Some(object), _) => self.define(object),
             (None, Some(_)) => {
-                let resource = defined_by(&commit.key);
+                let resource = commit.key.defined_resource();
                 self.kinds.remove(&resource);
                 self.accepted.remove(&resource);
             }
@@ -328,7 +328,7 @@ impl State {
     /// is being deleted, whatever that object says by then.
     fn define(&mut self, definition: &Arc<Object>) {
         let document = definition.document();
-        let resource = defined_by(&definition.key);
+        let resource = definition.key.defined_resource();
         let deleting = self.get(&definition.key).is_some_and(|it| it.is_deleting());
         if is_served(&document)
             && let Some(defined) = kind_of_definition(&document, &definition.meta.uid, deleting)
@@ -351,37 +351,6 @@ impl State {
         let schemas = kind.and_then(|kind| self.kinds.schemas(kind));
         schemas.map_or(definition.revision, |schemas| schemas.since)
     }
-}
-
-/// Whether this is the key of a `Namespace`.
-pub fn is_namespace(key: &ObjectKey) -> bool {
-    (&*key.resource.resource, &*key.resource.group) == ("namespaces", "")
-}
-
-/// The key of the namespace with this name.
-pub fn namespace_named(name: &str) -> ObjectKey {
-    ObjectKey::new(GroupResource::new("", "namespaces"), "", name)
-}
-
-/// Whether this is the key of a definition (CRD).
-pub fn is_definition(key: &ObjectKey) -> bool {
-    let resource = (&*key.resource.resource, &*key.resource.group);
-    resource == ("customresourcedefinitions", "apiextensions.k8s.io")
-}
-
-/// The key of the definition with this name; a definition is named after the resource it defines.
-pub fn definition_named(name: &str) -> ObjectKey {
-    let definitions = GroupResource::new("apiextensions.k8s.io", "customresourcedefinitions");
-    ObjectKey::new(definitions, "", name)
-}
-
-/// The resource that a definition defines, from its name: `<plural>.<group>`.
-pub fn defined_by(definition: &ObjectKey) -> GroupResource {
-    let (resource, group) = definition
-        .name
-        .split_once('.')
-        .unwrap_or((&definition.name, ""));
-    GroupResource::new(group, resource)
 }
 
 /// The owner to which this event adds an edge, or whose edge it changes.

@@ -16,7 +16,6 @@ use crate::warnings::{Warning, Warnings};
 use crate::worker::Worker;
 use hindsight_core::Intent;
 use hindsight_core::object::Object;
-use hindsight_core::state::{definition_named, is_definition, is_namespace, namespace_named};
 use hindsight_core::{Change, Commit, ObjectKey, Rejection, State, Time, Uid};
 use hindsight_projector::OwnershipGraph;
 use std::borrow::Borrow;
@@ -112,7 +111,7 @@ impl Collector {
         };
         for object in state.objects() {
             collector.note(&object.key, Some(object));
-            if is_definition(&object.key) {
+            if object.key.is_definition() {
                 collector.naming.note(&object.key, object.revision);
             }
             let Self {
@@ -163,7 +162,7 @@ impl Collector {
         self.queue.extend(affected(change, &self.graph));
         self.note_container_of(change);
         // A new definition gives up no name.
-        if is_definition(key) && change.previous.is_some() {
+        if key.is_definition() && change.previous.is_some() {
             self.naming.note(key, change.commit.revision);
         }
         if change.commit.object().is_none() {
@@ -173,7 +172,7 @@ impl Collector {
             self.queue
                 .extend(waiting.under(&change.commit.uid).cloned());
         }
-        if is_definition(key) {
+        if key.is_definition() {
             self.queue.extend(std::mem::take(&mut self.unresolved));
         }
     }
@@ -427,10 +426,10 @@ impl Collector {
     fn note(&mut self, key: &ObjectKey, object: Option<&Object>) {
         self.deadlines.note(key, object);
         let is_deleting = object.is_some_and(Object::is_deleting);
-        if is_deleting && (is_namespace(key) || is_definition(key)) {
+        if is_deleting && (key.is_namespace() || key.is_definition()) {
             self.containers.push(key.clone());
         }
-        if is_deleting && is_definition(key) {
+        if is_deleting && key.is_definition() {
             self.ending.insert(key.clone());
         } else {
             self.ending.remove(key);
@@ -443,7 +442,7 @@ impl Collector {
         let object = change.commit.object();
         if object.is_some_and(|object| object.is_waiting()) {
             let resource = change.commit.key.resource.to_string();
-            self.containers.push(definition_named(&resource));
+            self.containers.push(ObjectKey::definition(&resource));
         }
     }
 
@@ -462,7 +461,7 @@ impl Collector {
             return;
         }
         if !key.namespace.is_empty() {
-            self.containers.push(namespace_named(&key.namespace));
+            self.containers.push(ObjectKey::namespace(&key.namespace));
         }
     }
 }

@@ -9,7 +9,6 @@ use crate::worker::Worker;
 use crate::{conditions, terminating};
 use hindsight_core::command::{Delete, FinalizeNamespace, Intent, Propagation};
 use hindsight_core::object::{DEFINITION_FINALIZER, NAMESPACE_TOKEN, Object, spec_finalizers};
-use hindsight_core::state::{is_definition, is_namespace};
 use hindsight_core::{Cause, GroupResource, Revision, Rule, State, Time, Uid};
 use hindsight_projector::OwnershipGraph;
 use serde_json::{Value, json};
@@ -25,7 +24,7 @@ pub(crate) fn steps(
     now: Time,
     limit: usize,
 ) -> (Worker, Vec<Step>) {
-    if is_namespace(&container.key) {
+    if container.key.is_namespace() {
         (
             Worker::NamespaceController,
             of_namespace(state, container, now, limit),
@@ -41,10 +40,10 @@ pub(crate) fn steps(
 /// Whether there is still something to be removed from a container in deletion: contents, or the token of
 /// an empty namespace.
 pub(crate) fn is_busy(state: &State, container: &Object) -> bool {
-    if is_namespace(&container.key) {
+    if container.key.is_namespace() {
         !removals(state, container, &cause_of_mark(container), 1).is_empty()
     } else {
-        is_definition(&container.key) && !instances(state, container, 1).is_empty()
+        container.key.is_definition() && !instances(state, container, 1).is_empty()
     }
 }
 

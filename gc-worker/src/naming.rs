@@ -5,7 +5,6 @@
 use crate::steps::{Step, status_patch};
 use hindsight_core::command::Intent;
 use hindsight_core::object::Name;
-use hindsight_core::state::defined_by;
 use hindsight_core::{Cause, ObjectKey, Revision, State, next_to_be_named};
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -34,7 +33,7 @@ impl Naming {
 
     /// Puts back what came with a step that has to be taken again.
     pub(crate) fn add(&mut self, freed: Freed) {
-        let group = defined_by(&freed.definition).group;
+        let group = freed.definition.defined_resource().group;
         let known = self.groups.get(&group);
         if known.is_none_or(|known| known.revision < freed.revision) {
             self.groups.insert(group, freed);

@@ -15,7 +15,6 @@ use hindsight_core::classify::classify;
 use hindsight_core::command::{Delete, DropOwners, DropReason, Intent, Knot, Propagation, Target};
 use hindsight_core::event::OwnerClass;
 use hindsight_core::object::{FOREGROUND_FINALIZER, ORPHAN_FINALIZER, Object};
-use hindsight_core::state::is_definition;
 use hindsight_core::{Cause, OwnerReference, Rule, State, Uid};
 use hindsight_projector::{Node, OwnershipGraph};
 use std::collections::BTreeSet;
@@ -116,7 +115,7 @@ pub(crate) fn plan(view: View<'_>, uid: &Uid) -> Plan {
 /// The member that takes the single step of a knot, which all its members arrive at: a definition, if
 /// there is one, because these end in an order of their own; otherwise the first.
 fn representative(members: &[Target]) -> Option<Uid> {
-    let definition = members.iter().find(|one| is_definition(&one.key));
+    let definition = members.iter().find(|one| one.key.is_definition());
     definition.or_else(|| members.first())?.uid.clone()
 }
 

@@ -6,7 +6,6 @@ use hindsight_core::kind::Subresource;
 use hindsight_core::object::{
     DEFINITION_FINALIZER, NAMESPACE_TOKEN, Name, is_collector_finalizer, spec_finalizers,
 };
-use hindsight_core::state::is_namespace;
 use hindsight_core::{Object, ObjectKey, State};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -56,7 +55,7 @@ pub(crate) fn release_request(state: &State, key: &ObjectKey) -> Option<Intent> 
 
 /// The tokens of a namespace without those of others; `None` if there are none of others.
 fn without_tokens_of_others(object: &Object) -> Option<Vec<Value>> {
-    let document = is_namespace(&object.key).then(|| object.document())?;
+    let document = object.key.is_namespace().then(|| object.document())?;
     let tokens = spec_finalizers(&document);
     let is_own = |token: &&Value| token.as_str() == Some(NAMESPACE_TOKEN);
     let own: Vec<Value> = tokens.iter().filter(is_own).cloned().collect();

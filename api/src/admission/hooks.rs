@@ -8,7 +8,7 @@ use crate::status::Failure;
 use hindsight_core::kind::{KindRef, Kinds};
 use hindsight_core::object::Name;
 use hindsight_core::webhook::{Webhook, WriteAttributes};
-use hindsight_core::{AdmissionView, Rejection, State, Uid};
+use hindsight_core::{AdmissionView, ObjectKey, Rejection, State, Uid};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -119,7 +119,7 @@ impl HookContext<'_> {
         if let Some(object) = object.filter(|_| subject.is_namespace() && written) {
             return Ok(selector.matches(&labels(object)));
         }
-        let key = hindsight_core::state::namespace_named(name);
+        let key = ObjectKey::namespace(name);
         let found = self
             .state
             .get(&key)

@@ -3,7 +3,6 @@
 use crate::respond;
 use crate::schemas;
 use hindsight_core::kind::{Kind, KindRef};
-use hindsight_core::state::definition_named;
 use hindsight_core::{ObjectKey, State};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
@@ -132,7 +131,7 @@ fn custom_name(kind: &Kind, version: &str) -> String {
 
 /// The key of the object that defines a custom kind.
 pub(super) fn key_of(kind: &Kind) -> ObjectKey {
-    definition_named(&kind.resource.to_string())
+    ObjectKey::definition(&kind.resource.to_string())
 }
 
 /// The schemas of a custom kind by version. Its definition may be long and have thousands of versions, and is

@@ -7,7 +7,6 @@ use super::{Filter, QueryError, named};
 use crate::answer::{LogEntry, LogPage};
 use crate::history::LogHistory;
 use hindsight_api::AsOf;
-use hindsight_core::state::is_namespace;
 use hindsight_core::{Commit, Event, GroupResource, Object, ObjectKey, Revision, State, Time};
 use hindsight_log::{Entry, Error};
 use hindsight_projector::History;
@@ -58,7 +57,7 @@ impl Selection {
     fn only_cluster(&mut self, resource: &GroupResource) {
         let name = self.filter.name.as_deref();
         let key = ObjectKey::new(resource.clone(), "", name.unwrap_or_default());
-        if !is_namespace(&key) {
+        if !key.is_namespace() {
             self.filter.namespace = Some(String::new());
         }
         self.key = name.is_some().then_some(key);
@@ -137,7 +136,7 @@ impl Selection {
 
 /// A namespace contains its objects, and here also the object that represents it.
 fn is_in(key: &ObjectKey, namespace: &str) -> bool {
-    *key.namespace == *namespace || (is_namespace(key) && *key.name == *namespace)
+    *key.namespace == *namespace || (key.is_namespace() && *key.name == *namespace)
 }
 
 /// Makes entries of commits, in the order of the log.

@@ -1,7 +1,6 @@
 //! What an embedder is told is what the command line and HTTP are told.
 
 use crate::core::command::{Create, Delete, FieldValidation, Propagation, Target};
-use crate::core::state::definition_named;
 use crate::core::{
     Actor, Command, GroupResource, Intent, Object, ObjectKey, Rejection, Request, Rule, Uid,
 };
@@ -108,7 +107,7 @@ fn a_deletion_is_foretold_and_then_explained() {
 fn defined(group: &str, plural: &str, kind: &str) -> (ObjectKey, Value) {
     let version = json!({"name": "v1", "served": true, "storage": true,
         "schema": {"openAPIV3Schema": {"type": "object"}}});
-    let key = definition_named(&format!("{plural}.{group}"));
+    let key = ObjectKey::definition(&format!("{plural}.{group}"));
     let metadata = json!({"name": &*key.name, "finalizers": ["x.io/hold"],
         "annotations": {"api-approved.kubernetes.io": "unapproved, a test"}});
     let spec = json!({"group": group, "scope": "Namespaced", "versions": [version],

@@ -1,7 +1,6 @@
 //! Whether objects may be created in a namespace. Source: the `NamespaceLifecycle` admission plugin, which
 //! checks everything that is posted, to a collection or to an object.
 
-use crate::kind::GroupResource;
 use crate::object::{Object, ObjectKey};
 use crate::rejection::FieldCause;
 use crate::{Rejection, State};
@@ -23,10 +22,8 @@ pub fn namespace_of_new<'a>(
 ) -> Result<&'a Arc<Object>, Rejection> {
     let namespace = &key.namespace;
     let found = state.namespace(namespace);
-    let found = found.ok_or_else(|| Rejection::NotFound {
-        resource: GroupResource::new("", "namespaces"),
-        name: Arc::clone(namespace),
-    })?;
+    let missing = || Rejection::not_found(&ObjectKey::namespace(namespace));
+    let found = found.ok_or_else(missing)?;
     if !found.is_deleting() {
         return Ok(found);
     }

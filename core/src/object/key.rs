@@ -38,9 +38,37 @@ impl ObjectKey {
         namespace.is_empty() || *namespace == *self.namespace
     }
 
+    /// The key of the `Namespace` with this name.
+    pub fn namespace(name: &str) -> Self {
+        Self::new(GroupResource::new("", "namespaces"), "", name)
+    }
+
+    /// The key of the definition (CRD) with this name; a definition is named after the resource it defines.
+    pub fn definition(name: &str) -> Self {
+        let definitions = GroupResource::new("apiextensions.k8s.io", "customresourcedefinitions");
+        Self::new(definitions, "", name)
+    }
+
+    /// Whether this is the key of a `Namespace`.
+    pub fn is_namespace(&self) -> bool {
+        (&*self.resource.resource, &*self.resource.group) == ("namespaces", "")
+    }
+
+    /// Whether this is the key of a definition (CRD).
+    pub fn is_definition(&self) -> bool {
+        let resource = (&*self.resource.resource, &*self.resource.group);
+        resource == ("customresourcedefinitions", "apiextensions.k8s.io")
+    }
+
+    /// The resource that the definition with this key defines, from its name: `<plural>.<group>`.
+    pub fn defined_resource(&self) -> GroupResource {
+        let (resource, group) = self.name.split_once('.').unwrap_or((&self.name, ""));
+        GroupResource::new(group, resource)
+    }
+
     /// Whether this is a namespace that cannot be deleted.
     pub fn is_immortal(&self) -> bool {
-        crate::state::is_namespace(self) && IMMORTAL.contains(&&*self.name)
+        self.is_namespace() && IMMORTAL.contains(&&*self.name)
     }
 }
 

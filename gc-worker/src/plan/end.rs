@@ -8,14 +8,13 @@ use crate::steps::Step;
 use crate::worker::Worker;
 use hindsight_core::command::Intent;
 use hindsight_core::kind::Origin;
-use hindsight_core::state::{defined_by, is_definition, is_namespace};
 use hindsight_core::{Kind, Object, ObjectKey, OwnerReference, Uid};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// Whether this step releases a definition.
 pub(crate) fn ends_a_definition(step: &Step) -> bool {
-    released(step).any(is_definition)
+    released(step).any(ObjectKey::is_definition)
 }
 
 fn released(step: &Step) -> impl Iterator<Item = &ObjectKey> {
@@ -96,15 +95,15 @@ impl View<'_> {
 
     fn add_contents(&self, container: &ObjectKey, found: &mut Vec<Uid>) {
         let uid = |object: &Arc<Object>| object.meta.uid.clone();
-        if is_namespace(container) {
+        if container.is_namespace() {
             found.extend(self.state.contents(&container.name).map(uid));
-        } else if is_definition(container) {
+        } else if container.is_definition() {
             found.extend(self.state.instances(container).map(uid));
         }
     }
 
     fn defined(&self, key: &ObjectKey) -> Option<&Kind> {
-        let resource = is_definition(key).then(|| defined_by(key))?;
+        let resource = key.is_definition().then(|| key.defined_resource())?;
         let kind = self.state.kinds.by_resource(&resource)?;
         kind.is_custom().then_some(&**kind)
     }

@@ -4,7 +4,6 @@
 use super::Retained;
 use super::revisions::Revisions;
 use crate::reader::{Coverage, DecodedFrame};
-use hindsight_core::state::is_definition;
 use hindsight_core::{Cause, Commit, GroupResource, ObjectKey, Revision, State};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -128,7 +127,7 @@ impl Index {
         let key = key_hash(&commit.key);
         let is_kept = commit.events.iter().any(|event| event.verdict().is_some())
             || self.kinds.contains(&commit.key.resource)
-            || (changes_beside && !is_definition(&commit.key));
+            || (changes_beside && !commit.key.is_definition());
         let place = Current {
             revision: commit.revision,
             is_kept,

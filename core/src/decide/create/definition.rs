@@ -7,7 +7,6 @@ mod tests;
 use crate::decide::commit::Written;
 use crate::decide::{Context, OversizePolicy, conditions};
 use crate::object::ObjectKey;
-use crate::state::{definition_named, is_definition};
 use crate::{Commit, Decision, Object, Rejection, State, apply};
 pub use names::next_to_be_named;
 use names::{Taken, Waiting};
@@ -59,7 +58,7 @@ pub(crate) fn settle_names(context: &Context<'_>, document: &mut Value) {
 
 fn key_of(document: &Value) -> Option<ObjectKey> {
     let name = document.pointer("/metadata/name")?.as_str()?;
-    Some(definition_named(name))
+    Some(ObjectKey::definition(name))
 }
 
 /// After a definition gives up names, by deletion or change, reconsiders the definitions that wait for
@@ -90,7 +89,7 @@ pub(crate) fn reconsider(
 }
 
 fn frees_names(state: &State, commit: &Commit) -> bool {
-    if !is_definition(&commit.key) {
+    if !commit.key.is_definition() {
         return false;
     }
     let names = |object: &Object| object.document().pointer("/status/acceptedNames").cloned();

@@ -6,7 +6,6 @@ use crate::decide::Context;
 use crate::event::Event;
 use crate::kind::Subresource;
 use crate::object::{DEFINITION_FINALIZER, Object, spec_finalizers};
-use crate::state::{is_definition, is_namespace};
 use crate::{Decision, Outcome, Rejection, Rule, State};
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -24,20 +23,20 @@ fn is_released(stored: &Object, next: &Value) -> bool {
         .pointer("/metadata/finalizers")
         .and_then(Value::as_array)
         .is_some_and(|finalizers| !finalizers.is_empty());
-    let has_token = is_namespace(&stored.key) && !spec_finalizers(next).is_empty();
+    let has_token = stored.key.is_namespace() && !spec_finalizers(next).is_empty();
     stored.is_deleting() && !graceful && !held && !has_token
 }
 
 /// Describes what is left in a namespace, or of the instances of a definition; `None` if it is empty.
 pub(crate) fn content(state: &State, container: &Object) -> Option<String> {
     let key = &container.key;
-    if is_namespace(key) {
+    if key.is_namespace() {
         let count = Some(state.population(&key.name)).filter(|count| *count > 0)?;
         let kinds = state.resources_in(&key.name).map(ToString::to_string);
         let kinds: Vec<String> = kinds.collect();
         return Some(format!("{count} of {}", kinds.join(", ")));
     }
-    let definition = is_definition(key).then_some(key)?;
+    let definition = key.is_definition().then_some(key)?;
     let first = state.instances(definition).next()?;
     Some(format!("instances, {} among them", first.key))
 }
@@ -51,10 +50,10 @@ pub(crate) fn refuse_to_abandon(
     next: &Value,
     subresource: Option<Subresource>,
 ) -> Result<(), Rejection> {
-    let abandons = if is_namespace(&stored.key) {
+    let abandons = if stored.key.is_namespace() {
         subresource == Some(Subresource::Finalize) && is_released(stored, next)
     } else {
-        is_definition(&stored.key) && stored.is_deleting() && drops_cleanup(stored, next)
+        stored.key.is_definition() && stored.is_deleting() && drops_cleanup(stored, next)
     };
     let left = abandons.then(|| content(state, stored));
     match left.flatten() {

@@ -6,7 +6,6 @@
 use crate::decide::conditions::{self, Condition};
 use crate::kind::Kind;
 use crate::object::ObjectKey;
-use crate::state::defined_by;
 use crate::{GroupResource, Object, State};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -60,7 +59,7 @@ pub(super) struct Taken {
 impl Taken {
     pub(super) fn in_group_of(state: &State, definition: &ObjectKey) -> Self {
         let mut taken = Self::default();
-        let group = defined_by(definition).group;
+        let group = definition.defined_resource().group;
         let served = state.kinds.iter();
         for kind in served.filter(|kind| kind.resource.group == group) {
             let holder = if kind.is_custom() {
@@ -70,10 +69,13 @@ impl Taken {
             };
             taken.put(holder(kind.resource.clone()), takings(&names_of(kind)));
         }
-        let is_served = |other: &Object| state.kinds.by_resource(&defined_by(&other.key)).is_some();
+        let is_served = |other: &Object| {
+            let resource = other.key.defined_resource();
+            state.kinds.by_resource(&resource).is_some()
+        };
         for other in of_group(state, definition).filter(|other| !is_served(other)) {
             let names = outline(other).map(|outline| accepted(&outline));
-            let holder = Holder::Definition(defined_by(&other.key));
+            let holder = Holder::Definition(other.key.defined_resource());
             taken.put(holder, names.unwrap_or_default());
         }
         taken
@@ -81,7 +83,7 @@ impl Taken {
 
     /// Notes which names a definition has now.
     pub(super) fn note(&mut self, state: &State, definition: &Waiting) {
-        let resource = defined_by(&definition.object.key);
+        let resource = definition.object.key.defined_resource();
         let names = match state.kinds.by_resource(&resource) {
             Some(kind) if kind.is_custom() => takings(&names_of(kind)),
             Some(_) => return,
@@ -155,7 +157,7 @@ fn outline(definition: &Object) -> Option<Value> {
 pub(super) fn settle(state: &State, key: &ObjectKey, definition: &mut Value, now: &str) {
     restore(definition, state.get(key));
     let taken = Taken::in_group_of(state, key);
-    settle_among(&taken, defined_by(key), definition, now);
+    settle_among(&taken, key.defined_resource(), definition, now);
 }
 
 /// The same for a status that is the stored one.
@@ -267,7 +269,8 @@ impl Waiting {
     /// The whole definition with its status up to date.
     pub(super) fn document(&self, taken: &Taken, now: &str) -> Value {
         let mut document = self.object.document();
-        settle_among(taken, defined_by(&self.object.key), &mut document, now);
+        let resource = self.object.key.defined_resource();
+        settle_among(taken, resource, &mut document, now);
         document
     }
 
@@ -281,7 +284,7 @@ impl Waiting {
 
     fn settled(&self, taken: &Taken, now: &str) -> Value {
         let mut outline = self.outline.clone();
-        settle_among(taken, defined_by(&self.object.key), &mut outline, now);
+        settle_among(taken, self.object.key.defined_resource(), &mut outline, now);
         outline
     }
 }
@@ -309,7 +312,7 @@ fn of_group<'a>(
     state: &'a State,
     definition: &'a ObjectKey,
 ) -> impl Iterator<Item = &'a Arc<Object>> {
-    let group = defined_by(definition).group;
+    let group = definition.defined_resource().group;
     let all = state.list(&definition.resource, None);
-    all.filter(move |one| defined_by(&one.key).group == group)
+    all.filter(move |one| one.key.defined_resource().group == group)
 }

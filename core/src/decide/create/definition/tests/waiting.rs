@@ -5,7 +5,6 @@ use super::{DEFINITIONS, longest, named, remove, said};
 use crate::command::{FieldValidation, Patch, PatchObject};
 use crate::kind::Subresource;
 use crate::object::OBJECT_BYTES_MAX;
-use crate::state::definition_named;
 use crate::testing::World;
 use crate::{Decision, Intent, next_to_be_named};
 use serde_json::json;
@@ -13,7 +12,7 @@ use serde_json::json;
 /// Asks for what the server says of a definition, as the collector does.
 fn settle(world: &mut World, name: &str) -> Decision {
     let intent = Intent::Patch(PatchObject {
-        key: definition_named(name),
+        key: ObjectKey::definition(name),
         version: "v1".into(),
         subresource: Some(Subresource::Status),
         patch: Patch::Merge(json!({})),
@@ -23,7 +22,7 @@ fn settle(world: &mut World, name: &str) -> Decision {
 }
 
 fn next(world: &World) -> Option<String> {
-    let next = next_to_be_named(&world.state, &definition_named("any.example.com"))?;
+    let next = next_to_be_named(&world.state, &ObjectKey::definition("any.example.com"))?;
     Some(next.key.name.to_string())
 }
 
