@@ -210,14 +210,8 @@ impl State {
         let mut hasher = blake3::Hasher::new();
         hasher.update(&self.revision.0.to_le_bytes());
         for object in self.objects() {
-            let key = &object.key;
             let mark = object.mark.map_or(0, |mark| mark.revision.0);
-            for part in [
-                &key.resource.group,
-                &key.resource.resource,
-                &key.namespace,
-                &key.name,
-            ] {
+            for part in object.key.parts() {
                 hasher.update(part.as_bytes());
                 hasher.update(&[0]);
             }

@@ -38,6 +38,12 @@ impl ObjectKey {
         namespace.is_empty() || *namespace == *self.namespace
     }
 
+    /// Group, resource, namespace and name, in the order in which they are stored and hashed.
+    pub fn parts(&self) -> [&Name; 4] {
+        let GroupResource { group, resource } = &self.resource;
+        [group, resource, &self.namespace, &self.name]
+    }
+
     /// The key of the `Namespace` with this name.
     pub fn namespace(name: &str) -> Self {
         Self::new(GroupResource::new("", "namespaces"), "", name)

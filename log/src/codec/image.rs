@@ -42,14 +42,8 @@ pub(crate) struct ObjectV1<'a> {
 
 impl<'a> ObjectV1<'a> {
     pub(crate) fn of(object: &'a Object) -> Self {
-        let key = &object.key;
         Self {
-            key: [
-                &key.resource.group,
-                &key.resource.resource,
-                &key.namespace,
-                &key.name,
-            ],
+            key: object.key.parts().map(|part| &**part),
             revision: object.revision.0,
             mark: object
                 .mark

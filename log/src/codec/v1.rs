@@ -235,7 +235,6 @@ fn origin_from(origin: &OriginV1<'_>) -> (Arc<Actor>, Arc<Request>) {
 }
 
 fn commit_of(commit: &Commit, origin: u32) -> CommitV1<'_> {
-    let key = &commit.key;
     CommitV1 {
         time_micros: commit.time.0,
         origin,
@@ -244,12 +243,7 @@ fn commit_of(commit: &Commit, origin: u32) -> CommitV1<'_> {
             Cause::Commit(revision) => CauseV1::Commit(revision.0),
             Cause::Policy(name) => CauseV1::Policy(name),
         },
-        key: [
-            &key.resource.group,
-            &key.resource.resource,
-            &key.namespace,
-            &key.name,
-        ],
+        key: commit.key.parts().map(|part| &**part),
         uid: commit.uid.as_str(),
         events: commit.events.iter().map(event_of).collect(),
     }

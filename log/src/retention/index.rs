@@ -237,13 +237,7 @@ pub(super) fn bytes<'a>(commits: impl IntoIterator<Item = &'a Commit>) -> usize 
 
 fn key_hash(key: &ObjectKey) -> KeyHash {
     let mut hasher = blake3::Hasher::new();
-    let resource = &key.resource;
-    for part in [
-        &resource.group,
-        &resource.resource,
-        &key.namespace,
-        &key.name,
-    ] {
+    for part in key.parts() {
         hasher.update(part.as_bytes());
         hasher.update(&[0]);
     }
