@@ -16,7 +16,7 @@ use crate::tag::{is_known, tagged};
 use bytes::Bytes;
 pub(crate) use documents::Documents;
 use hindsight_core::State;
-use hindsight_core::kind::{KindRef, Origin};
+use hindsight_core::kind::KindRef;
 use http::{HeaderMap, HeaderValue, Response, header};
 use serde_json::{Map, Value, json};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -143,7 +143,7 @@ fn custom_in(state: &State, group: &str) -> u64 {
 fn hash_of<'a>(state: &State, kinds: impl Iterator<Item = &'a KindRef>) -> u64 {
     let mut hasher = DefaultHasher::new();
     for kind in kinds {
-        if let Origin::Custom { definition, .. } = &kind.origin {
+        if let Some(definition) = kind.definition() {
             let key = definitions::key_of(kind);
             let revision = state.get(&key).map(|object| object.revision);
             (definition.as_str(), revision.map(|one| one.0)).hash(&mut hasher);

@@ -247,6 +247,14 @@ impl Kind {
         matches!(self.origin, Origin::Custom { .. })
     }
 
+    /// The uid of its definition, if an object defines it.
+    pub fn definition(&self) -> Option<&Uid> {
+        match &self.origin {
+            Origin::Custom { definition, .. } => Some(definition),
+            Origin::Builtin => None,
+        }
+    }
+
     /// Whether its definition is being deleted.
     pub fn is_terminating(&self) -> bool {
         matches!(

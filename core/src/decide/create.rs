@@ -10,7 +10,7 @@ mod workload;
 use super::account::Account;
 use super::{Context, Strictness, namespace_of_new};
 use crate::command::Create;
-use crate::kind::{Generation, Kind, Origin, Shape, Version};
+use crate::kind::{Generation, Kind, Shape, Version};
 use crate::object::{NAMESPACE_LABEL, NAMESPACE_TOKEN, Name, ObjectKey, Uid};
 use crate::{Decision, Rejection};
 use serde_json::{Map, Value, json};
@@ -39,13 +39,7 @@ fn admit(
     key: &ObjectKey,
     name: &str,
 ) -> Result<ObjectKey, Rejection> {
-    if matches!(
-        kind.origin,
-        Origin::Custom {
-            terminating: true,
-            ..
-        }
-    ) {
+    if kind.is_terminating() {
         let reason = "create not allowed while custom resource definition is terminating";
         return Err(Rejection::Forbidden {
             resource: key.resource.clone(),

@@ -7,7 +7,6 @@ use crate::content;
 use crate::steps::Step;
 use crate::worker::Worker;
 use hindsight_core::command::Intent;
-use hindsight_core::kind::Origin;
 use hindsight_core::{Kind, Object, ObjectKey, OwnerReference, Uid};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -125,10 +124,8 @@ impl View<'_> {
     /// The definition of the kind that a reference names.
     fn definition_of(&self, owner: &OwnerReference) -> Option<Uid> {
         let (group, _) = owner.api_version.split_once('/')?;
-        match &self.state.kinds.by_kind(group, &owner.kind)?.origin {
-            Origin::Custom { definition, .. } => Some(definition.clone()),
-            Origin::Builtin => None,
-        }
+        let kind = self.state.kinds.by_kind(group, &owner.kind)?;
+        kind.definition().cloned()
     }
 
     /// Whether it will be acted on, not counting the end of a definition, which has an order of its own.

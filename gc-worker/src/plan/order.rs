@@ -3,7 +3,6 @@
 
 use super::{Plan, View};
 use hindsight_core::event::OwnerClass;
-use hindsight_core::kind::Origin;
 use hindsight_core::{Object, ObjectKey, OwnerReference, Uid};
 use hindsight_projector::{Components, Knots, Node};
 use std::cell::{Cell, RefCell};
@@ -216,10 +215,7 @@ impl View<'_> {
     fn containers(&self, key: &ObjectKey) -> impl Iterator<Item = &Uid> {
         let namespace = self.state.namespace(&key.namespace);
         let kind = self.state.kinds.by_resource(&key.resource);
-        let definition = kind.and_then(|kind| match &kind.origin {
-            Origin::Custom { definition, .. } => Some(definition),
-            Origin::Builtin => None,
-        });
+        let definition = kind.and_then(|kind| kind.definition());
         namespace
             .map(|namespace| &namespace.meta.uid)
             .into_iter()
