@@ -5,7 +5,6 @@ use crate::event::{Cause, Rule};
 use crate::kind::Subresource;
 use crate::object::{FOREGROUND_FINALIZER, Name, ORPHAN_FINALIZER, ObjectKey, OwnerReference, Uid};
 use crate::{Revision, Time};
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -50,7 +49,7 @@ impl Command {
 }
 
 /// An authenticated identity.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Actor {
     /// `system:serviceaccount:...`, `admin`, ...
     pub user: Name,
@@ -72,7 +71,7 @@ impl Actor {
 }
 
 /// The request that a command came with. It is recorded in the log; no decision depends on it.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Request {
     /// Kubernetes verb: `create`, `deletecollection`, ...; empty for the server's own work.
     pub verb: String,
@@ -326,7 +325,7 @@ pub struct Preconditions {
 }
 
 /// The `propagationPolicy` of a deletion.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Propagation {
     /// Dependents are deleted after the owner.
     Background,

@@ -94,7 +94,7 @@ pub enum Event {
 }
 
 /// What the collector found one owner to be.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OwnerFinding {
     /// The reference.
     pub owner: OwnerReference,
@@ -103,7 +103,7 @@ pub struct OwnerFinding {
 }
 
 /// What an owner reference points at.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum OwnerClass {
     /// The owner exists and is not waiting for dependents.
     Solid,
@@ -116,7 +116,7 @@ pub enum OwnerClass {
 }
 
 /// What made a command necessary.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Cause {
     /// A request from outside.
     Request,

@@ -1,11 +1,10 @@
 //! The names of kinds and resources, on the wire and in storage.
 
 use crate::object::Name;
-use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// Group and plural resource: what a URL path names, and what storage is split by.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct GroupResource {
     /// Empty for the core group.
     pub group: Name,

@@ -1,7 +1,6 @@
 //! Where an object lives: resource, namespace, name.
 
 use crate::kind::GroupResource;
-use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
 use std::fmt;
 use std::sync::Arc;
@@ -12,7 +11,7 @@ pub type Name = Arc<str>;
 const IMMORTAL: [&str; 3] = ["default", "kube-system", "kube-public"];
 
 /// The key of an object. Orders as lists do: by resource, then namespace, then name, bytewise.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ObjectKey {
     /// Group and plural resource.
     pub resource: GroupResource,
