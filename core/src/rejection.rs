@@ -235,14 +235,14 @@ const CAUSES_BYTES_MAX: usize = 1 << 20;
 
 /// What is wrong with a document, as far as it is reported.
 #[derive(Debug, Default)]
-pub(crate) struct Findings {
+pub(crate) struct CauseList {
     causes: Vec<FieldCause>,
     bytes: usize,
     is_silent: bool,
     is_wrong: bool,
 }
 
-impl Findings {
+impl CauseList {
     /// Records only whether anything is wrong.
     pub(crate) fn silent() -> Self {
         Self {
@@ -305,7 +305,7 @@ impl Findings {
     }
 }
 
-impl Extend<FieldCause> for Findings {
+impl Extend<FieldCause> for CauseList {
     fn extend<T: IntoIterator<Item = FieldCause>>(&mut self, causes: T) {
         causes.into_iter().for_each(|cause| self.push(cause));
     }

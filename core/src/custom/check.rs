@@ -20,7 +20,7 @@ mod update;
 mod version;
 
 use super::text;
-use crate::rejection::{FieldCause, Findings};
+use crate::rejection::{CauseList, FieldCause};
 use crate::schema::Path;
 use crate::validate;
 use serde_json::{Value, json};
@@ -53,8 +53,8 @@ pub(crate) fn check(document: &Value, old: Option<&Value>) -> Vec<FieldCause> {
     causes.into_causes()
 }
 
-fn whole(document: &Value) -> Findings {
-    let mut causes = Findings::default();
+fn whole(document: &Value) -> CauseList {
+    let mut causes = CauseList::default();
     name(document, &mut causes);
     group(document, &mut causes);
     scope(document, &mut causes);
@@ -70,7 +70,7 @@ fn whole(document: &Value) -> Findings {
     causes
 }
 
-fn name(document: &Value, causes: &mut Findings) {
+fn name(document: &Value, causes: &mut CauseList) {
     let plural = text(document, "/spec/names/plural");
     let expected = format!("{plural}.{}", text(document, "/spec/group"));
     let name = text(document, "/metadata/name");
@@ -80,7 +80,7 @@ fn name(document: &Value, causes: &mut Findings) {
     }
 }
 
-fn group(document: &Value, causes: &mut Findings) {
+fn group(document: &Value, causes: &mut CauseList) {
     let field = "spec.group";
     let group = text(document, "/spec/group");
     if group.is_empty() {
@@ -93,7 +93,7 @@ fn group(document: &Value, causes: &mut Findings) {
     }
 }
 
-fn scope(document: &Value, causes: &mut Findings) {
+fn scope(document: &Value, causes: &mut CauseList) {
     let (field, supported) = ("spec.scope", ["Cluster", "Namespaced"]);
     let scope = text(document, "/spec/scope");
     if scope.is_empty() {
@@ -103,7 +103,7 @@ fn scope(document: &Value, causes: &mut Findings) {
     }
 }
 
-fn versions(document: &Value, causes: &mut Findings) {
+fn versions(document: &Value, causes: &mut CauseList) {
     let found = document.pointer("/spec/versions").and_then(Value::as_array);
     let found = found.map_or(&[][..], Vec::as_slice);
     let spec = Path::Root.member("spec");
@@ -126,7 +126,7 @@ fn versions(document: &Value, causes: &mut Findings) {
 
 /// Only the strategy `None` is supported, with which versions differ in `apiVersion` alone.
 /// Conversion webhooks are never called.
-fn conversion(document: &Value, causes: &mut Findings) {
+fn conversion(document: &Value, causes: &mut CauseList) {
     let Some(conversion) = document.pointer("/spec/conversion") else {
         return;
     };

@@ -18,14 +18,14 @@ pub(super) enum Account {
 
 /// The object that a write is about, in the version that the command uses.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Target<'a> {
+pub(super) struct WriteTarget<'a> {
     pub(super) context: Context<'a>,
     pub(super) kind: &'a KindRef,
     pub(super) version: &'a Version,
     pub(super) subresource: Option<Subresource>,
 }
 
-impl Target<'_> {
+impl WriteTarget<'_> {
     /// Puts the account of a new object into its document; `sent` is the account that admission left.
     pub(super) fn put_new_account(
         &self,
@@ -172,7 +172,7 @@ impl Target<'_> {
     }
 }
 
-impl Versions for Target<'_> {
+impl Versions for WriteTarget<'_> {
     fn version(&self, api_version: &str) -> Option<fields::Version<'_>> {
         let (kind, version) = self.named(api_version)?;
         let schema = self.context.state.kinds.schema(kind, version);
@@ -206,7 +206,7 @@ pub(super) fn with_account(
     let known = kind.and_then(|kind| Some((kind, kind.storage_version()?)));
     let list = match known {
         None => live,
-        Some((kind, version)) => Target {
+        Some((kind, version)) => WriteTarget {
             context,
             kind,
             version,

@@ -1,9 +1,9 @@
 //! Server-side apply: a manager's configuration is merged into the live object.
 
-use super::account::{Account, Target};
+use super::account::{Account, WriteTarget};
 use super::create::create_with;
 use super::patch::same_object;
-use super::update::{Change, Sent, prepare_for_creation, same_coordinates};
+use super::update::{PendingWrite, Sent, prepare_for_creation, same_coordinates};
 use super::{Context, prepare, warned};
 use crate::command::{Create, FieldValidation, PatchObject};
 use crate::fields::{self, Versions};
@@ -31,7 +31,7 @@ pub(super) fn apply(
     let (kind, version) = prepare::kind(&context, &intent.key, &intent.version)?;
     let stored = context.state.get(&intent.key);
     let apply = Apply {
-        target: Target {
+        target: WriteTarget {
             context,
             kind,
             version,
@@ -49,7 +49,7 @@ pub(super) fn apply(
 }
 
 struct Apply<'a> {
-    target: Target<'a>,
+    target: WriteTarget<'a>,
     intent: &'a PatchObject,
     options: ApplyOptions<'a>,
 }
@@ -94,7 +94,7 @@ impl Apply<'_> {
 
     /// Applies to the count only; others may own it through the object itself.
     fn scale(&self, stored: &Arc<Object>) -> Result<Decision, Rejection> {
-        let Target { kind, version, .. } = self.target;
+        let WriteTarget { kind, version, .. } = self.target;
         let live = scale::scale_for_apply(version, &self.target.form().object(stored));
         let live = live.ok_or_else(|| Rejection::not_found(&self.intent.key))?;
         let managed = Managed::read(managed::take(&mut stored.document()).as_ref());
@@ -126,7 +126,7 @@ impl Apply<'_> {
         managed: Managed,
     ) -> Result<Decision, Rejection> {
         same_object(stored, &mut next, &self.intent.key)?;
-        let change = Change {
+        let change = PendingWrite {
             context: self.target.context,
             kind: self.target.kind,
             version: self.target.version,
@@ -167,7 +167,7 @@ impl Apply<'_> {
     fn untyped(&self, config: &Value, why: &str) -> Rejection {
         let text = |pointer: &str| config.pointer(pointer).and_then(Value::as_str);
         let (name, namespace) = (text("/metadata/name"), text("/metadata/namespace"));
-        let Target { kind, version, .. } = self.target;
+        let WriteTarget { kind, version, .. } = self.target;
         let gvk = kind.document_gvk(&version.name, self.target.subresource);
         let GroupVersionKind {
             group,

@@ -42,20 +42,20 @@ pub(crate) fn delete(context: Context<'_>, intent: &Delete) -> Result<Decision, 
         .ok_or_else(missing)?;
     let object = context.state.get(key).ok_or_else(missing)?;
     precondition::check(intent, object, kind)?;
-    let request = Request {
+    let deletion = Deletion {
         context,
         intent,
         kind,
         object,
     };
     let shape = kind.strategy.shape;
-    if shape == Shape::Namespace && !request.is_emptied_namespace() {
-        return namespace::mark(&request);
+    if shape == Shape::Namespace && !deletion.is_emptied_namespace() {
+        return namespace::mark(&deletion);
     }
     if shape == Shape::Definition && !object.is_deleting() {
-        return request.mark_definition();
+        return deletion.mark_definition();
     }
-    request.decide()
+    deletion.decide()
 }
 
 fn refuse_system_class(intent: &Delete) -> Result<(), Rejection> {
@@ -74,14 +74,14 @@ fn refuse_system_class(intent: &Delete) -> Result<(), Rejection> {
 }
 
 /// A deletion request with everything that its decision reads.
-struct Request<'a> {
+struct Deletion<'a> {
     context: Context<'a>,
     intent: &'a Delete,
     kind: &'a Kind,
     object: &'a Arc<Object>,
 }
 
-impl Request<'_> {
+impl Deletion<'_> {
     fn decide(&self) -> Result<Decision, Rejection> {
         let owners = self.verified_owners()?;
         let (asked, now) = (self.intent.grace_period_seconds, self.context.command.time);

@@ -2,7 +2,7 @@
 
 use super::account::Account;
 use super::apply::{ApplyOptions, apply};
-use super::update::{Change, Sent, same_coordinates, same_version};
+use super::update::{PendingWrite, Sent, same_coordinates, same_version};
 use super::{Context, prepare, warned};
 use crate::command::{Patch, PatchObject};
 use crate::document::text_at;
@@ -54,7 +54,7 @@ pub(crate) fn patch(context: Context<'_>, intent: &PatchObject) -> Result<Decisi
     };
     let mut next = patched()?;
     prepare::metadata(&mut next)?;
-    let change = Change {
+    let change = PendingWrite {
         context,
         kind,
         version,

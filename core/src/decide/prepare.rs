@@ -6,7 +6,7 @@ use crate::custom;
 use crate::document::write_whole_numbers;
 use crate::kind::{Kind, KindRef, Kinds, Shape, Subresource, Version};
 use crate::object::{Name, Object};
-use crate::rejection::{FieldCause, Findings};
+use crate::rejection::{CauseList, FieldCause};
 use crate::schema::Schema;
 use crate::{Form, Rejection, defaults, scale, schema, validate};
 use serde_json::{Map, Value, json};
@@ -363,7 +363,7 @@ pub(super) fn refuse(kind: &Kind, name: &str, causes: Vec<FieldCause>) -> Result
     if causes.is_empty() {
         return Ok(());
     }
-    let mut findings = Findings::default();
+    let mut findings = CauseList::default();
     findings.extend(causes);
     Err(Rejection::Invalid {
         group: Arc::clone(&kind.resource.group),

@@ -9,7 +9,7 @@ mod service;
 #[cfg(test)]
 mod tests;
 
-use super::account::{Account, Target, put};
+use super::account::{Account, WriteTarget, put};
 use super::{Context, Strictness, create, prepare, warned};
 use crate::command::{Create, FieldValidation, Update};
 use crate::kind::{Kind, KindRef, Subresource, Version};
@@ -71,7 +71,7 @@ fn replace(
     if context.strictness != Strictness::Draft {
         version_allows(kind, stored, metadata, intent.subresource)?;
     }
-    let change = Change {
+    let change = PendingWrite {
         context,
         kind,
         version,
@@ -106,7 +106,7 @@ pub(super) enum Sent {
 }
 
 /// A stored object and how it is about to change.
-pub(super) struct Change<'a> {
+pub(super) struct PendingWrite<'a> {
     pub(super) context: Context<'a>,
     pub(super) kind: &'a KindRef,
     pub(super) version: &'a Version,
@@ -114,9 +114,9 @@ pub(super) struct Change<'a> {
     pub(super) subresource: Option<Subresource>,
 }
 
-impl Change<'_> {
-    fn target(&self) -> Target<'_> {
-        Target {
+impl PendingWrite<'_> {
+    fn target(&self) -> WriteTarget<'_> {
+        WriteTarget {
             context: self.context,
             kind: self.kind,
             version: self.version,

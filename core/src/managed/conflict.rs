@@ -2,11 +2,11 @@
 
 use crate::Rejection;
 use crate::fields::{Contested, ManagerId};
-use crate::rejection::{FieldCause, Findings};
+use crate::rejection::{CauseList, FieldCause};
 
 pub(super) fn rejection(contested: &[Contested]) -> Rejection {
     let count = contested.iter().map(|one| one.fields.count()).sum();
-    let mut findings = Findings::default();
+    let mut findings = CauseList::default();
     let mut managers: Vec<(&ManagerId, Vec<String>)> = Vec::new();
     for one in contested {
         let message = format!("conflict with {}", name(&one.manager));

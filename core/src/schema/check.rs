@@ -7,7 +7,7 @@ use super::lists::Counterparts;
 use super::{Path, Schema};
 use crate::patch::whole;
 use crate::quantity;
-use crate::rejection::{FieldCause, Findings};
+use crate::rejection::{CauseList, FieldCause};
 use serde_json::{Map, Value};
 use std::fmt::Display;
 
@@ -22,7 +22,7 @@ pub(super) fn causes(schema: &Schema, value: &Value, old: Option<&Value>) -> Vec
 /// alternatives, the one that fits best is reported.
 #[derive(Debug, Default)]
 struct Report {
-    causes: Findings,
+    causes: CauseList,
     fitting: usize,
 }
 

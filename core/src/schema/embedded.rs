@@ -2,7 +2,7 @@
 //! Source: `apiextensions-apiserver/pkg/apiserver/schema/objectmeta`.
 
 use super::{Path, Schema, object_meta};
-use crate::rejection::{FieldCause, Findings};
+use crate::rejection::{CauseList, FieldCause};
 use crate::validate;
 use serde_json::{Map, Value};
 
@@ -23,8 +23,8 @@ pub(super) fn causes(schema: &Schema, document: &Value, old: Option<&Value>) -> 
 
 #[derive(Default)]
 struct Found {
-    undecoded: Findings,
-    invalid: Findings,
+    undecoded: CauseList,
+    invalid: CauseList,
 }
 
 impl Found {
@@ -88,7 +88,7 @@ fn identity(
     name: &str,
     rule: fn(&str) -> Result<(), String>,
     at: &Path<'_>,
-    causes: &mut Findings,
+    causes: &mut CauseList,
 ) {
     let field = || at.member(name).to_string();
     match members.get(name) {

@@ -2,19 +2,19 @@
 //! Source: `apiextensions-apiserver/pkg/apiserver/schema/listtype`.
 
 use super::{Identity, Path, Schema};
-use crate::rejection::{FieldCause, Findings};
+use crate::rejection::{CauseList, FieldCause};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Returns a cause for every duplicate in a set or a map.
 pub(super) fn duplicates(schema: &Schema, document: &Value) -> Vec<FieldCause> {
-    let mut causes = Findings::default();
+    let mut causes = CauseList::default();
     walk(schema, document, &Path::Root, &mut causes);
     causes.into_causes()
 }
 
-fn walk(schema: &Schema, value: &Value, at: &Path<'_>, causes: &mut Findings) {
+fn walk(schema: &Schema, value: &Value, at: &Path<'_>, causes: &mut CauseList) {
     match value {
         Value::Object(members) => {
             for (name, member) in members {
@@ -41,7 +41,7 @@ fn walk(schema: &Schema, value: &Value, at: &Path<'_>, causes: &mut Findings) {
     }
 }
 
-fn map(keys: &[Arc<str>], items: &[Value], at: &Path<'_>, causes: &mut Findings) {
+fn map(keys: &[Arc<str>], items: &[Value], at: &Path<'_>, causes: &mut CauseList) {
     let odd = |item: &&Value| !item.is_object() && !item.is_null();
     if let Some((index, item)) = items.iter().enumerate().find(|(_, item)| odd(item)) {
         let why = "must be an object for an array of list-type map";
@@ -59,7 +59,7 @@ fn map(keys: &[Arc<str>], items: &[Value], at: &Path<'_>, causes: &mut Findings)
 }
 
 /// Reports duplicates; only the first repetition of a value is reported.
-fn repeated(values: &[Value], at: &Path<'_>, causes: &mut Findings) {
+fn repeated(values: &[Value], at: &Path<'_>, causes: &mut CauseList) {
     let mut seen: BTreeMap<String, usize> = BTreeMap::new();
     for (index, value) in values.iter().enumerate() {
         let times = seen.entry(value.to_string()).or_default();

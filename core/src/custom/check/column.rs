@@ -1,7 +1,7 @@
 //! The checks of `additionalPrinterColumns` in a definition.
 
 use crate::custom::text;
-use crate::rejection::{FieldCause, Findings};
+use crate::rejection::{CauseList, FieldCause};
 use crate::schema::Path;
 use serde_json::{Value, json};
 
@@ -17,7 +17,7 @@ const FORMATS: [&str; 8] = [
     "password",
 ];
 
-pub(super) fn check(version: &Value, at: &Path<'_>, causes: &mut Findings) {
+pub(super) fn check(version: &Value, at: &Path<'_>, causes: &mut CauseList) {
     let columns = version.get("additionalPrinterColumns");
     let columns = columns.and_then(Value::as_array).into_iter().flatten();
     let at = at.member("additionalPrinterColumns");
@@ -29,7 +29,7 @@ pub(super) fn check(version: &Value, at: &Path<'_>, causes: &mut Findings) {
     }
 }
 
-fn one(column: &Value, at: &Path<'_>, causes: &mut Findings) {
+fn one(column: &Value, at: &Path<'_>, causes: &mut CauseList) {
     let field = |member: &str| at.member(member).to_string();
     if text(column, "/name").is_empty() {
         causes.push(FieldCause::required(field("name"), ""));

@@ -2,11 +2,11 @@
 //! specified outside of it. Source: `apiextensions-apiserver/pkg/apiserver/schema/complete.go`.
 
 use super::schema::{Place, each_child};
-use crate::rejection::{FieldCause, Findings};
+use crate::rejection::{CauseList, FieldCause};
 use crate::schema::Path;
 use serde_json::Value;
 
-pub(super) fn check(schema: &Value, at: &Path<'_>, causes: &mut Findings) {
+pub(super) fn check(schema: &Value, at: &Path<'_>, causes: &mut CauseList) {
     if causes.is_full() {
         return;
     }
@@ -29,7 +29,7 @@ struct Structure<'a> {
 }
 
 impl Structure<'_> {
-    fn covers(self, nested: &Value, nested_at: &Path<'_>, causes: &mut Findings) {
+    fn covers(self, nested: &Value, nested_at: &Path<'_>, causes: &mut CauseList) {
         let Some(schema) = self.schema else {
             let why = || format!("because it is defined in {nested_at}");
             return causes.push_with(|| FieldCause::required(self.at.to_string(), &why()));

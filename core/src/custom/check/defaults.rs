@@ -2,15 +2,15 @@
 //! Source: `apiextensions-apiserver/pkg/apiserver/schema/defaulting/validation.go`.
 
 use super::schema::{Place, each_child, is_true};
-use crate::rejection::{FieldCause, Findings};
+use crate::rejection::{CauseList, FieldCause};
 use crate::schema::{self, Path};
 use serde_json::Value;
 
-pub(super) fn check(root: &Value, at: &Path<'_>, causes: &mut Findings) {
+pub(super) fn check(root: &Value, at: &Path<'_>, causes: &mut CauseList) {
     walk(root, true, at, causes);
 }
 
-fn walk(schema: &Value, resource: bool, at: &Path<'_>, causes: &mut Findings) {
+fn walk(schema: &Value, resource: bool, at: &Path<'_>, causes: &mut CauseList) {
     if causes.is_full() {
         return;
     }
@@ -28,7 +28,7 @@ fn walk(schema: &Value, resource: bool, at: &Path<'_>, causes: &mut Findings) {
     });
 }
 
-fn one(schema: &Value, default: &Value, at: &Path<'_>, causes: &mut Findings) {
+fn one(schema: &Value, default: &Value, at: &Path<'_>, causes: &mut CauseList) {
     let field = || at.member("default").to_string();
     let schema = schema::parse(schema);
     let mut pruned = default.clone();

@@ -4,14 +4,14 @@
 use super::schema::{Place, each_child, is_true};
 use crate::cel::Allowance;
 use crate::custom::text;
-use crate::rejection::{FieldCause, Findings};
+use crate::rejection::{CauseList, FieldCause};
 use crate::schema::rules::Checked;
 use crate::schema::{self, PATTERNS_MAX, Path, Schema};
 use serde_json::Value;
 
 const RULES: &str = "x-kubernetes-validations";
 
-pub(super) fn check(root: &Value, at: &Path<'_>, causes: &mut Findings) {
+pub(super) fn check(root: &Value, at: &Path<'_>, causes: &mut CauseList) {
     let place = Inside {
         resource: true,
         uncorrelatable: None,
@@ -31,7 +31,7 @@ pub(super) fn check(root: &Value, at: &Path<'_>, causes: &mut Findings) {
 /// The causes so far, and the allowance of regular expressions. Once a rule exceeds the allowance,
 /// nothing is reported about it and the rules after it.
 struct Found<'a> {
-    causes: &'a mut Findings,
+    causes: &'a mut CauseList,
     patterns: &'a Allowance,
 }
 

@@ -2,7 +2,7 @@
 
 use super::schema::is_true;
 use crate::custom::text;
-use crate::rejection::{FieldCause, Findings};
+use crate::rejection::{CauseList, FieldCause};
 use crate::schema::Path;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -29,7 +29,7 @@ const MAP: Marker = Marker {
     supported: &["atomic", "granular"],
 };
 
-pub(super) fn check(schema: &Value, at: &Path<'_>, causes: &mut Findings) {
+pub(super) fn check(schema: &Value, at: &Path<'_>, causes: &mut CauseList) {
     one_of(schema, &MAP, at, causes);
     one_of(schema, &LIST, at, causes);
     let list_type = held(schema, LIST_TYPE);
@@ -61,7 +61,7 @@ fn keys(schema: &Value) -> Vec<&str> {
         .collect()
 }
 
-fn one_of(schema: &Value, rule: &Marker, at: &Path<'_>, causes: &mut Findings) {
+fn one_of(schema: &Value, rule: &Marker, at: &Path<'_>, causes: &mut CauseList) {
     let Marker {
         name,
         kind,
@@ -87,7 +87,7 @@ fn one_of(schema: &Value, rule: &Marker, at: &Path<'_>, causes: &mut Findings) {
 }
 
 /// Items of a set are compared as a whole, so they must be atomic.
-fn set(schema: &Value, at: &Path<'_>, causes: &mut Findings) {
+fn set(schema: &Value, at: &Path<'_>, causes: &mut CauseList) {
     let Some(items) = schema.get("items").filter(|items| items.is_object()) else {
         return;
     };
@@ -108,7 +108,7 @@ fn set(schema: &Value, at: &Path<'_>, causes: &mut Findings) {
     not_null(items, "set", &at, causes);
 }
 
-fn not_null(items: &Value, list_type: &str, at: &Path<'_>, causes: &mut Findings) {
+fn not_null(items: &Value, list_type: &str, at: &Path<'_>, causes: &mut CauseList) {
     if is_true(items, "nullable") {
         let why = format!("cannot be nullable when x-kubernetes-list-type is {list_type}");
         let field = at.member("nullable").to_string();
@@ -116,7 +116,7 @@ fn not_null(items: &Value, list_type: &str, at: &Path<'_>, causes: &mut Findings
     }
 }
 
-fn map(schema: &Value, keys: &[&str], at: &Path<'_>, causes: &mut Findings) {
+fn map(schema: &Value, keys: &[&str], at: &Path<'_>, causes: &mut CauseList) {
     let at_keys = || at.member(MAP_KEYS).to_string();
     if keys.is_empty() {
         let why = "must not be empty if x-kubernetes-list-type is map";
@@ -165,7 +165,7 @@ fn map(schema: &Value, keys: &[&str], at: &Path<'_>, causes: &mut Findings) {
 }
 
 /// A key must always be present, and comparable.
-fn key(items: &Value, name: &str, is_required: bool, at: &Path<'_>, causes: &mut Findings) {
+fn key(items: &Value, name: &str, is_required: bool, at: &Path<'_>, causes: &mut CauseList) {
     let Some(schema) = items.get("properties").and_then(|all| all.get(name)) else {
         return;
     };

@@ -1,11 +1,11 @@
 //! The checks of `spec.names` in a definition.
 
 use crate::custom::text;
-use crate::rejection::{FieldCause, Findings};
+use crate::rejection::{CauseList, FieldCause};
 use crate::validate;
 use serde_json::{Value, json};
 
-pub(super) fn check(document: &Value, causes: &mut Findings) {
+pub(super) fn check(document: &Value, causes: &mut CauseList) {
     let names = document.pointer("/spec/names").unwrap_or(&Value::Null);
     let held = |member: &str| {
         names

@@ -4,7 +4,7 @@
 use super::schema::{Place, each_child, is_true, is_zero};
 use super::{listed, rules};
 use crate::custom::text;
-use crate::rejection::{FieldCause, Findings};
+use crate::rejection::{CauseList, FieldCause};
 use crate::schema::Path;
 use serde_json::{Value, json};
 
@@ -26,7 +26,7 @@ struct Inside<'a> {
     no_default: Option<&'a str>,
 }
 
-pub(super) fn check(root: &Value, at: &Path<'_>, causes: &mut Findings) {
+pub(super) fn check(root: &Value, at: &Path<'_>, causes: &mut CauseList) {
     let place = Inside {
         root: true,
         ..Inside::default()
@@ -34,7 +34,7 @@ pub(super) fn check(root: &Value, at: &Path<'_>, causes: &mut Findings) {
     walk(root, place, at, causes);
 }
 
-fn walk(schema: &Value, inside: Inside<'_>, at: &Path<'_>, causes: &mut Findings) {
+fn walk(schema: &Value, inside: Inside<'_>, at: &Path<'_>, causes: &mut CauseList) {
     if causes.is_full() {
         return;
     }
@@ -87,7 +87,7 @@ fn walk(schema: &Value, inside: Inside<'_>, at: &Path<'_>, causes: &mut Findings
     rules::check(schema, at, causes);
 }
 
-fn own(schema: &Value, inside: Inside<'_>, at: &Path<'_>, causes: &mut Findings) {
+fn own(schema: &Value, inside: Inside<'_>, at: &Path<'_>, causes: &mut CauseList) {
     let kind = text(schema, "/type");
     if !kind.is_empty() && !TYPES.contains(&kind) {
         let field = at.member("type").to_string();

@@ -2,7 +2,7 @@
 
 use super::schema::{each_child, visit};
 use crate::custom::text;
-use crate::rejection::{FieldCause, Findings};
+use crate::rejection::{CauseList, FieldCause};
 use crate::schema::{PATTERNS_MAX, Path, compile_pattern};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 /// Each pattern of a schema, with what is wrong with it.
 type Wrong<'a> = BTreeMap<&'a str, Option<String>>;
 
-pub(super) fn check(root: &Value, at: &Path<'_>, causes: &mut Findings) {
+pub(super) fn check(root: &Value, at: &Path<'_>, causes: &mut CauseList) {
     let mut wrong = Wrong::new();
     visit(root, &mut |schema| {
         wrong.insert(text(schema, "/pattern"), None);
@@ -27,7 +27,7 @@ pub(super) fn check(root: &Value, at: &Path<'_>, causes: &mut Findings) {
     walk(root, &wrong, at, causes);
 }
 
-fn walk(schema: &Value, wrong: &Wrong<'_>, at: &Path<'_>, causes: &mut Findings) {
+fn walk(schema: &Value, wrong: &Wrong<'_>, at: &Path<'_>, causes: &mut CauseList) {
     if causes.is_full() {
         return;
     }

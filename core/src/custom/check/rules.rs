@@ -1,7 +1,7 @@
 //! `x-kubernetes-validations`: the checks of a rule that do not need its expression to be parsed.
 
 use crate::custom::text;
-use crate::rejection::{FieldCause, Findings};
+use crate::rejection::{CauseList, FieldCause};
 use crate::schema::Path;
 use serde_json::{Value, json};
 
@@ -12,7 +12,7 @@ const REASONS: [&str; 4] = [
     "FieldValueRequired",
 ];
 
-pub(super) fn check(schema: &Value, at: &Path<'_>, causes: &mut Findings) {
+pub(super) fn check(schema: &Value, at: &Path<'_>, causes: &mut CauseList) {
     let rules = schema.get("x-kubernetes-validations");
     let rules = rules.and_then(Value::as_array).into_iter().flatten();
     let at = at.member("x-kubernetes-validations");
@@ -24,7 +24,7 @@ pub(super) fn check(schema: &Value, at: &Path<'_>, causes: &mut Findings) {
     }
 }
 
-fn one(rule: &Value, at: &Path<'_>, causes: &mut Findings) {
+fn one(rule: &Value, at: &Path<'_>, causes: &mut CauseList) {
     let field = |name: &str| at.member(name).to_string();
     let [expression, message, message_expression, path, reason] = [
         "/rule",

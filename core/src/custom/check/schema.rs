@@ -2,7 +2,7 @@
 
 use super::{complete, defaults, expressions, openapi, patterns, structural};
 use crate::custom::text;
-use crate::rejection::{FieldCause, Findings};
+use crate::rejection::{CauseList, FieldCause};
 use crate::schema::{Format, Path};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -37,8 +37,8 @@ const ALLOWED_BESIDE_STATUS: [(&str, &str); 22] = [
     ("XValidations", "x-kubernetes-validations"),
 ];
 
-pub(super) fn check(root: &Value, status: bool, at: &Path<'_>, causes: &mut Findings) {
-    let mut found = Findings::default();
+pub(super) fn check(root: &Value, status: bool, at: &Path<'_>, causes: &mut CauseList) {
+    let mut found = CauseList::default();
     form(root, status, at, &mut found);
     if found.is_empty() {
         expressions::check(root, at, &mut found);
@@ -46,7 +46,7 @@ pub(super) fn check(root: &Value, status: bool, at: &Path<'_>, causes: &mut Find
     causes.extend(found.into_causes());
 }
 
-fn form(root: &Value, status: bool, at: &Path<'_>, causes: &mut Findings) {
+fn form(root: &Value, status: bool, at: &Path<'_>, causes: &mut CauseList) {
     if status {
         beside_status(root, at, causes);
     }
@@ -58,7 +58,7 @@ fn form(root: &Value, status: bool, at: &Path<'_>, causes: &mut Findings) {
         ));
     }
     if structural::is_supported(root) {
-        let mut found = Findings::default();
+        let mut found = CauseList::default();
         structural::check(root, at, &mut found);
         complete::check(root, at, &mut found);
         patterns::check(root, at, &mut found);
@@ -71,7 +71,7 @@ fn form(root: &Value, status: bool, at: &Path<'_>, causes: &mut Findings) {
     openapi::check(root, at, causes);
 }
 
-fn beside_status(root: &Value, at: &Path<'_>, causes: &mut Findings) {
+fn beside_status(root: &Value, at: &Path<'_>, causes: &mut CauseList) {
     let members = root.as_object().into_iter().flatten();
     let set = |value: &Value| !is_zero(value);
     let names: Vec<&str> = members

@@ -1,14 +1,14 @@
 //! `selectableFields`.
 
 use crate::custom::text;
-use crate::rejection::{FieldCause, Findings};
+use crate::rejection::{CauseList, FieldCause};
 use crate::schema::Path;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
 const FIELDS_MAX: usize = 8;
 
-pub(super) fn check(version: &Value, schema: &Value, at: &Path<'_>, causes: &mut Findings) {
+pub(super) fn check(version: &Value, schema: &Value, at: &Path<'_>, causes: &mut CauseList) {
     let fields = version.get("selectableFields").and_then(Value::as_array);
     let at = at.member("selectableFields");
     let mut seen = BTreeSet::new();

@@ -3,7 +3,7 @@
 
 use super::schema::{Place, each_child, is_true, is_zero, visit};
 use crate::custom::text;
-use crate::rejection::{FieldCause, Findings};
+use crate::rejection::{CauseList, FieldCause};
 use crate::schema::Path;
 use serde_json::{Value, json};
 
@@ -35,11 +35,11 @@ enum Level {
     Field,
 }
 
-pub(super) fn check(root: &Value, at: &Path<'_>, causes: &mut Findings) {
+pub(super) fn check(root: &Value, at: &Path<'_>, causes: &mut CauseList) {
     invariants(root, Level::Root, at, causes);
 }
 
-fn invariants(schema: &Value, level: Level, at: &Path<'_>, causes: &mut Findings) {
+fn invariants(schema: &Value, level: Level, at: &Path<'_>, causes: &mut CauseList) {
     if causes.is_full() {
         return;
     }
@@ -69,7 +69,7 @@ fn invariants(schema: &Value, level: Level, at: &Path<'_>, causes: &mut Findings
     metadata(schema, level, at, causes);
 }
 
-fn extensions(schema: &Value, at: &Path<'_>, causes: &mut Findings) {
+fn extensions(schema: &Value, at: &Path<'_>, causes: &mut CauseList) {
     if !is_true(schema, "x-kubernetes-int-or-string") {
         return;
     }
@@ -85,7 +85,7 @@ fn extensions(schema: &Value, at: &Path<'_>, causes: &mut Findings) {
     }
 }
 
-fn kind_of_value(schema: &Value, level: Level, at: &Path<'_>, causes: &mut Findings) {
+fn kind_of_value(schema: &Value, level: Level, at: &Path<'_>, causes: &mut CauseList) {
     let kind = text(schema, "/type");
     let field = || at.member("type").to_string();
     let embedded = is_true(schema, "x-kubernetes-embedded-resource");
@@ -123,7 +123,7 @@ fn kind_of_value(schema: &Value, level: Level, at: &Path<'_>, causes: &mut Findi
 }
 
 /// A schema cannot redefine `apiVersion`, `kind` and `metadata` of an object.
-fn metadata(schema: &Value, level: Level, at: &Path<'_>, causes: &mut Findings) {
+fn metadata(schema: &Value, level: Level, at: &Path<'_>, causes: &mut CauseList) {
     if level != Level::Root && !is_true(schema, "x-kubernetes-embedded-resource") {
         return;
     }
@@ -165,7 +165,7 @@ fn restricts_names_only(metadata: &Value) -> bool {
 }
 
 /// What schemas inside a junctor must not contain: the structure is defined outside of junctors.
-fn nested_values(schema: &Value, at: &Path<'_>, causes: &mut Findings) {
+fn nested_values(schema: &Value, at: &Path<'_>, causes: &mut CauseList) {
     let either = json!([{"type": "integer"}, {"type": "string"}]);
     let spelled_out = |schema: &Value| schema.get("anyOf") == Some(&either);
     let skip = spelled_out(schema);
@@ -197,7 +197,7 @@ const FORBIDDEN: [(&str, &str); 13] = [
     ("x-kubernetes-validations", "empty"),
 ];
 
-fn without_structure(schema: &Value, skip_any_of: bool, at: &Path<'_>, causes: &mut Findings) {
+fn without_structure(schema: &Value, skip_any_of: bool, at: &Path<'_>, causes: &mut CauseList) {
     if causes.is_full() {
         return;
     }

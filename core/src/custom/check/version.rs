@@ -2,14 +2,14 @@
 
 use super::{column, schema, selectable};
 use crate::custom::text;
-use crate::rejection::{FieldCause, Findings};
+use crate::rejection::{CauseList, FieldCause};
 use crate::schema::Path;
 use crate::validate;
 use serde_json::{Value, json};
 
 const WARNING_BYTES_MAX: usize = 256;
 
-pub(super) fn check(version: &Value, at: &Path<'_>, causes: &mut Findings) {
+pub(super) fn check(version: &Value, at: &Path<'_>, causes: &mut CauseList) {
     let name = text(version, "/name");
     if let Err(why) = validate::label_1035(name) {
         let field = at.member("name").to_string();
@@ -35,7 +35,7 @@ pub(super) fn check(version: &Value, at: &Path<'_>, causes: &mut Findings) {
     column::check(version, at, causes);
 }
 
-fn deprecation(version: &Value, at: &Path<'_>, causes: &mut Findings) {
+fn deprecation(version: &Value, at: &Path<'_>, causes: &mut CauseList) {
     let Some(warning) = version.get("deprecationWarning").and_then(Value::as_str) else {
         return;
     };
@@ -60,7 +60,7 @@ fn deprecation(version: &Value, at: &Path<'_>, causes: &mut Findings) {
     }
 }
 
-fn scale(version: &Value, at: &Path<'_>, causes: &mut Findings) {
+fn scale(version: &Value, at: &Path<'_>, causes: &mut CauseList) {
     let Some(scale) = version
         .pointer("/subresources/scale")
         .filter(|scale| !scale.is_null())

@@ -2,7 +2,7 @@
 
 use super::{admit, name, own, shape, workload};
 use crate::command::{Create, FieldValidation};
-use crate::decide::account::{Account, Target};
+use crate::decide::account::{Account, WriteTarget};
 use crate::decide::commit::Written;
 use crate::decide::delete::decision;
 use crate::decide::update::{namespace, same_coordinates, same_namespace};
@@ -21,7 +21,7 @@ pub(in crate::decide) fn create_with(
 ) -> Result<Decision, Rejection> {
     let (kind, version) = prepare::kind(&context, &intent.key, &intent.version)?;
     prepare::same_kind(&context, (kind, version), None, &intent.object)?;
-    let target = Target {
+    let target = WriteTarget {
         context,
         kind,
         version,
@@ -35,7 +35,7 @@ pub(in crate::decide) fn create_with(
 
 /// An object that is about to be created, with the `managedFields` that it came with kept apart.
 struct Draft<'a> {
-    target: Target<'a>,
+    target: WriteTarget<'a>,
     document: Value,
     sent_account: Option<Value>,
     warnings: Vec<String>,
@@ -57,11 +57,11 @@ struct Named {
 
 impl<'a> Draft<'a> {
     fn new(
-        target: Target<'a>,
+        target: WriteTarget<'a>,
         mut document: Value,
         validation: FieldValidation,
     ) -> Result<Self, Rejection> {
-        let Target {
+        let WriteTarget {
             context,
             kind,
             version,
@@ -83,7 +83,7 @@ impl<'a> Draft<'a> {
         let named = self.name(key)?;
         self.complete();
         self.refuse(&named.key.name)?;
-        let Target { context, kind, .. } = self.target;
+        let WriteTarget { context, kind, .. } = self.target;
         let of_kind = prepare::strategy_warnings(&context, kind, &[], &self.document);
         self.warnings.extend(of_kind);
         if context.strictness == Strictness::Storage {
@@ -98,7 +98,7 @@ impl<'a> Draft<'a> {
 
     /// Reads the metadata, adds what the server owns, and chooses a name.
     fn name(&mut self, key: &ObjectKey) -> Result<Named, Rejection> {
-        let Target { context, kind, .. } = self.target;
+        let WriteTarget { context, kind, .. } = self.target;
         let metadata = prepare::metadata(&mut self.document)?;
         if key.name.is_empty() {
             same_namespace(metadata, key)?;
@@ -124,7 +124,7 @@ impl<'a> Draft<'a> {
 
     /// Applies strategy, conversion and defaults, and collects everything that is wrong.
     fn complete(&mut self) {
-        let Target {
+        let WriteTarget {
             context,
             kind,
             version,
@@ -148,12 +148,12 @@ impl<'a> Draft<'a> {
 
     /// Whether its pods are to be labelled and selected: for a job, but not before mutating admission.
     fn selects_pods(&self) -> bool {
-        let Target { context, kind, .. } = self.target;
+        let WriteTarget { context, kind, .. } = self.target;
         kind.strategy.shape == Shape::Job && context.strictness != Strictness::Draft
     }
 
     fn refuse(&mut self, name: &str) -> Result<(), Rejection> {
-        let Target { context, kind, .. } = self.target;
+        let WriteTarget { context, kind, .. } = self.target;
         context.refuse(kind, name, std::mem::take(&mut self.causes))
     }
 
@@ -186,7 +186,12 @@ fn labels_of_nameless(kind: &Kind, metadata: &Map<String, Value>) -> Option<Valu
     is_nameless.then(|| metadata.get("labels").cloned().unwrap_or_default())
 }
 
-fn note_unlabelled(target: &Target<'_>, document: &mut Value, sent: Option<Value>, labels: Value) {
+fn note_unlabelled(
+    target: &WriteTarget<'_>,
+    document: &mut Value,
+    sent: Option<Value>,
+    labels: Value,
+) {
     let Some(metadata) = document.get_mut("metadata").and_then(Value::as_object_mut) else {
         return;
     };

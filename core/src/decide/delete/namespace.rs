@@ -1,7 +1,7 @@
 //! Deleting a namespace takes a first step of its own: it becomes `Terminating` and waits until it is
 //! empty.
 
-use super::{Request, decision, policy};
+use super::{Deletion, decision, policy};
 use crate::command::Propagation;
 use crate::event::Event;
 use crate::object::Name;
@@ -9,8 +9,8 @@ use crate::{Decision, Outcome, Rejection};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-pub(super) fn mark(request: &Request<'_>) -> Result<Decision, Rejection> {
-    let object = request.object;
+pub(super) fn mark(deletion: &Deletion<'_>) -> Result<Decision, Rejection> {
+    let object = deletion.object;
     if object.key.is_immortal() {
         return Err(Rejection::Forbidden {
             resource: object.key.resource.clone(),
@@ -20,13 +20,13 @@ pub(super) fn mark(request: &Request<'_>) -> Result<Decision, Rejection> {
         });
     }
     if object.is_deleting() {
-        return Ok(request.unchanged());
+        return Ok(deletion.unchanged());
     }
-    let owners = request.verified_owners()?;
-    let finalizers = finalizers(request);
+    let owners = deletion.verified_owners()?;
+    let finalizers = finalizers(deletion);
     let mut document = object.document();
     if let Some(metadata) = document.get_mut("metadata").and_then(Value::as_object_mut) {
-        let now = request.context.command.time.to_rfc3339();
+        let now = deletion.context.command.time.to_rfc3339();
         metadata.insert("deletionTimestamp".into(), json!(now));
         policy::write_finalizers(metadata, &finalizers);
     }
@@ -38,27 +38,27 @@ pub(super) fn mark(request: &Request<'_>) -> Result<Decision, Rejection> {
     }
     let propagation = policy::of_mark(&finalizers);
     let extra = vec![Event::DeletionRequested {
-        rule: request.rule(propagation),
+        rule: deletion.rule(propagation),
         propagation,
         grace_period_seconds: None,
         owners,
-        decided_at: request.context.state.revision,
+        decided_at: deletion.context.state.revision,
     }];
-    let (object, commit) = request.write(document, extra)?;
+    let (object, commit) = deletion.write(document, extra)?;
     Ok(decision(vec![commit], Outcome::Deleting(object)))
 }
 
 /// The finalizers of the marked namespace. `orphanDependents: false` means foreground here, and without
 /// options they stay as they are.
-fn finalizers(request: &Request<'_>) -> Vec<Name> {
-    let intent = request.intent;
+fn finalizers(deletion: &Deletion<'_>) -> Vec<Name> {
+    let intent = deletion.intent;
     let policy = match intent.orphan_dependents {
         Some(true) => Some(Propagation::Orphan),
         Some(false) => Some(Propagation::Foreground),
         None => intent.propagation,
     };
     policy.map_or_else(
-        || request.object.meta.finalizers.to_vec(),
-        |policy| policy::finalizers(request.object, policy),
+        || deletion.object.meta.finalizers.to_vec(),
+        |policy| policy::finalizers(deletion.object, policy),
     )
 }

@@ -1,6 +1,6 @@
 //! Every update, patch and apply, step by step: from the new document to the commit.
 
-use super::{Change, Sent, approval, merge, namespace, restore, service};
+use super::{PendingWrite, Sent, approval, merge, namespace, restore, service};
 use crate::decide::account::{Account, put};
 use crate::decide::commit::Written;
 use crate::decide::create::{label_namespace, refresh_definition, settle_names};
@@ -26,7 +26,7 @@ const KEPT: [&str; 9] = [
     "selfLink",
 ];
 
-impl Change<'_> {
+impl PendingWrite<'_> {
     /// Writes the document that the client wants, which has been pruned.
     pub(in crate::decide) fn write(
         &self,
@@ -42,7 +42,7 @@ impl Change<'_> {
 
 /// The stored and the new document, with their `managedFields` kept apart.
 struct Draft<'a> {
-    change: &'a Change<'a>,
+    change: &'a PendingWrite<'a>,
     old: Value,
     old_account: Option<Value>,
     next: Value,
@@ -53,7 +53,7 @@ struct Draft<'a> {
 
 impl<'a> Draft<'a> {
     /// Puts what was sent into the parts of the stored document that this request may write.
-    fn new(change: &'a Change<'a>, mut sent: Value) -> Result<Self, Rejection> {
+    fn new(change: &'a PendingWrite<'a>, mut sent: Value) -> Result<Self, Rejection> {
         let mut old = change.stored();
         let old_account = managed::take(&mut old);
         if change.subresource != Some(Subresource::Scale) {
@@ -132,7 +132,7 @@ impl<'a> Draft<'a> {
 
     /// Fills in defaults, and collects everything that is wrong.
     fn complete(&mut self) {
-        let Change {
+        let PendingWrite {
             context,
             kind,
             version,
@@ -152,7 +152,7 @@ impl<'a> Draft<'a> {
     }
 
     fn refuse(&mut self) -> Result<(), Rejection> {
-        let Change {
+        let PendingWrite {
             context,
             kind,
             stored,
@@ -162,7 +162,7 @@ impl<'a> Draft<'a> {
     }
 
     fn warn_of_kind(&mut self) {
-        let Change {
+        let PendingWrite {
             context,
             kind,
             stored,
@@ -220,7 +220,7 @@ impl<'a> Draft<'a> {
     /// Removes the object if nothing holds it any longer; writes nothing if nothing changed.
     fn settle(&mut self) -> Result<Decision, Rejection> {
         let next = std::mem::take(&mut self.next);
-        let Change {
+        let PendingWrite {
             context,
             stored,
             subresource,
@@ -251,7 +251,11 @@ impl<'a> Draft<'a> {
 }
 
 /// Restores metadata that a client cannot change, and reports attempts that are refused.
-fn repair(change: &Change<'_>, old: &Value, metadata: &mut Map<String, Value>) -> Vec<FieldCause> {
+fn repair(
+    change: &PendingWrite<'_>,
+    old: &Value,
+    metadata: &mut Map<String, Value>,
+) -> Vec<FieldCause> {
     let none = Map::new();
     let old = old.get("metadata").and_then(Value::as_object);
     let old = old.unwrap_or(&none);

@@ -1,7 +1,7 @@
 //! Which parts of the sent document a request may write: all but the status, only the status, or only the
 //! scale.
 
-use super::{Change, approval, put};
+use super::{PendingWrite, approval, put};
 use crate::kind::{Kind, Subresource};
 use crate::managed::kept;
 use crate::scale::UNSET;
@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 /// The stored document with the sent values in the parts that this request may write.
 pub(super) fn into_stored(
-    change: &Change<'_>,
+    change: &PendingWrite<'_>,
     old: &Value,
     sent: Value,
 ) -> Result<Value, Rejection> {
@@ -31,7 +31,7 @@ pub(super) fn into_stored(
 }
 
 /// The main endpoint keeps the stored status, if the status has a subresource of its own.
-fn whole(change: &Change<'_>, old: &Value, mut sent: Value) -> Value {
+fn whole(change: &PendingWrite<'_>, old: &Value, mut sent: Value) -> Value {
     let has_status = change.version.has_status();
     if let Some(root) = sent.as_object_mut().filter(|_| has_status) {
         super::restore(root, old, "status");
@@ -40,7 +40,7 @@ fn whole(change: &Change<'_>, old: &Value, mut sent: Value) -> Value {
 }
 
 /// The status endpoint keeps everything else; most built-in kinds let the sent metadata through.
-fn status(change: &Change<'_>, old: &Value, mut sent: Value) -> Value {
+fn status(change: &PendingWrite<'_>, old: &Value, mut sent: Value) -> Value {
     let mut next = old.clone();
     let Some(root) = next.as_object_mut() else {
         return next;
@@ -77,7 +77,7 @@ fn keep_metadata(kind: &Kind, old: &Value, sent: &mut Value) {
 }
 
 /// Writes `spec.replicas` of the `Scale` where the kind keeps its count, together with its `managedFields`.
-fn scale(change: &Change<'_>, old: &Value, sent: &Value) -> Result<Value, Rejection> {
+fn scale(change: &PendingWrite<'_>, old: &Value, sent: &Value) -> Result<Value, Rejection> {
     let path = change.version.count_path();
     let path = path.ok_or_else(|| Rejection::BadRequest("this kind has no scale".into()))?;
     let replicas = sent

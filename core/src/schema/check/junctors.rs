@@ -1,7 +1,7 @@
 //! `allOf`, `anyOf`, `oneOf` and `not`. Their own messages name no field.
 
 use super::{Path, Report, Schema};
-use crate::rejection::{FieldCause, Findings};
+use crate::rejection::{CauseList, FieldCause};
 use crate::schema::Junctors;
 use serde_json::Value;
 use std::fmt::Display;
@@ -92,7 +92,7 @@ fn weigh<'a>(schemas: &'a [Schema], value: &Value, at: &Path<'_>) -> Option<Weig
 /// reported.
 fn judge(schema: &Schema, value: &Value, at: &Path<'_>) -> Report {
     let mut report = Report {
-        causes: Findings::silent(),
+        causes: CauseList::silent(),
         fitting: 0,
     };
     super::check(schema, value, None, at, &mut report);

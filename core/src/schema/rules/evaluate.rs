@@ -2,7 +2,7 @@
 
 use super::{Compiled, OLD_SELF, Rule, SELF, Wrong};
 use crate::cel::{self, Allowance, Fault, Meter};
-use crate::rejection::{FieldCause, Findings};
+use crate::rejection::{CauseList, FieldCause};
 use crate::schema::lists::Counterparts;
 use crate::schema::{PATTERNS_MAX, Path, Schema};
 use serde_json::Value;
@@ -24,7 +24,7 @@ pub(crate) fn causes(
     }
     let mut run = Run {
         patterns: Allowance::new(PATTERNS_MAX),
-        causes: Findings::default(),
+        causes: CauseList::default(),
         meter: Meter::new(OBJECT_MAX),
         stopped: false,
     };
@@ -40,7 +40,7 @@ pub(crate) fn causes(
 struct Run {
     /// For rules that are not compiled yet.
     patterns: Allowance,
-    causes: Findings,
+    causes: CauseList,
     meter: Meter,
     stopped: bool,
 }
