@@ -1,6 +1,5 @@
 //! The decisions, one file for each intent. Each is a pure function of the state and the command.
 
-mod account;
 mod admitted;
 mod apply;
 mod bound;
@@ -11,6 +10,7 @@ mod create;
 mod delete;
 mod evict;
 mod lifecycle;
+mod managed_fields;
 mod mutated;
 mod patch;
 mod prepare;

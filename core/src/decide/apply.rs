@@ -1,7 +1,7 @@
 //! Server-side apply: a manager's configuration is merged into the live object.
 
-use super::account::{Account, WriteTarget};
 use super::create::create_with;
+use super::managed_fields::{Ownership, WriteTarget};
 use super::patch::same_object;
 use super::update::{PendingWrite, Sent, prepare_for_creation, same_coordinates};
 use super::{Context, prepare, warned};
@@ -81,7 +81,7 @@ impl Apply<'_> {
             object,
             validation: FieldValidation::Ignore,
         };
-        create_with(self.target.context, create, Account::Applied(managed))
+        create_with(self.target.context, create, Ownership::Applied(managed))
     }
 
     fn change(&self, stored: &Arc<Object>) -> Result<Decision, Rejection> {
@@ -133,10 +133,10 @@ impl Apply<'_> {
             stored,
             subresource: self.target.subresource,
         };
-        let account = Account::Applied(managed);
+        let ownership = Ownership::Applied(managed);
         let pruned = change.prune(&mut next, FieldValidation::Ignore);
         pruned.map_err(|why| Rejection::invalid_patch(&next.to_string().into(), &why))?;
-        change.write(next, Sent::Patch, account)
+        change.write(next, Sent::Patch, ownership)
     }
 
     /// Warnings about the text; they are returned once the merge has succeeded.

@@ -20,7 +20,7 @@ pub(crate) enum OversizePolicy {
     /// removed. The same holds for a request for what the server itself says of a definition.
     Open,
     /// Try again without its `managedFields`. Source: `isTooLargeError` in upstream's handlers.
-    WithoutAccount,
+    WithoutManagedFields,
     /// Refuse it: an apply makes no sense without `managedFields`.
     Refused,
 }
@@ -30,7 +30,7 @@ impl OversizePolicy {
         match intent {
             Intent::Patch(patch) if matches!(patch.patch, Patch::Apply { .. }) => Self::Refused,
             Intent::Patch(patch) if patch.asks_for_nothing() => Self::Open,
-            Intent::Create(_) | Intent::Update(_) | Intent::Patch(_) => Self::WithoutAccount,
+            Intent::Create(_) | Intent::Update(_) | Intent::Patch(_) => Self::WithoutManagedFields,
             Intent::Admitted(admitted) => Self::of(&admitted.intent),
             Intent::Delete(_)
             | Intent::Evict(_)
@@ -58,8 +58,8 @@ impl Context<'_> {
         if !is_checked || length <= bytes_max {
             return Ok(object);
         }
-        let shorter = (self.oversize == OversizePolicy::WithoutAccount)
-            .then(|| without_account(object))
+        let shorter = (self.oversize == OversizePolicy::WithoutManagedFields)
+            .then(|| without_managed_fields(object))
             .flatten();
         let fits = shorter.filter(|object| object.body.len() <= bytes_max);
         fits.ok_or_else(|| {
@@ -76,7 +76,7 @@ fn bytes_max_after(previous: &Object, object: &Object) -> usize {
     previous.body.len() + if removes_finalizer { ROOM_BYTES } else { 0 }
 }
 
-fn without_account(object: Object) -> Option<Object> {
+fn without_managed_fields(object: Object) -> Option<Object> {
     let mut document = object.document();
     let metadata = document.get_mut("metadata").and_then(Value::as_object_mut);
     metadata?.remove("managedFields")?;

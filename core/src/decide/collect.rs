@@ -8,9 +8,9 @@ mod tests;
 pub(crate) use knot::untie;
 
 use super::Context;
-use super::account;
 use super::commit::Written;
 use super::delete::{decision, findings, removal};
+use super::managed_fields;
 use crate::command::{DropOwners, DropReason, FinalizeNamespace, Release, Target};
 use crate::event::OwnerClass;
 use crate::object::{DEFINITION_FINALIZER, Object, OwnerReference, Uid};
@@ -201,7 +201,7 @@ fn write(
     if removal::follows(context.state, object, &document) {
         return removal::remove(context, object, document);
     }
-    let document = account::with_account(context, object, document, None);
+    let document = managed_fields::with_managed_fields(context, object, document, None);
     let revision = context.state.revision.next();
     let written = Written {
         key: object.key.clone(),

@@ -7,7 +7,7 @@ mod name;
 mod tests;
 mod workload;
 
-use super::account::Account;
+use super::managed_fields::Ownership;
 use super::{Context, Strictness, namespace_of_new};
 use crate::command::Create;
 use crate::kind::{Generation, Kind, Shape, Version};
@@ -28,7 +28,7 @@ pub(crate) use definition::{reconsider, refresh as refresh_definition, settle_na
 pub(super) use draft::create_with;
 
 pub(crate) fn create(context: Context<'_>, intent: Create) -> Result<Decision, Rejection> {
-    create_with(context, intent, Account::Kept)
+    create_with(context, intent, Ownership::Kept)
 }
 
 /// Checks that objects may be created here, and returns the key to create under; it shares its parts with

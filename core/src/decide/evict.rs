@@ -7,7 +7,7 @@ mod tests;
 use super::commit::Written;
 use super::conditions::{self, Condition};
 use super::delete::{delete, precondition};
-use super::{Context, Envelope, account, namespace_of_new};
+use super::{Context, Envelope, managed_fields, namespace_of_new};
 use crate::command::Delete;
 use crate::document::{text, text_at};
 use crate::kind::Subresource;
@@ -129,7 +129,12 @@ fn spend_budget(context: Context<'_>, pod: &Object) -> Result<Option<Arc<Commit>
     let context = Context { command, ..context };
     let written = Written {
         key: budget.key.clone(),
-        document: account::with_account(context, &budget, next, Some(Subresource::Status)),
+        document: managed_fields::with_managed_fields(
+            context,
+            &budget,
+            next,
+            Some(Subresource::Status),
+        ),
         revision: context.state.revision.next(),
     };
     let (_, commit) = context.write(Some(&budget), written, Vec::new())?;

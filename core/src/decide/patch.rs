@@ -1,7 +1,7 @@
 //! The `patch` intent: the live object is patched here, by the single writer, so patches never conflict.
 
-use super::account::Account;
 use super::apply::{ApplyOptions, apply};
+use super::managed_fields::Ownership;
 use super::update::{PendingWrite, Sent, same_coordinates, same_version};
 use super::{Context, prepare, warned};
 use crate::command::{Patch, PatchObject};
@@ -68,7 +68,7 @@ pub(crate) fn patch(context: Context<'_>, intent: &PatchObject) -> Result<Decisi
         Rejection::invalid_patch(&outcome.to_string().into(), &why)
     })?;
     let same = same_object(stored, &mut next, &intent.key);
-    let decided = same.and_then(|()| change.write(next, Sent::Patch, Account::Kept));
+    let decided = same.and_then(|()| change.write(next, Sent::Patch, Ownership::Kept));
     warned(decided, context.warnings(unknown))
 }
 

@@ -9,7 +9,7 @@ mod service;
 #[cfg(test)]
 mod tests;
 
-use super::account::{Account, WriteTarget, put};
+use super::managed_fields::{Ownership, WriteTarget, put};
 use super::{Context, Strictness, create, prepare, warned};
 use crate::command::{Create, FieldValidation, Update};
 use crate::kind::{Kind, KindRef, Subresource, Version};
@@ -78,7 +78,7 @@ fn replace(
         stored,
         subresource: intent.subresource,
     };
-    change.write(sent, Sent::Whole, Account::Kept)
+    change.write(sent, Sent::Whole, Ownership::Kept)
 }
 
 /// Removes unknown fields, and warns of them or refuses them.

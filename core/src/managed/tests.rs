@@ -50,7 +50,7 @@ fn applied(config: Value, force: bool) -> Patch {
 }
 
 /// Returns manager, time and fields of each entry.
-fn account(world: &World) -> Vec<(String, Value, Value)> {
+fn managed_fields(world: &World) -> Vec<(String, Value, Value)> {
     let document = world.get("configmaps", "a").expect("an object").document();
     let list = document.pointer("/metadata/managedFields");
     let entries = list.and_then(Value::as_array).into_iter().flatten();
@@ -62,7 +62,7 @@ fn account(world: &World) -> Vec<(String, Value, Value)> {
 }
 
 fn holders(world: &World) -> Vec<(String, Value)> {
-    let entries = account(world).into_iter();
+    let entries = managed_fields(world).into_iter();
     entries
         .map(|(manager, _, fields)| (manager, fields))
         .collect()
@@ -142,49 +142,49 @@ fn what_is_no_list_is_told() {
 #[test]
 fn who_changes_a_field_holds_it_and_the_others_do_not() {
     let mut world = world("maker", json!({"k": "v", "l": "v"}));
-    let made = account(&world);
+    let made = managed_fields(&world);
     patch_as(&mut world, "writer", json!({"data": {"k": "w", "m": "m"}}));
-    let (maker, writer) = (&account(&world)[0], &account(&world)[1]);
+    let (maker, writer) = (&managed_fields(&world)[0], &managed_fields(&world)[1]);
     assert_eq!(maker.2, json!({"f:data": {".": {}, "f:l": {}}}));
     assert_eq!((&maker.0, &maker.1), (&made[0].0, &made[0].1));
     assert_eq!(writer.0, "writer");
     assert_eq!(writer.2, json!({"f:data": {"f:k": {}, "f:m": {}}}));
     patch_as(&mut world, "maker", json!({"data": {"m": null}}));
-    assert_eq!(account(&world)[1].2, json!({"f:data": {"f:k": {}}}));
-    assert_eq!(account(&world)[0].1, made[0].1, "nothing was gained");
+    assert_eq!(managed_fields(&world)[1].2, json!({"f:data": {"f:k": {}}}));
+    assert_eq!(managed_fields(&world)[0].1, made[0].1, "nothing was gained");
 }
 
 #[test]
-fn without_a_name_no_account_is_kept() {
+fn without_a_name_no_managed_fields_are_kept() {
     let mut nameless = world("", json!({"k": "v"}));
-    assert!(account(&nameless).is_empty());
+    assert!(managed_fields(&nameless).is_empty());
     patch_as(&mut nameless, "writer", json!({"data": {"k": "w"}}));
-    assert!(account(&nameless).is_empty(), "nor begun later");
+    assert!(managed_fields(&nameless).is_empty(), "nor begun later");
     apply(&mut nameless, "one", json!({"l": "v"}), false).expect("applied");
     let names: Vec<String> = holders(&nameless).into_iter().map(|one| one.0).collect();
     assert_eq!(names, ["one", "before-first-apply"]);
 
     let mut named = world("maker", json!({"k": "v"}));
-    let before = account(&named);
+    let before = managed_fields(&named);
     patch_as(&mut named, "", json!({"data": {"k": "w", "l": "w"}}));
-    assert_eq!(account(&named), before);
+    assert_eq!(managed_fields(&named), before);
     let refused = apply(&mut named, "", json!({"k": "x"}), true);
     assert!(matches!(refused, Err(Rejection::Invalid { .. })));
 }
 
 #[test]
-fn a_deletion_that_waits_leaves_the_account_alone() {
+fn a_deletion_that_waits_leaves_managed_fields_alone() {
     let mut world = world("maker", json!({"k": "v"}));
     patch_as(
         &mut world,
         "maker",
         json!({"metadata": {"finalizers": ["a/b"]}}),
     );
-    let before = account(&world);
+    let before = managed_fields(&world);
     world
         .delete("configmaps", "a", Some(Propagation::Foreground))
         .expect("marked");
-    assert_eq!(account(&world), before);
+    assert_eq!(managed_fields(&world), before);
 }
 
 #[test]
@@ -247,7 +247,7 @@ fn what_admission_adds_is_nobodys() {
     let mut world = world("maker", json!({"k": "v"}));
     let stored = world.get("configmaps", "a").expect("an object");
     let mut object = stored.document();
-    let mut account_of = account(&world);
+    let mut owned = managed_fields(&world);
     object["data"]["webhook"] = json!("w");
     let intent = Intent::Patch(PatchObject {
         key: stored.key.clone(),
@@ -264,8 +264,8 @@ fn what_admission_adds_is_nobodys() {
     world
         .run(Intent::Admitted(Box::new(admitted)))
         .expect("written");
-    let now = account(&world);
-    assert_eq!(now, std::mem::take(&mut account_of));
+    let now = managed_fields(&world);
+    assert_eq!(now, std::mem::take(&mut owned));
 
     let created = Admitted {
         seen: AdmissionBasis::Absent,
@@ -389,7 +389,9 @@ fn time_passes_only_for_those_who_gain_something() {
     ] {
         world.advance(100);
         apply(&mut world, manager, data, false).expect("applied");
-        let entry = account(&world).into_iter().find(|entry| entry.0 == manager);
+        let entry = managed_fields(&world)
+            .into_iter()
+            .find(|entry| entry.0 == manager);
         times.push(entry.expect("an entry").1);
     }
     assert_eq!(times[0], times[1]);

@@ -91,7 +91,7 @@ fn no_verb_makes_an_object_longer_than_the_bound() {
 }
 
 #[test]
-fn an_account_that_makes_an_object_too_long_is_dropped_but_not_by_an_apply() {
+fn managed_fields_that_make_an_object_too_long_are_dropped_but_not_by_an_apply() {
     let mut world = World::new();
     world.manager("m");
     world

@@ -2,9 +2,9 @@
 
 use super::{admit, name, own, shape, workload};
 use crate::command::{Create, FieldValidation};
-use crate::decide::account::{Account, WriteTarget};
 use crate::decide::commit::Written;
 use crate::decide::delete::decision;
+use crate::decide::managed_fields::{Ownership, WriteTarget};
 use crate::decide::update::{namespace, same_coordinates, same_namespace};
 use crate::decide::{Causes, Context, Strictness, prepare, warned};
 use crate::kind::{Generation, Kind, Shape};
@@ -17,7 +17,7 @@ use serde_json::{Map, Value};
 pub(in crate::decide) fn create_with(
     context: Context<'_>,
     intent: Create,
-    account: Account,
+    ownership: Ownership,
 ) -> Result<Decision, Rejection> {
     let (kind, version) = prepare::kind(&context, &intent.key, &intent.version)?;
     prepare::same_kind(&context, (kind, version), None, &intent.object)?;
@@ -29,7 +29,7 @@ pub(in crate::decide) fn create_with(
     };
     // A document that does not decode is refused before anything is looked up.
     let mut draft = Draft::new(target, intent.object, intent.validation)?;
-    let decided = draft.decide(&intent.key, account);
+    let decided = draft.decide(&intent.key, ownership);
     warned(decided, draft.warnings)
 }
 
@@ -37,7 +37,7 @@ pub(in crate::decide) fn create_with(
 struct Draft<'a> {
     target: WriteTarget<'a>,
     document: Value,
-    sent_account: Option<Value>,
+    sent_managed_fields: Option<Value>,
     warnings: Vec<String>,
     causes: Causes,
     /// Whether the object takes its labels from its pod template.
@@ -72,14 +72,14 @@ impl<'a> Draft<'a> {
         Ok(Self {
             target,
             document,
-            sent_account: None,
+            sent_managed_fields: None,
             warnings: context.warnings(unknown),
             causes: Causes::default(),
             shares_labels: false,
         })
     }
 
-    fn decide(&mut self, key: &ObjectKey, account: Account) -> Result<Decision, Rejection> {
+    fn decide(&mut self, key: &ObjectKey, ownership: Ownership) -> Result<Decision, Rejection> {
         let named = self.name(key)?;
         self.complete();
         self.refuse(&named.key.name)?;
@@ -89,7 +89,7 @@ impl<'a> Draft<'a> {
         if context.strictness == Strictness::Storage {
             refuse_storage(named.is_numbered, named.taken)?;
         }
-        self.account(account, named.labels);
+        self.set_managed_fields(ownership, named.labels);
         if self.selects_pods() {
             workload::select_own_pods(&mut self.document, self.shares_labels);
         }
@@ -106,7 +106,7 @@ impl<'a> Draft<'a> {
             same_coordinates(metadata, key)?;
         }
         let is_numbered = has_revision(metadata);
-        self.sent_account = metadata.remove("managedFields");
+        self.sent_managed_fields = metadata.remove("managedFields");
         self.causes.put_right = negative_generation(kind, metadata);
         prepare::decode_nulls(metadata);
         prepare::dedup_owners(metadata, context.is_mutated, &mut self.warnings);
@@ -157,12 +157,12 @@ impl<'a> Draft<'a> {
         context.refuse(kind, name, std::mem::take(&mut self.causes))
     }
 
-    fn account(&mut self, account: Account, labels: Option<Value>) {
+    fn set_managed_fields(&mut self, ownership: Ownership, labels: Option<Value>) {
         let (target, document) = (&self.target, &mut self.document);
-        let sent = self.sent_account.take();
+        let sent = self.sent_managed_fields.take();
         match labels {
             Some(labels) => note_unlabelled(target, document, sent, labels),
-            None => target.put_new_account(document, sent, account),
+            None => target.put_new_managed_fields(document, sent, ownership),
         }
     }
 
@@ -199,7 +199,7 @@ fn note_unlabelled(
     if !labels.is_null() {
         metadata.insert("labels".into(), labels);
     }
-    target.put_new_account(document, sent, Account::Kept);
+    target.put_new_managed_fields(document, sent, Ownership::Kept);
     let metadata = document.get_mut("metadata").and_then(Value::as_object_mut);
     if let (Some(metadata), Some(shaped)) = (metadata, shaped) {
         metadata.insert("labels".into(), shaped);

@@ -274,7 +274,7 @@ fn what_is_paid_is_noted_for_whoever_keeps_the_budget_and_a_second_eviction_cost
     assert_eq!(condition["reason"], "InsufficientPods");
     assert_eq!(condition["observedGeneration"], 1);
     let entries = budget["metadata"]["managedFields"].as_array();
-    let mut entries = entries.expect("an account").iter();
+    let mut entries = entries.expect("managedFields").iter();
     let server = entries.find(|entry| entry["manager"] == "kube-apiserver");
     let server = server.expect("the server's");
     assert_eq!(

@@ -1,10 +1,10 @@
 //! Every update, patch and apply, step by step: from the new document to the commit.
 
 use super::{PendingWrite, Sent, approval, merge, namespace, restore, service};
-use crate::decide::account::{Account, put};
 use crate::decide::commit::Written;
 use crate::decide::create::{label_namespace, refresh_definition, settle_names};
 use crate::decide::delete::{decision, removal};
+use crate::decide::managed_fields::{Ownership, put};
 use crate::decide::{Causes, Strictness, prepare, warned};
 use crate::document::equal_except;
 use crate::kind::{Generation, Shape, Subresource};
@@ -32,10 +32,10 @@ impl PendingWrite<'_> {
         &self,
         document: Value,
         sent: Sent,
-        account: Account,
+        ownership: Ownership,
     ) -> Result<Decision, Rejection> {
         let mut draft = Draft::new(self, document)?;
-        let decided = draft.decide(sent, account);
+        let decided = draft.decide(sent, ownership);
         warned(decided, draft.warnings)
     }
 }
@@ -44,9 +44,9 @@ impl PendingWrite<'_> {
 struct Draft<'a> {
     change: &'a PendingWrite<'a>,
     old: Value,
-    old_account: Option<Value>,
+    old_managed_fields: Option<Value>,
     next: Value,
-    sent_account: Option<Value>,
+    sent_managed_fields: Option<Value>,
     warnings: Vec<String>,
     causes: Causes,
 }
@@ -55,7 +55,7 @@ impl<'a> Draft<'a> {
     /// Puts what was sent into the parts of the stored document that this request may write.
     fn new(change: &'a PendingWrite<'a>, mut sent: Value) -> Result<Self, Rejection> {
         let mut old = change.stored();
-        let old_account = managed::take(&mut old);
+        let old_managed_fields = managed::take(&mut old);
         if change.subresource != Some(Subresource::Scale) {
             convert::to_decide(change.kind, change.version, &mut sent);
         }
@@ -63,29 +63,29 @@ impl<'a> Draft<'a> {
         Ok(Self {
             change,
             old,
-            old_account,
+            old_managed_fields,
             next,
-            sent_account: None,
+            sent_managed_fields: None,
             warnings: Vec::new(),
             causes: Causes::default(),
         })
     }
 
-    fn decide(&mut self, sent: Sent, account: Account) -> Result<Decision, Rejection> {
+    fn decide(&mut self, sent: Sent, ownership: Ownership) -> Result<Decision, Rejection> {
         self.mend_metadata(sent)?;
         self.shape();
         self.complete();
         self.refuse()?;
         self.warn_of_kind();
         self.count_generation();
-        self.account(account);
+        self.set_managed_fields(ownership);
         self.settle()
     }
 
     fn mend_metadata(&mut self, sent: Sent) -> Result<(), Rejection> {
         let change = self.change;
         let metadata = prepare::metadata(&mut self.next)?;
-        self.sent_account = metadata.remove("managedFields");
+        self.sent_managed_fields = metadata.remove("managedFields");
         prepare::decode_nulls(metadata);
         let is_admitted = change.context.is_mutated || sent == Sent::Patch;
         prepare::dedup_owners(metadata, is_admitted, &mut self.warnings);
@@ -96,9 +96,9 @@ impl<'a> Draft<'a> {
                 .wrong
                 .extend(validate::no_new_finalizers(held, metadata));
         }
-        if self.sent_account != self.old_account && change.subresource.is_none() {
-            let of_account = managed::causes(self.sent_account.as_ref());
-            self.causes.put_right.extend(of_account);
+        if self.sent_managed_fields != self.old_managed_fields && change.subresource.is_none() {
+            let of_managed_fields = managed::causes(self.sent_managed_fields.as_ref());
+            self.causes.put_right.extend(of_managed_fields);
         }
         Ok(())
     }
@@ -209,11 +209,16 @@ impl<'a> Draft<'a> {
     }
 
     /// Puts `managedFields` back into both documents.
-    fn account(&mut self, account: Account) {
+    fn set_managed_fields(&mut self, ownership: Ownership) {
         let target = self.change.target();
-        let (documents, live) = ((&self.old, &self.next), self.old_account.as_ref());
-        let list = target.changed_account(documents, live, self.sent_account.take(), account);
-        put(&mut self.old, self.old_account.take());
+        let (documents, live) = ((&self.old, &self.next), self.old_managed_fields.as_ref());
+        let list = target.changed_managed_fields(
+            documents,
+            live,
+            self.sent_managed_fields.take(),
+            ownership,
+        );
+        put(&mut self.old, self.old_managed_fields.take());
         put(&mut self.next, list);
     }
 

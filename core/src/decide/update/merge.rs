@@ -71,9 +71,9 @@ fn keep_metadata(kind: &Kind, old: &Value, sent: &mut Value) {
         }
         return;
     }
-    let account = sent.remove("managedFields");
+    let managed = sent.remove("managedFields");
     *sent = stored.as_object().cloned().unwrap_or_default();
-    sent.extend(account.map(|account| ("managedFields".to_owned(), account)));
+    sent.extend(managed.map(|list| ("managedFields".to_owned(), list)));
 }
 
 /// Writes `spec.replicas` of the `Scale` where the kind keeps its count, together with its `managedFields`.

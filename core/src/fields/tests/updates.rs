@@ -478,7 +478,7 @@ fn a_create_holds_all_that_it_says_but_what_the_server_keeps() {
 }
 
 #[test]
-fn a_deep_object_is_told_apart_as_far_as_its_account_can_be_written() {
+fn a_deep_object_is_told_apart_as_far_as_its_managed_fields_can_be_written() {
     let mut deep = json!(1);
     for _ in 0..120 {
         deep = json!({"a": deep});

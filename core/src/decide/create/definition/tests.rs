@@ -242,7 +242,7 @@ fn longest() -> World {
 
 /// Its names are accepted with another object's write, which must not be refused because of it.
 #[test]
-fn a_definition_that_may_not_get_longer_gets_its_names_and_keeps_its_account() {
+fn a_definition_that_may_not_get_longer_gets_its_names_and_keeps_its_managed_fields() {
     let mut config = named("as", "A", &["z"]);
     config["apiVersion"] = "apiextensions.k8s.io/v1".into();
     config["kind"] = "CustomResourceDefinition".into();
@@ -254,16 +254,16 @@ fn a_definition_that_may_not_get_longer_gets_its_names_and_keeps_its_account() {
     let merge = Patch::Merge(json!({"spec": {"names": {"shortNames": ["z"]}}}));
     for patch in [merge, apply] {
         let mut world = longest();
-        let account = |world: &World| {
+        let managed_fields = |world: &World| {
             let stored = world.get(DEFINITIONS, "bs.example.com");
             stored.expect("a definition").document()["metadata"]["managedFields"].clone()
         };
-        let before = account(&world);
-        assert!(before.is_array(), "there is an account");
+        let before = managed_fields(&world);
+        assert!(before.is_array(), "it has managedFields");
         let renamed = world.patch(DEFINITIONS, "as.example.com", patch);
         assert_eq!(renamed.expect("renamed").commits.len(), 2);
         assert_eq!(said(&world, "bs").1.as_deref(), Some("B"));
-        assert_eq!(account(&world), before);
+        assert_eq!(managed_fields(&world), before);
     }
 }
 

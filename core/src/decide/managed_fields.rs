@@ -1,4 +1,4 @@
-//! Field ownership: what a write makes of an object's `managedFields`, here called its account.
+//! Field ownership: what a write makes of an object's `managedFields`.
 
 use super::Context;
 use crate::fields::{self, Versions};
@@ -7,10 +7,10 @@ use crate::managed::{self, Managed, Scaled, Writer};
 use crate::{Form, GroupResource, Object, convert};
 use serde_json::Value;
 
-/// Where the new account of a written object comes from.
+/// Where the `managedFields` of a written object come from.
 #[derive(Debug)]
-pub(super) enum Account {
-    /// Kept up from the old one: fields that change become the manager's.
+pub(super) enum Ownership {
+    /// Kept up from the old ones: fields that change become the manager's.
     Kept,
     /// From an apply: the outcome of the merge.
     Applied(Managed),
@@ -26,22 +26,22 @@ pub(super) struct WriteTarget<'a> {
 }
 
 impl WriteTarget<'_> {
-    /// Puts the account of a new object into its document; `sent` is the account that admission left.
-    pub(super) fn put_new_account(
+    /// Puts the `managedFields` of a new object into its document; `sent` are those that admission left.
+    pub(super) fn put_new_managed_fields(
         &self,
         document: &mut Value,
         sent: Option<Value>,
-        account: Account,
+        ownership: Ownership,
     ) {
-        let list = match account {
-            Account::Applied(managed) => managed.list(),
-            Account::Kept if self.context.is_mutated => sent,
-            Account::Kept => self.new_account(document),
+        let list = match ownership {
+            Ownership::Applied(managed) => managed.list(),
+            Ownership::Kept if self.context.is_mutated => sent,
+            Ownership::Kept => self.new_managed_fields(document),
         };
         put(document, list);
     }
 
-    fn new_account(&self, document: &mut Value) -> Option<Value> {
+    fn new_managed_fields(&self, document: &mut Value) -> Option<Value> {
         let own = self.take_own(document);
         let managed = self
             .write(|writer| self.in_request_version(document, |document| writer.create(document)));
@@ -58,29 +58,29 @@ impl WriteTarget<'_> {
         is_namespace.then(|| root.remove_entry("spec")).flatten()
     }
 
-    /// The account of a changed object: `live` is the one that it had, `sent` the one that came with the
-    /// change. Neither document contains an account.
-    pub(super) fn changed_account(
+    /// The `managedFields` of a changed object: `live` are those that it had, `sent` those that came with
+    /// the change. Neither document contains any.
+    pub(super) fn changed_managed_fields(
         &self,
         (old, next): (&Value, &Value),
         live: Option<&Value>,
         sent: Option<Value>,
-        account: Account,
+        ownership: Ownership,
     ) -> Option<Value> {
         let is_same = next == old;
-        let managed = match account {
-            Account::Applied(managed) => managed,
-            Account::Kept if self.context.is_mutated => {
+        let managed = match ownership {
+            Ownership::Applied(managed) => managed,
+            Ownership::Kept if self.context.is_mutated => {
                 let mutated = self.mutated(live, sent);
                 let is_unmoved = is_same && same_fields(live, mutated.as_ref());
                 return if is_unmoved { live.cloned() } else { mutated };
             }
-            Account::Kept => {
+            Ownership::Kept => {
                 let sent = sent.filter(|sent| Some(sent) != live && self.subresource.is_none());
                 if is_same && sent.is_none() {
                     return live.cloned();
                 }
-                match self.updated(old, next, account_before(live, sent.as_ref())) {
+                match self.updated(old, next, managed_fields_before(live, sent.as_ref())) {
                     Some(managed) => managed,
                     None => return live.cloned(),
                 }
@@ -93,8 +93,8 @@ impl WriteTarget<'_> {
         managed.list()
     }
 
-    /// The account that admission left. Admission is shown a `Scale` with the owners of the count only, so
-    /// these are put back into the whole account.
+    /// The `managedFields` that admission left. Admission is shown a `Scale` with the owners of the count
+    /// only, so these are put back among the others.
     fn mutated(&self, live: Option<&Value>, sent: Option<Value>) -> Option<Value> {
         if self.subresource != Some(Subresource::Scale) {
             return sent;
@@ -104,7 +104,7 @@ impl WriteTarget<'_> {
         scaled.back(Managed::read(sent.as_ref())?).list()
     }
 
-    /// The account after an update; `None` if the command has no manager.
+    /// The `managedFields` after an update; `None` if the command has no manager.
     fn updated(&self, old: &Value, next: &Value, managed: Managed) -> Option<Managed> {
         self.write(|writer| {
             self.in_request_version(old, |old| {
@@ -190,10 +190,10 @@ impl Versions for WriteTarget<'_> {
     }
 }
 
-/// The document of a write that the server makes on its own, with the account brought up to date: fields
-/// that it removes are owned by nobody any more, and fields that it changes become those of the command's
-/// manager.
-pub(super) fn with_account(
+/// The document of a write that the server makes on its own, with `managedFields` brought up to date:
+/// fields that it removes are owned by nobody any more, and fields that it changes become those of the
+/// command's manager.
+pub(super) fn with_managed_fields(
     context: Context<'_>,
     object: &Object,
     mut next: Value,
@@ -212,22 +212,22 @@ pub(super) fn with_account(
             version,
             subresource,
         }
-        .changed_account((&old, &next), live.as_ref(), None, Account::Kept),
+        .changed_managed_fields((&old, &next), live.as_ref(), None, Ownership::Kept),
     };
     put(&mut next, list);
     next
 }
 
-/// Whether two accounts differ in nothing but times.
+/// Whether two lists of `managedFields` differ in nothing but times.
 fn same_fields(one: Option<&Value>, other: Option<&Value>) -> bool {
     let (one, other) = (Managed::read(one), Managed::read(other));
     one.zip(other)
         .is_some_and(|(one, other)| one.same_fields(&other))
 }
 
-/// The account before a write. A client may correct it, or drop it altogether; one that cannot be read, or
-/// is empty, is ignored.
-fn account_before(live: Option<&Value>, sent: Option<&Value>) -> Managed {
+/// The `managedFields` before a write. A client may correct them, or drop them altogether; a list that
+/// cannot be read, or is empty, is ignored.
+fn managed_fields_before(live: Option<&Value>, sent: Option<&Value>) -> Managed {
     if sent.is_some_and(managed::is_reset) {
         return Managed::default();
     }
@@ -237,7 +237,7 @@ fn account_before(live: Option<&Value>, sent: Option<&Value>) -> Managed {
         .unwrap_or_default()
 }
 
-/// Writes an account into the document; an empty one is left out.
+/// Writes `managedFields` into the document; an empty list is left out.
 pub(super) fn put(document: &mut Value, list: Option<Value>) {
     let metadata = document.get_mut("metadata").and_then(Value::as_object_mut);
     let list = list.filter(|list| list.as_array().is_none_or(|entries| !entries.is_empty()));
