@@ -220,9 +220,9 @@ pub struct PatchObject {
 }
 
 impl PatchObject {
-    /// Whether it is empty and for the status of a definition. The server then only says what names the
-    /// definition has by now.
-    pub fn asks_for_nothing(&self) -> bool {
+    /// Whether this is an empty patch of a definition's status: its only effect is that the names in the
+    /// status are computed anew.
+    pub fn refreshes_names(&self) -> bool {
         let is_empty =
             matches!(&self.patch, Patch::Merge(Value::Object(change)) if change.is_empty());
         is_empty && self.subresource == Some(Subresource::Status) && self.key.is_definition()

@@ -56,7 +56,7 @@ impl Naming {
 
 /// Whether this step gives a name to a definition.
 pub(crate) fn is_naming(step: &Step) -> bool {
-    matches!(&step.intent, Intent::Patch(patch) if patch.asks_for_nothing())
+    matches!(&step.intent, Intent::Patch(patch) if patch.refreshes_names())
 }
 
 /// Every write to the status of a definition brings it up to date, so this one asks for nothing else.

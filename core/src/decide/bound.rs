@@ -29,7 +29,7 @@ impl OversizePolicy {
     pub(crate) fn of(intent: &Intent) -> Self {
         match intent {
             Intent::Patch(patch) if matches!(patch.patch, Patch::Apply { .. }) => Self::Refused,
-            Intent::Patch(patch) if patch.asks_for_nothing() => Self::Open,
+            Intent::Patch(patch) if patch.refreshes_names() => Self::Open,
             Intent::Create(_) | Intent::Update(_) | Intent::Patch(_) => Self::WithoutManagedFields,
             Intent::Admitted(admitted) => Self::of(&admitted.intent),
             Intent::Delete(_)
