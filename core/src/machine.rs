@@ -47,7 +47,10 @@ fn carry_out(
         Intent::Release(intent) => decide::release(context, &intent),
         Intent::Untie(knot) => decide::untie(context, &knot),
         Intent::FinalizeNamespace(intent) => decide::finalize_namespace(context, &intent),
-        Intent::Admitted(_) => Err(Rejection::Internal("admitted twice".into())),
+        Intent::Admitted(_) => {
+            let why = "the command has already passed admission";
+            Err(Rejection::Internal(why.into()))
+        }
     };
     decide::reconsider(context, decision?)
 }

@@ -11,7 +11,7 @@ use crate::{Cause, Decision, Outcome, Rejection, Revision};
 
 pub(crate) fn untie(context: Context<'_>, knot: &Knot) -> Result<Decision, Rejection> {
     let Some(first) = knot.members.first() else {
-        return Err(Rejection::Internal("a knot of nobody".into()));
+        return Err(Rejection::Internal("the knot has no members".into()));
     };
     for member in &knot.members {
         still_waits(context, member)?;
