@@ -216,7 +216,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn what_an_owner_does_with_its_dependents_is_said_by_its_first_collectors_finalizer() {
+    fn the_first_collector_finalizer_decides_the_policy() {
         const FIRST: &str = FOREGROUND_FINALIZER;
         for (finalizers, policy, waits, orphans) in [
             (&["x/y"][..], None, false, false),

@@ -62,7 +62,8 @@ pub fn scale_for_patch(version: &Version, object: &Object) -> Option<Value> {
     scale_with(version, object, Some(UNSET))
 }
 
-/// The same for server-side apply: a count that the object does not have has no owner.
+/// The `Scale` of an object, as server-side apply sees it: a count that the object does not have has no
+/// owner.
 pub(crate) fn scale_for_apply(version: &Version, object: &Object) -> Option<Value> {
     scale_with(version, object, None)
 }
@@ -75,12 +76,12 @@ pub(crate) fn keep_unset(live: &Value, next: &mut Value) {
     }
 }
 
-/// The same as admission webhooks see it: a missing count is 0.
+/// The `Scale` of an object, as admission webhooks see it: a missing count is 0.
 pub fn scale_for_admission(version: &Version, object: &Object) -> Option<Value> {
     scale_with(version, object, Some(0))
 }
 
-/// The same as clients read it.
+/// The `Scale` of an object, as clients read it.
 ///
 /// # Errors
 ///
@@ -139,7 +140,8 @@ fn scale_with(version: &Version, object: &Object, uncounted: Option<i32>) -> Opt
     }))
 }
 
-/// The same as it is admitted, with the owners of its count in `managedFields`.
+/// The `Scale` of an object, as admission webhooks see it, with the owners of its count in
+/// `managedFields`.
 pub fn scale_with_owners(version: &Version, object: &Object) -> Option<Value> {
     let mut scale = scale_for_admission(version, object)?;
     let managed = Managed::read(object.document().pointer("/metadata/managedFields"))?;

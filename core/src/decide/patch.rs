@@ -53,6 +53,7 @@ pub(crate) fn patch(context: Context<'_>, intent: &PatchObject) -> Result<Decisi
         Ok(next)
     };
     let mut next = patched()?;
+    // The patch may have removed the metadata, or put something else in their place.
     prepare::metadata(&mut next)?;
     let change = PendingWrite {
         context,
