@@ -29,9 +29,9 @@ mod types;
 mod value;
 
 pub use authority::{Access, Authority};
-pub use meter::{Fault, Meter};
-pub use types::{Member, Record, Type};
-pub use value::{Text, Value};
+pub(crate) use meter::{Fault, Meter};
+pub(crate) use types::{Member, Record, Type};
+pub(crate) use value::{Text, Value};
 
 use check::Checker;
 use std::cell::Cell;
@@ -39,12 +39,12 @@ use std::fmt;
 use std::rc::Rc;
 
 /// Maximum length of an expression in bytes.
-pub const LENGTH_MAX: usize = 32 * 1024;
+pub(crate) const LENGTH_MAX: usize = 32 * 1024;
 /// Maximum nesting depth of an expression, which is walked recursively.
-pub const DEPTH_MAX: usize = 64;
+pub(crate) const DEPTH_MAX: usize = 64;
 
 /// Maximum number of literal regular expressions in an expression: each may take a megabyte.
-pub const PATTERNS_MAX: usize = 16;
+pub(crate) const PATTERNS_MAX: usize = 16;
 
 /// The end of the message when the cost budget is used up.
 pub(crate) const BUDGET_EXHAUSTED: &str =
@@ -57,24 +57,24 @@ pub(crate) fn budget_exhausted() -> String {
 
 /// The variables that an expression may use, with their types.
 #[derive(Debug, Clone, Default)]
-pub struct Env<'s> {
+pub(crate) struct Env<'s> {
     /// The variables, each with its type.
-    pub variables: Vec<(&'static str, Type<'s>)>,
+    pub(crate) variables: Vec<(&'static str, Type<'s>)>,
     /// Allowance of regular expressions, shared by all expressions that are compiled with this environment.
-    pub patterns: Allowance,
+    pub(crate) patterns: Allowance,
 }
 
 /// How many literal regular expressions may still be compiled. Those of an expression that is refused in
 /// the end count as well. Clones share the same allowance.
 #[derive(Debug, Clone, Default)]
-pub struct Allowance {
+pub(crate) struct Allowance {
     most: usize,
     taken: Rc<Cell<usize>>,
 }
 
 impl Allowance {
     /// Allows this many.
-    pub fn new(most: usize) -> Self {
+    pub(crate) fn new(most: usize) -> Self {
         let taken = Rc::default();
         Self { most, taken }
     }
@@ -91,21 +91,21 @@ impl Allowance {
     }
 
     /// Whether there were more than allowed.
-    pub fn is_over(&self) -> bool {
+    pub(crate) fn is_over(&self) -> bool {
         self.taken.get() > self.most
     }
 }
 
 /// A compiled expression.
 #[derive(Debug)]
-pub struct Program {
+pub(crate) struct Program {
     root: ast::Node,
 }
 
 /// Why a text is not an expression of this environment, in the form of `cel-go`.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{text}")]
-pub struct CompileError {
+pub(crate) struct CompileError {
     text: String,
 }
 
@@ -128,7 +128,10 @@ impl CompileError {
 
 impl Program {
     /// Compiles an expression, and returns the type of its value.
-    pub fn compile<'s>(source: &str, env: &Env<'s>) -> Result<(Self, Type<'s>), CompileError> {
+    pub(crate) fn compile<'s>(
+        source: &str,
+        env: &Env<'s>,
+    ) -> Result<(Self, Type<'s>), CompileError> {
         let mut root = parse::parse(source)?;
         let mut checker = Checker {
             source,
@@ -141,7 +144,7 @@ impl Program {
     }
 
     /// The same, for an expression that must be boolean; `otherwise` is what upstream answers if it is not.
-    pub fn condition(source: &str, env: &Env<'_>, otherwise: &str) -> Result<Self, String> {
+    pub(crate) fn condition(source: &str, env: &Env<'_>, otherwise: &str) -> Result<Self, String> {
         let compiled = Self::compile(source, env);
         let (program, found) = compiled.map_err(|error| format!("compilation failed: {error}"))?;
         if found.is("bool") {
@@ -151,12 +154,12 @@ impl Program {
     }
 
     /// Whether the expression uses this variable.
-    pub fn names(&self, variable: &str) -> bool {
+    pub(crate) fn names(&self, variable: &str) -> bool {
         self.root.names(variable)
     }
 
     /// The value of the expression, or why it has none.
-    pub fn evaluate<'a>(
+    pub(crate) fn evaluate<'a>(
         &'a self,
         variables: &[(&'static str, Value<'a>)],
         meter: &mut Meter,

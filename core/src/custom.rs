@@ -20,7 +20,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// A kind with the schema of each of its versions.
-pub type Definition = (Kind, BTreeMap<Arc<str>, Arc<Schema>>);
+pub(crate) type Definition = (Kind, BTreeMap<Arc<str>, Arc<Schema>>);
 
 /// The kind that a definition defines, with the schema of each version; `None` if the document does not
 /// name one. Whether a definition is valid is decided before it is written, not here: one that was written

@@ -4,38 +4,39 @@
 #![deny(clippy::wildcard_enum_match_arm)]
 
 pub mod builtin;
-pub mod cel;
+mod cel;
 pub mod classify;
 pub mod command;
 pub mod convert;
-pub mod custom;
+mod custom;
 mod decide;
 mod defaults;
 mod document;
 pub mod duration;
 pub mod event;
 mod fields;
-pub mod form;
+mod form;
 pub mod invariants;
 pub mod kind;
-pub mod machine;
+mod machine;
 pub mod managed;
 pub mod object;
 pub mod patch;
 mod quantity;
-pub mod refusal;
+mod refusal;
 pub mod rejection;
-pub mod revision;
+mod revision;
 pub mod scale;
 pub mod schema;
 pub mod selector;
 pub mod state;
 #[cfg(test)]
 mod testing;
-pub mod time;
+mod time;
 pub mod validate;
 pub mod webhook;
 
+pub use cel::{Access, Authority};
 pub use command::{Actor, Command, Intent, Request};
 pub use decide::{
     AdmissionView, admission_grace, namespace_of_new, next_to_be_named, prune_posted, prune_review,

@@ -3,9 +3,8 @@
 
 use super::hooks::{Hook, HookContext};
 use crate::authorizer::{self, Authorizer, Verdict};
-use hindsight_core::cel::{Access, Authority};
 use hindsight_core::webhook::ConditionInputs;
-use hindsight_core::{Actor, GroupResource, Uid};
+use hindsight_core::{Access, Actor, Authority, GroupResource, Uid};
 use serde_json::Value;
 
 /// Whether all conditions hold; the error says why that cannot be determined.

@@ -37,7 +37,7 @@ pub trait Authority: fmt::Debug + Sync {
 
 /// A permission check that is being built; it has a decision once the verb is given.
 #[derive(Debug, Clone)]
-pub struct Check<'a> {
+pub(crate) struct Check<'a> {
     authority: &'a dyn Authority,
     access: Access,
     decision: Option<std::result::Result<(), String>>,
@@ -48,12 +48,12 @@ const CHECK_COST: u64 = 350_000;
 
 impl<'a> Value<'a> {
     /// The value of the variable `authorizer`.
-    pub fn authorizer(authority: &'a dyn Authority) -> Self {
+    pub(crate) fn authorizer(authority: &'a dyn Authority) -> Self {
         Self::resource_check(authority, Access::default())
     }
 
     /// A check of a resource that lacks only its verb: `authorizer.requestResource`.
-    pub fn resource_check(authority: &'a dyn Authority, access: Access) -> Self {
+    pub(crate) fn resource_check(authority: &'a dyn Authority, access: Access) -> Self {
         Self::Check(Arc::new(Check {
             authority,
             access,

@@ -5,7 +5,7 @@ const CALL_MAX: u64 = 1_000_000;
 
 /// Why an evaluation has no value.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Fault {
+pub(crate) enum Fault {
     /// The cost limit was reached.
     Exhausted,
     /// The evaluation failed; the text says why.
@@ -36,14 +36,14 @@ impl std::fmt::Display for Fault {
 
 /// What may still be spent: by the current evaluation, and by all evaluations together.
 #[derive(Debug, Clone)]
-pub struct Meter {
+pub(crate) struct Meter {
     budget: u64,
     call: u64,
 }
 
 impl Meter {
     /// Creates a meter with a budget for all evaluations together.
-    pub const fn new(budget: u64) -> Self {
+    pub(crate) const fn new(budget: u64) -> Self {
         Self { budget, call: 0 }
     }
 
@@ -53,7 +53,7 @@ impl Meter {
     }
 
     /// Whether the budget for all evaluations is used up.
-    pub const fn is_empty(&self) -> bool {
+    pub(crate) const fn is_empty(&self) -> bool {
         self.budget == 0
     }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 /// A type. A schema serves as the type of the values that it describes.
 #[derive(Debug, Clone)]
-pub enum Type<'s> {
+pub(crate) enum Type<'s> {
     /// Any type; checked at evaluation.
     Dyn,
     /// A type without parameters: `bool`, `string`, `timestamp`, ...
@@ -30,16 +30,16 @@ pub enum Type<'s> {
 
 /// A type with named members, whose types are in the notation of signatures.
 #[derive(Debug)]
-pub struct Record {
+pub(crate) struct Record {
     /// The type's name.
-    pub name: &'static str,
+    pub(crate) name: &'static str,
     /// Its members.
-    pub members: &'static [(&'static str, Member)],
+    pub(crate) members: &'static [(&'static str, Member)],
 }
 
 /// The type of a member of a record.
 #[derive(Debug)]
-pub enum Member {
+pub(crate) enum Member {
     /// A type in the notation of signatures.
     Written(&'static str),
     /// Another record.
@@ -57,15 +57,15 @@ static META: Record = Record {
 
 impl<'s> Type<'s> {
     /// `bool`.
-    pub const BOOL: Type<'static> = Type::Plain("bool");
+    pub(crate) const BOOL: Type<'static> = Type::Plain("bool");
     /// `string`.
-    pub const STRING: Type<'static> = Type::Plain("string");
+    pub(crate) const STRING: Type<'static> = Type::Plain("string");
     pub(super) const INT: Type<'static> = Type::Plain("int");
     pub(super) const NULL: Type<'static> = Type::Plain("null");
 
     /// Returns the type of the values that a schema describes, or `None` if the schema says too
     /// little. Source: upstream's `SchemaDeclType`.
-    pub fn of(schema: &'s Schema, resource: bool) -> Option<Self> {
+    pub(crate) fn of(schema: &'s Schema, resource: bool) -> Option<Self> {
         if schema.int_or_string {
             return Some(Self::Dyn);
         }

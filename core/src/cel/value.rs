@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 /// A value of an expression.
 #[derive(Debug, Clone)]
-pub enum Value<'a> {
+pub(crate) enum Value<'a> {
     /// `null`.
     Null,
     /// `bool`.
@@ -55,7 +55,7 @@ pub enum Value<'a> {
 
 /// A string that is cheap to clone.
 #[derive(Debug, Clone)]
-pub enum Text<'a> {
+pub(crate) enum Text<'a> {
     /// Borrowed from a document or from the expression.
     Borrowed(&'a str),
     /// Created by the expression.
@@ -64,7 +64,7 @@ pub enum Text<'a> {
 
 impl Text<'_> {
     /// The text.
-    pub fn as_str(&self) -> &str {
+    pub(crate) fn as_str(&self) -> &str {
         match self {
             Self::Borrowed(text) => text,
             Self::Shared(text) => text,
@@ -74,7 +74,7 @@ impl Text<'_> {
 
 impl<'a> Value<'a> {
     /// Creates a string that borrows nothing.
-    pub fn text(text: impl Into<Arc<str>>) -> Self {
+    pub(crate) fn text(text: impl Into<Arc<str>>) -> Self {
         Self::Text(Text::Shared(text.into()))
     }
 
@@ -84,7 +84,7 @@ impl<'a> Value<'a> {
     }
 
     /// Creates an optional value.
-    pub fn optional(value: Option<Self>) -> Self {
+    pub(crate) fn optional(value: Option<Self>) -> Self {
         Self::Optional(value.map(Arc::new))
     }
 
@@ -94,7 +94,7 @@ impl<'a> Value<'a> {
     }
 
     /// A part of a document, read without a schema.
-    pub fn of(json: &'a Json) -> Self {
+    pub(crate) fn of(json: &'a Json) -> Self {
         Self::plain(json, None)
     }
 
