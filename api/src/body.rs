@@ -13,7 +13,7 @@ use crate::status::Failure;
 use bytes::{Bytes, BytesMut};
 use document::Decoded;
 use futures_util::stream::{BoxStream, StreamExt};
-use hindsight_core::Rejection;
+use hindsight_core::{Rejection, strict_decoding_error};
 use http_body::{Body, Frame, SizeHint};
 use http_body_util::{BodyExt, Full, Limited, StreamBody};
 use serde_json::{Map, Value};
@@ -205,7 +205,7 @@ pub(crate) fn decode_patch(
         let unknown = unknown(&decoded.document);
         let unknown = unknown.iter().map(|path| noted::unknown_field(path));
         let findings: Vec<String> = decoded.repeats.into_iter().chain(unknown).collect();
-        let why = noted::strict(&findings.join(", "));
+        let why = strict_decoding_error(&findings);
         return Err(Rejection::invalid_patch(&text, &why).into());
     }
     Ok(body_warnings.take(decoded))

@@ -27,7 +27,7 @@ pub(crate) use evict::evict;
 pub use lifecycle::namespace_of_new;
 pub use mutated::AdmissionView;
 pub(crate) use patch::patch;
-pub use prepare::{prune_posted, prune_review};
+pub use prepare::{prune_posted, prune_review, strict_decoding_error};
 pub(crate) use update::update;
 
 use crate::kind::Kind;

@@ -40,6 +40,7 @@ pub use cel::{Access, Authority};
 pub use command::{Actor, Command, Intent, Request};
 pub use decide::{
     AdmissionView, admission_grace, namespace_of_new, next_to_be_named, prune_posted, prune_review,
+    strict_decoding_error,
 };
 pub use document::LEVELS_MAX;
 pub use event::{Cause, Change, Commit, Decision, Event, Outcome, Rule};

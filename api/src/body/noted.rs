@@ -4,6 +4,7 @@
 use super::Syntax;
 use super::document::{self, Decoded};
 use hindsight_core::command::FieldValidation;
+use hindsight_core::strict_decoding_error;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::iter;
@@ -65,10 +66,6 @@ impl BodyWarnings {
     }
 }
 
-pub(super) fn strict(findings: &str) -> String {
-    format!("strict decoding error: {findings}")
-}
-
 pub(super) fn unknown_field(path: &str) -> String {
     format!("unknown field {path:?}")
 }
@@ -94,13 +91,13 @@ pub(super) fn complaint(
             // The repeated members lie beyond those that `paths` covers.
             findings.clone_from(&decoded.repeats);
         }
-        return strict(&findings.join(", "));
+        return strict_decoding_error(&findings);
     }
     let unknown = unknown.iter().map(|path| unknown_field(path));
     let findings: Vec<String> = iter::once(yaml_lines(&decoded.repeats))
         .chain(unknown)
         .collect();
-    strict(&findings.join(", "))
+    strict_decoding_error(&findings)
 }
 
 fn in_order(paths: &[String], unknown: &[String]) -> Vec<String> {

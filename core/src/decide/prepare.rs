@@ -230,6 +230,11 @@ pub(super) fn stored(kinds: &Kinds, kind: &KindRef, version: &Version, object: &
     document
 }
 
+/// What a client that asked for strict validation is told, given everything that was found.
+pub fn strict_decoding_error(findings: &[String]) -> String {
+    format!("strict decoding error: {}", findings.join(", "))
+}
+
 /// Turns unknown fields into a refusal or into warnings.
 fn judge(unknown: &[String], validation: FieldValidation) -> Result<Vec<String>, String> {
     let unknown = unknown
@@ -237,9 +242,7 @@ fn judge(unknown: &[String], validation: FieldValidation) -> Result<Vec<String>,
         .map(|path| format!("unknown field \"{path}\""));
     let unknown: Vec<String> = unknown.collect();
     match validation {
-        FieldValidation::Strict if !unknown.is_empty() => {
-            Err(format!("strict decoding error: {}", unknown.join(", ")))
-        }
+        FieldValidation::Strict if !unknown.is_empty() => Err(strict_decoding_error(&unknown)),
         FieldValidation::Warn => Ok(unknown),
         FieldValidation::Strict | FieldValidation::Ignore => Ok(Vec::new()),
     }
