@@ -5,7 +5,8 @@ pub(crate) mod fake;
 
 use futures_util::future::BoxFuture;
 use hindsight_core::{
-    Change, Command, Commit, Decision, Expired, Rejection, Revision, State, Time, Unavailable,
+    Change, Command, Commit, Decision, Expired, FutureRevision, Pruned, Rejection, Revision, State,
+    Time, Unavailable,
 };
 use std::sync::Arc;
 use tokio::sync::OwnedSemaphorePermit;
@@ -97,15 +98,8 @@ impl Past {
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum AsOfError {
     /// The revision has not happened yet.
-    #[error(
-        "revision {asked} has not happened yet; the newest is {newest}: ask for that one, or an earlier one"
-    )]
-    Future {
-        /// What was asked for.
-        asked: Revision,
-        /// The newest one.
-        newest: Revision,
-    },
+    #[error(transparent)]
+    Future(FutureRevision),
     /// The time has not come yet.
     #[error(
         "{} is in the future: it is now {}; name an earlier time, or none for the current state",
@@ -119,13 +113,8 @@ pub enum AsOfError {
         now: Time,
     },
     /// The revision was pruned.
-    #[error(
-        "history before revision {oldest} is no longer kept; ask for revision {oldest} or a later one"
-    )]
-    Pruned {
-        /// The oldest one kept.
-        oldest: Revision,
-    },
+    #[error(transparent)]
+    Pruned(Pruned),
     /// Too many others hold states of the past.
     #[error("too many others are looking at the past; try again in a second")]
     Busy,

@@ -3,10 +3,9 @@
 use crate::backend::AsOfError;
 use crate::body::{ApiBody, Syntax};
 use crate::respond;
-use hindsight_core::Rejection;
-use hindsight_core::Unavailable;
 use hindsight_core::kind::GroupResource;
 use hindsight_core::rejection::FieldCause;
+use hindsight_core::{FutureRevision, Rejection, Unavailable};
 use http::Response;
 use serde_json::{Value, json};
 use std::borrow::Cow;
@@ -186,7 +185,7 @@ impl Failure {
     /// clients would wait for it.
     pub fn of_past(error: AsOfError) -> Self {
         match error {
-            AsOfError::Future { .. } => Self::bad_request(error.to_string()),
+            AsOfError::Future(_) => Self::bad_request(error.to_string()),
             other => other.into(),
         }
     }
@@ -349,9 +348,11 @@ impl From<Unavailable> for Failure {
 impl From<AsOfError> for Failure {
     fn from(error: AsOfError) -> Self {
         match error {
-            AsOfError::Future { asked, newest } => Self::too_large_version(asked.0, newest.0),
+            AsOfError::Future(FutureRevision { asked, newest }) => {
+                Self::too_large_version(asked.0, newest.0)
+            }
             AsOfError::NotCome { .. } => Self::bad_request(error.to_string()),
-            AsOfError::Pruned { .. } => Self::expired(error.to_string()),
+            AsOfError::Pruned(_) => Self::expired(error.to_string()),
             AsOfError::Busy => Self::too_many(error.to_string()),
             AsOfError::Unreadable(_) => Self::new(500, "InternalError", error.to_string()),
         }

@@ -5,7 +5,8 @@ use crate::inspect::state_at;
 use futures_util::future::BoxFuture;
 use hindsight_api::{AsOf, AsOfError, Backend, Past};
 use hindsight_core::{
-    Change, Command, Commit, Decision, Expired, Rejection, Revision, State, Time, Unavailable,
+    Change, Command, Commit, Decision, Expired, FutureRevision, Rejection, Revision, State, Time,
+    Unavailable,
 };
 use hindsight_log::Error;
 use std::sync::Arc;
@@ -65,10 +66,8 @@ impl Backend for ControlPlane {
                     return Ok(Past::newest(newest));
                 }
                 if asked > newest.revision {
-                    return Err(AsOfError::Future {
-                        asked,
-                        newest: newest.revision,
-                    });
+                    let newest = newest.revision;
+                    return Err(AsOfError::Future(FutureRevision { asked, newest }));
                 }
             }
             let now = Self::now(self);
@@ -107,8 +106,8 @@ impl ControlPlane {
 
 fn unanswered(error: Error) -> AsOfError {
     match error {
-        Error::Pruned { floor, .. } => AsOfError::Pruned { oldest: floor },
-        Error::Future { asked, newest } => AsOfError::Future { asked, newest },
+        Error::Pruned(pruned) => AsOfError::Pruned(pruned),
+        Error::Future(future) => AsOfError::Future(future),
         other => AsOfError::Unreadable(Arc::new(other)),
     }
 }

@@ -13,6 +13,31 @@ pub struct Expired {
     pub oldest: Revision,
 }
 
+/// A revision was asked for that has not happened yet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "revision {asked} has not happened yet; the newest is {newest}: ask for that one, or an earlier one"
+)]
+pub struct FutureRevision {
+    /// The revision that was asked for.
+    pub asked: Revision,
+    /// The newest revision.
+    pub newest: Revision,
+}
+
+/// The log no longer holds everything that was asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "revision {asked} is no longer kept: everything from revision {floor} on is, and before that only \
+     deletions and the kinds that are kept for ever; ask for revision {floor} or a later one"
+)]
+pub struct Pruned {
+    /// The first revision that was needed.
+    pub asked: Revision,
+    /// The first revision whose state can still be folded.
+    pub floor: Revision,
+}
+
 /// Why a write was not made.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Unavailable {

@@ -14,7 +14,7 @@ use crate::verify::{Content, hex};
 use crate::{Error, Reader, Storage, Tail, frame};
 pub(crate) use file::FORMAT;
 use file::{Entry, Input, Output};
-use hindsight_core::{Revision, Time};
+use hindsight_core::{Pruned, Revision, Time};
 use std::io::{self, Write};
 
 /// A summary of a backup.
@@ -57,7 +57,7 @@ impl Reader {
         let mut output = Output::begin(to, FORMAT)?;
         let made = self.copy(tail, time, &mut output, progress);
         let made = made.map_err(|error| match error {
-            Error::Pruned { floor, .. } => Error::Overtaken { floor },
+            Error::Pruned(Pruned { floor, .. }) => Error::Overtaken { floor },
             other => other,
         });
         if let Err(error) = &made {
@@ -157,10 +157,10 @@ impl<W: Write> Source<'_, W> {
     /// frame need end there any more, and what is kept gives no state at or before that end.
     fn check_not_passed(&self, frame: &DecodedFrame) -> Result<(), Error> {
         match frame.coverage {
-            Coverage::Thinned(floor, _) if floor > self.until => Err(Error::Pruned {
+            Coverage::Thinned(floor, _) if floor > self.until => Err(Error::Pruned(Pruned {
                 asked: self.until,
                 floor,
-            }),
+            })),
             Coverage::Whole | Coverage::Thinned(..) | Coverage::Restored(_) => Ok(()),
         }
     }

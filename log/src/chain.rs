@@ -10,7 +10,7 @@ use crate::reader::{Coverage, DecodedFrame, read, weight};
 use crate::storage::Stored;
 use crate::{Error, Storage, Tail};
 use crossbeam_channel::{Receiver, bounded};
-use hindsight_core::Revision;
+use hindsight_core::{Pruned, Revision};
 use rayon::ThreadPoolBuilder;
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use std::collections::VecDeque;
@@ -216,10 +216,10 @@ fn check_not_covered(storage: &dyn Storage, wanted: Revision) -> Result<(), Erro
             coverage: Coverage::Thinned(floor, _),
             end,
             ..
-        } if wanted < end => Err(Error::Pruned {
+        } if wanted < end => Err(Error::Pruned(Pruned {
             asked: wanted,
             floor,
-        }),
+        })),
         _ => Ok(()),
     }
 }

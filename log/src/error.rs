@@ -2,7 +2,7 @@
 
 use crate::storage::is_without_descriptors;
 use crate::storage::sled::extent;
-use hindsight_core::Revision;
+use hindsight_core::{FutureRevision, Pruned, Revision};
 use std::io::ErrorKind;
 use std::path::PathBuf;
 
@@ -83,26 +83,11 @@ pub enum Error {
         newest: Revision,
     },
     /// The log no longer holds everything that was asked for.
-    #[error(
-        "revision {asked} is no longer kept: everything from revision {floor} on is, and before that only \
-         deletions and the kinds that are kept for ever; ask for revision {floor} or a later one"
-    )]
-    Pruned {
-        /// The first revision that was needed.
-        asked: Revision,
-        /// The first revision whose state can still be folded.
-        floor: Revision,
-    },
+    #[error(transparent)]
+    Pruned(Pruned),
     /// A revision was asked for that has not happened yet.
-    #[error(
-        "revision {asked} has not happened yet; the newest is {newest}: ask for that one, or an earlier one"
-    )]
-    Future {
-        /// The revision that was asked for.
-        asked: Revision,
-        /// The newest revision.
-        newest: Revision,
-    },
+    #[error(transparent)]
+    Future(FutureRevision),
     /// A snapshot cannot be read.
     #[error(
         "the snapshot {} cannot be used: {source}; move it aside: the log holds everything in it",
@@ -304,8 +289,8 @@ mod tests {
             Error::Lost { .. } => 2,
             Error::Unwitnessed { .. } => 3,
             Error::Diverged { .. } => 4,
-            Error::Pruned { .. } => 5,
-            Error::Future { .. } => 6,
+            Error::Pruned(_) => 5,
+            Error::Future(_) => 6,
             Error::Snapshot { .. } => 7,
             Error::Backup(_) => 8,
             Error::Overtaken { .. } => 9,
@@ -346,14 +331,14 @@ mod tests {
             Error::Gap { revision, newest },
             Error::Unwitnessed { newest },
             Error::Diverged { revision },
-            Error::Pruned {
+            Error::Pruned(Pruned {
                 asked: revision,
                 floor,
-            },
-            Error::Future {
+            }),
+            Error::Future(FutureRevision {
                 asked: revision,
                 newest,
-            },
+            }),
             Error::Snapshot {
                 path: path.clone(),
                 source: source(),

@@ -9,7 +9,7 @@ use crate::frame::{self, CHECKSUM_BYTES, Frame, Hash};
 use crate::tail::VerifiedFrames;
 use crate::{Base, Error, Snapshots, Storage, Tail, codec, packing};
 use behind::BackwardLinks;
-use hindsight_core::{Commit, Revision, State, Time, apply};
+use hindsight_core::{Commit, FutureRevision, Pruned, Revision, State, Time, apply};
 use std::sync::Arc;
 
 /// Frames smaller than this can always be thinned.
@@ -241,7 +241,7 @@ impl Reader {
             && newest < revision
         {
             let asked = revision;
-            return Err(Error::Future { asked, newest });
+            return Err(Error::Future(FutureRevision { asked, newest }));
         }
         self.state_until(empty, revision)
     }
@@ -259,10 +259,10 @@ impl Reader {
         let frames = walk(chain.until(revision));
         let folded = self.fold_frames(frames, base.state, |at, _| at <= revision, |_| {});
         folded.map_err(|error| match error {
-            Error::Pruned { floor, .. } => Error::Pruned {
+            Error::Pruned(Pruned { floor, .. }) => Error::Pruned(Pruned {
                 asked: revision,
                 floor,
-            },
+            }),
             other => other,
         })
     }
@@ -323,10 +323,10 @@ impl Reader {
     /// frame the current floor; the higher is reported.
     fn pruned(&self, asked: Revision, named: Revision) -> Error {
         match self.floor() {
-            Ok(floor) => Error::Pruned {
+            Ok(floor) => Error::Pruned(Pruned {
                 asked,
                 floor: floor.max(named),
-            },
+            }),
             Err(error) => error,
         }
     }

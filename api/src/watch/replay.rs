@@ -6,7 +6,7 @@ use crate::backend::{AsOf, AsOfError, Permit};
 use crate::handler::Api;
 use crate::lease::Lease;
 use crate::status::Failure;
-use hindsight_core::{Change, Commit, Expired, Revision, State, apply};
+use hindsight_core::{Change, Commit, Expired, Pruned, Revision, State, apply};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use tokio::sync::OwnedSemaphorePermit;
@@ -43,7 +43,8 @@ impl Replay {
         let point = AsOf::Revision(expired.asked);
         let past = api.backend.as_of(point).await;
         let past = past.map_err(|error| match error {
-            AsOfError::Pruned { oldest } => {
+            AsOfError::Pruned(Pruned { floor, .. }) => {
+                let oldest = floor;
                 Failure::expired(Expired { oldest, ..expired }.to_string())
             }
             _ => refused(),

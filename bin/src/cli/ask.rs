@@ -8,7 +8,7 @@ use crate::inspect::{self, Filter};
 use crate::remote::Server;
 use crate::{OpenError, held, restoring};
 use anyhow::{Result, bail};
-use hindsight_core::{Revision, Rule, State};
+use hindsight_core::{FutureRevision, Revision, Rule, State};
 use hindsight_log::{DirectoryLock, Error, Intact, Reader};
 use std::fmt::Write;
 use std::path::Path;
@@ -224,7 +224,7 @@ pub(super) fn state_of(reader: &Reader, point: Option<&Point>) -> Result<State> 
 pub(super) fn check_has_happened(reader: &Reader, asked: Revision) -> Result<()> {
     let newest = reader.newest()?;
     if asked > newest {
-        return Err(Error::Future { asked, newest }.into());
+        return Err(Error::Future(FutureRevision { asked, newest }).into());
     }
     Ok(())
 }

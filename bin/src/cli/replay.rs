@@ -7,7 +7,7 @@ use crate::answer::StateAnswer;
 use crate::control_plane::empty_state;
 use anyhow::Result;
 use clap::Args;
-use hindsight_core::Revision;
+use hindsight_core::{Pruned, Revision};
 use hindsight_log::{Base, Error, Reader};
 use std::process::ExitCode;
 
@@ -76,7 +76,7 @@ impl Replay {
 fn check_is_kept(reader: &Reader, asked: Revision) -> Result<()> {
     let floor = reader.floor()?;
     if asked < floor {
-        return Err(Error::Pruned { asked, floor }.into());
+        return Err(Error::Pruned(Pruned { asked, floor }).into());
     }
     Ok(())
 }

@@ -181,7 +181,7 @@ impl EntryBuilder<'_> {
         match self.history.last(&commit.key, Some(&commit.uid), until) {
             Ok(before) => Ok(before.and_then(|before| before.object().cloned())),
             // The version was thinned while it was looked up.
-            Err(Error::Pruned { .. }) => Ok(None),
+            Err(Error::Pruned(_)) => Ok(None),
             Err(error) => Err(error),
         }
     }
@@ -249,7 +249,7 @@ fn fill(
     for (looked_at, entry) in found.enumerate() {
         let entry = match entry {
             // The log was thinned while it was read. The next page shows what is left of it.
-            Err(Error::Pruned { .. }) => {
+            Err(Error::Pruned(_)) => {
                 next = Some(end);
                 break;
             }
@@ -351,7 +351,7 @@ mod tests {
     use crate::history::HistoryIndex;
     use crate::testing::plane;
     use hindsight_core::command::{Create, FieldValidation, Patch, PatchObject};
-    use hindsight_core::{Actor, Command, Intent};
+    use hindsight_core::{Actor, Command, Intent, Pruned};
     use hindsight_log::{MemoryStorage, Reader, Restore, Snapshots, Storage, thin};
     use std::iter::once_with;
     use std::num::NonZeroU64;
@@ -434,7 +434,7 @@ mod tests {
         let history = plane.history();
         let selection = Selection::default();
         let (asked, floor) = (Revision(3), Revision(4));
-        let pruned = || Err(Error::Pruned { asked, floor });
+        let pruned = || Err(Error::Pruned(Pruned { asked, floor }));
         for (read, next) in [(0, 1), (2, 3)] {
             let commits = plane.reader().entries(Revision(1)).take(read);
             let found = commits.chain([pruned()]);

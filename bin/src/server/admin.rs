@@ -126,7 +126,7 @@ fn failure(error: QueryError) -> Failure {
         QueryError::UnknownKind(_) | QueryError::Refused(_) => {
             Failure::bad_request(error.to_string())
         }
-        QueryError::Log(Error::Pruned { .. }) => Failure::expired(error.to_string()),
+        QueryError::Log(Error::Pruned(_)) => Failure::expired(error.to_string()),
         QueryError::Log(_) => Failure::internal(error.to_string()),
     }
 }
@@ -297,7 +297,9 @@ mod tests {
     use hindsight_core::Time;
     use hindsight_core::command::{Create, FieldValidation, Patch, PatchObject};
     use hindsight_core::kind::Subresource;
-    use hindsight_core::{Actor, Command, GroupResource, Intent, ObjectKey, Rejection};
+    use hindsight_core::{
+        Actor, Command, FutureRevision, GroupResource, Intent, ObjectKey, Pruned, Rejection,
+    };
     use http::StatusCode;
     use http_body_util::BodyExt;
 
@@ -403,14 +405,15 @@ mod tests {
 
     #[test]
     fn what_is_gone_and_what_is_damaged_are_no_fault_of_the_question() {
-        let pruned = AsOfError::Pruned {
-            oldest: Revision(9),
-        };
+        let pruned = AsOfError::Pruned(Pruned {
+            asked: Revision(1),
+            floor: Revision(9),
+        });
         let damaged = AsOfError::Unreadable(Arc::new(Error::Clock));
-        let future = AsOfError::Future {
+        let future = AsOfError::Future(FutureRevision {
             asked: Revision(9),
             newest: Revision(1),
-        };
+        });
         let of_past = [pruned, damaged, AsOfError::Busy, future].map(Failure::of_past);
         let others = [
             QueryError::UnknownKind("x".into()),

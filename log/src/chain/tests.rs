@@ -6,7 +6,8 @@ use crate::{Log, MemoryStorage, Purpose, Reader, codec, packing, thin, verify};
 use hindsight_core::event::Commit;
 use hindsight_core::kind::BuiltinKinds;
 use hindsight_core::{
-    Actor, Cause, Event, GroupResource, Object, ObjectKey, Request, State, Time, Uid, builtin,
+    Actor, Cause, Event, GroupResource, Object, ObjectKey, Pruned, Request, State, Time, Uid,
+    builtin,
 };
 use std::sync::atomic::Ordering;
 
@@ -99,7 +100,7 @@ fn a_frame_that_cannot_be_read_and_is_thinned_by_now_is_not_told_as_damage() {
         }
         let told = chain.advance().map(|_| ()).expect_err("it is cut");
         match told {
-            Error::Pruned { asked, .. } => assert!(is_thinned && asked == cut_at),
+            Error::Pruned(Pruned { asked, .. }) => assert!(is_thinned && asked == cut_at),
             Error::Corrupt { revision, .. } => assert!(!is_thinned && revision == cut_at),
             other => panic!("{other}"),
         }

@@ -6,7 +6,7 @@ use crate::{
     Base, Error, Log, MemoryStorage, Reader, Restore, Restored, Snapshots, Storage, Tail, Writer,
     copy_backup, thin, verify,
 };
-use hindsight_core::{Revision, State, Time};
+use hindsight_core::{FutureRevision, Revision, State, Time};
 use std::num::NonZeroU64;
 use std::sync::Arc;
 
@@ -117,8 +117,10 @@ fn a_restored_log_has_the_state_of_the_backup_at_a_later_revision_and_all_its_pa
         assert_eq!(at(&again, revision).revision, newest, "{revision}");
     }
     let future = again.state_at(script::empty(), jumped.next());
-    assert!(matches!(future, Err(Error::Future { asked, newest })
-        if (asked, newest) == (jumped.next(), jumped)));
+    assert!(
+        matches!(future, Err(Error::Future(FutureRevision { asked, newest }))
+        if (asked, newest) == (jumped.next(), jumped))
+    );
     let now = again
         .state_at_time(script::empty(), Time(7_000_000))
         .expect("read");

@@ -5,7 +5,7 @@ use super::backups::Target;
 use super::disk::Disk;
 use super::script;
 use crate::{Error, Reader, Storage, Tail, Writer, copy_backup, thin, verify};
-use hindsight_core::{Revision, Time};
+use hindsight_core::{Pruned, Revision, Time};
 use serde_json::json;
 use std::sync::Arc;
 
@@ -55,7 +55,7 @@ fn restored_floor(file: &[u8]) -> Revision {
     if floor > Revision::ZERO {
         let before = reader.state_at(script::empty(), floor.previous());
         assert!(
-            matches!(before, Err(Error::Pruned { floor: stated, .. }) if stated == floor),
+            matches!(before, Err(Error::Pruned(Pruned { floor: stated, .. })) if stated == floor),
             "{before:?}"
         );
     }

@@ -10,7 +10,7 @@ use crate::{
     state_at_floor, verify,
 };
 use hindsight_core::command::Propagation;
-use hindsight_core::{Change, Commit, GroupResource, Intent, Revision, State, Time};
+use hindsight_core::{Change, Commit, GroupResource, Intent, Pruned, Revision, State, Time};
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind;
@@ -80,7 +80,7 @@ pub(super) fn assert_thinned<S: Storage + 'static>(storage: &Arc<S>, whole: &Rea
         let state = thinned.state_at(script::empty(), Revision(revision));
         match state {
             Ok(state) => assert_eq!(state.hash(), hash_of(whole, Revision(revision))),
-            Err(Error::Pruned { floor: named, .. }) => {
+            Err(Error::Pruned(Pruned { floor: named, .. })) => {
                 assert!(revision < floor.0 && named == floor, "{revision} {floor}");
             }
             Err(error) => panic!("{error}"),
@@ -93,7 +93,7 @@ pub(super) fn assert_thinned<S: Storage + 'static>(storage: &Arc<S>, whole: &Rea
                 assert_eq!(state.hash(), hash_of(whole, state.revision));
                 assert_eq!(state.revision, until(whole, commit.time));
             }
-            Err(Error::Pruned { .. }) => assert!(until(whole, commit.time) < floor),
+            Err(Error::Pruned(_)) => assert!(until(whole, commit.time) < floor),
             Err(error) => panic!("{error}"),
         }
     }
@@ -211,7 +211,7 @@ fn a_log_that_was_thinned_any_number_of_times_says_the_same_or_nothing() {
         assert_thinned(&thinned, &whole_reader);
     }
     let first = reader(&thinned).scan_all(Revision(1)).next();
-    assert!(matches!(first, Some(Err(Error::Pruned { .. }))));
+    assert!(matches!(first, Some(Err(Error::Pruned(_)))));
     let (before, after) = (
         commits(&whole_reader, Revision(1)).len(),
         commits(&reader(&thinned), Revision(1)).len(),

@@ -5,7 +5,7 @@ use super::clients::{End, Operation, Read};
 use super::{Bug, Simulation, workload};
 use crate::sim::server::empty;
 use crate::world;
-use hindsight_core::{Cause, Command, Intent, Request, Revision, Time, decide};
+use hindsight_core::{Cause, Command, Intent, Pruned, Request, Revision, Time, decide};
 use hindsight_log::Error;
 use std::sync::Arc;
 
@@ -141,7 +141,7 @@ impl Simulation {
         }
         let reader = &running.server.reader;
         match reader.state_at(empty(), revision) {
-            Err(Error::Pruned { floor, .. }) => {
+            Err(Error::Pruned(Pruned { floor, .. })) => {
                 self.trace.note("look back beyond the floor", revision);
                 check::replay::check_pruned(reader, revision, floor)
             }

@@ -155,7 +155,7 @@ impl Watcher {
             }
             Err(_) if dice.roll(2) == 0 => self.list(&server.state),
             Err(_) => match self.replay(server, position, dice) {
-                Err(Error::Pruned { .. }) => self.list(&server.state),
+                Err(Error::Pruned(_)) => self.list(&server.state),
                 other => other?,
             },
         }
