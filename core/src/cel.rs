@@ -31,7 +31,7 @@ mod value;
 pub use authority::{Access, Authority};
 pub(crate) use meter::{Fault, Meter};
 pub(crate) use types::{Member, Record, Type};
-pub(crate) use value::{Text, Value};
+pub(crate) use value::Value;
 
 use check::Checker;
 use std::cell::Cell;

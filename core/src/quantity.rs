@@ -19,7 +19,7 @@ const ONES: i32 = 3;
 
 /// A quantity in billionths; smaller fractions are rounded up, as upstream does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Quantity(i128);
+pub(crate) struct Quantity(i128);
 
 /// The letters that occur in suffixes.
 const LETTERS: &str = "eEinumkKMGTP";

@@ -2,6 +2,7 @@
 
 mod edges;
 mod image;
+mod overtaken;
 
 pub use image::Image;
 
@@ -13,6 +14,7 @@ use crate::object::{Name, ORPHAN_FINALIZER, Object, ObjectKey, OwnerReference, U
 use crate::webhook::Webhooks;
 use edges::{Dependents, Edges};
 use imbl::{OrdMap, OrdSet};
+use overtaken::Overtaken;
 use std::borrow::Borrow;
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -40,6 +42,7 @@ pub struct State {
     pub(crate) populations: OrdMap<Name, u64>,
     /// The `Namespace` objects by name; every creation looks one up.
     namespaces: OrdMap<Name, Arc<Object>>,
+    overtaken: Overtaken,
 }
 
 /// An object, ordered by its key. Copying a node of the set copies one pointer for each object.
@@ -101,6 +104,7 @@ impl State {
             edges: Edges::default(),
             populations: OrdMap::new(),
             namespaces: OrdMap::new(),
+            overtaken: Overtaken::default(),
         }
     }
 
@@ -267,15 +271,17 @@ impl State {
                 orphaning,
             })
             .orphaning = orphaning;
-        } else if !self.held_owners.is_empty() {
-            self.held_owners.remove(&object.meta.uid);
+        } else if self.held_owners.remove(&object.meta.uid).is_some() {
+            self.forget_owner(&object.meta.uid);
         }
         replaced.map(|stored| stored.0)
     }
 
     pub(crate) fn take(&mut self, key: &ObjectKey) -> Option<Arc<Object>> {
         let Stored(object) = self.stored.remove(key)?;
-        self.held_owners.remove(&object.meta.uid);
+        if self.held_owners.remove(&object.meta.uid).is_some() {
+            self.forget_owner(&object.meta.uid);
+        }
         self.edges.replace(Some(&object), None);
         if key.is_namespace() {
             self.namespaces.remove(&key.name);
@@ -313,6 +319,7 @@ impl State {
                 let resource = commit.key.defined_resource();
                 self.kinds.remove(&resource);
                 self.accepted.remove(&resource);
+                self.forget_definition(&commit.uid);
             }
             (None, None) => {}
         }
@@ -328,10 +335,15 @@ impl State {
             && let Some(defined) = kind_of_definition(&document, &definition.meta.uid, deleting)
         {
             let since = self.unchanged_since(&resource, definition);
+            let before = self.kinds.custom(&resource).cloned();
+            self.note_kind(before.as_deref(), &defined.0, definition.revision);
             self.accepted.insert(resource, Arc::clone(definition));
             self.kinds.define(defined, since);
         } else if deleting {
             self.kinds.terminate(&resource);
+        }
+        if deleting {
+            self.follow_definition(&definition.meta.uid);
         }
     }
 

@@ -120,6 +120,11 @@ impl OwnershipGraph {
         self.dependents.contains_key(owner)
     }
 
+    /// Live objects with a reference to any owner of a custom kind of this group, each with the kind.
+    pub fn dependents_of_group(&self, group: &str) -> impl Iterator<Item = (&str, &Uid)> {
+        self.kind_references.of_group(group)
+    }
+
     /// Live objects with a reference to any owner of this custom kind.
     pub fn dependents_of_kind(&self, kind: &Kind) -> impl Iterator<Item = &Uid> {
         self.kind_references

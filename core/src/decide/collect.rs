@@ -124,6 +124,10 @@ pub(crate) fn release(context: Context<'_>, intent: &Release) -> Result<Decision
     if held.is_some_and(|held| held.since > intent.decided_at) {
         return Err(Rejection::stale(&object.key, "a dependent was added since"));
     }
+    if context.state.overtaken_at(object) > intent.decided_at {
+        let why = "references to it, or what they mean, have changed since";
+        return Err(Rejection::stale(&object.key, why));
+    }
     let is_cleanup = &*intent.finalizer == DEFINITION_FINALIZER;
     if is_cleanup && removal::content(context.state, object).is_some() {
         return Err(Rejection::stale(&object.key, "an instance is left"));

@@ -247,6 +247,12 @@ impl Deletion<'_> {
             let held = self.context.state.held_owners.get(&finding.owner.uid);
             held.is_some_and(|held| held.orphaning)
         };
+        let has_dependents = self.context.state.dependents(&self.object.meta.uid).all > 0;
+        let is_foreground = self.intent.propagation == Some(Propagation::Foreground);
+        if wants_waiting && has_dependents && !is_foreground {
+            let why = "it has dependents that its owner waits for";
+            return Err(Rejection::stale(&self.object.key, why));
+        }
         let holds = !findings.is_empty()
             && !findings.iter().any(orphaned)
             && !any(OwnerClass::Solid)

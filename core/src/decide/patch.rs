@@ -11,7 +11,6 @@ use crate::object::{Object, ObjectKey};
 use crate::rejection::FieldCause;
 use crate::{Decision, Form, Rejection, patch, scale};
 use serde_json::Value;
-use std::sync::Arc;
 
 pub(crate) fn patch(context: Context<'_>, intent: &PatchObject) -> Result<Decision, Rejection> {
     if let Patch::Apply {

@@ -85,11 +85,21 @@ impl View<'_> {
             self.add_contents(node.key(), &mut open);
             if let Some(kind) = self.defined(node.key()) {
                 naming.extend(self.graph.dependents_of_kind(kind).cloned());
+                naming.extend(self.waiting_for_names_of(kind).cloned());
             }
             touched.insert(at);
         }
         touched.extend(naming);
         touched
+    }
+
+    /// The objects with a reference to a kind that is unknown now and might be known once this one is gone,
+    /// because its definition waits for a name of this one.
+    fn waiting_for_names_of(&self, kind: &Kind) -> impl Iterator<Item = &Uid> {
+        let group = &*kind.resource.group;
+        let named = self.graph.dependents_of_group(group);
+        let unknown = named.filter(|(kind, _)| self.state.kinds.by_kind(group, kind).is_none());
+        unknown.map(|(_, uid)| uid)
     }
 
     fn add_contents(&self, container: &ObjectKey, found: &mut Vec<Uid>) {

@@ -134,9 +134,9 @@ fn golden_without_what_is_not_kept() -> Vec<u8> {
     let no_id = [&b"kubectl"[..], &0_u64.to_le_bytes()].concat();
     let id = [&b"kubectl"[..], &1_u64.to_le_bytes(), b"r"].concat();
     let golden = replaced(GOLDEN, &id, &no_id);
-    const FLAGS_AND_CLASS: [u8; 4] = [1, 1, 0, 1];
-    let no_revision = [&FLAGS_AND_CLASS[..], &[0]].concat();
-    let revision = [&FLAGS_AND_CLASS[..], &[1], &3_u64.to_le_bytes()].concat();
+    let flags_and_class = [1, 1, 0, 1];
+    let no_revision = [&flags_and_class[..], &[0]].concat();
+    let revision = [&flags_and_class[..], &[1], &3_u64.to_le_bytes()].concat();
     replaced(&golden, &revision, &no_revision)
 }
 

@@ -4,6 +4,7 @@
 use hindsight_core::object::{Name, Object};
 use hindsight_core::{OwnerReference, Uid};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// Uids of dependents by group and kind of the owner, whatever version the reference has.
 #[derive(Debug, Clone, Default)]
@@ -14,6 +15,14 @@ impl KindReferences {
     pub(super) fn dependents(&self, group: &str, kind: &str) -> impl Iterator<Item = &Uid> {
         let named = self.0.get(&(group.into(), kind.into()));
         named.into_iter().flatten()
+    }
+
+    /// The kinds of this group that objects name, with these objects.
+    pub(super) fn of_group(&self, group: &str) -> impl Iterator<Item = (&str, &Uid)> {
+        let group: Name = group.into();
+        let kinds = self.0.range((Arc::clone(&group), "".into())..);
+        let kinds = kinds.take_while(move |((of, _), _)| *of == group);
+        kinds.flat_map(|((_, kind), uids)| uids.iter().map(|uid| (&**kind, uid)))
     }
 
     /// Replaces a version of an object by the next. Objects that are being deleted are left out: nothing

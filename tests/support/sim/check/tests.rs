@@ -103,7 +103,7 @@ const ROWS: &[Row] = &[
         change_commit(
             it,
             |_| true,
-            |one| Arc::make_mut(&mut one.request).id = "0".into(),
+            |one| Arc::make_mut(&mut one.request).uri = "0".into(),
         )
     }),
     ("exactly once", exactly_once, |it| {

@@ -4,7 +4,7 @@ use super::super::NAMED_BYTES_MAX;
 use super::{DEFINITIONS, longest, named, remove, said};
 use crate::command::{FieldValidation, Patch, PatchObject};
 use crate::kind::Subresource;
-use crate::object::OBJECT_BYTES_MAX;
+use crate::object::{OBJECT_BYTES_MAX, ObjectKey};
 use crate::testing::World;
 use crate::{Decision, Intent, next_to_be_named};
 use serde_json::json;
