@@ -1,0 +1,124 @@
+//! A request whose path names a resource that exists: what it says, and the state that it is about. Verbs,
+//! lists and watches take it; only the handler makes one.
+
+use super::{Api, resolve, watches};
+use crate::accept::{Accept, Answer};
+use crate::backend::{Past, Permit};
+use crate::params::Params;
+use crate::path::Route;
+use crate::status::Failure;
+use crate::wait;
+use hindsight_core::kind::{GroupVersionKind, KindRef, Subresource, Version};
+use hindsight_core::object::{Name, ObjectKey};
+use hindsight_core::validate::manager_of_agent;
+use hindsight_core::{Actor, Form, Intent, Revision, State, Time};
+use http::Method;
+use http::request::Parts;
+use std::sync::Arc;
+use tokio::time::Instant;
+
+/// A request that names a resource which exists.
+pub(crate) struct ResourceRequest {
+    pub(crate) parts: Parts,
+    pub(crate) params: Params,
+    pub(crate) route: Route,
+    pub(crate) kind: KindRef,
+    pub(crate) version: Version,
+    /// The subresource, where the request is not about the whole object.
+    pub(crate) subresource: Option<Subresource>,
+    /// How stored objects are read in that version.
+    pub(crate) form: Form,
+    pub(crate) state: Arc<State>,
+    pub(crate) actor: Arc<Actor>,
+    pub(crate) accept: Accept,
+    pub(crate) past: bool,
+    /// Held by a request about the past.
+    pub(crate) permit: Option<Permit>,
+    pub(super) now: Time,
+    /// When the client stops waiting, if it says so.
+    pub(crate) deadline: Option<Instant>,
+}
+
+impl ResourceRequest {
+    /// When the request arrived.
+    pub(crate) const fn now(&self) -> Time {
+        self.now
+    }
+
+    /// The state that the request is about.
+    pub(crate) fn shown(&self) -> Past {
+        Past {
+            state: Arc::clone(&self.state),
+            permit: self.permit.clone(),
+        }
+    }
+
+    /// Waits for a revision that lies ahead. From then on the request is about the state at that time, and
+    /// about what its path names there.
+    pub(crate) async fn catch_up(&mut self, api: &Api, wanted: Revision) -> Result<(), Failure> {
+        let state = wait::state_at_least(&*api.backend, wanted).await?;
+        let named = resolve(&state, &self.route);
+        let (kind, version) = named.ok_or_else(Failure::no_such_resource)?;
+        self.subresource = self.route.subpath.served(&version)?;
+        self.form = Form::of(&state.kinds, &kind, &version.name);
+        (self.kind, self.version, self.state) = (kind, version, state);
+        Ok(())
+    }
+
+    /// The storage key of the named object; the namespace of a create.
+    pub(crate) fn key(&self) -> ObjectKey {
+        let namespace = self.route.namespace.as_deref().unwrap_or_default();
+        let name = self.route.name.as_deref().unwrap_or_default();
+        ObjectKey::new(self.kind.stored_under(), namespace, name)
+    }
+
+    /// The kind of this endpoint's bodies.
+    pub(crate) fn spoken(&self) -> GroupVersionKind {
+        self.kind.document_gvk(&self.version.name, self.subresource)
+    }
+
+    /// What is answered if all goes well.
+    pub(super) fn answer(&self) -> Answer {
+        let method = &self.parts.method;
+        if method == Method::GET && watches(&self.route, &self.params) {
+            Answer::Events
+        } else if self.route.name.is_some() || method == Method::POST {
+            Answer::One
+        } else {
+            Answer::List
+        }
+    }
+
+    /// Whether the request is about the object's scale alone.
+    pub(crate) fn is_scale(&self) -> bool {
+        self.subresource == Some(Subresource::Scale)
+    }
+
+    /// The field manager of the request. A deletion writes no owned fields and has none.
+    pub(super) fn manager(&self, intent: &Intent, agent: &str) -> Option<Name> {
+        if !matches!(
+            intent,
+            Intent::Create(_) | Intent::Update(_) | Intent::Patch(_)
+        ) {
+            return None;
+        }
+        let named = self.params.text("fieldManager");
+        if !named.is_empty() {
+            return Some(named.into());
+        }
+        let program = manager_of_agent(agent);
+        Some(if program.is_empty() {
+            "unknown".into()
+        } else {
+            program.into()
+        })
+    }
+
+    /// The version as commands name it: with its group where another one stores the objects.
+    pub(crate) fn version_named(&self) -> Name {
+        if self.kind.stored_under() == self.kind.resource {
+            return self.version.name.clone();
+        }
+        self.kind.api_version(&self.version.name).into()
+    }
+}
