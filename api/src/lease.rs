@@ -1,7 +1,8 @@
 //! A lease on something scarce that a stream holds. It lasts while the client reads what it is sent, and reads
 //! at some pace. A stream that is not read is not polled either, so a task of its own must check.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use crate::unpoisoned::unpoisoned;
+use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::task::AbortHandle;
@@ -79,24 +80,20 @@ impl<T: Send + 'static> Lease<T> {
 
     /// Uses the value; `None` once it was taken back.
     pub(crate) fn with<R>(&self, make_use: impl FnOnce(&mut T) -> R) -> Option<R> {
-        let mut held = lock(&self.held);
+        let mut held = unpoisoned(self.held.lock());
         held.used = Instant::now();
         held.value.as_mut().map(make_use)
     }
 
     /// Notes that the client reads more of what was made from the value before.
     pub(crate) fn renew(&self) {
-        lock(&self.held).used = Instant::now();
+        unpoisoned(self.held.lock()).used = Instant::now();
     }
 
     /// Notes how many bytes were made from the value for the client.
     pub(crate) fn record_bytes(&self, bytes: usize) {
-        lock(&self.held).taken += bytes as u64;
+        unpoisoned(self.held.lock()).taken += bytes as u64;
     }
-}
-
-fn lock<T>(held: &Mutex<Leased<T>>) -> MutexGuard<'_, Leased<T>> {
-    held.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 async fn reclaim<T>(held: Weak<Mutex<Leased<T>>>) {
@@ -108,7 +105,7 @@ async fn reclaim<T>(held: Weak<Mutex<Leased<T>>>) {
 /// When to look again. Takes the value back if it is due, and returns `None` then, or if the lease is gone.
 fn due<T>(held: &Weak<Mutex<Leased<T>>>) -> Option<Instant> {
     let held = held.upgrade()?;
-    let mut held = lock(&held);
+    let mut held = unpoisoned(held.lock());
     let due = held.due();
     if due > Instant::now() {
         return Some(due);

@@ -26,6 +26,7 @@ mod table;
 mod tag;
 #[cfg(test)]
 mod testing;
+mod unpoisoned;
 mod verbs;
 mod wait;
 mod watch;

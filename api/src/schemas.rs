@@ -8,13 +8,14 @@ mod merges;
 mod structures;
 mod table;
 
+use crate::unpoisoned::unpoisoned;
 use convert::Converter;
 use hindsight_core::kind::{BuiltinKinds, BuiltinSchemas, GroupVersionKind};
 use hindsight_core::{builtin, schema::Schema};
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Value, json};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 /// The built-in kinds with their schemas: what a control plane opens with.
 pub fn builtin_kinds() -> Arc<BuiltinKinds> {
@@ -34,10 +35,7 @@ impl BuiltinSchemas for Schemas {
     fn schema(&self, kind: &GroupVersionKind) -> Option<Arc<Schema>> {
         let (name, mut document) = document(&kind.group, &kind.version, &kind.kind)?;
         merges::annotate(&name, &mut document);
-        let mut definitions = self
-            .definitions
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut definitions = unpoisoned(self.definitions.lock());
         Some(definitions.root(&document))
     }
 }

@@ -10,6 +10,7 @@ use crate::past::Pasts;
 use crate::pending::Pending;
 use crate::published::{self, Published};
 use crate::questions::{self, CHANGES_MAX, Why};
+use crate::unpoisoned::unpoisoned;
 use crate::{Config, OpenError, bootstrap, effects, reply, restoring};
 use arc_swap::ArcSwap;
 use hindsight_core::kind::BuiltinKinds;
@@ -24,7 +25,7 @@ use hindsight_log::{
 };
 use hindsight_projector::Window;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use tokio::sync::{oneshot, watch};
 
@@ -281,8 +282,7 @@ impl ControlPlane {
 
     /// The parts that the plane depends on, each by its name, with what is wrong with it, if anything.
     pub fn checks(&self) -> [(&'static str, Option<String>); 3] {
-        let collectors = self.shared.collectors.lock();
-        let collectors = collectors.unwrap_or_else(PoisonError::into_inner);
+        let collectors = unpoisoned(self.shared.collectors.lock());
         [
             ("log", self.failure_of_the_log()),
             ("writes", self.failure_of_writes()),
@@ -328,11 +328,7 @@ impl ControlPlane {
 
     /// Writes the address of the server into the lock, where other processes find it.
     pub fn describe_holder(&self, address: &str) -> Result<(), Error> {
-        let mut lock = self
-            .shared
-            .lock
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut lock = unpoisoned(self.shared.lock.lock());
         lock.as_mut().map_or(Ok(()), |lock| lock.describe(address))
     }
 }
@@ -354,7 +350,7 @@ impl Drop for Shared {
 }
 
 fn take<T>(held: &Mutex<Option<T>>) -> Option<T> {
-    held.lock().unwrap_or_else(PoisonError::into_inner).take()
+    unpoisoned(held.lock()).take()
 }
 
 #[cfg(feature = "http")]

@@ -4,10 +4,11 @@
 #[cfg(feature = "http")]
 mod tests;
 
+use crate::unpoisoned::unpoisoned;
 use hindsight_core::{Commit, ObjectKey, Revision, Uid};
 use hindsight_log::{Entry, Error, Reader};
 use hindsight_projector::{History, PositionIndex};
-use std::sync::{Mutex, PoisonError, RwLock, RwLockReadGuard};
+use std::sync::{Mutex, RwLock, RwLockReadGuard};
 
 /// How many commits are read back before the index is used, and built if need be.
 const NEAR_COMMITS_MAX: usize = 1_024;
@@ -44,7 +45,7 @@ impl HistoryIndex {
     }
 
     fn places(&self) -> RwLockReadGuard<'_, PositionIndex> {
-        self.places.read().unwrap_or_else(PoisonError::into_inner)
+        unpoisoned(self.places.read())
     }
 
     fn covers(&self) -> Revision {
@@ -57,7 +58,7 @@ impl HistoryIndex {
         if self.covers() >= wanted {
             return Ok(());
         }
-        let _walk = self.walk.lock().unwrap_or_else(PoisonError::into_inner);
+        let _walk = unpoisoned(self.walk.lock());
         if self.covers() >= wanted || self.places().is_full() {
             return Ok(());
         }
@@ -69,7 +70,7 @@ impl HistoryIndex {
             let read = commits.by_ref().take(BATCH_COMMITS);
             let place = |commit: Commit| (commit.key, commit.revision);
             let read: Vec<_> = read.map(|one| one.map(place)).collect::<Result<_, _>>()?;
-            let mut places = self.places.write().unwrap_or_else(PoisonError::into_inner);
+            let mut places = unpoisoned(self.places.write());
             for (key, revision) in &read {
                 places.push(key, *revision);
             }

@@ -43,6 +43,7 @@ mod restoring;
 mod service;
 #[cfg(test)]
 mod testing;
+mod unpoisoned;
 #[cfg(feature = "http")]
 mod webhooks;
 

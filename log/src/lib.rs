@@ -25,6 +25,7 @@ mod retention;
 mod snapshot;
 mod storage;
 mod tail;
+mod unpoisoned;
 mod verify;
 mod whole_file;
 mod writer;

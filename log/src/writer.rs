@@ -15,6 +15,7 @@ mod waiting;
 use crate::frame::Hash;
 use crate::snapshot::Keeper;
 use crate::storage::synced::Synced;
+use crate::unpoisoned::unpoisoned;
 use crate::{Error, Poison};
 use crew::Crew;
 use crossbeam_channel::{Sender, TrySendError, bounded};
@@ -23,7 +24,7 @@ use frames::Appender;
 use hindsight_core::{Change, Command, Decision, Rejection, Revision, State, Unavailable};
 use room::Admittance;
 use std::collections::{BTreeSet, VecDeque};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, RwLock};
 use std::thread::JoinHandle;
 use syncer::Syncer;
 use waiting::Waiting;
@@ -238,8 +239,4 @@ impl Drop for Writer {
     fn drop(&mut self) {
         self.end();
     }
-}
-
-fn unpoisoned<T>(locked: Result<T, PoisonError<T>>) -> T {
-    locked.unwrap_or_else(PoisonError::into_inner)
 }

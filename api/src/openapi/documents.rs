@@ -3,9 +3,10 @@
 
 use super::Document;
 use crate::status::Failure;
+use crate::unpoisoned::unpoisoned;
 use bytes::Bytes;
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
 
@@ -38,11 +39,11 @@ impl Documents {
         tag: &str,
         build: impl FnOnce() -> Vec<u8> + Send + 'static,
     ) -> Result<Bytes, Failure> {
-        if let Some(bytes) = lock(&self.kept).get(document, tag) {
+        if let Some(bytes) = unpoisoned(self.kept.lock()).get(document, tag) {
             return Ok(bytes);
         }
         let permit = Arc::clone(&self.building).acquire_owned().await;
-        if let Some(bytes) = lock(&self.kept).get(document, tag) {
+        if let Some(bytes) = unpoisoned(self.kept.lock()).get(document, tag) {
             return Ok(bytes);
         }
         let kept = Arc::clone(&self.kept);
@@ -54,7 +55,7 @@ impl Documents {
         let work = move || {
             one.bytes = build().into();
             let bytes = one.bytes.clone();
-            lock(&kept).keep(one);
+            unpoisoned(kept.lock()).keep(one);
             drop(permit);
             bytes
         };
@@ -95,10 +96,6 @@ impl Kept {
             bytes -= oldest.map_or(0, |one| one.bytes.len());
         }
     }
-}
-
-fn lock(kept: &Mutex<Kept>) -> MutexGuard<'_, Kept> {
-    kept.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

@@ -5,8 +5,9 @@
 //! wakes the others from within the runtime.
 
 use crate::backend::Backend;
+use crate::unpoisoned::unpoisoned;
 use hindsight_core::Revision;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use tokio::sync::watch::{self, Receiver};
 
 /// One task for all watches of an API, begun by the first of them.
@@ -17,7 +18,7 @@ impl Relay {
     /// Notifies whenever the state of the backend has advanced; ends with the backend, or with the runtime in
     /// which the relay was begun.
     pub(crate) fn subscribe(&self, backend: &dyn Backend) -> Receiver<Revision> {
-        let mut relayed = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut relayed = unpoisoned(self.0.lock());
         let running = relayed
             .clone()
             .filter(|relayed| relayed.has_changed().is_ok());

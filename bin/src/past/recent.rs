@@ -1,10 +1,11 @@
 //! Past states that are likely to be asked for again: a list continues page by page, and a client that looks at
 //! the past asks more than once. They are derived from the log, so any of them may be dropped.
 
+use crate::unpoisoned::unpoisoned;
 use hindsight_api::AsOf;
 use hindsight_core::State;
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 /// The most states that are kept. The least recently used one goes first; a state that is not kept is folded
 /// from the log again.
@@ -17,7 +18,7 @@ pub(super) struct Recent {
 
 impl Recent {
     fn states(&self) -> MutexGuard<'_, VecDeque<(AsOf, Arc<State>)>> {
-        self.states.lock().unwrap_or_else(PoisonError::into_inner)
+        unpoisoned(self.states.lock())
     }
 
     /// The state at this point, if it is kept.

@@ -6,8 +6,9 @@
 #[cfg(test)]
 mod tests;
 
+use crate::unpoisoned::unpoisoned;
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 
 /// How many connections there may be, and how many of them may be strangers'.
@@ -82,9 +83,7 @@ impl Seats {
     }
 
     fn strangers(&self) -> MutexGuard<'_, Strangers> {
-        self.strangers
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+        unpoisoned(self.strangers.lock())
     }
 }
 

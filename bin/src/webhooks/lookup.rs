@@ -2,11 +2,12 @@
 //! even if nobody waits for the result any more. So lookups get only a few of the threads that everything else
 //! needs too, and each name at most one of them.
 
+use crate::unpoisoned::unpoisoned;
 use anyhow::{Context, Result, anyhow, bail};
 use std::collections::BTreeMap;
 use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use tokio::net::TcpStream;
 use tokio::sync::{Semaphore, watch};
 
@@ -71,7 +72,7 @@ impl Lookup {
 
     /// The result of looking up a name, shared by all who ask while the lookup is under way.
     fn lookup(&self, address: &str) -> watch::Receiver<Resolution> {
-        let mut under_way = lock(&self.under_way);
+        let mut under_way = unpoisoned(self.under_way.lock());
         let known = under_way.get(address);
         if let Some(known) = known.filter(|known| known.has_changed().is_ok()) {
             return known.clone();
@@ -83,7 +84,7 @@ impl Lookup {
             let place = lookup.places.acquire_owned().await;
             let look_up = move || {
                 let found = (lookup.resolve)(&address).map_err(Arc::new);
-                lock(&lookup.under_way).remove(&address);
+                unpoisoned(lookup.under_way.lock()).remove(&address);
                 sender.send_replace(Some(found));
                 drop(place);
             };
@@ -91,10 +92,6 @@ impl Lookup {
         });
         result
     }
-}
-
-fn lock<T>(held: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    held.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
@@ -149,7 +146,7 @@ mod tests {
             ANSWERS.1.notify_all();
             assert!(lookup.connect("nowhere.example:443").await.is_err());
             let nothing_is_kept = async {
-                while !lock(&lookup.under_way).is_empty() {
+                while !unpoisoned(lookup.under_way.lock()).is_empty() {
                     tokio::task::yield_now().await;
                 }
             };

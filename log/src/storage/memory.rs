@@ -1,10 +1,11 @@
 //! Frames in memory: for tests and for control planes that need not outlive their process.
 
 use super::{Purpose, Storage, Stored};
+use crate::unpoisoned::unpoisoned;
 use crate::{Error, Tail};
 use hindsight_core::Revision;
 use std::collections::BTreeMap;
-use std::sync::{PoisonError, RwLock};
+use std::sync::RwLock;
 
 /// Keeps all frames until it is dropped.
 #[derive(Debug, Default)]
@@ -14,13 +15,13 @@ pub struct MemoryStorage {
 
 impl Storage for MemoryStorage {
     fn append(&self, first: Revision, frame: &[u8]) -> Result<(), Error> {
-        let mut frames = self.frames.write().unwrap_or_else(PoisonError::into_inner);
+        let mut frames = unpoisoned(self.frames.write());
         frames.insert(first, frame.to_vec());
         Ok(())
     }
 
     fn replace(&self, first: Revision, last: Revision, frame: &[u8]) -> Result<(), Error> {
-        let mut frames = self.frames.write().unwrap_or_else(PoisonError::into_inner);
+        let mut frames = unpoisoned(self.frames.write());
         frames.retain(|at, _| *at < first || *at > last);
         frames.insert(first, frame.to_vec());
         Ok(())
@@ -31,7 +32,7 @@ impl Storage for MemoryStorage {
     }
 
     fn at_or_after(&self, from: Revision) -> Result<Option<Stored>, Error> {
-        let frames = self.frames.read().unwrap_or_else(PoisonError::into_inner);
+        let frames = unpoisoned(self.frames.read());
         Ok(frames
             .range(from..)
             .next()
@@ -39,7 +40,7 @@ impl Storage for MemoryStorage {
     }
 
     fn at_or_before(&self, until: Revision) -> Result<Option<Stored>, Error> {
-        let frames = self.frames.read().unwrap_or_else(PoisonError::into_inner);
+        let frames = unpoisoned(self.frames.read());
         Ok(frames
             .range(..=until)
             .next_back()

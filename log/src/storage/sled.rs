@@ -20,6 +20,7 @@ use super::room::{Room, WRITE_AMPLIFICATION};
 use super::witness::WitnessFile;
 use super::{Purpose, Storage, Stored, blocks};
 use crate::place::Place;
+use crate::unpoisoned::unpoisoned;
 use crate::{Error, Tail, chain, frame, private};
 use foreign::{DatabaseState, refuse_foreign, refuse_irregular_files};
 use frames::FrameTrees;
@@ -34,7 +35,7 @@ use pending::{Frame, Pending};
 use std::fs::File;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 /// Must never change: it is part of the database's own configuration. Large segments and small pieces
 /// keep frames out of sled's blob files, which it never syncs.
@@ -128,7 +129,7 @@ impl SledStorage {
     }
 
     fn lock_journal(&self) -> MutexGuard<'_, Journal> {
-        self.journal.lock().unwrap_or_else(PoisonError::into_inner)
+        unpoisoned(self.journal.lock())
     }
 
     /// Writes while no other thread does.

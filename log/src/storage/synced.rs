@@ -3,11 +3,12 @@
 //! written, by any thread.
 
 use super::{Purpose, Storage, Stored};
+use crate::unpoisoned::unpoisoned;
 use crate::{Error, Poison, Tail};
 use hindsight_core::Revision;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
+use std::sync::{Arc, Mutex, RwLock, RwLockReadGuard};
 
 const PANIC: &str = "it ended in a panic";
 
@@ -46,7 +47,7 @@ impl Synced {
     /// too, and may panic if it cannot. One that is broken is not dropped: it stays until the process
     /// ends.
     pub(crate) fn close(&self) {
-        let mut inner = self.inner.write().unwrap_or_else(PoisonError::into_inner);
+        let mut inner = unpoisoned(self.inner.write());
         let inner = inner.take();
         if self.is_broken.load(Ordering::Acquire) {
             std::mem::forget(inner);
@@ -61,7 +62,7 @@ impl Synced {
         &self,
         write: impl FnOnce(&dyn Storage) -> Result<T, Error>,
     ) -> Result<T, Error> {
-        let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut failed = unpoisoned(self.failed.lock());
         if self.is_broken.load(Ordering::Acquire) && failed.is_none() {
             *failed = Some(PANIC.into());
         }
@@ -94,7 +95,7 @@ impl Synced {
     }
 
     fn inner(&self) -> RwLockReadGuard<'_, Option<Arc<dyn Storage>>> {
-        self.inner.read().unwrap_or_else(PoisonError::into_inner)
+        unpoisoned(self.inner.read())
     }
 
     fn newest(&self) -> Revision {

@@ -8,13 +8,14 @@
 //! ```
 //! The two slots are written in turn, so that a torn write leaves the previous note.
 
+use crate::unpoisoned::unpoisoned;
 use crate::{Error, Tail, private, regular};
 use crossbeam_channel::{Receiver, Sender, bounded};
 use hindsight_core::Revision;
 use std::fs::File;
 use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -102,7 +103,7 @@ impl WitnessFile {
 
     /// Notes an acknowledged tail. This is only evidence: if it fails, the log continues.
     pub(crate) fn note(&self, tail: &Tail) {
-        let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut slots = unpoisoned(self.slots.lock());
         if let Err(error) = slots.write(tail) {
             if !slots.is_failed {
                 tracing::error!(%error, "cannot write events.tail, the witness of the log's end, any more");

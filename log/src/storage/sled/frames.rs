@@ -13,10 +13,11 @@ use super::pending::Frame;
 use super::{engine, open_tree};
 use crate::Error;
 use crate::storage::Stored;
+use crate::unpoisoned::unpoisoned;
 use ::sled::{Db, IVec, Tree};
 use hindsight_core::Revision;
 use std::borrow::Cow;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use written::WriteAccount;
 
 /// A page holds up to 17 values before it is split; that many pieces of this size stay below the limit.
@@ -201,7 +202,7 @@ impl FrameTrees {
     /// The frames of a bundle, one behind the other. They are cached, because a reader of one usually
     /// reads the next.
     fn frames_of(&self, value: &Value) -> Arc<[u8]> {
-        let unpacked = || self.unpacked.lock().unwrap_or_else(PoisonError::into_inner);
+        let unpacked = || unpoisoned(self.unpacked.lock());
         if let Some((of, frames)) = &*unpacked()
             && std::ptr::eq(&raw const **of, &raw const *value.bytes)
         {

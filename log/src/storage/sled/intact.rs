@@ -8,6 +8,7 @@ use super::journal::{JournalContents, Record};
 use super::values::{Segment, Value};
 use super::{SEGMENT_BYTES, tail_of};
 use crate::storage::witness::WitnessFile;
+use crate::unpoisoned::unpoisoned;
 use crate::{Error, Purpose, Reader, Storage, Stored, Tail, frame};
 use hindsight_core::Revision;
 use std::collections::BTreeSet;
@@ -15,7 +16,7 @@ use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::ops::Range;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 /// The records at the beginning of a log up to the first that is damaged or missing. The engine need not
 /// be able to open the database, and nothing in the directory is changed.
@@ -421,7 +422,7 @@ impl Copies {
         let Some(key) = copy.within else {
             return self.read(copy, frame);
         };
-        let mut unpacked = self.unpacked.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut unpacked = unpoisoned(self.unpacked.lock());
         if unpacked.as_ref().is_none_or(|(at, _)| *at != copy.at) {
             let mut value = Vec::new();
             self.read(copy, &mut value)?;
@@ -435,7 +436,7 @@ impl Copies {
     }
 
     fn read(&self, copy: &FrameCopy, bytes: &mut Vec<u8>) -> std::io::Result<()> {
-        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut file = unpoisoned(self.file.lock());
         file.seek(SeekFrom::Start(copy.at))?;
         Read::take(&mut *file, copy.length.into()).read_to_end(bytes)?;
         Ok(())

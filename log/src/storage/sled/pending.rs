@@ -2,8 +2,9 @@
 //! and are put into sled together.
 
 use super::frames::{TIMES_WRITTEN, UNSYNCED_BYTES};
+use crate::unpoisoned::unpoisoned;
 use hindsight_core::Revision;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 /// Small enough for one sync of sled to be enough for all of them: what it writes besides them takes at
 /// most an eighth.
@@ -28,7 +29,7 @@ struct Inner {
 
 impl Pending {
     fn inner(&self) -> MutexGuard<'_, Inner> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+        unpoisoned(self.inner.lock())
     }
 
     /// Whether this many more bytes are too many.
