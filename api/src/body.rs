@@ -1,12 +1,12 @@
 //! Bodies in and out: bounded and decoded on the way in, whole or streamed on the way out.
 
 mod document;
-mod noted;
 mod room;
+mod warnings;
 
-pub(crate) use noted::BodyWarnings;
 pub use room::Bodies;
 pub(crate) use room::{Received, read};
+pub(crate) use warnings::BodyWarnings;
 
 use crate::protobuf;
 use crate::status::Failure;
@@ -180,7 +180,7 @@ pub(crate) fn decode_object(
     let decoded = read_as(bytes, reading)?;
     if body_warnings.refuses(&decoded) {
         let unknown = unknown(&decoded.document);
-        let why = noted::complaint(bytes, &decoded, reading.syntax, &unknown);
+        let why = warnings::complaint(bytes, &decoded, reading.syntax, &unknown);
         let version = reading.api_version.rsplit('/').next();
         let version = version.unwrap_or(reading.api_version);
         return Err(Rejection::unreadable(reading.kind, version, &why).into());
@@ -203,7 +203,7 @@ pub(crate) fn decode_patch(
     if body_warnings.refuses(&decoded) {
         let text = Value::from(String::from_utf8_lossy(bytes));
         let unknown = unknown(&decoded.document);
-        let unknown = unknown.iter().map(|path| noted::unknown_field(path));
+        let unknown = unknown.iter().map(|path| warnings::unknown_field(path));
         let findings: Vec<String> = decoded.repeats.into_iter().chain(unknown).collect();
         let why = strict_decoding_error(&findings);
         return Err(Rejection::invalid_patch(&text, &why).into());

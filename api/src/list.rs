@@ -19,7 +19,7 @@ use hindsight_core::{Form, Object, ObjectKey, Revision, State};
 use http::Response;
 use items::Items;
 use pieces::Pieces;
-use place::Continuation;
+use place::{Continuation, ContinueAfter};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -121,16 +121,9 @@ impl Selection {
     }
 
     /// The first `limit` objects that match and come after this place.
-    async fn first(
-        &self,
-        state: &State,
-        after: Option<&(String, String)>,
-        limit: usize,
-    ) -> Selected {
-        let follows = |object: &&Arc<Object>| {
-            let at = (&*object.key.namespace, &*object.key.name);
-            after.is_none_or(|(namespace, name)| at > (namespace.as_str(), name.as_str()))
-        };
+    async fn first(&self, state: &State, after: Option<&ContinueAfter>, limit: usize) -> Selected {
+        let follows =
+            |object: &&Arc<Object>| after.is_none_or(|after| after.is_before(&object.key));
         let objects = state.list(&self.resource, self.namespace.as_deref());
         let mut rest = objects.filter(follows);
         let (mut pace, mut items) = (Pace::default(), Vec::new());
@@ -249,7 +242,7 @@ async fn start(
     api: &Api,
     request: &mut ResourceRequest,
     paged: bool,
-) -> Result<(Past, Option<(String, String)>), Failure> {
+) -> Result<(Past, Option<ContinueAfter>), Failure> {
     let params = &request.params;
     let text = params.text("resourceVersion");
     let token = params.text("continue");
@@ -293,7 +286,7 @@ async fn next_page(
     api: &Api,
     request: &ResourceRequest,
     continuation: Continuation,
-) -> Result<(Past, Option<(String, String)>), Failure> {
+) -> Result<(Past, Option<ContinueAfter>), Failure> {
     let found = match continuation.revision {
         Some(revision) => state_at(api, request, revision).await,
         None => Ok(request.shown()),

@@ -14,8 +14,21 @@ const NEWEST: i64 = -1;
 pub(super) struct Continuation {
     /// The revision of the list's pages; `None` for the newest state.
     pub(super) revision: Option<Revision>,
-    /// Namespace and name of the last object that was shown.
-    pub(super) after: (String, String),
+    pub(super) after: ContinueAfter,
+}
+
+/// The last object that was shown.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct ContinueAfter {
+    namespace: String,
+    name: String,
+}
+
+impl ContinueAfter {
+    /// Whether the object is still to be shown.
+    pub(super) fn is_before(&self, key: &ObjectKey) -> bool {
+        (self.namespace.as_str(), self.name.as_str()) < (&*key.namespace, &*key.name)
+    }
 }
 
 impl Continuation {
@@ -23,7 +36,10 @@ impl Continuation {
     pub(super) fn after(revision: Revision, last: &ObjectKey) -> Self {
         Self {
             revision: Some(revision),
-            after: (last.namespace.to_string(), last.name.to_string()),
+            after: ContinueAfter {
+                namespace: last.namespace.to_string(),
+                name: last.name.to_string(),
+            },
         }
     }
 
@@ -37,7 +53,7 @@ impl Continuation {
 
     /// The token of the place, opaque to clients: hex of a small document.
     pub(super) fn token(&self) -> String {
-        let (namespace, name) = &self.after;
+        let ContinueAfter { namespace, name } = &self.after;
         let revision = match self.revision {
             Some(revision) => json!(revision.0),
             None => json!(NEWEST),
@@ -77,7 +93,10 @@ fn read(token: &str) -> Option<Continuation> {
     };
     Some(Continuation {
         revision,
-        after: (text("ns")?, text("start")?),
+        after: ContinueAfter {
+            namespace: text("ns")?,
+            name: text("start")?,
+        },
     })
 }
 
@@ -88,7 +107,10 @@ mod tests {
     #[test]
     fn a_place_is_read_as_it_was_written() {
         for revision in [Some(Revision(7)), Some(Revision(u64::MAX)), None] {
-            let after = ("n1".to_owned(), "a".to_owned());
+            let after = ContinueAfter {
+                namespace: "n1".to_owned(),
+                name: "a".to_owned(),
+            };
             let continuation = Continuation { revision, after };
             assert_eq!(
                 Continuation::from_token(&continuation.token()).expect("a token"),
