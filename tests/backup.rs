@@ -7,6 +7,7 @@
 )]
 
 use futures_util::TryStreamExt;
+use hindsight_tests::http::MAPS;
 use hindsight_tests::server::{
     Server, binary, hindsight, kubeconfig_with_token, serve, stdout, text,
 };
@@ -23,7 +24,6 @@ use std::time::Duration;
 
 const PATIENCE: Duration = Duration::from_mins(1);
 const BUMP: u64 = 1_000_000_000;
-const MAPS: &str = "/api/v1/namespaces/default/configmaps";
 
 struct Place {
     _temporary: tempfile::TempDir,

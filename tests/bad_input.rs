@@ -6,14 +6,9 @@
     reason = "a test stops where its ground is not what it expects"
 )]
 
-use hindsight::{Config, ControlPlane};
-use hindsight_tests::http::Client;
+use hindsight_tests::http::{Client, JSON, MAPS, MERGE};
 use hindsight_tests::manifests::widgets;
 use serde_json::{Map, Value, json};
-
-const MAPS: &str = "/api/v1/namespaces/default/configmaps";
-const JSON: &str = "application/json";
-const MERGE: &str = "application/merge-patch+json";
 
 /// Media types by their short names in the tables.
 const MEDIA: &[(&str, &str)] = &[
@@ -132,8 +127,7 @@ g: [*f,*f,*f,*f,*f,*f,*f,*f,*f]
 ";
 
 fn client() -> Client {
-    let plane = ControlPlane::open(Config::default()).expect("opened");
-    let client = Client::new(&plane);
+    let client = Client::in_memory();
     client.send("POST", MAPS, JSON, &map("a"));
     client
 }

@@ -9,14 +9,13 @@
 
 use hindsight::{Access, Authorizer, Config, ControlPlane, Verdict};
 use hindsight_core::Actor;
-use hindsight_tests::admission::{MAPS, Scene, label, map};
-use hindsight_tests::http::Client;
+use hindsight_tests::admission::{Scene, label, map};
+use hindsight_tests::http::{Client, DEFINITIONS, MAPS};
 use hindsight_tests::webhook::Answer;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
 const HOOKS: &str = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations";
-const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 const WIDGETS: &str = "/apis/example.com/v1/namespaces/default/widgets";
 
 fn refuse() -> Answer {

@@ -217,9 +217,7 @@ fn after_a_failed_sync_nothing_is_answered_the_server_ends_and_a_restart_has_all
         let temporary = tempfile::tempdir().expect("a temporary directory");
         let directory = temporary.path().join("data");
         let record = temporary.path().join("record");
-        let mut command = serve(&directory);
-        command.stderr(Stdio::piped());
-        let server = Server::start_with(command, &directory).expect("it starts");
+        let server = Server::try_start_on(&directory).expect("it starts");
         let fault = format!("error=EIO:when={at}+");
         let tracer = Strace::attach_and_record(server.pid(), "fdatasync", &fault, &record);
         let Some(tracer) = tracer else {
@@ -252,9 +250,7 @@ fn after_a_failed_sync_nothing_is_answered_the_server_ends_and_a_restart_has_all
 fn a_sync_that_fails_after_everybody_has_left_is_in_the_exit_code() {
     let temporary = tempfile::tempdir().expect("a temporary directory");
     let directory = temporary.path().join("data");
-    let mut command = serve(&directory);
-    command.stderr(Stdio::piped());
-    let server = Server::start_with(command, &directory).expect("it starts");
+    let server = Server::try_start_on(&directory).expect("it starts");
     let caller = Caller::of(&server);
     let [mut probe, mut writing] = [(), ()].map(|()| caller.connect().expect("connected"));
     let mut is_ready = || probe.ask("GET", "/readyz", "").expect("an answer").code == 200;

@@ -6,23 +6,15 @@
     reason = "a test stops where its ground is not what it expects"
 )]
 
-use hindsight::{Config, ControlPlane};
-use hindsight_tests::http::Client;
+use hindsight_tests::http::{Client, JSON, MAPS, MERGE};
 use hindsight_tests::manifests::widgets;
 use hindsight_tests::server::Server;
 use serde_json::{Value, json};
 
-const JSON: &str = "application/json";
-const MERGE: &str = "application/merge-patch+json";
 const V1: &str = "/apis/autoscaling/v1/namespaces/default/horizontalpodautoscalers";
 const V2: &str = "/apis/autoscaling/v2/namespaces/default/horizontalpodautoscalers";
 const EVENTS: &str = "/api/v1/namespaces/default/events";
 const NEW_EVENTS: &str = "/apis/events.k8s.io/v1/namespaces/default/events";
-
-fn client() -> Client {
-    let plane = ControlPlane::open(Config::default()).expect("it opens");
-    Client::new(&plane)
-}
 
 fn send(client: &Client, method: &str, path: &str, body: &Value) -> Value {
     let media = if method == "PATCH" { MERGE } else { JSON };
@@ -69,7 +61,7 @@ fn scaler(spec: Value) -> Value {
 
 #[test]
 fn an_autoscaler_of_v1_is_one_of_v2_with_a_metric_of_the_cpu() {
-    let client = client();
+    let client = Client::in_memory();
     let object = scaler(json!({"targetCPUUtilizationPercentage": 60}));
     let created = send(&client, "POST", V1, &object);
     assert_eq!(created["apiVersion"], "autoscaling/v1");
@@ -93,7 +85,7 @@ fn an_autoscaler_of_v1_is_one_of_v2_with_a_metric_of_the_cpu() {
 
 #[test]
 fn an_autoscaler_of_v2_is_read_and_written_through_v1_without_loss() {
-    let client = client();
+    let client = Client::in_memory();
     let pods = json!({"type": "Pods", "pods": {"metric": {"name": "m"},
         "target": {"type": "AverageValue", "averageValue": "10"}}});
     let created = send(&client, "POST", V2, &scaler(json!({"metrics": [pods]})));
@@ -118,7 +110,7 @@ fn an_autoscaler_of_v2_is_read_and_written_through_v1_without_loss() {
 
 #[test]
 fn the_events_of_both_groups_are_the_same_objects() {
-    let client = client();
+    let client = Client::in_memory();
     let event = json!({"metadata": {"name": "e"}, "note": "said", "reason": "Because",
         "action": "Act", "type": "Normal", "eventTime": "2026-01-01T00:00:00.000000Z",
         "reportingController": "example.com/c", "reportingInstance": "c-0",
@@ -194,7 +186,6 @@ fn kubectl_reads_every_form() {
 }
 
 const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
-const MAPS: &str = "/api/v1/namespaces/default/configmaps";
 const WIDGETS: &str = "/apis/example.com/v1/namespaces/default/widgets";
 
 /// A protobuf field that holds a string or a message. Since all of it is short it is valid UTF-8, as
@@ -214,7 +205,7 @@ fn protobuf(api_version: &str, kind: &str, message: &str) -> String {
 /// What Go clients send. Decoding is lenient as upstream's, because the next version has more fields.
 #[test]
 fn bodies_in_protobuf_are_read_as_upstream_reads_them() {
-    let client = client();
+    let client = Client::in_memory();
     let foreground = field(4, "Foreground");
     let later = "\u{78}\u{1}".to_owned() + &field(14, "x");
     let encoded = format!(
@@ -272,7 +263,7 @@ fn bodies_in_protobuf_are_read_as_upstream_reads_them() {
 
 #[test]
 fn an_object_in_protobuf_is_of_the_kind_of_its_endpoint() {
-    let client = client();
+    let client = Client::in_memory();
     let metadata = field(1, "a") + &field(15, "later");
     let message = field(1, &metadata) + &field(9, "x");
     let leases = "/apis/coordination.k8s.io/v1/namespaces/default/leases";
@@ -322,7 +313,7 @@ POST    WIDGETS/a/status 404
 /// Source: upstream's `crdHandler`; built-in kinds have a router, which does not know such methods.
 #[test]
 fn custom_kinds_have_methods_that_others_have_not_and_name_themselves_where_they_have_none() {
-    let client = client();
+    let client = Client::in_memory();
     let definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
     let yaml = "application/yaml";
     client.send("POST", definitions, yaml, &widgets("{type: object}"));
@@ -356,7 +347,7 @@ fn custom_kinds_have_methods_that_others_have_not_and_name_themselves_where_they
 
 #[test]
 fn a_number_comes_back_as_it_was_sent() {
-    let client = client();
+    let client = Client::in_memory();
     let anything = "{type: object, x-kubernetes-preserve-unknown-fields: true}";
     let definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
     let defined = client.send("POST", definitions, "application/yaml", &widgets(anything));

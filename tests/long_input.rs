@@ -6,14 +6,9 @@
     reason = "a test stops where its ground is not what it expects"
 )]
 
-use hindsight::{Config, ControlPlane};
-use hindsight_tests::http::Client;
+use hindsight_tests::http::{Client, DEFINITIONS, JSON, MAPS, MERGE};
 use serde_json::{Map, Value, json};
 use std::time::{Duration, Instant};
-
-const MAPS: &str = "/api/v1/namespaces/default/configmaps";
-const JSON: &str = "application/json";
-const MERGE: &str = "application/merge-patch+json";
 
 /// A request that takes this long counts as endless: it is a hundred times longer than any of these
 /// takes, and a tenth of what comparing each item with each other took.
@@ -26,15 +21,10 @@ fn ends<T>(what: &str, act: impl FnOnce() -> T) -> T {
     done
 }
 
-fn client() -> Client {
-    let plane = ControlPlane::open(Config::default()).expect("opened");
-    Client::new(&plane)
-}
-
 /// Comparing each member with each other would occupy a thread for minutes.
 #[test]
 fn a_hundred_thousand_unknown_members_are_told_of_as_far_as_headers_go() {
-    let client = client();
+    let client = Client::in_memory();
     let unknown: Map<String, Value> = (0..100_000).map(|n| (format!("u{n}"), json!(0))).collect();
     let mut body = json!({"metadata": {"name": "many"}});
     body.as_object_mut().expect("an object").extend(unknown);
@@ -53,7 +43,7 @@ fn a_hundred_thousand_unknown_members_are_told_of_as_far_as_headers_go() {
 /// The same for items of lists: the decider would keep all writers waiting.
 #[test]
 fn long_lists_are_not_compared_each_with_each() {
-    let client = client();
+    let client = Client::in_memory();
     let list = |count, item: fn(u32) -> Value| -> Vec<Value> { (1..count).map(item).collect() };
     let pod = json!({"containers": [{"name": "c", "image": "i"}]});
     for (resource, place, mut spec, mut items) in [
@@ -141,7 +131,7 @@ fn end(client: &Client, path: &str, what: &str) {
 /// A list of all that is wrong with a document may be a thousand times longer than the document.
 #[test]
 fn a_refusal_ends_after_so_many_causes() {
-    let client = client();
+    let client = Client::in_memory();
     let names: Vec<String> = (0..100).map(|n| format!("name{n}")).collect();
     let texts: Vec<String> = (0..5_000).map(|n| format!("text{n}")).collect();
     let list = |items: Value| json!({"type": "array", "items": items});
@@ -182,8 +172,6 @@ fn a_refusal_ends_after_so_many_causes() {
 }
 
 const WIDGETS: &str = "/apis/example.com/v1/namespaces/default/widgets";
-
-const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 
 /// As JSON, because YAML limits the length of keys.
 fn definition(schema: &Value) -> String {
@@ -255,7 +243,7 @@ fn nothing_is_written_down_that_is_not_told() {
             422,
         ),
     ] {
-        let client = client();
+        let client = Client::in_memory();
         define(&client, &items);
         let list = vec![one; count];
         let body = json!({"apiVersion": "example.com/v1", "kind": "Widget",
@@ -269,7 +257,7 @@ fn nothing_is_written_down_that_is_not_told() {
 
 #[test]
 fn all_that_is_wrong_with_a_definition_has_an_end() {
-    let client = client();
+    let client = Client::in_memory();
     let name = "p".repeat(300 << 10);
     let untyped: Map<String, Value> = (0..10_000).map(|n| (format!("a{n}"), json!({}))).collect();
     let typed = |schema: &Value| {
@@ -296,7 +284,7 @@ fn all_that_is_wrong_with_a_definition_has_an_end() {
 
 #[test]
 fn defaults_under_long_names_have_an_end() {
-    let client = client();
+    let client = Client::in_memory();
     let name = "n".repeat(200 << 10);
     let item = json!({"type": "object", "properties": {name: {"type": "integer", "default": 1}}});
     define(&client, &item);

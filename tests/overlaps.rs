@@ -5,7 +5,7 @@
 )]
 
 use hindsight_log::DirectoryLock;
-use hindsight_tests::server::{Server, binary, hindsight, serve, stdout, text};
+use hindsight_tests::server::{Server, binary, hindsight, stdout, text};
 use hindsight_tests::wait::wait_until;
 use std::fs::{self, File};
 use std::io::Read;
@@ -76,9 +76,7 @@ fn a_server_is_not_named_before_its_kubeconfig_is_there() {
     let temporary = tempfile::tempdir().expect("a directory");
     let directory = temporary.path().join("data");
     fs::create_dir_all(directory.join("admin.kubeconfig")).expect("made");
-    let mut command = serve(&directory);
-    command.stderr(Stdio::piped());
-    let refused = Server::start_with(command, &directory).expect_err("it cannot be written");
+    let refused = Server::try_start_on(&directory).expect_err("it cannot be written");
     let told = text(&refused.stderr);
     assert!(
         told.contains("admin.kubeconfig cannot be written"),

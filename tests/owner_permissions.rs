@@ -8,14 +8,11 @@
 
 use hindsight::{Access, Authorizer, Config, ControlPlane, Verdict};
 use hindsight_core::Actor;
-use hindsight_tests::http::Client;
+use hindsight_tests::http::{Client, JSON, MAPS, MERGE};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-const JSON: &str = "application/json";
-const MERGE: &str = "application/merge-patch+json";
 const OWNER: &str = "11111111-1111-1111-1111-111111111111";
-const MAPS: &str = "/api/v1/namespaces/default/configmaps";
 
 /// Grants of the form `user verb resource/subresource namespace name`, with `-` for an empty part.
 #[derive(Debug)]

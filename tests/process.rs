@@ -16,7 +16,7 @@ use serde_json::json;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -132,9 +132,7 @@ fn a_directory_that_is_no_whole_log_is_refused_and_told_what_to_do() {
         let temporary = tempfile::tempdir().expect("a temporary directory");
         let directory = temporary.path().join("data");
         prepare(&directory);
-        let mut command = serve(&directory);
-        command.stderr(Stdio::piped());
-        let refused = Server::start_with(command, &directory).expect_err(name);
+        let refused = Server::try_start_on(&directory).expect_err(name);
         let said = text(&refused.stderr);
         assert_eq!(refused.status.code(), Some(1), "{name}: {said}");
         assert!(said.contains(message), "{name}: {said}");
@@ -184,9 +182,7 @@ fn a_log_whose_end_nothing_witnesses_is_told_of_by_verify_and_by_the_next_start(
         "{told}"
     );
     for is_witnessed in [false, true] {
-        let mut command = serve(&directory);
-        command.stderr(Stdio::piped());
-        let server = Server::start_with(command, &directory).expect("it starts");
+        let server = Server::try_start_on(&directory).expect("it starts");
         server.send("TERM");
         let (_, said) = server.ended();
         let is_warned = said.contains("nothing witnesses the end") && said.contains(&revision);
@@ -233,9 +229,7 @@ fn no_question_is_answered_from_a_log_that_a_start_refuses() {
     let directory = temporary.path().join("data");
     older_database(&directory);
     let refused = |what: &str| {
-        let mut command = serve(&directory);
-        command.stderr(Stdio::piped());
-        let refused = Server::start_with(command, &directory).expect_err("refused");
+        let refused = Server::try_start_on(&directory).expect_err("refused");
         let told = text(&refused.stderr);
         let expected = told.lines().last().unwrap_or_default();
         assert!(expected.contains("are lost"), "{what}: {told}");
@@ -478,9 +472,7 @@ fn secrets_on_disk_are_for_their_owner_only() {
 fn a_server_whose_directory_is_moved_answers_no_write_and_ends() {
     let temporary = tempfile::tempdir().expect("a temporary directory");
     let directory = temporary.path().join("data");
-    let mut command = serve(&directory);
-    command.stderr(Stdio::piped());
-    let server = Server::start_with(command, &directory).expect("it starts");
+    let server = Server::try_start_on(&directory).expect("it starts");
     server.kubectl(&["create", "configmap", "a"]);
     fs::rename(directory.join("events"), directory.join("moved")).expect("moved");
     let refused = server.kubectl_fails(&["create", "configmap", "b"], "");

@@ -7,11 +7,9 @@
 )]
 
 use hindsight::{Config, ControlPlane};
-use hindsight_tests::http::{Answer, Client};
+use hindsight_tests::http::{Answer, Client, MAPS};
 use serde_json::{Value, json};
 use std::path::Path;
-
-const MAPS: &str = "/api/v1/namespaces/default/configmaps";
 
 fn open(data: &Path) -> (ControlPlane, Client) {
     let config = Config {

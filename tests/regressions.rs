@@ -8,13 +8,11 @@
 
 use hindsight::{Config, ControlPlane};
 use hindsight_tests::evidence::{missing, mutants, quoted, rows};
-use hindsight_tests::http::Client;
+use hindsight_tests::http::{Client, JSON, MAPS};
 use hindsight_tests::tree::repository;
 use serde_json::json;
 use std::collections::BTreeSet;
 
-const MAPS: &str = "/api/v1/namespaces/default/configmaps";
-const JSON: &str = "application/json";
 /// Fewer rows than this mean that the table was cut, or is no longer parsed as one.
 const ROWS_MIN: usize = 48;
 
@@ -61,10 +59,6 @@ fn what_the_page_about_faults_names_exists() {
     assert_eq!(missing(&names), Vec::<&String>::new());
 }
 
-fn client() -> Client {
-    Client::new(&ControlPlane::open(Config::default()).expect("a control plane"))
-}
-
 fn create(client: &Client, name: &str) {
     let body = json!({"metadata": {"name": name}}).to_string();
     assert_eq!(client.send("POST", MAPS, JSON, &body).code, 201);
@@ -72,7 +66,7 @@ fn create(client: &Client, name: &str) {
 
 #[test]
 fn a_watch_from_the_future_shows_nothing_older() {
-    let client = client();
+    let client = Client::in_memory();
     create(&client, "old");
     let ahead = client.revision() + 2;
     let mut watch = client.watch(&format!("{MAPS}?watch=1&resourceVersion={ahead}"), "");
@@ -85,7 +79,7 @@ fn a_watch_from_the_future_shows_nothing_older() {
 
 #[test]
 fn an_object_of_the_cluster_is_in_no_namespace() {
-    let client = client();
+    let client = Client::in_memory();
     let node = json!({"metadata": {"name": "n"}}).to_string();
     assert_eq!(client.send("POST", "/api/v1/nodes", JSON, &node).code, 201);
     let before = client.revision();
@@ -105,7 +99,7 @@ fn an_object_of_the_cluster_is_in_no_namespace() {
 
 #[test]
 fn a_path_leads_out_of_nothing() {
-    let client = client();
+    let client = Client::in_memory();
     create(&client, "secret");
     for path in [
         "/api/v1/namespaces/../configmaps",
@@ -130,7 +124,7 @@ fn a_path_leads_out_of_nothing() {
 /// a day.
 #[test]
 fn yaml_that_is_hard_to_read_is_refused() {
-    let client = client();
+    let client = Client::in_memory();
     let size = 3 << 20;
     for part in [
         "- ", "? ", "[", "{a: ", "! ", "&a ", "*a ", "'", "\"\\n", "a:\n ", "- - -\n",

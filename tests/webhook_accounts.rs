@@ -9,8 +9,9 @@
     reason = "a test stops where its ground is not what it expects"
 )]
 
-use hindsight_tests::admission::{MAPS, MERGE, Scene, map};
+use hindsight_tests::admission::{Scene, map};
 use hindsight_tests::http::Answer as Answered;
+use hindsight_tests::http::{MAPS, MERGE};
 use hindsight_tests::webhook::Answer;
 use serde_json::{Value, json};
 

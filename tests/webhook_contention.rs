@@ -6,7 +6,8 @@
     reason = "a test stops where its ground is not what it expects"
 )]
 
-use hindsight_tests::admission::{MAPS, Scene, map};
+use hindsight_tests::admission::{Scene, map};
+use hindsight_tests::http::MAPS;
 use hindsight_tests::webhook::Answer;
 use serde_json::{Value, json};
 

@@ -7,7 +7,8 @@
 )]
 
 use base64::prelude::{BASE64_STANDARD, Engine};
-use hindsight_tests::admission::{MAPS, Scene, map};
+use hindsight_tests::admission::{Scene, map};
+use hindsight_tests::http::MAPS;
 use hindsight_tests::webhook::{Answer, Webhook};
 use serde_json::{Value, json};
 

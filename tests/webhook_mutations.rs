@@ -5,11 +5,10 @@
     reason = "a test stops where its ground is not what it expects"
 )]
 
-use hindsight_tests::admission::{MAPS, Scene, map};
+use hindsight_tests::admission::{Scene, map};
+use hindsight_tests::http::{DEFINITIONS, MAPS};
 use hindsight_tests::webhook::Answer;
 use serde_json::{Value, json};
-
-const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 
 /// The rules of webhooks that are asked about this resource.
 fn of(resource: &str) -> Value {

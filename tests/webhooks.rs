@@ -6,8 +6,8 @@
     reason = "a test stops where its ground is not what it expects"
 )]
 
-use hindsight_tests::admission::{MAPS, MERGE, Scene, label, map};
-use hindsight_tests::http::Client;
+use hindsight_tests::admission::{Scene, label, map};
+use hindsight_tests::http::{Client, MAPS, MERGE};
 use hindsight_tests::requests::{neutral, requests};
 use hindsight_tests::webhook::Answer;
 use serde_json::{Value, json};

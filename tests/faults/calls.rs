@@ -3,6 +3,7 @@
 
 use super::verify;
 use hindsight_tests::dice::number;
+use hindsight_tests::http::MAPS;
 use hindsight_tests::recorder::stored;
 use hindsight_tests::server::{Server, serve};
 use hindsight_tests::strace::Strace;
@@ -11,7 +12,6 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-const MAPS: &str = "/api/v1/namespaces/default/configmaps";
 /// The calls that change files.
 const CALLS: &[&str] = &[
     "write",

@@ -6,6 +6,7 @@ use hindsight::{Config, ControlPlane};
 use hindsight_core::GroupResource;
 use hindsight_tests::cuts::{CrashState, Disk, read};
 use hindsight_tests::dice::number;
+use hindsight_tests::http::MAPS;
 use hindsight_tests::server::{Server, serve};
 use hindsight_tests::strace::recorded_whole;
 use hindsight_tests::wait::wait_until;
@@ -14,7 +15,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-const MAPS: &str = "/api/v1/namespaces/default/configmaps";
 /// The calls that change files. Those from `writev` on are not made, and would not be understood.
 const CALLS: &str = "openat,lseek,write,pwrite64,fdatasync,fsync,ftruncate,fallocate,rename,unlink,mkdir,\
     writev,pwritev,pwritev2,copy_file_range,sendfile,renameat,renameat2,unlinkat,mkdirat,open,creat,truncate";

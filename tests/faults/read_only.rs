@@ -33,15 +33,24 @@ fn asked(words: &[&str], data: &Path) -> String {
     stdout(&output)
 }
 
+/// A disk that can be made read-only; `None` where nothing can be mounted.
+fn small_disk(at: &Path) -> Option<Disk> {
+    let disk = Disk::in_memory(at, 128);
+    if disk.is_none() {
+        skipped(
+            "questions of a read-only disk",
+            "nothing can be mounted here",
+        );
+    }
+    disk
+}
+
 #[test]
 fn a_log_that_cannot_be_written_to_is_asked_as_any_other() {
     let temporary = tempfile::tempdir().expect("a temporary directory");
     let at = temporary.path().join("disk");
-    let Some(disk) = Disk::in_memory(&at, 128) else {
-        return skipped(
-            "questions of a read-only disk",
-            "nothing can be mounted here",
-        );
+    let Some(disk) = small_disk(&at) else {
+        return;
     };
     let data = at.join("data");
     let server = Server::start_on(&data);
@@ -96,11 +105,8 @@ fn a_directory_that_is_served_elsewhere_is_asked_of_its_server() {
 fn a_shorter_log_that_cannot_be_written_to_is_refused() {
     let temporary = tempfile::tempdir().expect("a temporary directory");
     let at = temporary.path().join("disk");
-    let Some(disk) = Disk::in_memory(&at, 128) else {
-        return skipped(
-            "questions of a read-only disk",
-            "nothing can be mounted here",
-        );
+    let Some(disk) = small_disk(&at) else {
+        return;
     };
     let data = at.join("data");
     let server = Server::start_on(&data);

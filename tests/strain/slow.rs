@@ -1,13 +1,12 @@
 //! A slow disk.
 
 use super::{MAPS, create, map, wait_until};
-use hindsight_tests::server::{Server, serve};
+use hindsight_tests::server::Server;
 use hindsight_tests::strace::Strace;
 use hindsight_tests::vitals::{descriptors, is_ended};
 use hindsight_tests::wire::{Caller, request};
 use std::io::Read;
 use std::net::TcpStream;
-use std::process::Stdio;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
@@ -63,9 +62,7 @@ fn while_a_write_waits_for_the_disk_reads_are_answered() {
 fn the_second_signal_ends_a_server_whose_disk_stands_still() {
     let temporary = tempfile::tempdir().expect("a temporary directory");
     let directory = temporary.path().join("data");
-    let mut command = serve(&directory);
-    command.stderr(Stdio::piped());
-    let server = Server::start_with(command, &directory).expect("it starts");
+    let server = Server::try_start_on(&directory).expect("it starts");
     let caller = Caller::of(&server);
     let mut writer = caller.connect().expect("connected");
     create(&mut writer, "before", 1);

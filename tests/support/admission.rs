@@ -1,15 +1,10 @@
 //! A control plane with an admission webhook beside it.
 
-use crate::http::{Answer as Answered, Client};
+use crate::http::{Answer as Answered, Client, JSON, MAPS, MERGE};
 use crate::webhook::{Answer, Webhook};
 use hindsight::{Config, ControlPlane};
 use serde_json::{Value, json};
 
-const JSON: &str = "application/json";
-/// Media type of a merge patch.
-pub const MERGE: &str = "application/merge-patch+json";
-/// The path of ConfigMaps.
-pub const MAPS: &str = "/api/v1/namespaces/default/configmaps";
 const GROUP: &str = "/apis/admissionregistration.k8s.io/v1";
 
 /// A control plane, a client of it, and a webhook.

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use futures_util::StreamExt;
 use futures_util::stream::BoxStream;
-use hindsight::{ControlPlane, Service};
+use hindsight::{Config, ControlPlane, Service};
 use hindsight_core::Actor;
 use http::Request;
 use http_body_util::{BodyExt, BodyStream, Full};
@@ -11,6 +11,15 @@ use serde_json::Value;
 use std::collections::VecDeque;
 use std::time::Duration;
 use tower_service::Service as _;
+
+/// Media type of a document.
+pub const JSON: &str = "application/json";
+/// Media type of a merge patch.
+pub const MERGE: &str = "application/merge-patch+json";
+/// The path of ConfigMaps.
+pub const MAPS: &str = "/api/v1/namespaces/default/configmaps";
+/// The path of definitions of custom kinds.
+pub const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 
 /// How long to wait for an event that must come: it bounds a failing run and measures nothing.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -59,6 +68,11 @@ impl std::fmt::Debug for Events {
 }
 
 impl Client {
+    /// A client of a new control plane in memory.
+    pub fn in_memory() -> Self {
+        Self::new(&ControlPlane::open(Config::default()).expect("it opens"))
+    }
+
     /// A client of this control plane.
     pub fn new(plane: &ControlPlane) -> Self {
         let runtime = tokio::runtime::Runtime::new().expect("a runtime");

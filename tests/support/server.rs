@@ -50,6 +50,14 @@ impl Server {
             .unwrap_or_else(|ended| panic!("the server did not start: {:?}", ended.status))
     }
 
+    /// The same with standard error kept for [`Self::ended`]; an error is the output of a server that
+    /// ended before it was ready.
+    pub fn try_start_on(directory: &Path) -> Result<Self, Output> {
+        let mut command = serve(directory);
+        command.stderr(Stdio::piped());
+        Self::start_with(command, directory)
+    }
+
     /// Starts a command that runs `hindsight serve` on this directory; an error is its output, if it
     /// ended before it was ready.
     pub fn start_with(mut command: Command, directory: &Path) -> Result<Self, Output> {
