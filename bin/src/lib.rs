@@ -1,5 +1,5 @@
 //! Hindsight as a library: [`ControlPlane::open`] gives a Kubernetes-compatible control plane on a directory or
-//! in memory. This is the only crate that reads the wall clock and generates randomness.
+//! in memory. This crate has the only wall clock, and the only randomness that the rules see.
 //!
 //! The types that its methods take and return are in the crates that it is made of, each a module here:
 //!
