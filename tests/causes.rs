@@ -454,7 +454,7 @@ fn an_owner_that_a_request_took_away_is_told_and_one_that_came_back_is_not() {
 }
 
 #[test]
-fn who_is_deleted_by_a_request_is_not_told_of_owners() {
+fn a_deletion_by_a_request_is_explained_without_owners() {
     let mut world = world();
     let (a, b) = (
         create(&mut world, "a", &[], Value::Null),

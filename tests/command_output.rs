@@ -419,7 +419,7 @@ fn ended(process: &mut Child) -> Option<i32> {
 }
 
 #[test]
-fn who_follows_for_nobody_ends_although_nothing_happens() {
+fn a_follower_whose_reader_is_gone_ends_although_nothing_happens() {
     let server = Server::start();
     server.kubectl(&["create", "configmap", "a"]);
     let mut process = followed(server.directory());

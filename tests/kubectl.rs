@@ -388,7 +388,7 @@ fn what_cannot_be_had_here_is_refused_in_words() {
 }
 
 #[test]
-fn who_asks_for_what_is_deprecated_is_warned() {
+fn kubectl_shows_the_warning_of_a_deprecated_version() {
     let server = Server::start();
     let warned = |arguments: &[&str]| {
         let output = server.try_kubectl(arguments, "");

@@ -109,7 +109,7 @@ fn a_dry_run_and_a_difference_write_nothing() {
 }
 
 #[test]
-fn who_applied_on_the_client_goes_on_on_the_server() {
+fn a_client_side_apply_can_go_on_as_a_server_side_one() {
     let server = Server::start();
     server.kubectl_with(&["apply", "-f", "-"], DEPLOYMENT);
     let three = DEPLOYMENT.replace("replicas: 2", "replicas: 3");

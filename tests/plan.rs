@@ -96,7 +96,7 @@ fn what_is_foretold_is_what_happens_and_nothing_does_until_then() {
 }
 
 #[test]
-fn who_would_wait_is_named_with_what_for() {
+fn a_plan_names_what_would_wait_and_for_what() {
     let server = Server::start();
     family(&server);
     let plan = document(&server, &["configmap", "owner", "-n", "team"]);

@@ -315,7 +315,7 @@ fn no_name_that_a_user_wrote_passes_for_a_line_of_an_answer() {
 }
 
 #[test]
-fn who_asks_about_revisions_that_a_restore_passed_over_is_told_so() {
+fn a_question_about_revisions_that_a_restore_skipped_says_so() {
     let temporary = tempfile::tempdir().expect("a directory");
     let place = |name: &str| temporary.path().join(name);
     let (first, second, file) = (place("first"), place("second"), place("backup"));

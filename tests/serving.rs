@@ -129,7 +129,7 @@ fn every_flag_has_a_variable() {
 }
 
 #[test]
-fn who_listens_everywhere_is_found_on_this_machine() {
+fn a_server_that_listens_on_all_addresses_is_found_on_this_machine() {
     let directory = tempfile::tempdir().expect("a directory");
     let data = directory.path().join("data");
     let mut command = Command::new(binary("hindsight"));
@@ -154,7 +154,7 @@ fn the_command_to_type_next_can_be_typed_whatever_the_directory_is_called() {
 }
 
 #[test]
-fn whoever_asks_for_more_than_warnings_is_told_of_each_thing_that_happens_once() {
+fn the_info_level_reports_each_event_once() {
     let temporary = tempfile::tempdir().expect("a directory");
     let data = temporary.path().join("data");
     let run = |requests: usize| -> Vec<String> {

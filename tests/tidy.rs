@@ -119,7 +119,7 @@ fn crates_see_nothing_of_others_that_is_not_for_them() {
 }
 
 #[test]
-fn what_is_pure_names_no_clock_no_thread_no_file_and_nothing_random() {
+fn pure_crates_name_no_clock_no_thread_no_file_and_nothing_random() {
     let mut findings = Vec::new();
     let pure = |path: &str| PURE_SOURCES.iter().any(|folder| path.starts_with(folder));
     let sources = rust_sources().filter(|one| pure(&one.path));

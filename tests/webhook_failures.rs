@@ -303,7 +303,7 @@ fn a_dry_run_asks_only_webhooks_that_have_no_side_effects_then() {
 }
 
 #[test]
-fn the_configurations_themselves_are_nobodys_business() {
+fn no_webhook_is_called_for_webhook_configurations() {
     let scene = Scene::new(|_, _| Answer::Response(json!({"allowed": false})));
     let all = json!([{"operations": ["*"], "apiGroups": ["*"], "apiVersions": ["*"], "resources": ["*/*"]}]);
     scene.configure("mutating", &[("/all", json!({"rules": all}))]);

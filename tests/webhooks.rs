@@ -385,7 +385,7 @@ fn a_service_is_called_at_its_endpoints_and_known_by_its_name() {
 }
 
 #[test]
-fn the_collectors_ask_nobody() {
+fn deletions_of_the_collectors_call_no_webhook() {
     let refusal = || Answer::Response(json!({"allowed": false}));
     let scene = Scene::new(move |_, _| refusal());
     let owner = scene.ok("POST", MAPS, &map("owner"));

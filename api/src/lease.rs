@@ -123,7 +123,7 @@ mod tests {
     use tokio::time::sleep;
 
     #[test]
-    fn what_is_not_used_is_taken_back_and_what_is_used_stays() {
+    fn an_unused_lease_is_taken_back_and_a_used_one_stays() {
         let mut builder = tokio::runtime::Builder::new_current_thread();
         let runtime = builder.enable_time().start_paused(true).build();
         runtime.expect("a runtime").block_on(async {
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_used_a_little_for_ever_is_taken_back() {
+    fn a_lease_that_is_used_too_slowly_is_taken_back() {
         const PIECE: usize = 64 << 10;
         let mut builder = tokio::runtime::Builder::new_current_thread();
         let runtime = builder.enable_time().start_paused(true).build();

@@ -43,7 +43,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_there_is_not_waited_for() {
+    fn a_revision_that_exists_is_not_waited_for() {
         let fake = Fake::new();
         fake.move_to(Revision(5));
         let state = block_on(state_at_least(&fake, Revision(5))).expect("a state");

@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_stuck_while_somebody_waits_and_nobody_is_answered() {
+    fn writes_are_stuck_while_some_wait_and_none_is_answered() {
         let pending = Pending::new();
         let later = Instant::now() + Duration::from_hours(1);
         let hour = Duration::from_secs(3590)..Duration::from_secs(3610);
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_turned_away_does_not_count_as_answered() {
+    fn a_write_that_is_turned_away_does_not_count_as_answered() {
         let begun = Instant::now().checked_sub(Duration::from_secs(1));
         let pending = Pending(Arc::new(Inner {
             start: begun.expect("a machine that has run for a second"),

@@ -89,7 +89,7 @@ mod tests {
 
     /// A watcher that is told of a revision and finds an older one would wait for the next change.
     #[test]
-    fn whoever_is_told_of_a_revision_finds_it() {
+    fn a_revision_that_was_announced_can_be_read() {
         let kinds = BuiltinKinds::new(builtin::kinds(), None);
         let empty = State::new(Arc::new(kinds));
         let window = Window::new(Revision::ZERO, 1, 1);

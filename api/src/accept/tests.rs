@@ -9,7 +9,7 @@ fn headers(accepted: &str) -> HeaderMap {
 }
 
 #[test]
-fn the_aggregate_is_for_those_who_want_it_most() {
+fn aggregated_discovery_is_served_to_clients_that_prefer_it() {
     const V2: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
     const V2_BETA: &str =
         "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList";
@@ -52,7 +52,7 @@ fn the_aggregate_is_for_those_who_want_it_most() {
 }
 
 #[test]
-fn what_is_wanted_most_and_known_is_what_is_shown() {
+fn the_most_preferred_known_form_is_served() {
     let table = "application/json;as=Table;v=v1;g=meta.k8s.io";
     for (accepted, wanted) in [
         ("", Some((View::Object, Syntax::Json))),

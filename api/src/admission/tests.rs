@@ -232,7 +232,7 @@ fn what_comes_or_goes_while_it_is_admitted_is_admitted_as_what_it_is_then() {
 }
 
 #[test]
-fn nobody_writes_unasked_to_what_has_just_come() {
+fn an_object_created_meanwhile_is_not_changed_without_admission() {
     let evil = json!({"metadata": {"name": "a"}, "data": {"evil": "1"}});
     for (method, media, body, code) in [
         ("DELETE", "", &Value::Null, 404),

@@ -62,7 +62,7 @@ fn what_there_is_to_read_is_listed_and_can_be_read() {
 }
 
 #[test]
-fn who_has_the_document_of_all_groups_is_not_sent_it_again() {
+fn an_unchanged_discovery_document_is_not_sent_again() {
     let asked = Served::new();
     for (path, changes) in [("/apis", true), ("/api", false)] {
         let get = |tag: &str| asked.get(path, &[("accept", AGGREGATED), ("if-none-match", tag)]);

@@ -128,7 +128,7 @@ fn definition(version: &Value, served: bool, members: &[&str]) -> Value {
 }
 
 #[test]
-fn who_waits_for_what_comes_is_shown_it_as_it_is_read_by_then() {
+fn a_read_that_waits_for_a_revision_uses_the_schema_of_that_revision() {
     let named = format!("{GADGETS}/one?");
     let list = format!("{GADGETS}?resourceVersionMatch=NotOlderThan&");
     for path in [named, list] {

@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_leaves_takes_nothing_away_from_the_others() {
+    async fn a_request_that_is_dropped_costs_the_next_one_nothing() {
         let counted = Counted::default();
         drop(counted.get("a").now_or_never());
         assert_eq!(counted.get("a").await, "a");

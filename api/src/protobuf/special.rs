@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn what_they_do_not_know_they_skip_and_what_is_damaged_they_refuse() {
+    fn unknown_fields_are_skipped_and_damaged_ones_refused() {
         let unknown = b"\x78\x01";
         let with = |bytes: &[u8]| [bytes, unknown].concat();
         assert_eq!(time(&with(b"\x08\x01")).map(|time| time.0), Ok(1_000_000));

@@ -50,7 +50,7 @@ mod tests {
     }
 
     #[test]
-    fn the_backend_notifies_one_receiver_and_each_watch_is_told() {
+    fn the_backend_notifies_one_receiver_and_that_one_notifies_each_watch() {
         let fake = Fake::new();
         let relay = Relay::default();
         runtime().block_on(async {

@@ -101,7 +101,7 @@ fn object(revision: u64, bytes: usize) -> Arc<Object> {
 }
 
 #[test]
-fn what_is_there_at_the_beginning_comes_in_pieces_and_is_not_kept_afterwards() {
+fn initial_events_come_in_pieces_and_are_not_kept_afterwards() {
     const OBJECTS: u64 = 50;
     const BYTES: usize = 20 << 10;
     let fake = Arc::new(Fake::new());
@@ -145,7 +145,7 @@ const FROM_NOWHERE: [&str; 2] = [
 ];
 
 #[test]
-fn the_beginning_of_a_watch_that_nobody_reads_is_let_go() {
+fn initial_events_that_are_not_read_are_released() {
     const OBJECTS: u64 = 50;
     for path in FROM_NOWHERE {
         let fake = Arc::new(Fake::new());
@@ -171,7 +171,7 @@ fn the_beginning_of_a_watch_that_nobody_reads_is_let_go() {
 }
 
 #[test]
-fn who_reads_the_beginning_of_a_watch_slowly_gets_all_of_it() {
+fn a_slow_reader_gets_all_initial_events() {
     const BYTES_PER_SECOND: usize = 20 << 10;
     let fake = Arc::new(Fake::new());
     (1..=3).for_each(|at| drop(fake.put(&object(at, 3 << 20))));
@@ -219,7 +219,7 @@ async fn first_frame(body: &mut ApiBody) -> String {
 }
 
 #[test]
-fn watches_behind_the_window_that_are_not_read_stand_in_nobodys_way_for_long() {
+fn unread_watches_behind_the_window_block_others_only_briefly() {
     let fake = Arc::new(Fake::new());
     for revision in 1..=3 {
         fake.put_before_the_window(&object(revision, 1));
@@ -342,7 +342,7 @@ fn types(events: &[Value]) -> Vec<&str> {
 }
 
 #[test]
-fn the_end_of_what_was_there_is_marked_unless_nobody_asked_for_bookmarks() {
+fn the_end_of_initial_events_is_marked_if_bookmarks_were_requested() {
     const MARK: &str = "/object/metadata/annotations/k8s.io~1initial-events-end";
     let fake = Arc::new(Fake::new());
     drop(fake.put(&object(1, 1)));

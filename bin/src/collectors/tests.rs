@@ -112,7 +112,7 @@ fn a_part_that_was_refused_does_not_hold_up_the_other() {
 }
 
 #[test]
-fn who_waits_for_the_clock_hears_that_it_is_to_end() {
+fn a_collector_that_waits_for_the_clock_stops_when_told_to() {
     let plane = ControlPlane::open(Config::default()).expect("it opens");
     let state = plane.state();
     let window = Window::new(state.revision, 1, 1);
@@ -132,7 +132,7 @@ fn who_waits_for_the_clock_hears_that_it_is_to_end() {
 }
 
 #[test]
-fn who_is_to_end_does_not_read_the_log_back_first() {
+fn a_collector_that_is_to_stop_does_not_read_the_log_first() {
     let plane = plane();
     let owner = write(&plane, json!({"metadata": {"name": "o"}}));
     let owner_of = json!([{"apiVersion": "v1", "kind": "ConfigMap", "name": "o", "uid": owner.commit.uid.as_str()}]);

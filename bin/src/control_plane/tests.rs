@@ -28,7 +28,7 @@ fn create(plane: &ControlPlane, name: &str) -> Vec<Command> {
 }
 
 #[test]
-fn of_a_write_that_a_panic_left_unanswered_nobody_is_told_that_nothing_was_done() {
+fn a_write_that_a_panic_left_unanswered_is_not_reported_as_not_done() {
     let here: fn(&ControlPlane, Vec<Command>) -> _ = ControlPlane::submit_blocking;
     let waited = |plane: &ControlPlane, commands| {
         let runtime = tokio::runtime::Runtime::new().expect("a runtime");
@@ -53,7 +53,7 @@ fn of_a_write_that_a_panic_left_unanswered_nobody_is_told_that_nothing_was_done(
 }
 
 #[test]
-fn whoever_has_a_clone_of_a_closed_plane_keeps_nobody_from_the_directory() {
+fn a_clone_of_a_closed_plane_does_not_hold_the_directory() {
     let temporary = tempfile::tempdir().expect("a directory");
     let config = || Config {
         data_dir: Some(temporary.path().join("data")),

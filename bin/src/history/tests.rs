@@ -145,7 +145,7 @@ fn indexed(near: usize) -> (ControlPlane, HistoryIndex) {
 }
 
 #[test]
-fn while_somebody_walks_the_log_nobody_waits_who_does_not_need_what_is_new() {
+fn a_walk_of_the_log_blocks_only_questions_that_need_the_new_commits() {
     let (plane, index) = indexed(4);
     let (index, (sender, told)) = (Arc::new(index), mpsc::channel());
     // As many commits as are read back without the index.

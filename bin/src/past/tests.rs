@@ -33,7 +33,7 @@ async fn ask(
 }
 
 #[test]
-fn one_too_many_who_looks_at_the_past_waits_and_is_told_to_come_again() {
+fn one_reader_of_the_past_too_many_waits_and_gets_429() {
     Runtime::new().expect("a runtime").block_on(async {
         let plane = plane();
         for name in ["a", "b"] {

@@ -171,7 +171,7 @@ fn a_server_that_lives_has_all_the_time_that_it_needs() {
 }
 
 #[test]
-fn a_server_is_away_where_nobody_listens_and_not_where_who_asks_is_at_fault() {
+fn a_server_is_unreachable_if_nothing_listens_and_not_if_the_question_is_at_fault() {
     let fake = Fake::start(Does::ShakesHands, HANGS);
     let other = Fake::start(Does::ShakesHands, HANGS);
     let free = std::net::TcpListener::bind(("127.0.0.1", 0)).expect("a port");

@@ -304,7 +304,7 @@ mod tests {
     use http_body_util::BodyExt;
 
     #[tokio::test(start_paused = true)]
-    async fn one_too_many_who_walks_the_log_waits_and_is_told_to_come_again() {
+    async fn one_walk_of_the_log_too_many_waits_and_gets_429() {
         let (plane, places) = (plane(), places());
         let uri = Uri::from_static("/hindsight/v1/log");
         let asked = || async { answer(&plane, &places, &uri).await.status() };
@@ -317,7 +317,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_asks_for_nothing_is_told_what_may_be_asked() {
+    async fn an_unknown_question_is_answered_with_the_known_ones() {
         let (plane, places) = (plane(), places());
         let ask = async |question: &str| {
             let uri = format!("{PATHS}{question}").parse().expect("a path");

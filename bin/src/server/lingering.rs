@@ -151,14 +151,14 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_sends_without_end_is_left_after_so_many_bytes() {
+    async fn an_endless_sender_is_disconnected_after_so_many_bytes() {
         let (mut last, mut flood) = (Last::new(), Flood { sent: 0 });
         poll_fn(|context| last.poll(pin!(&mut flood), context)).await;
         assert!(flood.sent >= BYTES_MAX);
     }
 
     #[tokio::test]
-    async fn who_neither_sends_nor_ends_is_left_after_a_while() {
+    async fn a_silent_client_is_disconnected_after_a_while() {
         let (mut here, _there) = tokio::io::duplex(1);
         let mut last = Last::new();
         let left = poll_fn(|context| last.poll(pin!(&mut here), context));
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_has_ended_is_left_at_once() {
+    async fn a_client_that_has_closed_is_disconnected_at_once() {
         let (mut here, there) = tokio::io::duplex(1);
         drop(there);
         let mut last = Last::new();

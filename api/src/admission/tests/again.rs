@@ -61,7 +61,7 @@ fn a_write_is_admitted_again_as_often_as_others_write_until_its_time_is_over() {
 }
 
 #[test]
-fn who_names_a_version_loses_to_the_first_who_writes_another() {
+fn a_write_that_names_a_version_fails_once_another_write_comes_first() {
     for (method, media) in [
         ("PUT", "application/json"),
         ("PATCH", MERGE),

@@ -4,7 +4,7 @@ use super::*;
 
 /// Source: mutating admission comes before the strategies of kinds.
 #[test]
-fn who_may_change_an_object_sees_it_before_the_server_has_worked_on_it() {
+fn mutating_webhooks_see_an_object_before_the_server_fills_it_in() {
     let configurations = "mutatingwebhookconfigurations";
     let scene = Scene::new(configurations, &["*"], |_| Some(json!({"allowed": true})));
     let shown = |method: &str, path: &str, media: &str, body: &Value| {
@@ -41,7 +41,7 @@ fn who_may_change_an_object_sees_it_before_the_server_has_worked_on_it() {
 
 /// Source: `UpdatedObject` comes before the comparison of versions in `store.Update`.
 #[test]
-fn the_version_of_a_replacement_is_compared_after_those_who_may_change_it_are_asked() {
+fn the_version_of_a_replacement_is_compared_after_mutating_webhooks() {
     let note = json!([{"op": "add", "path": "/metadata/annotations", "value": {"seen": "yes"}}]);
     let (allowed, refused) = (json!({"allowed": true}), json!({"allowed": false}));
     for (answer, group, resource, path, version, code) in [

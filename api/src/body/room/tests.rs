@@ -155,7 +155,7 @@ fn a_body_without_a_byte_has_to_end_too() {
 }
 
 #[test]
-fn who_finds_no_room_waits_a_little_and_is_told_to_come_again() {
+fn a_body_without_room_waits_a_little_and_gets_429() {
     paused(async {
         let served = served();
         let (_sender, body) = unfinished("{");
@@ -218,7 +218,7 @@ fn a_body_keeps_its_room_until_its_request_is_answered_and_no_more_than_its_leng
 }
 
 #[test]
-fn who_brings_no_body_needs_no_room() {
+fn a_request_without_a_body_needs_no_room() {
     paused(async {
         let served = served();
         let made = served.ask(post(Full::from(namespace("a")))).await;

@@ -72,7 +72,7 @@ fn definition() -> Value {
 }
 
 #[test]
-fn every_request_of_a_deprecated_version_is_told_so() {
+fn every_request_in_a_deprecated_version_gets_a_warning() {
     let rows = r#"POST - 201 {"apiVersion":"z.io/v1beta1","kind":"Gadget","metadata":{"name":"a"},"spec":{"n":1}}
 POST - 409 {"apiVersion":"z.io/v1beta1","kind":"Gadget","metadata":{"name":"a"}}
 POST - 400 {"apiVersion":"z.io/v1","kind":"Gadget","metadata":{"name":"b"}}
@@ -97,7 +97,7 @@ DELETE - 200"#;
 }
 
 #[test]
-fn every_request_of_endpoints_is_told_so_that_there_is() {
+fn every_valid_request_for_endpoints_gets_a_warning() {
     let served = served();
     let rows = r#"POST - 201 {"metadata":{"name":"a"}}
 POST - 409 {"metadata":{"name":"a"}}
@@ -116,7 +116,7 @@ DELETE - 200"#;
 }
 
 #[test]
-fn who_asks_for_nothing_that_is_deprecated_is_told_nothing() {
+fn a_current_version_gets_no_warning() {
     let served = served();
     served.each("/apis/z.io", "GET - 200\nGET /v1beta1 200", &[]);
     served.each("/apis/z.io/v1/namespaces/d/gadgets", "GET - 200", &[]);

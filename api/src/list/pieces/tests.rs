@@ -126,7 +126,7 @@ fn a_large_list_comes_in_pieces_in_every_form() {
 }
 
 #[test]
-fn a_list_of_the_past_that_nobody_takes_gives_its_place_up() {
+fn an_unread_list_of_the_past_gives_up_its_place() {
     runtime().block_on(async {
         let places = Arc::new(Semaphore::new(2));
         let (fake, api) = api(OBJECTS);
@@ -151,7 +151,7 @@ fn a_list_of_the_past_that_nobody_takes_gives_its_place_up() {
 }
 
 #[test]
-fn a_list_that_nobody_takes_lets_go_of_its_objects_and_is_no_list() {
+fn an_unread_list_releases_its_objects_and_ends_incomplete() {
     for (accept, path) in [
         ("application/json", "/api/v1/configmaps"),
         ("application/json", "/api/v1/configmaps?limit=39"),
@@ -202,7 +202,7 @@ fn what_was_made_of_an_object_and_not_taken_is_let_go_too() {
 }
 
 #[test]
-fn who_takes_a_list_slowly_gets_all_of_it() {
+fn a_slow_reader_gets_the_whole_list() {
     const LARGE: usize = 3 << 20;
     const BYTES_PER_SECOND: usize = 20 << 10;
     runtime().block_on(async {

@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn who_waits_at_gates_says_so() {
+    fn a_pod_that_waits_at_scheduling_gates_says_so() {
         let gated = json!([{"type": "PodScheduled", "status": "False", "reason": GATED}]);
         let status = json!({"phase": "Pending", "conditions": gated});
         assert_eq!(shown(&pod(&json!([]), &status))[1], GATED);

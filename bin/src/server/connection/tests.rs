@@ -182,7 +182,7 @@ fn connections_of_no_use_are_closed_and_a_silent_watch_stays() {
 }
 
 #[test]
-fn a_server_that_stops_does_not_wait_for_who_says_nothing() {
+fn a_stopping_server_does_not_wait_for_silent_connections() {
     let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
     let shutdown = async move { stopped.await.unwrap_or_default() };
     served_until(
@@ -200,7 +200,7 @@ fn a_server_that_stops_does_not_wait_for_who_says_nothing() {
 }
 
 #[test]
-fn who_says_nothing_at_all_is_not_waited_for() {
+fn a_connection_without_a_handshake_is_closed() {
     let timeouts = Timeouts {
         handshake: SHORT,
         ..Timeouts::default()
@@ -295,7 +295,7 @@ fn strangers_make_room_for_strangers_and_who_is_known_is_always_let_in() {
 }
 
 #[test]
-fn who_asks_before_sending_too_much_is_told_at_once() {
+fn a_body_that_is_announced_as_too_long_is_refused_at_once() {
     served(Timeouts::default(), async |peer, _| {
         let mut stream = peer.connect("http/1.1").await;
         stream.write_all(TOO_LONG.as_bytes()).await.expect("sent");
@@ -305,7 +305,7 @@ fn who_asks_before_sending_too_much_is_told_at_once() {
 }
 
 #[test]
-fn who_is_refused_while_it_sends_reads_why() {
+fn a_client_that_is_refused_while_sending_reads_why() {
     served(Timeouts::default(), async |peer, _| {
         let mut stream = peer.connect("http/1.1").await;
         let head = format!("GET /livez HTTP/1.1\r\nlong: {}", "x".repeat(BUFFER_BYTES));

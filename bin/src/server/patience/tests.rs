@@ -52,7 +52,7 @@ fn a_connection_may_wait_for_its_first_request_and_longer_for_the_next() {
 }
 
 #[test]
-fn a_stream_of_somebody_who_is_known_has_no_limit_and_a_stranger_has_one_for_all() {
+fn a_known_clients_stream_has_no_limit_and_a_strangers_requests_share_one() {
     for (is_known, ends) in [(true, None), (false, Some(60))] {
         ends_after(ends, async |requests| {
             let first = requests.begin();
