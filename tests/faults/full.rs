@@ -101,17 +101,17 @@ fn are_reported(server: &Server) -> bool {
 }
 
 /// A disk in memory, which is unmounted before its mount point is removed.
-struct Small {
-    disk: Disk,
-    at: PathBuf,
+pub(super) struct Small {
+    pub(super) disk: Disk,
+    pub(super) at: PathBuf,
     /// The data directory.
-    directory: PathBuf,
+    pub(super) directory: PathBuf,
     _temporary: tempfile::TempDir,
 }
 
 impl Small {
     /// A disk of this size in MiB; if none can be mounted, prints that the test is skipped.
-    fn of(mib: u64, what: &str) -> Option<Self> {
+    pub(super) fn of(mib: u64, what: &str) -> Option<Self> {
         let temporary = tempfile::tempdir().expect("a temporary directory");
         let at = temporary.path().join("disk");
         let Some(disk) = Disk::in_memory(&at, mib) else {

@@ -1,6 +1,7 @@
 //! A log on a disk that is mounted read-only, as for rescue: questions are answered, and nothing is
 //! written.
 
+use super::full::Small;
 use hindsight_tests::disk::{Disk, skipped};
 use hindsight_tests::server::{Server, hindsight, stdout, text};
 use std::path::Path;
@@ -33,39 +34,25 @@ fn asked(words: &[&str], data: &Path) -> String {
     stdout(&output)
 }
 
-/// A disk that can be made read-only; `None` where nothing can be mounted.
-fn small_disk(at: &Path) -> Option<Disk> {
-    let disk = Disk::in_memory(at, 128);
-    if disk.is_none() {
-        skipped(
-            "questions of a read-only disk",
-            "nothing can be mounted here",
-        );
-    }
-    disk
-}
-
 #[test]
 fn a_log_that_cannot_be_written_to_is_asked_as_any_other() {
-    let temporary = tempfile::tempdir().expect("a temporary directory");
-    let at = temporary.path().join("disk");
-    let Some(disk) = small_disk(&at) else {
+    let Some(small) = Small::of(128, "questions of a read-only disk") else {
         return;
     };
-    let data = at.join("data");
-    let server = Server::start_on(&data);
+    let data = &small.directory;
+    let server = Server::start_on(data);
     for name in ["gone", "kept"] {
         server.kubectl(&["create", "configmap", name]);
     }
     server.kubectl(&["delete", "configmap", "gone"]);
     assert_eq!(server.signal("TERM"), Some(0));
-    let before = QUESTIONS.map(|words| asked(words, &data));
+    let before = QUESTIONS.map(|words| asked(words, data));
     assert!(before.iter().all(|answer| !answer.is_empty()), "{before:?}");
-    disk.remount_read_only();
-    assert_eq!(QUESTIONS.map(|words| asked(words, &data)), before);
-    let file = temporary.path().join("saved");
-    asked(&["backup", file.to_str().expect("a path of text")], &data);
-    let restored = temporary.path().join("restored");
+    small.disk.remount_read_only();
+    assert_eq!(QUESTIONS.map(|words| asked(words, data)), before);
+    let file = small.at.with_file_name("saved");
+    asked(&["backup", file.to_str().expect("a path of text")], data);
+    let restored = small.at.with_file_name("restored");
     let words = ["restore", file.to_str().expect("a path of text")];
     asked(&words, &restored);
     let names = asked(QUESTIONS[2], &restored);
@@ -103,25 +90,23 @@ fn a_directory_that_is_served_elsewhere_is_asked_of_its_server() {
 
 #[test]
 fn a_shorter_log_that_cannot_be_written_to_is_refused() {
-    let temporary = tempfile::tempdir().expect("a temporary directory");
-    let at = temporary.path().join("disk");
-    let Some(disk) = small_disk(&at) else {
+    let Some(small) = Small::of(128, "questions of a read-only disk") else {
         return;
     };
-    let data = at.join("data");
-    let server = Server::start_on(&data);
-    let older = temporary.path().join("older");
+    let data = &small.directory;
+    let server = Server::start_on(data);
+    let older = small.at.with_file_name("older");
     server.kubectl(&["create", "configmap", "first"]);
     assert_eq!(server.signal("TERM"), Some(0));
     std::fs::copy(data.join("events/db"), &older).expect("copied");
-    let server = Server::start_on(&data);
+    let server = Server::start_on(data);
     server.kubectl(&["create", "configmap", "second"]);
     assert_eq!(server.signal("TERM"), Some(0));
     std::fs::copy(older, data.join("events/db")).expect("copied");
     std::fs::remove_file(data.join("events/journal")).expect("removed");
-    disk.remount_read_only();
+    small.disk.remount_read_only();
     for words in QUESTIONS {
-        let output = hindsight(&data, words);
+        let output = hindsight(data, words);
         let told = text(&output.stderr);
         assert_eq!(output.status.code(), Some(1), "{words:?}: {told}");
         assert!(told.contains("was acknowledged"), "{words:?}: {told}");
