@@ -2,16 +2,17 @@
 //! next is decided against the state that is not published yet. If nobody else is waiting, the thread
 //! that decided also syncs, and a submitter that would only block does both itself.
 
+mod admittance;
 mod crew;
 mod decider;
 mod frames;
-mod room;
+mod queue_budget;
 mod steps;
 mod syncer;
 #[cfg(test)]
 mod tests;
-mod waiting;
 
+use admittance::Admittance;
 use crate::frame::Hash;
 use crate::snapshot::Keeper;
 use crate::storage::synced::Synced;
@@ -22,12 +23,11 @@ use crossbeam_channel::{Sender, TrySendError, bounded};
 use decider::Decider;
 use frames::Appender;
 use hindsight_core::{Change, Command, Decision, Rejection, Revision, State, Unavailable};
-use room::Admittance;
+use queue_budget::QueueBudget;
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, RwLock};
 use std::thread::JoinHandle;
 use syncer::Syncer;
-use waiting::Waiting;
 
 pub use steps::Steps;
 
@@ -56,7 +56,7 @@ pub struct Writer {
     /// `None` once the writer has ended. Read-locked while a submission is handed in, or carried out by
     /// the thread that submits it.
     entrance: RwLock<Option<Entrance>>,
-    waiting: Waiting,
+    budget: QueueBudget,
     threads: Mutex<Vec<JoinHandle<()>>>,
     poison: Poison,
     storage: Arc<Synced>,
@@ -132,7 +132,7 @@ impl Writer {
         };
         let writer = Self {
             entrance: RwLock::new(Some(entrance)),
-            waiting: Waiting::default(),
+            budget: QueueBudget::default(),
             threads: Mutex::default(),
             poison: failure,
             storage,
@@ -212,7 +212,7 @@ impl Writer {
 
     /// Reserves a slot for the submission; also returns whether nobody else has one.
     fn admit(&self, commands: Vec<Command>, reply: Reply) -> Option<(Submission, bool)> {
-        let Some(place) = self.waiting.reserve(&commands) else {
+        let Some(place) = self.budget.reserve(&commands) else {
             reply(Err(Unavailable::Overloaded));
             return None;
         };

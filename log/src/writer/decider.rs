@@ -1,6 +1,6 @@
 //! Decides all waiting submissions against the newest state, durable or not.
 
-use super::room::{Admittance, are_deletions, size_of};
+use super::admittance::{Admittance, are_deletions, weight_of};
 use super::{Batch, Reply, Submission, Submitted};
 use crate::Poison;
 use hindsight_core::invariants::{self, Violation};
@@ -11,14 +11,14 @@ use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
+/// The most commits in a batch; a single submission may exceed it.
+const BATCH_COMMITS_MAX: usize = 4096;
+
 /// The answer to a decision that would violate an invariant. That is a defect, found before it did harm.
 fn refusal(violation: &Violation) -> Rejection {
     tracing::error!(%violation, "refused a decision that breaks an invariant");
     Rejection::Internal(format!("nothing was written: {violation}"))
 }
-
-/// The most commits in a batch; a single submission may exceed it.
-const BATCH_COMMITS_MAX: usize = 4096;
 
 /// Submissions that were decided together, before it is known whether there is disk space for them.
 #[derive(Default)]
@@ -27,12 +27,23 @@ struct Round {
     decided: Vec<Decided>,
     /// The size of the smallest submission that is not a deletion, in bytes.
     smallest_write: Option<usize>,
+    /// Where the first submission was decided that is not a deletion. What was decided before it stands,
+    /// even if there is no space for what came after.
+    first_write: Option<Checkpoint>,
+}
+
+/// How far a round had come.
+struct Checkpoint {
+    state: State,
+    changes: usize,
+    decided: usize,
 }
 
 struct Decided {
     reply: Reply,
     answer: Submitted,
-    /// Its commands, if they only delete: these can be decided again without the writes of the round.
+    /// Its commands, if they only delete and writes were decided before them: these can be decided again
+    /// without the writes of the round.
     deletions: Option<Vec<Command>>,
 }
 
@@ -79,12 +90,10 @@ impl Decider {
             next = room.then(|| rest.next()).flatten();
         }
         while !self.room.admit(&round.changes, round.smallest_write) {
-            self.state = before.clone();
-            // The revisions that were rolled back are assigned again.
-            self.joined.clear();
-            round = if round.smallest_write.is_some() {
-                self.without_writes(round)
+            round = if let Some(first) = round.first_write.take() {
+                self.without_writes(round, first)
             } else {
+                self.roll_back(before.clone());
                 round.refused()
             };
         }
@@ -98,18 +107,33 @@ impl Decider {
     }
 
     fn decide_submission(&mut self, Submission { commands, reply }: Submission, round: &mut Round) {
-        let deletions = are_deletions(&commands).then(|| commands.clone());
+        let is_deletion = are_deletions(&commands);
+        if !is_deletion && !self.room.admits_writes() {
+            round.decided.push(Decided {
+                reply,
+                answer: Err(Unavailable::Full),
+                deletions: None,
+            });
+            return;
+        }
+        if !is_deletion && round.first_write.is_none() {
+            round.first_write = Some(Checkpoint {
+                state: self.state.clone(),
+                changes: round.changes.len(),
+                decided: round.decided.len(),
+            });
+        }
+        let is_after_write = is_deletion && round.first_write.is_some();
+        let deletions = is_after_write.then(|| commands.clone());
         let before = round.changes.len();
-        let answer = if deletions.is_some() || self.room.admits_writes() {
-            self.decide_all(commands, &mut round.changes)
-        } else {
-            Err(Unavailable::Full)
-        };
-        if deletions.is_none()
+        let answer = self.decide_all(commands, &mut round.changes);
+        if !is_deletion
             && let Some(written) = round.changes.get(before..).filter(|new| !new.is_empty())
         {
-            let size = size_of(written);
-            let smallest = round.smallest_write.map_or(size, |known| known.min(size));
+            let weight = weight_of(written);
+            let smallest = round
+                .smallest_write
+                .map_or(weight, |known| known.min(weight));
             round.smallest_write = Some(smallest);
         }
         round.decided.push(Decided {
@@ -119,18 +143,26 @@ impl Decider {
         });
     }
 
-    /// Decides the deletions of a round again, from the state in which it began: what was decided after a
-    /// write depends on it.
-    fn without_writes(&mut self, round: Round) -> Round {
-        let mut rest = Round::default();
-        for mut one in round.decided {
+    /// Decides the deletions after the first write of a round again, from the state before that write:
+    /// what was decided after a write depends on it.
+    fn without_writes(&mut self, mut round: Round, first: Checkpoint) -> Round {
+        self.roll_back(first.state);
+        round.changes.truncate(first.changes);
+        round.smallest_write = None;
+        for mut one in round.decided.split_off(first.decided) {
             one.answer = match one.deletions.take() {
-                Some(commands) => self.decide_all(commands, &mut rest.changes),
+                Some(commands) => self.decide_all(commands, &mut round.changes),
                 None => Err(Unavailable::Full),
             };
-            rest.decided.push(one);
+            round.decided.push(one);
         }
-        rest
+        round
+    }
+
+    fn roll_back(&mut self, state: State) {
+        // The revisions that are rolled back are assigned again.
+        self.joined.split_off(&state.revision.next());
+        self.state = state;
     }
 
     fn decide_all(&mut self, commands: Vec<Command>, changes: &mut Vec<Arc<Change>>) -> Submitted {
@@ -176,9 +208,7 @@ impl Decider {
         for (index, commit) in commits.iter().enumerate() {
             if let Err(violation) = invariants::check(&self.state, commit) {
                 if let Some((state, count)) = before {
-                    // The revisions that were rolled back are assigned again.
-                    self.joined.split_off(&state.revision.next());
-                    self.state = state;
+                    self.roll_back(state);
                     changes.truncate(count);
                 }
                 return Err(violation);

@@ -50,7 +50,7 @@ impl Admittance {
     /// counts it as in flight. `smallest_write` is the size of the smallest submission that is not a
     /// deletion, in bytes, if there is one.
     pub(super) fn admit(&mut self, changes: &[Arc<Change>], smallest_write: Option<usize>) -> bool {
-        let bytes = size_of(changes);
+        let bytes = weight_of(changes);
         let is_admitted = bytes == 0
             || self.has(bytes, Purpose::Writes)
             || (smallest_write.is_none() && self.has(bytes, Purpose::Deletions));
@@ -73,7 +73,7 @@ impl Admittance {
 }
 
 /// Upper bound of the bytes that the changes take in the log, before compression.
-pub(super) fn size_of(changes: &[Arc<Change>]) -> usize {
+pub(super) fn weight_of(changes: &[Arc<Change>]) -> usize {
     changes.iter().map(|change| change.commit.weight()).sum()
 }
 

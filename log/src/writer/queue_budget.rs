@@ -17,11 +17,11 @@ const NODE_MEMBERS_MIN: usize = 6;
 
 /// Counts the bytes of unanswered submissions.
 #[derive(Debug, Default)]
-pub(super) struct Waiting(Arc<AtomicUsize>);
+pub(super) struct QueueBudget(Arc<AtomicUsize>);
 
 /// The bytes reserved for one submission, until it is dropped.
 pub(super) struct Slot {
-    waiting: Arc<AtomicUsize>,
+    held: Arc<AtomicUsize>,
     bytes: usize,
     is_only: bool,
 }
@@ -33,7 +33,7 @@ impl Slot {
     }
 }
 
-impl Waiting {
+impl QueueBudget {
     /// Reserves memory for these commands; `None` if too much is waiting.
     pub(super) fn reserve(&self, commands: &[Command]) -> Option<Slot> {
         let bytes = commands.iter().map(size).sum();
@@ -42,7 +42,7 @@ impl Waiting {
             .0
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, add);
         taken.ok().map(|held| Slot {
-            waiting: Arc::clone(&self.0),
+            held: Arc::clone(&self.0),
             bytes,
             is_only: held == 0,
         })
@@ -51,7 +51,7 @@ impl Waiting {
 
 impl Drop for Slot {
     fn drop(&mut self) {
-        self.waiting.fetch_sub(self.bytes, Ordering::Relaxed);
+        self.held.fetch_sub(self.bytes, Ordering::Relaxed);
     }
 }
 
@@ -126,14 +126,14 @@ mod tests {
 
     #[test]
     fn what_is_large_is_let_in_beside_what_is_small_and_then_nothing_is() {
-        let (waiting, small, large) = (Waiting::default(), create(1), create(QUEUE_BYTES_MAX));
-        let first = waiting.reserve(&small).expect("room");
+        let (budget, small, large) = (QueueBudget::default(), create(1), create(QUEUE_BYTES_MAX));
+        let first = budget.reserve(&small).expect("room");
         assert!(first.is_only());
-        let huge = waiting.reserve(&large).expect("it need not be alone");
-        assert!(waiting.reserve(&small).is_none());
+        let huge = budget.reserve(&large).expect("it need not be alone");
+        assert!(budget.reserve(&small).is_none());
         drop(first);
-        assert!(waiting.reserve(&small).is_none());
+        assert!(budget.reserve(&small).is_none());
         drop(huge);
-        assert!(waiting.reserve(&small).is_some_and(|next| next.is_only()));
+        assert!(budget.reserve(&small).is_some_and(|next| next.is_only()));
     }
 }

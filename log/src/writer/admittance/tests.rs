@@ -64,13 +64,13 @@ fn written() -> Vec<Arc<Change>> {
 #[test]
 fn every_batch_that_may_be_decided_ahead_is_counted() {
     let batch = written();
-    let size = size_of(&batch);
+    let weight = weight_of(&batch);
     for (left, taken) in [
-        (4 * size, [true; 4]),
-        (4 * size - 1, [true, true, true, false]),
+        (4 * weight, [true; 4]),
+        (4 * weight - 1, [true, true, true, false]),
     ] {
         let mut room = Admittance::new(Arc::new(Left(left)));
-        assert_eq!([(); 4].map(|()| room.admit(&batch, Some(size))), taken);
+        assert_eq!([(); 4].map(|()| room.admit(&batch, Some(weight))), taken);
         assert_eq!(room.admits_writes(), taken[3]);
     }
 }
