@@ -67,7 +67,7 @@ pub enum AsOf {
 impl AsOf {
     /// Parses a revision or an RFC 3339 time; `None` if it is neither.
     pub fn parse(text: &str) -> Option<Self> {
-        let revision = text.parse().ok().map(Revision).map(Self::Revision);
+        let revision = Revision::parse(text).map(Self::Revision);
         revision.or_else(|| Time::parse(text).map(Self::Time))
     }
 }

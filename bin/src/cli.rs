@@ -10,6 +10,7 @@ mod keep;
 mod legible;
 mod log;
 mod logging;
+mod parse;
 mod plan;
 mod point;
 mod replay;

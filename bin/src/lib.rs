@@ -19,6 +19,8 @@ mod bootstrap;
 mod collectors;
 mod config;
 mod control_plane;
+#[cfg(feature = "http")]
+mod disk;
 mod effects;
 #[cfg(feature = "http")]
 mod hangup;

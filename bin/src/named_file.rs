@@ -26,17 +26,6 @@ pub(crate) fn place(path: &Path, name: &str) -> Result<PathBuf> {
     }
 }
 
-/// Whether the cause of an error is that the disk, or somebody's share of it, is full.
-pub(crate) fn is_full(error: &anyhow::Error) -> bool {
-    let mut causes = error.chain().filter_map(|cause| cause.downcast_ref());
-    causes.any(|cause: &std::io::Error| {
-        matches!(
-            cause.kind(),
-            ErrorKind::StorageFull | ErrorKind::QuotaExceeded
-        )
-    })
-}
-
 /// The path that a chain of links leads to, if nothing exists there yet.
 fn end_of_links(path: &Path) -> PathBuf {
     let mut end = path.to_owned();

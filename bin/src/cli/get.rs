@@ -6,7 +6,7 @@ mod objects;
 mod page;
 mod yaml;
 
-use super::ask::non_empty;
+use super::parse::non_empty;
 use super::point::{Point, point};
 use super::subject::{DEFAULT_NAMESPACE, NameArg, ResourceArg, parse_name, parse_resource};
 use super::{Directory, NOT_FOUND, show, usage_error};

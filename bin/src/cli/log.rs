@@ -3,7 +3,8 @@
 mod follow;
 mod tail;
 
-use super::ask::{Source, encode, non_empty, path, state_with};
+use super::ask::{Source, encode, path, state_with};
+use super::parse::non_empty;
 use super::point::{Point, point};
 use super::show::Form;
 use super::subject::{NameArg, ResourceArg, parse_name, parse_resource};

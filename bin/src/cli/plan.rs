@@ -1,8 +1,9 @@
 //! `hindsight plan`: what a deletion would do.
 
-use super::ask::{Source, encode, non_empty, path, state_of};
+use super::ask::{Source, encode, path, state_of};
 use super::gap::{Log, revision_of};
 use super::legible::legible_answer;
+use super::parse::non_empty;
 use super::point::{Point, point};
 use super::subject::{DEFAULT_NAMESPACE, NameArg, ResourceArg, parse_name, parse_resource};
 use super::{Directory, NOT_FOUND, Output, show};

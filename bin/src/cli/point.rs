@@ -89,7 +89,7 @@ mod tests {
             let spread = time.0 - (begun.0 - seconds * 1_000_000);
             assert!((0..60_000_000).contains(&spread), "{typed}: {spread}");
         }
-        for typed in ["", "yesterday", "-1", "-1h", "2026-13-01", "5parsecs"] {
+        for typed in ["", "yesterday", "-1", "+7", "-1h", "2026-13-01", "5parsecs"] {
             let told = point(typed).expect_err(typed);
             assert!(
                 told.contains("such as 2026-01-31, or how long ago"),

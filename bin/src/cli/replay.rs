@@ -1,7 +1,8 @@
 //! `hindsight replay`: the hash of the state that the log folds to.
 
-use super::ask::{Source, check_has_happened, number};
+use super::ask::{Source, check_has_happened};
 use super::gap::Log;
+use super::parse::number;
 use super::{Directory, Output, show};
 use crate::answer::StateAnswer;
 use crate::control_plane::empty_state;

@@ -1,7 +1,7 @@
 //! `hindsight serve`: the control plane as a process.
 
-use super::ask::number;
 use super::logging::{self, LogFormat};
+use super::parse::number;
 use super::{Directory, keep, show, usage_error};
 use crate::config::SNAPSHOT_EVERY;
 use crate::hint::hint;

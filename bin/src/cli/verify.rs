@@ -5,7 +5,7 @@ mod copy;
 use super::ask::{Source, is_read_only};
 use super::{Directory, Output, show};
 use crate::control_plane::empty_state;
-use crate::named_file::is_full;
+use crate::disk::is_full;
 use crate::restoring;
 use anyhow::{Result, bail};
 use clap::Args;

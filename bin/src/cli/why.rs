@@ -1,9 +1,11 @@
 //! `hindsight why`: from a deletion back to its cause.
 
 mod owners;
+mod rules;
 
-use super::ask::{Source, in_words, newest_state, non_empty, path};
+use super::ask::{Source, newest_state, path};
 use super::legible::legible_answer;
+use super::parse::non_empty;
 use super::subject::{DEFAULT_NAMESPACE, NameArg, ResourceArg, parse_name, parse_resource};
 use super::{Directory, NOT_FOUND, Output, show};
 use crate::hint::hint;
@@ -14,6 +16,7 @@ use anyhow::Result;
 use clap::Args;
 use hindsight_core::Rule;
 use hindsight_projector::{Earlier, Fate, Link};
+use rules::in_words;
 use std::fmt::Write;
 use std::process::ExitCode;
 

@@ -2,7 +2,7 @@
 
 use super::pki::{Pki, write_private};
 use crate::cli::show::shell_word;
-use crate::named_file::is_full;
+use crate::disk::is_full;
 use anyhow::{Context, Result, bail};
 use base64::prelude::{BASE64_STANDARD, Engine};
 use serde_json::{Value, json};

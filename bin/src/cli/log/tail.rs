@@ -2,6 +2,7 @@
 //! are.
 
 use crate::answer::LogEntry;
+use crate::cli::parse::number;
 use crate::cli::show::{self, Form, List};
 use anyhow::Result;
 use std::collections::VecDeque;
@@ -11,7 +12,8 @@ const TAIL_MAX: usize = 10_000;
 
 /// Parses the number of entries.
 pub(super) fn count(text: &str) -> Result<usize, String> {
-    let count = text.parse().ok();
+    let count = number(text).ok();
+    let count = count.and_then(|count| usize::try_from(count).ok());
     let count = count.filter(|count| (1..=TAIL_MAX).contains(count));
     count.ok_or_else(|| {
         format!(
