@@ -58,10 +58,7 @@ impl Collectors {
         let thread = std::thread::Builder::new()
             .name("collectors".into())
             .spawn(move || driver.run_guarded())
-            .map_err(|source| Error::Io {
-                what: "starting the collectors".into(),
-                source,
-            })?;
+            .map_err(Error::io("starting the collectors"))?;
         Ok(Self {
             stop: Some(stop),
             thread: Some(thread),

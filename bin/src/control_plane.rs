@@ -4,6 +4,7 @@
 mod tests;
 
 use crate::collectors::{self, Collectors};
+use crate::data_dir::DataDir;
 use crate::history::{HistoryIndex, LogHistory};
 #[cfg(feature = "http")]
 use crate::past::Pasts;
@@ -20,8 +21,8 @@ use hindsight_core::{
 };
 use hindsight_gc::Forecast;
 use hindsight_log::{
-    Base, DirectoryLock, Error, Log, MemoryStorage, Poison, Reader, SledStorage, Snapshots,
-    Storage, Submitted, Writer,
+    Base, DirectoryLock, Error, Log, MemoryStorage, Poison, Reader, SledStorage, Storage,
+    Submitted, Writer,
 };
 use hindsight_projector::Window;
 use std::path::Path;
@@ -90,7 +91,8 @@ impl ControlPlane {
         };
         let builtin = builtin_kinds();
         let empty = State::new(Arc::clone(&builtin));
-        let snapshots = config.data_dir.as_deref().map(snapshots_of);
+        let data_dir = config.data_dir.as_deref().map(DataDir);
+        let snapshots = data_dir.map(DataDir::snapshots);
         let base = snapshots.as_ref().and_then(|one| one.newest(&empty));
         let base = base.unwrap_or_else(|| Base::empty(empty.clone()));
         let snapshot = base.state.revision;
@@ -329,7 +331,8 @@ impl ControlPlane {
     /// Writes the address of the server into the lock, where other processes find it.
     pub fn describe_holder(&self, address: &str) -> Result<(), Error> {
         let mut lock = unpoisoned(self.shared.lock.lock());
-        lock.as_mut().map_or(Ok(()), |lock| lock.describe(address))
+        lock.as_mut()
+            .map_or(Ok(()), |lock| lock.describe(Some(address)))
     }
 }
 
@@ -383,16 +386,11 @@ fn builtin_kinds() -> Arc<BuiltinKinds> {
     Arc::new(BuiltinKinds::new(hindsight_core::builtin::kinds(), None))
 }
 
-/// The snapshots of a data directory.
-pub(crate) fn snapshots_of(directory: &Path) -> Snapshots {
-    Snapshots::at(directory.join("snapshots"))
-}
-
 /// Opens a data directory. The lock comes first: nothing is read or written before it is held.
 pub(crate) fn open_directory(directory: &Path) -> Result<(DirectoryLock, Arc<dyn Storage>), Error> {
     effects::check_clock()?;
     let lock = DirectoryLock::acquire(directory)?;
     restoring::settle(directory)?;
-    let storage = SledStorage::open(&directory.join("events"))?;
+    let storage = SledStorage::open(&DataDir(directory).events())?;
     Ok((lock, Arc::new(storage)))
 }

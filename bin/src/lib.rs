@@ -19,6 +19,7 @@ mod bootstrap;
 mod collectors;
 mod config;
 mod control_plane;
+mod data_dir;
 #[cfg(feature = "http")]
 mod disk;
 mod effects;

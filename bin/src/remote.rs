@@ -3,6 +3,7 @@
 #[cfg(test)]
 mod tests;
 
+use crate::data_dir::DataDir;
 use crate::hint::hint;
 use anyhow::{Context, Result, anyhow, bail};
 use base64::prelude::{BASE64_STANDARD, Engine};
@@ -168,7 +169,7 @@ impl Server {
     }
 
     async fn connect(&self) -> Result<(SendRequest<Empty<Bytes>>, Driver)> {
-        let tls = administrator(&self.data_dir.join("admin.kubeconfig"))?;
+        let tls = administrator(&DataDir(&self.data_dir).kubeconfig())?;
         let address = self.address.as_str();
         let stream = TcpStream::connect(address).await.with_context(|| {
             format!("the server at {address} cannot be reached; if it has just ended, ask again")
@@ -215,7 +216,7 @@ impl Server {
         } else {
             format!(
                 "the server at {address} is not the one that {} is for; restart the server, which writes that file again",
-                self.data_dir.join("admin.kubeconfig").display()
+                DataDir(&self.data_dir).kubeconfig().display()
             )
         };
         anyhow::Error::new(error).context(what)

@@ -1,17 +1,14 @@
-//! Restores into a data directory: the work is done in a directory beside the log's place and moved there when
-//! it is complete, the log itself last. See `docs/decisions/0013-backup-and-restore.md`.
+//! What an interrupted restore or verification has left in a data directory. A restore works in a directory beside
+//! the place of the log, and moves its parts there when it is complete. See `docs/decisions/0013-backup-and-restore.md`.
 
+use crate::data_dir::DataDir;
 use hindsight_log::Error;
 use std::path::Path;
 
-const WORK: &str = "restoring";
-const EVENTS: &str = "events";
-/// The copy that a verification reads, which stays behind if it is killed. The copy holds every Secret.
-pub(crate) const COPY: &str = "verifying";
-
 /// Whether a restore was interrupted.
 pub(crate) fn is_unfinished(directory: &Path) -> bool {
-    directory.join(WORK).exists() && !directory.join(EVENTS).exists()
+    let data = DataDir(directory);
+    data.restoring().exists() && !data.events().exists()
 }
 
 /// To be called before the directory is used: refuses it if a restore is half done, and removes what a
@@ -20,11 +17,12 @@ pub(crate) fn settle(directory: &Path) -> Result<(), Error> {
     if is_unfinished(directory) {
         return Err(Error::Unfinished(directory.to_owned()));
     }
-    remove(&directory.join(WORK))?;
-    remove(&directory.join(COPY))
+    remove(&DataDir(directory).restoring())?;
+    remove(&DataDir(directory).verifying())
 }
 
-fn remove(path: &Path) -> Result<(), Error> {
+/// Removes whatever is at the path.
+pub(crate) fn remove(path: &Path) -> Result<(), Error> {
     let removed = match std::fs::symlink_metadata(path) {
         Ok(found) if found.is_dir() => std::fs::remove_dir_all(path),
         Ok(_) => std::fs::remove_file(path),
@@ -34,144 +32,7 @@ fn remove(path: &Path) -> Result<(), Error> {
     removed.map_err(failed("removing", path))
 }
 
-fn failed(what: &str, path: &Path) -> impl FnOnce(std::io::Error) -> Error {
-    let what = format!("{what} {}", path.display());
-    move |source| Error::Io { what, source }
-}
-
-#[cfg(feature = "http")]
-pub(crate) use filling::restore;
-
-#[cfg(feature = "http")]
-mod filling {
-    use super::{EVENTS, WORK, failed, is_unfinished, remove, settle};
-    use crate::control_plane::snapshots_of;
-    use crate::effects;
-    use crate::held::{self, Patience};
-    use crate::hint::hint;
-    use anyhow::{Result, bail};
-    use hindsight_core::Revision;
-    use hindsight_log::{DirectoryLock, Error, Restore, Restored, SledStorage, Storage};
-    use std::fs::File;
-    use std::io::Read;
-    use std::num::NonZeroU64;
-    use std::path::Path;
-    use std::sync::Arc;
-
-    /// The parts of a log, in the order in which they are moved.
-    const PARTS: [&str; 4] = ["snapshots", "events.reserve", "events.tail", EVENTS];
-    const LOCK: &str = "lock";
-
-    /// Makes a log from a backup in a directory that has none. If that fails, a directory that was created for
-    /// it is removed.
-    pub(crate) fn restore(
-        directory: &Path,
-        from: impl Read,
-        bump: NonZeroU64,
-        progress: impl FnMut(Revision, Revision),
-    ) -> Result<Restored> {
-        effects::check_clock()?;
-        let was_there = directory.exists();
-        let lock = acquire(directory).inspect_err(|error| {
-            if !was_there && !matches!(error, Error::Locked { .. }) {
-                forget(directory);
-            }
-        })?;
-        let restored = restore_locked(directory, from, bump, progress);
-        if restored.is_err() && !was_there {
-            // Removes nothing of anybody else: a directory that is not empty stays.
-            lock.remove(directory);
-            std::fs::remove_dir(directory).ok();
-        }
-        restored
-    }
-
-    /// Takes the directory, as soon as nobody else holds it.
-    fn acquire(directory: &Path) -> Result<DirectoryLock, Error> {
-        let mut patience = Patience::begin(hint);
-        loop {
-            match DirectoryLock::acquire(directory) {
-                Err(error) if patience.covers(&error) => std::thread::sleep(held::STEP),
-                taken => return taken,
-            }
-        }
-    }
-
-    /// Removes a directory for whose lock there was no room. Nothing of anybody else goes: a lock that has a
-    /// holder is not empty.
-    fn forget(directory: &Path) {
-        let lock = directory.join(LOCK);
-        if lock.metadata().is_ok_and(|found| found.len() == 0) {
-            std::fs::remove_file(lock).ok();
-        }
-        std::fs::remove_dir(directory).ok();
-    }
-
-    fn restore_locked(
-        directory: &Path,
-        from: impl Read,
-        bump: NonZeroU64,
-        progress: impl FnMut(Revision, Revision),
-    ) -> Result<Restored> {
-        if is_unfinished(directory) {
-            for part in PARTS {
-                remove(&directory.join(part))?;
-            }
-            remove(&directory.join(WORK))?;
-        }
-        settle(directory)?;
-        if let Some(part) = PARTS.iter().find(|part| directory.join(part).exists()) {
-            bail!(
-                "{} already contains a log ({part}); name another data directory, or move events* and snapshots out \
-                 of it",
-                directory.display()
-            );
-        }
-        let work = directory.join(WORK);
-        let filled = fill(&work, from, bump, progress);
-        if filled.is_err() {
-            remove(&work)?;
-        }
-        let restored = filled?;
-        install(directory, &work)?;
-        Ok(restored)
-    }
-
-    fn fill(
-        work: &Path,
-        from: impl Read,
-        bump: NonZeroU64,
-        progress: impl FnMut(Revision, Revision),
-    ) -> Result<Restored, Error> {
-        std::fs::create_dir(work).map_err(failed("creating", work))?;
-        let storage: Arc<dyn Storage> = Arc::new(SledStorage::open(&work.join(EVENTS))?);
-        let restore = Restore {
-            storage: &storage,
-            snapshots: &snapshots_of(work),
-            bump,
-            time: effects::now(),
-        };
-        restore.run(from, progress)
-    }
-
-    /// Moves the parts to their place. From here on a crash leaves either the work or the whole log.
-    fn install(directory: &Path, work: &Path) -> Result<(), Error> {
-        sync(work)?;
-        for part in PARTS {
-            let from = work.join(part);
-            if part == EVENTS {
-                sync(directory)?;
-            }
-            if from.exists() {
-                std::fs::rename(&from, directory.join(part)).map_err(failed("moving", &from))?;
-            }
-        }
-        sync(directory)?;
-        remove(work)
-    }
-
-    fn sync(directory: &Path) -> Result<(), Error> {
-        let synced = File::open(directory).and_then(|file| file.sync_all());
-        synced.map_err(failed("syncing", directory))
-    }
+/// Says what failed, and at which path.
+pub(crate) fn failed(what: &str, path: &Path) -> impl FnOnce(std::io::Error) -> Error {
+    Error::io(format!("{what} {}", path.display()))
 }

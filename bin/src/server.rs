@@ -12,6 +12,7 @@ mod pki;
 mod places;
 mod unread;
 
+use crate::data_dir::DataDir;
 use crate::held::{self, Patience};
 use crate::hint::hint;
 use crate::{Config, ControlPlane, OpenError, hangup, named_file};
@@ -58,7 +59,7 @@ pub(crate) async fn run(options: Options, ready: impl FnOnce(SocketAddr, &Path))
     let asked_for = named
         .map(|path| named_file::place(path, &format!("--kubeconfig {}", path.display())))
         .transpose()?;
-    let kubeconfig = options.data_dir.join("admin.kubeconfig");
+    let kubeconfig = DataDir(&options.data_dir).kubeconfig();
     if let Some(path) = &asked_for {
         kubeconfig::check(path, &kubeconfig)?;
     }
@@ -74,7 +75,7 @@ pub(crate) async fn run(options: Options, ready: impl FnOnce(SocketAddr, &Path))
     let listener = listen(&options, &mut patience).await?;
     let plane = tokio::task::spawn_blocking(move || open(&config, &mut patience)).await??;
     let address = reachable(listener.local_addr()?);
-    let pki = pki::Pki::open(&options.data_dir.join("pki"), address.ip())?;
+    let pki = pki::Pki::open(&DataDir(&options.data_dir).pki(), address.ip())?;
     kubeconfig::write(&kubeconfig, address, &pki)?;
     if let Some(path) = &asked_for {
         // Again: the name may be that of a file that this start has made.

@@ -252,7 +252,8 @@ fn advice(source: &std::io::Error) -> &'static str {
 }
 
 impl Error {
-    pub(crate) fn io(what: impl Into<String>) -> impl FnOnce(std::io::Error) -> Self {
+    /// Turns an error of the operating system into one that says what was being done.
+    pub fn io(what: impl Into<String>) -> impl FnOnce(std::io::Error) -> Self {
         let what = what.into();
         move |source| Self::Io { what, source }
     }

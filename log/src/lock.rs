@@ -3,7 +3,7 @@
 use crate::{Error, elsewhere, private};
 use std::fs::{File, TryLockError};
 use std::io::{ErrorKind, Read, Seek, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 const FILE: &str = "lock";
 const READER: &str = "a command that reads it from a read-only file system";
@@ -25,13 +25,13 @@ impl DirectoryLock {
         elsewhere::warn_of_remote(directory);
         let mut options = private::options();
         options.read(true).write(true).create(true).truncate(false);
-        let opened = options.open(directory.join(FILE));
+        let opened = options.open(Self::path(directory));
         let file = opened.map_err(|error| match error.kind() {
             ErrorKind::ReadOnlyFilesystem => Error::ReadOnly(directory.to_owned()),
             _ => opening(directory)(error),
         })?;
         let mut lock = Self::of(file, directory, File::try_lock)?;
-        lock.describe("")?;
+        lock.describe(None)?;
         Ok(lock)
     }
 
@@ -39,7 +39,7 @@ impl DirectoryLock {
     /// mounted elsewhere and served there. Other readers are let in. `None` if there is no lock file,
     /// which every server leaves behind.
     pub fn acquire_to_read(directory: &Path) -> Result<Option<Self>, Error> {
-        match File::open(directory.join(FILE)) {
+        match File::open(Self::path(directory)) {
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
             opened => {
                 let file = opened.map_err(opening(directory))?;
@@ -48,16 +48,21 @@ impl DirectoryLock {
         }
     }
 
+    /// The lock file of a directory.
+    pub fn path(directory: &Path) -> PathBuf {
+        directory.join(FILE)
+    }
+
     /// What the lock file says about the current or the last holder. Takes no lock.
     pub fn holder(directory: &Path) -> Option<String> {
-        let text = std::fs::read_to_string(directory.join(FILE)).ok()?;
+        let text = std::fs::read_to_string(Self::path(directory)).ok()?;
         Some(text.trim().to_owned())
     }
 
     /// Releases a directory that was not used after all. The file is removed too, while it is still
     /// locked.
     pub fn remove(self, directory: &Path) {
-        std::fs::remove_file(directory.join(FILE)).ok();
+        std::fs::remove_file(Self::path(directory)).ok();
     }
 
     fn of(
@@ -87,13 +92,9 @@ impl DirectoryLock {
         }
     }
 
-    /// Names the holder in the file: the process, and the address at which it listens.
-    pub fn describe(&mut self, address: &str) -> Result<(), Error> {
-        let at = if address.is_empty() {
-            String::new()
-        } else {
-            format!(" at {address}")
-        };
+    /// Names the holder in the file: the process, and the address at which it listens, if it does.
+    pub fn describe(&mut self, address: Option<&str>) -> Result<(), Error> {
+        let at = address.map_or_else(String::new, |address| format!(" at {address}"));
         let text = format!("process {}{at}\n", std::process::id());
         let mut write = || {
             // Overwritten in place: once truncated, the file might not get its bytes back on a full disk.
@@ -117,7 +118,7 @@ mod tests {
     fn a_directory_has_one_holder_who_is_named_to_the_next() {
         let temporary = tempfile::tempdir().expect("a directory");
         let mut held = DirectoryLock::acquire(temporary.path()).expect("free");
-        held.describe("https://here").expect("written");
+        held.describe(Some("https://here")).expect("written");
         let refused = DirectoryLock::acquire(temporary.path()).expect_err("held");
         let named = format!("process {} at https://here", std::process::id());
         assert!(matches!(&refused, Error::Locked { holder, .. } if *holder == named));
@@ -137,7 +138,7 @@ mod tests {
             other => panic!("{other}"),
         };
         let mut writer = DirectoryLock::acquire(at).expect("free");
-        writer.describe("https://here").expect("written");
+        writer.describe(Some("https://here")).expect("written");
         let refused = DirectoryLock::acquire_to_read(at).expect_err("held");
         assert!(held_by(refused).ends_with(" at https://here"));
         drop(writer);

@@ -2,7 +2,8 @@
 
 use super::point::Point;
 use super::{Directory, show};
-use crate::control_plane::{empty_state, open_directory, snapshots_of};
+use crate::control_plane::{empty_state, open_directory};
+use crate::data_dir::DataDir;
 use crate::hint::hint;
 use crate::inspect::{self, Filter};
 use crate::remote::Server;
@@ -71,7 +72,7 @@ impl Directory {
             Err(error) => return Err(error),
         };
         Ok(Source::Directory {
-            reader: reader.with_snapshots(snapshots_of(&self.data_dir)),
+            reader: reader.with_snapshots(DataDir(&self.data_dir).snapshots()),
             _lock: lock,
         })
     }
@@ -120,7 +121,7 @@ impl Directory {
 
     fn read_intact(&self) -> Result<Intact, Error> {
         let bar = show::counting("bytes of the database read");
-        let events = self.data_dir.join("events");
+        let events = DataDir(&self.data_dir).events();
         let found = Intact::of(&events, |done, _| bar.set_position(done));
         bar.finish_and_clear();
         found
@@ -131,7 +132,7 @@ impl Directory {
         if !is_newer(error) {
             return;
         }
-        if let Ok(found) = Intact::of(&self.data_dir.join("events"), |_, _| {}) {
+        if let Ok(found) = Intact::of(&DataDir(&self.data_dir).events(), |_, _| {}) {
             hint(&format!("the log is {}", found.extent()));
         }
     }
@@ -140,12 +141,9 @@ impl Directory {
         if restoring::is_unfinished(&self.data_dir) {
             return Err(Error::Unfinished(self.data_dir.clone()).into());
         }
-        let is_there = self.data_dir.join("events").try_exists();
-        let is_there = is_there.map_err(|source| Error::Io {
-            what: format!("looking for the event log in {}", self.data_dir.display()),
-            source,
-        })?;
-        if !is_there {
+        let what = format!("looking for the event log in {}", self.data_dir.display());
+        let is_there = DataDir(&self.data_dir).events().try_exists();
+        if !is_there.map_err(Error::io(what))? {
             bail!(
                 "{} contains no event log; give the --data-dir that `hindsight serve` uses, or set HINDSIGHT_DATA_DIR",
                 self.data_dir.display()

@@ -1,7 +1,8 @@
 //! `hindsight restore`: makes a log from a backup.
 
+mod filling;
+
 use super::{Directory, Output, show};
-use crate::restoring;
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueHint};
 use hindsight_log::{Error, Restored};
@@ -97,7 +98,7 @@ impl Restore {
         let bar = show::counting("frames written and checked");
         let directory = &self.directory.data_dir;
         let from = BufReader::new(from);
-        let restored = restoring::restore(directory, from, self.bump_revision, |_, _| {
+        let restored = filling::restore(directory, from, self.bump_revision, |_, _| {
             bar.inc(1);
         });
         bar.finish_and_clear();

@@ -5,6 +5,7 @@ mod copy;
 use super::ask::{Source, is_read_only};
 use super::{Directory, Output, show};
 use crate::control_plane::empty_state;
+use crate::data_dir::DataDir;
 use crate::disk::is_full;
 use crate::restoring;
 use anyhow::{Result, bail};
@@ -151,7 +152,7 @@ impl Verify {
     /// that cannot be written the log is read without the engine.
     fn source(&self) -> Result<(Option<LogCopy>, Source)> {
         let data = &self.directory.data_dir;
-        if self.in_place || !data.join("events").exists() || restoring::is_unfinished(data) {
+        if self.in_place || !DataDir(data).events().exists() || restoring::is_unfinished(data) {
             return Ok((None, self.directory.unchecked()?));
         }
         Ok(match self.directory.take(LogCopy::of) {

@@ -3,9 +3,8 @@
 
 use crate::cli::ask::Source;
 use crate::cli::ending::SignalGuard;
-use crate::control_plane::snapshots_of;
-use crate::effects;
-use crate::restoring::{self, COPY};
+use crate::data_dir::DataDir;
+use crate::{effects, restoring};
 use anyhow::Result;
 use hindsight_log::{DirectoryLock, Error, Reader, SledStorage};
 use std::path::{Path, PathBuf};
@@ -21,36 +20,35 @@ pub(super) struct LogCopy {
 }
 
 impl LogCopy {
-    pub(super) fn of(data: &Path) -> Result<Self, Error> {
+    pub(super) fn of(directory: &Path) -> Result<Self, Error> {
         effects::check_clock()?;
-        let lock = DirectoryLock::acquire(data)?;
-        restoring::settle(data)?;
-        SledStorage::check_files(&data.join("events"))?;
+        let lock = DirectoryLock::acquire(directory)?;
+        restoring::settle(directory)?;
+        let data = DataDir(directory);
+        SledStorage::check_files(&data.events())?;
         let failed = |source| Error::Io {
-            what: format!("copying {} for verification", data.display()),
+            what: format!("copying {} for verification", directory.display()),
             source,
         };
-        let directory = data.join(COPY);
-        let half_made = directory.clone();
+        let half_made = data.verifying();
         let copy = Self {
-            directory,
+            directory: half_made.clone(),
             lock: Some(lock),
             guard: SignalGuard::after(move || remove_all(&half_made)).map_err(failed)?,
         };
-        let events = copy.directory.join("events");
-        copy_directory(&data.join("events"), &events, &copy.guard).map_err(failed)?;
-        let tail = data.join("events.tail");
-        if tail.exists() {
-            std::fs::copy(tail, copy.directory.join("events.tail")).map_err(failed)?;
+        let copied = DataDir(&copy.directory);
+        copy_directory(&data.events(), &copied.events(), &copy.guard).map_err(failed)?;
+        if data.tail().exists() {
+            std::fs::copy(data.tail(), copied.tail()).map_err(failed)?;
         }
         Ok(copy)
     }
 
     pub(super) fn reader(&self) -> Result<Source> {
-        let storage = SledStorage::open(&self.directory.join("events"))?;
-        let snapshots = snapshots_of(self.directory.parent().unwrap_or(&self.directory));
+        let storage = SledStorage::open(&DataDir(&self.directory).events())?;
+        let data = self.directory.parent().unwrap_or(&self.directory);
         Ok(Source::Directory {
-            reader: Reader::new(Arc::new(storage)).with_snapshots(snapshots),
+            reader: Reader::new(Arc::new(storage)).with_snapshots(DataDir(data).snapshots()),
             _lock: Some(DirectoryLock::acquire(&self.directory)?),
         })
     }
