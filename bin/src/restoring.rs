@@ -15,7 +15,7 @@ pub(crate) fn is_unfinished(directory: &Path) -> bool {
 /// completed restore or a verification has left behind. The directory must be locked.
 pub(crate) fn settle(directory: &Path) -> Result<(), Error> {
     if is_unfinished(directory) {
-        return Err(Error::Unfinished(directory.to_owned()));
+        return Err(Error::UnfinishedRestore(directory.to_owned()));
     }
     remove(&DataDir(directory).restoring())?;
     remove(&DataDir(directory).verifying())

@@ -8,7 +8,7 @@ pub use restore::{Restore, Restored};
 
 use crate::chain::Links;
 use crate::frame::Hash;
-use crate::reader::{Coverage, DecodedFrame, read};
+use crate::frame::decoded::{Coverage, DecodedFrame, read};
 use crate::tail::VerifiedFrames;
 use crate::verify::{Content, hex};
 use crate::{Error, Reader, Storage, Tail, frame};
@@ -66,16 +66,6 @@ impl Reader {
         made
     }
 
-    /// The end of the log.
-    pub(crate) fn tail(&self) -> Result<Tail, Error> {
-        let Some((first, bytes)) = self.storage().at_or_before(Revision(u64::MAX))? else {
-            return Ok(Tail::START);
-        };
-        let frame = read(&bytes, first)?;
-        let (revision, hash) = (frame.end.previous(), frame.hash);
-        Ok(Tail { revision, hash })
-    }
-
     fn copy(
         &self,
         tail: Tail,
@@ -100,7 +90,7 @@ impl Reader {
         for frame in VerifiedFrames::new(Tail::START, source, &**self.storage())? {
             let frame = frame?;
             frames += 1;
-            content.add(&frame.stored);
+            content.add(&frame.stored_hash);
             reached = Tail {
                 revision: frame.end.previous(),
                 hash: frame.hash,
@@ -145,7 +135,7 @@ impl<W: Write> Source<'_, W> {
         let Some((first, bytes)) = found.filter(|(first, _)| *first <= self.until) else {
             return self.links.end(self.storage, self.until).map(|()| None);
         };
-        let frame = read(&bytes, first)?;
+        let frame = read(first, &bytes)?;
         self.check_not_passed(&frame)?;
         let frame = self.links.follow(self.storage, first, frame)?;
         self.next = frame::end(first, &bytes);

@@ -1,7 +1,7 @@
 //! Where a fold begins: with the empty state before the first commit, or with a snapshot.
 
 use crate::frame::Hash;
-use crate::reader::{self, Coverage, DecodedFrame};
+use crate::frame::decoded::{self, Coverage, DecodedFrame};
 use crate::{Error, Storage, Tail};
 use hindsight_core::{Revision, State, Time, apply};
 
@@ -66,7 +66,7 @@ impl Base {
 /// Whether a thinned frame covers this revision and later ones, so that no frame ends at it any more.
 pub(crate) fn is_thinned_over(storage: &dyn Storage, revision: Revision) -> Result<bool, Error> {
     let found = storage.at_or_before(revision)?;
-    let found = found.map(|(first, bytes)| reader::read(&bytes, first));
+    let found = found.map(|(first, bytes)| decoded::read(first, &bytes));
     Ok(found.transpose()?.is_some_and(|frame| {
         matches!(frame.coverage, Coverage::Thinned(..)) && frame.end.previous() > revision
     }))
@@ -79,7 +79,7 @@ pub(crate) fn check_tail(storage: &dyn Storage, tail: Tail) -> Result<(), Error>
         return Ok(());
     }
     let found = storage.at_or_before(revision)?;
-    let found = found.map(|(first, bytes)| reader::read(&bytes, first));
+    let found = found.map(|(first, bytes)| decoded::read(first, &bytes));
     let Some(frame) = found.transpose()? else {
         return Err(Error::Lost {
             acknowledged: revision,

@@ -5,8 +5,8 @@
 #[cfg(test)]
 mod tests;
 
+use crate::frame::decoded::{Coverage, DecodedFrame, read, weight};
 use crate::frame::{self, Hash};
-use crate::reader::{Coverage, DecodedFrame, read, weight};
 use crate::storage::Stored;
 use crate::{Error, Storage, Tail};
 use crossbeam_channel::{Receiver, bounded};
@@ -183,8 +183,7 @@ impl Links {
             return Err(Error::corrupt(wanted, reason));
         }
         if hash != frame.previous || (first == Revision(1) && hash != Hash::default()) {
-            let reason = "it does not follow the record before it";
-            return Err(Error::corrupt(first, reason));
+            return Err(Error::unchained(first));
         }
         self.expected = Some((frame.end, frame.hash));
         Ok(frame)
@@ -211,7 +210,7 @@ fn check_not_covered(storage: &dyn Storage, wanted: Revision) -> Result<(), Erro
     let Some((first, bytes)) = storage.at_or_before(wanted)? else {
         return Ok(());
     };
-    match read(&bytes, first)? {
+    match read(first, &bytes)? {
         DecodedFrame {
             coverage: Coverage::Thinned(floor, _),
             end,
@@ -280,7 +279,7 @@ impl Decoder {
         }
         self.size = (self.size * 2).min(BATCH_FRAMES_MAX);
         self.batches += 1;
-        let decode = |(first, bytes): Stored| (first, read(&bytes, first));
+        let decode = |(first, bytes): Stored| (first, read(first, &bytes));
         Ok(if is_decoded_in_parallel(fetched.len()) {
             fetched.into_par_iter().map(decode).collect()
         } else {

@@ -1,13 +1,12 @@
 //! The errors of the log. Each message says what to do next.
 
 use crate::storage::is_without_descriptors;
-use crate::storage::sled::extent;
 use hindsight_core::{FutureRevision, Pruned, Revision};
 use std::io::ErrorKind;
 use std::path::PathBuf;
 
 /// The reason for a failure: an error of another library, or a sentence.
-pub(crate) type Cause = Box<dyn std::error::Error + Send + Sync>;
+pub(crate) type Source = Box<dyn std::error::Error + Send + Sync>;
 
 /// A failure of the log. Every message says what to do next.
 #[derive(Debug, thiserror::Error)]
@@ -31,7 +30,7 @@ pub enum Error {
         /// The first revision of the record.
         revision: Revision,
         /// What did not match.
-        source: Cause,
+        source: Source,
     },
     /// The log ends before an acknowledged record.
     #[error(
@@ -97,11 +96,11 @@ pub enum Error {
         /// The file.
         path: PathBuf,
         /// What did not match.
-        source: Cause,
+        source: Source,
     },
     /// A backup cannot be read.
     #[error("the backup cannot be used: {0}; use another backup, or make a new one")]
-    Backup(#[source] Cause),
+    Backup(#[source] Source),
     /// Retention dropped history that a running backup had not copied yet.
     #[error(
         "history before revision {floor} was dropped while the backup was being made; make it again; if \
@@ -116,7 +115,7 @@ pub enum Error {
         "a restore into {} was not finished; run `hindsight restore` again, with the same directory",
         .0.display()
     )]
-    Unfinished(PathBuf),
+    UnfinishedRestore(PathBuf),
     /// The log was written by a later release.
     #[error(
         "the log has format {found}{}, and this release reads formats up to {known}; nothing was changed; \
@@ -177,7 +176,7 @@ pub enum Error {
         /// What is wrong with the record after it; `None` if there is no such record.
         broken: Option<Box<Self>>,
         /// The engine's own error.
-        source: Cause,
+        source: Source,
     },
     /// The database of an open log was removed, moved or replaced.
     #[error(
@@ -224,8 +223,35 @@ pub enum Error {
         /// What was being done.
         what: &'static str,
         /// The error of the engine.
-        source: Cause,
+        source: Source,
     },
+}
+
+/// How far a log is intact, and what is wrong with the record after that.
+pub(crate) fn extent(until: Revision, broken: Option<&Error>) -> String {
+    let behind = match broken {
+        None => ", where it ends".into(),
+        Some(Error::Corrupt { revision, source }) => {
+            format!(", and the record at revision {revision} is damaged: {source}")
+        }
+        Some(Error::Lost { acknowledged, .. }) => {
+            format!(", but revision {acknowledged} was acknowledged")
+        }
+        Some(Error::Gap { revision, .. }) => {
+            format!(", but the journal refers to a record at revision {revision}")
+        }
+        Some(Error::NewerFormat {
+            found,
+            revision: Some(revision),
+            ..
+        }) => {
+            format!(
+                ", and the record at revision {revision} has format {found}, from a newer release"
+            )
+        }
+        Some(other) => format!("; {other}"),
+    };
+    format!("intact up to revision {until}{behind}")
 }
 
 /// What to do about an error of the operating system.
@@ -258,14 +284,29 @@ impl Error {
         move |source| Self::Io { what, source }
     }
 
-    pub(crate) fn corrupt(revision: Revision, source: impl Into<Cause>) -> Self {
+    pub(crate) fn corrupt(revision: Revision, source: impl Into<Source>) -> Self {
         Self::Corrupt {
             revision,
             source: source.into(),
         }
     }
 
-    pub(crate) fn engine(what: &'static str, source: impl Into<Cause>) -> Self {
+    /// A record that should be there is not.
+    pub(crate) fn missing(revision: Revision) -> Self {
+        Self::corrupt(revision, "it is missing")
+    }
+
+    /// A record does not carry the hash of the one before it.
+    pub(crate) fn unchained(revision: Revision) -> Self {
+        Self::corrupt(revision, "it does not follow the record before it")
+    }
+
+    /// A record holds more or fewer commits than it states.
+    pub(crate) fn miscounted(revision: Revision) -> Self {
+        Self::corrupt(revision, "its count does not match")
+    }
+
+    pub(crate) fn engine(what: &'static str, source: impl Into<Source>) -> Self {
         Self::Engine {
             what,
             source: source.into(),
@@ -295,7 +336,7 @@ mod tests {
             Error::Snapshot { .. } => 7,
             Error::Backup(_) => 8,
             Error::Overtaken { .. } => 9,
-            Error::Unfinished(_) => 10,
+            Error::UnfinishedRestore(_) => 10,
             Error::NewerFormat { .. } => 11,
             Error::Closed => 12,
             Error::Foreign(_) => 13,
@@ -317,7 +358,7 @@ mod tests {
     fn every_message_goes_on_with_what_to_do() {
         let (revision, newest, floor) = (Revision(7), Revision(6), Revision(9));
         let (path, directory) = (PathBuf::from("/data/x"), PathBuf::from("/data"));
-        let source = || Cause::from("of the reason");
+        let source = || Source::from("of the reason");
         let told = [
             Error::Closed,
             Error::Locked {
@@ -346,7 +387,7 @@ mod tests {
             },
             Error::Backup(source()),
             Error::Overtaken { floor },
-            Error::Unfinished(directory.clone()),
+            Error::UnfinishedRestore(directory.clone()),
             Error::NewerFormat {
                 found: 9,
                 known: 4,

@@ -9,6 +9,8 @@
 //! Integers are little-endian. The checksum covers everything before it; the hash of a frame is
 //! BLAKE3 over all its bytes.
 
+pub(crate) mod decoded;
+
 use crate::Error;
 use hindsight_core::Revision;
 

@@ -5,9 +5,10 @@ mod behind;
 
 use crate::chain::Chain;
 use crate::codec::Placeholder;
-use crate::frame::{self, CHECKSUM_BYTES, Frame, Hash};
-use crate::tail::VerifiedFrames;
-use crate::{Base, Error, Snapshots, Storage, Tail, codec, packing};
+use crate::frame;
+use crate::frame::decoded::{self, Coverage, DecodedFrame};
+use crate::tail::{self, VerifiedFrames};
+use crate::{Base, Error, Snapshots, Storage, Tail, base};
 use behind::BackwardLinks;
 use hindsight_core::{Commit, FutureRevision, Pruned, Revision, State, Time, apply};
 use std::sync::Arc;
@@ -20,34 +21,6 @@ const WHOLE_BYTES_MIN: usize = 48 << 10;
 pub struct Reader {
     storage: Arc<dyn Storage>,
     snapshots: Option<Snapshots>,
-}
-
-/// One frame, read and checked.
-pub(crate) struct DecodedFrame {
-    pub(crate) first: Revision,
-    pub(crate) bytes: usize,
-    /// Bytes of its commits before compression.
-    pub(crate) encoded: usize,
-    pub(crate) commits: Vec<Commit>,
-    pub(crate) previous: Hash,
-    pub(crate) hash: Hash,
-    /// Hash of its bytes as they are stored; differs from `hash` only in a thinned frame.
-    pub(crate) stored: Hash,
-    /// The revision after its last one.
-    pub(crate) end: Revision,
-    pub(crate) coverage: Coverage,
-}
-
-/// Which commits a frame holds of the revisions that it covers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Coverage {
-    /// All their commits.
-    Whole,
-    /// Those that are kept: enough to fold the state at this revision (the floor), but no earlier state.
-    /// The time is the latest of any commit that it covers.
-    Thinned(Revision, Time),
-    /// None: it marks that a backup was restored here, at this time.
-    Restored(Time),
 }
 
 /// An entry of the log.
@@ -71,17 +44,6 @@ impl Entry {
             Self::Commit(commit) => commit.revision,
             Self::Restored { revision, .. } => *revision,
         }
-    }
-}
-
-impl DecodedFrame {
-    fn entries(self) -> Vec<Entry> {
-        let revision = self.end.previous();
-        let mut entries: Vec<Entry> = self.commits.into_iter().map(Entry::Commit).collect();
-        if let Coverage::Restored(time) = self.coverage {
-            entries.push(Entry::Restored { revision, time });
-        }
-        entries
     }
 }
 
@@ -116,7 +78,33 @@ impl Reader {
         let Some((first, bytes)) = self.storage.at_or_before(Revision(u64::MAX))? else {
             return Ok(Revision::ZERO);
         };
-        Ok(open(first, &bytes)?.1.previous())
+        Ok(decoded::open(first, &bytes)?.1.previous())
+    }
+
+    /// The end of the log.
+    pub(crate) fn tail(&self) -> Result<Tail, Error> {
+        let Some((first, bytes)) = self.storage.at_or_before(Revision(u64::MAX))? else {
+            return Ok(Tail::START);
+        };
+        let frame = decoded::read(first, &bytes)?;
+        let (revision, hash) = (frame.end.previous(), frame.hash);
+        Ok(Tail { revision, hash })
+    }
+
+    /// Refuses the same ends of a log as [`crate::Log::open`], but without walking the log: an end before
+    /// the acknowledged tail or before the newest snapshot, or one with a different frame there. To be
+    /// called before questions are answered from files whose log nobody has opened. Returns the last
+    /// revision that is known to have been acknowledged; `None` without a witness.
+    pub fn check_end(&self) -> Result<Option<Revision>, Error> {
+        let storage = &*self.storage;
+        let witness = storage.witnessed()?;
+        let snapshots = self.snapshots.as_ref();
+        let checked = snapshots
+            .map_or(Ok(()), |all| all.check_newest(storage))
+            .and_then(|()| self.tail())
+            .and_then(|_| witness.map_or(Ok(()), |tail| base::check_passes_through(storage, tail)));
+        checked.map_err(|error| tail::annotate(error, witness))?;
+        Ok(witness.map(|tail| tail.revision))
     }
 
     /// The commit at this revision, if it was written.
@@ -124,7 +112,7 @@ impl Reader {
         let Some(stored) = self.storage.at_or_before(revision)? else {
             return Ok(None);
         };
-        let commits = read(&stored.1, stored.0)?.commits;
+        let commits = decoded::read(stored.0, &stored.1)?.commits;
         Ok(commits
             .into_iter()
             .find(|commit| commit.revision == revision))
@@ -151,7 +139,7 @@ impl Reader {
             let found = storage.at_or_before(until).transpose();
             let found = found.or_else(|| links.missing(until).map(Err))?;
             let read = found.and_then(|(first, bytes)| {
-                let frame = links.follow(&*storage, read(&bytes, first)?)?;
+                let frame = links.follow(&*storage, decoded::read(first, &bytes)?)?;
                 next = (frame.first.0 > 1).then(|| frame.first.previous());
                 let mut commits = frame.commits;
                 commits.retain(|commit| commit.revision <= until);
@@ -301,7 +289,7 @@ impl Reader {
     pub(crate) fn head(&self) -> Result<Option<(Revision, Revision)>, Error> {
         let mut from = Revision(1);
         while let Some((first, bytes)) = self.storage.at_or_after(from)? {
-            let (frame, end) = open(first, &bytes)?;
+            let (frame, end) = decoded::open(first, &bytes)?;
             let is_whole = frame.format != frame::PLACEHOLDER;
             if !is_whole
                 && let Placeholder::Thinned { floor, .. } =
@@ -354,6 +342,15 @@ fn walk(mut chain: Chain) -> impl Iterator<Item = Result<DecodedFrame, Error>> {
     std::iter::from_fn(move || chain.advance().transpose())
 }
 
+fn entries_in(frame: DecodedFrame) -> Vec<Entry> {
+    let revision = frame.end.previous();
+    let mut entries: Vec<Entry> = frame.commits.into_iter().map(Entry::Commit).collect();
+    if let Coverage::Restored(time) = frame.coverage {
+        entries.push(Entry::Restored { revision, time });
+    }
+    entries
+}
+
 fn commits(
     frames: impl Iterator<Item = Result<DecodedFrame, Error>>,
     from: Revision,
@@ -371,113 +368,8 @@ fn entries(
 ) -> impl Iterator<Item = Result<Entry, Error>> {
     frames
         .flat_map(|frame| match frame {
-            Ok(frame) => frame.entries().into_iter().map(Ok).collect::<Vec<_>>(),
+            Ok(frame) => entries_in(frame).into_iter().map(Ok).collect::<Vec<_>>(),
             Err(error) => vec![Err(error)],
         })
         .skip_while(move |entry| entry.as_ref().is_ok_and(|entry| entry.revision() < from))
-}
-
-/// Roughly the memory that a stored frame takes once it is read. Its bytes need not have been checked.
-pub(crate) fn weight(first: Revision, bytes: &[u8]) -> usize {
-    let (format, payload) = frame::payload(bytes);
-    let unpacked = match format {
-        frame::PACKED | frame::PRESET => packing::unpacked(payload),
-        frame::PLACEHOLDER => {
-            let payload = payload
-                .split_last_chunk::<CHECKSUM_BYTES>()
-                .map(|(payload, _)| payload);
-            let placeholder = payload.map(|payload| Placeholder::decode(first, payload));
-            let placeholder = placeholder.and_then(Result::ok);
-            placeholder.map_or(0, |placeholder| packing::unpacked(placeholder.kept()))
-        }
-        _ => 0,
-    };
-    bytes.len() + unpacked
-}
-
-/// Opens a frame without decoding its payload. Returns the revision after those that it covers, too.
-fn open(first: Revision, bytes: &[u8]) -> Result<(Frame<'_>, Revision), Error> {
-    let frame = frame::open(first, bytes)?;
-    let end = Revision(first.0.saturating_add(u64::from(frame.commits)));
-    if end == first {
-        return Err(Error::corrupt(first, "it covers no revisions"));
-    }
-    Ok((frame, end))
-}
-
-/// Reads and checks the frame that is stored under a revision.
-pub(crate) fn read(bytes: &[u8], first: Revision) -> Result<DecodedFrame, Error> {
-    let (frame, end) = open(first, bytes)?;
-    let each = (first.0..end.0).map(Revision);
-    let stored = frame::hash(bytes);
-    let mut read = DecodedFrame {
-        first,
-        bytes: bytes.len(),
-        encoded: 0,
-        commits: Vec::new(),
-        previous: frame.previous,
-        hash: stored,
-        stored,
-        end,
-        coverage: Coverage::Whole,
-    };
-    if frame.format != frame::PLACEHOLDER {
-        let encoded = &mut read.encoded;
-        let decode = |payload: &[u8]| {
-            *encoded = payload.len();
-            codec::decode(first, payload, each)
-        };
-        read.commits = packing::unpack(first, frame.format, frame.payload, decode)?;
-        if usize::try_from(frame.commits) != Ok(read.commits.len()) {
-            return Err(Error::corrupt(first, "its count does not match"));
-        }
-        return Ok(read);
-    }
-    match Placeholder::decode(first, frame.payload)? {
-        Placeholder::Restored { time_micros } => {
-            read.coverage = Coverage::Restored(Time(time_micros));
-        }
-        Placeholder::Thinned {
-            hash,
-            floor,
-            latest_micros,
-            revisions,
-            kept,
-        } => {
-            let (floor, latest) = (Revision(floor), Time(latest_micros));
-            read.hash = hash;
-            read.encoded = packing::unpacked(kept);
-            read.coverage = Coverage::Thinned(floor, latest);
-            read.commits = kept_in(first, end, &revisions, kept)?;
-            if floor < end.previous() {
-                return Err(Error::corrupt(first, "its floor is before its end"));
-            }
-            if read.commits.iter().any(|commit| commit.time > latest) {
-                return Err(Error::corrupt(first, "its times do not match"));
-            }
-        }
-    }
-    Ok(read)
-}
-
-/// The commits of a thinned frame, with their revisions, which must be ascending and within it.
-fn kept_in(
-    first: Revision,
-    end: Revision,
-    revisions: &[u64],
-    kept: &[u8],
-) -> Result<Vec<Commit>, Error> {
-    let is_ordered = revisions.is_sorted_by(|one, next| one < next);
-    let mut ends = revisions.first().into_iter().chain(revisions.last());
-    if !is_ordered || !ends.all(|one| (first.0..end.0).contains(one)) {
-        let reason = "the revisions in it are out of order or out of range";
-        return Err(Error::corrupt(first, reason));
-    }
-    let each = revisions.iter().copied().map(Revision);
-    let decode = |kept: &[u8]| codec::decode(first, kept, each);
-    let commits = packing::unpack(first, frame::PACKED, kept, decode)?;
-    if commits.len() != revisions.len() {
-        return Err(Error::corrupt(first, "its count does not match"));
-    }
-    Ok(commits)
 }

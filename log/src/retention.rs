@@ -144,7 +144,7 @@ impl Pruner {
         }
         let cut = window.cut(limit);
         let is_thinned = thinning.advance(storage, cut, |frame| {
-            window.pop(frame.end.previous(), frame.bytes);
+            window.pop(frame.end.previous(), frame.stored_bytes);
         })?;
         if is_thinned || thinning.renew(storage)? {
             return Ok(true);

@@ -1,8 +1,8 @@
 //! The acknowledged end of the log, and the walk that compares a log with it.
 
 use crate::frame::Hash;
-use crate::reader::{Coverage, DecodedFrame};
-use crate::{Error, Reader, Storage, base};
+use crate::frame::decoded::{Coverage, DecodedFrame};
+use crate::{Error, Storage};
 use hindsight_core::Revision;
 
 /// The end of a log: its last frame.
@@ -49,7 +49,7 @@ impl<I: Iterator<Item = Result<DecodedFrame, Error>>> VerifiedFrames<I> {
         let first = frame.commits.first().map(|commit| commit.revision);
         let wanted = before.next();
         if frame.coverage == Coverage::Whole && first != Some(wanted) {
-            return Err(Error::corrupt(wanted, "it is missing"));
+            return Err(Error::missing(wanted));
         }
         self.newest = Tail {
             revision: frame.end.previous(),
@@ -97,26 +97,8 @@ impl<I: Iterator<Item = Result<DecodedFrame, Error>>> VerifiedFrames<I> {
     }
 }
 
-impl Reader {
-    /// Refuses the same ends of a log as [`crate::Log::open`], but without walking the log: an end before
-    /// the acknowledged tail or before the newest snapshot, or one with a different frame there. To be
-    /// called before questions are answered from files whose log nobody has opened. Returns the last
-    /// revision that is known to have been acknowledged; `None` without a witness.
-    pub fn check_end(&self) -> Result<Option<Revision>, Error> {
-        let storage = &**self.storage();
-        let witness = storage.witnessed()?;
-        let snapshots = self.snapshots();
-        let checked = snapshots
-            .map_or(Ok(()), |all| all.check_newest(storage))
-            .and_then(|()| self.tail())
-            .and_then(|_| witness.map_or(Ok(()), |tail| base::check_passes_through(storage, tail)));
-        checked.map_err(|error| annotate(error, witness))?;
-        Ok(witness.map(|tail| tail.revision))
-    }
-}
-
 /// Adds to the error for a damaged record whether that record was acknowledged.
-fn annotate(error: Error, witness: Option<Tail>) -> Error {
+pub(crate) fn annotate(error: Error, witness: Option<Tail>) -> Error {
     let Error::Corrupt { revision, source } = error else {
         return error;
     };

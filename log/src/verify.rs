@@ -1,7 +1,7 @@
 //! Verifies a log from its first frame to its last and reports what it holds.
 
 use crate::frame::Hash;
-use crate::reader::Coverage;
+use crate::frame::decoded::Coverage;
 use crate::{Base, Error, Reader, Snapshots, Tail};
 use hindsight_core::{Commit, Revision, State, Time};
 use std::collections::BTreeMap;
@@ -76,14 +76,14 @@ pub fn verify(reader: &Reader, mut progress: impl FnMut(Revision)) -> Result<Rep
             report.restores.push(frame.end.previous());
         }
         report.frames += 1;
-        report.commit_bytes += frame.encoded as u64;
-        report.frame_bytes += frame.bytes as u64;
+        report.commit_bytes += frame.commit_bytes as u64;
+        report.frame_bytes += frame.stored_bytes as u64;
         report.newest = frame.end.previous();
         if let Coverage::Thinned(floor, _) = frame.coverage {
             report.floor = report.floor.max(floor);
         }
         report.chain = hex(frame.hash);
-        content.add(&frame.stored);
+        content.add(&frame.stored_hash);
         progress(report.newest);
     }
     report.content = hex(content.hash());

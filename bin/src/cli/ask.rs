@@ -139,7 +139,7 @@ impl Directory {
 
     fn check(&self) -> Result<()> {
         if restoring::is_unfinished(&self.data_dir) {
-            return Err(Error::Unfinished(self.data_dir.clone()).into());
+            return Err(Error::UnfinishedRestore(self.data_dir.clone()).into());
         }
         let what = format!("looking for the event log in {}", self.data_dir.display());
         let is_there = DataDir(&self.data_dir).events().try_exists();

@@ -3,7 +3,7 @@
 use super::disk::{Disk, Step};
 use super::is_long;
 use super::script::{empty, run};
-use crate::reader::read;
+use crate::frame::decoded::read;
 use crate::retention::thin;
 use crate::{Error, Log, Reader, SledStorage, Storage, frame};
 use hindsight_core::Revision;
@@ -56,7 +56,7 @@ fn every_turned_bit_of_a_log_is_noticed() {
         let begun = begin;
         here.into_par_iter().for_each(|bit| {
             let turned = turned(bytes, bit - begun);
-            assert!(read(&turned, *first).is_err(), "bit {bit}");
+            assert!(read(*first, &turned).is_err(), "bit {bit}");
         });
         begin = end;
     }
@@ -81,11 +81,11 @@ fn every_turned_bit_of_what_was_thinned_is_noticed() {
         bits += here.len();
         here.into_par_iter().for_each(|bit| {
             assert!(
-                read(&turned(bytes, bit), *first).is_err(),
+                read(*first, &turned(bytes, bit)).is_err(),
                 "{first}: bit {bit}"
             );
         });
-        read(bytes, *first).expect("itself it is sound");
+        read(*first, bytes).expect("itself it is sound");
     }
     println!("{bits} bits turned, each noticed");
 }

@@ -1,7 +1,7 @@
 //! Walks the log backward: each frame must be the predecessor of the one read before it.
 
-use super::{Coverage, DecodedFrame, read};
 use crate::frame::Hash;
+use crate::frame::decoded::{Coverage, DecodedFrame, read};
 use crate::{Error, Storage};
 use hindsight_core::Revision;
 
@@ -14,7 +14,7 @@ impl BackwardLinks {
     /// The error for a missing frame, where there should be one: the frame read last has a predecessor.
     pub(super) fn missing(&self, until: Revision) -> Option<Error> {
         let (_, previous, _) = self.0?;
-        (previous != Hash::default()).then(|| Error::corrupt(until, "it is missing"))
+        (previous != Hash::default()).then(|| Error::missing(until))
     }
 
     /// Returns the frame if it is the predecessor, or else the thinned frame that has replaced the
@@ -35,8 +35,7 @@ impl BackwardLinks {
         };
         let is_over = matches!(frame.coverage, Coverage::Thinned(..)) && frame.end > first;
         if !is_over && (frame.hash != previous || frame.end > first) {
-            let reason = "it does not follow the record before it";
-            return Err(Error::corrupt(first, reason));
+            return Err(Error::unchained(first));
         }
         Ok(self.remember(frame))
     }
@@ -59,11 +58,11 @@ fn find_thinned_frame(
     while before.0 > 1
         && let Some((at, bytes)) = storage.at_or_before(before.previous())?
     {
-        let frame = read(&bytes, at)?;
+        let frame = read(at, &bytes)?;
         if matches!(frame.coverage, Coverage::Thinned(..)) && frame.end >= first {
             return Ok(frame);
         }
         before = at;
     }
-    Err(Error::corrupt(missing, "it is missing"))
+    Err(Error::missing(missing))
 }

@@ -4,7 +4,7 @@ use super::Retained;
 use super::index::{self, Index};
 use crate::codec::{self, Placeholder};
 use crate::frame::{self, Hash};
-use crate::reader::{Coverage, DecodedFrame};
+use crate::frame::decoded::{Coverage, DecodedFrame};
 use crate::storage::REPLACING_BYTES;
 use crate::{Error, Storage, packing};
 use hindsight_core::{Commit, Revision, Time};
@@ -45,7 +45,7 @@ impl Group {
         let begin = self.extent.map_or(frame.first, |(first, _)| first);
         self.is_empty()
             || self.bytes + index::bytes(kept) <= BODIES_BYTES
-                && self.stored + frame.bytes <= STORED_BYTES_MAX
+                && self.stored + frame.stored_bytes <= STORED_BYTES_MAX
                 && self.frames < FRAMES_MAX
                 && u32::try_from(frame.end.0 - begin.0).is_ok()
     }
@@ -68,10 +68,7 @@ impl Group {
             Some((begin, end)) => (begin, (end, self.hash)),
         };
         if expected != follows {
-            return Err(Error::corrupt(
-                first,
-                "it does not follow the record before it",
-            ));
+            return Err(Error::unchained(first));
         }
         if self.is_empty() {
             self.previous = frame.previous;
@@ -85,7 +82,7 @@ impl Group {
         self.extent = Some((begin, end));
         self.hash = frame.hash;
         self.frames += 1;
-        self.stored += frame.bytes;
+        self.stored += frame.stored_bytes;
         let (kept, dropped): (Vec<_>, Vec<_>) = frame.commits.into_iter().partition(keeps);
         self.bytes += index::bytes(&kept);
         self.retained.commits.extend(kept);

@@ -3,7 +3,7 @@
 
 use super::Retained;
 use super::revisions::Revisions;
-use crate::reader::{Coverage, DecodedFrame};
+use crate::frame::decoded::{Coverage, DecodedFrame};
 use hindsight_core::{Cause, Commit, GroupResource, ObjectKey, Revision, State};
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -4,7 +4,7 @@
 use super::group::{BODIES_BYTES, Group};
 use super::index::Index;
 use crate::chain::Links;
-use crate::reader::{Coverage, DecodedFrame, read};
+use crate::frame::decoded::{Coverage, DecodedFrame, read};
 use crate::storage::Purpose;
 use crate::{Error, Reader, Storage, Tail};
 use hindsight_core::{GroupResource, Revision, State};
@@ -100,7 +100,7 @@ impl Thinning {
                 }
                 Visit::Frame(frame) => frame,
             };
-            bytes += frame.bytes;
+            bytes += frame.stored_bytes;
             self.index.note_causes(&frame);
             if frame.end.previous() <= self.initial_floor {
                 self.index.add(&frame);
@@ -204,7 +204,7 @@ impl Thinning {
             let before = self.thinned.clone();
             match self.thinned.next(storage)? {
                 Visit::Frame(frame) if frame.end.previous() <= until => {
-                    bytes += frame.bytes;
+                    bytes += frame.stored_bytes;
                     frames.push(frame);
                 }
                 Visit::Leftover(_) => {}
@@ -312,8 +312,8 @@ impl Thinning {
 
 fn fetch(storage: &dyn Storage, first: Revision) -> Result<DecodedFrame, Error> {
     match storage.at_or_after(first)? {
-        Some((found, bytes)) if found == first => read(&bytes, first),
-        _ => Err(Error::corrupt(first, "it is missing")),
+        Some((found, bytes)) if found == first => read(first, &bytes),
+        _ => Err(Error::missing(first)),
     }
 }
 
@@ -351,7 +351,7 @@ impl Cursor {
             self.from = self.tail.revision.next();
             return Ok(Visit::Leftover(first));
         }
-        let frame = self.links.follow(storage, first, read(&bytes, first)?)?;
+        let frame = self.links.follow(storage, first, read(first, &bytes)?)?;
         self.tail = Tail {
             revision: frame.end.previous(),
             hash: frame.hash,

@@ -3,7 +3,7 @@
 
 use super::Retention;
 use super::order::Order;
-use crate::reader::{Coverage, DecodedFrame};
+use crate::frame::decoded::{Coverage, DecodedFrame};
 use hindsight_core::Revision;
 use std::collections::VecDeque;
 
@@ -63,7 +63,7 @@ impl Aging {
         let (from, until) = places.fold((i64::MAX, i64::MIN), |(from, until), place| {
             (from.min(place), until.max(place))
         });
-        let bytes = u64::try_from(frame.bytes).unwrap_or(u64::MAX);
+        let bytes = u64::try_from(frame.stored_bytes).unwrap_or(u64::MAX);
         self.bytes = self.bytes.saturating_add(bytes);
         let extent = Extent {
             end: frame.end.previous(),

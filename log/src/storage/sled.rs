@@ -25,7 +25,6 @@ use crate::{Error, Tail, chain, frame, private};
 use foreign::{DatabaseState, refuse_foreign, refuse_irregular_files};
 use frames::FrameTrees;
 use hindsight_core::Revision;
-pub(crate) use intact::extent;
 pub use intact::{Intact, Newer};
 #[cfg(test)]
 pub(crate) use journal::FORMAT as JOURNAL_FORMAT;

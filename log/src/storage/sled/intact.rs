@@ -7,6 +7,7 @@ use super::hidden;
 use super::journal::{JournalContents, Record};
 use super::values::{Segment, Value};
 use super::{SEGMENT_BYTES, tail_of};
+use crate::error::extent;
 use crate::storage::witness::WitnessFile;
 use crate::unpoisoned::unpoisoned;
 use crate::{Error, Purpose, Reader, Storage, Stored, Tail, frame};
@@ -114,33 +115,6 @@ impl Intact {
             .filter_map(|copies| copies.first().map(|one| Revision(one.first)));
         firsts.find(|first| *first <= until && self.records.contains(first))
     }
-}
-
-/// As [`Intact::extent`], for error messages.
-pub(crate) fn extent(until: Revision, broken: Option<&Error>) -> String {
-    let behind = match broken {
-        None => ", where it ends".into(),
-        Some(Error::Corrupt { revision, source }) => {
-            format!(", and the record at revision {revision} is damaged: {source}")
-        }
-        Some(Error::Lost { acknowledged, .. }) => {
-            format!(", but revision {acknowledged} was acknowledged")
-        }
-        Some(Error::Gap { revision, .. }) => {
-            format!(", but the journal refers to a record at revision {revision}")
-        }
-        Some(Error::NewerFormat {
-            found,
-            revision: Some(revision),
-            ..
-        }) => {
-            format!(
-                ", and the record at revision {revision} has format {found}, from a newer release"
-            )
-        }
-        Some(other) => format!("; {other}"),
-    };
-    format!("intact up to revision {until}{behind}")
 }
 
 /// Records of newer formats, of which this release can read only the position.

@@ -1,0 +1,140 @@
+//! Decodes frames: what a record holds, and which commits of the revisions that it covers.
+
+use super::{CHECKSUM_BYTES, Frame, Hash};
+use crate::codec::Placeholder;
+use crate::{Error, codec, frame, packing};
+use hindsight_core::{Commit, Revision, Time};
+
+/// One frame, read and checked.
+pub(crate) struct DecodedFrame {
+    pub(crate) first: Revision,
+    /// Its length as it is stored.
+    pub(crate) stored_bytes: usize,
+    /// Bytes of its commits before compression.
+    pub(crate) commit_bytes: usize,
+    pub(crate) commits: Vec<Commit>,
+    pub(crate) previous: Hash,
+    pub(crate) hash: Hash,
+    /// Hash of its bytes as they are stored; differs from `hash` only in a thinned frame.
+    pub(crate) stored_hash: Hash,
+    /// The revision after its last one.
+    pub(crate) end: Revision,
+    pub(crate) coverage: Coverage,
+}
+
+/// Which commits a frame holds of the revisions that it covers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Coverage {
+    /// All their commits.
+    Whole,
+    /// Those that are kept: enough to fold the state at this revision (the floor), but no earlier state.
+    /// The time is the latest of any commit that it covers.
+    Thinned(Revision, Time),
+    /// None: it marks that a backup was restored here, at this time.
+    Restored(Time),
+}
+
+/// Roughly the memory that a stored frame takes once it is read. Its bytes need not have been checked.
+pub(crate) fn weight(first: Revision, bytes: &[u8]) -> usize {
+    let (format, payload) = frame::payload(bytes);
+    let unpacked = match format {
+        frame::PACKED | frame::PRESET => packing::unpacked(payload),
+        frame::PLACEHOLDER => {
+            let payload = payload
+                .split_last_chunk::<CHECKSUM_BYTES>()
+                .map(|(payload, _)| payload);
+            let placeholder = payload.map(|payload| Placeholder::decode(first, payload));
+            let placeholder = placeholder.and_then(Result::ok);
+            placeholder.map_or(0, |placeholder| packing::unpacked(placeholder.kept()))
+        }
+        _ => 0,
+    };
+    bytes.len() + unpacked
+}
+
+/// Opens a frame without decoding its payload. Returns the revision after those that it covers, too.
+pub(crate) fn open(first: Revision, bytes: &[u8]) -> Result<(Frame<'_>, Revision), Error> {
+    let frame = frame::open(first, bytes)?;
+    let end = Revision(first.0.saturating_add(u64::from(frame.commits)));
+    if end == first {
+        return Err(Error::corrupt(first, "it covers no revisions"));
+    }
+    Ok((frame, end))
+}
+
+/// Reads and checks the frame that is stored under a revision.
+pub(crate) fn read(first: Revision, bytes: &[u8]) -> Result<DecodedFrame, Error> {
+    let (frame, end) = open(first, bytes)?;
+    let each = (first.0..end.0).map(Revision);
+    let stored_hash = frame::hash(bytes);
+    let mut read = DecodedFrame {
+        first,
+        stored_bytes: bytes.len(),
+        commit_bytes: 0,
+        commits: Vec::new(),
+        previous: frame.previous,
+        hash: stored_hash,
+        stored_hash,
+        end,
+        coverage: Coverage::Whole,
+    };
+    if frame.format != frame::PLACEHOLDER {
+        let commit_bytes = &mut read.commit_bytes;
+        let decode = |payload: &[u8]| {
+            *commit_bytes = payload.len();
+            codec::decode(first, payload, each)
+        };
+        read.commits = packing::unpack(first, frame.format, frame.payload, decode)?;
+        if usize::try_from(frame.commits) != Ok(read.commits.len()) {
+            return Err(Error::miscounted(first));
+        }
+        return Ok(read);
+    }
+    match Placeholder::decode(first, frame.payload)? {
+        Placeholder::Restored { time_micros } => {
+            read.coverage = Coverage::Restored(Time(time_micros));
+        }
+        Placeholder::Thinned {
+            hash,
+            floor,
+            latest_micros,
+            revisions,
+            kept,
+        } => {
+            let (floor, latest) = (Revision(floor), Time(latest_micros));
+            read.hash = hash;
+            read.commit_bytes = packing::unpacked(kept);
+            read.coverage = Coverage::Thinned(floor, latest);
+            read.commits = kept_in(first, end, &revisions, kept)?;
+            if floor < end.previous() {
+                return Err(Error::corrupt(first, "its floor is before its end"));
+            }
+            if read.commits.iter().any(|commit| commit.time > latest) {
+                return Err(Error::corrupt(first, "its times do not match"));
+            }
+        }
+    }
+    Ok(read)
+}
+
+/// The commits of a thinned frame, with their revisions, which must be ascending and within it.
+fn kept_in(
+    first: Revision,
+    end: Revision,
+    revisions: &[u64],
+    kept: &[u8],
+) -> Result<Vec<Commit>, Error> {
+    let is_ordered = revisions.is_sorted_by(|one, next| one < next);
+    let mut ends = revisions.first().into_iter().chain(revisions.last());
+    if !is_ordered || !ends.all(|one| (first.0..end.0).contains(one)) {
+        let reason = "the revisions in it are out of order or out of range";
+        return Err(Error::corrupt(first, reason));
+    }
+    let each = revisions.iter().copied().map(Revision);
+    let decode = |kept: &[u8]| codec::decode(first, kept, each);
+    let commits = packing::unpack(first, frame::PACKED, kept, decode)?;
+    if commits.len() != revisions.len() {
+        return Err(Error::miscounted(first));
+    }
+    Ok(commits)
+}
