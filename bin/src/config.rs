@@ -1,6 +1,6 @@
 //! The configuration of a control plane, and why opening one may fail.
 
-use hindsight_log::{Error, Retention};
+use hindsight_log::{Error, NEW_LOG_BYTES, Retention};
 use std::path::PathBuf;
 #[cfg(feature = "http")]
 use std::sync::Arc;
@@ -96,7 +96,8 @@ pub enum OpenError {
     Log(#[from] Error),
     /// There is no room for a new log.
     #[error(
-        "the disk is full: a new log needs 40 MiB; free some space and start again, or name another data directory"
+        "the disk is full: a new log needs {} MiB; free some space and start again, or name another data directory",
+        NEW_LOG_BYTES >> 20
     )]
     NoRoom,
     /// The directory has no name.

@@ -1,7 +1,9 @@
 //! The errors of the log. Each message says what to do next.
 
 use crate::storage::is_without_descriptors;
+use crate::storage::sled::NEW_LOG_BYTES;
 use hindsight_core::{FutureRevision, Pruned, Revision};
+use std::borrow::Cow;
 use std::io::ErrorKind;
 use std::path::PathBuf;
 
@@ -255,13 +257,17 @@ pub(crate) fn extent(until: Revision, broken: Option<&Error>) -> String {
 }
 
 /// What to do about an error of the operating system.
-fn advice(source: &std::io::Error) -> &'static str {
-    match source.kind() {
+fn advice(source: &std::io::Error) -> Cow<'static, str> {
+    let advice = match source.kind() {
         _ if is_without_descriptors(source) => {
             "; too many files are open: raise the limit (`ulimit -n`), or stop some processes"
         }
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
-            "; free some disk space (a new log needs 40 MiB), or name another data directory"
+            let mib = NEW_LOG_BYTES >> 20;
+            return format!(
+                "; free some disk space (a new log needs {mib} MiB), or name another data directory"
+            )
+            .into();
         }
         ErrorKind::FileTooLarge => "; raise the limit on file size (`ulimit -f`)",
         ErrorKind::WouldBlock => {
@@ -274,7 +280,8 @@ fn advice(source: &std::io::Error) -> &'static str {
             "; check that the file or directory exists and is accessible, and look for disk errors in the \
              system log"
         }
-    }
+    };
+    advice.into()
 }
 
 impl Error {

@@ -41,7 +41,7 @@ pub use reader::{Entry, Reader};
 pub use retention::{Retention, thin};
 pub use snapshot::Snapshots;
 pub use storage::memory::MemoryStorage;
-pub use storage::sled::{Intact, Newer, SledStorage};
+pub use storage::sled::{Intact, NEW_LOG_BYTES, Newer, SledStorage};
 pub use storage::{Purpose, Storage, Stored};
 pub use tail::Tail;
 pub use verify::{Report, state_at_floor, verify};

@@ -5,6 +5,7 @@
 use crate::Error;
 use std::fs::Metadata;
 use std::path::{Path, PathBuf};
+pub(crate) use system::identity;
 
 /// A file or a directory, and the path at which it was opened.
 #[derive(Debug)]
@@ -19,7 +20,7 @@ impl Place {
     pub(crate) fn of(path: &Path, opened: &Metadata) -> std::io::Result<Self> {
         Ok(Self {
             path: path.canonicalize()?,
-            file: system::identity(opened),
+            file: identity(opened),
         })
     }
 
@@ -35,7 +36,7 @@ impl Place {
     pub(crate) fn is_unmoved(&self) -> bool {
         use std::io::ErrorKind::{NotADirectory, NotFound};
         match self.path.metadata() {
-            Ok(found) => system::identity(&found) == self.file,
+            Ok(found) => identity(&found) == self.file,
             // If it cannot be examined, it may still be there.
             Err(error) => !matches!(error.kind(), NotFound | NotADirectory),
         }
@@ -52,16 +53,17 @@ mod system {
     use std::fs::Metadata;
     use std::os::unix::fs::MetadataExt;
 
-    pub(super) type Identity = (u64, u64);
+    /// The device and the number of the file on it.
+    pub(crate) type Identity = (u64, u64);
 
-    pub(super) fn identity(found: &Metadata) -> Identity {
+    pub(crate) fn identity(found: &Metadata) -> Identity {
         (found.dev(), found.ino())
     }
 }
 
 #[cfg(not(unix))]
 mod system {
-    pub(super) type Identity = ();
+    pub(crate) type Identity = ();
 
-    pub(super) fn identity(_: &std::fs::Metadata) -> Identity {}
+    pub(crate) fn identity(_: &std::fs::Metadata) -> Identity {}
 }

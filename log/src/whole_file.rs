@@ -1,7 +1,7 @@
 //! Files that exist completely or not at all: they are written under another name, fsynced, then renamed.
 
-use crate::private;
-use std::fs::{File, TryLockError};
+use crate::{place, private};
+use std::fs::{File, Metadata, TryLockError};
 use std::io::{Error, ErrorKind, Result};
 use std::path::{Path, PathBuf};
 
@@ -114,17 +114,10 @@ fn in_use(path: &Path) -> Error {
 }
 
 /// Whether the open file is the one that has this name.
-#[cfg(unix)]
 fn is_at(file: &File, path: &Path) -> bool {
-    use std::os::unix::fs::MetadataExt;
-    let identity = |found: std::fs::Metadata| (found.dev(), found.ino());
+    let identity = |found: Metadata| place::identity(&found);
     let named = path.symlink_metadata().map(identity).ok();
     named.is_some() && named == file.metadata().map(identity).ok()
-}
-
-#[cfg(not(unix))]
-fn is_at(_: &File, path: &Path) -> bool {
-    path.exists()
 }
 
 /// Refuses to replace anything but a regular file: a device, a pipe or a socket would be gone, and the

@@ -9,6 +9,7 @@ mod intact;
 mod journal;
 mod opening;
 mod pending;
+mod reconcile;
 mod settings;
 mod side;
 #[cfg(all(test, target_os = "linux"))]
@@ -21,16 +22,20 @@ use super::witness::WitnessFile;
 use super::{Purpose, Storage, Stored, blocks};
 use crate::place::Place;
 use crate::unpoisoned::unpoisoned;
-use crate::{Error, Tail, chain, frame, private};
+use crate::{Error, Tail, chain, private};
 use foreign::{DatabaseState, refuse_foreign, refuse_irregular_files};
 use frames::FrameTrees;
 use hindsight_core::Revision;
 pub use intact::{Intact, Newer};
+pub use opening::NEW_LOG_BYTES;
 #[cfg(test)]
 pub(crate) use journal::FORMAT as JOURNAL_FORMAT;
-use journal::{Journal, JournalContents, Newest};
-use opening::{open_in_room, refuse_short_files, wait_until_free};
-use pending::{Frame, Pending};
+use journal::{Journal, JournalContents};
+use opening::{
+    open_in_room, refuse_short_files, sync_before_reading, sync_directories, wait_until_free,
+};
+use pending::Pending;
+use reconcile::missing;
 use std::fs::File;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -117,9 +122,7 @@ impl SledStorage {
         sync_directories(directory)?;
         Ok(storage)
     }
-}
 
-impl SledStorage {
     /// Refuses a directory in which something other than a regular file has the name of one of ours,
     /// before any is opened.
     pub fn check_files(directory: &Path) -> Result<(), Error> {
@@ -298,60 +301,6 @@ fn with_intact_part(directory: &Path, error: Error) -> Error {
     }
 }
 
-/// The frames that the journal has and the database lacks, and the newest frame once these are added.
-/// Refuses, before anything is written, a database that lacks more than that or has another frame in the
-/// place of one of them: the journal may have the only copy.
-fn missing(frames: &FrameTrees, kept: &JournalContents) -> Result<(Vec<Frame>, Newest), Error> {
-    let last = frames.at_or_before(Revision(u64::MAX))?;
-    let newest = newest(last.as_ref());
-    for (first, frame) in kept.up_to(newest) {
-        let found = frames.at_or_before(first)?;
-        let place = self::newest(found.as_ref());
-        if place.first != first && place.until < first {
-            let (revision, newest) = (first, place.until);
-            return Err(Error::Gap { revision, newest });
-        }
-        if found
-            .is_some_and(|(key, found)| key == first && is_different_record(first, &found, frame))
-        {
-            return Err(Error::corrupt(
-                first,
-                "events/journal has a different record in its place: one of the two is damaged, or events/journal is of another log",
-            ));
-        }
-    }
-    let behind = kept.after(newest)?;
-    let missing: Vec<Frame> = behind.map(|(first, frame)| (first, frame.into())).collect();
-    if let Some((last, (first, frame))) = last.as_ref().zip(missing.first())
-        && is_of_another_log(last, *first, frame)
-    {
-        let reason = "the journal has it, but it does not follow the record before it";
-        return Err(Error::corrupt(*first, reason));
-    }
-    let last = missing.last();
-    let newest = last.map_or(newest, |(first, frame)| Newest::of(*first, frame));
-    kept.check_end(newest.until)?;
-    Ok((missing, newest))
-}
-
-/// Whether the journal's frame is whole and the database has neither the same frame nor a thinned one in
-/// its place.
-fn is_different_record(first: Revision, found: &[u8], kept: &[u8]) -> bool {
-    let is_thinned = || frame::open(first, found).is_ok_and(|one| one.format == frame::PLACEHOLDER);
-    found != kept && frame::open(first, kept).is_ok() && !is_thinned()
-}
-
-/// Whether both frames are whole and the second does not name the hash of the first.
-fn is_of_another_log((key, last): &Stored, first: Revision, next: &[u8]) -> bool {
-    let is_whole = frame::open(*key, last).is_ok();
-    is_whole && frame::open(first, next).is_ok_and(|next| next.previous != frame::hash(last))
-}
-
-/// The place of a frame that was read from the database.
-fn newest(last: Option<&Stored>) -> Newest {
-    last.map_or_else(Newest::default, |(first, bytes)| Newest::of(*first, bytes))
-}
-
 /// Refuses a database in which sled found none of our trees although it was written to (it is another
 /// program's, or sled could not read it), and one of a newer release. Both would look like an empty log.
 fn refuse_unknown_trees(
@@ -402,78 +351,4 @@ fn is_system_failure(source: &std::io::Error) -> bool {
             | ErrorKind::OutOfMemory
     );
     is_listed || blocks::is_full(source) || blocks::is_without_descriptors(source)
-}
-
-fn entries(directory: &Path) -> Result<Vec<PathBuf>, Error> {
-    let failed = || {
-        Error::io(format!(
-            "reading the data directory {}",
-            directory.display()
-        ))
-    };
-    let entries = std::fs::read_dir(directory).map_err(failed())?;
-    let paths = entries.map(|entry| entry.map(|entry| entry.path()));
-    paths.collect::<Result<_, _>>().map_err(failed())
-}
-
-/// Syncs the database and drops it from the page cache before sled reads it. sled continues from what it
-/// reads, some of which may be in memory only, and blanks what that replaces. And after a failed fsync the
-/// page cache may count pages as written that never reached the disk, without reporting that again; the
-/// journal, which has them, would be begun anew.
-fn sync_before_reading(database: &Path) -> Result<(), Error> {
-    let file = match File::open(database) {
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
-        opened => opened.map_err(Error::io(format!(
-            "opening the event log {}",
-            database.display()
-        )))?,
-    };
-    file.sync_all()
-        .map_err(Error::io("syncing the event log"))?;
-    if let Err(error) = blocks::forget(&file) {
-        tracing::warn!(
-            %error,
-            "cannot drop the event log from the page cache; assuming that the cache matches the disk"
-        );
-    }
-    Ok(())
-}
-
-/// Syncs the directories. A new file, or a new directory, survives a crash only if the directory above it
-/// was synced. It is not known which are new, or whether the process that made them got that far, so all
-/// are synced every time. Directories of another file system are left out: they existed before ours was
-/// mounted, and some file systems cannot sync them.
-fn sync_directories(directory: &Path) -> Result<(), Error> {
-    let directory = directory
-        .canonicalize()
-        .map_err(Error::io("finding the data directory"))?;
-    let own = ["conf", "blobs"].map(|name| directory.join(name));
-    let own = own
-        .iter()
-        .map(PathBuf::as_path)
-        .filter(|path| path.exists());
-    let device = device(&directory);
-    let above = directory.ancestors();
-    let above = above.take_while(|path| self::device(path) == device);
-    for path in own.chain(above) {
-        let file = match File::open(path) {
-            // A directory that this user may not read was not made by this user.
-            Err(error) if error.kind() == ErrorKind::PermissionDenied => continue,
-            other => other.map_err(Error::io("opening the data directory"))?,
-        };
-        file.sync_all()
-            .map_err(Error::io("syncing the data directory"))?;
-    }
-    Ok(())
-}
-
-#[cfg(unix)]
-fn device(path: &Path) -> Option<u64> {
-    use std::os::unix::fs::MetadataExt;
-    path.metadata().map(|found| found.dev()).ok()
-}
-
-#[cfg(not(unix))]
-fn device(_: &Path) -> Option<u64> {
-    None
 }

@@ -2,7 +2,8 @@
 //! database: the file of another program, or all that a single flipped bit keeps it from reading.
 
 use super::values::{HEADER_BYTES, Header};
-use super::{Intact, SEGMENT_BYTES, entries, journal, side};
+use super::opening::entries;
+use super::{Intact, SEGMENT_BYTES, journal, side};
 use crate::{Error, regular};
 use hindsight_core::Revision;
 use std::fs::File;

@@ -8,14 +8,14 @@ use crate::Error;
 use std::fs::{File, TryLockError};
 use std::io::ErrorKind;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 const CACHE_BYTES: u64 = 8 << 20;
 const ATTEMPTS_MAX: u32 = 500;
 const PAUSE: Duration = Duration::from_millis(10);
-/// Space that an empty log needs.
-const NEW_BYTES: u64 = 40 << 20;
+/// Disk space that a new log needs.
+pub const NEW_LOG_BYTES: u64 = 40 << 20;
 
 /// Waits until nobody has the database open. A process that writes to it holds a lock on it, even if
 /// somebody has removed the lock of the directory. If this process has just closed it, sled's threads
@@ -44,7 +44,7 @@ pub(super) fn refuse_short_files(database: &Path) -> Result<(), Error> {
     let segment = SEGMENT_BYTES as u64;
     let needed = match database.metadata() {
         Ok(found) if found.len() > 0 => found.len().next_multiple_of(segment) + segment,
-        _ => NEW_BYTES,
+        _ => NEW_LOG_BYTES,
     };
     let limit = blocks::longest_file();
     if limit >= needed {
@@ -97,4 +97,79 @@ fn attempt(config: &::sled::Config) -> ::sled::Result<::sled::Db> {
         let error = std::io::Error::new(ErrorKind::InvalidData, reason);
         Err(::sled::Error::Io(error))
     })
+}
+
+/// The paths in a directory.
+pub(super) fn entries(directory: &Path) -> Result<Vec<PathBuf>, Error> {
+    let failed = || {
+        Error::io(format!(
+            "reading the data directory {}",
+            directory.display()
+        ))
+    };
+    let entries = std::fs::read_dir(directory).map_err(failed())?;
+    let paths = entries.map(|entry| entry.map(|entry| entry.path()));
+    paths.collect::<Result<_, _>>().map_err(failed())
+}
+
+/// Syncs the database and drops it from the page cache before sled reads it. sled continues from what it
+/// reads, some of which may be in memory only, and blanks what that replaces. And after a failed fsync the
+/// page cache may count pages as written that never reached the disk, without reporting that again; the
+/// journal, which has them, would be begun anew.
+pub(super) fn sync_before_reading(database: &Path) -> Result<(), Error> {
+    let file = match File::open(database) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        opened => opened.map_err(Error::io(format!(
+            "opening the event log {}",
+            database.display()
+        )))?,
+    };
+    file.sync_all()
+        .map_err(Error::io("syncing the event log"))?;
+    if let Err(error) = blocks::forget(&file) {
+        tracing::warn!(
+            %error,
+            "cannot drop the event log from the page cache; assuming that the cache matches the disk"
+        );
+    }
+    Ok(())
+}
+
+/// Syncs the directories. A new file, or a new directory, survives a crash only if the directory above it
+/// was synced. It is not known which are new, or whether the process that made them got that far, so all
+/// are synced every time. Directories of another file system are left out: they existed before ours was
+/// mounted, and some file systems cannot sync them.
+pub(super) fn sync_directories(directory: &Path) -> Result<(), Error> {
+    let directory = directory
+        .canonicalize()
+        .map_err(Error::io("finding the data directory"))?;
+    let own = ["conf", "blobs"].map(|name| directory.join(name));
+    let own = own
+        .iter()
+        .map(PathBuf::as_path)
+        .filter(|path| path.exists());
+    let device = device(&directory);
+    let above = directory.ancestors();
+    let above = above.take_while(|path| self::device(path) == device);
+    for path in own.chain(above) {
+        let file = match File::open(path) {
+            // A directory that this user may not read was not made by this user.
+            Err(error) if error.kind() == ErrorKind::PermissionDenied => continue,
+            other => other.map_err(Error::io("opening the data directory"))?,
+        };
+        file.sync_all()
+            .map_err(Error::io("syncing the data directory"))?;
+    }
+    Ok(())
+}
+
+#[cfg(unix)]
+fn device(path: &Path) -> Option<u64> {
+    use std::os::unix::fs::MetadataExt;
+    path.metadata().map(|found| found.dev()).ok()
+}
+
+#[cfg(not(unix))]
+fn device(_: &Path) -> Option<u64> {
+    None
 }

@@ -1,6 +1,6 @@
 //! The side files of sled, `snap.*`, all of which it can do without.
 
-use super::entries;
+use super::opening::entries;
 use crate::Error;
 use std::fs::File;
 use std::io::ErrorKind;
