@@ -429,7 +429,7 @@ fn what_is_due_where_a_log_ends_is_told_and_is_no_fault() {
     server.signal("TERM");
     let report = stdout(&hindsight(&directory, &verify));
     assert!(!report.contains("are due"), "{report}");
-    let orders = "repeated in other orders, with the same result: 1";
+    let orders = "repeated in other orders with the same result: 1";
     assert!(report.contains(orders), "{report}");
 }
 

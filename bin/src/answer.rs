@@ -6,7 +6,7 @@ use hindsight_core::{Revision, State};
 use serde::{Deserialize, Serialize};
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
-const fn is_none(count: &usize) -> bool {
+const fn is_zero(count: &usize) -> bool {
     *count == 0
 }
 
@@ -22,12 +22,12 @@ pub(crate) struct LogEntry {
     pub(crate) uid: String,
     pub(crate) events: Vec<String>,
     /// How many more events there were about finalizers and owners, if any.
-    #[serde(default, rename = "moreEvents", skip_serializing_if = "is_none")]
+    #[serde(default, rename = "moreEvents", skip_serializing_if = "is_zero")]
     pub(crate) more_events: usize,
     /// What an update changed, if that was asked for.
     pub(crate) changed: Option<Vec<String>>,
     /// How many more members an update changed, if any.
-    #[serde(default, rename = "moreChanged", skip_serializing_if = "is_none")]
+    #[serde(default, rename = "moreChanged", skip_serializing_if = "is_zero")]
     pub(crate) more_changed: usize,
 }
 
@@ -64,7 +64,7 @@ pub(crate) struct Planned {
     /// Objects that would be left in deletion; unknown, and empty, if the plan is not complete.
     pub(crate) waiting: Vec<Waiting>,
     /// How many other objects are removed with it or without it, if any.
-    #[serde(default, rename = "goingAlready", skip_serializing_if = "is_none")]
+    #[serde(default, rename = "goingAlready", skip_serializing_if = "is_zero")]
     pub(crate) going_already: usize,
     /// Whether the plan is complete: nothing more follows.
     pub(crate) complete: bool,
@@ -96,7 +96,7 @@ pub(crate) struct PlannedCommit {
     pub(crate) uid: String,
     pub(crate) events: Vec<String>,
     /// How many more events there were about finalizers and owners, if any.
-    #[serde(default, rename = "moreEvents", skip_serializing_if = "is_none")]
+    #[serde(default, rename = "moreEvents", skip_serializing_if = "is_zero")]
     pub(crate) more_events: usize,
 }
 

@@ -3,6 +3,7 @@
 mod advice;
 mod ask;
 mod backup;
+mod completions;
 mod ending;
 mod gap;
 mod get;
@@ -10,6 +11,7 @@ mod keep;
 mod legible;
 mod log;
 mod logging;
+mod long_files;
 mod parse;
 mod plan;
 mod point;
@@ -23,10 +25,9 @@ mod why;
 
 use crate::hint::hint;
 use clap::error::ErrorKind;
-use clap::{Arg, Args, CommandFactory, Parser, Subcommand, ValueEnum, ValueHint};
+use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum, ValueHint};
 use std::path::PathBuf;
 use std::process::ExitCode;
-use tokio::signal::unix::SignalKind;
 
 /// A Kubernetes-compatible control plane whose only truth is an append-only event log.
 ///
@@ -39,18 +40,10 @@ struct Cli {
     command: Command,
 }
 
-/// The signal number of `SIGXFSZ`.
-const FILE_TOO_LONG: i32 = 25;
 /// The exit code for arguments that cannot be parsed.
 const WRONG_ARGUMENTS: u8 = 2;
 /// The exit code if what was asked for does not exist.
 const NOT_FOUND: u8 = 3;
-
-const COMPLETIONS: &str = "\
-Examples:
-  source <(hindsight completions bash)
-  hindsight completions zsh > \"${fpath[1]}/_hindsight\"
-  hindsight completions fish > ~/.config/fish/completions/hindsight.fish";
 
 #[derive(Debug, Subcommand)]
 enum Command {
@@ -73,7 +66,7 @@ enum Command {
     /// Restore a backup into a directory that has no log
     Restore(restore::Restore),
     /// Print a shell completion script
-    #[command(after_help = COMPLETIONS)]
+    #[command(after_help = completions::EXAMPLES)]
     Completions {
         /// Shell to complete for
         shell: clap_complete::Shell,
@@ -162,33 +155,9 @@ fn usage_error(subcommand: &str, kind: ErrorKind, why: impl std::fmt::Display) -
     error.into()
 }
 
-/// Makes a write beyond the limit on a file's size fail like any other. Without a listener for the signal it
-/// would end the process without a message.
-fn outlive_long_files() -> std::io::Result<()> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_io()
-        .build()?;
-    let _inside = runtime.enter();
-    let listener = tokio::signal::unix::signal(SignalKind::from_raw(FILE_TOO_LONG))?;
-    // The handler remains for as long as the process.
-    drop(listener);
-    Ok(())
-}
-
-/// The command line as shells complete it: they offer files only for what is a file.
-fn completed() -> clap::Command {
-    let hinted = |argument: Arg| match argument.get_value_hint() {
-        ValueHint::Unknown if argument.get_action().takes_values() => {
-            argument.value_hint(ValueHint::Other)
-        }
-        _ => argument,
-    };
-    Cli::command().mut_subcommands(|subcommand| subcommand.mut_args(hinted))
-}
-
 fn dispatch(cli: Cli) -> anyhow::Result<ExitCode> {
     // Without a descriptor for it, whatever needs one next reports that.
-    outlive_long_files().ok();
+    long_files::outlive().ok();
     if !matches!(cli.command, Command::Serve(_)) {
         logging::of_command();
     }
@@ -202,11 +171,6 @@ fn dispatch(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Replay(replay) => replay.run(),
         Command::Backup(backup) => backup.run(),
         Command::Restore(restore) => restore.run(),
-        Command::Completions { shell } => {
-            let mut script = Vec::new();
-            clap_complete::generate(shell, &mut completed(), "hindsight", &mut script);
-            show::print_line(String::from_utf8(script)?.trim_end())?;
-            Ok(ExitCode::SUCCESS)
-        }
+        Command::Completions { shell } => completions::print(shell, Cli::command()),
     }
 }

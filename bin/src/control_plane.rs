@@ -76,10 +76,10 @@ fn log_opening(revision: Revision, snapshot: Revision, begun: Instant) {
 impl ControlPlane {
     /// Opens the log, folds it, and starts the writer and the collectors. Blocks while it reads.
     pub fn open(config: Config) -> Result<Self, OpenError> {
-        Self::open_turning(config, collectors::next_batch)
+        Self::open_with_turn(config, collectors::next_batch)
     }
 
-    pub(crate) fn open_turning(config: Config, turn: collectors::Turn) -> Result<Self, OpenError> {
+    pub(crate) fn open_with_turn(config: Config, turn: collectors::Turn) -> Result<Self, OpenError> {
         let begun = Instant::now();
         config.check()?;
         let (lock, storage) = match &config.data_dir {
@@ -274,12 +274,6 @@ impl ControlPlane {
     /// Whether the log has failed: then no write is accepted any more, and the log must be opened again.
     pub fn poison(&self) -> &Poison {
         self.shared.writer.poison()
-    }
-
-    /// Why the plane is not ready at the moment: the log has failed, the disk stands still, or nothing is
-    /// collected.
-    pub fn unready(&self) -> Option<String> {
-        self.checks().into_iter().find_map(|(_, failure)| failure)
     }
 
     /// The parts that the plane depends on, each by its name, with what is wrong with it, if anything.

@@ -10,3 +10,8 @@ pub(crate) fn plane() -> ControlPlane {
     };
     ControlPlane::open(config).expect("it opens")
 }
+
+/// What the first check says that fails.
+pub(crate) fn failure(plane: &ControlPlane) -> Option<String> {
+    plane.checks().into_iter().find_map(|(_, failure)| failure)
+}

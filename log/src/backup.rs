@@ -4,7 +4,7 @@
 mod file;
 mod restore;
 
-pub use restore::{Restore, Restored};
+pub use restore::{DEFAULT_BUMP, RESTORED_REVISION_MAX, Restore, Restored};
 
 use crate::chain::Links;
 use crate::frame::Hash;

@@ -204,8 +204,7 @@ fn render(plan: &Planned) -> String {
 fn render_later(later: &OnceReleased) -> String {
     let count = later.deleted.len();
     if count == 0 {
-        return "\nwhat goes once nothing is held any more is unknown: there is too much to follow"
-            .into();
+        return "\nthe forecast stopped at its limit; what is removed after that is unknown".into();
     }
     let (objects, goes) = (plural(count), if count == 1 { "goes" } else { "go" });
     let mut out = format!("\nonce nothing holds them, {count} more {objects} {goes}");
@@ -249,7 +248,7 @@ mod tests {
     use crate::testing::plane;
 
     #[test]
-    fn in_a_world_of_the_past_it_is_as_late_as_it_was_then() {
+    fn a_plan_of_the_past_uses_the_time_of_that_revision() {
         let plane = plane();
         let first = plane.reader().scan(Revision(1)).next();
         let then = first.expect("a commit").expect("read").time;

@@ -5,7 +5,7 @@ mod filling;
 use super::{Directory, Output, show};
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueHint};
-use hindsight_log::{Error, Restored};
+use hindsight_log::{DEFAULT_BUMP, Error, RESTORED_REVISION_MAX, Restored};
 use serde_json::json;
 use std::fs::File;
 use std::io::{BufReader, Read};
@@ -23,9 +23,6 @@ certificates then remain valid. Revisions continue far above those of the
 backup, so that none is issued twice. Clients are told that what they know has
 expired, and list again on their own; none needs a restart.";
 
-/// The most revisions that can be skipped: clients count to twice as many, and half are left for what comes.
-const BUMP_MAX: u64 = i64::MAX.unsigned_abs() / 2;
-
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Restore {
@@ -38,7 +35,7 @@ pub(super) struct Restore {
     #[arg(
         long,
         value_name = "N",
-        default_value = "1000000000",
+        default_value_t = DEFAULT_BUMP,
         value_parser = bump,
         allow_negative_numbers = true
     )]
@@ -54,13 +51,13 @@ fn is_too_large(error: &ParseIntError) -> bool {
 
 fn bump(text: &str) -> Result<NonZeroU64, String> {
     let number = match text.parse::<u64>() {
-        Ok(number) if number <= BUMP_MAX => number,
+        Ok(number) if number <= RESTORED_REVISION_MAX => number,
         Err(error) if !is_too_large(&error) => {
-            return Err("expected a whole number above 0, such as 1000000000".into());
+            return Err(format!("expected a whole number above 0, such as {DEFAULT_BUMP}"));
         }
         Ok(_) | Err(_) => {
             return Err(format!(
-                "too few revisions would be left for what is written later; skip fewer, at most {BUMP_MAX}"
+                "too few revisions would be left for what is written later; skip fewer, at most {RESTORED_REVISION_MAX}"
             ));
         }
     };

@@ -140,9 +140,7 @@ impl Serve {
         served.inspect_err(|error| self.directory.hint_at_newer_log(error))?;
         Ok(ExitCode::SUCCESS)
     }
-}
 
-impl Serve {
     /// A complaint about options that would have no effect together, which nobody means.
     fn complaint(&self) -> Option<&'static str> {
         let limited = self.keep_history.is_some() || self.keep_history_bytes.is_some();

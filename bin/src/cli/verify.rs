@@ -79,6 +79,32 @@ impl Verify {
         }
         Ok(ExitCode::SUCCESS)
     }
+
+    /// The storage engine writes when it opens, over what it treats as torn, so a copy is opened. On a medium
+    /// that cannot be written the log is read without the engine.
+    fn source(&self) -> Result<(Option<LogCopy>, Source)> {
+        let data = &self.directory.data_dir;
+        if self.in_place || !DataDir(data).events().exists() || restoring::is_unfinished(data) {
+            return Ok((None, self.directory.unchecked()?));
+        }
+        Ok(match self.directory.take(LogCopy::of) {
+            Ok(Ok(copy)) => {
+                let reader = copy.reader()?;
+                (Some(copy), reader)
+            }
+            Ok(Err(server)) => (None, Source::Server(server)),
+            Err(error) if is_read_only(&error) => (None, self.directory.unchecked()?),
+            Err(error)
+                if matches!(
+                    error.downcast_ref(),
+                    Some(Error::Locked { .. } | Error::Clock)
+                ) =>
+            {
+                return Err(error);
+            }
+            Err(error) => return Err(not_copied(error)),
+        })
+    }
 }
 
 /// The result of auditing a log without a fault.
@@ -130,7 +156,7 @@ fn summary(report: &Report, audited: Option<&Audited>) -> String {
         ));
         if *reordered > 0 {
             lines.push(format!(
-                "runs of the collectors repeated in other orders, with the same result: {reordered}"
+                "collector runs repeated in other orders with the same result: {reordered}"
             ));
         }
         if *due > 0 {
@@ -145,34 +171,6 @@ fn summary(report: &Report, audited: Option<&Audited>) -> String {
         }
     }
     lines.join("\n")
-}
-
-impl Verify {
-    /// The storage engine writes when it opens, over what it treats as torn, so a copy is opened. On a medium
-    /// that cannot be written the log is read without the engine.
-    fn source(&self) -> Result<(Option<LogCopy>, Source)> {
-        let data = &self.directory.data_dir;
-        if self.in_place || !DataDir(data).events().exists() || restoring::is_unfinished(data) {
-            return Ok((None, self.directory.unchecked()?));
-        }
-        Ok(match self.directory.take(LogCopy::of) {
-            Ok(Ok(copy)) => {
-                let reader = copy.reader()?;
-                (Some(copy), reader)
-            }
-            Ok(Err(server)) => (None, Source::Server(server)),
-            Err(error) if is_read_only(&error) => (None, self.directory.unchecked()?),
-            Err(error)
-                if matches!(
-                    error.downcast_ref(),
-                    Some(Error::Locked { .. } | Error::Clock)
-                ) =>
-            {
-                return Err(error);
-            }
-            Err(error) => return Err(not_copied(error)),
-        })
-    }
 }
 
 /// The error of a copy that could not be made.

@@ -1,7 +1,7 @@
 //! What the collectors do when they fall behind, are refused, or panic.
 
 use super::*;
-use crate::testing::plane;
+use crate::testing::{failure, plane};
 use crate::{Config, ControlPlane, published};
 use crossbeam_channel::never;
 use hindsight_core::command::{Create, Delete, FieldValidation, Preconditions, Target};
@@ -178,22 +178,22 @@ fn comes(what: &str, is_there: impl Fn() -> bool) {
 
 #[test]
 fn after_a_panic_the_server_is_not_ready_until_everything_is_collected() {
-    let plane = ControlPlane::open_turning(Config::default(), broken_turn).expect("it opens");
-    assert_eq!(plane.unready(), None);
+    let plane = ControlPlane::open_with_turn(Config::default(), broken_turn).expect("it opens");
+    assert_eq!(failure(&plane), None);
     IS_BROKEN.store(true, Ordering::Relaxed);
     let created = write(&plane, dependent("d"));
-    comes("a panic", || plane.unready().is_some());
-    let reason = plane.unready().expect("a reason");
+    comes("a panic", || failure(&plane).is_some());
+    let reason = failure(&plane).expect("a reason");
     assert!(reason.contains("panicked"), "{reason}");
     // The collectors begin anew, and everything else goes on.
     comes("another", || {
-        plane.unready().is_some_and(|one| one != reason)
+        failure(&plane).is_some_and(|one| one != reason)
     });
     write(&plane, json!({"metadata": {"name": "other"}}));
     let key = &created.commit.key;
     assert!(plane.state().get(key).is_some());
     IS_BROKEN.store(false, Ordering::Relaxed);
-    comes("readiness", || plane.unready().is_none());
+    comes("readiness", || failure(&plane).is_none());
     comes("the collection", || plane.state().get(key).is_none());
 }
 

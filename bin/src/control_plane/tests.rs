@@ -1,7 +1,7 @@
 //! What a submitter is told if nobody is left to answer, and what clones of a closed plane can do.
 
 use super::*;
-use crate::testing::plane;
+use crate::testing::{failure, plane};
 use hindsight_core::command::{Create, FieldValidation};
 use hindsight_core::{Actor, GroupResource, Intent, ObjectKey};
 use serde_json::json;
@@ -86,7 +86,7 @@ fn a_clone_of_a_closed_plane_does_not_hold_the_directory() {
     assert!(matches!(told, Err(Unavailable::Stopping)), "{told:?}");
     let read = reader.newest();
     assert!(matches!(read, Err(Error::Closed)), "{read:?}");
-    assert_eq!(clone.unready().as_deref(), Some("the event log was closed"));
+    assert_eq!(failure(&clone).as_deref(), Some("the event log was closed"));
     let moved = async {
         changed.borrow_and_update();
         changed.changed().await

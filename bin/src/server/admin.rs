@@ -317,7 +317,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_unknown_question_is_answered_with_the_known_ones() {
+    async fn an_unknown_path_lists_the_endpoints() {
         let (plane, places) = (plane(), places());
         let ask = async |question: &str| {
             let uri = format!("{PATHS}{question}").parse().expect("a path");

@@ -11,8 +11,15 @@ use std::sync::Arc;
 
 /// Bytes that are appended before a sync, so that no sync takes long.
 const SYNC_BYTES: usize = 16 << 20;
-/// Clients parse revisions as 63-bit numbers; half of the range is left for later revisions.
-const REVISION_MAX: u64 = i64::MAX.unsigned_abs() / 2;
+/// The highest revision from which a restored log may continue, and so the most that can be skipped. Clients
+/// parse revisions as 63-bit numbers; half of the range is left for later revisions.
+pub const RESTORED_REVISION_MAX: u64 = i64::MAX.unsigned_abs() / 2;
+
+/// How many revisions a restore skips unless it is told otherwise.
+pub const DEFAULT_BUMP: NonZeroU64 = match NonZeroU64::new(1_000_000_000) {
+    Some(bump) => bump,
+    None => NonZeroU64::MIN,
+};
 
 /// The result of a restore.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -113,7 +120,7 @@ impl Restore<'_> {
     /// The revision from which the log continues, after `newest`.
     fn continuation(&self, newest: Revision) -> Result<Revision, Error> {
         let revision = newest.next().0.checked_add(self.bump.get());
-        let revision = revision.filter(|revision| *revision <= REVISION_MAX);
+        let revision = revision.filter(|revision| *revision <= RESTORED_REVISION_MAX);
         let revision = revision.ok_or_else(|| {
             let bump = self.bump;
             unusable(format!(

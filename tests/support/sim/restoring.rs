@@ -7,13 +7,10 @@ use super::history::LogContents;
 use super::{Bug, Simulation};
 use crate::dice::Dice;
 use hindsight_core::{Revision, Time};
-use hindsight_log::{Error, Restore, Restored, Snapshots, Storage, copy_backup};
+use hindsight_log::{DEFAULT_BUMP, Error, Restore, Restored, Snapshots, Storage, copy_backup};
 use std::num::NonZeroU64;
 use std::path::PathBuf;
 use std::sync::Arc;
-
-/// How many revisions `hindsight restore` skips by default.
-const BUMP: u64 = 1_000_000_000;
 
 /// A backup file, and the part of the history that is in it.
 #[derive(Debug, Clone)]
@@ -108,7 +105,7 @@ impl Simulation {
     ) -> Result<Restored, Error> {
         let written = self.history.newest().0 - from.0;
         let more = self.dice.roll(1_000);
-        let bump = written + self.dice.pick(&[1, more + 1, BUMP]);
+        let bump = written + self.dice.pick(&[1, more + 1, DEFAULT_BUMP.get()]);
         let bump = if self.options.has(Bug::RestoreRepeats) {
             1
         } else {
