@@ -77,7 +77,7 @@ impl Stepped {
             published: Arc::clone(&published),
             moved,
         };
-        let (writer, steps) = log.by_steps(state, Box::new(publisher));
+        let (writer, steps) = log.by_steps(Box::new(publisher));
         Ok(Self {
             writer,
             steps: Mutex::new(steps),

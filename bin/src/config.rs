@@ -16,7 +16,8 @@ pub struct Config {
     /// and lost at the end. One process at a time holds it.
     pub data_dir: Option<PathBuf>,
     /// After how many commits a snapshot of the state is written beside the log, so that the next start need
-    /// not read them; a clean end writes one after a tenth as many. Zero for never.
+    /// not read them; after three quarters as many as there are objects, if that is more. A clean end writes
+    /// one after a tenth as many. Zero for never.
     pub snapshot_every: u64,
     /// How much history is kept; all of it without a policy. A policy requires a directory and snapshots, for
     /// history is dropped below snapshots.

@@ -79,7 +79,10 @@ impl ControlPlane {
         Self::open_with_turn(config, collectors::next_batch)
     }
 
-    pub(crate) fn open_with_turn(config: Config, turn: collectors::Turn) -> Result<Self, OpenError> {
+    pub(crate) fn open_with_turn(
+        config: Config,
+        turn: collectors::Turn,
+    ) -> Result<Self, OpenError> {
         let begun = Instant::now();
         config.check()?;
         let (lock, storage) = match &config.data_dir {
@@ -114,7 +117,7 @@ impl ControlPlane {
             Some(snapshots) => log.reader.clone().with_snapshots(snapshots),
             None => log.reader.clone(),
         };
-        let writer = Arc::new(log.start(state.clone(), Box::new(publisher))?);
+        let writer = Arc::new(log.start(Box::new(publisher))?);
         let collectors = if config.collectors {
             let writer = Arc::downgrade(&writer);
             Some(Collectors::start(

@@ -16,7 +16,8 @@ pub struct Log {
     /// Reads the durable part of the log.
     pub reader: Reader,
     storage: Arc<Synced>,
-    end: Base,
+    /// The state at the end, to which the next frame will be chained.
+    pub(crate) end: Base,
     keeper: Option<Keeper>,
     poison: Poison,
 }
@@ -30,11 +31,10 @@ impl Log {
 
     /// Reads only what follows `base` and folds it into that. Refuses what [`Self::open`] refuses, as far
     /// as the log is read.
-    pub fn open_from(storage: Arc<dyn Storage>, base: Base) -> Result<(Self, State), Error> {
+    pub fn open_from(storage: Arc<dyn Storage>, mut base: Base) -> Result<(Self, State), Error> {
         chain::start_threads()?;
         let reader = Reader::new(Arc::clone(&storage));
         base.check_belongs_to(&*storage)?;
-        let mut base = base;
         for frame in reader.verified_frames(base.tail())? {
             base.fold(&frame?);
         }
@@ -56,23 +56,15 @@ impl Log {
         ))
     }
 
-    /// The end of the log, to which the next frame will be chained.
-    #[cfg(test)]
-    pub(crate) const fn tail(&self, revision: Revision) -> Tail {
-        Tail {
-            revision,
-            hash: self.end.hash,
-        }
-    }
-
     /// The last revision at which a backup was restored; zero if none ever was. Positions before it
     /// belong to the history of another log.
     pub const fn restored(&self) -> Revision {
         self.end.restored
     }
 
-    /// Writes a snapshot every `every` commits, in a thread beside the writer, and one at a clean
-    /// shutdown.
+    /// Writes snapshots, in a thread beside the writer. One is due after `every` commits, or after three
+    /// quarters as many as there are objects if that is more; at a clean shutdown, after a tenth as many.
+    /// With zero, none is written.
     pub fn keep_snapshots(&mut self, snapshots: Snapshots, every: u64) -> Result<(), Error> {
         self.start_keeper(KeeperOptions {
             snapshots,
@@ -108,19 +100,19 @@ impl Log {
     }
 
     /// Starts the writer's two threads. `publish` is called with every durable batch.
-    pub fn start(self, state: State, publish: Box<dyn Publish>) -> Result<Writer, Error> {
-        Writer::start(self.into_end(state), publish)
+    pub fn start(self, publish: Box<dyn Publish>) -> Result<Writer, Error> {
+        Writer::start(self.into_end(), publish)
     }
 
     /// The writer without threads: submissions wait until the caller takes the [`Steps`].
-    pub fn by_steps(self, state: State, publish: Box<dyn Publish>) -> (Writer, Steps) {
-        Writer::by_steps(self.into_end(state), publish)
+    pub fn by_steps(self, publish: Box<dyn Publish>) -> (Writer, Steps) {
+        Writer::by_steps(self.into_end(), publish)
     }
 
-    fn into_end(self, state: State) -> LogEnd {
+    fn into_end(self) -> LogEnd {
         LogEnd {
             storage: self.storage,
-            state,
+            state: self.end.state,
             hash: self.end.hash,
             keeper: self.keeper,
             poison: self.poison,

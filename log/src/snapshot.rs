@@ -11,7 +11,7 @@ pub(crate) use keeper::{Keeper, KeeperOptions};
 
 use crate::framing::Unreadable;
 use crate::place::Place;
-use crate::{Base, Error, Storage, WholeFile, base, private};
+use crate::{Base, Error, Storage, WholeFile, base, owner_only};
 use file::Head;
 use hindsight_core::{Revision, State, Time};
 use std::io::ErrorKind;
@@ -107,7 +107,7 @@ impl Snapshots {
     }
 
     /// Roughly the length of the snapshot file of this state, in bytes.
-    pub(crate) fn length(state: &State) -> usize {
+    pub(crate) fn approximate_bytes(state: &State) -> usize {
         state.objects().map(|object| object.weight()).sum()
     }
 
@@ -132,7 +132,7 @@ impl Snapshots {
 
     /// Begins the file of a snapshot, which gets its name when it is finished.
     fn begin(&self, revision: Revision) -> Result<WholeFile, Error> {
-        private::make_restricted(&self.directory)?;
+        owner_only::make_restricted(&self.directory)?;
         let path = self.path(revision);
         let begun = WholeFile::begin_as(&path, path.with_extension(UNFINISHED));
         begun.map_err(self.failed("creating"))

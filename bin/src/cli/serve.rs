@@ -53,7 +53,8 @@ pub(super) struct Serve {
         default_value = "on"
     )]
     owner_reference_permissions: Switch,
-    /// Write a snapshot after this many commits, so that the next start need not read them; 0 for never
+    /// Write a snapshot after this many commits, or after three quarters as many as there are objects if that is
+    /// more, so that the next start need not read them; 0 for never
     #[arg(
         long,
         env = "HINDSIGHT_SNAPSHOT_EVERY",

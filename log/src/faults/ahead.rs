@@ -21,10 +21,10 @@ impl Publish for Silent {
 fn written(snapshots: &Snapshots) -> Arc<Disk> {
     let disk = Arc::new(Disk::default());
     let storage = Arc::clone(&disk) as Arc<dyn Storage>;
-    let (mut log, state) = Log::open(storage, script::empty()).expect("opened");
+    let (mut log, _) = Log::open(storage, script::empty()).expect("opened");
     let kept = log.keep_snapshots(snapshots.clone(), 10);
     kept.expect("started");
-    let writer = log.start(state, Box::new(Silent)).expect("started");
+    let writer = log.start(Box::new(Silent)).expect("started");
     for (number, time) in (0_u8..).zip(TIMES) {
         let object = |name: &str| json!({"metadata": {"name": name}});
         let intent = match number {

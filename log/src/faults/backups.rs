@@ -144,7 +144,7 @@ fn revisions_of_a_restored_log_never_go_down_and_it_can_be_restored_again() {
         let (log, state) = target.opened();
         assert_eq!(log.restored(), state.revision);
         let disk = Arc::new(Disk::default());
-        let writer = log.start(state.clone(), Box::new(Silent)).expect("started");
+        let writer = log.start(Box::new(Silent)).expect("started");
         let name = format!("r{}", state.revision);
         let object = serde_json::json!({"metadata": {"name": name}});
         let create = script::create("configmaps", "default", object);
@@ -417,9 +417,9 @@ fn a_log_is_not_restored_beside_snapshots_of_another() {
 fn a_backup_under_writes_holds_everything_that_was_acknowledged_before_it_began() {
     let disk = Arc::new(Disk::default());
     let storage: Arc<dyn Storage> = Arc::<Disk>::clone(&disk);
-    let (log, state) = Log::open(storage, script::empty()).expect("opened");
+    let (log, _) = Log::open(storage, script::empty()).expect("opened");
     let reader = log.reader.clone();
-    let writer = log.start(state, Box::new(Silent)).expect("started");
+    let writer = log.start(Box::new(Silent)).expect("started");
     let told = std::sync::atomic::AtomicU64::new(0);
     let files = std::thread::scope(|scope| {
         let writing = scope.spawn(|| {

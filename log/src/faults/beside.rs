@@ -96,9 +96,9 @@ fn files(directory: &Path) -> BTreeMap<String, Vec<u8>> {
 
 /// A log in a directory, with a snapshot every `every` commits.
 fn started(at: &Path, storage: Arc<dyn Storage>, every: u64) -> Writer {
-    let (mut log, state) = Log::open(storage, script::empty()).expect("opened");
+    let (mut log, _) = Log::open(storage, script::empty()).expect("opened");
     log.keep_snapshots(kept_beside(at), every).expect("started");
-    log.start(state, Box::new(Silent)).expect("started")
+    log.start(Box::new(Silent)).expect("started")
 }
 
 #[test]
@@ -191,7 +191,7 @@ pub(super) fn thinning_life(
     let mut newest = state.revision;
     log.keep_history(snapshots.clone(), 40, policy, script::empty())
         .expect("started");
-    let writer = log.start(state, Box::new(Silent)).expect("started");
+    let writer = log.start(Box::new(Silent)).expect("started");
     while newest < Revision(until) {
         let told = script::submit(&writer, disk, commands.submission()).expect("written");
         newest = newest.max(told);

@@ -98,11 +98,11 @@ fn a_panic_of_the_thread_that_thins_the_log_poisons_it() {
     let snapshots = Snapshots::at(directory.path().to_owned());
     let disk = Arc::new(Disk::default());
     let storage = Arc::clone(&disk) as Arc<dyn Storage>;
-    let (mut log, state) = Log::open(storage, empty()).expect("opened");
+    let (mut log, _) = Log::open(storage, empty()).expect("opened");
     let broken = keeping(|| panic!("a defect"));
     log.keep_history(snapshots, 1, broken, empty())
         .expect("started");
-    let writer = log.start(state, Box::new(Silent)).expect("started");
+    let writer = log.start(Box::new(Silent)).expect("started");
     let poison = writer.poison().clone();
     submit(&writer, &disk, Commands::default().submission()).expect("written");
     // Dropping the writer waits for that thread, which writes the snapshot if it has not done so yet.

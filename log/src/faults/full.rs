@@ -71,8 +71,8 @@ struct ByBatch {
 impl ByBatch {
     fn open(disk: &Arc<Disk>) -> Self {
         let storage = Arc::clone(disk) as Arc<dyn Storage>;
-        let (log, state) = Log::open(storage, empty()).expect("opened");
-        let (writer, steps) = log.by_steps(state, Box::new(Nobody));
+        let (log, _) = Log::open(storage, empty()).expect("opened");
+        let (writer, steps) = log.by_steps(Box::new(Nobody));
         Self {
             writer,
             steps,

@@ -45,7 +45,7 @@ pub(super) fn run(disk: &Arc<Disk>) -> Vec<Unavailable> {
 pub(super) fn open(disk: &Arc<Disk>) -> (Writer, State) {
     let (log, state) = Log::open(Arc::clone(disk) as Arc<dyn Storage>, empty()).expect("opened");
     let shown = Shown(Arc::clone(disk));
-    let writer = log.start(state.clone(), Box::new(shown)).expect("started");
+    let writer = log.start(Box::new(shown)).expect("started");
     (writer, state)
 }
 

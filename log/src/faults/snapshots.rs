@@ -61,7 +61,7 @@ fn a_log_that_is_begun_from_any_snapshot_comes_to_the_same_state() {
         assert_eq!((read.tail(), read.latest), (base.tail(), base.latest));
         let (log, state) = Log::open_from(Arc::<Disk>::clone(&disk), read).expect("opened");
         assert_eq!(state.hash(), end.state.hash());
-        assert_eq!(log.tail(state.revision), end.tail());
+        assert_eq!(log.end.tail(), end.tail());
     }
 }
 
@@ -251,9 +251,9 @@ fn the_writer_has_snapshots_written_beside_it_and_at_its_end_and_keeps_two() {
         assert_eq!(base.is_some(), round > 0);
         let base = base.unwrap_or_else(|| Base::empty(script::empty()));
         let storage: Arc<dyn Storage> = Arc::<Disk>::clone(&disk);
-        let (mut log, state) = Log::open_from(storage, base).expect("opened");
+        let (mut log, _) = Log::open_from(storage, base).expect("opened");
         log.keep_snapshots(snapshots.clone(), 50).expect("started");
-        let writer = log.start(state, Box::new(Silent)).expect("started");
+        let writer = log.start(Box::new(Silent)).expect("started");
         for _ in 0..40 {
             script::submit(&writer, &disk, commands.submission()).expect("written");
         }
@@ -272,10 +272,10 @@ fn a_writer_that_has_written_too_little_for_a_snapshot_ends_without_one() {
     let (_directory, snapshots) = directory();
     let disk = Arc::new(Disk::default());
     let storage: Arc<dyn Storage> = Arc::<Disk>::clone(&disk);
-    let (mut log, state) = Log::open(storage, script::empty()).expect("opened");
+    let (mut log, _) = Log::open(storage, script::empty()).expect("opened");
     log.keep_snapshots(snapshots.clone(), 1000)
         .expect("started");
-    let writer = log.start(state, Box::new(Silent)).expect("started");
+    let writer = log.start(Box::new(Silent)).expect("started");
     let mut commands = script::Commands::default();
     script::submit(&writer, &disk, commands.submission()).expect("written");
     drop(writer);
@@ -302,14 +302,14 @@ fn life(
     let storage = Arc::clone(disk) as Arc<dyn Storage>;
     let base = snapshots.newest(&script::empty());
     let base = base.unwrap_or_else(|| Base::empty(script::empty()));
-    let (mut log, state) = Log::open_from(storage, base).expect("opened");
+    let (mut log, _) = Log::open_from(storage, base).expect("opened");
     let kept = if thins {
         log.keep_history(snapshots.clone(), 1, keeps_all(), script::empty())
     } else {
         log.keep_snapshots(snapshots.clone(), 1)
     };
     kept.expect("started");
-    let writer = log.start(state, Box::new(Silent)).expect("started");
+    let writer = log.start(Box::new(Silent)).expect("started");
     for command in commands {
         script::submit(&writer, disk, vec![command]).expect("written");
     }
@@ -337,7 +337,7 @@ fn where_there_is_little_room_no_snapshot_is_begun_and_those_there_are_stay() {
         let large = (0..10).map(|index| map(&format!("c{index}"), 20 << 10));
         let all = [namespace.clone()].into_iter().chain(large).collect();
         let before = life(&disk, &snapshots, thins, all);
-        let length = Snapshots::length(&end(&disk).state);
+        let length = Snapshots::approximate_bytes(&end(&disk).state);
         disk.set_room(disk.used() + length + left);
         let after = life(&disk, &snapshots, thins, vec![map("a", 1), map("b", 1)]);
         assert_eq!(after != before, is_written, "{thins} {left}");
@@ -360,7 +360,7 @@ fn a_snapshot_is_about_as_long_as_was_asked_for() {
         let (directory, snapshots) = directory();
         snapshots.write(base).expect("written");
         let file = std::fs::metadata(only_file(&directory)).expect("there");
-        let (asked, length) = (Snapshots::length(&base.state), file.len());
+        let (asked, length) = (Snapshots::approximate_bytes(&base.state), file.len());
         let length = usize::try_from(length).expect("short");
         assert!(
             length <= asked + 1024 && asked <= 2 * length,

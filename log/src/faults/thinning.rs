@@ -36,8 +36,8 @@ impl Kept {
         let directory = tempfile::tempdir().expect("a directory");
         let storage = Arc::new(Counting::default());
         let opened = Log::open(Arc::clone(&storage) as Arc<dyn Storage>, script::empty());
-        let (log, state) = opened.expect("opened");
-        let writer = log.start(state, Box::new(Silent)).expect("started");
+        let (log, _) = opened.expect("opened");
+        let writer = log.start(Box::new(Silent)).expect("started");
         let mut kept = Self {
             storage,
             snapshots: Snapshots::at(directory.path().to_owned()),

@@ -206,7 +206,7 @@ impl Work {
     /// Whether there is space for a snapshot. Warns the first time that there is none.
     fn has_room(&mut self, base: &Base) -> bool {
         let thins = self.pruner.is_some();
-        let bytes = Snapshots::length(&base.state);
+        let bytes = Snapshots::approximate_bytes(&base.state);
         let has_room = self.storage.has_room(bytes, Purpose::Snapshot { thins });
         if !has_room && !self.is_refused {
             tracing::warn!(

@@ -93,11 +93,8 @@ pub(super) fn create(name: &str) -> Command {
 pub(super) fn start(storage: &Arc<Recording>) -> (Writer, Seen) {
     let seen = Seen::default();
     let storage: Arc<dyn Storage> = Arc::<Recording>::clone(storage);
-    let (log, state) = Log::open(storage, empty()).expect("opened");
-    (
-        log.start(state, Box::new(seen.clone())).expect("started"),
-        seen,
-    )
+    let (log, _) = Log::open(storage, empty()).expect("opened");
+    (log.start(Box::new(seen.clone())).expect("started"), seen)
 }
 
 pub(super) fn reply() -> (Reply, mpsc::Receiver<Submitted>) {
@@ -239,8 +236,8 @@ impl Publish for Broken {
 fn a_thread_that_ends_in_a_panic_poisons_the_log() {
     for submit in [Writer::submit, Writer::submit_here] {
         let storage: Arc<dyn Storage> = Arc::new(Recording::default());
-        let (log, state) = Log::open(storage, empty()).expect("opened");
-        let writer = log.start(state, Box::new(Broken)).expect("started");
+        let (log, _) = Log::open(storage, empty()).expect("opened");
+        let writer = log.start(Box::new(Broken)).expect("started");
         assert_eq!(writer.poison().reason(), None);
         let (reply, answered) = reply();
         submit(&writer, vec![create("a")], reply);

@@ -70,7 +70,7 @@ impl Server {
         let published = Arc::default();
         let (reader, restored) = (log.reader.clone(), log.restored());
         let publisher = Publisher(Arc::clone(&published));
-        let (writer, mut steps) = log.by_steps(state.clone(), Box::new(publisher));
+        let (writer, mut steps) = log.by_steps(Box::new(publisher));
         if options.small_frames {
             steps = steps.with_frames_of(SMALL_FRAME_BYTES);
         }

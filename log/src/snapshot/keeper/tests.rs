@@ -18,8 +18,8 @@ const COMMITS: u64 = 40;
 fn logged(snapshots: &Snapshots, empty: &State) -> Arc<dyn Storage> {
     let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::default());
     let opened = Log::open(Arc::clone(&storage), empty.clone());
-    let (log, state) = opened.expect("opened");
-    let (writer, mut steps) = log.by_steps(state, Box::new(Silent));
+    let (log, _) = opened.expect("opened");
+    let (writer, mut steps) = log.by_steps(Box::new(Silent));
     for number in 0..COMMITS {
         let intent = Intent::Create(Create {
             key: ObjectKey::new(GroupResource::new("", "namespaces"), "", ""),
