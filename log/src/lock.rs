@@ -1,6 +1,6 @@
 //! The lock that keeps a data directory to one process.
 
-use crate::{Error, elsewhere, private};
+use crate::{Error, elsewhere, owner_only};
 use std::fs::{File, TryLockError};
 use std::io::{ErrorKind, Read, Seek, Write};
 use std::path::{Path, PathBuf};
@@ -20,10 +20,10 @@ impl DirectoryLock {
         if directory.exists() && !directory.is_dir() {
             return Err(Error::Foreign(directory.to_owned()));
         }
-        private::make(directory)?;
-        private::warn_if_open_to_others(directory);
+        owner_only::make(directory)?;
+        owner_only::warn_if_open_to_others(directory);
         elsewhere::warn_of_remote(directory);
-        let mut options = private::options();
+        let mut options = owner_only::options();
         options.read(true).write(true).create(true).truncate(false);
         let opened = options.open(Self::path(directory));
         let file = opened.map_err(|error| match error.kind() {

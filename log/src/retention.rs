@@ -1,12 +1,12 @@
 //! Thins the oldest part of the log by a retention policy: commits that nothing needs any more are
 //! dropped. See `docs/decisions/0014-retention.md`.
 
+mod aging;
+mod commit_clock;
 mod group;
 mod index;
-mod order;
 mod revisions;
 mod thinning;
-mod window;
 
 pub(crate) use thinning::state_floor;
 pub use thinning::thin;
@@ -14,10 +14,10 @@ pub use thinning::thin;
 pub(crate) use thinning::{TURN_BYTES, TURN_FRAMES};
 
 use crate::{Error, Poison, Reader, Snapshots, Storage};
+use aging::Aging;
 use hindsight_core::{Commit, GroupResource, Revision, State, Time};
 use std::sync::Arc;
 use thinning::Thinning;
-use window::Aging;
 
 /// How much history is kept. Deletions, and everything that the newest state needs, are always kept.
 #[derive(Debug, Clone)]
@@ -111,18 +111,18 @@ impl Pruner {
     }
 
     fn try_turn(&mut self, limit: Revision) -> Result<bool, Error> {
-        let (mut thinning, mut window) = match self.known.take() {
+        let (mut thinning, mut aging) = match self.known.take() {
             Some(known) => known,
             None => (self.thinning()?, Aging::new(self.policy.clone())),
         };
         let before = *self.reported_floor.get_or_insert(thinning.floor());
-        let turned = self.do_step(limit, &mut thinning, &mut window)?;
+        let turned = self.thin_some(limit, &mut thinning, &mut aging)?;
         let floor = thinning.floor();
         if !turned && floor > before {
             tracing::info!(%floor, "history was dropped; everything from this revision on is kept");
             self.reported_floor = Some(floor);
         }
-        self.known = Some((thinning, window));
+        self.known = Some((thinning, aging));
         Ok(turned)
     }
 
@@ -132,19 +132,20 @@ impl Pruner {
         Ok(Thinning::new(floor, self.empty.clone(), kinds))
     }
 
-    fn do_step(
+    /// Reads, thins or rewrites some frames. False once nothing is left to do up to the limit.
+    fn thin_some(
         &self,
         limit: Revision,
         thinning: &mut Thinning,
-        window: &mut Aging,
+        aging: &mut Aging,
     ) -> Result<bool, Error> {
         let storage = &*self.storage;
-        if Thinning::tidy(storage)? || thinning.walk(storage, |frame| window.push(frame))? {
+        if Thinning::tidy(storage)? || thinning.walk(storage, |frame| aging.push(frame))? {
             return Ok(true);
         }
-        let cut = window.cut(limit);
+        let cut = aging.cut(limit);
         let is_thinned = thinning.advance(storage, cut, |frame| {
-            window.pop(frame.end.previous(), frame.stored_bytes);
+            aging.pop(frame.end.previous(), frame.stored_bytes);
         })?;
         if is_thinned || thinning.renew(storage)? {
             return Ok(true);

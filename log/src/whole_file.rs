@@ -1,6 +1,6 @@
 //! Files that exist completely or not at all: they are written under another name, fsynced, then renamed.
 
-use crate::{place, private};
+use crate::{owner_only, place};
 use std::fs::{File, Metadata, TryLockError};
 use std::io::{Error, ErrorKind, Result};
 use std::path::{Path, PathBuf};
@@ -71,7 +71,7 @@ impl WholeFile {
 fn create_locked(path: &Path) -> Result<File> {
     for _ in 0..ATTEMPTS_MAX {
         remove_leftover(path)?;
-        let mut options = private::options();
+        let mut options = owner_only::options();
         match options.write(true).create_new(true).open(path) {
             Ok(file) if lock(&file) && is_at(&file, path) => return Ok(file),
             Err(error) if error.kind() != ErrorKind::AlreadyExists => return Err(error),

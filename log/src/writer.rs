@@ -12,12 +12,12 @@ mod syncer;
 #[cfg(test)]
 mod tests;
 
-use admittance::Admittance;
 use crate::frame::Hash;
 use crate::snapshot::Keeper;
 use crate::storage::synced::Synced;
 use crate::unpoisoned::unpoisoned;
 use crate::{Error, Poison};
+use admittance::Admittance;
 use crew::Crew;
 use crossbeam_channel::{Sender, TrySendError, bounded};
 use decider::Decider;

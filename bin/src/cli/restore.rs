@@ -53,7 +53,9 @@ fn bump(text: &str) -> Result<NonZeroU64, String> {
     let number = match text.parse::<u64>() {
         Ok(number) if number <= RESTORED_REVISION_MAX => number,
         Err(error) if !is_too_large(&error) => {
-            return Err(format!("expected a whole number above 0, such as {DEFAULT_BUMP}"));
+            return Err(format!(
+                "expected a whole number above 0, such as {DEFAULT_BUMP}"
+            ));
         }
         Ok(_) | Err(_) => {
             return Err(format!(

@@ -3,8 +3,8 @@
 use super::Retained;
 use super::index::{self, Index};
 use crate::codec::{self, Placeholder};
-use crate::frame::{self, Hash};
 use crate::frame::decoded::{Coverage, DecodedFrame};
+use crate::frame::{self, Hash};
 use crate::storage::REPLACING_BYTES;
 use crate::{Error, Storage, packing};
 use hindsight_core::{Commit, Revision, Time};

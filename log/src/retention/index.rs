@@ -121,8 +121,9 @@ impl Index {
     }
 
     /// Adds a commit. `changes_beside` if it may change the parts of the state other than its objects.
-    /// Versions of an owner in foreground deletion are kept, and the one that ends the deletion too: the
-    /// owner may be deleted that way again, and not all the time in between.
+    /// Versions of an owner in foreground deletion are kept, and the one that ends the deletion too: without
+    /// that one, an owner that is deleted so a second time would seem to have been in deletion ever since the
+    /// first.
     fn note(&mut self, commit: &Commit, changes_beside: bool) {
         let key = key_hash(&commit.key);
         let is_kept = commit.events.iter().any(|event| event.verdict().is_some())

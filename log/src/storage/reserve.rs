@@ -3,7 +3,7 @@
 //! released.
 
 use super::blocks;
-use crate::{Error, private};
+use crate::{Error, owner_only};
 use std::fs::File;
 use std::io::{ErrorKind, Result};
 use std::path::{Path, PathBuf};
@@ -97,11 +97,11 @@ impl Reserve {
     }
 
     fn try_replenish(&self) -> Result<()> {
-        let mut options = private::options();
+        let mut options = owner_only::options();
         options.write(true).create(true).truncate(false);
         let file = options.open(&self.path)?;
         // Made after the reserve, which can stand in for it.
-        let place = private::options()
+        let place = owner_only::options()
             .write(true)
             .create(true)
             .open(&self.place);

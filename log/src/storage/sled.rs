@@ -22,15 +22,15 @@ use super::witness::WitnessFile;
 use super::{Purpose, Storage, Stored, blocks};
 use crate::place::Place;
 use crate::unpoisoned::unpoisoned;
-use crate::{Error, Tail, chain, private};
+use crate::{Error, Tail, chain, owner_only};
 use foreign::{DatabaseState, refuse_foreign, refuse_irregular_files};
 use frames::FrameTrees;
 use hindsight_core::Revision;
 pub use intact::{Intact, Newer};
-pub use opening::NEW_LOG_BYTES;
 #[cfg(test)]
 pub(crate) use journal::FORMAT as JOURNAL_FORMAT;
 use journal::{Journal, JournalContents};
+pub use opening::NEW_LOG_BYTES;
 use opening::{
     open_in_room, refuse_short_files, sync_before_reading, sync_directories, wait_until_free,
 };
@@ -75,7 +75,7 @@ impl SledStorage {
         if directory.exists() && !directory.is_dir() {
             return Err(Error::Foreign(directory.to_owned()));
         }
-        private::make_restricted(directory)?;
+        owner_only::make_restricted(directory)?;
         Self::check_files(directory)?;
         let path = directory.join("db");
         wait_until_free(&path)?;

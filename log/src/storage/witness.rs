@@ -9,7 +9,7 @@
 //! The two slots are written in turn, so that a torn write leaves the previous note.
 
 use crate::unpoisoned::unpoisoned;
-use crate::{Error, Tail, private, regular};
+use crate::{Error, Tail, owner_only, regular};
 use crossbeam_channel::{Receiver, Sender, bounded};
 use hindsight_core::Revision;
 use std::fs::File;
@@ -52,7 +52,7 @@ impl WitnessFile {
     pub(crate) fn open(path: &Path) -> Result<(Self, Option<Tail>), Error> {
         Self::check(path)?;
         let io = |what: &str| Error::io(format!("{what} {}", path.display()));
-        let mut file = private::options()
+        let mut file = owner_only::options()
             .read(true)
             .write(true)
             .create(true)

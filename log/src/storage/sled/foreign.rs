@@ -1,8 +1,8 @@
 //! Examines a directory before sled opens it. sled overwrites with blanks whatever it cannot read in its
 //! database: the file of another program, or all that a single flipped bit keeps it from reading.
 
-use super::values::{HEADER_BYTES, Header};
 use super::opening::entries;
+use super::values::{HEADER_BYTES, Header};
 use super::{Intact, SEGMENT_BYTES, journal, side};
 use crate::{Error, regular};
 use hindsight_core::Revision;

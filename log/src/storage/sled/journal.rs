@@ -12,7 +12,7 @@ pub(crate) use record::FORMAT;
 
 use crate::place::Place;
 use crate::storage::blocks;
-use crate::{Error, private, regular};
+use crate::{Error, owner_only, regular};
 use hindsight_core::Revision;
 use record::{BEGIN_BYTES, Header, Salt};
 use std::fs::File;
@@ -194,7 +194,7 @@ impl Journal {
 }
 
 fn open_empty(path: &Path, salt: Salt) -> std::io::Result<(File, Place)> {
-    let mut file = private::options()
+    let mut file = owner_only::options()
         .read(true)
         .write(true)
         .create(true)

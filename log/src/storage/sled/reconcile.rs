@@ -10,7 +10,10 @@ use hindsight_core::Revision;
 /// The frames that the journal has and the database lacks, and the newest frame once these are added.
 /// Refuses, before anything is written, a database that lacks more than that or has another frame in the
 /// place of one of them: the journal may have the only copy.
-pub(super) fn missing(frames: &FrameTrees, kept: &JournalContents) -> Result<(Vec<Frame>, Newest), Error> {
+pub(super) fn missing(
+    frames: &FrameTrees,
+    kept: &JournalContents,
+) -> Result<(Vec<Frame>, Newest), Error> {
     let last = frames.at_or_before(Revision(u64::MAX))?;
     let newest = place_of(last.as_ref());
     for (first, frame) in kept.up_to(newest) {

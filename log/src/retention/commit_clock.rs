@@ -9,7 +9,7 @@ const STEPS_IN_AN_AGE: i64 = 16;
 
 /// A clock that advances from commit to commit.
 #[derive(Debug, Clone)]
-pub(super) struct Order {
+pub(super) struct CommitClock {
     step_max: i64,
     last: Option<Time>,
     /// The position of the last commit, in microseconds from an arbitrary origin.
@@ -18,7 +18,7 @@ pub(super) struct Order {
     latest: i64,
 }
 
-impl Order {
+impl CommitClock {
     /// For ages that are compared with this one, in microseconds. If it is negative, no step counts.
     pub(super) const fn of(age: i64) -> Self {
         let age = if age < 0 { 0 } else { age };
@@ -30,16 +30,16 @@ impl Order {
         }
     }
 
-    /// The position of the next commit; never before that of an earlier commit.
-    pub(super) fn note(&mut self, time: Time) -> i64 {
-        self.at = self.until(time);
+    /// Advances to the next commit and returns its position; never before that of an earlier commit.
+    pub(super) fn advance(&mut self, time: Time) -> i64 {
+        self.at = self.position_at(time);
         self.last = Some(time);
         self.latest = self.latest.max(self.at);
         self.latest
     }
 
     /// The position of a commit that would be made at this time.
-    pub(super) fn until(&self, time: Time) -> i64 {
+    pub(super) fn position_at(&self, time: Time) -> i64 {
         let last = self.last.unwrap_or(time);
         let step = time.0.saturating_sub(last.0);
         self.at
@@ -56,9 +56,12 @@ mod tests {
 
     /// The age of each of the commits at these times, at `now`, or slightly less.
     fn ages(times: &[i64], now: i64) -> Vec<i64> {
-        let mut order = Order::of(AGE);
-        let at: Vec<i64> = times.iter().map(|time| order.note(Time(*time))).collect();
-        let now = order.until(Time(now));
+        let mut clock = CommitClock::of(AGE);
+        let at: Vec<i64> = times
+            .iter()
+            .map(|time| clock.advance(Time(*time)))
+            .collect();
+        let now = clock.position_at(Time(now));
         at.into_iter().map(|at| now - at).collect()
     }
 
@@ -95,15 +98,15 @@ mod tests {
     #[test]
     fn by_an_age_of_nothing_or_less_no_step_counts() {
         for age in [0, -1, -16, -AGE, i64::MIN] {
-            let mut order = Order::of(age);
-            assert_eq!(order.note(Time(5)), 0, "{age}");
-            assert_eq!(order.until(Time(YEARS)), 0, "{age}");
-            assert_eq!(order.until(Time(i64::MIN)), 0, "{age}");
+            let mut clock = CommitClock::of(age);
+            assert_eq!(clock.advance(Time(5)), 0, "{age}");
+            assert_eq!(clock.position_at(Time(YEARS)), 0, "{age}");
+            assert_eq!(clock.position_at(Time(i64::MIN)), 0, "{age}");
         }
     }
 
     #[test]
-    fn who_comes_later_is_never_older() {
+    fn a_later_commit_is_never_placed_earlier() {
         let mut dice = 1_u64;
         let times: Vec<i64> = (0..1000)
             .map(|_| {

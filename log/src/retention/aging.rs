@@ -2,7 +2,7 @@
 //! to be thinned.
 
 use super::Retention;
-use super::order::Order;
+use super::commit_clock::CommitClock;
 use crate::frame::decoded::{Coverage, DecodedFrame};
 use hindsight_core::Revision;
 use std::collections::VecDeque;
@@ -16,7 +16,7 @@ const EXTENTS_IN_AN_AGE: i64 = 64;
 #[derive(Debug)]
 pub(super) struct Aging {
     policy: Retention,
-    order: Order,
+    clock: CommitClock,
     span_max: i64,
     extents: VecDeque<Extent>,
     /// The newest frame, which always stays whole.
@@ -31,7 +31,7 @@ struct Extent {
     end: Revision,
     bytes: u64,
     frames: u32,
-    /// The positions of the first frame and of the last, by [`Order`].
+    /// The positions of the first frame and of the last, by [`CommitClock`].
     from: i64,
     until: i64,
 }
@@ -44,7 +44,7 @@ impl Aging {
         };
         Self {
             policy,
-            order: Order::of(age),
+            clock: CommitClock::of(age),
             span_max: age / EXTENTS_IN_AN_AGE,
             extents: VecDeque::new(),
             newest: None,
@@ -59,7 +59,7 @@ impl Aging {
             Coverage::Whole | Coverage::Thinned(..) => None,
         };
         let times = frame.commits.iter().map(|commit| commit.time).chain(mark);
-        let places = times.map(|time| self.order.note(time));
+        let places = times.map(|time| self.clock.advance(time));
         let (from, until) = places.fold((i64::MAX, i64::MIN), |(from, until), place| {
             (from.min(place), until.max(place))
         });
@@ -96,7 +96,7 @@ impl Aging {
     /// The last revision that need not be kept whole; never after `limit`.
     pub(super) fn cut(&self, limit: Revision) -> Revision {
         let age = self.policy.age_micros.unwrap_or(i64::MAX);
-        let now = self.order.until((self.policy.clock)());
+        let now = self.clock.position_at((self.policy.clock)());
         let mut bytes = self.bytes;
         let mut cut = Revision::ZERO;
         for extent in &self.extents {
