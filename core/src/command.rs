@@ -373,6 +373,9 @@ pub struct DropOwners {
     pub owners: Vec<OwnerReference>,
     /// Whether the owner orphans its dependents, or the collector prunes absent and waiting owners.
     pub reason: DropReason,
+    /// The revision at which this was planned. If the container of the dependent or of an orphaning owner
+    /// has been marked for deletion since, the command is refused as stale.
+    pub decided_at: Revision,
 }
 
 /// Why references are dropped.

@@ -167,6 +167,7 @@ impl View<'_> {
                 dependent: target(node.key(), dependent, None),
                 owners,
                 reason: DropReason::Orphaning,
+                decided_at: self.state.revision,
             });
             steps.push(Step {
                 intent,
@@ -322,6 +323,7 @@ impl View<'_> {
             dependent: target(&object.key, &object.meta.uid, Some(object.revision)),
             owners: gone,
             reason: DropReason::SolidOwnerRemains,
+            decided_at: self.state.revision,
         });
         Step { intent, cause }
     }

@@ -48,6 +48,8 @@ const GROUND: [(Kind, &str); 4] = [
 struct Author {
     dice: Dice,
     length: Length,
+    /// Whether requests come between planning and deciding. Containers have no owners then.
+    plans: bool,
     made: Vec<(Kind, String)>,
     last: Option<Operation>,
 }
@@ -56,6 +58,7 @@ impl Author {
     fn new(seed: u64, length: Length) -> Self {
         Self {
             dice: Dice(seed),
+            plans: seed.is_multiple_of(2),
             length,
             made: Vec::new(),
             last: None,
@@ -89,9 +92,9 @@ impl Author {
             4..=6 => Operation::Delete(id, self.policy()),
             7 => Operation::SetFinalizers(id, self.finalizers()),
             8 => Operation::SetOwners(id, self.owners(self.made[id].0)),
-            _ => match self.dice.roll(3) {
-                0 => Operation::Plan,
-                1 => Operation::Turn(self.dice.pick(&[1, 2, 4])),
+            _ => match self.dice.roll(4) {
+                0 if self.plans => Operation::Plan,
+                0 | 1 => Operation::Turn(self.dice.pick(&[1, 2, 4])),
                 _ => Operation::Settle,
             },
         }
@@ -173,6 +176,9 @@ impl Author {
 
     /// References; sometimes one owner twice, spelled alike or not.
     fn owners(&mut self, dependent: Kind) -> Vec<Owner> {
+        if self.plans && dependent.is_container() {
+            return Vec::new();
+        }
         let count = self.dice.pick(&[0, 0, 1, 1, 1, 2, 2, 3]);
         let mut owners: Vec<Owner> = Vec::new();
         for _ in 0..count.min(self.made.len()) {

@@ -17,9 +17,16 @@ pub struct Causes {
     homes: BTreeMap<Uid, Arc<str>>,
     /// Since when each dependent refers to each owner.
     since: BTreeMap<(Uid, Uid), Revision>,
+    /// The revision at which the collector's steps are planned: it cannot name what came later.
+    planned_at: Option<Revision>,
 }
 
 impl Causes {
+    /// What is read from here on was planned at this revision.
+    pub const fn plan(&mut self, at: Revision) {
+        self.planned_at = Some(at);
+    }
+
     /// Reads the next commit; an error says what is wrong with its cause.
     pub fn take(&mut self, commit: &Commit) -> Result<(), String> {
         for event in &commit.events {
@@ -39,7 +46,7 @@ impl Causes {
             let since = self.since.get(&(commit.uid.clone(), owner.clone()));
             let end = self.ends.get(owner);
             let end = end.filter(|end| since.is_some_and(|since| since < end));
-            is_certain |= end.is_some();
+            is_certain |= end.is_some_and(|end| self.planned_at.is_none_or(|at| *end <= at));
             let marks = self.marks.get(owner).into_iter().flatten();
             right.extend(marks.chain(end).map(|at| Cause::Commit(*at)));
         }

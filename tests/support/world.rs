@@ -143,6 +143,7 @@ impl World {
     pub fn plan(&mut self, limit: usize) {
         if self.planned.is_empty() {
             self.planned = self.collector.next_batch(&self.state, self.now(), limit);
+            self.causes.plan(self.state.revision);
         }
     }
 

@@ -11,10 +11,11 @@ use super::Context;
 use super::commit::Written;
 use super::delete::{decision, findings, removal};
 use super::managed_fields;
+use crate::classify::owner_key;
 use crate::command::{DropOwners, DropReason, FinalizeNamespace, Release, Target};
 use crate::event::OwnerClass;
 use crate::object::{DEFINITION_FINALIZER, Object, OwnerReference, Uid};
-use crate::{Decision, Outcome, Rejection};
+use crate::{Decision, Outcome, Rejection, Revision};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -24,6 +25,13 @@ pub(crate) fn drop_owners(
     intent: &DropOwners,
 ) -> Result<Decision, Rejection> {
     let object = find(context, &intent.dependent)?;
+    let owners = intent.owners.iter().filter_map(|owner| {
+        let key = owner_key(context.state, &object.key.namespace, owner)?;
+        context.state.get(&key)
+    });
+    for one in std::iter::once(object).chain(owners) {
+        refuse_overtaken(context, one, intent.decided_at)?;
+    }
     let doomed: Vec<&OwnerReference> = match intent.reason {
         DropReason::Orphaning => orphaned(context, object, &intent.owners),
         DropReason::SolidOwnerRemains => spurious(context, object, &intent.owners)?,
@@ -57,14 +65,33 @@ fn orphaned<'a>(
 ) -> Vec<&'a OwnerReference> {
     let named: BTreeSet<&Uid> = owners.iter().map(|owner| &owner.uid).collect();
     let waits = |reference: &&OwnerReference| {
-        named.contains(&reference.uid)
-            && context
-                .state
-                .held_owners
-                .get(&reference.uid)
-                .is_some_and(|held| held.orphaning)
+        named.contains(&reference.uid) && is_orphaned_by(context, reference)
     };
     object.meta.owner_references.iter().filter(waits).collect()
+}
+
+/// Whether the owner with the uid of this reference is still orphaning.
+fn is_orphaned_by(context: Context<'_>, reference: &OwnerReference) -> bool {
+    let held = context.state.held_owners.get(&reference.uid);
+    held.is_some_and(|held| held.orphaning)
+}
+
+/// Refuses a plan that is older than the deletion of the container of this object: its contents go by other
+/// rules.
+fn refuse_overtaken(
+    context: Context<'_>,
+    object: &Object,
+    decided_at: Revision,
+) -> Result<(), Rejection> {
+    let state = context.state;
+    let namespace = state.namespace(&object.key.namespace);
+    let containers = [namespace, state.definition_of(&object.key.resource)];
+    let marks = containers.into_iter().flatten().filter_map(|one| one.mark);
+    if marks.map(|mark| mark.revision).max() > Some(decided_at) {
+        let why = "what contains it has been marked for deletion since";
+        return Err(Rejection::stale(&object.key, why));
+    }
+    Ok(())
 }
 
 /// Exactly the named references that are absent or waiting, while another owner is solid. If two references
@@ -78,6 +105,12 @@ fn spurious<'a>(
     let any = |class| found.iter().any(|finding| finding.class == class);
     if !any(OwnerClass::Solid) || any(OwnerClass::Unresolvable) {
         return Err(Rejection::stale(&object.key, "no solid owner is left"));
+    }
+    if found
+        .iter()
+        .any(|finding| is_orphaned_by(context, &finding.owner))
+    {
+        return Err(Rejection::stale(&object.key, "an owner orphans it"));
     }
     let owners: BTreeSet<&OwnerReference> = owners.iter().collect();
     let gone = |(reference, finding): &(&OwnerReference, &crate::event::OwnerFinding)| {
@@ -128,6 +161,7 @@ pub(crate) fn release(context: Context<'_>, intent: &Release) -> Result<Decision
         let why = "references to it, or what they mean, have changed since";
         return Err(Rejection::stale(&object.key, why));
     }
+    refuse_overtaken(context, object, intent.decided_at)?;
     let is_cleanup = &*intent.finalizer == DEFINITION_FINALIZER;
     if is_cleanup && removal::content(context.state, object).is_some() {
         return Err(Rejection::stale(&object.key, "an instance is left"));

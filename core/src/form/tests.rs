@@ -136,6 +136,7 @@ fn what_is_written_is_what_is_read_whoever_writes_it_and_in_whatever_version() {
         },
         owners: freed.meta.owner_references[..1].to_vec(),
         reason: DropReason::SolidOwnerRemains,
+        decided_at: world.state.revision,
     }));
     assert_eq!(dropped.expect("dropped").commits.len(), 1);
     assert_eq!(assert_canonical(&world, since), 5);

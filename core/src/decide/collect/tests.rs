@@ -48,6 +48,7 @@ fn left(
         dependent: target(dependent),
         owners: owners.collect(),
         reason,
+        decided_at: world.state.revision,
     }))?;
     let owners = decision.outcome.object().meta.owner_references.iter();
     Ok(owners.map(|owner| owner.uid.to_string()).collect())
