@@ -6,6 +6,7 @@
 mod ahead;
 mod backups;
 mod beside;
+mod blanked;
 mod copies;
 mod crashes;
 mod damaged;

@@ -26,7 +26,7 @@ const BEFORE_END: usize = 32;
 const LARGE_BYTES: usize = 96 << 10;
 
 /// Frames of single objects; one in `apart` is so large that it takes several values.
-fn frames(apart: u64) -> Vec<(Revision, Arc<[u8]>)> {
+pub(super) fn frames(apart: u64) -> Vec<(Revision, Arc<[u8]>)> {
     frames_of(|number| {
         if number % apart == 0 {
             3 * LARGE_BYTES
@@ -37,7 +37,7 @@ fn frames(apart: u64) -> Vec<(Revision, Arc<[u8]>)> {
 }
 
 /// Frames of single objects of these lengths.
-fn frames_of(length: impl Fn(u64) -> usize) -> Vec<(Revision, Arc<[u8]>)> {
+pub(super) fn frames_of(length: impl Fn(u64) -> usize) -> Vec<(Revision, Arc<[u8]>)> {
     let disk = Arc::new(Disk::default());
     let (writer, _) = script::open(&disk);
     let mut commands = Commands::default();
@@ -58,7 +58,7 @@ fn frames_of(length: impl Fn(u64) -> usize) -> Vec<(Revision, Arc<[u8]>)> {
 }
 
 /// A log in files, opened now and then, after a clean shutdown.
-fn make(directory: &Path, frames: &[(Revision, Arc<[u8]>)]) -> Revision {
+pub(super) fn make(directory: &Path, frames: &[(Revision, Arc<[u8]>)]) -> Revision {
     write(directory, frames).0
 }
 
@@ -90,10 +90,10 @@ fn write(directory: &Path, frames: &[(Revision, Arc<[u8]>)]) -> (Revision, SledS
     (newest, storage)
 }
 
-type Make = fn(&Path, &[(Revision, Arc<[u8]>)]) -> Revision;
+pub(super) type Make = fn(&Path, &[(Revision, Arc<[u8]>)]) -> Revision;
 
 /// A log without damage: its end, its commits, and the length of its database.
-fn whole(directory: &Path, apart: u64, make: Make) -> (Revision, Vec<Commit>, usize) {
+pub(super) fn whole(directory: &Path, apart: u64, make: Make) -> (Revision, Vec<Commit>, usize) {
     let newest = make(directory, &frames(apart));
     let commits = commits(&intact(directory).reader);
     let database = fs::metadata(directory.join("events/db")).expect("there");
@@ -101,7 +101,7 @@ fn whole(directory: &Path, apart: u64, make: Make) -> (Revision, Vec<Commit>, us
     (newest, commits, length)
 }
 
-fn intact(directory: &Path) -> Intact {
+pub(super) fn intact(directory: &Path) -> Intact {
     Intact::of(&directory.join("events"), |_, _| {}).expect("read")
 }
 
@@ -336,6 +336,8 @@ fn damage_at_the_end_of_a_segment_takes_no_other() {
     for end in (SEGMENT_BYTES..=length).step_by(SEGMENT_BYTES) {
         let damaged = temporary.path().join(format!("damaged-{end}"));
         copy(&sound, &damaged);
+        // It has the newest records.
+        fs::remove_file(damaged.join("events/journal")).expect("removed");
         let at = end - 2 * BEFORE_END;
         damage(&damaged, at..at + 1, 0);
         found.judge(&damaged, newest, &whole);
@@ -345,15 +347,15 @@ fn damage_at_the_end_of_a_segment_takes_no_other() {
 }
 
 #[derive(Debug, Default)]
-struct Found {
+pub(super) struct Found {
     opened: usize,
-    told: usize,
+    pub(super) told: usize,
     /// How many of those have a whole copy of every record.
-    all_there: usize,
+    pub(super) all_there: usize,
 }
 
 impl Found {
-    fn judge(&mut self, damaged: &Path, newest: Revision, whole: &[Commit]) {
+    pub(super) fn judge(&mut self, damaged: &Path, newest: Revision, whole: &[Commit]) {
         let before = intact(damaged);
         let there = commits(&before.reader);
         assert_eq!(there, whole[..there.len()], "it is a beginning of the log");
@@ -383,7 +385,7 @@ impl Found {
 }
 
 /// Flips a bit, or blanks a page.
-fn damage(directory: &Path, place: Range<usize>, bit: usize) {
+pub(super) fn damage(directory: &Path, place: Range<usize>, bit: usize) {
     let path: PathBuf = directory.join("events/db");
     let mut bytes = fs::read(&path).expect("read");
     if place.len() == 1 {

@@ -3,6 +3,7 @@
 
 mod opening;
 
+use super::blanked::{behead, several_segments};
 use super::rot::{frames, open};
 use crate::frame::{self, FRAME_FORMAT};
 use crate::{Error, Intact, Reader, SledStorage, Storage, Tail};
@@ -356,6 +357,8 @@ fn snapshots(at: &Path) -> impl Iterator<Item = String> {
     names.filter(|name| name.contains("snap."))
 }
 
+const WOULD_BLANK: &str = "it would overwrite records that are still intact";
+
 /// What is refused and left as it is, beside the configuration of the engine and without a witness.
 const UNTOUCHED: &[(&str, Prepare, &str)] = &[
     (
@@ -391,6 +394,30 @@ const UNTOUCHED: &[(&str, Prepare, &str)] = &[
             turn(at, (8 << 20) + 19);
         },
         "events/db is damaged at byte 8388608, at",
+    ),
+    (
+        "a blank header of the first of some segments",
+        |at| {
+            several_segments(at);
+            behead(at, 0, 20);
+        },
+        WOULD_BLANK,
+    ),
+    (
+        "a blank page at the beginning of the first of some segments",
+        |at| {
+            several_segments(at);
+            behead(at, 0, 4096);
+        },
+        WOULD_BLANK,
+    ),
+    (
+        "a blank sector at the beginning of another segment",
+        |at| {
+            several_segments(at);
+            behead(at, 1, 512);
+        },
+        WOULD_BLANK,
     ),
 ];
 

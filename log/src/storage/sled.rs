@@ -3,6 +3,7 @@
 
 mod bundle;
 mod foreign;
+mod frame_copy;
 mod frames;
 mod hidden;
 mod intact;

@@ -22,41 +22,77 @@ const WOULD_BLANK: &str =
 
 /// Refuses a database in which sled would miss acknowledged records: up to the tail that the witness
 /// names, or up to `synced` by the journal, because the witness lags behind after a power cut. Only the
-/// segments that sled will read are read.
+/// segments that sled will read are read, and those whose header is blank.
 pub(super) fn refuse_hidden(directory: &Path, synced: Revision) -> Result<(), Error> {
-    let tail = WitnessFile::read(&tail_of(directory))?;
-    let acknowledged = tail.map_or(synced, |tail| tail.revision.max(synced));
-    if acknowledged == Revision::ZERO || !directory.join("db").exists() {
+    if !directory.join("db").exists() {
         return Ok(());
     }
-    let hidden = skipped_ranges(directory)?;
+    let acknowledged = acknowledged(directory, synced)?;
+    let Hidden { hidden, beheaded } = Hidden::of(directory, acknowledged > Revision::ZERO)?;
     if hidden.is_empty() {
         return Ok(());
     }
     let intact = Intact::of(directory, |_, _| {})?;
+    let is_untold = acknowledged == Revision::ZERO && intact.broken.is_some();
+    let is_beheaded = !beheaded.is_empty()
+        && (is_untold || intact.first_within(&beheaded, Revision(u64::MAX)).is_some());
     let is_seen = intact.first_within(&hidden, acknowledged).is_none();
-    if is_seen && intact.until >= acknowledged {
+    if is_seen && !is_beheaded && intact.until >= acknowledged {
         return Ok(());
     }
-    Err(Error::Unopened {
+    Err(would_blank(intact))
+}
+
+fn acknowledged(directory: &Path, synced: Revision) -> Result<Revision, Error> {
+    let tail = WitnessFile::read(&tail_of(directory))?;
+    Ok(tail.map_or(synced, |tail| tail.revision.max(synced)))
+}
+
+fn would_blank(intact: Intact) -> Error {
+    Error::Unopened {
         until: intact.until,
         broken: intact.broken.map(Box::new),
         source: WOULD_BLANK.into(),
-    })
+    }
 }
 
 /// The ranges of the database that sled passes over although there are whole messages in them.
 pub(super) fn skipped_ranges(directory: &Path) -> Result<Vec<Range<u64>>, Error> {
-    let from = side::newest_place(directory)? / SEGMENT_BYTES as u64 * SEGMENT_BYTES as u64;
-    let path = directory.join("db");
-    let hidden = Segments::of(&path, from).and_then(|found| found.hidden());
-    hidden.map_err(Error::io("reading the event log"))
+    Ok(Hidden::of(directory, true)?.hidden)
+}
+
+/// The ranges that sled passes over although there are whole messages in them.
+struct Hidden {
+    hidden: Vec<Range<u64>>,
+    /// Those among them that are segments which were durable, and whose headers are gone.
+    beheaded: Vec<Range<u64>>,
+}
+
+impl Hidden {
+    /// With or without what is behind tears.
+    fn of(directory: &Path, with_torn: bool) -> Result<Self, Error> {
+        let from = side::newest_place(directory)? / SEGMENT_BYTES as u64 * SEGMENT_BYTES as u64;
+        let path = directory.join("db");
+        let found = Segments::of(&path, from).and_then(|segments| {
+            let headless = segments.headless()?;
+            let durable = headless.iter().filter(|one| one.1 < segments.ends_from);
+            let beheaded = durable.map(|one| one.0.clone()).collect();
+            let mut hidden: Vec<_> = headless.into_iter().map(|one| one.0).collect();
+            if with_torn {
+                hidden.extend(segments.hidden()?);
+            }
+            Ok(Self { hidden, beheaded })
+        });
+        found.map_err(Error::io("reading the event log"))
+    }
 }
 
 /// The segments that sled is going to read: for each position in sled's log, the offset in the file.
 struct Segments<'a> {
     path: &'a Path,
     at: BTreeMap<u64, u64>,
+    /// The offsets of the segments without a sound header, which sled takes for free.
+    without_header: Vec<u64>,
     /// From this position on, the first tear is the end of the log, and not only of a segment.
     ends_from: u64,
 }
@@ -66,23 +102,44 @@ impl<'a> Segments<'a> {
         let file = File::open(path)?;
         let length = file.metadata()?.len();
         let (mut at, mut stable) = (BTreeMap::new(), from);
+        let mut without_header = Vec::new();
         for begin in (0..length).step_by(SEGMENT_BYTES) {
             let header = range(&file, begin, HEADER_BYTES as u64)?;
-            let Some(header) = Header::read(&header).filter(|one| one.place >= from) else {
+            let Some(header) = Header::read(&header) else {
+                without_header.push(begin);
                 continue;
             };
-            at.insert(header.place, begin);
-            stable = stable.max(header.stable);
+            if header.place >= from {
+                at.insert(header.place, begin);
+                stable = stable.max(header.stable);
+            }
         }
         let ends_from = stable / SEGMENT_BYTES as u64 * SEGMENT_BYTES as u64;
         Ok(Self {
             path,
             at,
+            without_header,
             ends_from,
         })
     }
 
-    /// The ranges that sled passes over although there are whole messages in them.
+    /// The segments without a header in which there are whole messages, and the position in sled's log of
+    /// the last of these. Most such segments are blank. A power cut leaves messages in them too, if it
+    /// comes while sled blanks a segment that it has freed, or begins one: the former has nothing that is
+    /// not elsewhere, and the latter was not durable.
+    fn headless(&self) -> IoResult<Vec<(Range<u64>, u64)>> {
+        let place = |begin: &u64| {
+            let file = File::open(self.path)?;
+            let bytes = range(&file, *begin, SEGMENT_BYTES as u64)?;
+            let place = Segment::new(&bytes).newest_place();
+            Ok(place.map(|place| (*begin..*begin + SEGMENT_BYTES as u64, place)))
+        };
+        let found = self.without_header.par_iter().map(place);
+        let found = found.collect::<IoResult<Vec<_>>>()?;
+        Ok(found.into_iter().flatten().collect())
+    }
+
+    /// The ranges behind tears, as far as there are whole messages in them.
     fn hidden(&self) -> IoResult<Vec<Range<u64>>> {
         let at: Vec<_> = self
             .at
@@ -92,16 +149,18 @@ impl<'a> Segments<'a> {
         let torn = at.par_iter().map(|(_, begin)| self.torn(*begin, None));
         let torn = torn.collect::<IoResult<Vec<_>>>()?;
         let mut hidden = Vec::new();
-        let mut next = None;
+        let mut next = self.ends_from;
         let mut is_over = false;
         for ((place, begin), mut torn) in at.into_iter().zip(torn) {
             let is_last = place >= self.ends_from;
-            is_over |= is_last && next.is_some_and(|next| next != place);
+            is_over |= is_last && next != place;
             if is_over {
                 torn = self.torn(begin, Some(0))?;
             }
             is_over |= is_last && torn.is_some();
-            next = is_last.then_some(place + SEGMENT_BYTES as u64);
+            if is_last {
+                next = place + SEGMENT_BYTES as u64;
+            }
             let end = begin + SEGMENT_BYTES as u64;
             hidden.extend(
                 torn.filter(|torn| torn.has_messages_behind)

@@ -1,12 +1,10 @@
 //! Finds the intact part of a log in the bytes of its database, without the engine. See
 //! `docs/decisions/0024-what-is-left-of-a-damaged-database.md`.
 
-use super::bundle::{self, Entry, Unpacked};
-use super::frames::PIECE_BYTES;
-use super::hidden;
-use super::journal::{JournalContents, Record};
-use super::values::{Segment, Value};
-use super::{SEGMENT_BYTES, tail_of};
+use super::bundle::Unpacked;
+use super::frame_copy::{FrameCopy, copies, is_within};
+use super::journal::JournalContents;
+use super::{hidden, tail_of};
 use crate::error::extent;
 use crate::storage::witness::WitnessFile;
 use crate::unpoisoned::unpoisoned;
@@ -104,14 +102,12 @@ impl Intact {
         places.collect()
     }
 
-    /// The first of these records up to `until` all of whose copies lie in these ranges of the database.
+    /// The first of these records up to `until` of which all copies, or all copies of one of its pieces,
+    /// lie in these ranges of the database.
     pub(super) fn first_within(&self, places: &[Range<u64>], until: Revision) -> Option<Revision> {
-        let is_within = |copy: &FrameCopy| copy.is_in(places);
-        let pieces = self
-            .copies
-            .chunk_by(|one, next| (one.first, one.piece) == (next.first, next.piece));
-        let mut firsts = pieces
-            .filter(|copies| copies.iter().all(is_within))
+        let frames = self.copies.chunk_by(|one, next| one.first == next.first);
+        let mut firsts = frames
+            .filter(|copies| is_within(copies, places))
             .filter_map(|copies| copies.first().map(|one| Revision(one.first)));
         firsts.find(|first| *first <= until && self.records.contains(first))
     }
@@ -124,118 +120,6 @@ pub struct Newer {
     pub records: u64,
     /// The last revision in them.
     pub until: Revision,
-}
-
-/// Where a copy of a frame or of a piece is stored. Sorted by frame, then piece, then newest first.
-#[derive(Debug, Clone, Copy)]
-struct FrameCopy {
-    first: u64,
-    /// The first piece of a frame is 0.
-    piece: u32,
-    length: u32,
-    /// The segment in the log of sled, or [`IN_JOURNAL`].
-    segment: u64,
-    /// The offset in the file of the database or of the journal.
-    at: u64,
-    /// For a frame in a bundle, the key of the bundle, which is what is stored there.
-    within: Option<u64>,
-}
-
-/// Marks a frame that is stored in the journal, whole.
-const IN_JOURNAL: u64 = u64::MAX;
-
-impl FrameCopy {
-    fn of_record(record: &Record) -> Option<Self> {
-        Some(Self {
-            first: record.first.0,
-            piece: 0,
-            length: record.at.len().try_into().ok()?,
-            segment: IN_JOURNAL,
-            at: record.at.start.try_into().ok()?,
-            within: None,
-        })
-    }
-
-    /// A copy for each frame in the value, or for the piece of a frame that the value is.
-    fn all(value: &Value, segment: &[u8], segment_at: u64) -> Vec<Self> {
-        let Some(whole) = Self::of(value, segment_at) else {
-            return Vec::new();
-        };
-        let bytes = segment.get(value.place.clone()).unwrap_or_default();
-        let bundle = bundle::open(Revision(whole.first), bytes).filter(|_| whole.piece == 0);
-        let Some(bundle) = bundle else {
-            return vec![whole];
-        };
-        let within = |(first, _): &Entry| Self {
-            first: first.0,
-            within: Some(whole.first),
-            ..whole
-        };
-        bundle.entries.iter().map(within).collect()
-    }
-
-    fn of(value: &Value, segment_at: u64) -> Option<Self> {
-        let (first, piece) = match value.key.split_first_chunk::<8>()? {
-            (first, []) => (first, 0),
-            (first, rest) => {
-                let number = u32::from_be_bytes(rest.try_into().ok()?);
-                (first, number.checked_add(1)?)
-            }
-        };
-        Some(Self {
-            first: u64::from_be_bytes(*first),
-            piece,
-            length: value.place.len().try_into().ok()?,
-            segment: value.segment,
-            at: segment_at + value.place.start as u64,
-            within: None,
-        })
-    }
-
-    const fn is_in_journal(self) -> bool {
-        self.segment == IN_JOURNAL
-    }
-
-    /// Whether it lies in one of these ranges of the database.
-    fn is_in(self, places: &[Range<u64>]) -> bool {
-        !self.is_in_journal() && places.iter().any(|place| place.contains(&self.at))
-    }
-
-    /// Whether another piece of the frame follows.
-    fn has_more_pieces(self) -> bool {
-        let is_alone = !self.is_in_journal() && self.within.is_none();
-        is_alone && usize::try_from(self.length) == Ok(PIECE_BYTES)
-    }
-}
-
-fn copies(
-    mut file: &File,
-    kept: &JournalContents,
-    progress: &mut impl FnMut(u64, u64),
-) -> std::io::Result<Vec<FrameCopy>> {
-    let length = file.metadata()?.len();
-    let records = kept.records();
-    let mut copies: Vec<_> = records
-        .filter_map(|(one, _)| FrameCopy::of_record(one))
-        .collect();
-    let mut segment = Vec::with_capacity(SEGMENT_BYTES);
-    for at in (0..length).step_by(SEGMENT_BYTES) {
-        segment.clear();
-        file.seek(SeekFrom::Start(at))?;
-        file.take(SEGMENT_BYTES as u64).read_to_end(&mut segment)?;
-        let found = Segment::new(&segment).values();
-        copies.extend(
-            found
-                .iter()
-                .flat_map(|value| FrameCopy::all(value, &segment, at)),
-        );
-        progress((at + SEGMENT_BYTES as u64).min(length), length);
-    }
-    copies.sort_unstable_by_key(|one| {
-        let newest_first = (one.is_in_journal(), !one.segment, !one.at);
-        (one.first, one.piece, newest_first)
-    });
-    Ok(copies)
 }
 
 /// A read-only storage of the frames of which copies were found.

@@ -106,6 +106,18 @@ impl<'a> Segment<'a> {
 
     /// Whether there is a whole message behind this offset.
     pub(super) fn has_messages_after(&self, at: usize) -> bool {
+        self.messages(self.written_after(at)).next().is_some()
+    }
+
+    /// The position in the log of the newest of the segments to which the whole messages belong.
+    pub(super) fn newest_place(&self) -> Option<u64> {
+        let messages = self.messages(self.written_after(0));
+        let newest = messages.map(|message| message.segment).max();
+        newest.map(|number| number.saturating_mul(SEGMENT_BYTES as u64))
+    }
+
+    /// The first offset from this one on, in steps, where there is not nothing.
+    fn written_after(&self, at: usize) -> usize {
         let mut rest = self.bytes.get(at..).unwrap_or_default();
         while let Some((piece, behind)) = rest.split_at_checked(BLANK.len()) {
             if piece != BLANK {
@@ -113,8 +125,7 @@ impl<'a> Segment<'a> {
             }
             rest = behind;
         }
-        let at = self.bytes.len() - rest.len();
-        self.messages(at).next().is_some()
+        self.bytes.len() - rest.len()
     }
 
     /// The messages from this offset on; where there is none, it is searched for at every byte.

@@ -1,0 +1,143 @@
+//! Where the copies of a frame are in the files of a log.
+
+use super::SEGMENT_BYTES;
+use super::bundle::{self, Entry};
+use super::frames::PIECE_BYTES;
+use super::journal::{JournalContents, Record};
+use super::values::{Segment, Value};
+use hindsight_core::Revision;
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::ops::Range;
+
+/// Where a copy of a frame or of a piece is stored. Sorted by frame, then piece, then newest first.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct FrameCopy {
+    pub(super) first: u64,
+    /// The first piece of a frame is 0.
+    pub(super) piece: u32,
+    pub(super) length: u32,
+    /// The segment in the log of sled, or [`IN_JOURNAL`].
+    pub(super) segment: u64,
+    /// The offset in the file of the database or of the journal.
+    pub(super) at: u64,
+    /// For a frame in a bundle, the key of the bundle, which is what is stored there.
+    pub(super) within: Option<u64>,
+}
+
+/// Marks a frame that is stored in the journal, whole.
+const IN_JOURNAL: u64 = u64::MAX;
+
+impl FrameCopy {
+    fn of_record(record: &Record) -> Option<Self> {
+        Some(Self {
+            first: record.first.0,
+            piece: 0,
+            length: record.at.len().try_into().ok()?,
+            segment: IN_JOURNAL,
+            at: record.at.start.try_into().ok()?,
+            within: None,
+        })
+    }
+
+    /// A copy for each frame in the value, or for the piece of a frame that the value is.
+    fn all(value: &Value, segment: &[u8], segment_at: u64) -> Vec<Self> {
+        let Some(whole) = Self::of(value, segment_at) else {
+            return Vec::new();
+        };
+        let bytes = segment.get(value.place.clone()).unwrap_or_default();
+        let bundle = bundle::open(Revision(whole.first), bytes).filter(|_| whole.piece == 0);
+        let Some(bundle) = bundle else {
+            return vec![whole];
+        };
+        let within = |(first, _): &Entry| Self {
+            first: first.0,
+            within: Some(whole.first),
+            ..whole
+        };
+        bundle.entries.iter().map(within).collect()
+    }
+
+    fn of(value: &Value, segment_at: u64) -> Option<Self> {
+        let (first, piece) = match value.key.split_first_chunk::<8>()? {
+            (first, []) => (first, 0),
+            (first, rest) => {
+                let number = u32::from_be_bytes(rest.try_into().ok()?);
+                (first, number.checked_add(1)?)
+            }
+        };
+        Some(Self {
+            first: u64::from_be_bytes(*first),
+            piece,
+            length: value.place.len().try_into().ok()?,
+            segment: value.segment,
+            at: segment_at + value.place.start as u64,
+            within: None,
+        })
+    }
+
+    pub(super) const fn is_in_journal(self) -> bool {
+        self.segment == IN_JOURNAL
+    }
+
+    /// Whether it lies in one of these ranges of the database.
+    pub(super) fn is_in(self, places: &[Range<u64>]) -> bool {
+        !self.is_in_journal() && places.iter().any(|place| place.contains(&self.at))
+    }
+
+    /// Whether another piece of the frame follows.
+    pub(super) fn has_more_pieces(self) -> bool {
+        let is_alone = !self.is_in_journal() && self.within.is_none();
+        is_alone && usize::try_from(self.length) == Ok(PIECE_BYTES)
+    }
+}
+
+/// All copies in the file of the database and in the journal.
+pub(super) fn copies(
+    mut file: &File,
+    kept: &JournalContents,
+    progress: &mut impl FnMut(u64, u64),
+) -> std::io::Result<Vec<FrameCopy>> {
+    let length = file.metadata()?.len();
+    let records = kept.records();
+    let mut copies: Vec<_> = records
+        .filter_map(|(one, _)| FrameCopy::of_record(one))
+        .collect();
+    let mut segment = Vec::with_capacity(SEGMENT_BYTES);
+    for at in (0..length).step_by(SEGMENT_BYTES) {
+        let end = (at + SEGMENT_BYTES as u64).min(length);
+        segment.clear();
+        file.seek(SeekFrom::Start(at))?;
+        file.take(SEGMENT_BYTES as u64).read_to_end(&mut segment)?;
+        let found = Segment::new(&segment).values();
+        copies.extend(
+            found
+                .iter()
+                .flat_map(|value| FrameCopy::all(value, &segment, at)),
+        );
+        progress(end, length);
+    }
+    copies.sort_unstable_by_key(|one| {
+        let newest_first = (one.is_in_journal(), !one.segment, !one.at);
+        (one.first, one.piece, newest_first)
+    });
+    Ok(copies)
+}
+
+/// Whether all copies of one frame, or all of one of its pieces, lie in these ranges. What is left of the
+/// pieces of an earlier, longer frame in its place does not count. A frame in the journal is taken from
+/// there if its first piece is not seen.
+pub(super) fn is_within(copies: &[FrameCopy], places: &[Range<u64>]) -> bool {
+    let is_kept = copies.iter().any(|one| one.is_in_journal());
+    for copies in copies.chunk_by(|one, next| one.piece == next.piece) {
+        let is_head = copies.first().is_some_and(|one| one.piece == 0);
+        let mut stored = copies.iter().filter(|one| !one.is_in_journal());
+        if stored.all(|one| one.is_in(places)) {
+            return !(is_head && is_kept);
+        }
+        if !copies.first().is_some_and(|one| one.has_more_pieces()) {
+            return false;
+        }
+    }
+    false
+}
