@@ -76,6 +76,34 @@ fn a_segment_with_a_blank_header_is_not_taken_for_a_free_one() {
     assert!(found.all_there > BLANK_BYTES.len(), "{found:?}");
 }
 
+/// What sled reads, and blanks, depends on a side file, which a start sets aside if it is damaged.
+#[test]
+fn damage_to_a_side_file_too_takes_nothing_that_was_whole() {
+    const PLACES: usize = 12;
+    let temporary = tempfile::tempdir().expect("a directory");
+    let sound = temporary.path().join("sound");
+    let (newest, commits, length) = whole(&sound, 2, make);
+    // The side file is then of the end of the log.
+    assert_eq!(open(&sound).expect("opened"), newest);
+    let mut found = Found::default();
+    for index in 0..PLACES {
+        let damaged = temporary.path().join("damaged");
+        copy(&sound, &damaged);
+        for path in side_files(&damaged) {
+            let mut bytes = fs::read(&path).expect("read");
+            let at = bytes.len() / 2;
+            bytes[at] ^= 1;
+            fs::write(path, bytes).expect("written");
+        }
+        let at = (index * length + length / 2) / PLACES;
+        damage(&damaged, at..at + 1, index % 8);
+        found.judge(&damaged, newest, &commits);
+        fs::remove_dir_all(&damaged).expect("removed");
+    }
+    println!("{found:?}");
+    assert!(found.all_there > 0, "{found:?}");
+}
+
 /// One object that is changed again and again, in frames of several values.
 fn changes(at: &Path) -> Revision {
     let disk = Arc::new(Disk::default());

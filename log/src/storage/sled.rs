@@ -86,8 +86,9 @@ impl SledStorage {
         let mut reserve = Reserve::at(directory.with_extension("reserve"));
         sync_before_reading(&path)?;
         let kept = JournalContents::of(directory)?;
+        side::quarantine_unreadable_snapshots(directory)?;
         hidden::refuse_hidden(directory, kept.synced())?;
-        let database = open_in_room(directory, &mut reserve);
+        let database = open_in_room(directory, kept.synced(), &mut reserve);
         reserve.replenish();
         let database = database.map_err(|error| with_intact_part(directory, error))?;
         refuse_unknown_trees(&database, state, &path)?;

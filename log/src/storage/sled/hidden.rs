@@ -43,6 +43,21 @@ pub(super) fn refuse_hidden(directory: &Path, synced: Revision) -> Result<(), Er
     Err(would_blank(intact))
 }
 
+/// Refuses a database that sled is to read again from its beginning, if it lacks acknowledged records: it
+/// is damaged, and sled would blank what it can no longer refer to.
+pub(super) fn refuse_incomplete(directory: &Path, synced: Revision) -> Result<(), Error> {
+    refuse_hidden(directory, synced)?;
+    let acknowledged = acknowledged(directory, synced)?;
+    if acknowledged == Revision::ZERO || !directory.join("db").exists() {
+        return Ok(());
+    }
+    let intact = Intact::of(directory, |_, _| {})?;
+    if intact.until >= acknowledged {
+        return Ok(());
+    }
+    Err(would_blank(intact))
+}
+
 fn acknowledged(directory: &Path, synced: Revision) -> Result<Revision, Error> {
     let tail = WitnessFile::read(&tail_of(directory))?;
     Ok(tail.map_or(synced, |tail| tail.revision.max(synced)))

@@ -3,8 +3,9 @@
 
 use super::super::blocks;
 use super::super::reserve::Reserve;
-use super::{SEGMENT_BYTES, engine, settings, side};
+use super::{SEGMENT_BYTES, engine, hidden, settings, side};
 use crate::Error;
+use hindsight_core::Revision;
 use std::fs::{File, TryLockError};
 use std::io::ErrorKind;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -53,11 +54,16 @@ pub(super) fn refuse_short_files(database: &Path) -> Result<(), Error> {
     Err(Error::ShortFiles { limit, needed })
 }
 
-/// Opens the database, and releases as much of the reserve as that takes.
-pub(super) fn open_in_room(directory: &Path, reserve: &mut Reserve) -> Result<::sled::Db, Error> {
+/// Opens the database, and releases as much of the reserve as that takes. Frames up to `synced` are known
+/// to have been durable.
+pub(super) fn open_in_room(
+    directory: &Path,
+    synced: Revision,
+    reserve: &mut Reserve,
+) -> Result<::sled::Db, Error> {
     reserve.release_if_space_is_low()?;
     loop {
-        let error = match open_whole(directory)? {
+        let error = match open_whole(directory, synced)? {
             Err(error) => engine("opening", error),
             Ok(database) => return Ok(database),
         };
@@ -68,15 +74,17 @@ pub(super) fn open_in_room(directory: &Path, reserve: &mut Reserve) -> Result<::
     }
 }
 
-fn open_whole(directory: &Path) -> Result<::sled::Result<::sled::Db>, Error> {
+/// Which part of the database was examined depends on the side files, so without them it is examined
+/// again before sled has another try.
+fn open_whole(directory: &Path, synced: Revision) -> Result<::sled::Result<::sled::Db>, Error> {
     side::drop_unfinished_snapshots(directory)?;
-    side::quarantine_unreadable_snapshots(directory)?;
     settings::drop_unfinished(directory)?;
     let opened = open_database(directory)?;
     if !matches!(opened, Err(::sled::Error::Corruption { .. })) {
         return Ok(opened);
     }
     side::quarantine_snapshots(directory)?;
+    hidden::refuse_incomplete(directory, synced)?;
     open_database(directory)
 }
 
