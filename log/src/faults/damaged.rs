@@ -294,6 +294,24 @@ fn without_the_file_of_its_witness_a_log_is_not_taken_for_whole() {
     assert!(!is_opened(&temporary.path().join("events")));
 }
 
+/// A link to itself is what the system does not read.
+#[cfg(unix)]
+#[test]
+fn what_the_disk_does_not_give_back_of_journal_and_witness_is_told() {
+    for file in ["events/journal", "events.tail"] {
+        let temporary = tempfile::tempdir().expect("a directory");
+        let newest = make(temporary.path(), &frames(9)[..3]);
+        let path = temporary.path().join(file);
+        fs::remove_file(&path).expect("removed");
+        std::os::unix::fs::symlink(&path, &path).expect("linked");
+        let found = intact(temporary.path());
+        assert_eq!(found.until, newest, "{file}");
+        let told = found.broken.as_ref().expect("told").to_string();
+        assert!(told.contains(file), "{told}");
+        assert!(!found.has_all_acknowledged(), "{file}");
+    }
+}
+
 /// Starts, even repeated ones, must not make anything worse.
 #[test]
 fn damage_to_the_files_is_noticed_or_harmless() {

@@ -11,6 +11,7 @@ mod journal;
 mod opening;
 mod pending;
 mod reconcile;
+mod sectors;
 mod settings;
 mod side;
 #[cfg(all(test, target_os = "linux"))]

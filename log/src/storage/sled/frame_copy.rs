@@ -4,10 +4,10 @@ use super::SEGMENT_BYTES;
 use super::bundle::{self, Entry};
 use super::frames::PIECE_BYTES;
 use super::journal::{JournalContents, Record};
+use super::sectors;
 use super::values::{Segment, Value};
 use hindsight_core::Revision;
 use std::fs::File;
-use std::io::{Read, Seek, SeekFrom};
 use std::ops::Range;
 
 /// Where a copy of a frame or of a piece is stored. Sorted by frame, then piece, then newest first.
@@ -92,7 +92,8 @@ impl FrameCopy {
     }
 }
 
-/// All copies in the file of the database and in the journal.
+/// All copies in the file of the database and in the journal. What the disk does not give back is taken for
+/// damage, unless that is all of it.
 pub(super) fn copies(
     mut file: &File,
     kept: &JournalContents,
@@ -104,11 +105,13 @@ pub(super) fn copies(
         .filter_map(|(one, _)| FrameCopy::of_record(one))
         .collect();
     let mut segment = Vec::with_capacity(SEGMENT_BYTES);
+    let (mut failed, mut is_any_read) = (None, false);
     for at in (0..length).step_by(SEGMENT_BYTES) {
         let end = (at + SEGMENT_BYTES as u64).min(length);
-        segment.clear();
-        file.seek(SeekFrom::Start(at))?;
-        file.take(SEGMENT_BYTES as u64).read_to_end(&mut segment)?;
+        match sectors::read(&mut file, at..end, &mut segment) {
+            Ok(()) => is_any_read = true,
+            Err(error) => failed = Some(error),
+        }
         let found = Segment::new(&segment).values();
         copies.extend(
             found
@@ -116,6 +119,9 @@ pub(super) fn copies(
                 .flat_map(|value| FrameCopy::all(value, &segment, at)),
         );
         progress(end, length);
+    }
+    if let Some(error) = failed.filter(|_| !is_any_read) {
+        return Err(error);
     }
     copies.sort_unstable_by_key(|one| {
         let newest_first = (one.is_in_journal(), !one.segment, !one.at);

@@ -42,16 +42,10 @@ impl Intact {
         let path = directory.join("db");
         let opening = format!("opening the event log {}", path.display());
         let file = File::open(&path).map_err(Error::io(opening))?;
-        let (kept, unread) = match JournalContents::of(directory) {
-            Err(error @ Error::NewerFormat { .. }) => (JournalContents::default(), Some(error)),
-            read => (read?, None),
-        };
+        let (kept, unread) = unless_unknown(JournalContents::of(directory))?;
         let copies = copies(&file, &kept, &mut progress);
         let copies = copies.map_err(Error::io("reading the event log"))?;
-        let (witnessed, unknown) = match WitnessFile::read(&tail_of(directory)) {
-            Err(error @ Error::NewerFormat { .. }) => (None, Some(error)),
-            read => (read?, None),
-        };
+        let (witnessed, unknown) = unless_unknown(WitnessFile::read(&tail_of(directory)))?;
         let found = Copies {
             file: Arc::new(Mutex::new(file)),
             kept: Arc::new(kept),
@@ -110,6 +104,16 @@ impl Intact {
             .filter(|copies| is_within(copies, places))
             .filter_map(|copies| copies.first().map(|one| Revision(one.first)));
         firsts.find(|first| *first <= until && self.records.contains(first))
+    }
+}
+
+/// What was read; nothing, and why, if a newer release wrote it or the disk does not give it back.
+fn unless_unknown<T: Default>(read: Result<T, Error>) -> Result<(T, Option<Error>), Error> {
+    match read {
+        Err(error @ (Error::NewerFormat { .. } | Error::Io { .. })) => {
+            Ok((T::default(), Some(error)))
+        }
+        read => Ok((read?, None)),
     }
 }
 
@@ -205,7 +209,9 @@ impl Copies {
     /// Whether the part that the engine sees is intact. What it passes over at the end of its log is then
     /// a batch that was being written, whose blocks may reach the disk in any order.
     fn is_intact_for_engine(&self, directory: &Path) -> Result<bool, Error> {
-        let hidden = hidden::skipped_ranges(directory)?;
+        let Ok(hidden) = hidden::skipped_ranges(directory) else {
+            return Ok(false);
+        };
         let is_seen = |copy: &&FrameCopy| !copy.is_in(&hidden);
         let seen = Arc::new(Self {
             file: Arc::clone(&self.file),
@@ -244,17 +250,16 @@ impl Copies {
         rest.take_while(move |one| (one.first, one.piece) == (first.0, piece))
     }
 
-    /// The newest copy of a frame that is whole.
-    fn frame(&self, first: Revision) -> Result<Option<Vec<u8>>, Error> {
-        for head in self.copies_of(first, 0) {
+    /// The newest copy of a frame that is whole. One that the disk does not give back is not.
+    fn frame(&self, first: Revision) -> Option<Vec<u8>> {
+        self.copies_of(first, 0).find_map(|head| {
             let frame = self.assemble(first, head);
-            let frame = frame.map_err(Error::io("reading the event log"))?;
+            let frame =
+                frame.inspect_err(|error| tracing::warn!(%error, revision = %first, UNREAD));
+            let frame = frame.ok()?;
             let read = frame::open(first, &frame);
-            if read.is_ok() || is_newer(&read) {
-                return Ok(Some(frame));
-            }
-        }
-        Ok(None)
+            (read.is_ok() || is_newer(&read)).then_some(frame)
+        })
     }
 
     fn assemble(&self, first: Revision, head: &FrameCopy) -> std::io::Result<Vec<u8>> {
@@ -301,19 +306,12 @@ impl Copies {
     }
 
     /// The first of the frames with these copies that is part of the log and whole.
-    fn first_whole<'a>(
-        &self,
-        copies: impl Iterator<Item = &'a FrameCopy>,
-    ) -> Result<Option<Stored>, Error> {
-        copies
+    fn first_whole<'a>(&self, copies: impl Iterator<Item = &'a FrameCopy>) -> Option<Stored> {
+        let firsts = copies
             .filter(|one| one.piece == 0)
-            .map(|one| Revision(one.first))
-            .filter(|first| self.is_there(*first))
-            .find_map(|first| match self.frame(first) {
-                Ok(frame) => frame.map(|frame| Ok((first, frame))),
-                Err(error) => Some(Err(error)),
-            })
-            .transpose()
+            .map(|one| Revision(one.first));
+        let mut there = firsts.filter(|first| self.is_there(*first));
+        there.find_map(|first| Some((first, self.frame(first)?)))
     }
 }
 
@@ -322,6 +320,7 @@ const fn is_newer<T>(read: &Result<T, Error>) -> bool {
     matches!(read, Err(Error::NewerFormat { .. }))
 }
 
+const UNREAD: &str = "the disk does not give back a copy of this record";
 const READ_ONLY: &str = "the remains of a damaged log are read-only";
 
 impl Storage for Copies {
@@ -339,12 +338,12 @@ impl Storage for Copies {
 
     fn at_or_after(&self, from: Revision) -> Result<Option<Stored>, Error> {
         let begin = self.all.partition_point(|one| one.first < from.0);
-        self.first_whole(self.all.get(begin..).unwrap_or_default().iter())
+        Ok(self.first_whole(self.all.get(begin..).unwrap_or_default().iter()))
     }
 
     fn at_or_before(&self, until: Revision) -> Result<Option<Stored>, Error> {
         let end = self.all.partition_point(|one| one.first <= until.0);
-        self.first_whole(self.all.get(..end).unwrap_or_default().iter().rev())
+        Ok(self.first_whole(self.all.get(..end).unwrap_or_default().iter().rev()))
     }
 
     fn witness(&self, _: &Tail) {}
