@@ -135,11 +135,6 @@ const REFUSED: &[(&str, Prepare, &str)] = &[
         "is, or contains, something that is not an event log; name another data directory",
     ),
     (
-        "a damaged configuration",
-        |at| after(at, |at| put(at, "events/conf", b"damaged configuration")),
-        "restore a backup",
-    ),
-    (
         "a file in place of the directory",
         |at| put(at, "events", b"x"),
         "is, or contains, something that is not an event log; name another data directory",

@@ -80,6 +80,11 @@ pub(super) const OPENING: &[(&str, Prepare, usize)] = &[
         FRAMES,
     ),
     (
+        "a damaged configuration",
+        |at| after(at, |at| put(at, "events/conf", b"damaged configuration")),
+        FRAMES,
+    ),
+    (
         "damaged snapshots",
         |at| {
             after(at, |at| {

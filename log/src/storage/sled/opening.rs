@@ -78,7 +78,7 @@ pub(super) fn open_in_room(
 /// again before sled has another try.
 fn open_whole(directory: &Path, synced: Revision) -> Result<::sled::Result<::sled::Db>, Error> {
     side::drop_unfinished_snapshots(directory)?;
-    settings::drop_unfinished(directory)?;
+    settings::drop_unusable(directory)?;
     let opened = open_database(directory)?;
     if !matches!(opened, Err(::sled::Error::Corruption { .. })) {
         return Ok(opened);

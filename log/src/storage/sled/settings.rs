@@ -1,7 +1,7 @@
 //! The settings of sled, which it writes once, in two calls, and never syncs. They are always the same
-//! here, so a file that a power cut left incomplete can be written again.
+//! here, so a file that a power cut left incomplete, or that has rotted, can be written again.
 
-use super::SEGMENT_BYTES;
+use super::{SEGMENT_BYTES, side};
 use crate::Error;
 use std::fs::{self, File};
 use std::io::{ErrorKind, Read};
@@ -10,8 +10,9 @@ use std::path::Path;
 /// Our settings are shorter.
 const LENGTH_MAX: u64 = 1 << 10;
 
-/// Removes settings that are incomplete, so that sled writes them again. Any others are left to sled.
-pub(super) fn drop_unfinished(directory: &Path) -> Result<(), Error> {
+/// Removes settings that are incomplete, and sets damaged ones aside, so that sled writes them again. Sound
+/// ones, which may not be ours, are left to sled.
+pub(super) fn drop_unusable(directory: &Path) -> Result<(), Error> {
     let path = directory.join("conf");
     let mut found = Vec::new();
     let read = File::open(&path).and_then(|file| file.take(LENGTH_MAX).read_to_end(&mut found));
@@ -21,8 +22,16 @@ pub(super) fn drop_unfinished(directory: &Path) -> Result<(), Error> {
     };
     if is_unfinished(&found) {
         fs::remove_file(&path).map_err(Error::io("removing unfinished settings"))?;
+    } else if !is_sound(&found) {
+        side::set_aside(directory, &path)?;
     }
     Ok(())
+}
+
+/// Whether the checksum at the end is that of the text.
+fn is_sound(found: &[u8]) -> bool {
+    let parts = found.split_last_chunk::<4>();
+    parts.is_some_and(|(text, sum)| crc32fast::hash(text) == u32::from_le_bytes(*sum))
 }
 
 /// Whether these are our settings with a part missing that never reached the disk.
@@ -67,11 +76,45 @@ mod tests {
     }
 
     #[test]
+    fn settings_that_have_rotted_are_set_aside_and_written_again() {
+        let temporary = tempfile::tempdir().expect("a temporary directory");
+        let directory = temporary.path().join("events");
+        let (settings, aside) = (
+            directory.join("conf"),
+            temporary.path().join("conf.damaged"),
+        );
+        fs::create_dir(&directory).expect("made");
+        for byte in 0..whole().len() {
+            let mut rotten = whole();
+            rotten[byte] ^= 1;
+            fs::write(&settings, &rotten).expect("written");
+            drop_unusable(&directory).expect("set aside");
+            assert_eq!(fs::read(&aside).expect("set aside"), rotten);
+            assert!(!settings.exists(), "byte {byte}");
+        }
+        let opened = super::super::opening::open_database(&directory).expect("it is free");
+        assert!(opened.is_ok_and(|_| fs::read(&settings).is_ok_and(|found| found == whole())));
+    }
+
+    #[test]
+    fn sound_settings_that_are_not_ours_stay() {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let settings = directory.path().join("conf");
+        let text = b"segment_size: 512\nuse_compression: false\nversion: 0.34\n";
+        let theirs = [&text[..], &crc32fast::hash(text).to_le_bytes()].concat();
+        fs::write(&settings, &theirs).expect("written");
+        drop_unusable(directory.path()).expect("looked at");
+        assert_eq!(fs::read(&settings).expect("it is there"), theirs);
+        let opened = super::super::opening::open_database(directory.path()).expect("it is free");
+        assert!(opened.is_err());
+    }
+
+    #[test]
     fn the_engine_opens_where_its_settings_were_left_unfinished() {
         let directory = tempfile::tempdir().expect("a temporary directory");
         for length in [0, 20, 59] {
             fs::write(directory.path().join("conf"), &whole()[..length]).expect("written");
-            drop_unfinished(directory.path()).expect("removed");
+            drop_unusable(directory.path()).expect("removed");
             let opened =
                 super::super::opening::open_database(directory.path()).expect("it is free");
             assert!(opened.is_ok(), "{length} bytes");

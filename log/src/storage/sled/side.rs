@@ -49,7 +49,8 @@ pub(super) fn newest_place(directory: &Path) -> Result<u64, Error> {
     Ok(places.max().unwrap_or_default())
 }
 
-fn set_aside(directory: &Path, path: &Path) -> Result<(), Error> {
+/// Moves a file out of the directory of the engine, which can do without it.
+pub(super) fn set_aside(directory: &Path, path: &Path) -> Result<(), Error> {
     let mut aside = path.file_name().unwrap_or_default().to_owned();
     aside.push(".damaged");
     let aside = directory.join("..").join(aside);
