@@ -4,7 +4,7 @@
 use super::bundle::Unpacked;
 use super::frame_copy::{FrameCopy, copies, is_within};
 use super::journal::JournalContents;
-use super::{hidden, tail_of};
+use super::{hidden, sectors, tail_of};
 use crate::error::extent;
 use crate::storage::witness::WitnessFile;
 use crate::unpoisoned::unpoisoned;
@@ -12,7 +12,6 @@ use crate::{Error, Purpose, Reader, Storage, Stored, Tail, frame};
 use hindsight_core::Revision;
 use std::collections::BTreeSet;
 use std::fs::File;
-use std::io::{Read, Seek, SeekFrom};
 use std::ops::Range;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -300,8 +299,10 @@ impl Copies {
 
     fn read(&self, copy: &FrameCopy, bytes: &mut Vec<u8>) -> std::io::Result<()> {
         let mut file = unpoisoned(self.file.lock());
-        file.seek(SeekFrom::Start(copy.at))?;
-        Read::take(&mut *file, copy.length.into()).read_to_end(bytes)?;
+        let mut found = Vec::new();
+        let end = copy.at + u64::from(copy.length);
+        sectors::read(&mut *file, copy.at..end, &mut found)?;
+        bytes.append(&mut found);
         Ok(())
     }
 
