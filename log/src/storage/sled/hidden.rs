@@ -79,21 +79,23 @@ pub(super) fn skipped_ranges(directory: &Path) -> Result<Vec<Range<u64>>, Error>
 /// The ranges that sled passes over although there are whole messages in them.
 struct Hidden {
     hidden: Vec<Range<u64>>,
-    /// Those among them that are segments which were durable, and whose headers are gone.
+    /// Those among them that are segments which were durable, as far as is known, and whose headers are
+    /// gone.
     beheaded: Vec<Range<u64>>,
 }
 
 impl Hidden {
-    /// With or without what is behind tears.
-    fn of(directory: &Path, with_torn: bool) -> Result<Self, Error> {
+    /// With what is behind tears, if it is known how far the log was acknowledged.
+    fn of(directory: &Path, is_known: bool) -> Result<Self, Error> {
         let from = side::newest_place(directory)? / SEGMENT_BYTES as u64 * SEGMENT_BYTES as u64;
         let path = directory.join("db");
         let found = Segments::of(&path, from).and_then(|segments| {
             let headless = segments.headless()?;
-            let durable = headless.iter().filter(|one| one.1 < segments.ends_from);
+            let is_durable = |place| !is_known || place < segments.ends_from;
+            let durable = headless.iter().filter(|one| is_durable(one.1));
             let beheaded = durable.map(|one| one.0.clone()).collect();
             let mut hidden: Vec<_> = headless.into_iter().map(|one| one.0).collect();
-            if with_torn {
+            if is_known {
                 hidden.extend(segments.hidden()?);
             }
             Ok(Self { hidden, beheaded })
