@@ -59,9 +59,9 @@ pub(crate) async fn run(options: Options, ready: impl FnOnce(SocketAddr, &Path))
     let asked_for = named
         .map(|path| named_file::place(path, &format!("--kubeconfig {}", path.display())))
         .transpose()?;
-    let kubeconfig = DataDir(&options.data_dir).kubeconfig();
+    let data = DataDir(&options.data_dir);
     if let Some(path) = &asked_for {
-        kubeconfig::check(path, &kubeconfig)?;
+        kubeconfig::check(path, data)?;
     }
     let config = Config {
         data_dir: Some(options.data_dir.clone()),
@@ -75,11 +75,12 @@ pub(crate) async fn run(options: Options, ready: impl FnOnce(SocketAddr, &Path))
     let listener = listen(&options, &mut patience).await?;
     let plane = tokio::task::spawn_blocking(move || open(&config, &mut patience)).await??;
     let address = reachable(listener.local_addr()?);
-    let pki = pki::Pki::open(&DataDir(&options.data_dir).pki(), address.ip())?;
+    let pki = pki::Pki::open(&data.pki(), address.ip())?;
+    let kubeconfig = data.kubeconfig();
     kubeconfig::write(&kubeconfig, address, &pki)?;
     if let Some(path) = &asked_for {
         // Again: the name may be that of a file that this start has made.
-        kubeconfig::check(path, &kubeconfig)?;
+        kubeconfig::check(path, data)?;
         kubeconfig::write(path, address, &pki)?;
     }
     // Whoever finds the address there reads the kubeconfig next.

@@ -1,6 +1,7 @@
 //! `/hindsight/v1/backup`: the log as a stream, for administrators alone, since it holds every Secret. Writes
 //! go on meanwhile.
 
+use super::pki::ADMINISTRATORS;
 use crate::ControlPlane;
 use bytes::Bytes;
 use futures_util::StreamExt;
@@ -16,7 +17,6 @@ use tokio::sync::mpsc::error::SendTimeoutError;
 use tokio::sync::{Semaphore, mpsc};
 
 pub(super) const PATH: &str = "/hindsight/v1/backup";
-const ADMINISTRATORS: &str = "system:masters";
 /// How many backups are made at the same time.
 const BACKUPS_MAX: usize = 2;
 const CHUNK_BYTES: usize = 256 << 10;

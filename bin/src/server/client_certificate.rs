@@ -49,7 +49,7 @@ impl ClientCertificates {
 }
 
 /// The user of a certificate: the common name, with each organisation as a group.
-fn user_of(certificate: &[u8]) -> Identity {
+pub(super) fn user_of(certificate: &[u8]) -> Identity {
     let (_, parsed) = x509_parser::parse_x509_certificate(certificate).ok()?;
     let subject = parsed.subject();
     let user = subject.iter_common_name().next()?.as_str().ok()?;

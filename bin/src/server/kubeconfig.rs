@@ -1,10 +1,14 @@
 //! The administrator's kubeconfig.
 
-use super::pki::{Pki, write_private};
+use super::client_certificate::user_of;
+use super::pki::{AUTHORITY, Pki, administrator, write_private};
 use crate::cli::show::shell_word;
+use crate::data_dir::DataDir;
 use crate::disk::is_full;
 use anyhow::{Context, Result, bail};
 use base64::prelude::{BASE64_STANDARD, Engine};
+use rustls_pki_types::CertificateDer;
+use rustls_pki_types::pem::PemObject;
 use serde_json::{Value, json};
 use std::io::{Read, Write};
 use std::net::SocketAddr;
@@ -14,21 +18,60 @@ use std::path::Path;
 const OTHERS: u32 = 0o077;
 /// A kubeconfig that the server wrote takes a few KiB; a longer file is not read.
 const OURS_BYTES_MAX: u64 = 64 << 10;
-/// The names of the only cluster, user and context, each with the list that it is in.
-const OURS: [(&str, &str); 3] = [
-    ("clusters", CLUSTER),
-    ("users", ADMIN),
-    ("contexts", CLUSTER),
-];
 const CLUSTER: &str = "hindsight";
 const ADMIN: &str = "admin";
 
-/// Refuses a file that would be lost: what somebody else wrote, or a kubeconfig that also leads elsewhere.
-/// `admin` is the kubeconfig that is written in any case.
-pub(super) fn check(path: &Path, admin: &Path) -> Result<()> {
+/// What differs between the kubeconfigs that starts of one data directory write. The certificate and its key are
+/// in base64.
+struct Entries<'a> {
+    user: &'a str,
+    server: &'a str,
+    certificate: &'a str,
+    key: &'a str,
+}
+
+impl Entries<'_> {
+    /// The kubeconfig with these entries and no others.
+    fn config(&self, authority: &str) -> Value {
+        json!({
+            "apiVersion": "v1",
+            "kind": "Config",
+            "clusters": [{"name": CLUSTER, "cluster": {
+                "server": self.server,
+                "certificate-authority-data": BASE64_STANDARD.encode(authority),
+            }}],
+            "users": [{"name": self.user, "user": {
+                "client-certificate-data": self.certificate,
+                "client-key-data": self.key,
+            }}],
+            "contexts": [{"name": CLUSTER, "context": {"cluster": CLUSTER, "user": self.user}}],
+            "current-context": CLUSTER,
+        })
+    }
+
+    /// Whether a start may have written them: for an address, and for the administrator.
+    fn are_ours(&self) -> bool {
+        let address = self.server.strip_prefix("https://");
+        let is_address = address.is_some_and(|address| address.parse::<SocketAddr>().is_ok());
+        self.user == ADMIN && is_address && self.is_for_administrator()
+    }
+
+    fn is_for_administrator(&self) -> bool {
+        let Ok(certificate) = BASE64_STANDARD.decode(self.certificate) else {
+            return false;
+        };
+        let certificate = CertificateDer::from_pem_slice(&certificate).ok();
+        let user = certificate.and_then(|certificate| user_of(&certificate));
+        user.is_some_and(|user| *user == administrator())
+    }
+}
+
+/// Refuses a file that would be lost: anything but an empty file, or what an earlier start of this data directory
+/// wrote.
+pub(super) fn check(path: &Path, data: DataDir<'_>) -> Result<()> {
     let name = format!("--kubeconfig {}", path.display());
     // A first start makes the data directory.
-    let is_made = |above: &Path| above.as_os_str().is_empty() || Some(above) == admin.parent();
+    let is_made = |above: &Path| above.as_os_str().is_empty() || above == data.0;
     let above = path.parent().filter(|above| !is_made(above));
     if let Some(above) = above.filter(|above| !above.is_dir()) {
         bail!(
@@ -36,57 +79,61 @@ pub(super) fn check(path: &Path, admin: &Path) -> Result<()> {
             above.display()
         );
     }
-    if !path.exists() || is_ours(path).with_context(|| format!("{name} cannot be read"))? {
+    let admin = data.kubeconfig();
+    let is_admin = || admin.canonicalize().is_ok_and(|admin| admin == path);
+    let is_ours = || is_ours(path, data).with_context(|| format!("{name} cannot be read"));
+    if !path.exists() || is_admin() || is_ours()? {
         return Ok(());
     }
     let word = |path: &Path| shell_word(&path.to_string_lossy()).into_owned();
     bail!(
-        "{name} is not replaced, because it holds more than what `hindsight serve` wrote there; name a file that \
-         does not exist yet, or leave the option out: {} is written in any case, and `KUBECONFIG={}:{} kubectl \
+        "{name} is not replaced, because it holds more than what `hindsight serve` wrote there, or is of another \
+         server; name a file that does not exist yet, or remove this one if it is of no use any more, as after \
+         {} was replaced, or leave the option out: {} is written in any case, and `KUBECONFIG={}:{} kubectl \
          config view --flatten` prints both as one",
+        data.pki().display(),
         admin.display(),
         word(path),
-        word(admin)
+        word(&admin)
     );
 }
 
-/// Whether the file is empty, or holds nothing but a cluster, a user and a context under our names.
-fn is_ours(path: &Path) -> std::io::Result<bool> {
+/// Whether the file is empty, or as an earlier start of this data directory wrote it.
+fn is_ours(path: &Path, data: DataDir<'_>) -> std::io::Result<bool> {
     let mut text = Vec::new();
     let file = std::fs::File::open(path)?;
     file.take(OURS_BYTES_MAX).read_to_end(&mut text)?;
     if text.is_empty() || text.len() as u64 == OURS_BYTES_MAX {
         return Ok(text.is_empty());
     }
+    let authority = std::fs::read_to_string(data.pki().join(AUTHORITY));
     let text = String::from_utf8_lossy(&text);
-    let config: Value = serde_saphyr::from_str(&text).unwrap_or_default();
-    Ok(OURS.iter().all(|(list, ours)| {
-        let named = config.get(list).and_then(Value::as_array);
-        let name = named.and_then(|named| match named.as_slice() {
-            [one] => one.get("name"),
-            _ => None,
-        });
-        name.and_then(Value::as_str) == Some(*ours)
-    }))
+    Ok(authority.is_ok_and(|authority| is_as_written(&text, &authority)))
+}
+
+/// Whether nothing is lost with this text but the address and the administrator's credentials. No document of ours
+/// has a `#`, which begins a comment.
+fn is_as_written(text: &str, authority: &str) -> bool {
+    let config: Value = serde_saphyr::from_str(text).unwrap_or_default();
+    let at = |path| config.pointer(path).and_then(Value::as_str);
+    let found = Entries {
+        user: at("/users/0/name").unwrap_or_default(),
+        server: at("/clusters/0/cluster/server").unwrap_or_default(),
+        certificate: at("/users/0/user/client-certificate-data").unwrap_or_default(),
+        key: at("/users/0/user/client-key-data").unwrap_or_default(),
+    };
+    !text.contains('#') && found.are_ours() && found.config(authority) == config
 }
 
 /// Writes the kubeconfig with its credentials, for the owner alone.
 pub(super) fn write(path: &Path, address: SocketAddr, pki: &Pki) -> Result<()> {
-    let config = json!({
-        "apiVersion": "v1",
-        "kind": "Config",
-        "clusters": [{"name": CLUSTER, "cluster": {
-            "server": format!("https://{address}"),
-            "certificate-authority-data": BASE64_STANDARD.encode(&pki.authority),
-        }}],
-        "users": [{"name": ADMIN, "user": {
-            "client-certificate-data": BASE64_STANDARD.encode(&pki.admin.0),
-            "client-key-data": BASE64_STANDARD.encode(&pki.admin.1),
-        }}],
-        "contexts": [{"name": CLUSTER, "context": {"cluster": CLUSTER, "user": ADMIN}}],
-        "current-context": CLUSTER,
-    });
-    let text = serde_saphyr::to_string(&config)?;
+    let entries = Entries {
+        user: ADMIN,
+        server: &format!("https://{address}"),
+        certificate: &BASE64_STANDARD.encode(&pki.admin.0),
+        key: &BASE64_STANDARD.encode(&pki.admin.1),
+    };
+    let text = serde_saphyr::to_string(&entries.config(&pki.authority))?;
     if is_there(path, &text) {
         return Ok(());
     }
@@ -121,43 +168,99 @@ mod tests {
     use super::*;
     use std::os::unix::fs::symlink;
 
+    /// The data directory, with its `pki`, and the kubeconfig that a start at this port wrote.
+    fn started(data: &Path, port: u16) -> Value {
+        let pki = Pki::open(&data.join("pki"), [127, 0, 0, 1].into()).expect("made");
+        let written = DataDir(data).kubeconfig();
+        write(&written, ([127, 0, 0, 1], port).into(), &pki).expect("written");
+        let text = std::fs::read_to_string(written).expect("there");
+        serde_saphyr::from_str(&text).expect("YAML")
+    }
+
+    /// The kubeconfig with another value at a path of its members.
+    fn with(config: &Value, above: &str, member: &str, value: impl Into<Value>) -> String {
+        let mut changed = config.clone();
+        changed.pointer_mut(above).expect("there")[member] = value.into();
+        changed.to_string()
+    }
+
     #[test]
     fn only_what_is_empty_or_our_own_is_replaced() {
         let temporary = tempfile::tempdir().expect("a directory");
-        let admin = temporary.path().join("admin.kubeconfig");
-        let pki = Pki::open(&temporary.path().join("pki"), [127, 0, 0, 1].into()).expect("made");
-        write(&admin, ([127, 0, 0, 1], 1).into(), &pki).expect("written");
-        let ours = std::fs::read_to_string(&admin).expect("there");
-        let config: Value = serde_saphyr::from_str(&ours).expect("YAML");
-        let [mut more, mut other] = [config.clone(), config];
-        let contexts = more["contexts"].as_array_mut().expect("a list");
-        contexts.push(json!({"name": "prod", "context": {}}));
-        other["users"][0]["name"] = "alice".into();
-        let [more, other] = [more, other].map(|one| one.to_string());
-        let long = format!("{ours}\n#{}", " ".repeat(1 << 20));
+        let data = DataDir(temporary.path());
+        let elsewhere = started(&temporary.path().join("elsewhere"), 1);
+        let config = started(data.0, 1);
+        let ours = std::fs::read_to_string(data.kubeconfig()).expect("there");
+        let [cluster, user, context] = [
+            "/clusters/0/cluster",
+            "/users/0/user",
+            "/contexts/0/context",
+        ];
         let path = temporary.path().join("config");
-        check(&path, &admin).expect("it does not exist");
+        check(&path, data).expect("it does not exist");
+        let long = format!("{ours}\n#{}", " ".repeat(1 << 20));
+        let authority = &config["clusters"][0]["cluster"]["certificate-authority-data"];
         for (text, is_replaced) in [
-            ("", true),
-            (ours.as_str(), true),
-            (more.as_str(), false),
-            (other.as_str(), false),
-            ("a letter", false),
-            ("apiVersion: v1\nkind: Config\n", false),
-            (long.as_str(), false),
+            (String::new(), true),
+            (ours.clone(), true),
+            (with(&config, cluster, "server", "https://[::1]:2"), true),
+            (with(&config, cluster, "server", "https://east:2"), false),
+            (with(&config, cluster, "tls-server-name", "east"), false),
+            (with(&config, "/users/0", "name", "alice"), false),
+            (with(&config, user, "token", "secret"), false),
+            (
+                with(&config, user, "client-certificate-data", authority.clone()),
+                false,
+            ),
+            (with(&config, context, "namespace", "team"), false),
+            (with(&config, "", "extensions", json!([])), false),
+            (
+                with(
+                    &config,
+                    "",
+                    "contexts",
+                    json!([{"name": "prod", "context": {}}]),
+                ),
+                false,
+            ),
+            (elsewhere.to_string(), false),
+            (format!("# of east\n{ours}"), false),
+            ("a letter".into(), false),
+            ("apiVersion: v1\nkind: Config\n".into(), false),
+            (long, false),
         ] {
-            std::fs::write(&path, text).expect("written");
-            let checked = check(&path, &admin);
+            std::fs::write(&path, &text).expect("written");
+            let checked = check(&path, data);
             assert_eq!(checked.is_ok(), is_replaced, "{text:.300}");
             if let Err(error) = checked {
                 let told = error.to_string();
                 assert!(told.contains("config view --flatten"), "{told}");
-                assert!(told.contains(&*admin.to_string_lossy()), "{told}");
+                assert!(
+                    told.contains(&*data.kubeconfig().to_string_lossy()),
+                    "{told}"
+                );
             }
         }
         let nowhere = temporary.path().join("nowhere/config");
-        let told = check(&nowhere, &admin).expect_err("refused").to_string();
+        let told = check(&nowhere, data).expect_err("refused").to_string();
         assert!(told.contains("nowhere; create it, or"), "{told}");
+    }
+
+    #[test]
+    fn what_is_from_before_the_authority_was_replaced_is_kept_and_the_refusal_says_what_to_do() {
+        let temporary = tempfile::tempdir().expect("a directory");
+        let above = temporary.path().canonicalize().expect("there");
+        let (data, path) = (DataDir(&above), above.join("config"));
+        started(data.0, 1);
+        std::fs::copy(data.kubeconfig(), &path).expect("copied");
+        check(&path, data).expect("its own");
+        std::fs::remove_dir_all(data.pki()).expect("removed");
+        let refused = || check(&path, data).expect_err("refused").to_string();
+        assert!(refused().contains("remove this one if"), "{}", refused());
+        Pki::open(&data.pki(), [127, 0, 0, 1].into()).expect("made");
+        let told = format!("as after {} was replaced", data.pki().display());
+        assert!(refused().contains(&told), "{}", refused());
+        check(&data.kubeconfig(), data).expect("it is written in any case");
     }
 
     #[test]

@@ -4,10 +4,12 @@
 mod tests;
 mod whole;
 
+use super::auth::actor;
 use super::client_certificate::ClientCertificates;
 use crate::effects;
 use anyhow::{Context, Result};
 use chrono::{DateTime, Datelike};
+use hindsight_core::Actor;
 use hindsight_log::{WholeFile, make_private};
 use rcgen::{
     BasicConstraints, CertificateParams, CertifiedIssuer, DistinguishedName, DnType,
@@ -23,6 +25,12 @@ use std::sync::Arc;
 
 /// The years for which the certificates are valid.
 const YEARS: Range<i32> = 1975..4096;
+
+/// The file with the certificate of the authority.
+pub(super) const AUTHORITY: &str = "ca.crt";
+const ADMINISTRATOR: &str = "admin";
+/// The group of the administrator.
+pub(super) const ADMINISTRATORS: &str = "system:masters";
 
 /// Added to the name of a file that is being written.
 const UNFINISHED: &str = "hindsight-unfinished";
@@ -54,9 +62,9 @@ impl Pki {
         })?;
         let path = |name: &str| directory.join(name);
         if whole::is_new(directory)? {
-            make_authority(&path("ca.crt"), &path("ca.key"))?;
+            make_authority(&path(AUTHORITY), &path("ca.key"))?;
         }
-        let (authority, key) = (read(&path("ca.crt"))?, read(&path("ca.key"))?);
+        let (authority, key) = (read(&path(AUTHORITY))?, read(&path("ca.key"))?);
         whole::check_authority(directory, &authority, &key)?;
         let key = KeyPair::from_pem(&key)
             .with_context(|| format!("{} cannot be used for signing", path("ca.key").display()))?;
@@ -141,11 +149,18 @@ fn server_params(address: IpAddr) -> Result<CertificateParams> {
 fn admin_params() -> Result<CertificateParams> {
     let mut params = CertificateParams::new(Vec::new())?;
     params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
-    params.distinguished_name.push(DnType::CommonName, "admin");
     params
         .distinguished_name
-        .push(DnType::OrganizationName, "system:masters");
+        .push(DnType::CommonName, ADMINISTRATOR);
+    params
+        .distinguished_name
+        .push(DnType::OrganizationName, ADMINISTRATORS);
     Ok(params)
+}
+
+/// The user of the administrator's certificate.
+pub(super) fn administrator() -> Actor {
+    actor(ADMINISTRATOR, "", std::iter::once(ADMINISTRATORS))
 }
 
 fn sign(params: CertificateParams, issuer: &Issuer<'_, KeyPair>) -> Result<(String, String)> {
