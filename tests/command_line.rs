@@ -8,7 +8,6 @@
 
 use hindsight_tests::manifests::widgets;
 use hindsight_tests::server::{Server, binary, hindsight, stdout, text};
-use hindsight_tests::wait::wait_until;
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -453,36 +452,6 @@ fn a_parameter_that_cannot_be_read_is_not_taken_for_none() {
         let refused = server.kubectl_fails(&["create", "--raw", &path, "-f", "-"], "{}");
         assert!(refused.contains("only GET"), "{question}: {refused}");
     }
-}
-
-#[test]
-fn a_verification_that_is_ended_leaves_no_copy_of_the_log() {
-    let temporary = tempfile::tempdir().expect("a directory");
-    let directory = temporary.path().join("data");
-    assert_eq!(Server::start_on(&directory).signal("TERM"), Some(0));
-    let (many, copy) = (directory.join("events/blobs"), directory.join("verifying"));
-    // So many that the copying is still under way when the signal comes.
-    let write = |number: u32| std::fs::write(many.join(number.to_string()), b"").expect("written");
-    (0..20_000).for_each(write);
-    for (signal, code, is_left) in [
-        ("-INT", Some(130), false),
-        ("-TERM", Some(143), false),
-        ("-KILL", None, true),
-    ] {
-        let mut verify = Command::new(binary("hindsight"));
-        verify.arg("verify").arg("--data-dir").arg(&directory);
-        let mut verify = verify.spawn().expect("it starts");
-        wait_until("the copy", || copy.join("events").exists());
-        let sent = Command::new("kill")
-            .args([signal, &verify.id().to_string()])
-            .status();
-        assert!(sent.expect("it runs").success());
-        assert_eq!(verify.wait().expect("it ends").code(), code, "{signal}");
-        assert_eq!(copy.exists(), is_left, "{signal}");
-    }
-    std::fs::remove_dir_all(many).expect("removed");
-    stdout(&hindsight(&directory, &["log"]));
-    assert!(!copy.exists(), "the next command removes it");
 }
 
 #[test]

@@ -1,4 +1,5 @@
-//! Processes whose times overlap: two that write one file, and one that comes while another ends.
+//! Processes whose times overlap: two that write one file, one that comes while another ends, and what others see
+//! of what one makes and removes.
 #![allow(
     clippy::expect_used,
     reason = "a test stops where its ground is not what it expects"
@@ -9,6 +10,7 @@ use hindsight_tests::server::{Server, binary, hindsight, stdout, text};
 use hindsight_tests::wait::wait_until;
 use std::fs::{self, File};
 use std::io::Read;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -19,6 +21,20 @@ fn begun(directory: &Path, arguments: &[&str]) -> Child {
     command.args(arguments).arg("--data-dir").arg(directory);
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     command.spawn().expect("it starts")
+}
+
+/// As [`begun`], where everybody may read what a process does not close itself.
+fn begun_under_umask_022(directory: &Path, arguments: &[&str]) -> Child {
+    let mut command = Command::new("sh");
+    command.args(["-c", "umask 022; exec \"$0\" \"$@\""]);
+    command.arg(binary("hindsight")).args(arguments);
+    command.arg("--data-dir").arg(directory);
+    command.stdin(Stdio::piped()).spawn().expect("it starts")
+}
+
+fn is_for_its_owner_alone(directory: &Path) -> bool {
+    let found = directory.metadata().expect("there");
+    found.permissions().mode() & 0o777 == 0o700
 }
 
 fn kill(process: &Child, signal: &str) {
@@ -69,6 +85,54 @@ fn a_backup_that_is_ended_before_it_begins_its_file_leaves_that_of_another() {
     drop(written);
     stdout(&hindsight(&directory, &["backup", name]));
     assert!(file.exists() && !unfinished.exists());
+}
+
+#[test]
+fn a_verification_has_a_copy_for_its_owner_alone_and_leaves_none_when_it_is_ended() {
+    let temporary = tempfile::tempdir().expect("a directory");
+    let directory = temporary.path().join("data");
+    assert_eq!(Server::start_on(&directory).signal("TERM"), Some(0));
+    let (many, copy) = (directory.join("events/blobs"), directory.join("verifying"));
+    // So many that the copying is still under way when the signal comes.
+    let write = |number: u32| fs::write(many.join(number.to_string()), b"").expect("written");
+    (0..20_000).for_each(write);
+    fs::set_permissions(&directory, PermissionsExt::from_mode(0o755)).expect("opened");
+    for (signal, code, is_left) in [
+        ("INT", Some(130), false),
+        ("TERM", Some(143), false),
+        ("KILL", None, true),
+    ] {
+        let mut verify = begun_under_umask_022(&directory, &["verify"]);
+        let events = copy.join("events");
+        wait_until("the copy", || events.exists());
+        assert!(
+            [&copy, &events]
+                .into_iter()
+                .all(|part| is_for_its_owner_alone(part))
+        );
+        kill(&verify, signal);
+        assert_eq!(verify.wait().expect("it ends").code(), code, "{signal}");
+        assert_eq!(copy.exists(), is_left, "{signal}");
+    }
+    fs::remove_dir_all(many).expect("removed");
+    stdout(&hindsight(&directory, &["log"]));
+    assert!(!copy.exists(), "the next command removes it");
+}
+
+#[test]
+fn what_a_restore_makes_is_for_its_owner_alone_from_its_beginning() {
+    let temporary = tempfile::tempdir().expect("a directory");
+    let directory = temporary.path().join("data");
+    fs::create_dir(&directory).expect("made");
+    fs::set_permissions(&directory, PermissionsExt::from_mode(0o755)).expect("opened");
+    // Waits for the backup.
+    let mut restore = begun_under_umask_022(&directory, &["restore", "-"]);
+    let work = directory.join("restoring");
+    wait_until("the restore", || work.join("events").exists());
+    assert!(is_for_its_owner_alone(&work) && is_for_its_owner_alone(&work.join("events")));
+    drop(restore.stdin.take());
+    assert_eq!(restore.wait().expect("it ends").code(), Some(1));
+    assert!(!work.exists());
 }
 
 #[test]

@@ -7,7 +7,7 @@ use crate::hint::hint;
 use crate::restoring::{failed, is_unfinished, remove, settle};
 use anyhow::{Result, bail};
 use hindsight_core::Revision;
-use hindsight_log::{DirectoryLock, Error, Restore, Restored, SledStorage, Storage};
+use hindsight_log::{DirectoryLock, Error, Restore, Restored, SledStorage, Storage, make_private};
 use std::fs::File;
 use std::io::Read;
 use std::num::NonZeroU64;
@@ -95,7 +95,7 @@ fn fill(
     bump: NonZeroU64,
     progress: impl FnMut(Revision, Revision),
 ) -> Result<Restored, Error> {
-    std::fs::create_dir(work).map_err(failed("creating", work))?;
+    make_private(work).map_err(failed("creating", work))?;
     let storage: Arc<dyn Storage> = Arc::new(SledStorage::open(&DataDir(work).events())?);
     let restore = Restore {
         storage: &storage,

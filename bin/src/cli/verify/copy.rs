@@ -6,7 +6,7 @@ use crate::cli::ending::SignalGuard;
 use crate::data_dir::DataDir;
 use crate::{effects, restoring};
 use anyhow::Result;
-use hindsight_log::{DirectoryLock, Error, Reader, SledStorage};
+use hindsight_log::{DirectoryLock, Error, Reader, SledStorage, make_private};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -80,8 +80,9 @@ fn remove(directory: &Path) {
     }
 }
 
+/// Makes the copy closed to all but its owner, as the log is: it holds every Secret.
 fn copy_directory(from: &Path, to: &Path, guard: &SignalGuard) -> std::io::Result<()> {
-    std::fs::create_dir_all(to)?;
+    make_private(to)?;
     for entry in std::fs::read_dir(from)? {
         let entry = entry?;
         if guard.is_signalled() {
