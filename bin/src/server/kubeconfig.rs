@@ -18,8 +18,13 @@ use std::path::Path;
 const OTHERS: u32 = 0o077;
 /// A kubeconfig that the server wrote takes a few KiB; a longer file is not read.
 const OURS_BYTES_MAX: u64 = 64 << 10;
+/// The name of the cluster and of the context.
 const CLUSTER: &str = "hindsight";
-const ADMIN: &str = "admin";
+/// The name of the user's entry. When kubeconfigs are merged, one of two entries with equal names is lost, and many
+/// have a user `admin`, whose credentials this server would then be sent.
+const USER: &str = "hindsight-admin";
+/// The names under which a start may have written the user's entry.
+const USERS: [&str; 2] = [USER, "admin"];
 
 /// What differs between the kubeconfigs that starts of one data directory write. The certificate and its key are
 /// in base64.
@@ -53,7 +58,7 @@ impl Entries<'_> {
     fn are_ours(&self) -> bool {
         let address = self.server.strip_prefix("https://");
         let is_address = address.is_some_and(|address| address.parse::<SocketAddr>().is_ok());
-        self.user == ADMIN && is_address && self.is_for_administrator()
+        USERS.contains(&self.user) && is_address && self.is_for_administrator()
     }
 
     fn is_for_administrator(&self) -> bool {
@@ -90,10 +95,12 @@ pub(super) fn check(path: &Path, data: DataDir<'_>) -> Result<()> {
         "{name} is not replaced, because it holds more than what `hindsight serve` wrote there, or is of another \
          server; name a file that does not exist yet, or remove this one if it is of no use any more, as after \
          {} was replaced, or leave the option out: {} is written in any case, and `KUBECONFIG={}:{} kubectl \
-         config view --flatten` prints both as one",
+         config view --flatten` prints both as one, but of entries with equal names only the first: if {CLUSTER} \
+         or {USER} is there already, rename ours first with `sed s/{CLUSTER}/NAME/ {} > FILE`",
         data.pki().display(),
         admin.display(),
         word(path),
+        word(&admin),
         word(&admin)
     );
 }
@@ -128,7 +135,7 @@ fn is_as_written(text: &str, authority: &str) -> bool {
 /// Writes the kubeconfig with its credentials, for the owner alone.
 pub(super) fn write(path: &Path, address: SocketAddr, pki: &Pki) -> Result<()> {
     let entries = Entries {
-        user: ADMIN,
+        user: USER,
         server: &format!("https://{address}"),
         certificate: &BASE64_STANDARD.encode(&pki.admin.0),
         key: &BASE64_STANDARD.encode(&pki.admin.1),
@@ -206,7 +213,9 @@ mod tests {
             (with(&config, cluster, "server", "https://[::1]:2"), true),
             (with(&config, cluster, "server", "https://east:2"), false),
             (with(&config, cluster, "tls-server-name", "east"), false),
-            (with(&config, "/users/0", "name", "alice"), false),
+            (ours.replace("hindsight-admin", "admin"), true),
+            (ours.replace("hindsight-admin", "alice"), false),
+            (ours.replace("hindsight", "east"), false),
             (with(&config, user, "token", "secret"), false),
             (
                 with(&config, user, "client-certificate-data", authority.clone()),
@@ -235,6 +244,7 @@ mod tests {
             if let Err(error) = checked {
                 let told = error.to_string();
                 assert!(told.contains("config view --flatten"), "{told}");
+                assert!(told.contains("sed s/hindsight/NAME/ "), "{told}");
                 assert!(
                     told.contains(&*data.kubeconfig().to_string_lossy()),
                     "{told}"
