@@ -40,23 +40,18 @@ impl Tokens {
         Self::parse(&text).with_context(|| format!("the token file {} is invalid", file.display()))
     }
 
+    /// Refuses each line that could give a user less, or another user more, than whoever wrote it meant. Upstream
+    /// takes some with a warning or without: an empty token or user, the same token again, a fifth field.
     pub(super) fn parse(text: &str) -> Result<Self> {
-        let mut tokens = BTreeMap::new();
-        let lines = text
-            .lines()
-            .enumerate()
-            .filter(|(_, line)| !line.trim().is_empty());
-        for (index, line) in lines {
-            let fields = fields(line);
-            let [token, user, uid, rest @ ..] = fields.as_slice() else {
-                bail!(
-                    "line {}: expected token,user,uid and optionally \"group,group\"",
-                    index + 1
-                );
-            };
-            let groups = rest.first().map_or("", String::as_str).split(',');
-            let groups = groups.map(str::trim).filter(|group| !group.is_empty());
-            tokens.insert(hash(token), Arc::new(actor(user, uid, groups)));
+        let (mut tokens, mut numbers) = (BTreeMap::new(), BTreeMap::new());
+        let lines = (1..).zip(text.lines());
+        for (number, line) in lines.filter(|(_, line)| !line.trim().is_empty()) {
+            let (token, actor) = entry(line.trim()).with_context(|| format!("line {number}"))?;
+            let token = hash(&token);
+            if let Some(first) = numbers.insert(token, number) {
+                bail!("lines {first} and {number} have the same token; remove one of them");
+            }
+            tokens.insert(token, Arc::new(actor));
         }
         Ok(Self(tokens))
     }
@@ -117,22 +112,66 @@ fn warn_of_readers(file: &Path) {
     }
 }
 
-/// The fields of a line; commas inside double quotes do not separate.
-fn fields(line: &str) -> Vec<String> {
-    let mut fields = vec![String::new()];
-    let mut quoted = false;
-    for one in line.trim().chars() {
-        match one {
-            '"' => quoted = !quoted,
-            ',' if !quoted => fields.push(String::new()),
-            other => {
-                if let Some(field) = fields.last_mut() {
-                    field.push(other);
-                }
-            }
+/// The token of a line, and its user.
+fn entry(line: &str) -> Result<(String, Actor)> {
+    let fields = fields(line)?;
+    let (token, user, uid, groups) = match fields.as_slice() {
+        [token, user, uid] => (token, user, uid, ""),
+        [token, user, uid, groups] => (token, user, uid, groups.as_str()),
+        [_, _, _, _, _, ..] => {
+            bail!("it has more than four fields; put several groups in quotes: \"group,group\"")
+        }
+        _ => bail!("expected token,user,uid and optionally \"group,group\""),
+    };
+    if token.is_empty() || user.is_empty() {
+        bail!("the token or the user is empty; expected token,user,uid,\"group,group\"");
+    }
+    let groups = groups.split(',').map(str::trim);
+    let actor = actor(user, uid, groups.filter(|group| !group.is_empty()));
+    Ok((token.clone(), actor))
+}
+
+/// The fields of a line. A field is in quotes as a whole or not at all, and `""` in quotes is a quote. Source: Go's
+/// `encoding/csv`, which upstream reads the file with; there what is in quotes may also have several lines.
+fn fields(line: &str) -> Result<Vec<String>> {
+    let (mut fields, mut rest) = (Vec::new(), line);
+    loop {
+        let (field, after) = match rest.strip_prefix('"') {
+            Some(quoted) => until_quote(quoted)?,
+            None => until_comma(rest)?,
+        };
+        fields.push(field);
+        match after.strip_prefix(',') {
+            Some(more) => rest = more,
+            None if after.is_empty() => return Ok(fields),
+            None => bail!("a closing quote is followed by something else than a comma"),
         }
     }
-    fields
+}
+
+/// Splits off a field in quotes, of which the first is taken already.
+fn until_quote(mut rest: &str) -> Result<(String, &str)> {
+    let mut field = String::new();
+    loop {
+        let (part, after) = rest
+            .split_once('"')
+            .context("a quote is not closed; close it on the same line")?;
+        field.push_str(part);
+        match after.strip_prefix('"') {
+            Some(more) => rest = more,
+            None => return Ok((field, after)),
+        }
+        field.push('"');
+    }
+}
+
+/// Splits off a field without quotes.
+fn until_comma(rest: &str) -> Result<(String, &str)> {
+    let (field, after) = rest.split_at(rest.find(',').unwrap_or(rest.len()));
+    if field.contains('"') {
+        bail!("a quote inside a field; put the whole field in quotes");
+    }
+    Ok((field.to_owned(), after))
 }
 
 /// An authenticated user.
@@ -216,8 +255,34 @@ mod tests {
     }
 
     #[test]
-    fn a_short_line_is_refused_by_its_number() {
-        let error = Tokens::parse("a,b,c\nd\n").expect_err("refused");
-        assert!(error.to_string().contains("line 2"), "{error}");
+    fn quotes_are_read_as_upstream_reads_them() {
+        for (line, expected) in [
+            ("a,b,c", &["a", "b", "c"][..]),
+            (",,", &["", "", ""]),
+            ("\"a\",\"b,c\",\"\"", &["a", "b,c", ""]),
+            ("\"a\"\"b\",c,", &["a\"b", "c", ""]),
+        ] {
+            assert_eq!(fields(line).expect("readable"), expected, "{line}");
+        }
+    }
+
+    #[test]
+    fn a_line_that_says_something_else_than_was_meant_is_refused_by_its_number() {
+        for (line, why) in [
+            ("d", "line 3: expected token,user,uid"),
+            ("d,e", "line 3: expected token,user,uid"),
+            (",e,f", "line 3: the token or the user is empty"),
+            ("d,,f", "line 3: the token or the user is empty"),
+            ("d,e,f,g,h", "line 3: it has more than four fields"),
+            ("d,e,f,\"g,h", "line 3: a quote is not closed"),
+            ("d,e,f,g\"h\"", "line 3: a quote inside a field"),
+            ("d,e,f, \"g,h\"", "line 3: a quote inside a field"),
+            ("d,e,f,\"g\"h", "line 3: a closing quote is followed"),
+            ("a,e,f", "lines 1 and 3 have the same token"),
+        ] {
+            let parsed = Tokens::parse(&format!("a,b,c\n\n{line}\nx,y,z\n"));
+            let told = format!("{:#}", parsed.expect_err(line));
+            assert!(told.starts_with(why), "{line}: {told}");
+        }
     }
 }
