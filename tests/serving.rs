@@ -222,6 +222,43 @@ fn its_own_log_is_text_or_json() {
 }
 
 #[test]
+fn each_line_of_a_log_in_json_is_json_also_when_a_start_is_refused() {
+    let temporary = tempfile::tempdir().expect("a directory");
+    let (data, letter) = (
+        temporary.path().join("data"),
+        temporary.path().join("letter"),
+    );
+    std::fs::write(&letter, "Dear all").expect("written");
+    for (is_refused, filter, told) in [
+        (false, "loud=loud", ["is invalid", "only for loopback"]),
+        (true, "off", ["only for loopback", "is not replaced"]),
+    ] {
+        let mut command = Command::new(binary("hindsight"));
+        command.args(["serve", "--listen", "0.0.0.0:0", "--log-format", "json"]);
+        command.arg("--data-dir").arg(&data).env("RUST_LOG", filter);
+        if is_refused {
+            command.arg("--kubeconfig").arg(&letter);
+        }
+        command.stderr(Stdio::piped());
+        let said = match Server::start_with(command, &data) {
+            Ok(server) => {
+                server.send("TERM");
+                server.ended().1
+            }
+            Err(refused) => text(&refused.stderr),
+        };
+        let messages = said.lines().map(|line| {
+            let entry: Value = serde_json::from_str(line).expect(line);
+            entry["fields"]["message"].as_str().expect(line).to_owned()
+        });
+        let messages: Vec<String> = messages.collect();
+        for what in told {
+            assert!(messages.iter().any(|one| one.contains(what)), "{said}");
+        }
+    }
+}
+
+#[test]
 fn it_says_that_it_lives_and_which_version_it_is() {
     let server = Server::start();
     for path in ["/livez", "/readyz", "/healthz"] {

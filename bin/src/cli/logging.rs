@@ -1,6 +1,6 @@
 //! What is logged to standard error.
 
-use crate::hint::hint;
+use crate::hint::{LOGGED, hint, log_hints};
 use clap::ValueEnum;
 use std::ffi::OsString;
 use std::io::IsTerminal;
@@ -20,16 +20,27 @@ const OF_COMMANDS: &str =
 /// Logs to standard error; `RUST_LOG` selects what, warnings by default.
 pub(super) fn of_server(format: LogFormat) {
     let (filter, complaint) = filter(std::env::var_os("RUST_LOG"));
-    if let Some(complaint) = complaint {
-        hint(&complaint);
-    }
     let builder = tracing_subscriber::fmt()
-        .with_env_filter(filter)
+        .with_env_filter(and_hints(filter))
         .with_ansi(is_coloured())
         .with_writer(std::io::stderr);
     match format {
         LogFormat::Text => builder.init(),
-        LogFormat::Json => builder.json().init(),
+        LogFormat::Json => {
+            builder.json().init();
+            log_hints();
+        }
+    }
+    if let Some(complaint) = complaint {
+        hint(&complaint);
+    }
+}
+
+/// The filter without which no hint and no error is lost.
+fn and_hints(filter: EnvFilter) -> EnvFilter {
+    match LOGGED.parse() {
+        Ok(hints) => filter.add_directive(hints),
+        Err(_) => filter,
     }
 }
 

@@ -1,6 +1,7 @@
 //! Output: documents to standard output, errors to standard error.
 
 use super::legible::legible;
+use crate::hint;
 use anyhow::Result;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
@@ -73,7 +74,7 @@ pub(super) fn out() -> BufWriter<Stdout> {
 
 /// Prints the whole chain of causes in one line.
 pub(super) fn print_error(error: &anyhow::Error) {
-    writeln!(io::stderr().lock(), "hindsight: {}", error_chain(error)).ok();
+    hint::error(&error_chain(error));
 }
 
 /// The chain of causes, without those that a message before has included already.
