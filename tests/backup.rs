@@ -214,8 +214,9 @@ fn a_backup_is_private_and_whole_and_replaces_nothing_unasked() {
     refused(&place.backup(&[]), "--force");
     stdout(&place.backup(&["--force"]));
     let online = std::fs::read(&place.file).expect("read");
-    let piped = server.hindsight(&["backup", "-"]);
-    assert!(piped.status.success());
+    let piped = server.hindsight(&["backup", "-", "-o", "json"]);
+    let told: Value = serde_json::from_slice(&piped.stderr).expect("JSON and nothing else");
+    assert!(piped.status.success() && told["frames"].is_u64(), "{told}");
     drop(server);
     stdout(&place.backup(&["--force"]));
     let offline = std::fs::read(&place.file).expect("read");

@@ -61,7 +61,13 @@ impl Backup {
                 );
             }
             let made = self.write(out.lock(), "standard output")?;
-            hint(&self.summary(&made));
+            let summary = self.summary(&made);
+            match self.output {
+                Output::Text => hint(&summary),
+                Output::Json => {
+                    writeln!(io::stderr().lock(), "{summary}").ok();
+                }
+            }
             return Ok(ExitCode::SUCCESS);
         }
         let name = self.file.display().to_string();
