@@ -66,6 +66,31 @@ fn of_two_backups_to_one_file_the_second_is_refused_and_the_first_is_whole() {
 }
 
 #[test]
+fn a_file_that_appears_while_a_backup_is_made_stays_and_so_does_the_backup() {
+    let server = Server::start();
+    let temporary = tempfile::tempdir().expect("a directory");
+    let [file, unfinished] = ["b", "b.unfinished"].map(|name| temporary.path().join(name));
+    let name = file.to_str().expect("UTF-8");
+    // A stopped server keeps its clients waiting.
+    server.send("STOP");
+    let made = begun(server.directory(), &["backup", name]);
+    wait_until("it has begun", || unfinished.exists());
+    fs::write(&file, "of another").expect("written");
+    server.send("CONT");
+    let made = made.wait_with_output().expect("it ends");
+    let told = text(&made.stderr);
+    assert_eq!(made.status.code(), Some(1), "{told}");
+    assert!(
+        told.contains("b.unfinished: give it another name"),
+        "{told}"
+    );
+    assert_eq!(fs::read(&file).expect("there"), b"of another");
+    let restored = temporary.path().join("restored");
+    let unfinished = unfinished.to_str().expect("UTF-8");
+    stdout(&hindsight(&restored, &["restore", unfinished]));
+}
+
+#[test]
 fn a_backup_that_is_ended_before_it_begins_its_file_leaves_that_of_another() {
     let temporary = tempfile::tempdir().expect("a directory");
     let directory = temporary.path().join("data");

@@ -60,10 +60,47 @@ impl WholeFile {
             std::fs::rename(beside, &self.path)?;
             self.beside = None;
         }
+        self.sync_name()
+    }
+
+    /// As [`Self::finish`], but replaces nothing. If something has the name by now, this fails with
+    /// [`ErrorKind::AlreadyExists`], and the file, which is whole, keeps its unfinished name.
+    pub fn finish_new(mut self) -> Result<()> {
+        self.file.sync_all()?;
+        let Some(beside) = &self.beside else {
+            return Ok(());
+        };
+        let renamed = rename_new(beside, &self.path);
+        match &renamed {
+            Err(error) if error.kind() != ErrorKind::AlreadyExists => return renamed,
+            Ok(()) | Err(_) => self.beside = None,
+        }
+        self.sync_name()?;
+        renamed
+    }
+
+    fn sync_name(&self) -> Result<()> {
         let above = self.path.parent();
         let above = above.filter(|above| !above.as_os_str().is_empty());
         File::open(above.unwrap_or(Path::new(".")))?.sync_all()
     }
+}
+
+/// Renames a file to a name that nothing has. A file system that cannot do that at once is asked before.
+fn rename_new(from: &Path, to: &Path) -> Result<()> {
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::fs::{CWD, RenameFlags, renameat_with};
+        use rustix::io::Errno;
+        match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
+            Err(Errno::INVAL | Errno::NOSYS) => {}
+            renamed => return Ok(renamed?),
+        }
+    }
+    if to.symlink_metadata().is_ok() {
+        return Err(ErrorKind::AlreadyExists.into());
+    }
+    std::fs::rename(from, to)
 }
 
 /// Creates a file and locks it for as long as it is open. Only who holds the lock of a file removes or
@@ -172,6 +209,23 @@ mod tests {
         write("third").finish().expect("finished");
         assert_eq!(names(), ["file"]);
         assert_eq!(std::fs::read_to_string(&path).expect("there"), "third");
+    }
+
+    #[test]
+    fn what_is_finished_as_new_replaces_nothing_and_is_kept() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("file");
+        let read = |path: &Path| std::fs::read(path).expect("there");
+        let finish = |text: &[u8]| {
+            let begun = WholeFile::begin(&path, "unfinished").expect("begun");
+            begun.file().write_all(text).expect("written");
+            begun.finish_new()
+        };
+        finish(b"first").expect("nothing has the name");
+        let refused = finish(b"second").expect_err("it is there");
+        assert_eq!(refused.kind(), ErrorKind::AlreadyExists);
+        assert_eq!(read(&path), b"first");
+        assert_eq!(read(&WholeFile::unfinished(&path, "unfinished")), b"second");
     }
 
     #[test]

@@ -5,7 +5,7 @@ use super::ending::SignalGuard;
 use super::{Directory, Output, show};
 use crate::hint::hint;
 use crate::{effects, named_file};
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
 use hindsight_log::{Backup as Made, Error, WholeFile, copy_backup};
 use serde_json::json;
@@ -96,8 +96,14 @@ impl Backup {
         })?;
         match self.write(file.file(), name) {
             Ok(made) => {
-                let finished = unfinished.end(|| file.finish());
-                finished.with_context(|| format!("{name} cannot be written"))?;
+                let finished = unfinished.end(|| {
+                    if self.force {
+                        file.finish()
+                    } else {
+                        file.finish_new()
+                    }
+                });
+                finished.map_err(|error| not_named(error, place, name))?;
                 Ok(made)
             }
             Err(error) => {
@@ -150,6 +156,18 @@ impl Backup {
         }
         format!("revision {revision}, {frames} frames, {bytes} bytes, chain {chain}")
     }
+}
+
+/// The error of a finished backup that did not get its name.
+fn not_named(error: io::Error, place: &Path, name: &str) -> anyhow::Error {
+    if error.kind() != io::ErrorKind::AlreadyExists {
+        return anyhow::Error::new(error).context(format!("{name} cannot be written"));
+    }
+    anyhow!(
+        "{name} appeared while the backup was being made, and is not replaced; the backup is whole and is in {}: \
+         give it another name",
+        WholeFile::unfinished(place, UNFINISHED).display()
+    )
 }
 
 /// The file that is being written, which is removed if a signal ends the process. Until it is begun, and once
