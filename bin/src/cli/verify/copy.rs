@@ -45,12 +45,30 @@ impl LogCopy {
     }
 
     pub(super) fn reader(&self) -> Result<Source> {
-        let storage = SledStorage::open(&DataDir(&self.directory).events())?;
         let data = self.directory.parent().unwrap_or(&self.directory);
+        let storage = SledStorage::open(&DataDir(&self.directory).events())
+            .map_err(|error| of_original(error, &self.directory, data))?;
         Ok(Source::Directory {
             reader: Reader::new(Arc::new(storage)).with_snapshots(DataDir(data).snapshots()),
             _lock: Some(DirectoryLock::acquire(&self.directory)?),
         })
+    }
+}
+
+/// The error about a file of the copy as one about the file that was copied: the copy is gone when it is read.
+fn of_original(error: Error, copy: &Path, data: &Path) -> Error {
+    let original = |path: PathBuf| {
+        path.strip_prefix(copy)
+            .map_or(path.clone(), |file| data.join(file))
+    };
+    match error {
+        Error::Damaged { path, at } => Error::Damaged {
+            path: original(path),
+            at,
+        },
+        Error::Foreign(path) => Error::Foreign(original(path)),
+        Error::NotAFile(path) => Error::NotAFile(original(path)),
+        other => other,
     }
 }
 
@@ -98,4 +116,32 @@ fn copy_directory(from: &Path, to: &Path, guard: &SignalGuard) -> std::io::Resul
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_wrong_with_the_copy_is_told_of_the_file_that_was_copied() {
+        let (data, copy) = (Path::new("/data"), Path::new("/data/verifying"));
+        for (error, told) in [
+            (
+                Error::Damaged {
+                    path: copy.join("events/db"),
+                    at: 512,
+                },
+                "/data/events/db is damaged at byte 512",
+            ),
+            (Error::Foreign(copy.join("events")), "/data/events is, or"),
+            (
+                Error::NotAFile(copy.join("events.tail")),
+                "/data/events.tail is not",
+            ),
+            (Error::NotAFile("/data/lock".into()), "/data/lock is not"),
+        ] {
+            let error = of_original(error, copy, data).to_string();
+            assert!(error.starts_with(told), "{error}");
+        }
+    }
 }
