@@ -71,7 +71,7 @@ impl ApiBody {
     }
 
     /// A body that may have to end in the middle.
-    pub(crate) fn pieces(pieces: BoxStream<'static, Result<Bytes, Unfinished>>) -> Self {
+    pub fn pieces(pieces: BoxStream<'static, Result<Bytes, Unfinished>>) -> Self {
         let frames = pieces.map(|piece| piece.map(Frame::data)).boxed();
         Self(Inner::Stream(StreamBody::new(frames)))
     }

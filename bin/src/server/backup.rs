@@ -1,17 +1,19 @@
 //! `/hindsight/v1/backup`: the log as a stream, for administrators alone, since it holds every Secret. Writes
 //! go on meanwhile.
 
+use super::patience::BYTES_PER_SECOND;
 use super::pki::ADMINISTRATORS;
 use crate::ControlPlane;
 use bytes::Bytes;
-use futures_util::StreamExt;
-use futures_util::stream;
-use hindsight_api::{ApiBody, Failure};
+use futures_util::{Stream, StreamExt, stream};
+use hindsight_api::{ApiBody, Failure, Unfinished};
 use hindsight_core::Actor;
+use hindsight_log::Error;
 use http::{Response, header};
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, ErrorKind, Write};
 use std::sync::Arc;
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 use tokio::runtime::Handle;
 use tokio::sync::mpsc::error::SendTimeoutError;
 use tokio::sync::{Semaphore, mpsc};
@@ -22,15 +24,29 @@ const BACKUPS_MAX: usize = 2;
 const CHUNK_BYTES: usize = 256 << 10;
 /// The most chunks that wait for a slow reader.
 const CHUNKS_MAX: usize = 4;
-/// A reader that takes no chunk for this long loses its place.
-const STALLED: Duration = Duration::from_mins(1);
+
+/// How slow a reader may be before it loses its place, as with the places for lists.
+#[derive(Debug, Clone, Copy)]
+struct Limits {
+    /// How long it may take no chunk.
+    stalled: Duration,
+    /// How long it may read at any pace. After that it must have read [`BYTES_PER_SECOND`] on average, or it would
+    /// keep its place for ever by taking a chunk now and then.
+    grace: Duration,
+}
+
+const LIMITS: Limits = Limits {
+    stalled: Duration::from_mins(1),
+    grace: Duration::from_mins(2),
+};
 
 /// The places for backups: each reads the whole log.
 pub(super) fn places() -> Arc<Semaphore> {
     Arc::new(Semaphore::new(BACKUPS_MAX))
 }
 
-/// Answers with a backup. Readers refuse one without its end, so a failure needs no other sign.
+/// Answers with a backup. Readers refuse one without its end, so a failure needs no other sign. If the reader is too
+/// slow, the answer is cut off.
 pub(super) fn answer(
     plane: &ControlPlane,
     places: &Arc<Semaphore>,
@@ -45,51 +61,103 @@ pub(super) fn answer(
         return Failure::too_many(message).respond();
     };
     let (sender, chunks) = mpsc::channel(CHUNKS_MAX);
+    let is_too_slow = Arc::new(AtomicBool::new(false));
+    let chunks_to = Chunks::new(sender, LIMITS, Arc::clone(&is_too_slow));
     let plane = plane.clone();
     tokio::task::spawn_blocking(move || {
-        let to = BufWriter::with_capacity(CHUNK_BYTES, Chunks::new(sender, STALLED));
+        let to = BufWriter::with_capacity(CHUNK_BYTES, chunks_to);
         let made = plane.reader().backup(plane.now(), to, |_, _| {});
         if let Err(error) = made {
-            tracing::error!(%error, "a backup failed");
+            log_failure(&error);
         }
         drop(place);
     });
-    let chunks = stream::unfold(chunks, |mut chunks| async move {
-        let chunk = chunks.recv().await?;
-        Some((chunk, chunks))
-    });
-    let mut response = Response::new(ApiBody::stream(chunks.boxed()));
+    let body = ApiBody::pieces(pieces(chunks, is_too_slow).boxed());
+    let mut response = Response::new(body);
     let bytes = header::HeaderValue::from_static("application/octet-stream");
     response.headers_mut().insert(header::CONTENT_TYPE, bytes);
     response
 }
 
-/// Sends chunks: waits while the reader is behind, and fails once it is gone or stalls.
+fn log_failure(error: &Error) {
+    let kind = match error {
+        Error::Io { source, .. } => Some(source.kind()),
+        _ => None,
+    };
+    let why = match kind {
+        Some(ErrorKind::TimedOut) => {
+            "its client read nothing for a minute, or less than 16 KiB a second"
+        }
+        Some(ErrorKind::BrokenPipe) => "its client went away",
+        _ => return tracing::error!(%error, "a backup failed"),
+    };
+    tracing::warn!("a backup was cut off: {why}");
+}
+
+/// The chunks, and an error after those of a reader that was too slow.
+fn pieces(
+    chunks: mpsc::Receiver<Bytes>,
+    is_too_slow: Arc<AtomicBool>,
+) -> impl Stream<Item = Result<Bytes, Unfinished>> {
+    stream::unfold(
+        (chunks, is_too_slow),
+        |(mut chunks, is_too_slow)| async move {
+            let piece = match chunks.recv().await {
+                Some(chunk) => Ok(chunk),
+                None if is_too_slow.swap(false, Ordering::SeqCst) => Err(Unfinished),
+                None => return None,
+            };
+            Some((piece, (chunks, is_too_slow)))
+        },
+    )
+}
+
+/// Sends chunks: waits while the reader is behind, and fails once it is gone or too slow.
 struct Chunks {
-    sender: mpsc::Sender<Bytes>,
-    stalled: Duration,
+    /// `None` after a failure: what the backup still has to say then waits for nobody.
+    sender: Option<mpsc::Sender<Bytes>>,
+    limits: Limits,
+    begun: Instant,
+    sent: u64,
+    is_too_slow: Arc<AtomicBool>,
     runtime: Handle,
 }
 
 impl Chunks {
-    /// Must be called inside a runtime, on a thread that may wait.
-    fn new(sender: mpsc::Sender<Bytes>, stalled: Duration) -> Self {
+    /// Must be called inside a runtime. Chunks must be written on a thread that may wait.
+    fn new(sender: mpsc::Sender<Bytes>, limits: Limits, is_too_slow: Arc<AtomicBool>) -> Self {
         Self {
-            sender,
-            stalled,
+            sender: Some(sender),
+            limits,
+            begun: Instant::now(),
+            sent: 0,
+            is_too_slow,
             runtime: Handle::current(),
         }
+    }
+
+    /// How long to wait for the reader.
+    fn patience(&self) -> Duration {
+        let earned = Duration::from_secs(self.sent / BYTES_PER_SECOND);
+        let left = (self.limits.grace + earned).saturating_sub(self.begun.elapsed());
+        self.limits.stalled.min(left)
     }
 }
 
 impl Write for Chunks {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let sender = self.sender.take().ok_or(ErrorKind::BrokenPipe)?;
         let chunk = Bytes::copy_from_slice(bytes);
-        let sent = self.sender.send_timeout(chunk, self.stalled);
+        let sent = sender.send_timeout(chunk, self.patience());
         self.runtime.block_on(sent).map_err(|error| match error {
-            SendTimeoutError::Closed(_) => io::ErrorKind::BrokenPipe,
-            SendTimeoutError::Timeout(_) => io::ErrorKind::TimedOut,
+            SendTimeoutError::Closed(_) => ErrorKind::BrokenPipe,
+            SendTimeoutError::Timeout(_) => {
+                self.is_too_slow.store(true, Ordering::SeqCst);
+                ErrorKind::TimedOut
+            }
         })?;
+        self.sender = Some(sender);
+        self.sent += bytes.len() as u64;
         Ok(bytes.len())
     }
 
@@ -123,20 +191,42 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_reader_that_stands_still_or_is_gone_ends_the_backup() {
+    async fn a_reader_that_stands_still_or_reads_too_little_is_cut_off_at_once() {
+        let (short, long) = (Duration::from_millis(1), Duration::from_hours(1));
+        for (stalled, grace) in [(short, long), (long, short)] {
+            let limits = Limits { stalled, grace };
+            let (sender, reader) = mpsc::channel(1);
+            let is_too_slow = Arc::new(AtomicBool::new(false));
+            let mut chunks = Chunks::new(sender, limits, Arc::clone(&is_too_slow));
+            let written = tokio::task::spawn_blocking(move || {
+                [&b"taken"[..], b"not taken", b"nor what comes after"]
+                    .map(|bytes| chunks.write(bytes).map_err(|error| error.kind()))
+            });
+            let expected = [Ok(5), Err(ErrorKind::TimedOut), Err(ErrorKind::BrokenPipe)];
+            assert_eq!(written.await.expect("it ends"), expected);
+            let read: Vec<_> = pieces(reader, is_too_slow).collect().await;
+            assert!(
+                matches!(&read[..], [Ok(taken), Err(Unfinished)] if taken == "taken"),
+                "{read:?}"
+            );
+        }
+    }
+
+    #[tokio::test]
+    async fn the_backup_of_a_reader_that_is_gone_ends_and_one_that_reads_has_time() {
         let (sender, mut reader) = mpsc::channel(1);
-        let written = tokio::task::spawn_blocking(|| {
-            let mut chunks = Chunks::new(sender, Duration::from_millis(1));
-            let first = chunks.write(b"taken").map_err(|error| error.kind());
-            let second = chunks.write(b"not taken").map_err(|error| error.kind());
-            (chunks, first, second)
-        });
-        let (mut chunks, first, second) = written.await.expect("it ends");
-        assert_eq!((first, second), (Ok(5), Err(io::ErrorKind::TimedOut)));
-        assert_eq!(reader.recv().await.as_deref(), Some(&b"taken"[..]));
+        let is_too_slow = Arc::new(AtomicBool::new(false));
+        let mut chunks = Chunks::new(sender, LIMITS, Arc::clone(&is_too_slow));
+        let hour = 60 * 60;
+        chunks.sent = BYTES_PER_SECOND * hour;
+        assert_eq!(chunks.patience(), LIMITS.stalled);
+        let written = tokio::task::spawn_blocking(move || (chunks.write(b"x").is_ok(), chunks));
+        let (is_written, mut chunks) = written.await.expect("it ends");
+        assert!(is_written && reader.recv().await.is_some());
         drop(reader);
         let written = tokio::task::spawn_blocking(move || chunks.write(b"x"));
         let error = written.await.expect("it ends").expect_err("nobody reads");
-        assert_eq!(error.kind(), io::ErrorKind::BrokenPipe);
+        assert_eq!(error.kind(), ErrorKind::BrokenPipe);
+        assert!(!is_too_slow.load(Ordering::SeqCst));
     }
 }

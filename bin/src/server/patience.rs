@@ -149,7 +149,7 @@ impl Drop for OpenRequest {
 }
 
 /// The least pace at which a client must read a long answer.
-const BYTES_PER_SECOND: u64 = 16 << 10;
+pub(super) const BYTES_PER_SECOND: u64 = 16 << 10;
 
 /// An answer, whose request is open for as long as it is being read.
 #[derive(Debug)]
