@@ -249,6 +249,23 @@ fn sources_are_ascii() {
 }
 
 #[test]
+fn the_readme_gives_the_crates_of_its_examples_as_they_are_built_here() {
+    let read = |path: &str| std::fs::read_to_string(repository().join(path)).expect("there");
+    let (readme, built) = (
+        read("README.md"),
+        ["Cargo.toml", "bin/Cargo.toml"].map(read),
+    );
+    for name in ["k8s-openapi = ", "kube = "] {
+        let mut lines = readme.lines();
+        let given = lines.find(|line| line.starts_with(name)).expect(name);
+        let is_built = built
+            .iter()
+            .any(|manifest| manifest.lines().any(|line| line == given));
+        assert!(is_built, "{given}");
+    }
+}
+
+#[test]
 fn the_rules_that_mutants_turn_round_are_where_the_list_says() {
     let list = std::fs::read_to_string(repository().join("tests/mutants/list")).expect("the list");
     let mut names = BTreeSet::new();
