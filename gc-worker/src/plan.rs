@@ -3,6 +3,7 @@
 
 mod end;
 mod order;
+mod seen;
 #[cfg(test)]
 mod tests;
 
@@ -254,27 +255,6 @@ impl View<'_> {
         above.or_else(|| others.find_map(|(dependent, _)| self.undecided_at(dependent, owner)))
     }
 
-    /// A live dependent that sees the owner waiting and may still be acted on, or what may do so.
-    fn undecided_at(&self, dependent: &Uid, owner: &Uid) -> Option<Uid> {
-        self.findings.walked(1);
-        let live = |object: &&Arc<Object>| !object.is_deleting();
-        let object = self.object(dependent).filter(live)?;
-        let classes = self.classes(object);
-        let sees = object.owners().iter().zip(&classes);
-        let waits = sees
-            .filter(|(reference, _)| reference.uid == *owner)
-            .any(|(_, class)| matches!(class, OwnerClass::Waiting | OwnerClass::Dangling));
-        if !waits {
-            return None;
-        }
-        if self.is_pending(dependent) {
-            return Some(dependent.clone());
-        }
-        // An owner above may still come to orphan it, which also removes a reference that cannot be
-        // resolved.
-        self.undecided_above(dependent)
-    }
-
     fn collect(&self, object: &Object) -> Plan {
         let classes = self.classes(object);
         let any = |class| classes.contains(&class);
@@ -404,6 +384,7 @@ impl View<'_> {
 
     fn classes(&self, object: &Object) -> Vec<OwnerClass> {
         let references = object.owners().iter();
+        self.findings.walked(references.len());
         references
             .map(|reference| classify(self.state, object, reference))
             .collect()

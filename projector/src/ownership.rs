@@ -65,7 +65,8 @@ struct Removal {
 #[derive(Debug, Clone, Default)]
 pub struct OwnershipGraph {
     nodes: BTreeMap<Uid, Node>,
-    dependents: BTreeMap<Uid, BTreeSet<Uid>>,
+    /// With each dependent, whether any of its references to the owner blocks.
+    dependents: BTreeMap<Uid, BTreeMap<Uid, bool>>,
     kind_references: KindReferences,
     /// Owners that were removed while objects referred to them, for as long as one of these does.
     removed: BTreeMap<Uid, Removal>,
@@ -112,7 +113,7 @@ impl OwnershipGraph {
     /// The objects that refer to this uid, whether or not it exists.
     pub fn dependents(&self, owner: &Uid) -> impl Iterator<Item = (&Uid, &Node)> {
         let uids = self.dependents.get(owner).into_iter().flatten();
-        uids.filter_map(|uid| Some((uid, self.nodes.get(uid)?)))
+        uids.filter_map(|(uid, _)| Some((uid, self.nodes.get(uid)?)))
     }
 
     /// Whether any object refers to this uid.
@@ -134,13 +135,9 @@ impl OwnershipGraph {
     /// Dependents other than the owner itself whose reference blocks its deletion. Matched by uid alone,
     /// as upstream.
     pub fn blockers(&self, owner: &Uid) -> impl Iterator<Item = (&Uid, &Node)> {
-        self.dependents(owner).filter(move |(uid, node)| {
-            *uid != owner
-                && node
-                    .owners()
-                    .iter()
-                    .any(|one| one.uid == *owner && one.blocks())
-        })
+        let all = self.dependents.get(owner).into_iter().flatten();
+        let blocking = all.filter(move |(uid, blocks)| *uid != owner && **blocks);
+        blocking.filter_map(|(uid, _)| Some((uid, self.nodes.get(uid)?)))
     }
 
     /// When the owner was removed, if this dependent already referred to it then.
@@ -177,10 +174,10 @@ impl OwnershipGraph {
         if let Some(before) = before {
             self.unlink(uid, before.owners(), object.owners());
         }
-        for owner in object.owners() {
-            let dependents = self.dependents.entry(owner.uid.clone()).or_default();
-            if dependents.insert(uid.clone())
-                && let Some(removal) = self.removed.get_mut(&owner.uid)
+        for (owner, blocks) in blocked(object) {
+            let dependents = self.dependents.entry(owner.clone()).or_default();
+            if dependents.insert(uid.clone(), blocks).is_none()
+                && let Some(removal) = self.removed.get_mut(owner)
             {
                 removal.late.insert(uid.clone());
             }
@@ -223,6 +220,16 @@ impl OwnershipGraph {
             }
         }
     }
+}
+
+/// Each owner of an object, and whether any reference to it blocks.
+fn blocked(object: &Object) -> BTreeMap<&Uid, bool> {
+    let mut found = BTreeMap::new();
+    for owner in object.owners() {
+        let blocks: &mut bool = found.entry(&owner.uid).or_default();
+        *blocks = *blocks || owner.blocks();
+    }
+    found
 }
 
 #[cfg(test)]
@@ -291,6 +298,36 @@ pub(crate) mod tests {
         assert_eq!(names(graph.dependents(&"owner".into())), ["child"]);
         graph.apply(&created(2, "owner", &[]));
         assert_eq!(names(graph.blockers(&"owner".into())), ["child"]);
+    }
+
+    #[test]
+    fn a_dependent_blocks_while_any_of_its_references_does() {
+        let mut graph = OwnershipGraph::default();
+        let twice = created(1, "child", &["owner", "owner"]);
+        for (flags, blockers) in [
+            ([true, true], &["child"][..]),
+            ([false, true], &["child"]),
+            ([true, false], &["child"]),
+            ([false, false], &[]),
+            ([true, true], &["child"]),
+        ] {
+            let object = twice.commit.object().expect("an object");
+            let body = std::str::from_utf8(&object.body).expect("text");
+            let [one, other] = flags.map(|flag| format!(r#""blockOwnerDeletion":{flag}"#));
+            let body = body.replacen(r#""blockOwnerDeletion":true"#, &one, 1);
+            let (first, second) = body.split_once(&one).expect("two references");
+            let second = second.replacen(r#""blockOwnerDeletion":true"#, &other, 1);
+            let body = format!("{first}{one}{second}");
+            let object = Object::from_body(object.key.clone(), body.into(), Revision(2), None);
+            let object = Arc::new(object.expect("readable"));
+            graph.apply(&change(2, vec![Event::ObjectUpdated { object }], "child"));
+            assert_eq!(
+                names(graph.blockers(&"owner".into())),
+                blockers,
+                "{flags:?}"
+            );
+            assert_eq!(names(graph.dependents(&"owner".into())), ["child"]);
+        }
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Decides owners before their dependents, so that the result does not depend on which object is looked
 //! at first. Upstream has no such order. See `docs/decisions/0005-owners-first.md`.
 
+use super::seen::Seen;
 use super::{Plan, View};
 use hindsight_core::event::OwnerClass;
 use hindsight_core::{Object, ObjectKey, OwnerReference, Uid};
@@ -15,6 +16,8 @@ pub(crate) struct Findings {
     pub(super) knots: RefCell<Knots>,
     /// The plans for knots, by their first members.
     pub(super) openings: RefCell<BTreeMap<Uid, Plan>>,
+    /// Dependents, as the owners that wait for them see them.
+    pub(super) seen: RefCell<BTreeMap<Uid, Seen>>,
     steps: Cell<usize>,
 }
 

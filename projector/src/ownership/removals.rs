@@ -48,7 +48,7 @@ impl OwnershipGraph {
         let unknown = |uid: &Uid| !self.nodes.contains_key(uid) && !self.removed.contains_key(uid);
         let owners = self.dependents.iter().filter(|(owner, _)| unknown(owner));
         let searches = owners.map(|(owner, dependents)| {
-            let referring = dependents.clone();
+            let referring = dependents.keys().cloned().collect();
             let late = BTreeSet::new();
             (owner.clone(), RemovalSearch { referring, late })
         });
