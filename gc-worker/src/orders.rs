@@ -11,6 +11,8 @@ use std::collections::BTreeSet;
 
 /// The number of runs between two that are repeated grows by this factor.
 const SAMPLING_FACTOR: u64 = 4;
+/// A time at which no job is due.
+const NO_JOB_IS_DUE: Time = Time::MIN;
 /// The limit of small batches, in which the consequences of a step come before other steps that were due.
 const FEW_STEPS: usize = 7;
 
@@ -102,21 +104,21 @@ impl Orders {
     }
 }
 
-/// Whether the collectors took this step by themselves; other commits that no request asked for create
-/// objects.
+/// Whether the collectors took this step because of another commit; the others that no request asked for
+/// create objects, or follow a policy.
 fn is_collectors(commit: &Commit) -> bool {
     // Events are created only for reports.
     let is_report = commit.key.resource.is_event();
     let creates = commit.events.last().is_some_and(Event::is_creation);
-    commit.cause != Cause::Request && (is_report || !creates)
+    matches!(commit.cause, Cause::Commit(_)) && (is_report || !creates)
 }
 
-/// The state in which the collectors have nothing left to do, at this time.
+/// The state in which the collectors have nothing left to do; what they write is written at this time.
 fn run_to_end(mut state: State, now: Time, limit: usize, reversed: bool) -> State {
     let mut collector = Collector::new(&state);
     let mut limit = limit;
     loop {
-        let batch = collector.next_batch(&state, now, limit);
+        let batch = collector.next_batch(&state, NO_JOB_IS_DUE, limit);
         let mut answers = vec![Ok(()); batch.len()];
         let mut steps: Vec<_> = batch.into_iter().zip(&mut answers).collect();
         if reversed {

@@ -1,8 +1,8 @@
 //! Runs that have the same result in any order, and runs that do not.
 
 use super::{Orders, is_collectors};
-use crate::testing::{empty, remove, world, write};
-use hindsight_core::{Cause, Change, Commit, Revision, State, apply};
+use crate::testing::{empty, put, remove, world, write};
+use hindsight_core::{Cause, Change, Commit, Revision, State, Time, apply};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -144,4 +144,65 @@ fn what_is_reported_belongs_to_a_run_and_is_not_compared() {
         !is_collectors(&collected(made)),
         "a bootstrap makes namespaces"
     );
+}
+
+const JOBS: (&str, &str) = ("batch", "jobs");
+
+fn finished_job(metadata: Value) -> Value {
+    let mut document = json!({"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata,
+        "spec": {"ttlSecondsAfterFinished": 10},
+        "status": {"conditions": [{"type": "Complete", "status": "True",
+            "lastTransitionTime": "2024-01-01T00:00:00Z"}]}});
+    document["metadata"]["namespace"] = "n".into();
+    document
+}
+
+/// A finished job with an owner that is gone, and a dependent that a finalizer holds: its time to live would
+/// delete the job in the foreground.
+fn job_that_is_garbage() -> State {
+    let mut state = empty();
+    let owner = |kind: &str, version: &str, name: &str| {
+        json!([{"apiVersion": version, "kind": kind, "name": name, "uid": name,
+            "blockOwnerDeletion": true}])
+    };
+    let gone = owner("ConfigMap", "v1", "gone");
+    let job = finished_job(json!({"name": "j", "ownerReferences": gone}));
+    put(&mut state, JOBS, job);
+    let held = json!({"name": "held", "finalizers": ["x/y"],
+        "ownerReferences": owner("Job", "batch/v1", "j")});
+    put(&mut state, MAPS, map(held));
+    state
+}
+
+#[test]
+fn a_job_that_is_collected_before_its_time_may_come_due_in_the_same_run() {
+    let begin = job_that_is_garbage();
+    let late = Time::parse("2024-01-01T00:00:11Z").expect("a time");
+    let mut state = begin.clone();
+    let gone = collected(remove(&mut state, JOBS, ("n", "j")));
+    let held = json!({"name": "held", "finalizers": ["x/y"],
+        "deletionTimestamp": "2024-01-01T00:00:11Z"});
+    let marked = Commit {
+        time: late,
+        ..collected(write(&mut state, MAPS, map(held)))
+    };
+    let (mut state, mut orders) = (begin, Orders::default());
+    for commit in [gone, marked] {
+        orders.observe(&state, &commit).expect("no end yet");
+        apply(&mut state, &commit);
+    }
+    assert_eq!(orders.end(&state), Ok(()));
+    assert_eq!(orders.repeated(), 1);
+}
+
+#[test]
+fn the_end_of_a_jobs_time_ends_a_run() {
+    let mut state = job_that_is_garbage();
+    let marked = finished_job(json!({"name": "j", "finalizers": ["foregroundDeletion"],
+        "deletionTimestamp": "2024-01-01T00:00:11Z"}));
+    let due = Commit {
+        cause: Cause::Policy("ttlSecondsAfterFinished".into()),
+        ..Arc::unwrap_or_clone(write(&mut state, JOBS, marked).commit)
+    };
+    assert!(!is_collectors(&due));
 }
