@@ -1,8 +1,10 @@
 //! When a warning is given about a dependent, how often, and its contents.
 
+use super::Warnings;
 use crate::collector::Collector;
 use crate::testing::{empty, remove, write};
 use hindsight_core::{Change, Intent, State, Time};
+use hindsight_projector::OwnershipGraph;
 use serde_json::{Value, json};
 use std::convert::Infallible;
 
@@ -346,4 +348,28 @@ fn every_dependent_has_a_name_that_an_event_can_begin_with_or_is_told_under_its_
         assert_eq!(told[0]["metadata"]["name"], wanted);
         assert_eq!(told[0]["involvedObject"]["name"], name);
     }
+}
+
+#[test]
+fn a_commit_of_the_log_is_compared_with_the_doubts_about_its_object_only() {
+    const DOUBTS: usize = 50;
+    let mut world = World::new();
+    world.config_map("there", &[]);
+    for number in 0..DOUBTS {
+        world.config_map(&format!("d{number}"), &[to("there")]);
+    }
+    for number in 0..10 * DOUBTS {
+        world.config_map(&format!("other{number}"), &[to("d0")]);
+    }
+    let graph = OwnershipGraph::rebuild(&world.state);
+    let mut warnings = Warnings::default();
+    for object in world.state.objects() {
+        warnings.begin(&world.state, object, &graph);
+    }
+    let mut doubts = warnings.doubts();
+    for change in world.changes.iter().rev() {
+        doubts.read(&change.commit);
+    }
+    assert!(doubts.is_empty());
+    assert_eq!(doubts.looked_up, DOUBTS);
 }
