@@ -18,11 +18,13 @@ pub(crate) fn deleting(state: &State) -> BTreeSet<ObjectKey> {
 }
 
 /// The request that releases an object in deletion that waits for others: its node reports it stopped, or
-/// its finalizers are removed.
+/// its finalizers are removed. `None` if no version of its kind is served: then no client can reach it.
 pub(crate) fn release_request(state: &State, key: &ObjectKey) -> Option<Intent> {
     let object = state.get(key).filter(|object| object.is_deleting())?;
     let kind = state.kinds.by_resource(&object.key.resource)?;
-    let version = Arc::clone(&kind.storage_version()?.name);
+    let stored = kind.storage_version().filter(|version| version.served);
+    let version = stored.or_else(|| kind.versions.iter().find(|version| version.served))?;
+    let version = Arc::clone(&version.name);
     // The finalizers that the collectors remove by themselves.
     let is_own = |finalizer: &&Name| {
         is_collector_finalizer(finalizer) || ***finalizer == *DEFINITION_FINALIZER
@@ -65,7 +67,7 @@ fn without_tokens_of_others(object: &Object) -> Option<Vec<Value>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::world;
+    use crate::testing::{empty, put, world};
 
     #[test]
     fn what_is_taken_off_are_the_finalizers_of_others() {
@@ -76,12 +78,8 @@ mod tests {
         let requests = deleting(&state).into_iter();
         let requests = requests.filter_map(|key| release_request(&state, &key));
         let left = requests.map(|intent| {
-            let Intent::Patch(PatchObject {
-                patch: Patch::Merge(change),
-                ..
-            }) = intent
-            else {
-                panic!("{intent:?}");
+            let Patch::Merge(change) = patch(intent).patch else {
+                panic!("no merge patch");
             };
             change.to_string()
         });
@@ -91,5 +89,45 @@ mod tests {
             left,
             expected.map(|own| format!(r#"{{"metadata":{{"finalizers":{own}}}}}"#))
         );
+    }
+
+    fn patch(intent: Intent) -> PatchObject {
+        let Intent::Patch(patch) = intent else {
+            panic!("{intent:?}");
+        };
+        patch
+    }
+
+    #[test]
+    fn the_request_is_for_a_version_that_is_served() {
+        let versions = |served: [bool; 2]| {
+            let names = ["v1", "v2"].into_iter().zip(served);
+            let version = |(name, served): (&str, bool)| {
+                json!({"name": name, "served": served, "storage": name == "v1",
+                    "schema": {"openAPIV3Schema": {"type": "object"}}})
+            };
+            names.map(version).collect::<Vec<_>>()
+        };
+        for (served, expected) in [
+            ([true, false], Some("v1")),
+            ([false, true], Some("v2")),
+            ([false, false], None),
+        ] {
+            let mut state = empty();
+            let names = json!({"plural": "ws", "singular": "w", "kind": "W", "listKind": "WList"});
+            let definition = json!({"apiVersion": "apiextensions.k8s.io/v1",
+                "kind": "CustomResourceDefinition", "metadata": {"name": "ws.e.io"},
+                "spec": {"group": "e.io", "scope": "Namespaced", "names": names,
+                    "versions": versions(served)}});
+            let definitions = ("apiextensions.k8s.io", "customresourcedefinitions");
+            put(&mut state, definitions, definition);
+            let held = json!({"apiVersion": "e.io/v1", "kind": "W", "metadata": {"name": "w",
+                "namespace": "n", "finalizers": ["x.io/hold"],
+                "deletionTimestamp": "2024-01-01T00:00:00Z"}});
+            let held = put(&mut state, ("e.io", "ws"), held);
+            let request = release_request(&state, &held.key).map(patch);
+            let version = request.map(|request| request.version.to_string());
+            assert_eq!(version.as_deref(), expected, "{served:?}");
+        }
     }
 }
