@@ -5,7 +5,7 @@ use hindsight_core::classify::{classify, owner_key};
 use hindsight_core::event::OwnerClass;
 use hindsight_core::object::{DEFINITION_FINALIZER, NAMESPACE_TOKEN, spec_finalizers};
 use hindsight_core::{Commit, Event, Object, ObjectKey, State};
-use hindsight_gc::NAMESPACE_CONDITIONS;
+use hindsight_gc::contents_remaining;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -34,7 +34,7 @@ pub(crate) fn held(state: &State, object: &Object) -> Vec<String> {
         })
         .collect();
     if object.key.is_namespace() {
-        held.extend(contents(&object.document()));
+        held.extend(tokens_and_contents(state, object));
     }
     let seconds = object.meta.deletion_grace_period_seconds.unwrap_or(0);
     if seconds > 0 {
@@ -77,24 +77,26 @@ fn containers(state: &State, object: &Object) -> Vec<String> {
     going.collect()
 }
 
-fn contents(namespace: &Value) -> Vec<String> {
-    let tokens = spec_finalizers(namespace).iter().filter_map(Value::as_str);
-    let conditions = namespace.pointer("/status/conditions");
-    let conditions = conditions.and_then(Value::as_array).into_iter().flatten();
-    let text = |one: &Value, member: &str| {
-        let text = one.get(member).and_then(Value::as_str);
-        text.unwrap_or_default().to_owned()
+/// The tokens that hold a namespace, with its contents for the token that stands for them. Contents hold it
+/// without this token too.
+fn tokens_and_contents(state: &State, namespace: &Object) -> Vec<String> {
+    let messages = contents_remaining(state, &namespace.key.name);
+    let contents = if messages.is_empty() {
+        "its contents".to_owned()
+    } else {
+        format!("its contents: {}", messages.join("; "))
     };
-    let is_of_contents = |kind: &str| NAMESPACE_CONDITIONS.iter().any(|one| one.kind == kind);
-    let reported = conditions
-        .filter(|one| text(one, "status") == "True" && is_of_contents(&text(one, "type")));
-    let messages: Vec<String> = reported.map(|one| text(one, "message")).collect();
-    let of_token = |token: &str| match (token, messages.is_empty()) {
-        (NAMESPACE_TOKEN, true) => "its contents".to_owned(),
-        (NAMESPACE_TOKEN, false) => format!("its contents: {}", messages.join("; ")),
-        (other, _) => other.to_owned(),
-    };
-    tokens.map(of_token).collect()
+    let document = namespace.document();
+    let tokens = spec_finalizers(&document).iter();
+    let tokens = tokens.filter_map(Value::as_str).map(|token| match token {
+        NAMESPACE_TOKEN => contents.clone(),
+        other => other.to_owned(),
+    });
+    let mut held: Vec<String> = tokens.collect();
+    if !messages.is_empty() && !held.contains(&contents) {
+        held.push(contents);
+    }
+    held
 }
 
 /// References because of which an object was deleted that gave one object the UID of another: such an owner
@@ -141,4 +143,57 @@ fn owners(state: &State, object: &Object) -> Vec<String> {
         }
     });
     owners.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::plane;
+    use hindsight_core::command::{
+        Create, Delete, FieldValidation, Intent, Patch, PatchObject, Target,
+    };
+    use hindsight_core::kind::Subresource;
+    use hindsight_core::state::namespace_named;
+    use hindsight_core::{Actor, Command, GroupResource, Rule};
+    use serde_json::json;
+
+    #[test]
+    fn a_namespace_whose_token_was_taken_out_waits_for_its_contents() {
+        let plane = plane();
+        let run = |intent: Intent| {
+            let actor = Arc::new(Actor::new("t"));
+            let command = Command::new(actor, plane.now(), plane.seed(), intent);
+            let mut answers = plane.submit_blocking(vec![command]).expect("written");
+            answers.pop().expect("an answer").expect("it is taken");
+        };
+        let create = |resource: &str, namespace: &str, metadata: Value| {
+            run(Intent::Create(Create {
+                key: ObjectKey::new(GroupResource::new("", resource), namespace, ""),
+                version: "v1".into(),
+                object: json!({"metadata": metadata}),
+                validation: FieldValidation::Ignore,
+            }));
+        };
+        create("namespaces", "", json!({"name": "n"}));
+        run(Intent::Patch(PatchObject {
+            key: namespace_named("n"),
+            version: "v1".into(),
+            subresource: Some(Subresource::Finalize),
+            patch: Patch::Merge(json!({"spec": {"finalizers": null}})),
+            validation: FieldValidation::Ignore,
+        }));
+        let held_map = json!({"name": "held", "finalizers": ["x.io/hold"]});
+        create("configmaps", "n", held_map);
+        let target = Target::any(namespace_named("n"));
+        run(Intent::Delete(Delete::new(
+            target,
+            "v1".into(),
+            Rule::Requested,
+        )));
+        let state = plane.state();
+        let namespace = state.namespace("n").expect("it is held");
+        let expected = "its contents: Some resources are remaining: configmaps. has 1 resource instances; \
+            Some content in the namespace has finalizers remaining: x.io/hold in 1 resource instances";
+        assert_eq!(held(&state, namespace), [expected]);
+    }
 }

@@ -11,16 +11,16 @@ use std::collections::BTreeMap;
 
 /// A condition that tells whether the contents of a namespace hold it.
 #[derive(Debug)]
-pub struct NamespaceCondition {
+struct NamespaceCondition {
     /// Its `type`.
-    pub kind: &'static str,
+    kind: &'static str,
     reason_if_well: &'static str,
     message_if_well: &'static str,
     reason_if_failing: &'static str,
 }
 
 /// The conditions of a namespace in deletion, in their order.
-pub const NAMESPACE_CONDITIONS: [NamespaceCondition; 5] = [
+const NAMESPACE_CONDITIONS: [NamespaceCondition; 5] = [
     NamespaceCondition {
         kind: "NamespaceDeletionDiscoveryFailure",
         reason_if_well: "ResourcesDiscovered",
@@ -62,7 +62,7 @@ pub(crate) fn changed(state: &State, namespace: &Object, now: Time) -> Option<Va
         .pointer("/status/conditions")
         .and_then(Value::as_array);
     let current = current.map_or(&[][..], Vec::as_slice);
-    let remaining = remaining(state, namespace);
+    let remaining = remaining(state, &namespace.key.name);
     let is_reported = |kind: &str| NAMESPACE_CONDITIONS.iter().any(|one| one.kind == kind);
     let mut others: Vec<Value> = current
         .iter()
@@ -87,11 +87,20 @@ pub(crate) fn changed(state: &State, namespace: &Object, now: Time) -> Option<Va
     (others != current).then(|| json!({"status": {"conditions": others}}))
 }
 
+/// How the contents of the namespace with this name hold it, in the words of its conditions; empty if it has
+/// none.
+pub fn contents_remaining(state: &State, namespace: &str) -> Vec<String> {
+    let mut remaining = remaining(state, namespace);
+    let kinds = NAMESPACE_CONDITIONS.iter().map(|condition| condition.kind);
+    let messages = kinds.filter_map(|kind| remaining.remove(kind));
+    messages.filter(|message| !message.is_empty()).collect()
+}
+
 /// The messages of failing conditions, by type; empty if all is well.
-fn remaining(state: &State, namespace: &Object) -> BTreeMap<&'static str, String> {
+fn remaining(state: &State, namespace: &str) -> BTreeMap<&'static str, String> {
     let mut resources: BTreeMap<String, usize> = BTreeMap::new();
     let mut finalizers: BTreeMap<String, usize> = BTreeMap::new();
-    for object in state.contents(&namespace.key.name) {
+    for object in state.contents(namespace) {
         // The trailing dot of the core group is upstream's.
         let GroupResource { group, resource } = &object.key.resource;
         *resources.entry(format!("{resource}.{group}")).or_default() += 1;

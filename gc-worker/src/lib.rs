@@ -24,7 +24,7 @@ mod worker;
 
 pub use backlog::steps_left;
 pub use collector::Collector;
-pub use conditions::{NAMESPACE_CONDITIONS, NamespaceCondition};
+pub use conditions::contents_remaining;
 pub use forecast::{Baseline, Course, Forecast, forecast};
 pub use orders::{OrderDependence, Orders};
 pub use plan::due;
