@@ -5,6 +5,9 @@
     reason = "a test stops where its ground is not what it expects"
 )]
 
+#[path = "causes/kinds.rs"]
+mod kinds;
+
 use hindsight_core::{Cause, Commit, ObjectKey, Revision};
 use hindsight_projector::{End, EndedAs, Explanation, Subject, explain};
 use hindsight_tests::naive;
@@ -465,34 +468,4 @@ fn a_deletion_by_a_request_is_explained_without_owners() {
     world.settle(10);
     delete(&mut world, "kid", Policy::Background);
     assert_eq!(dropped(&world, "kid"), []);
-}
-
-#[test]
-fn an_owner_whose_kind_is_gone_is_found_by_what_its_end_caused() {
-    let mut world = world();
-    let name = Kind::Gadget.definition().expect("a definition");
-    let definition = json!({"metadata": {"name": name}});
-    world
-        .run(naive::create(Kind::Definition, "", definition))
-        .expect("created");
-    let gadget = json!({"metadata": {"name": "g"}});
-    let made = world.run(naive::create(Kind::Gadget, "", gadget));
-    let uid = made.expect("created").outcome.object().meta.uid.clone();
-    let gadget =
-        json!({"apiVersion": "example.com/v1", "kind": "Gadget", "name": "g", "uid": uid.as_str()});
-    let a = create(&mut world, "a", &[], Value::Null);
-    create(&mut world, "kid", &[&a, &gadget], Value::Null);
-    let key = naive::key(Kind::Gadget, "", "g");
-    let deleted = world.run(naive::delete(key, Some(Policy::Background)));
-    let gone = deleted.expect("accepted").commits[0].revision.0;
-    world.settle(10);
-    let at = revision(&world, "kid");
-    let key = naive::key(Kind::Definition, "", name);
-    let deleted = world.run(naive::delete(key, Some(Policy::Background)));
-    deleted.expect("accepted");
-    world.settle(10);
-    delete(&mut world, "a", Policy::Background);
-    world.settle(10);
-    let expected = ("g".to_owned(), at, Some((EndedAs::Gone, gone)));
-    assert_eq!(dropped(&world, "kid"), [expected]);
 }

@@ -13,7 +13,7 @@ use crate::kind::{
     Generation, GroupResource, Kind, NameRule, Origin, PrinterColumn, ScalePaths, ScaleSelector,
     Scope, Shape, Strategy, Subresource, Version,
 };
-use crate::object::{Name, Uid};
+use crate::object::{Name, Object, Uid};
 use crate::schema::{self, Schema};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -52,6 +52,16 @@ pub(crate) fn kind_of_definition(
         terminating,
     };
     Some((reader.kind(versions, origin), schemas))
+}
+
+/// The kind that a definition brings, by what it says of itself; `None` if its names are not accepted.
+pub fn served_kind(definition: &Object) -> Option<Kind> {
+    let document = definition.document();
+    if !is_served(&document) {
+        return None;
+    }
+    let (uid, terminating) = (&definition.meta.uid, definition.is_deleting());
+    kind_of_definition(&document, uid, terminating).map(|(kind, _)| kind)
 }
 
 /// Whether a definition serves its kind: it does unless its `Established` condition is false.

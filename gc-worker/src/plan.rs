@@ -364,7 +364,8 @@ impl View<'_> {
         self.graph.node(owner).is_some() || removed.is_some()
     }
 
-    /// The newest removal or mark among these owners; if there is neither, the object's own last write.
+    /// The newest removal or mark among these owners, or what made the kind of an owner known after that;
+    /// if there is nothing of this, the object's own last write.
     fn cause(&self, object: &Object, gone: &[OwnerReference]) -> Cause {
         let when = |one: &OwnerReference| {
             let waits = classify(self.state, object, one) == OwnerClass::Waiting;
@@ -374,12 +375,12 @@ impl View<'_> {
                 .removed_near_at(&one.uid, &object.key, &object.meta.uid)
                 .or_else(|| mark().map(|mark| mark.revision))
         };
-        Cause::Commit(
-            gone.iter()
-                .filter_map(when)
-                .max()
-                .unwrap_or(object.revision),
-        )
+        let arrived = |one: &OwnerReference| self.graph.arrived_at(one, &object.meta.uid);
+        let newest = gone.iter().filter_map(when).max();
+        let was_known = gone.iter().any(|one| arrived(one).is_none());
+        let newest = newest.or_else(|| was_known.then_some(object.revision));
+        let known = object.owners().iter().filter_map(arrived).max();
+        Cause::Commit(newest.max(known).unwrap_or(object.revision))
     }
 
     fn classes(&self, object: &Object) -> Vec<OwnerClass> {

@@ -157,7 +157,7 @@ pub struct Link {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub also: Option<Box<Self>>,
     /// All owners, if several were considered. The next link of the chain is what became of the last of
-    /// them.
+    /// them, or what came later and made the kind of one of them known.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub owners: Vec<Owner>,
     /// For the object in question, if it was deleted because of its owners: the owners that it had

@@ -1,10 +1,13 @@
 //! The ownership graph, by uid: a fold over changes that equals its rebuild from a state.
 
+mod arrivals;
 mod components;
 mod kind_references;
 mod knots;
 mod removals;
 
+use arrivals::Arrivals;
+pub(crate) use arrivals::{Named, named, versions};
 pub use components::Components;
 pub use knots::Knots;
 pub use removals::new_owners;
@@ -68,19 +71,21 @@ pub struct OwnershipGraph {
     /// With each dependent, whether any of its references to the owner blocks.
     dependents: BTreeMap<Uid, BTreeMap<Uid, bool>>,
     kind_references: KindReferences,
+    arrivals: Arrivals,
     /// Owners that were removed while objects referred to them, for as long as one of these does.
     removed: BTreeMap<Uid, Removal>,
     position: Revision,
 }
 
 impl OwnershipGraph {
-    /// The graph of a state. The state does not show when absent owners were removed, the log does: see
-    /// [`Self::recall`].
+    /// The graph of a state. The state does not show when absent owners were removed, nor since when a kind
+    /// is served; the log does: see [`Self::recall`].
     pub fn rebuild(state: &State) -> Self {
         let mut graph = Self::default();
         for object in state.objects() {
             graph.put(object);
         }
+        graph.arrivals = Arrivals::of(state);
         graph.position = state.revision;
         graph
     }
@@ -92,6 +97,7 @@ impl OwnershipGraph {
             Some(object) => self.put(object),
             None => self.remove(&commit.uid, commit.revision),
         }
+        self.define(commit);
         self.position = commit.revision;
     }
 
@@ -169,8 +175,9 @@ impl OwnershipGraph {
     fn put(&mut self, object: &Arc<Object>) {
         let uid = &object.meta.uid;
         let before = self.nodes.insert(uid.clone(), Node(Arc::clone(object)));
-        self.kind_references
-            .replace(uid, before.as_ref().map(|before| &*before.0), Some(object));
+        let previous = before.as_ref().map(|before| &*before.0);
+        self.kind_references.replace(uid, previous, Some(object));
+        self.arrivals.replace(uid, previous, Some(object));
         if let Some(before) = before {
             self.unlink(uid, before.owners(), object.owners());
         }
@@ -190,6 +197,7 @@ impl OwnershipGraph {
         };
         self.unlink(uid, node.owners(), &[]);
         self.kind_references.replace(uid, Some(&node.0), None);
+        self.arrivals.replace(uid, Some(&node.0), None);
         if self.has_dependents(uid) {
             let removal = Removal {
                 at: revision,

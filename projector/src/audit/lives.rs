@@ -1,8 +1,13 @@
 //! When every object that ever existed was marked and removed: this decides what a deletion may name as
 //! its cause.
 
+use crate::ownership::{Named, named, versions};
 use hindsight_core::command::Propagation;
-use hindsight_core::{Cause, Commit, Event, Object, Revision, Rule, State, Uid};
+use hindsight_core::state::{definition_named, is_definition};
+use hindsight_core::{
+    Cause, Commit, Event, Object, ObjectKey, OwnerReference, Revision, Rule, State, Uid,
+    served_kind,
+};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -13,6 +18,8 @@ pub(super) struct Lives {
     /// Live objects whose newest commit is a mark that no request asked for: its cause and its
     /// propagation.
     marked_last: BTreeMap<Uid, (Revision, Propagation)>,
+    /// What each definition serves, and since when.
+    served: BTreeMap<ObjectKey, BTreeMap<Named, Revision>>,
     /// Nothing is known about objects that were removed at this revision or before.
     begin: Revision,
 }
@@ -38,11 +45,18 @@ impl Lives {
         let mut lives = Self {
             by_uid: BTreeMap::new(),
             marked_last: BTreeMap::new(),
+            served: BTreeMap::new(),
             begin: state.revision,
         };
         for object in state.objects() {
             let life = lives.by_uid.entry(object.meta.uid.clone()).or_default();
             life.marked = object.mark.map(|mark| mark.revision);
+        }
+        for kind in state.kinds.iter().filter(|kind| kind.is_custom()) {
+            let definition = definition_named(&kind.resource.to_string());
+            let served = versions(kind).into_iter();
+            let served = served.map(|name| (name, state.revision)).collect();
+            lives.served.insert(definition, served);
         }
         lives
     }
@@ -59,6 +73,9 @@ impl Lives {
             Some(object) => life.marked = object.mark.map(|mark| mark.revision),
             None => life.ended = Some(commit.revision),
         }
+        if is_definition(&commit.key) {
+            self.note_definition(commit);
+        }
         match (commit.propagation(), &commit.cause) {
             (Some(propagation), Cause::Commit(cause)) if commit.object().is_some() => {
                 let mark = (*cause, propagation);
@@ -68,6 +85,22 @@ impl Lives {
                 self.marked_last.remove(&commit.uid);
             }
         }
+    }
+
+    fn note_definition(&mut self, commit: &Commit) {
+        let Some(object) = commit.object() else {
+            self.served.remove(&commit.key);
+            return;
+        };
+        let Some(kind) = served_kind(object) else {
+            return;
+        };
+        let before = self.served.remove(&commit.key).unwrap_or_default();
+        let served = versions(&kind).into_iter().map(|name| {
+            let since = before.get(&name).copied();
+            (name, since.unwrap_or(commit.revision))
+        });
+        self.served.insert(commit.key.clone(), served.collect());
     }
 
     /// Checks the cause of a mark, or of a removal without an earlier mark.
@@ -95,8 +128,8 @@ impl Lives {
         Ok(())
     }
 
-    /// Whether the cause is the mark of the container, the mark or removal of an owner, or, if none of
-    /// that happened, the last write of the object itself.
+    /// Whether the cause is the mark of the container, the mark or removal of an owner, the commit that
+    /// made the kind of one known, or, if none of that happened, the last write of the object itself.
     fn explains(&self, state: &State, previous: &Object, rule: Rule, cause: Revision) -> bool {
         let is_mark = |container: Option<&Arc<Object>>| {
             let mark = container.and_then(|container| container.mark);
@@ -117,9 +150,19 @@ impl Lives {
             | Rule::RequestedOrphan
             | Rule::RequestedCollection => {
                 let mut owners = previous.meta.owner_references.iter();
-                cause == previous.revision || owners.any(|owner| self.deleted_by(&owner.uid, cause))
+                let is_it = |owner: &OwnerReference| {
+                    self.deleted_by(&owner.uid, cause) || self.made_known(owner, cause)
+                };
+                cause == previous.revision || owners.any(is_it)
             }
         }
+    }
+
+    /// Whether the kind of an owner is served since this commit.
+    fn made_known(&self, owner: &OwnerReference, cause: Revision) -> bool {
+        let name = named(owner);
+        let mut since = self.served.values().filter_map(|names| names.get(&name));
+        since.any(|since| *since == cause || cause.max(*since) <= self.begin)
     }
 
     /// Whether this commit marked or removed an owner.

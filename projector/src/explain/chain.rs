@@ -64,7 +64,8 @@ fn behind<H: History>(history: &Walk<'_, H>, commit: &Commit) -> Result<Option<S
     let Some(cause) = history.commit(revision)? else {
         return Ok(None);
     };
-    if rule_of(commit) != Some(Rule::OwnerForeground) {
+    // The kind of an owner may have become known after the request.
+    if rule_of(commit) != Some(Rule::OwnerForeground) || cause.propagation().is_none() {
         return Ok(Some(Step::alone(cause)));
     }
     made_wait(history, cause, commit.revision.previous()).map(Some)

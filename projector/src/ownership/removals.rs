@@ -1,4 +1,4 @@
-//! Finds in the log when absent owners were removed.
+//! Finds in the log what a state does not show: when absent owners were removed, and since when kinds are served.
 
 use super::{OwnershipGraph, Removal};
 use hindsight_core::{Commit, Event, OwnerReference, Uid};
@@ -15,15 +15,17 @@ struct RemovalSearch {
 
 impl OwnershipGraph {
     /// Learns what [`Self::rebuild`] could not: when the absent owners that objects refer to were
-    /// removed. Reads the log backward from [`Self::position`], no further than the oldest of those
-    /// references.
+    /// removed, and since when the kinds of the owners of these objects are served. Reads the log backward
+    /// from [`Self::position`], no further than the oldest of those references, and the definition of such a kind
+    /// before that if it was written since.
     pub fn recall<C: Borrow<Commit>, E>(
         &mut self,
         back: impl IntoIterator<Item = Result<C, E>>,
     ) -> Result<(), E> {
         let mut absent = self.absent_owners();
+        let mut arrivals = self.arrival_search();
         let mut back = back.into_iter();
-        while !absent.is_empty()
+        while (!absent.is_empty() || !arrivals.is_empty())
             && let Some(commit) = back.next().transpose()?
         {
             let commit = commit.borrow();
@@ -40,6 +42,7 @@ impl OwnershipGraph {
             for owner in new_owners(commit) {
                 narrow_search(&mut absent, owner, &commit.uid);
             }
+            arrivals.read(commit, &mut self.arrivals);
         }
         Ok(())
     }
