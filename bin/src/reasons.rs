@@ -149,11 +149,11 @@ fn owners(state: &State, object: &Object) -> Vec<String> {
 mod tests {
     use super::*;
     use crate::testing::plane;
+    use hindsight_core::ObjectKey;
     use hindsight_core::command::{
         Create, Delete, FieldValidation, Intent, Patch, PatchObject, Target,
     };
     use hindsight_core::kind::Subresource;
-    use hindsight_core::state::namespace_named;
     use hindsight_core::{Actor, Command, GroupResource, Rule};
     use serde_json::json;
 
@@ -176,7 +176,7 @@ mod tests {
         };
         create("namespaces", "", json!({"name": "n"}));
         run(Intent::Patch(PatchObject {
-            key: namespace_named("n"),
+            key: ObjectKey::namespace("n"),
             version: "v1".into(),
             subresource: Some(Subresource::Finalize),
             patch: Patch::Merge(json!({"spec": {"finalizers": null}})),
@@ -184,7 +184,7 @@ mod tests {
         }));
         let held_map = json!({"name": "held", "finalizers": ["x.io/hold"]});
         create("configmaps", "n", held_map);
-        let target = Target::any(namespace_named("n"));
+        let target = Target::any(ObjectKey::namespace("n"));
         run(Intent::Delete(Delete::new(
             target,
             "v1".into(),

@@ -3,7 +3,7 @@
 
 use crate::ownership::{Named, named, versions};
 use hindsight_core::command::Propagation;
-use hindsight_core::state::{definition_named, is_definition};
+
 use hindsight_core::{
     Cause, Commit, Event, Object, ObjectKey, OwnerReference, Revision, Rule, State, Uid,
     served_kind,
@@ -53,7 +53,7 @@ impl Lives {
             life.marked = object.mark.map(|mark| mark.revision);
         }
         for kind in state.kinds.iter().filter(|kind| kind.is_custom()) {
-            let definition = definition_named(&kind.resource.to_string());
+            let definition = ObjectKey::definition(&kind.resource.to_string());
             let served = versions(kind).into_iter();
             let served = served.map(|name| (name, state.revision)).collect();
             lives.served.insert(definition, served);
@@ -73,7 +73,7 @@ impl Lives {
             Some(object) => life.marked = object.mark.map(|mark| mark.revision),
             None => life.ended = Some(commit.revision),
         }
-        if is_definition(&commit.key) {
+        if commit.key.is_definition() {
             self.note_definition(commit);
         }
         match (commit.propagation(), &commit.cause) {

@@ -6,7 +6,7 @@ mod tests;
 
 use super::{Node, OwnershipGraph};
 use hindsight_core::object::Name;
-use hindsight_core::state::{definition_named, is_definition};
+
 use hindsight_core::{
     Commit, Event, Kind, Object, ObjectKey, OwnerReference, Revision, State, Uid, served_kind,
 };
@@ -38,7 +38,7 @@ impl Arrivals {
     pub(super) fn of(state: &State) -> Self {
         let custom = state.kinds.iter().filter(|kind| kind.is_custom());
         let served = custom.map(|kind| {
-            let definition = definition_named(&kind.resource.to_string());
+            let definition = ObjectKey::definition(&kind.resource.to_string());
             (definition, versions(kind))
         });
         Self {
@@ -88,7 +88,7 @@ impl OwnershipGraph {
     /// Notes what a definition serves from this commit on. One whose names are not accepted changes
     /// nothing.
     pub(super) fn define(&mut self, commit: &Commit) {
-        if !is_definition(&commit.key) {
+        if !commit.key.is_definition() {
             return;
         }
         let Some(object) = commit.object() else {
