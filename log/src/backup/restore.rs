@@ -15,11 +15,14 @@ const SYNC_BYTES: usize = 16 << 20;
 /// parse revisions as 63-bit numbers; half of the range is left for later revisions.
 pub const RESTORED_REVISION_MAX: u64 = i64::MAX.unsigned_abs() / 2;
 
-/// How many revisions a restore skips unless it is told otherwise.
+/// How many revisions a restore skips at least, unless it is told otherwise.
 pub const DEFAULT_BUMP: NonZeroU64 = match NonZeroU64::new(1_000_000_000) {
     Some(bump) => bump,
     None => NonZeroU64::MIN,
 };
+/// The last moment that counts as itself, in microseconds: in the year 2112. A clock that is further ahead must
+/// not use up the numbers that programs can hold as floating point.
+const MICROS_MAX: u64 = 1 << 52;
 
 /// The result of a restore.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,9 +40,9 @@ pub struct Restore<'a> {
     pub storage: &'a Arc<dyn Storage>,
     /// The place of the snapshots beside it. There must be none: the next start would begin from one.
     pub snapshots: &'a Snapshots,
-    /// How many revisions are skipped.
+    /// How many revisions are skipped at least.
     pub bump: NonZeroU64,
-    /// The current time.
+    /// The current time. The log continues the higher, the later it is.
     pub time: Time,
 }
 
@@ -65,9 +68,11 @@ impl Restore<'_> {
             unsynced: 0,
         };
         let mut input = Input::open(from)?;
+        let mut made = Time(0);
         while let Some(entry) = input.next()? {
-            if let Entry::Head { revision, .. } = entry {
-                self.continuation(revision)?;
+            if let Entry::Head { revision, time } = entry {
+                self.continuation(revision, time)?;
+                made = time;
             }
             filling.take(entry)?;
             progress(filling.last, input.until);
@@ -75,7 +80,7 @@ impl Restore<'_> {
         let backup = input.whole()?;
         let floor = self.check(&backup, progress)?;
         self.state_floor(floor)?;
-        let revision = self.mark(backup.tail)?;
+        let revision = self.mark(backup.tail, made)?;
         Ok(Restored { backup, revision })
     }
 
@@ -117,9 +122,15 @@ impl Restore<'_> {
         ))
     }
 
-    /// The revision from which the log continues, after `newest`.
-    fn continuation(&self, newest: Revision) -> Result<Revision, Error> {
-        let revision = newest.next().0.checked_add(self.bump.get());
+    /// The revision from which the log continues, after `newest` and a backup that was `made` then. It grows
+    /// with each microsecond, and revisions are issued more slowly than that. So it is beyond whatever was
+    /// issued until now, by this log or by one that was restored from this backup or another. If the clock
+    /// is behind, only the bump is skipped.
+    fn continuation(&self, newest: Revision, made: Time) -> Result<Revision, Error> {
+        let (made, now) = (micros(made), micros(self.time));
+        let reached = newest.next().0.max(made);
+        let revision = reached.checked_add(now.saturating_sub(made));
+        let revision = revision.and_then(|revision| revision.checked_add(self.bump.get()));
         let revision = revision.filter(|revision| *revision <= RESTORED_REVISION_MAX);
         let revision = revision.ok_or_else(|| {
             let bump = self.bump;
@@ -131,8 +142,8 @@ impl Restore<'_> {
     }
 
     /// Appends the frame that marks the restore, and makes everything durable.
-    fn mark(&self, tail: Tail) -> Result<Revision, Error> {
-        let revision = self.continuation(tail.revision)?;
+    fn mark(&self, tail: Tail, made: Time) -> Result<Revision, Error> {
+        let revision = self.continuation(tail.revision, made)?;
         let mut bytes = Vec::new();
         frame::begin(&mut bytes);
         Placeholder::restored(self.time).encode(&mut bytes)?;
@@ -143,6 +154,11 @@ impl Restore<'_> {
         self.storage.witness(&Tail { revision, hash });
         Ok(revision)
     }
+}
+
+/// Microseconds since 1970, as far as they count.
+fn micros(time: Time) -> u64 {
+    u64::try_from(time.0).unwrap_or_default().min(MICROS_MAX)
 }
 
 /// The storage while it is being filled.

@@ -10,7 +10,12 @@ use hindsight_core::{FutureRevision, Revision, State, Time};
 use std::num::NonZeroU64;
 use std::sync::Arc;
 
-const BUMP: NonZeroU64 = NonZeroU64::new(1000).expect("not zero");
+pub(super) const BUMP: NonZeroU64 = NonZeroU64::new(1000).expect("not zero");
+/// When backups are made, and restored.
+pub(super) const MADE: Time = Time(5);
+pub(super) const RESTORED: Time = Time(7_000_000);
+/// How many revisions a restore skips then.
+const SKIPPED: u64 = BUMP.get() + 6_999_995;
 
 fn logged() -> Arc<Disk> {
     let disk = Arc::new(Disk::default());
@@ -19,7 +24,7 @@ fn logged() -> Arc<Disk> {
 }
 
 /// A log of a few frames.
-fn short() -> Arc<Disk> {
+pub(super) fn short() -> Arc<Disk> {
     let disk = Arc::new(Disk::default());
     let (writer, _) = script::open(&disk);
     let mut commands = script::Commands::default();
@@ -32,7 +37,7 @@ fn short() -> Arc<Disk> {
 
 pub(super) fn backup_of(reader: &Reader) -> Vec<u8> {
     let mut file = Vec::new();
-    let made = reader.backup(Time(5), &mut file, |_, _| {});
+    let made = reader.backup(MADE, &mut file, |_, _| {});
     let made = made.expect("made");
     assert_eq!(made.bytes, file.len() as u64);
     file
@@ -46,7 +51,7 @@ pub(super) struct Target {
 }
 
 impl Target {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         let directory = tempfile::tempdir().expect("a directory");
         Self {
             storage: Arc::new(MemoryStorage::default()),
@@ -59,12 +64,12 @@ impl Target {
         self.restore(BUMP).run(file, |_, _| {})
     }
 
-    fn restore(&self, bump: NonZeroU64) -> Restore<'_> {
+    pub(super) fn restore(&self, bump: NonZeroU64) -> Restore<'_> {
         Restore {
             storage: &self.storage,
             snapshots: &self.snapshots,
             bump,
-            time: Time(7_000_000),
+            time: RESTORED,
         }
     }
 
@@ -98,7 +103,7 @@ fn a_restored_log_has_the_state_of_the_backup_at_a_later_revision_and_all_its_pa
     let reader = Reader::new(logged());
     let newest = reader.newest().expect("read");
     let (target, restored) = Target::restored(&backup_of(&reader));
-    let jumped = Revision(newest.0 + 1 + BUMP.get());
+    let jumped = Revision(newest.0 + 1 + SKIPPED);
     assert_eq!(restored.revision, jumped);
     assert_eq!(restored.backup.tail.revision, newest);
     let (log, state) = target.opened();
@@ -122,7 +127,7 @@ fn a_restored_log_has_the_state_of_the_backup_at_a_later_revision_and_all_its_pa
         if (asked, newest) == (jumped.next(), jumped))
     );
     let now = again
-        .state_at_time(script::empty(), Time(7_000_000))
+        .state_at_time(script::empty(), RESTORED)
         .expect("read");
     assert_eq!(now.revision, jumped);
     let before = again
@@ -156,7 +161,7 @@ fn revisions_of_a_restored_log_never_go_down_and_it_can_be_restored_again() {
         drop(writer);
         verify(&target.reader(), |_| {}).expect("intact");
         let (next, restored) = Target::restored(&backup_of(&target.reader()));
-        assert_eq!(restored.revision, Revision(written.0 + 1 + BUMP.get()));
+        assert_eq!(restored.revision, Revision(written.0 + 1 + SKIPPED));
         target = next;
     }
 }
@@ -171,7 +176,11 @@ impl crate::Publish for Silent {
 fn an_empty_log_can_be_put_back_too() {
     let nothing = Reader::new(Arc::new(MemoryStorage::default()));
     let (target, restored) = Target::restored(&backup_of(&nothing));
-    assert_eq!(restored.revision, Revision(1 + BUMP.get()));
+    assert_eq!(
+        restored.revision,
+        Revision(5 + SKIPPED),
+        "as if it was at 5"
+    );
     assert_eq!(target.opened().1.revision, restored.revision);
 }
 
@@ -188,7 +197,7 @@ fn a_log_is_not_restored_over() {
 fn a_log_of_which_clients_could_not_read_the_revisions_is_not_begun() {
     let file = backup_of(&Reader::new(short()));
     let newest = Reader::new(short()).newest().expect("read").0;
-    let most = (1 << 62) - 1 - newest - 1;
+    let most = (1 << 62) - 1 - newest - 1 - (SKIPPED - BUMP.get());
     for (bump, is_begun) in [
         (u64::MAX, false),
         (u64::MAX >> 1, false),

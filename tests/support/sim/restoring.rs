@@ -30,7 +30,7 @@ impl Simulation {
         let refused = self.disk.inner().refused;
         let mut bytes = Vec::new();
         let reader = &running.server.reader;
-        match reader.backup(Time(self.clock), &mut bytes, |_, _| {}) {
+        match reader.backup(self.restoring_clock(), &mut bytes, |_, _| {}) {
             Ok(made) => {
                 let (kept, ends) = (self.history.now(), made.tail.revision);
                 self.trace.note("backup", ends);
@@ -117,9 +117,18 @@ impl Simulation {
             // There are no snapshots: no file has an empty path.
             snapshots: &Snapshots::at(PathBuf::new()),
             bump: NonZeroU64::new(bump).expect("not zero"),
-            time: Time(self.clock),
+            time: self.restoring_clock(),
         };
         restore.run(bytes, |_, _| {})
+    }
+
+    /// The clock of backups and restores. A restore also skips the time that has passed; without it, only the
+    /// bump keeps revisions apart.
+    fn restoring_clock(&self) -> Time {
+        if self.options.has(Bug::RestoreRepeats) {
+            return Time(0);
+        }
+        Time(self.clock)
     }
 
     /// Replaces the log by the restored one: what was written after the backup is gone, as intended.

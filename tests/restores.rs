@@ -1,0 +1,58 @@
+//! Logs that were restored from a backup: that no revision means two things, and what is told of what is lost.
+#![allow(
+    clippy::expect_used,
+    reason = "a test stops where its ground is not what it expects"
+)]
+
+use hindsight_tests::server::{Server, hindsight, stdout};
+use serde_json::Value;
+use std::path::Path;
+
+const MAPS: &str = "/api/v1/namespaces/default/configmaps";
+
+/// The number in this field of the JSON that a command prints.
+fn number_in(answer: &str, field: &str) -> u64 {
+    let answer: Value = serde_json::from_str(answer).expect("JSON");
+    answer.get(field).and_then(Value::as_u64).expect("a number")
+}
+
+fn create(server: &Server, name: &str) {
+    server.kubectl(&["create", "configmap", name]);
+}
+
+/// The revision from which the log continues.
+fn restore(directory: &Path, file: &str) -> u64 {
+    let restored = hindsight(directory, &["restore", file, "-o", "json"]);
+    number_in(&stdout(&restored), "revision")
+}
+
+/// Of two restores of one backup, the second knows nothing of what the first gave out.
+#[test]
+fn what_clients_saw_of_a_restored_log_has_expired_when_the_same_backup_is_restored_again() {
+    let temporary = tempfile::tempdir().expect("a directory");
+    let place = |name: &str| temporary.path().join(name);
+    let (file, first, second) = (place("backup"), place("first"), place("second"));
+    let file = file.to_str().expect("UTF-8");
+    let server = Server::start_on(&place("data"));
+    create(&server, "kept");
+    stdout(&server.hindsight(&["backup", file]));
+    drop(server);
+    restore(&first, file);
+    let server = Server::start_on(&first);
+    for name in ["a", "b", "c"] {
+        create(&server, name);
+    }
+    let version = "jsonpath={.metadata.resourceVersion}";
+    let known = server.kubectl(&["get", "configmap", "c", "-o", version]);
+    drop(server);
+    let continued = restore(&second, file);
+    let known: u64 = known.parse().expect("a revision");
+    assert!(continued > known, "{continued} {known}");
+    let server = Server::start_on(&second);
+    for name in ["d", "e", "f", "g"] {
+        create(&server, name);
+    }
+    let watch = format!("{MAPS}?watch=1&timeoutSeconds=5&resourceVersion={known}");
+    let events = server.kubectl(&["get", "--raw", &watch]);
+    assert!(events.contains("\"code\":410"), "{events}");
+}
