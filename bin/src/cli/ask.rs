@@ -121,10 +121,10 @@ impl Directory {
 
     fn read_intact(&self) -> Result<Intact, Error> {
         let bar = show::counting("bytes of the database read");
-        let events = DataDir(&self.data_dir).events();
-        let found = Intact::of(&events, |done, _| bar.set_position(done));
+        let data = DataDir(&self.data_dir);
+        let found = Intact::of(&data.events(), |done, _| bar.set_position(done));
         bar.finish_and_clear();
-        found
+        Ok(found?.beside(&data.snapshots()))
     }
 
     /// Reports what this release can tell of a log that a newer release wrote to.
@@ -132,7 +132,9 @@ impl Directory {
         if !is_newer(error) {
             return;
         }
-        if let Ok(found) = Intact::of(&DataDir(&self.data_dir).events(), |_, _| {}) {
+        let data = DataDir(&self.data_dir);
+        if let Ok(found) = Intact::of(&data.events(), |_, _| {}) {
+            let found = found.beside(&data.snapshots());
             hint(&format!("the log is {}", found.extent()));
         }
     }

@@ -61,6 +61,7 @@ impl Verify {
         let report = verify(&reader, |_| bar.inc(1));
         bar.finish_and_clear();
         let report = report?;
+        reader.check_end()?;
         let audited = self.deep.then(|| deep(&reader, &report)).transpose()?;
         let time = |time: Option<Time>| time.map(Time::to_rfc3339_micros);
         let document = json!({

@@ -7,7 +7,7 @@ use super::rot::open;
 use super::script::{self, Commands, create, empty, noise, patch, submit};
 use crate::retention::thin;
 use crate::storage::sled::SEGMENT_BYTES;
-use crate::{Error, Intact, Reader, SledStorage, Storage, Tail, frame};
+use crate::{Error, Intact, Reader, SledStorage, Snapshots, Storage, Tail, frame};
 use hindsight_core::{Commit, Revision};
 use serde_json::json;
 use std::fs;
@@ -310,6 +310,24 @@ fn what_the_disk_does_not_give_back_of_journal_and_witness_is_told() {
         assert!(told.contains(file), "{told}");
         assert!(!found.has_all_acknowledged(), "{file}");
     }
+}
+
+#[test]
+fn a_later_snapshot_shows_how_far_a_log_was_acknowledged() {
+    let temporary = tempfile::tempdir().expect("a directory");
+    let place = |name: &str| temporary.path().join(name);
+    let (older, newer, frames) = (place("older"), place("newer"), frames(9));
+    let end = make(&older, &frames[..30]);
+    let newest = make(&newer, &frames);
+    let snapshots = Snapshots::at(place("snapshots"));
+    let base = intact(&newer).reader.base(empty()).expect("folded");
+    snapshots.write(&base).expect("written");
+    let whole = intact(&newer).beside(&snapshots);
+    assert!(whole.has_all_acknowledged() && whole.broken.is_none());
+    let found = intact(&older).beside(&snapshots);
+    assert!(!found.has_all_acknowledged());
+    let expected = format!("intact up to revision {end}, but revision {newest} was acknowledged");
+    assert_eq!(found.extent(), expected);
 }
 
 /// Starts, even repeated ones, must not make anything worse.

@@ -8,7 +8,7 @@ use super::{hidden, sectors, tail_of};
 use crate::error::extent;
 use crate::storage::witness::WitnessFile;
 use crate::unpoisoned::unpoisoned;
-use crate::{Error, Purpose, Reader, Storage, Stored, Tail, frame};
+use crate::{Error, Purpose, Reader, Snapshots, Storage, Stored, Tail, frame};
 use hindsight_core::Revision;
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -64,6 +64,18 @@ impl Intact {
         found.has_all_acknowledged &= unknown.is_none();
         found.broken = found.broken.or(unknown);
         Ok(found)
+    }
+
+    /// Compares the end with these snapshots: one of a later revision shows that more was acknowledged.
+    #[must_use]
+    pub fn beside(mut self, snapshots: &Snapshots) -> Self {
+        if self.has_all_acknowledged
+            && let Err(error) = snapshots.check_newest(&**self.reader.storage())
+        {
+            self.has_all_acknowledged = false;
+            self.broken = Some(error);
+        }
+        self
     }
 
     /// Whether a start would drop the broken part: it was not acknowledged, and is torn at the end as a
