@@ -5,10 +5,15 @@
     reason = "a test stops where its ground is not what it expects"
 )]
 
+use base64::prelude::{BASE64_STANDARD, Engine};
+use hindsight_tests::dice::Dice;
 use hindsight_tests::server::{Server, hindsight, serve, text};
 use std::fs;
 use std::path::Path;
 use std::process::Command;
+
+/// The length of a segment of the database.
+const SEGMENT_BYTES: u64 = 8 << 20;
 
 fn stop(server: Server) {
     assert_eq!(server.signal("TERM"), Some(0));
@@ -73,4 +78,58 @@ fn a_log_that_ends_before_its_newest_snapshot_is_intact_to_no_command() {
         told.contains(", but revision ") && told.contains(" was acknowledged"),
         "{told}"
     );
+}
+
+/// Config maps of almost a MiB each that cannot be compressed, which together take more than a segment.
+fn fill(server: &Server) {
+    let mut dice = Dice(1);
+    for number in 0..12 {
+        let noise: Vec<u8> = (0..80_000)
+            .flat_map(|_| dice.roll(u64::MAX).to_le_bytes())
+            .collect();
+        let noise = BASE64_STANDARD.encode(noise);
+        let manifest = format!(
+            "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: c{number}}}\ndata: {{noise: {noise}}}\n"
+        );
+        server.kubectl_with(&["create", "-f", "-"], &manifest);
+    }
+}
+
+#[test]
+fn each_command_says_how_far_a_database_that_was_cut_short_is_intact_and_how_to_save_that() {
+    let temporary = tempfile::tempdir().expect("a directory");
+    let data = temporary.path().join("data");
+    let server = Server::start_on(&data);
+    fill(&server);
+    stop(server);
+    // The engine notes its position when it opens.
+    let server = Server::start_on(&data);
+    server.kubectl(&["create", "configmap", "last"]);
+    stop(server);
+    let database = fs::File::options().write(true).open(data.join("events/db"));
+    let database = database.expect("opened");
+    assert!(database.metadata().expect("there").len() > SEGMENT_BYTES);
+    database.set_len(SEGMENT_BYTES).expect("cut");
+    let file = temporary.path().join("saved");
+    let file = file.to_str().expect("UTF-8");
+    let is_told = |told: &str| {
+        assert!(told.contains("intact up to revision"), "{told}");
+        assert!(told.contains("hindsight backup --intact FILE"), "{told}");
+        assert!(!told.contains("backtrace"), "{told}");
+    };
+    for words in [
+        &["log"][..],
+        &["why", "configmap/c0"],
+        &["get", "configmaps"],
+        &["plan", "configmap/c0"],
+        &["replay"],
+        &["verify"],
+        &["verify", "--in-place"],
+        &["backup", file],
+    ] {
+        is_told(&refusal(&data, words));
+    }
+    is_told(&refused_start(&data));
+    let saved = hindsight(&data, &["backup", "--intact", file]);
+    assert!(saved.status.success(), "{}", text(&saved.stderr));
 }

@@ -161,16 +161,42 @@ fn dispatch(cli: Cli) -> anyhow::Result<ExitCode> {
     if !matches!(cli.command, Command::Serve(_)) {
         logging::of_command();
     }
-    match cli.command {
-        Command::Serve(serve) => serve.run(),
-        Command::Log(log) => log.run(),
-        Command::Why(why) => why.run(),
-        Command::Plan(plan) => plan.run(),
-        Command::Get(get) => get.run(),
-        Command::Verify(verify) => verify.run(),
-        Command::Replay(replay) => replay.run(),
-        Command::Backup(backup) => backup.run(),
-        Command::Restore(restore) => restore.run(),
-        Command::Completions { shell } => completions::print(shell, Cli::command()),
+    let directory = cli.command.directory().cloned();
+    let result = cli.command.run();
+    match directory {
+        Some(directory) => result.map_err(|error| directory.with_intact_part(error)),
+        None => result,
+    }
+}
+
+impl Command {
+    const fn directory(&self) -> Option<&Directory> {
+        Some(match self {
+            Self::Serve(serve) => &serve.directory,
+            Self::Log(log) => &log.directory,
+            Self::Why(why) => &why.directory,
+            Self::Plan(plan) => &plan.directory,
+            Self::Get(get) => &get.directory,
+            Self::Verify(verify) => &verify.directory,
+            Self::Replay(replay) => &replay.directory,
+            Self::Backup(backup) => &backup.directory,
+            Self::Restore(restore) => &restore.directory,
+            Self::Completions { .. } => return None,
+        })
+    }
+
+    fn run(self) -> anyhow::Result<ExitCode> {
+        match self {
+            Self::Serve(serve) => serve.run(),
+            Self::Log(log) => log.run(),
+            Self::Why(why) => why.run(),
+            Self::Plan(plan) => plan.run(),
+            Self::Get(get) => get.run(),
+            Self::Verify(verify) => verify.run(),
+            Self::Replay(replay) => replay.run(),
+            Self::Backup(backup) => backup.run(),
+            Self::Restore(restore) => restore.run(),
+            Self::Completions { shell } => completions::print(shell, Cli::command()),
+        }
     }
 }

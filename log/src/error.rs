@@ -37,10 +37,9 @@ pub enum Error {
     /// The log ends before an acknowledged record.
     #[error(
         "the log ends at revision {newest}, but revision {acknowledged} was acknowledged: the records \
-         after {newest} are lost; restore a backup of the whole data directory, or, to continue without \
-         them, save the rest with `hindsight backup --intact FILE` and restore that, or replace \
-         events.tail with an empty file and move the snapshots directory aside; a log that ends at \
-         revision 0 then starts empty"
+         after {newest} are lost; restore a backup of the whole data directory, or, {} replace \
+         events.tail with an empty file and move the snapshots directory aside",
+        without_lost(*.newest)
     )]
     Lost {
         /// The last revision that is known to have been acknowledged.
@@ -165,9 +164,9 @@ pub enum Error {
         /// The offset of the damage, in bytes.
         at: u64,
     },
-    /// The storage engine cannot open the database.
+    /// The storage engine cannot read the database.
     #[error(
-        "the storage engine cannot open the event log: {source}; the log is {}; nothing was deleted; copy \
+        "the storage engine cannot read the event log: {source}; the log is {}; nothing was deleted; copy \
          the data directory first, then restore a backup, or save what is intact with `hindsight backup \
          --intact FILE` and restore that",
         extent(*.until, .broken.as_deref())
@@ -219,7 +218,8 @@ pub enum Error {
     /// The storage engine returned an error.
     #[error(
         "the storage engine failed while {what}: {source}; if this persists, restore a backup of the \
-         whole data directory"
+         whole data directory, or save what is intact with `hindsight backup --intact FILE` and \
+         restore that"
     )]
     Engine {
         /// What was being done.
@@ -254,6 +254,14 @@ pub(crate) fn extent(until: Revision, broken: Option<&Error>) -> String {
         Some(other) => format!("; {other}"),
     };
     format!("intact up to revision {until}{behind}")
+}
+
+/// How to continue without what was lost behind this revision.
+const fn without_lost(newest: Revision) -> &'static str {
+    if newest.0 == 0 {
+        return "if events was moved, move it back, or, to begin with an empty log,";
+    }
+    "to continue without them, save the rest with `hindsight backup --intact FILE` and restore that, or"
 }
 
 /// What to do about an error of the operating system.

@@ -5,12 +5,12 @@ use super::{Directory, show};
 use crate::control_plane::{empty_state, open_directory};
 use crate::data_dir::DataDir;
 use crate::hint::hint;
-use crate::inspect::{self, Filter};
+use crate::inspect::{self, Filter, QueryError};
 use crate::remote::Server;
 use crate::{OpenError, held, restoring};
 use anyhow::{Result, bail};
 use hindsight_core::{FutureRevision, Revision, State};
-use hindsight_log::{DirectoryLock, Error, Intact, Reader};
+use hindsight_log::{DirectoryLock, Error, Intact, Reader, SledStorage};
 use std::fmt::Write;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -139,6 +139,13 @@ impl Directory {
         }
     }
 
+    /// If the storage engine could not read the log, an error that says how far the log is intact.
+    pub(super) fn with_intact_part(&self, error: anyhow::Error) -> anyhow::Error {
+        let events = DataDir(&self.data_dir).events();
+        let told = log_error(&error).and_then(|error| SledStorage::intact_part(&events, error));
+        told.map_or(error, Into::into)
+    }
+
     fn check(&self) -> Result<()> {
         if restoring::is_unfinished(&self.data_dir) {
             return Err(Error::UnfinishedRestore(self.data_dir.clone()).into());
@@ -195,12 +202,18 @@ pub(super) fn is_read_only(error: &anyhow::Error) -> bool {
 }
 
 fn is_newer(error: &anyhow::Error) -> bool {
-    let is_it = |error: &Error| matches!(error, Error::NewerFormat { .. });
-    match error.downcast_ref() {
-        Some(OpenError::Log(error)) => is_it(error),
-        Some(_) => false,
-        None => error.downcast_ref().is_some_and(is_it),
+    matches!(log_error(error), Some(Error::NewerFormat { .. }))
+}
+
+/// The error of the log, if it is one.
+fn log_error(error: &anyhow::Error) -> Option<&Error> {
+    if let Some(OpenError::Log(error)) = error.downcast_ref() {
+        return Some(error);
     }
+    if let Some(QueryError::Log(error)) = error.downcast_ref() {
+        return Some(error);
+    }
+    error.downcast_ref()
 }
 
 /// A state that knows the kind. The log is read only if the kind is not built in.

@@ -37,7 +37,7 @@ const ATTEMPTS_MAX: usize = 4;
 #[command(after_help = EXAMPLES)]
 pub(super) struct Backup {
     #[command(flatten)]
-    directory: Directory,
+    pub(super) directory: Directory,
     /// File to write; - for standard output
     file: PathBuf,
     /// Replace an existing file; only a regular file is replaced

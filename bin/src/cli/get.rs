@@ -39,7 +39,7 @@ Exit code 3: the named object did not exist.";
 #[command(after_help = EXAMPLES)]
 pub(super) struct Get {
     #[command(flatten)]
-    directory: Directory,
+    pub(super) directory: Directory,
     /// KIND or KIND/NAME
     #[arg(value_parser = parse_resource)]
     subject: ResourceArg,

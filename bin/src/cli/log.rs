@@ -43,7 +43,7 @@ they changed. `hindsight why KIND/NAME` traces a deletion back to its cause;
 #[command(after_help = EXAMPLES)]
 pub(super) struct Log {
     #[command(flatten)]
-    directory: Directory,
+    pub(super) directory: Directory,
     /// KIND or KIND/NAME; everything if omitted
     #[arg(value_parser = parse_resource)]
     subject: Option<ResourceArg>,

@@ -37,7 +37,7 @@ Exit code 3: there is no such object.";
 #[command(after_help = EXAMPLES)]
 pub(super) struct Plan {
     #[command(flatten)]
-    directory: Directory,
+    pub(super) directory: Directory,
     /// KIND/NAME, or KIND followed by the name
     #[arg(value_parser = parse_resource)]
     subject: ResourceArg,

@@ -25,7 +25,7 @@ replayed from its first commit, and no snapshot is used.";
 #[command(after_help = EXAMPLES)]
 pub(super) struct Replay {
     #[command(flatten)]
-    directory: Directory,
+    pub(super) directory: Directory,
     /// Stop after this revision; one that has not happened yet is refused
     #[arg(long, value_name = "REVISION", value_parser = number, allow_negative_numbers = true)]
     until: Option<u64>,

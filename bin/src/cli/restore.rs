@@ -28,7 +28,7 @@ again on their own; none needs a restart.";
 #[command(after_help = EXAMPLES)]
 pub(super) struct Restore {
     #[command(flatten)]
-    directory: Directory,
+    pub(super) directory: Directory,
     /// Backup to restore; - for standard input
     #[arg(value_hint = ValueHint::FilePath)]
     file: PathBuf,

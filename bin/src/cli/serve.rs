@@ -32,7 +32,7 @@ it cleanly; under nohup SIGHUP is ignored. The log is kept for ever unless
 #[command(after_help = EXAMPLES)]
 pub(super) struct Serve {
     #[command(flatten)]
-    directory: Directory,
+    pub(super) directory: Directory,
     /// Address to listen on, such as 127.0.0.1:6443; port 0 picks a free one. The server's certificate is valid
     /// for this address and for loopback
     #[arg(long, env = "HINDSIGHT_LISTEN", default_value = "127.0.0.1:6443", value_parser = address)]

@@ -33,7 +33,7 @@ record.";
 #[command(after_help = EXAMPLES)]
 pub(super) struct Verify {
     #[command(flatten)]
-    directory: Directory,
+    pub(super) directory: Directory,
     /// Also replay the log and check every commit against the rules
     #[arg(long)]
     deep: bool,

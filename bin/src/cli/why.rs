@@ -39,7 +39,7 @@ Exit code 3: no such object ever existed.";
 #[command(after_help = EXAMPLES)]
 pub(super) struct Why {
     #[command(flatten)]
-    directory: Directory,
+    pub(super) directory: Directory,
     /// KIND/NAME, or KIND followed by the name
     #[arg(value_parser = parse_resource)]
     subject: ResourceArg,

@@ -382,6 +382,27 @@ fn damage_at_the_end_of_a_segment_takes_no_other() {
     assert!(found.all_there > 0, "{found:?}");
 }
 
+/// The engine may open what is left, and fail when it reads.
+#[test]
+fn of_a_database_that_was_cut_short_it_is_told_how_far_it_is_intact() {
+    let temporary = tempfile::tempdir().expect("a directory");
+    let sound = temporary.path().join("sound");
+    let (newest, whole, length) = whole(&sound, 2, make);
+    let mut found = Found::default();
+    for left in (SEGMENT_BYTES / 2..length).step_by(SEGMENT_BYTES / 4) {
+        let cut = temporary.path().join(format!("cut-{left}"));
+        copy(&sound, &cut);
+        // With the journal, the end would show what is missing.
+        fs::remove_file(cut.join("events/journal")).expect("removed");
+        let database = fs::File::options().write(true).open(cut.join("events/db"));
+        let database = database.expect("opened");
+        database.set_len(left as u64).expect("cut");
+        found.judge(&cut, newest, &whole);
+    }
+    println!("{found:?}");
+    assert!(found.told > 0, "{found:?}");
+}
+
 #[derive(Debug, Default)]
 pub(super) struct Found {
     opened: usize,
@@ -408,7 +429,7 @@ impl Found {
         self.all_there += usize::from(before.until == newest);
         let told = match &error {
             Error::Unopened { until, .. } => *until,
-            Error::Lost { newest, .. } => *newest,
+            Error::Lost { newest, .. } | Error::Gap { newest, .. } => *newest,
             Error::Corrupt { revision, .. } => revision.previous(),
             Error::Damaged { .. } => before.until,
             other => panic!("no record and no place is named: {other:?}"),

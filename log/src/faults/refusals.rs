@@ -37,7 +37,7 @@ const REFUSED: &[(&str, Prepare, &str)] = &[
                 fs::remove_dir_all(at.join("events")).expect("removed");
             });
         },
-        "was acknowledged: the records after 0 are lost; restore a backup",
+        "or, if events was moved, move it back, or, to begin with an empty log, replace events.tail",
     ),
     (
         "the database is empty",

@@ -91,10 +91,11 @@ impl SledStorage {
         hidden::refuse_hidden(directory, kept.synced())?;
         let database = open_in_room(directory, kept.synced(), &mut reserve);
         reserve.replenish();
-        let database = database.map_err(|error| with_intact_part(directory, error))?;
+        let told = |error| Self::intact_part(directory, &error).unwrap_or(error);
+        let database = database.map_err(told)?;
         refuse_unknown_trees(&database, state, &path)?;
-        let frames = FrameTrees::open(&database)?;
-        let (missing, newest) = missing(&frames, &kept)?;
+        let frames = FrameTrees::open(&database).map_err(told)?;
+        let (missing, newest) = missing(&frames, &kept).map_err(told)?;
         let bytes = missing.iter().map(|(_, frame)| frame.len() as u64);
         reserve.release_until_free(bytes.sum::<u64>().saturating_mul(WRITE_AMPLIFICATION))?;
         let file = File::options().write(true).open(&path);
@@ -131,6 +132,23 @@ impl SledStorage {
     pub fn check_files(directory: &Path) -> Result<(), Error> {
         WitnessFile::check(&tail_of(directory))?;
         refuse_irregular_files(directory)
+    }
+
+    /// For an error of the engine over what it reads, an error that says how far the log in this directory
+    /// is intact. Nobody may write to the log meanwhile: its whole database is read.
+    pub fn intact_part(directory: &Path, error: &Error) -> Option<Error> {
+        let Error::Engine { what, source } = error else {
+            return None;
+        };
+        if ![OPENING, READING].contains(what) {
+            return None;
+        }
+        let Intact { until, broken, .. } = Intact::of(directory, |_, _| {}).ok()?;
+        Some(Error::Unopened {
+            until,
+            broken: broken.map(Box::new),
+            source: source.to_string().into(),
+        })
     }
 
     fn lock_journal(&self) -> MutexGuard<'_, Journal> {
@@ -286,24 +304,6 @@ fn open_witness(tail: &Path, newest: Revision) -> Result<(WitnessFile, Option<Ta
     Ok(opened)
 }
 
-/// If the engine cannot open its database, says how far the log in its file is intact.
-fn with_intact_part(directory: &Path, error: Error) -> Error {
-    let Error::Engine { source, .. } = error else {
-        return error;
-    };
-    match Intact::of(directory, |_, _| {}) {
-        Ok(Intact { until, broken, .. }) => Error::Unopened {
-            until,
-            broken: broken.map(Box::new),
-            source,
-        },
-        Err(_) => Error::Engine {
-            what: "opening",
-            source,
-        },
-    }
-}
-
 /// Refuses a database in which sled found none of our trees although it was written to (it is another
 /// program's, or sled could not read it), and one of a newer release. Both would look like an empty log.
 fn refuse_unknown_trees(
@@ -329,17 +329,22 @@ fn refuse_unknown_trees(
 fn open_tree(database: &::sled::Db, name: &str) -> Result<::sled::Tree, Error> {
     database
         .open_tree(name)
-        .map_err(|error| engine("opening", error))
+        .map_err(|error| engine(OPENING, error))
 }
 
+/// What the engine is doing when an error of it means that its files are damaged.
+const OPENING: &str = "opening";
+const READING: &str = "reading";
+
 /// A failure reported by the operating system is not damage of the database, except what a bad disk
-/// reports.
+/// reports. What the engine says of damage is of use only to those who know its source.
 fn engine(what: &'static str, error: ::sled::Error) -> Error {
     match error {
         ::sled::Error::Io(source) if is_system_failure(&source) => Error::Io {
             what: format!("{what} the event log"),
             source,
         },
+        ::sled::Error::Corruption { .. } => Error::engine(what, "it found damaged data"),
         other => Error::engine(what, other),
     }
 }

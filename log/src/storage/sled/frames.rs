@@ -10,7 +10,7 @@ pub(super) use written::{TIMES_WRITTEN, UNSYNCED_BYTES};
 
 use super::bundle::{self, Contents, Entry};
 use super::pending::Frame;
-use super::{engine, open_tree};
+use super::{READING, engine, open_tree};
 use crate::Error;
 use crate::storage::Stored;
 use crate::unpoisoned::unpoisoned;
@@ -246,7 +246,7 @@ impl FrameTrees {
         let mut number = 0;
         while is_open {
             let piece = self.others.get(other_key(first, number));
-            let piece = piece.map_err(|error| engine("reading", error))?;
+            let piece = piece.map_err(|error| engine(READING, error))?;
             if piece.is_none() && !self.is_there(first, split(&frame).0)? {
                 return Ok(None);
             }
@@ -261,7 +261,7 @@ impl FrameTrees {
     /// Whether the stored frame still begins with `head`.
     fn is_there(&self, first: Revision, head: &[u8]) -> Result<bool, Error> {
         let now = self.first.get(key(first));
-        let now = now.map_err(|error| engine("reading", error))?;
+        let now = now.map_err(|error| engine(READING, error))?;
         Ok(now.is_some_and(|now| &*now == head))
     }
 }
@@ -277,9 +277,9 @@ struct Value {
 
 impl Value {
     fn of(found: ::sled::Result<(IVec, IVec)>) -> Result<Self, Error> {
-        let (key, bytes) = found.map_err(|error| engine("reading", error))?;
+        let (key, bytes) = found.map_err(|error| engine(READING, error))?;
         let key = <[u8; 8]>::try_from(&*key)
-            .map_err(|_| Error::engine("reading", "a key is not a revision"))?;
+            .map_err(|_| Error::engine(READING, "a key is not a revision"))?;
         let key = Revision(u64::from_be_bytes(key));
         Ok(Self {
             bundle: bundle::open(key, &bytes),

@@ -3,7 +3,7 @@
 
 use super::super::blocks;
 use super::super::reserve::Reserve;
-use super::{SEGMENT_BYTES, engine, hidden, settings, side};
+use super::{OPENING, SEGMENT_BYTES, engine, hidden, settings, side};
 use crate::Error;
 use hindsight_core::Revision;
 use std::fs::{File, TryLockError};
@@ -64,7 +64,7 @@ pub(super) fn open_in_room(
     reserve.release_if_space_is_low()?;
     loop {
         let error = match open_whole(directory, synced)? {
-            Err(error) => engine("opening", error),
+            Err(error) => engine(OPENING, error),
             Ok(database) => return Ok(database),
         };
         let is_full = matches!(&error, Error::Io { source, .. } if blocks::is_full(source));
