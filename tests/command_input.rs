@@ -161,12 +161,14 @@ const EXPECTED_OUTPUT: &str = "
 0 why cm.v1./b                          | ConfigMap b in default is live
 0 log deployments.v1.apps/web           | deployments.apps default/web: created
 0 why deployments.v1.apps/web           | Deployment web in default is live
-3 why deployments.v9.apps/web           | no object of this name ever existed
+1 why deployments.v9.apps/web           | none of this name was ever defined
 0 get configmaps.v1.                    | b
 1 get configmaps.v2.                    | there is no kind
 1 get widgets.example.com               | one whose definition is gone needs --as-of
 1 plan widgets.example.com/w            | one whose definition is gone needs --as-of
-1 log widgets                           | one whose definition is gone is named PLURAL.GROUP
+1 log widgets                           | none of this name was ever defined
+1 log widgets.example.com               | none of this name was ever defined
+1 why widgets.example.com/w             | none of this name was ever defined
 0 log --since 1h                        | configmaps default/a: created
 0 log --until 1h                        | nothing happened up to
 0 log --since 2026-01-31                | configmaps default/a: created

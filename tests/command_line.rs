@@ -35,7 +35,7 @@ const CODES: &str = "
 3 get configmap/never                          | `hindsight log configmap/never --data-dir
 3 get configmap/a                              | `hindsight why configmap/a --data-dir
 3 get configmap b -n kube-system               | does not exist in kube-system; `hindsight log configmap/b -n kube-system --data-dir
-1 why nothing/a                                | PLURAL.GROUP
+1 why nothing/a                                | was ever defined
 1 log nothing                                  | kubectl api-resources
 1 get configmap/a --as-of 999999               | : ask for that one, or an earlier one
 3 why configmap never                          | look in another namespace with -n

@@ -111,6 +111,85 @@ fn what_was_in_no_namespace_is_found_where_its_kind_has_one_now() {
     }
 }
 
+/// The definition `gadgets.example.com` of a kind without namespaces.
+fn gadgets() -> String {
+    let mut definition = widgets("{type: object}");
+    for (from, to) in [
+        ("widget", "gadget"),
+        ("Widget", "Gadget"),
+        ("scope: Namespaced", "scope: Cluster"),
+    ] {
+        definition = definition.replace(from, to);
+    }
+    definition
+}
+
+#[test]
+fn a_kind_whose_definition_is_gone_goes_by_all_its_names_and_what_never_was_one_is_none() {
+    let temporary = tempfile::tempdir().expect("a directory");
+    let directory = temporary.path().join("data");
+    let server = Server::start_on(&directory);
+    server.kubectl(&["create", "namespace", "team"]);
+    let short = "kind: Widget, shortNames: [wd]";
+    server.define(&widgets("{type: object}").replace("kind: Widget", short));
+    server.kubectl_with(&["create", "-f", "-"], &gadgets());
+    let established = "--for=condition=Established";
+    server.kubectl(&["wait", "crd/gadgets.example.com", established]);
+    let objects = "{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, namespace: team}}\n---\n\
+        {apiVersion: example.com/v1, kind: Gadget, metadata: {name: g}}\n";
+    server.kubectl_with(&["create", "-f", "-"], objects);
+    server.kubectl(&[
+        "delete",
+        "crd",
+        "widgets.example.com",
+        "gadgets.example.com",
+    ]);
+    let (mut questions, mut expected) = (Vec::new(), Vec::new());
+    let mut ask = |question: String, answer: &'static str| {
+        questions.push(question);
+        expected.push(answer);
+    };
+    for name in [
+        "widgets.example.com",
+        "widget.example.com",
+        "Widget.example.com",
+        "wd.example.com",
+        "widgets.v1.example.com",
+        "widgets",
+    ] {
+        ask(
+            format!("why {name}/w -n team"),
+            "Widget w in team is deleted",
+        );
+        ask(
+            format!("log {name}/w -n team"),
+            "widgets.example.com team/w: created",
+        );
+    }
+    ask("why gadget.example.com/g".into(), "Gadget g is deleted");
+    ask(
+        "log gadgets.example.com -n team".into(),
+        "gadgets.example.com g: created",
+    );
+    let none = "none of this name was ever defined";
+    for name in [
+        "widgets.v2.example.com",
+        "nosuch.thing.io",
+        "deployments.v2.apps",
+    ] {
+        ask(format!("why {name}/w -n team"), none);
+        ask(format!("log {name} -n team"), none);
+    }
+    let questions: Vec<&str> = questions.iter().map(String::as_str).collect();
+    let answers = ask_online_and_offline(server, &directory, &questions);
+    for ((question, answer), expected) in questions.iter().zip(&answers).zip(expected) {
+        let code = if expected == none { 1 } else { 0 };
+        assert_eq!(answer.status.code(), Some(code), "{question}");
+        let said = text(&answer.stdout) + &text(&answer.stderr);
+        assert!(said.contains(expected), "{question}: {said}");
+    }
+}
+
 #[test]
 fn one_of_a_name_is_found_by_its_uid_or_its_namespace_whatever_scope_it_had() {
     let temporary = tempfile::tempdir().expect("a directory");

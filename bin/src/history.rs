@@ -1,13 +1,26 @@
 //! The log as explanations read it: recent commits are read back, older ones are found by an index.
 
+#[cfg(feature = "http")]
+mod definitions;
 #[cfg(test)]
 #[cfg(feature = "http")]
 mod tests;
 
+#[cfg(feature = "http")]
+pub(crate) use definitions::Defined;
+
+#[cfg(feature = "http")]
+use definitions::Definitions;
+#[cfg(feature = "http")]
+use hindsight_core::GroupResource;
+#[cfg(feature = "http")]
+use hindsight_core::kind::Kind;
 use crate::unpoisoned::unpoisoned;
 use hindsight_core::{Commit, ObjectKey, Revision, Uid};
 use hindsight_log::{Entry, Error, Reader};
 use hindsight_projector::{History, PositionIndex};
+#[cfg(feature = "http")]
+use std::sync::MutexGuard;
 use std::sync::{Mutex, RwLock, RwLockReadGuard};
 
 /// How many commits are read back before the index is used, and built if need be.
@@ -27,6 +40,9 @@ pub struct HistoryIndex {
     /// Held while commits are added. Questions that do not need these do not take it.
     walk: Mutex<()>,
     near: usize,
+    /// Empty until a question is about a kind or an object that is not there.
+    #[cfg(feature = "http")]
+    definitions: Mutex<Definitions>,
 }
 
 impl Default for HistoryIndex {
@@ -41,6 +57,8 @@ impl HistoryIndex {
             places: RwLock::new(PositionIndex::new(max)),
             walk: Mutex::default(),
             near,
+            #[cfg(feature = "http")]
+            definitions: Mutex::default(),
         }
     }
 
@@ -110,6 +128,30 @@ impl<'a> LogHistory<'a> {
             }
             until = place.previous();
         }
+    }
+
+    /// The kind that was defined last, at any time, of those with such a resource and, as far as it is known,
+    /// such a kind.
+    #[cfg(feature = "http")]
+    pub(crate) fn defined(
+        &self,
+        is_it: impl Fn(&GroupResource, Option<&Kind>) -> bool,
+    ) -> Result<Option<Defined>, Error> {
+        Ok(self.definitions()?.find(is_it))
+    }
+
+    /// The last restore of a backup. What was written between the backup and the restore is not in the log.
+    #[cfg(feature = "http")]
+    pub(crate) fn restored(&self) -> Result<Option<Revision>, Error> {
+        Ok(self.definitions()?.restored)
+    }
+
+    #[cfg(feature = "http")]
+    fn definitions(&self) -> Result<MutexGuard<'a, Definitions>, Error> {
+        let definitions = self.index.definitions.lock();
+        let mut definitions = definitions.unwrap_or_else(PoisonError::into_inner);
+        definitions.extend(self.reader)?;
+        Ok(definitions)
     }
 
     /// Every commit from `from` on that is kept, oldest first, with the restores between them.

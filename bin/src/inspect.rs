@@ -7,7 +7,7 @@ mod plan;
 mod told;
 mod versions;
 
-use crate::history::LogHistory;
+use crate::history::{Defined, LogHistory};
 use crate::questions::{self, Why};
 use hindsight_api::AsOf;
 use hindsight_core::kind::{Kind, KindRef};
@@ -40,8 +40,8 @@ pub(crate) struct Filter {
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum QueryError {
     #[error(
-        "there is no kind {0:?}; `kubectl api-resources` lists the kinds, and one whose definition is gone is named \
-         PLURAL.GROUP"
+        "there is no kind {0:?}, and none of this name was ever defined; `kubectl api-resources` lists the kinds that \
+         are there"
     )]
     UnknownKind(String),
     #[error("{0}")]
@@ -76,38 +76,76 @@ pub(crate) fn kind(state: &State, text: &str) -> Option<KindRef> {
 ///
 /// Source: kubectl's `RESOURCE.VERSION.GROUP`, with nothing behind the last dot for the core group.
 fn kind_and_version<'a>(state: &State, text: &'a str) -> Option<(KindRef, Option<&'a str>)> {
-    let find = |name: &str, group: Option<&str>, version: Option<&'a str>| {
+    readings(text).find_map(|reading| {
         let mut kinds = state.kinds.iter();
-        let found = kinds.find(|kind| {
-            let has = |version: &str| kind.versions.iter().any(|one| *one.name == *version);
-            kind.is_called(name)
-                && group.is_none_or(|group| *kind.resource.group == *group)
-                && version.is_none_or(has)
-        });
-        Some((found?.clone(), version))
-    };
-    let Some((name, group)) = text.split_once('.') else {
-        return find(text, None, None);
-    };
-    let found = find(name, Some(group), None);
-    found.or_else(|| {
-        let (version, group) = group.split_once('.')?;
-        find(name, Some(group), Some(version))
+        let found = kinds.find(|kind| reading.is_of(&kind.resource, Some(kind)));
+        Some((found?.clone(), reading.version))
     })
 }
 
-/// The resource that a text names, and its kind. A kind that no longer exists is known only by plural and
-/// group.
-fn named(state: &State, text: &str) -> Result<(GroupResource, Option<KindRef>), QueryError> {
+/// What a text that names a kind may mean.
+#[derive(Debug, Clone, Copy)]
+struct Reading<'a> {
+    name: &'a str,
+    group: Option<&'a str>,
+    version: Option<&'a str>,
+}
+
+impl Reading<'_> {
+    /// Whether it means this resource. Without the kind only the plural is known of its names.
+    fn is_of(&self, resource: &GroupResource, kind: Option<&Kind>) -> bool {
+        let has = |wanted: &str| kind.is_none_or(|kind| has_version(kind, wanted));
+        let is_called = |name: &str| match kind {
+            Some(kind) => kind.is_called(name),
+            None => *resource.resource == *name.to_lowercase(),
+        };
+        is_called(self.name)
+            && self.group.is_none_or(|group| *resource.group == *group)
+            && self.version.is_none_or(has)
+    }
+}
+
+fn has_version(kind: &Kind, version: &str) -> bool {
+    kind.versions.iter().any(|one| *one.name == *version)
+}
+
+/// What a text may mean, the likeliest first.
+fn readings(text: &str) -> impl Iterator<Item = Reading<'_>> {
+    let (name, rest) = match text.split_once('.') {
+        Some((name, rest)) => (name, Some(rest)),
+        None => (text, None),
+    };
+    let whole = Reading {
+        name,
+        group: rest,
+        version: None,
+    };
+    let versioned = rest.and_then(|rest| rest.split_once('.'));
+    let versioned = versioned.map(|(version, group)| Reading {
+        name,
+        group: Some(group),
+        version: Some(version),
+    });
+    std::iter::once(whole).chain(versioned)
+}
+
+/// The resource that a text names, and its kind. One that no longer exists is found in the log, by the
+/// names that it had last; without its kind if only the end of its definition is kept.
+fn named(
+    history: &LogHistory<'_>,
+    state: &State,
+    text: &str,
+) -> Result<(GroupResource, Option<KindRef>), QueryError> {
     if let Some(kind) = kind(state, text) {
         return Ok((kind.stored_under(), Some(kind)));
     }
-    let gone = text
-        .split_once('.')
-        .filter(|(_, group)| group.contains('.'));
-    let gone = gone.map(|(plural, group)| GroupResource::new(group, plural));
-    let resource = gone.ok_or_else(|| QueryError::UnknownKind(text.to_owned()))?;
-    Ok((resource, None))
+    for reading in readings(text) {
+        let found = history.defined(|resource, kind| reading.is_of(resource, kind))?;
+        if let Some(Defined { resource, kind }) = found {
+            return Ok((resource, kind));
+        }
+    }
+    Err(QueryError::UnknownKind(text.to_owned()))
 }
 
 /// The refusal of a kind that this state does not have, in a question about what is in it.
@@ -124,7 +162,8 @@ pub(crate) fn why(
     state: &State,
     filter: &Filter,
 ) -> Result<Why, QueryError> {
-    let (resource, kind) = named(state, filter.kind.as_deref().unwrap_or_default())?;
+    let wanted = filter.kind.as_deref().unwrap_or_default();
+    let (resource, kind) = named(history, state, wanted)?;
     let name = filter.name.as_deref().unwrap_or_default();
     let uid = filter.uid.as_deref().map(Uid::from);
     let mut answer = None;

@@ -25,7 +25,7 @@ pub(crate) type Definition = (Kind, BTreeMap<Arc<str>, Arc<Schema>>);
 /// The kind that a definition defines, with the schema of each version; `None` if the document does not
 /// name one. Whether a definition is valid is decided before it is written, not here: one that was written
 /// once stays readable.
-pub(crate) fn kind_of_definition(
+pub fn kind_of_definition(
     document: &Value,
     definition: &Uid,
     terminating: bool,

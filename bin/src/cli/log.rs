@@ -137,9 +137,9 @@ impl Log {
             Source::Directory { reader, .. } => {
                 Reported::default().floor(self.from(), reader.floor()?);
                 let state = state_with(&reader, filter.kind.as_deref())?;
-                let selection = Selection::of(&filter, &state)?;
                 let index = HistoryIndex::default();
                 let history = LogHistory::new(&reader, &index);
+                let selection = Selection::of(&history, &filter, &state)?;
                 inspect::for_each_entry(&history, &selection, self.from(), |entry| out.add(entry))?;
             }
             Source::Server(server) => self.ask(server, &filter, &mut out)?,

@@ -216,7 +216,8 @@ fn until_a_time_everything_is_told_that_was_done_by_then_in_pages_and_without() 
                 until: Some(AsOf::Time(Time(begin + after))),
                 ..filter
             };
-            let selection = Selection::of(&filter, &plane.state()).expect("a known kind");
+            let selection =
+                Selection::of(&plane.history(), &filter, &plane.state()).expect("a known kind");
             let page = page(&plane.history(), &selection, Revision(1)).expect("a page");
             assert_eq!(page.next, None);
             let mut whole = Vec::new();

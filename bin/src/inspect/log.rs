@@ -26,26 +26,32 @@ pub(crate) struct Selection {
     resource: Option<GroupResource>,
     filter: Filter,
     /// Whether objects in no namespace are shown with those of the filter's namespace, since the kind is
-    /// cluster-wide now.
+    /// cluster-wide now, or may have been.
     with_cluster: bool,
     /// The key of the only object that can be meant, if that is known.
     key: Option<ObjectKey>,
 }
 
 impl Selection {
-    /// Resolves the filter with the kinds of this state.
-    pub(crate) fn of(filter: &Filter, state: &State) -> Result<Self, QueryError> {
+    /// Resolves the filter with the kinds of this state, and with those that the log once had.
+    pub(crate) fn of(
+        history: &LogHistory<'_>,
+        filter: &Filter,
+        state: &State,
+    ) -> Result<Self, QueryError> {
         let mut selection = Self {
             filter: filter.clone(),
             ..Self::default()
         };
         if let Some(text) = &filter.kind {
-            let (resource, kind) = named(state, text)?;
-            match kind.filter(|kind| !kind.is_namespaced()) {
+            let (resource, kind) = named(history, state, text)?;
+            match kind {
+                Some(kind) if kind.is_namespaced() => {
+                    selection.key = selection.key_in(&resource, filter.namespace.as_deref());
+                }
+                Some(kind) if !kind.is_custom() => selection.only_cluster(&resource),
                 // An earlier definition may have had objects in namespaces.
-                Some(kind) if kind.is_custom() => selection.with_cluster = true,
-                Some(_) => selection.only_cluster(&resource),
-                None => selection.key = selection.key_in(&resource, filter.namespace.as_deref()),
+                Some(_) | None => selection.with_cluster = true,
             }
             selection.resource = Some(resource);
         }

@@ -210,8 +210,9 @@ fn ask(
     };
     Ok(match question {
         "log" => {
-            let selection = Selection::of(&filter, state)?;
-            let page = inspect::page(&plane.history(), &selection, params.from)?;
+            let history = plane.history();
+            let selection = Selection::of(&history, &filter, state)?;
+            let page = inspect::page(&history, &selection, params.from)?;
             Some(json!(page))
         }
         "why" => Some(json!(inspect::why(&plane.history(), state, &filter)?)),

@@ -47,7 +47,7 @@ fn changing(plane: &ControlPlane, members: usize, length: usize, versions: usize
         name: Some("hot".into()),
         ..Filter::default()
     };
-    Selection::of(&filter, &plane.state()).expect("a known kind")
+    Selection::of(&plane.history(), &filter, &plane.state()).expect("a known kind")
 }
 
 fn update(finalizers: &Value, data: &Value) -> Intent {
@@ -120,7 +120,8 @@ fn pages_put_together_are_the_whole_log_of_a_selection() {
         (one("ns", "default", "default"), true),
         (one("ns", "other", "default"), false),
     ] {
-        let selection = Selection::of(&filter, &plane.state()).expect("a known kind");
+        let selection =
+            Selection::of(&plane.history(), &filter, &plane.state()).expect("a known kind");
         let (told, pages) = in_pages(&plane, &selection);
         let expected = if told.len() > 1_000 { 2 } else { 1 };
         assert_eq!(pages.len(), expected, "{filter:?}");
