@@ -4,7 +4,7 @@
     reason = "a test stops where its ground is not what it expects"
 )]
 
-use hindsight_tests::server::{Server, hindsight, stdout};
+use hindsight_tests::server::{Server, hindsight, stdout, text};
 use serde_json::Value;
 use std::path::Path;
 
@@ -55,4 +55,56 @@ fn what_clients_saw_of_a_restored_log_has_expired_when_the_same_backup_is_restor
     let watch = format!("{MAPS}?watch=1&timeoutSeconds=5&resourceVersion={known}");
     let events = server.kubectl(&["get", "--raw", &watch]);
     assert!(events.contains("\"code\":410"), "{events}");
+}
+
+/// The time of the newest entry of the log.
+fn newest_time(server: &Server) -> String {
+    let log = stdout(&server.hindsight(&["log", "--tail", "1", "-o", "json"]));
+    let log: Value = serde_json::from_str(&log).expect("JSON");
+    let time = log.pointer("/0/time").and_then(Value::as_str);
+    time.expect("a time").to_owned()
+}
+
+#[test]
+fn who_asks_about_a_time_that_a_restore_has_lost_is_told_so() {
+    let temporary = tempfile::tempdir().expect("a directory");
+    let place = |name: &str| temporary.path().join(name);
+    let (file, again) = (place("backup"), place("again"));
+    let file = file.to_str().expect("UTF-8");
+    let server = Server::start_on(&place("data"));
+    create(&server, "kept");
+    let before = newest_time(&server);
+    create(&server, "last");
+    let newest = number_in(
+        &stdout(&server.hindsight(&["backup", file, "-o", "json"])),
+        "revision",
+    );
+    create(&server, "lost");
+    let lost = newest_time(&server);
+    drop(server);
+    let restored = restore(&again, file);
+    let told = format!(
+        "a backup of revision {newest} was restored at {restored}; what happened between is not in this log"
+    );
+    let check = |now: &str| {
+        for (time, is_told) in [(before.as_str(), false), (&lost, true), (now, false)] {
+            for question in [
+                &["get", "configmaps", "--as-of", time][..],
+                &["plan", "configmap/lost", "--as-of", time],
+                &["log", "--until", time],
+            ] {
+                let said = text(&hindsight(&again, question).stderr);
+                assert_eq!(said.contains(&told), is_told, "{question:?}: {said}");
+            }
+        }
+        let why = text(&hindsight(&again, &["why", "configmap/lost"]).stdout);
+        let reason = format!("a backup was restored at revision {restored}; what was written");
+        assert!(why.contains(&reason), "{why}");
+    };
+    let server = Server::start_on(&again);
+    create(&server, "new");
+    let now = newest_time(&server);
+    check(&now);
+    drop(server);
+    check(&now);
 }

@@ -175,7 +175,15 @@ pub(crate) fn why(
         }
         answer.get_or_insert(why);
     }
-    answer.ok_or_else(|| QueryError::UnknownKind(resource.to_string()))
+    let mut answer = answer.ok_or_else(|| QueryError::UnknownKind(resource.to_string()))?;
+    let restored = history.restored()?;
+    answer.reasons.extend(restored.map(|restored| {
+        format!(
+            "a backup was restored at revision {restored}; what was written between the backup and the restore is not \
+             in this log"
+        )
+    }));
+    Ok(answer)
 }
 
 /// The namespaces in which an object of this kind may have been, in the order of the search: a definition that

@@ -28,7 +28,8 @@ pub struct Why {
     pub explanation: Explanation,
     /// In words: for an object that is being deleted, what it waits for; for another one that exists, what its
     /// owners are, and which namespace or definition in deletion takes it along; for one that was deleted
-    /// because of its owners, which of its references had the UID of another object that exists.
+    /// because of its owners, which of its references had the UID of another object that exists; for one that
+    /// is not in the log, which restore may have lost it.
     #[cfg_attr(feature = "http", serde(default))]
     pub reasons: Vec<String>,
 }

@@ -1,8 +1,12 @@
-//! Revisions over which a backup was restored: some may have been issued, and what they changed was lost.
+//! What a restore passed over: revisions that may have been issued, and times at which they were. What they changed
+//! was lost.
 
+use super::ask::encode;
 use super::point::Point;
-use crate::answer::LogPage;
+use crate::answer::{LogPage, StateAnswer};
+use crate::control_plane::empty_state;
 use crate::hint::hint;
+use crate::inspect;
 use crate::remote::Server;
 use anyhow::Result;
 use hindsight_api::AsOf;
@@ -33,26 +37,39 @@ impl Log<'_> {
         })
     }
 
-    /// Says so if the state of this revision was asked for and is that of an older one, before a restore. An
-    /// answer does not fail because this cannot be looked up.
-    pub(super) fn hint_at_gap(self, asked: Option<Revision>, answered: Revision) {
-        let Some(asked) = asked.filter(|asked| *asked > answered) else {
-            return;
+    /// The revision of the state at this point.
+    fn answered(self, point: &Point) -> Result<Revision> {
+        Ok(match self {
+            Self::Directory(reader) => inspect::state_at(reader, empty_state(), point.at)?.revision,
+            Self::Server(server) => {
+                let path = format!("/hindsight/v1/state?asOf={}", encode(&point.text));
+                server.ask::<StateAnswer>(&path)?.revision
+            }
+        })
+    }
+
+    /// Says so if the state of this point was asked for and is that of an older one, before a restore. An
+    /// answer does not fail because this cannot be looked up. The log does not have when the backup was made,
+    /// so of a time after its last commit it is not known whether anything was lost until then.
+    pub(super) fn hint_at_gap(self, asked: Option<AsOf>, answered: Revision) {
+        let may_be_later = match asked {
+            None => false,
+            Some(AsOf::Revision(asked)) => asked > answered,
+            Some(AsOf::Time(_)) => true,
         };
-        if let Ok(Some(restored)) = self.restored(asked)
-            && asked < restored
-        {
+        if may_be_later && let Ok(Some(restored)) = self.restored(answered.next()) {
             hint(&format!(
                 "a backup of revision {answered} was restored at {restored}; what happened between is not in this log"
             ));
         }
     }
-}
 
-/// The revision that a point names.
-pub(super) fn revision_of(point: Option<&Point>) -> Option<Revision> {
-    match point?.at {
-        AsOf::Revision(revision) => Some(revision),
-        AsOf::Time(_) => None,
+    /// The same of the end of a period.
+    pub(super) fn hint_at_gap_until(self, until: Option<&Point>) {
+        if let Some(until) = until
+            && let Ok(answered) = self.answered(until)
+        {
+            self.hint_at_gap(Some(until.at), answered);
+        }
     }
 }

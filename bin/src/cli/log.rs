@@ -8,7 +8,7 @@ use super::parse::non_empty;
 use super::point::{Point, point};
 use super::show::Form;
 use super::subject::{NameArg, ResourceArg, parse_name, parse_resource};
-use super::{Directory, Output, show, usage_error};
+use super::{Directory, Output, gap, show, usage_error};
 use crate::answer::LogPage;
 use crate::hint::hint;
 use crate::history::{HistoryIndex, LogHistory};
@@ -141,6 +141,7 @@ impl Log {
                 let history = LogHistory::new(&reader, &index);
                 let selection = Selection::of(&history, &filter, &state)?;
                 inspect::for_each_entry(&history, &selection, self.from(), |entry| out.add(entry))?;
+                gap::Log::Directory(&reader).hint_at_gap_until(self.until.as_ref());
             }
             Source::Server(server) => self.ask(server, &filter, &mut out)?,
         }
@@ -209,9 +210,11 @@ impl Log {
                     show::pause(follow::EVERY)?;
                     page.end
                 }
-                None => return Ok(()),
+                None => break,
             };
         }
+        gap::Log::Server(&server).hint_at_gap_until(self.until.as_ref());
+        Ok(())
     }
 }
 

@@ -97,7 +97,7 @@ impl Plan {
     /// The answer, and whether the kind is one of objects in namespaces, as far as that matters.
     fn answer(&self, filter: &Filter) -> Result<(PlanAnswer, bool)> {
         let kind = filter.kind.as_deref().unwrap_or_default();
-        let asked = revision_of(self.as_of.as_ref());
+        let asked = self.as_of.as_ref().map(|point| point.at);
         match self.directory.source()? {
             Source::Directory { reader, .. } => {
                 let (state, now) = world(&reader, self.as_of.as_ref())?;

@@ -8,6 +8,7 @@ use crate::answer::StateAnswer;
 use crate::control_plane::empty_state;
 use anyhow::Result;
 use clap::Args;
+use hindsight_api::AsOf;
 use hindsight_core::{Pruned, Revision};
 use hindsight_log::{Base, Error, Reader};
 use std::process::ExitCode;
@@ -52,14 +53,14 @@ impl Replay {
                 );
                 bar.finish_and_clear();
                 let answer = StateAnswer::of(&state?);
-                Log::Directory(&reader).hint_at_gap(asked, answer.revision);
+                Log::Directory(&reader).hint_at_gap(asked.map(AsOf::Revision), answer.revision);
                 answer
             }
             Source::Server(server) => {
                 let until = self.until.map_or(String::new(), |until| until.to_string());
                 let answer: StateAnswer =
                     server.ask(&format!("/hindsight/v1/state?asOf={until}"))?;
-                Log::Server(&server).hint_at_gap(asked, answer.revision);
+                Log::Server(&server).hint_at_gap(asked.map(AsOf::Revision), answer.revision);
                 answer
             }
         };

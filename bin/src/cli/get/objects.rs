@@ -4,7 +4,7 @@ use super::page;
 use crate::answer::OwnerAnswer;
 use crate::cli::Directory;
 use crate::cli::ask::{Source, encode, newest_state, state_of};
-use crate::cli::gap::{Log, revision_of};
+use crate::cli::gap::Log;
 use crate::cli::point::Point;
 use crate::inspect::{self, Owner, Served};
 use crate::remote::Server;
@@ -55,7 +55,7 @@ impl Objects {
                 reader,
             } => {
                 let then = Box::new(state_of(&reader, as_of)?);
-                Log::Directory(&reader).hint_at_gap(revision_of(as_of), then.revision);
+                Log::Directory(&reader).hint_at_gap(as_of.map(|point| point.at), then.revision);
                 let is_asked = with_owners && as_of.is_some();
                 let now = is_asked.then(|| newest_state(&reader).map(Box::new));
                 let now = now.transpose()?;
@@ -71,11 +71,11 @@ impl Objects {
         })
     }
 
-    /// Tells whether the revision that was asked for lies before a restore and after what was answered. Of a
+    /// Tells whether the point that was asked for lies before a restore and after what was answered. Of a
     /// directory, this was told when it was opened.
     pub(super) fn hint_at_gap(&self, as_of: Option<&Point>, answered: Revision) {
         if let Self::Server { server, .. } = self {
-            Log::Server(server).hint_at_gap(revision_of(as_of), answered);
+            Log::Server(server).hint_at_gap(as_of.map(|point| point.at), answered);
         }
     }
 
