@@ -148,8 +148,7 @@ impl<'a> LogHistory<'a> {
 
     #[cfg(feature = "http")]
     fn definitions(&self) -> Result<MutexGuard<'a, Definitions>, Error> {
-        let definitions = self.index.definitions.lock();
-        let mut definitions = definitions.unwrap_or_else(PoisonError::into_inner);
+        let mut definitions = unpoisoned(self.index.definitions.lock());
         definitions.extend(self.reader)?;
         Ok(definitions)
     }

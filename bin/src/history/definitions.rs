@@ -3,7 +3,6 @@
 
 use hindsight_core::custom::kind_of_definition;
 use hindsight_core::kind::{Kind, KindRef};
-use hindsight_core::state::{defined_by, is_definition};
 use hindsight_core::{Commit, GroupResource, Revision};
 use hindsight_log::{Entry, Error, Reader};
 use std::sync::Arc;
@@ -34,7 +33,7 @@ impl Definitions {
             self.covers = entry.revision();
             match entry {
                 Entry::Restored { revision, .. } => self.restored = Some(revision),
-                Entry::Commit(commit) if is_definition(&commit.key) => self.add(&commit),
+                Entry::Commit(commit) if commit.key.is_definition() => self.add(&commit),
                 Entry::Commit(_) => {}
             }
         }
@@ -42,7 +41,7 @@ impl Definitions {
     }
 
     fn add(&mut self, commit: &Commit) {
-        let resource = defined_by(&commit.key);
+        let resource = commit.key.defined_resource();
         let kind = commit.object().and_then(|definition| {
             let document = definition.document();
             kind_of_definition(&document, &commit.uid, false)
