@@ -12,24 +12,28 @@ pub(super) use yaml::read as yaml;
 
 /// The most findings that are reported about one body.
 const REPEATS_MAX: usize = 100;
-/// The most bytes that these have together: the path of a member may be much longer than the member.
-const REPEATS_BYTES_MAX: usize = 4 << 20;
+/// The most bytes that are written down to find these: the path of a member may be much longer than the member,
+/// and each of its repetitions has to be written down to be seen as one that is reported already.
+const SPELLED_BYTES_MAX: usize = 4 << 20;
 
 /// What is reported about a body.
 #[derive(Debug, Default)]
 struct Findings {
     list: Vec<String>,
-    bytes: usize,
+    /// How much was written down so far, whether it is reported or not.
+    spelled: usize,
 }
 
 impl Findings {
     const fn has_room(&self, count_max: usize) -> bool {
-        self.list.len() < count_max && self.bytes < REPEATS_BYTES_MAX
+        self.list.len() < count_max && self.spelled < SPELLED_BYTES_MAX
     }
 
-    fn push(&mut self, finding: String) {
-        self.bytes += finding.len();
-        self.list.push(finding);
+    fn add<K: Key>(&mut self, finding: String) {
+        self.spelled += finding.len();
+        if K::EVERY || !self.list.contains(&finding) {
+            self.list.push(finding);
+        }
     }
 }
 
@@ -95,7 +99,8 @@ trait Key: for<'de> serde::Deserialize<'de> {
     const MAX: usize = REPEATS_MAX;
 
     fn name(&self) -> &str;
-    fn repeated(&self, path: &str) -> String;
+    /// The finding; the path is spelled out only where it is part of it.
+    fn repeated(&self, path: impl FnOnce() -> String) -> String;
     fn float(value: f64) -> Value;
 }
 
@@ -104,8 +109,8 @@ impl Key for String {
         self
     }
 
-    fn repeated(&self, path: &str) -> String {
-        format!("duplicate field \"{path}\"")
+    fn repeated(&self, path: impl FnOnce() -> String) -> String {
+        format!("duplicate field \"{}\"", path())
     }
 
     fn float(value: f64) -> Value {
@@ -126,8 +131,8 @@ impl Key for Every {
         &self.0
     }
 
-    fn repeated(&self, path: &str) -> String {
-        path.to_owned()
+    fn repeated(&self, path: impl FnOnce() -> String) -> String {
+        path()
     }
 
     fn float(value: f64) -> Value {
@@ -173,13 +178,18 @@ impl<'a, K> Node<'a, K> {
     }
 
     fn path(&self) -> String {
-        let base = self.parent.map(Self::path).unwrap_or_default();
+        let mut path = self.parent.map(Self::path).unwrap_or_default();
         match self.step {
-            Step::Root => base,
-            Step::Member(name) if base.is_empty() => name.to_owned(),
-            Step::Member(name) => format!("{base}.{name}"),
-            Step::Item(index) => format!("{base}[{index}]"),
+            Step::Root => {}
+            Step::Member(name) => {
+                if !path.is_empty() {
+                    path.push('.');
+                }
+                path.push_str(name);
+            }
+            Step::Item(index) => path.push_str(&format!("[{index}]")),
         }
+        path
     }
 }
 
@@ -249,11 +259,8 @@ impl<'de, K: Key> Visitor<'de> for Node<'_, K> {
             let node = self.below(Step::Member(name));
             let is_told = K::EVERY || object.contains_key(name);
             if is_told && self.repeats.borrow().has_room(K::MAX) {
-                let finding = key.repeated(&node.path());
-                let mut repeats = self.repeats.borrow_mut();
-                if K::EVERY || !repeats.list.contains(&finding) {
-                    repeats.push(finding);
-                }
+                let finding = key.repeated(|| node.path());
+                self.repeats.borrow_mut().add::<K>(finding);
             }
             let value = members.next_value_seed(node)?;
             object.insert(name.to_owned(), value);
@@ -293,7 +300,7 @@ mod tests {
             let paths = read(body.as_bytes()).into_iter();
             (
                 paths.map(|path| path.len()).sum::<usize>(),
-                REPEATS_BYTES_MAX + (2 << 20),
+                SPELLED_BYTES_MAX + (2 << 20),
             )
         };
         let repeats = |body: &[u8]| json(body).expect("JSON").repeats;
@@ -303,6 +310,32 @@ mod tests {
         ] {
             let (bytes, most) = told(pattern, read);
             assert!((1 << 20..most).contains(&bytes), "{pattern}: {bytes}");
+        }
+    }
+
+    #[test]
+    fn a_member_that_is_repeated_below_a_long_key_is_looked_for_only_so_often() {
+        let long = "l".repeat(1 << 20);
+        let repeated = format!("{{{}}}", vec![r#""a": 1"#; 100].join(","));
+        let objects: Vec<String> = (0..100).map(|n| format!(r#""o{n}": {repeated}"#)).collect();
+        let same: Vec<String> = vec![format!(r#""p": {repeated}"#); 100];
+        for (what, within) in [
+            ("one object", repeated.clone()),
+            ("many objects", format!("{{{}}}", objects.join(","))),
+            ("one object many times", format!("{{{}}}", same.join(","))),
+        ] {
+            let body = format!(r#"{{"{long}": {within}}}"#);
+            let found = RefCell::default();
+            let mut reader = serde_json::Deserializer::from_slice(body.as_bytes());
+            let read = Node::<String>::root(&found).deserialize(&mut reader);
+            let found: Findings = found.into_inner();
+            assert!(read.is_ok() && !found.list.is_empty(), "{what}");
+            let most = SPELLED_BYTES_MAX + (2 << 20);
+            let spelled = found.spelled;
+            assert!(
+                (SPELLED_BYTES_MAX..most).contains(&spelled),
+                "{what}: {spelled}"
+            );
         }
     }
 

@@ -99,7 +99,7 @@ impl Key for Spanned<YamlKey> {
         &self.value.0
     }
 
-    fn repeated(&self, _path: &str) -> String {
+    fn repeated(&self, _path: impl FnOnce() -> String) -> String {
         let line = self.referenced.line();
         format!("line {line}: key {:?} already set in map", self.value.0)
     }
