@@ -233,7 +233,7 @@ pub(crate) async fn answer(
 ) -> Result<Response<ApiBody>, Failure> {
     let query = Query::of(&request)?;
     let page = query.page(api, &mut request, query.limit > 0).await?;
-    Ok(render(&request, page))
+    Ok(render(&request, page).await)
 }
 
 /// The state to list, and the place to continue after. Source: the table of list semantics by limit, continue,
@@ -362,7 +362,7 @@ fn check_options(
 }
 
 /// Answers with a page. Items are spliced from the stored bytes unless another form was asked for.
-pub(crate) fn render(request: &ResourceRequest, page: Page) -> Response<ApiBody> {
+pub(crate) async fn render(request: &ResourceRequest, page: Page) -> Response<ApiBody> {
     let mut metadata = json!({"resourceVersion": page.revision.to_string()});
     if let Some(members) = metadata.as_object_mut() {
         match &page.token {
@@ -374,5 +374,6 @@ pub(crate) fn render(request: &ResourceRequest, page: Page) -> Response<ApiBody>
             members.insert("remainingItemCount".into(), remaining.into());
         }
     }
-    Pieces::new(Items::of(request, metadata), page.items, page.permit).answer()
+    let items = Items::of(request, metadata);
+    Pieces::new(items, page.items, page.permit).answer().await
 }

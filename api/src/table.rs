@@ -14,6 +14,7 @@ use crate::status::Failure;
 use cells::cells;
 use columns::{Column, columns};
 use hindsight_core::{Form, Object, Time};
+pub(crate) use jsonpath::Looks;
 use serde_json::{Value, json};
 
 /// A table without its columns and rows.
@@ -53,10 +54,16 @@ pub(crate) fn check_include(request: &ResourceRequest) -> Result<(), Failure> {
 }
 
 /// A `meta.k8s.io` Table of one object, as it is at this time.
-pub(crate) fn of(request: &ResourceRequest, object: &Object, now: Time, headings: bool) -> Value {
+pub(crate) fn of(
+    request: &ResourceRequest,
+    object: &Object,
+    now: Time,
+    headings: bool,
+    looks: &mut Looks,
+) -> Value {
     let rows = Rows::of(request, now);
     let document = rows.form.document_for_selection(object);
-    let row = rows.of_document(object, &document);
+    let row = rows.of_document(object, &document, looks);
     let envelope = Envelope::of(rows.meta, &document, headings);
     with_row(&rows.columns, envelope, &row)
 }
@@ -73,7 +80,7 @@ pub(crate) fn of_bookmark(request: &ResourceRequest, metadata: &Value, headings:
 /// The table of a `Scale`.
 pub(crate) fn of_scale(request: &ResourceRequest, scale: &Value) -> Value {
     let columns = columns::of_scale();
-    let cells = cells(&columns, scale, request.now());
+    let cells = cells(&columns, scale, request.now(), &mut Looks::default());
     let shown = match request.params.text("includeObject") {
         "None" => Value::Null,
         "Object" => scale.clone(),
@@ -115,17 +122,20 @@ impl Rows {
         }
     }
 
-    pub(crate) fn row(&self, object: &Object) -> Value {
-        self.of_document(object, &self.form.document_for_selection(object))
+    /// A row, and what its columns looked at.
+    pub(crate) fn row(&self, object: &Object) -> (Value, Looks) {
+        let (document, mut looks) = (self.form.document_for_selection(object), Looks::default());
+        (self.of_document(object, &document, &mut looks), looks)
     }
 
-    fn of_document(&self, object: &Object, document: &Value) -> Value {
+    fn of_document(&self, object: &Object, document: &Value, looks: &mut Looks) -> Value {
         let shown = match self.include.as_str() {
             "None" => Value::Null,
             "Object" => self.form.document(object),
             _ => metadata_of(self.meta, &self.form, object),
         };
-        json!({"cells": cells(&self.columns, document, self.now), "object": shown})
+        let cells = cells(&self.columns, document, self.now, looks);
+        json!({"cells": cells, "object": shown})
     }
 
     /// The table without its rows.

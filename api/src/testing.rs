@@ -1,7 +1,7 @@
 //! The API over an engine that does nothing by itself, for tests.
 
 use crate::admission::Admission;
-use crate::backend::fake::Fake;
+use crate::backend::fake::{Fake, beside};
 use crate::body::ApiBody;
 use crate::handler::Api;
 use bytes::Bytes;
@@ -37,7 +37,14 @@ impl Served {
         self.runtime.block_on(self.api.handle(request, known))
     }
 
-    /// The same with the whole body.
+    /// The same, and how often others had their turn before the answer began.
+    pub(crate) fn answer_beside(&self, request: Request<Full<Bytes>>) -> (Response<ApiBody>, u32) {
+        let known = Some(Arc::new(Actor::new("admin")));
+        self.runtime
+            .block_on(beside(self.api.handle(request, known)))
+    }
+
+    /// The answer with its whole body.
     pub(crate) fn whole(&self, request: Request<Full<Bytes>>) -> Response<Bytes> {
         let (parts, body) = self.answer(request).into_parts();
         let body = self.runtime.block_on(body.collect());

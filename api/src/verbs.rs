@@ -17,7 +17,7 @@ use crate::body::ApiBody;
 use crate::handler::{Api, ResourceRequest};
 use crate::respond;
 use crate::status::Failure;
-use crate::table;
+use crate::table::{self, Looks};
 use hindsight_core::kind::Subresource;
 use hindsight_core::{Object, Rejection, scale::scale_for_read};
 use http::{Method, Response};
@@ -80,7 +80,7 @@ pub(crate) fn show(
             syntax,
         ),
         View::Table => {
-            let table = table::of(request, object, request.now(), true);
+            let table = table::of(request, object, request.now(), true, &mut Looks::default());
             respond::json(code, &table, syntax)
         }
     })

@@ -18,6 +18,7 @@ use crate::list::Selection;
 use crate::pace::Pace;
 use crate::respond;
 use crate::status::Failure;
+use crate::table::Looks;
 use crate::{position, table};
 use bytes::Bytes;
 use futures_util::stream::{self, StreamExt};
@@ -93,6 +94,7 @@ pub(crate) async fn open(
         ready: Vec::new(),
         sending: Bytes::new(),
         pace: Pace::default(),
+        looked: 0,
         replay: None,
         opened,
         is_over: false,
@@ -158,6 +160,8 @@ struct Watch {
     /// The rest of the lines that are being sent.
     sending: Bytes,
     pace: Pace,
+    /// What the columns of tables looked at since the pace was told of it.
+    looked: usize,
     replay: Option<Replay>,
     /// The revision of the state from which the kind was taken.
     opened: Revision,
@@ -185,7 +189,8 @@ impl Watch {
             };
             self.event("ADDED", &object);
             objects.record_bytes(object.body.len());
-            self.pace.read(object.body.len()).await;
+            let looked = std::mem::take(&mut self.looked);
+            self.pace.read(object.body.len() + looked).await;
             if self.ready.len() >= PIECE_BYTES {
                 self.initial_objects = Some(objects);
                 return;
@@ -274,7 +279,8 @@ impl Watch {
             if self.position > self.after {
                 self.derive(change);
             }
-            self.pace.read(self.read_cost(change)).await;
+            let looked = std::mem::take(&mut self.looked);
+            self.pace.read(self.read_cost(change) + looked).await;
             let is_enough = self.ready.len() >= PIECE_BYTES || self.is_due();
             if is_enough && self.replay.is_none() {
                 return;
@@ -374,7 +380,9 @@ impl Watch {
             View::Table => {
                 let headings = std::mem::take(&mut self.headings);
                 let now = self.api.backend.now();
-                let table = table::of(&self.request, object, now, headings);
+                let mut looks = Looks::default();
+                let table = table::of(&self.request, object, now, headings, &mut looks);
+                self.looked += looks.cost();
                 table.to_string().into()
             }
         };

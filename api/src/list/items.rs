@@ -88,16 +88,27 @@ impl Items {
         format!("{open},\"{list}\":{begun}").into_bytes()
     }
 
-    /// Appends one item.
-    pub(super) fn write(&self, object: &Object, to: &mut Vec<u8>) {
+    /// Appends one item; returns what that took, in bytes of objects that could have been read instead.
+    pub(super) fn write(&self, object: &Object, to: &mut Vec<u8>) -> usize {
         let is_yaml = self.syntax == Syntax::Yaml;
+        let mut cost = object.body.len();
         let document = match &self.shown {
-            Shown::Objects(form) if !is_yaml => return to.extend_from_slice(&form.body(object)),
-            Shown::Untyped(form) if !is_yaml => return untyped::append(&form.body(object), to),
+            Shown::Objects(form) if !is_yaml => {
+                to.extend_from_slice(&form.body(object));
+                return cost;
+            }
+            Shown::Untyped(form) if !is_yaml => {
+                untyped::append(&form.body(object), to);
+                return cost;
+            }
             Shown::Objects(form) => form.document(object),
             Shown::Untyped(form) => without_type(form.document(object)),
             Shown::Metadata(form, meta) => table::metadata_of(meta, form, object),
-            Shown::Table(rows) => rows.row(object),
+            Shown::Table(rows) => {
+                let (row, looks) = rows.row(object);
+                cost += looks.cost();
+                row
+            }
         };
         let text = if is_yaml {
             yaml(&[document])
@@ -105,6 +116,7 @@ impl Items {
             document.to_string()
         };
         to.extend_from_slice(text.as_bytes());
+        cost
     }
 
     pub(super) const fn between(&self) -> &'static [u8] {

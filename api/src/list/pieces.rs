@@ -18,7 +18,8 @@ use std::sync::Arc;
 const WHOLE_BYTES_MAX: usize = 256 << 10;
 /// A piece is complete with the object with which it reaches this size.
 const PIECE_BYTES: usize = 64 << 10;
-/// It is also complete once this much of the stored objects was read, of which only a part may be shown.
+/// It is also complete once this much of the stored objects was read, of which only a part may be shown, or the
+/// columns of a table looked at as much. Other requests are then answered first.
 const READ_BYTES: usize = 256 << 10;
 
 /// A list of which some pieces are still to be sent.
@@ -66,14 +67,19 @@ impl Pieces {
         }
     }
 
-    pub(super) fn answer(mut self) -> Response<ApiBody> {
+    pub(super) async fn answer(mut self) -> Response<ApiBody> {
         let syntax = self.items.syntax();
         if self.size <= WHOLE_BYTES_MAX {
-            let begun = self.fill(WHOLE_BYTES_MAX, usize::MAX);
+            let mut begun = self.fill(WHOLE_BYTES_MAX);
+            while !self.is_written && begun.len() < WHOLE_BYTES_MAX {
+                tokio::task::yield_now().await;
+                self.started = begun;
+                begun = self.fill(WHOLE_BYTES_MAX);
+            }
             if self.is_written {
                 return respond::written(ApiBody::full(begun), syntax);
             }
-            self.rest.with(|rest| rest.ready = begun);
+            self.rest.with(|rest| rest.ready = begun.into());
         }
         self.rest.limit();
         let pieces = stream::unfold(self, |mut pieces| async move {
@@ -84,12 +90,11 @@ impl Pieces {
         respond::written(ApiBody::pieces(pieces.boxed()), syntax)
     }
 
-    /// Writes items until the piece has `limit` bytes, `read_limit` bytes of objects were read, or none is
-    /// left.
-    fn fill(&mut self, limit: usize, read_limit: usize) -> Bytes {
+    /// Writes items until the piece has `limit` bytes, writing them took as much as a piece may, or none is left.
+    fn fill(&mut self, limit: usize) -> Vec<u8> {
         let mut piece = std::mem::take(&mut self.started);
         let mut read = 0;
-        while piece.len() < limit && read < read_limit {
+        while piece.len() < limit && read < READ_BYTES {
             let next = self.rest.with(|rest| rest.objects.next());
             let Some(Some(object)) = next else {
                 if next.is_some() {
@@ -102,12 +107,11 @@ impl Pieces {
                 piece.extend_from_slice(self.items.between());
             }
             let before = piece.len();
-            self.items.write(&object, &mut piece);
-            read += object.body.len();
+            read += self.items.write(&object, &mut piece);
             let written = piece.len() - before;
             self.rest.record_bytes(written.max(object.body.len()));
         }
-        piece.into()
+        piece
     }
 }
 
@@ -121,8 +125,8 @@ impl Iterator for Pieces {
                 Some(None) if self.is_written => self.over = true,
                 Some(None) => {
                     self.started.reserve(PIECE_BYTES + PIECE_BYTES / 8);
-                    let piece = self.fill(PIECE_BYTES, READ_BYTES);
-                    self.rest.with(|rest| rest.ready = piece);
+                    let piece = self.fill(PIECE_BYTES);
+                    self.rest.with(|rest| rest.ready = piece.into());
                 }
                 None => {
                     self.over = true;

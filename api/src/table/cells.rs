@@ -3,6 +3,7 @@
 use super::age::human;
 use super::columns::{Column, Source};
 use super::computed::{self, at};
+use super::jsonpath::Looks;
 use hindsight_core::Time;
 use serde_json::{Number, Value, json};
 use std::io::{self, Write};
@@ -13,14 +14,19 @@ pub(super) const ROW_BYTES_MAX: usize = 1 << 20;
 /// The end of a text of which the rest is not shown.
 const CUT: &str = "...";
 
-pub(super) fn cells(columns: &[Column], object: &Value, now: Time) -> Vec<Value> {
+pub(super) fn cells(
+    columns: &[Column],
+    object: &Value,
+    now: Time,
+    looks: &mut Looks,
+) -> Vec<Value> {
     let mut room = ROW_BYTES_MAX;
     let cell = |column: &Column| {
         let cell = match &column.source {
             Source::Named(source) => named(source, object, now),
             Source::Containers { pod, member } => computed::containers(pod, member, object),
             Source::Path(path) => {
-                let found = path.first(object).unwrap_or(&Value::Null);
+                let found = path.first(object, looks).unwrap_or(&Value::Null);
                 custom(&column.type_name, found, now, room)
             }
         };

@@ -4,6 +4,7 @@
 mod evaluate;
 mod parse;
 
+pub(crate) use evaluate::Looks;
 use serde_json::Value;
 
 /// A parsed path.
@@ -63,8 +64,8 @@ impl JsonPath {
     }
 
     /// The first value that the path leads to: in the document, or a literal of the path.
-    pub(super) fn first<'a>(&'a self, document: &'a Value) -> Option<&'a Value> {
-        let found = evaluate::evaluate(&self.steps, document);
+    pub(super) fn first<'a>(&'a self, document: &'a Value, looks: &mut Looks) -> Option<&'a Value> {
+        let found = looks.follow(&self.steps, document);
         found.values.first().copied()
     }
 }
@@ -130,7 +131,8 @@ mod tests {
             let (path, expected) = row.split_once(" | ").expect(row);
             let parsed = JsonPath::parse(path).expect(path);
             let expected: Option<Value> = serde_json::from_str(expected).ok();
-            assert_eq!(parsed.first(&document), expected.as_ref(), "{path}");
+            let found = parsed.first(&document, &mut Looks::default());
+            assert_eq!(found, expected.as_ref(), "{path}");
         }
     }
 
@@ -157,7 +159,7 @@ mod tests {
         let document = json!({"l": vec![json!({"l": vec![json!(1); 200]}); 200]});
         for path in [".l[*].l[*]", "..", "..l..", ".l[*]['l','l'][*]"] {
             let parsed = JsonPath::parse(path).expect(path);
-            let found = evaluate::evaluate(&parsed.steps, &document).values;
+            let found = Looks::default().follow(&parsed.steps, &document).values;
             assert!(!found.is_empty() && found.len() <= FOUND_MAX, "{path}");
         }
     }
@@ -167,7 +169,7 @@ mod tests {
         let document = json!({"l": vec![1; FOUND_MAX]});
         let all = JsonPath::parse("[*]").expect("a path");
         let steps = [Step::Field("l".into()), Step::Union(vec![all; 10_000])];
-        let found = evaluate::evaluate(&steps, &document).values;
+        let found = Looks::default().follow(&steps, &document).values;
         assert_eq!(found.len(), FOUND_MAX);
         // A vector keeps the room of the most that was ever in it.
         assert!(found.capacity() <= 2 * FOUND_MAX, "{}", found.capacity());
@@ -182,13 +184,35 @@ mod tests {
     }
 
     #[test]
-    fn a_path_looks_at_only_so_much() {
+    fn the_paths_of_a_row_look_at_only_so_much() {
         let path = JsonPath::parse(".l[?(@..x)].x").expect("a path");
         for (others, is_found) in [(2, true), (20, false)] {
             let mut list = vec![json!(vec![[1]; 5_000]); others];
             list.push(json!({"x": 1}));
             let document = json!({"l": list});
-            let found = path.first(&document);
+            let found = path.first(&document, &mut Looks::default());
+            assert_eq!(found.is_some(), is_found, "after {others} others");
+        }
+        let mut list = vec![json!(vec![[1]; 5_000]); 2];
+        list.push(json!({"x": 1}));
+        let (document, mut looks) = (json!({"l": list}), Looks::default());
+        let found: Vec<bool> = (0..100)
+            .map(|_| path.first(&document, &mut looks).is_some())
+            .collect();
+        assert!(found[0] && !found[99], "{found:?}");
+        assert!(looks.cost() > 0);
+    }
+
+    #[test]
+    fn long_texts_are_compared_only_so_often() {
+        let path = JsonPath::parse(".l[?(@.a==@.b)].c").expect("a path");
+        let long = "x".repeat(100_000);
+        for (others, is_found) in [(10, true), (300, false)] {
+            let other = json!({"a": format!("{long}y"), "b": format!("{long}z")});
+            let mut list = vec![other; others];
+            list.push(json!({"a": 1, "b": 1, "c": 1}));
+            let document = json!({"l": list});
+            let found = path.first(&document, &mut Looks::default());
             assert_eq!(found.is_some(), is_found, "after {others} others");
         }
     }

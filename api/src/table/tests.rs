@@ -13,10 +13,14 @@ const ROWS: &str = "/apis/y.io/v1/rows";
 
 /// A kind with so many columns, each of which shows the whole `spec`.
 fn served(columns: usize) -> Served {
-    let served = Served::new();
     let column =
         |at: usize| json!({"name": format!("C{at}"), "type": "string", "jsonPath": ".spec"});
     let columns: Vec<Value> = (0..columns).map(column).collect();
+    served_with(&columns)
+}
+
+fn served_with(columns: &[Value]) -> Served {
+    let served = Served::new();
     let schema = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
     let version = json!({"name": "v1", "served": true, "storage": true,
         "schema": {"openAPIV3Schema": schema}, "additionalPrinterColumns": columns});
@@ -48,6 +52,41 @@ fn table(path: &str) -> Request<Full<bytes::Bytes>> {
 fn read(answer: &Response<bytes::Bytes>) -> Value {
     assert_eq!(answer.status().as_u16(), 200);
     serde_json::from_slice(answer.body()).expect("JSON")
+}
+
+/// How often others have their turn before the answer to a list begins, and its text.
+fn beside_a_list(columns: &[Value], objects: u32) -> (u32, String) {
+    let served = served_with(columns);
+    for object in 0..objects {
+        let spec = json!({"l": vec![vec![0; 10]; 30]});
+        let document = json!({"apiVersion": "y.io/v1", "kind": "Row",
+            "metadata": {"name": format!("a{object}")}, "spec": spec});
+        create(&served, ROWS, &document);
+    }
+    let (answer, turns) = served.answer_beside(table(ROWS));
+    assert!(answer.body().size_hint().exact().is_some(), "it is small");
+    let body = crate::testing::runtime().block_on(answer.into_body().collect());
+    let text = body.expect("to its end").to_bytes();
+    (turns, String::from_utf8_lossy(&text).into_owned())
+}
+
+#[test]
+fn a_table_whose_columns_look_at_much_is_written_row_by_row() {
+    const OBJECTS: u32 = 20;
+    let column = |at: usize, path: &str| {
+        let name = format!("C{at}");
+        json!({"name": name, "type": "string", "jsonPath": path})
+    };
+    let everywhere = format!(".spec[{}][*][?(@.x)]", vec!["'l'"; 100].join(","));
+    let columns: Vec<Value> = (0..100).map(|at| column(at, &everywhere)).collect();
+    let (turns, text) = beside_a_list(&columns, OBJECTS);
+    assert!(turns >= OBJECTS, "{turns}");
+    assert!(serde_json::from_str::<Value>(&text).is_ok(), "{text}");
+    let (turns, _) = beside_a_list(&[column(0, ".spec.l[0]")], OBJECTS);
+    assert!(
+        turns < OBJECTS,
+        "what looks at little is written at once: {turns}"
+    );
 }
 
 #[test]

@@ -81,7 +81,12 @@ fn containers_are_read_where_each_kind_keeps_its_pod() {
         let way = kind.pod.expect("its pod");
         let steps = way.rsplit('.');
         let document = steps.fold(pod.clone(), |inner, step| json!({step: inner}));
-        let cells = crate::table::cells::cells(&[images], &document, hindsight_core::Time(0));
+        let cells = crate::table::cells::cells(
+            &[images],
+            &document,
+            hindsight_core::Time(0),
+            &mut crate::table::Looks::default(),
+        );
         assert_eq!(cells, [json!("i,j")], "{}", kind.resource);
         keepers += 1;
     }

@@ -6,9 +6,14 @@ use std::cmp::Ordering;
 
 /// The most values that a step may find.
 pub(super) const FOUND_MAX: usize = 10_000;
-/// The most values that a path may look at, with those that its filters and unions look at. A path that a person
-/// writes looks at hundreds; one that looks everywhere again, wherever it finds something, would not end.
-const LOOKS_MAX: usize = 100_000;
+/// The most values that all paths of a row may look at, with those that their filters and unions look at. A path
+/// that a person writes looks at hundreds; one that looks everywhere again, wherever it finds something, would not
+/// end.
+pub(crate) const LOOKS_MAX: usize = 100_000;
+/// What a look costs next to reading a byte of an object.
+const LOOK_BYTES: usize = 8;
+/// How many bytes of two texts are compared for one look.
+const COMPARED_BYTES: usize = 256;
 
 /// What a step has found so far. There is never more in it than a step may find.
 #[derive(Default)]
@@ -27,18 +32,26 @@ impl<'a> Found<'a> {
     }
 }
 
-pub(super) fn evaluate<'a>(steps: &'a [Step], document: &'a Value) -> Found<'a> {
-    Search { left: LOOKS_MAX }.follow(steps, document)
-}
-
-/// One evaluation.
-struct Search {
-    /// How many more values it may look at.
+/// What the paths of one row look at.
+#[derive(Debug)]
+pub(crate) struct Looks {
+    /// How many more values they may look at.
     left: usize,
 }
 
-impl Search {
-    fn follow<'a>(&mut self, steps: &'a [Step], start: &'a Value) -> Found<'a> {
+impl Default for Looks {
+    fn default() -> Self {
+        Self { left: LOOKS_MAX }
+    }
+}
+
+impl Looks {
+    /// The cost so far, in bytes of objects that could have been read instead.
+    pub(crate) const fn cost(&self) -> usize {
+        LOOKS_MAX.saturating_sub(self.left) * LOOK_BYTES
+    }
+
+    pub(super) fn follow<'a>(&mut self, steps: &'a [Step], start: &'a Value) -> Found<'a> {
         let mut current = Found::default();
         // An empty path finds nothing.
         if !steps.is_empty() {
@@ -120,6 +133,10 @@ impl Search {
         let [right] = right.values.as_slice() else {
             return false;
         };
+        if let (Value::String(left), Value::String(right)) = (left, right) {
+            let compared = left.len().min(right.len()) / COMPARED_BYTES;
+            self.left = self.left.saturating_sub(compared);
+        }
         let Some(order) = compare(left, right) else {
             return false;
         };
