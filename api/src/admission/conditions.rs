@@ -32,13 +32,15 @@ pub(super) fn hold(
         authorizer: &*context.admission.authorizer,
         actor: context.subject.actor,
     };
-    hook.webhook.conditions_hold(&ConditionInputs {
+    let inputs = ConditionInputs {
         object: object.as_ref(),
         old: old.as_ref(),
         request: &request,
         authority: &authority,
         resource: written(context),
-    })
+    };
+    let hold = |budget: &mut u64| hook.webhook.conditions_hold(&inputs, budget);
+    context.subject.conditions.spend(hold)
 }
 
 /// The resource that is written, for `authorizer.requestResource`.

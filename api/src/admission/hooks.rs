@@ -82,13 +82,20 @@ pub(super) fn matching_hooks<'a>(
 
 impl HookContext<'_> {
     /// Whether a webhook's selectors match this object and its namespace, and its conditions hold.
-    pub(super) fn selects(&self, hook: &Hook<'_>, object: Option<&Value>) -> Result<bool, Failure> {
+    /// Lets other requests be answered before the next webhook's conditions.
+    pub(super) async fn selects(
+        &self,
+        hook: &Hook<'_>,
+        object: Option<&Value>,
+    ) -> Result<bool, Failure> {
         let selected =
             self.selects_namespace(hook, object)? && self.selects_object(hook, object)?;
         if !selected || hook.webhook.conditions.is_empty() {
             return Ok(selected);
         }
-        conditions::hold(self, hook, object).map_err(|reason| {
+        let hold = conditions::hold(self, hook, object);
+        tokio::task::yield_now().await;
+        hold.map_err(|reason| {
             Failure::from(Rejection::Forbidden {
                 resource: self.subject.kind.resource.clone(),
                 name: self.name.into(),

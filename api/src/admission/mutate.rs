@@ -64,7 +64,7 @@ impl Run<'_> {
 
     async fn call(&mut self, index: usize, hook: &Hook<'_>) -> Result<(), Failure> {
         let object = self.mutated.object.as_ref();
-        if !self.context.selects(hook, object)? {
+        if !self.context.selects(hook, object).await? {
             return Ok(());
         }
         let answered = match self.context.call(hook, object).await {

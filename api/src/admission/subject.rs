@@ -9,6 +9,7 @@ use hindsight_core::object::Name;
 use hindsight_core::{Actor, Form, Object, ObjectKey, Rejection, State, admission_grace};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The operation as admission names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,6 +49,32 @@ pub(crate) struct Subject<'a> {
     /// `CreateOptions` and its like.
     pub(crate) options: Value,
     pub(crate) dry_run: bool,
+    /// What the conditions of all webhooks may still cost.
+    pub(super) conditions: ConditionBudget,
+}
+
+/// How many steps the conditions of all webhooks of one write may take together. Each may take what upstream
+/// allows one webhook, but there may be any number of them.
+const CONDITION_STEPS_MAX: u64 = 10_000_000;
+
+/// A number of steps that is left.
+#[derive(Debug, Clone)]
+pub(crate) struct ConditionBudget(Arc<AtomicU64>);
+
+impl Default for ConditionBudget {
+    fn default() -> Self {
+        Self(Arc::new(AtomicU64::new(CONDITION_STEPS_MAX)))
+    }
+}
+
+impl ConditionBudget {
+    /// Lets `evaluate` spend of what is left. A write asks about one webhook at a time.
+    pub(super) fn spend<T>(&self, evaluate: impl FnOnce(&mut u64) -> T) -> T {
+        let mut left = self.0.load(Ordering::Relaxed);
+        let evaluated = evaluate(&mut left);
+        self.0.store(left, Ordering::Relaxed);
+        evaluated
+    }
 }
 
 impl<'a> Subject<'a> {
@@ -102,6 +129,7 @@ impl<'a> Subject<'a> {
             posted,
             options: options(write_request, operation, seconds),
             dry_run: write_request.options.dry_run,
+            conditions: ConditionBudget::default(),
         })
     }
 
@@ -119,6 +147,7 @@ impl<'a> Subject<'a> {
             posted: None,
             options: stated("CreateOptions", write_options(sent), sent.dry_run),
             dry_run: sent.dry_run,
+            conditions: ConditionBudget::default(),
         }
     }
 

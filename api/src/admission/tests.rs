@@ -1,6 +1,7 @@
 //! Admission over an engine in which other writes happen meanwhile.
 
 mod again;
+mod many;
 mod told;
 
 use super::{Admission, Call, WebhookCaller};

@@ -14,7 +14,7 @@ pub(super) async fn validate(
 ) -> Result<Vec<String>, Failure> {
     let mut selected = Vec::new();
     for hook in hooks {
-        if context.selects(hook, object)? {
+        if context.selects(hook, object).await? {
             selected.push(hook);
         }
     }

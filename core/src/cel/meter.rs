@@ -58,8 +58,7 @@ impl Meter {
     }
 
     /// What is left for all evaluations.
-    #[cfg(test)]
-    pub(super) const fn left(&self) -> u64 {
+    pub(crate) const fn left(&self) -> u64 {
         self.budget
     }
 

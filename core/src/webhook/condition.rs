@@ -154,7 +154,12 @@ impl Webhook {
     /// Whether all conditions of the webhook hold. One that is false decides it, even if others
     /// fail. If one cannot be evaluated and none is false, the failure policy decides: the webhook
     /// is not called, or the error says what went wrong.
-    pub fn conditions_hold(&self, inputs: &ConditionInputs<'_>) -> Result<bool, String> {
+    /// What that costs is taken from `budget`; no more is spent than is left there.
+    pub fn conditions_hold(
+        &self,
+        inputs: &ConditionInputs<'_>,
+        budget: &mut u64,
+    ) -> Result<bool, String> {
         let resource = Value::resource_check(inputs.authority, inputs.resource.clone());
         let variables = [
             ("object", seen(inputs.object)),
@@ -163,24 +168,36 @@ impl Webhook {
             ("authorizer", Value::authorizer(inputs.authority)),
             (REQUEST_RESOURCE, resource),
         ];
-        let mut meter = Meter::new(BUDGET);
-        let mut wrong = Vec::new();
-        for condition in &self.conditions {
-            match condition.holds(&variables, &mut meter) {
-                Ok(true) => {}
-                Ok(false) => return Ok(false),
-                Err(Fault::Exhausted) => {
-                    wrong = vec![cel::budget_exhausted()];
-                    break;
-                }
-                Err(Fault::Failed(why)) => wrong.push(why),
-            }
-        }
+        let granted = BUDGET.min(*budget);
+        let mut meter = Meter::new(granted);
+        let faults = self.faults(&variables, &mut meter);
+        *budget -= granted - meter.left();
+        let Some(wrong) = faults else {
+            return Ok(false);
+        };
         match wrong.as_slice() {
             [] => Ok(true),
             _ if self.ignores_failure => Ok(false),
             [why] => Err(why.clone()),
             several => Err(format!("[{}]", several.join(", "))),
         }
+    }
+
+    /// Why conditions cannot be evaluated; `None` if one is false.
+    fn faults<'a>(
+        &'a self,
+        variables: &[(&'static str, Value<'a>)],
+        meter: &mut Meter,
+    ) -> Option<Vec<String>> {
+        let mut wrong = Vec::new();
+        for condition in &self.conditions {
+            match condition.holds(variables, meter) {
+                Ok(true) => {}
+                Ok(false) => return None,
+                Err(Fault::Exhausted) => return Some(vec![cel::budget_exhausted()]),
+                Err(Fault::Failed(why)) => wrong.push(why),
+            }
+        }
+        Some(wrong)
     }
 }

@@ -1,7 +1,8 @@
 //! Which writes match a webhook.
 
-use super::{Webhook, WriteAttributes, condition, read};
+use super::{ConditionInputs, Webhook, WriteAttributes, condition, read};
 use crate::GroupResource;
+use crate::cel::{Access, Authority};
 use crate::kind::{KindRef, Subresource};
 use crate::testing::World;
 use serde_json::{Value, json};
@@ -179,4 +180,45 @@ fn webhooks_come_and_go_with_their_configurations() {
         .delete("mutatingwebhookconfigurations", "x", None)
         .expect("deleted");
     assert!(world.state.webhooks.is_empty());
+}
+
+#[derive(Debug)]
+struct Everybody;
+
+impl Authority for Everybody {
+    fn refusal(&self, _access: &Access) -> Option<String> {
+        None
+    }
+}
+
+#[test]
+fn the_conditions_of_all_webhooks_spend_from_one_budget() {
+    let expression = "[1, 2, 3, 4, 5].all(a, [1, 2, 3, 4, 5].all(b, a + b > 0))";
+    let conditions = json!([{"name": "a", "expression": expression}]);
+    let request = json!({});
+    let inputs = ConditionInputs {
+        object: None,
+        old: None,
+        request: &request,
+        authority: &Everybody,
+        resource: Access::default(),
+    };
+    let asked = |policy: &str, budget: &mut u64| {
+        let document = json!({"failurePolicy": policy, "matchConditions": conditions});
+        webhook(&document).conditions_hold(&inputs, budget)
+    };
+    let mut budget = 1_000_000;
+    assert_eq!(asked("Fail", &mut budget), Ok(true));
+    let cost = 1_000_000 - budget;
+    assert!((25..100_000).contains(&cost), "{cost}");
+    budget = 2 * cost + cost / 2;
+    let answers: Vec<_> = (0..4).map(|_| asked("Fail", &mut budget)).collect();
+    assert!(
+        answers[..2].iter().all(|one| *one == Ok(true)),
+        "{answers:?}"
+    );
+    let exhausted =
+        |one: &Result<bool, String>| one.as_ref().is_err_and(|why| why.contains("budget"));
+    assert!(answers[2..].iter().all(exhausted), "{answers:?}");
+    assert_eq!((asked("Ignore", &mut budget), budget), (Ok(false), 0));
 }
