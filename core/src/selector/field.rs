@@ -179,6 +179,7 @@ mod tests {
     fn selectors_match_the_fields_of_their_kind() {
         let pod = json!({"spec": {"nodeName": "n"}, "status": {"phase": "Running", "podIPs": [{"ip": "1.2.3.4"}]}});
         let job = json!({"status": {"succeeded": 2}});
+        let slice = json!({"spec": {"driver": "d", "nodeName": "n"}});
         let event = json!({"involvedObject": {"name": "p"}, "reportingComponent": "c"});
         let none = json!({});
         for (group, resource, body, selector, expected) in [
@@ -204,6 +205,20 @@ mod tests {
             ("", "pods", &pod, "status.podIPs=1.2.3.4", false),
             ("", "nodes", &none, "spec.unschedulable=false", true),
             ("batch", "jobs", &job, "status.successful=2", true),
+            (
+                "resource.k8s.io",
+                "resourceslices",
+                &slice,
+                "spec.nodeName=n,spec.driver=d",
+                true,
+            ),
+            (
+                "resource.k8s.io",
+                "resourceslices",
+                &none,
+                "spec.nodeName=",
+                true,
+            ),
             ("batch", "jobs", &none, "status.successful=0", true),
             ("apps", "replicasets", &none, "status.replicas=0", true),
             (
@@ -275,6 +290,13 @@ mod tests {
                 kind("", "namespaces"),
                 "metadata.namespace=",
                 format!("{plain}metadata.namespace"),
+            ),
+            (
+                kind("resource.k8s.io", "resourceslices"),
+                "metadata.namespace=",
+                "field label not supported for resource.k8s.io/v1, Kind=ResourceSlice: \
+                 metadata.namespace"
+                    .into(),
             ),
             (
                 kind("", "events"),

@@ -34,7 +34,7 @@ const fn row(group: &'static str, resource: &'static str, fields: &'static [Fiel
     }
 }
 
-const ROWS: [Row; 11] = [
+const ROWS: [Row; 12] = [
     row(
         "",
         "pods",
@@ -75,6 +75,11 @@ const ROWS: [Row; 11] = [
         "certificates.k8s.io",
         "certificatesigningrequests",
         &[("spec.signerName", "", "")],
+    ),
+    row(
+        "resource.k8s.io",
+        "resourceslices",
+        &[("spec.nodeName", "", ""), ("spec.driver", "", "")],
     ),
     row(
         "",
@@ -130,6 +135,10 @@ pub(super) fn source(label: &str, kind: &Kind, version: &str) -> Result<Source, 
     };
     found.ok_or_else(|| match row {
         Some(row) if row.resource == "jobs" => format!("field label {label:?} not supported for Job"),
+        Some(row) if row.resource == "resourceslices" => format!(
+            "field label not supported for {}/{version}, Kind=ResourceSlice: {label}",
+            row.group
+        ),
         None if !kind.is_custom() => format!(
             "{label:?} is not a known field selector: only \"metadata.name\", \"metadata.namespace\""
         ),
