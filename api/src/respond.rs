@@ -3,6 +3,7 @@
 use crate::body::{ApiBody, Syntax};
 use crate::status::Failure;
 use bytes::Bytes;
+use futures_util::stream::{self, StreamExt};
 use hindsight_core::kind::GroupVersionKind;
 use http::{HeaderMap, Response, StatusCode, header};
 use http_body::Body;
@@ -64,9 +65,11 @@ pub(crate) fn text(code: u16, text: &str) -> Response<ApiBody> {
 /// The answer with its headers, including the length, but without its body.
 pub(crate) fn without_body(answer: Response<ApiBody>) -> Response<ApiBody> {
     let (mut head, body) = answer.into_parts();
-    if let Some(length) = body.size_hint().exact() {
-        head.headers.insert(header::CONTENT_LENGTH, length.into());
-    }
+    let Some(length) = body.size_hint().exact() else {
+        // An empty body that is complete would state a length, of zero.
+        return Response::from_parts(head, ApiBody::stream(stream::empty().boxed()));
+    };
+    head.headers.insert(header::CONTENT_LENGTH, length.into());
     Response::from_parts(head, ApiBody::full(Bytes::new()))
 }
 

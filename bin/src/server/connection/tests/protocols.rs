@@ -70,6 +70,35 @@ fn an_answer_to_head_has_the_length_of_a_body_and_none() {
     });
 }
 
+/// Source: RFC 9110, 8.6: a length that is stated must be that of the body.
+#[test]
+fn an_answer_to_head_states_no_length_that_is_not_known() {
+    const DEFINITION: &str = r#"{"metadata": {"name": "as.b.c"}, "spec": {"group": "b.c",
+        "scope": "Cluster", "names": {"plural": "as", "kind": "A"}, "versions": [{"name": "v1",
+        "served": true, "storage": true, "schema": {"openAPIV3Schema": {"type": "object"}}}]}}"#;
+    let definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+    served(Timeouts::default(), async |peer, _| {
+        let post = request(Method::POST, definitions).body(Full::<Bytes>::from(DEFINITION));
+        let (answer, _) = send(&peer, "h2", post.expect("a request")).await;
+        assert_eq!(answer.status(), 201);
+        for (path, is_known) in [
+            ("/apis/b.c/v1/as", true),
+            ("/apis/b.c/v1/as?watch=1", false),
+        ] {
+            for protocol in ["http/1.1", "h2"] {
+                let head = request(Method::HEAD, path).body(Full::<Bytes>::default());
+                let (answer, body) = send(&peer, protocol, head.expect("a request")).await;
+                assert!(
+                    answer.status() == 200 && body.is_empty(),
+                    "{protocol} {path}"
+                );
+                let length = answer.headers().get(CONTENT_LENGTH);
+                assert_eq!(length.is_some(), is_known, "{protocol} {path} {length:?}");
+            }
+        }
+    });
+}
+
 /// curl shows an error of the stream, and not the answer, where that comes before the body was read.
 #[test]
 fn a_refusal_waits_a_little_for_the_body() {
