@@ -9,6 +9,7 @@ use http::{HeaderMap, Response, StatusCode, header};
 use http_body::Body;
 use serde_json::Value;
 use std::collections::BTreeSet;
+use std::fmt;
 
 /// The syntax of the request's body; JSON where no media type is given.
 pub(crate) fn syntax(headers: &HeaderMap) -> Result<Syntax, Failure> {
@@ -39,11 +40,44 @@ pub(crate) fn media_type(headers: &HeaderMap) -> String {
 pub(crate) fn json_bytes(code: u16, bytes: Bytes, syntax: Syntax) -> Response<ApiBody> {
     if syntax == Syntax::Yaml {
         let document: Value = serde_json::from_slice(&bytes).unwrap_or_default();
-        if let Ok(yaml) = serde_saphyr::to_string(&document) {
-            return build(code, "application/yaml", ApiBody::full(yaml));
+        let mut yaml = Bounded::default();
+        if serde_saphyr::to_fmt_writer(&mut yaml, &document).is_ok() {
+            return build(code, "application/yaml", ApiBody::full(yaml.text));
+        }
+        if yaml.is_full {
+            return failure(&too_long_as_yaml(), Syntax::Json);
         }
     }
     build(code, "application/json", ApiBody::full(bytes))
+}
+
+/// The most bytes that an object may have as YAML. It is written as a whole, and a deep one has many times as much
+/// indentation as content.
+const YAML_BYTES_MAX: usize = 16 << 20;
+
+/// A text of YAML that is not too long.
+#[derive(Default)]
+struct Bounded {
+    text: String,
+    is_full: bool,
+}
+
+impl fmt::Write for Bounded {
+    fn write_str(&mut self, more: &str) -> fmt::Result {
+        self.is_full |= self.text.len().saturating_add(more.len()) > YAML_BYTES_MAX;
+        if self.is_full {
+            return Err(fmt::Error);
+        }
+        self.text.push_str(more);
+        Ok(())
+    }
+}
+
+fn too_long_as_yaml() -> Failure {
+    let message = format!(
+        "the object has more than {YAML_BYTES_MAX} bytes as YAML: ask for it as application/json"
+    );
+    Failure::new(406, "NotAcceptable", message)
 }
 
 pub(crate) fn json(code: u16, document: &Value, syntax: Syntax) -> Response<ApiBody> {
@@ -62,7 +96,7 @@ pub(crate) fn text(code: u16, text: &str) -> Response<ApiBody> {
     )
 }
 
-/// The answer with its headers, including the length, but without its body.
+/// The answer with its headers, including the length where it is known, but without its body.
 pub(crate) fn without_body(answer: Response<ApiBody>) -> Response<ApiBody> {
     let (mut head, body) = answer.into_parts();
     let Some(length) = body.size_hint().exact() else {
@@ -172,6 +206,23 @@ pub(crate) fn write_warnings(response: &mut Response<ApiBody>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn what_is_too_long_as_yaml_is_not_written_as_yaml() {
+        let deep = (0..100).fold(json!(vec![1; 100_000]), |inner, _| json!({"a": inner}));
+        let answer = json(200, &deep, Syntax::Yaml);
+        assert_eq!(answer.status(), 406);
+        let media = answer.headers().get(header::CONTENT_TYPE);
+        assert_eq!(
+            media.map(header::HeaderValue::as_bytes),
+            Some(&b"application/json"[..])
+        );
+        let flat = json!({"a": "x".repeat(1 << 20), "b": vec![1; 100_000]});
+        for (document, syntax) in [(&deep, Syntax::Json), (&flat, Syntax::Yaml)] {
+            assert_eq!(json(200, document, syntax).status(), 200);
+        }
+    }
 
     #[test]
     fn warnings_are_told_once_and_as_far_as_a_header_should_go() {
