@@ -135,8 +135,8 @@ fn a_kind_whose_definition_is_gone_goes_by_all_its_names_and_what_never_was_one_
     server.kubectl_with(&["create", "-f", "-"], &gadgets());
     let established = "--for=condition=Established";
     server.kubectl(&["wait", "crd/gadgets.example.com", established]);
-    let objects = "{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, namespace: team}}\n---\n\
-        {apiVersion: example.com/v1, kind: Gadget, metadata: {name: g}}\n";
+    let objects = "apiVersion: example.com/v1\nkind: Widget\nmetadata: {name: w, namespace: team}\n---\n\
+        apiVersion: example.com/v1\nkind: Gadget\nmetadata: {name: g}\n";
     server.kubectl_with(&["create", "-f", "-"], objects);
     server.kubectl(&[
         "delete",
@@ -183,7 +183,7 @@ fn a_kind_whose_definition_is_gone_goes_by_all_its_names_and_what_never_was_one_
     let questions: Vec<&str> = questions.iter().map(String::as_str).collect();
     let answers = ask_online_and_offline(server, &directory, &questions);
     for ((question, answer), expected) in questions.iter().zip(&answers).zip(expected) {
-        let code = if expected == none { 1 } else { 0 };
+        let code = i32::from(expected == none);
         assert_eq!(answer.status.code(), Some(code), "{question}");
         let said = text(&answer.stdout) + &text(&answer.stderr);
         assert!(said.contains(expected), "{question}: {said}");

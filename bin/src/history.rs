@@ -9,13 +9,13 @@ mod tests;
 #[cfg(feature = "http")]
 pub(crate) use definitions::Defined;
 
+use crate::unpoisoned::unpoisoned;
 #[cfg(feature = "http")]
 use definitions::Definitions;
 #[cfg(feature = "http")]
 use hindsight_core::GroupResource;
 #[cfg(feature = "http")]
 use hindsight_core::kind::Kind;
-use crate::unpoisoned::unpoisoned;
 use hindsight_core::{Commit, ObjectKey, Revision, Uid};
 use hindsight_log::{Entry, Error, Reader};
 use hindsight_projector::{History, PositionIndex};

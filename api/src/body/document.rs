@@ -187,7 +187,7 @@ impl<'a, K> Node<'a, K> {
                 }
                 path.push_str(name);
             }
-            Step::Item(index) => path.push_str(&format!("[{index}]")),
+            Step::Item(index) => path.extend(["[", &index.to_string(), "]"]),
         }
         path
     }
@@ -320,7 +320,7 @@ mod tests {
         let objects: Vec<String> = (0..100).map(|n| format!(r#""o{n}": {repeated}"#)).collect();
         let same: Vec<String> = vec![format!(r#""p": {repeated}"#); 100];
         for (what, within) in [
-            ("one object", repeated.clone()),
+            ("one object", repeated),
             ("many objects", format!("{{{}}}", objects.join(","))),
             ("one object many times", format!("{{{}}}", same.join(","))),
         ] {

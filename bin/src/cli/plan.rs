@@ -1,7 +1,7 @@
 //! `hindsight plan`: what a deletion would do.
 
 use super::ask::{Source, encode, path, state_of};
-use super::gap::{Log, revision_of};
+use super::gap::Log;
 use super::legible::legible_answer;
 use super::parse::non_empty;
 use super::point::{Point, point};

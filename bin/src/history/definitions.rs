@@ -1,8 +1,8 @@
 //! What is looked for in all of the log: the kinds that it ever defined, as objects of a kind whose definition is
 //! gone are still in it, and the restores.
 
-use hindsight_core::custom::kind_of_definition;
 use hindsight_core::kind::{Kind, KindRef};
+use hindsight_core::kind_of_definition;
 use hindsight_core::{Commit, GroupResource, Revision};
 use hindsight_log::{Entry, Error, Reader};
 use std::sync::Arc;
