@@ -27,6 +27,7 @@ use caller::NoCaller;
 use hooks::{Hook, HookContext, Stage, matching_hooks};
 use subject::{Operation, Subject};
 
+use crate::aside::{LONG_BYTES, aside};
 use crate::authorizer::{AllowAll, Authorizer};
 use crate::backend::Backend;
 use crate::params::WriteOptions;
@@ -94,6 +95,8 @@ pub(crate) struct WriteRequest {
     pub(crate) options: WriteOptions,
     /// Whether this is one of many objects of a request on a collection, which names none of them.
     pub(crate) of_collection: bool,
+    /// How long the body of the request was.
+    pub(crate) bytes: usize,
 }
 
 impl WriteRequest {
@@ -105,6 +108,7 @@ impl WriteRequest {
             posted_to: None,
             options,
             of_collection: false,
+            bytes: 0,
         }
     }
 }
@@ -136,7 +140,7 @@ pub(crate) async fn write(
             Err(failure) => return Err(failure.with_warnings(warnings)),
         };
         let dry_run = admitted.dry_run;
-        match submit(backend, admitted.command, dry_run).await {
+        match submit(backend, admitted.command, write_request.bytes, dry_run).await {
             // Another write to the object went through, so every round makes progress for somebody.
             Ok(Err(Rejection::Stale { .. })) => write.pause().await?,
             Ok(Ok(decision)) => return Ok(warn(decision, warnings)),
@@ -358,14 +362,20 @@ fn warn(mut decision: Decision, warnings: Vec<String>) -> Decision {
     decision
 }
 
-/// Submits one command, or only decides it in a dry run.
+/// Submits one command, or only decides it in a dry run. A command of a long request is decided first: what the
+/// writer would refuse is then refused here, where it keeps no other write waiting.
 pub(crate) async fn submit(
     backend: &dyn Backend,
     command: Command,
+    bytes: usize,
     dry_run: bool,
 ) -> Result<Result<Decision, Rejection>, Failure> {
-    if dry_run {
-        return Ok(decide(&backend.state(), command));
+    if dry_run || bytes > LONG_BYTES {
+        let (state, tried) = (backend.state(), command.clone());
+        let decided = aside(bytes, move || decide(&state, tried)).await?;
+        if dry_run || decided.is_err() {
+            return Ok(decided);
+        }
     }
     let answers: Result<_, Unavailable> = backend.submit(vec![command]).await;
     let missing = || Failure::internal("the writer did not answer".into());

@@ -8,6 +8,7 @@ pub use room::Bodies;
 pub(crate) use room::{Received, read};
 pub(crate) use warnings::BodyWarnings;
 
+use crate::aside::aside;
 use crate::protobuf;
 use crate::status::Failure;
 use bytes::{Bytes, BytesMut};
@@ -165,22 +166,23 @@ impl Syntax {
 }
 
 /// Decodes a body into a document. All decoders bound the depth.
-pub(crate) fn decode(bytes: &[u8], reading: Reading<'_>) -> Result<Value, Failure> {
-    read_as(bytes, reading).map(|decoded| decoded.document)
+pub(crate) async fn decode(body: &Received, reading: Reading<'_>) -> Result<Value, Failure> {
+    let decoded = read_as(body, reading).await?;
+    Ok(decoded.document)
 }
 
 /// Decodes the object of a write. Repeated members are refused or noted, as the client asked; a refusal also
 /// lists the unknown members.
-pub(crate) fn decode_object(
-    bytes: &[u8],
+pub(crate) async fn decode_object(
+    body: &Received,
     reading: Reading<'_>,
     body_warnings: &mut BodyWarnings,
     unknown: impl FnOnce(&Value) -> Vec<String>,
 ) -> Result<Value, Failure> {
-    let decoded = read_as(bytes, reading)?;
+    let decoded = read_as(body, reading).await?;
     if body_warnings.refuses(&decoded) {
         let unknown = unknown(&decoded.document);
-        let why = warnings::complaint(bytes, &decoded, reading.syntax, &unknown);
+        let why = warnings::complaint(&body.bytes, &decoded, reading.syntax, &unknown);
         let version = reading.api_version.rsplit('/').next();
         let version = version.unwrap_or(reading.api_version);
         return Err(Rejection::unreadable(reading.kind, version, &why).into());
@@ -190,18 +192,18 @@ pub(crate) fn decode_object(
 
 /// Decodes a patch in the same way; its faults are faults of the field `patch`. The operations of a JSON patch
 /// have members of their own, which no schema describes.
-pub(crate) fn decode_patch(
-    bytes: &[u8],
+pub(crate) async fn decode_patch(
+    body: &Received,
     of_operations: bool,
     body_warnings: &mut BodyWarnings,
     unknown: impl FnOnce(&Value) -> Vec<String>,
 ) -> Result<Value, Failure> {
-    let mut decoded = read_as(bytes, Syntax::Json.of("", ""))?;
+    let mut decoded = read_as(body, Syntax::Json.of("", "")).await?;
     if of_operations {
         decoded.in_operations();
     }
     if body_warnings.refuses(&decoded) {
-        let text = Value::from(String::from_utf8_lossy(bytes));
+        let text = Value::from(String::from_utf8_lossy(&body.bytes));
         let unknown = unknown(&decoded.document);
         let unknown = unknown.iter().map(|path| warnings::unknown_field(path));
         let findings: Vec<String> = decoded.repeats.into_iter().chain(unknown).collect();
@@ -213,16 +215,19 @@ pub(crate) fn decode_patch(
 
 /// Decodes an applied configuration, which is YAML, of which JSON is a part. Also returns what a strict client
 /// must be told about it.
-pub(crate) fn decode_config(
-    bytes: &[u8],
+pub(crate) async fn decode_config(
+    body: &Received,
     body_warnings: &mut BodyWarnings,
 ) -> Result<(Value, Option<String>), Failure> {
-    let as_json = document::json(bytes).ok();
-    let decoded = match as_json.filter(|decoded| decoded.repeats.is_empty()) {
-        Some(decoded) => decoded,
-        None => document::yaml(bytes)
-            .map_err(|error| Failure::bad_request(format!("error decoding YAML: {error}")))?,
-    };
+    let decoded = body.read_aside(|bytes| {
+        let as_json = document::json(bytes).ok();
+        match as_json.filter(|decoded| decoded.repeats.is_empty()) {
+            Some(decoded) => Ok(decoded),
+            None => document::yaml(bytes)
+                .map_err(|error| Failure::bad_request(format!("error decoding YAML: {error}"))),
+        }
+    });
+    let decoded = decoded.await?;
     let (document, complaint) = body_warnings.take_config(decoded);
     let found = match &document {
         Value::Null => return Ok((Value::Object(Map::new()), complaint)),
@@ -238,7 +243,28 @@ pub(crate) fn decode_config(
     )))
 }
 
-fn read_as(bytes: &[u8], reading: Reading<'_>) -> Result<Decoded, Failure> {
+impl Received {
+    /// Decodes the body, aside if it is long.
+    async fn read_aside(
+        &self,
+        read: impl FnOnce(&[u8]) -> Result<Decoded, Failure> + Send + 'static,
+    ) -> Result<Decoded, Failure> {
+        let body = self.clone();
+        aside(self.bytes.len(), move || read(&body.bytes)).await?
+    }
+}
+
+async fn read_as(body: &Received, reading: Reading<'_>) -> Result<Decoded, Failure> {
+    let (syntax, version, kind) = (
+        reading.syntax,
+        reading.api_version.to_owned(),
+        reading.kind.to_owned(),
+    );
+    let read = body.read_aside(move |bytes| read_bytes(bytes, syntax.of(&version, &kind)));
+    read.await
+}
+
+fn read_bytes(bytes: &[u8], reading: Reading<'_>) -> Result<Decoded, Failure> {
     let result = match reading.syntax {
         Syntax::Protobuf => {
             let document = protobuf::decode(bytes, reading.api_version, reading.kind)?;

@@ -160,6 +160,7 @@ impl Api {
                 past: point.is_some(),
                 permit,
                 now: self.backend.now(),
+                body_bytes: 0,
                 deadline: timeout.and_then(|timeout| Instant::now().checked_add(timeout)),
             }))
         };
@@ -207,9 +208,11 @@ impl Api {
             (Method::GET, true) => verbs::get(self, request).await,
             (Method::GET, false) => list::answer(self, request).await,
             (method, _) => {
-                let Received { bytes, room } = body::read(body, self.bodies.as_ref()).await?;
+                let body = body::read(body, self.bodies.as_ref()).await?;
+                let room = body.room.clone();
+                request.body_bytes = body.bytes.len();
                 // Boxed, so that the futures of reads and watches need no space for it.
-                let answer = Box::pin(self.with_body(&method, &mut request, bytes)).await;
+                let answer = Box::pin(self.with_body(&method, &mut request, body)).await;
                 drop(room);
                 answer
             }
@@ -220,7 +223,7 @@ impl Api {
         &self,
         method: &Method,
         request: &mut ResourceRequest,
-        body: Bytes,
+        body: Received,
     ) -> Result<Response<ApiBody>, Failure> {
         let named = request.route.name.is_some();
         if request.kind.strategy.review {
@@ -252,8 +255,13 @@ impl Api {
             let WriteRequest {
                 command, options, ..
             } = write_request;
-            return Ok(admission::submit(backend, command, options.dry_run).await??);
+            let bytes = request.body_bytes;
+            return Ok(admission::submit(backend, command, bytes, options.dry_run).await??);
         }
+        let write_request = WriteRequest {
+            bytes: request.body_bytes,
+            ..write_request
+        };
         let written = admission::write(backend, &self.admission, &write_request, request.deadline);
         Box::pin(written).await
     }

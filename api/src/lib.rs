@@ -2,6 +2,7 @@
 
 mod accept;
 mod admission;
+mod aside;
 mod authorizer;
 mod backend;
 mod body;

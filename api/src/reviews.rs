@@ -8,7 +8,7 @@ mod tests;
 use crate::accept::accept_object;
 use crate::admission::ReviewAdmission;
 use crate::authorizer::{Access, Authorizer, Verdict};
-use crate::body::{ApiBody, BodyWarnings};
+use crate::body::{ApiBody, BodyWarnings, Received};
 use crate::handler::{Api, ResourceRequest};
 use crate::respond;
 use crate::status::Failure;
@@ -25,7 +25,7 @@ const PATH: &str = "nonResourceAttributes";
 pub(crate) async fn answer(
     api: &Api,
     request: &ResourceRequest,
-    body: &[u8],
+    body: &Received,
 ) -> Result<Response<ApiBody>, Failure> {
     if request.parts.method != Method::POST {
         return Err(Failure::method_not_allowed());
@@ -33,7 +33,7 @@ pub(crate) async fn answer(
     let accept = accept_object(&request.parts.headers)?;
     let options = request.params.write_options("CreateOptions")?;
     let mut body_warnings = BodyWarnings::new(options.validation());
-    let mut review = verbs::document(request, body, &mut body_warnings)?;
+    let mut review = verbs::document(request, body, &mut body_warnings).await?;
     let unknown = prune_review(
         &request.state.kinds,
         &request.kind,

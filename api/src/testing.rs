@@ -5,6 +5,7 @@ use crate::backend::fake::{Fake, beside};
 use crate::body::ApiBody;
 use crate::handler::Api;
 use bytes::Bytes;
+use futures_util::FutureExt;
 use hindsight_core::Actor;
 use http::{Request, Response};
 use http_body_util::{BodyExt, Full};
@@ -42,6 +43,14 @@ impl Served {
         let known = Some(Arc::new(Actor::new("admin")));
         self.runtime
             .block_on(beside(self.api.handle(request, known)))
+    }
+
+    /// The code of the answer, if nothing has to be waited for.
+    pub(crate) fn code_at_once(&self, request: Request<Full<Bytes>>) -> Option<u16> {
+        let known = Some(Arc::new(Actor::new("admin")));
+        let _entered = self.runtime.enter();
+        let answer = self.api.handle(request, known).now_or_never();
+        answer.map(|answer| answer.status().as_u16())
     }
 
     /// The answer with its whole body.

@@ -43,10 +43,11 @@ impl Bodies {
     }
 }
 
-/// A body, and the room that it occupies until its request is answered.
+/// A body, and the room that it occupies until its request is answered. Clones share the room.
+#[derive(Debug, Clone)]
 pub(crate) struct Received {
     pub(crate) bytes: Bytes,
-    pub(crate) room: Option<OwnedSemaphorePermit>,
+    pub(crate) room: Option<Arc<OwnedSemaphorePermit>>,
 }
 
 /// Reads the whole body, within these bounds if there are any.
@@ -73,6 +74,7 @@ where
     let bytes = read.map_err(|_| Failure::body_timed_out())??;
     let surplus = wanted.saturating_sub(bytes.len());
     drop(room.as_mut().and_then(|room| room.split(surplus)));
+    let room = room.map(Arc::new);
     Ok(Received { bytes, room })
 }
 

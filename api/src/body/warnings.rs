@@ -127,8 +127,41 @@ fn in_order(paths: &[String], unknown: &[String]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::body::decode_object;
-    use crate::body::decode_patch;
+    use crate::body::{Reading, Received};
+    use crate::status::Failure;
+    use crate::testing::runtime;
+    use bytes::Bytes;
+
+    type Unknown = fn(&Value) -> Vec<String>;
+
+    fn received(bytes: &[u8]) -> Received {
+        Received {
+            bytes: Bytes::copy_from_slice(bytes),
+            room: None,
+        }
+    }
+
+    fn decode_object(
+        bytes: &[u8],
+        reading: Reading<'_>,
+        body_warnings: &mut BodyWarnings,
+        unknown: Unknown,
+    ) -> Result<Value, Failure> {
+        let body = received(bytes);
+        let decoded = crate::body::decode_object(&body, reading, body_warnings, unknown);
+        runtime().block_on(decoded)
+    }
+
+    fn decode_patch(
+        bytes: &[u8],
+        of_operations: bool,
+        body_warnings: &mut BodyWarnings,
+        unknown: Unknown,
+    ) -> Result<Value, Failure> {
+        let body = received(bytes);
+        let decoded = crate::body::decode_patch(&body, of_operations, body_warnings, unknown);
+        runtime().block_on(decoded)
+    }
 
     fn nothing(_document: &Value) -> Vec<String> {
         Vec::new()
@@ -145,7 +178,7 @@ mod tests {
                 .map(String::from)
                 .to_vec()
         };
-        let message = |failure: crate::status::Failure| failure.to_json()["message"].clone();
+        let message = |failure: Failure| failure.to_json()["message"].clone();
         let mut body_warnings = BodyWarnings::new(FieldValidation::Strict);
         let refused = decode_object(
             json,

@@ -35,6 +35,8 @@ pub(crate) struct ResourceRequest {
     /// Held by a request about the past.
     pub(crate) permit: Option<Permit>,
     pub(super) now: Time,
+    /// How long the body is; zero before it is read.
+    pub(super) body_bytes: usize,
     /// When the client stops waiting, if it says so.
     pub(crate) deadline: Option<Instant>,
 }

@@ -2,10 +2,9 @@
 //! object.
 
 use super::write::write;
-use crate::body::{self, ApiBody, BodyWarnings};
+use crate::body::{self, ApiBody, BodyWarnings, Received};
 use crate::handler::{Api, ResourceRequest};
 use crate::status::Failure;
-use bytes::Bytes;
 use hindsight_core::command::{Intent, Patch, PatchObject};
 use http::Response;
 use serde_json::Value;
@@ -13,11 +12,11 @@ use serde_json::Value;
 pub(super) async fn apply(
     api: &Api,
     request: &ResourceRequest,
-    body: Bytes,
+    body: Received,
 ) -> Result<Response<ApiBody>, Failure> {
     let options = request.params.apply_options()?;
     let mut body_warnings = BodyWarnings::new(options.validation());
-    let (config, complaint) = body::decode_config(&body, &mut body_warnings)?;
+    let (config, complaint) = body::decode_config(&body, &mut body_warnings).await?;
     // Freed here, so that it is not held while the write waits.
     drop(body);
     check(request, &config)?;

@@ -7,12 +7,11 @@ pub(crate) use options::Options;
 use super::show;
 use super::write::as_stored;
 use crate::admission::WriteRequest;
-use crate::body::ApiBody;
+use crate::body::{ApiBody, Received};
 use crate::handler::{Api, ResourceRequest};
 use crate::params::WriteOptions;
 use crate::respond;
 use crate::status::Failure;
-use bytes::Bytes;
 use hindsight_core::command::{Delete, Intent, Propagation, Target};
 use hindsight_core::object::{ObjectKey, Uid};
 use hindsight_core::{Object, Outcome, Rule};
@@ -26,9 +25,9 @@ const JOB_WARNING: &str = "child pods are preserved by default when jobs are del
 pub(crate) async fn delete(
     api: &Api,
     request: &ResourceRequest,
-    body: Bytes,
+    body: Received,
 ) -> Result<Response<ApiBody>, Failure> {
-    let options = Options::read(request, &body)?;
+    let options = Options::read(request, &body).await?;
     let answer = delete_one(api, request, &options).await;
     Ok(options.warned(request, answer))
 }

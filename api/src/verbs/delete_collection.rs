@@ -5,13 +5,12 @@ mod tests;
 
 use super::delete::Options;
 use crate::admission::WriteRequest;
-use crate::body::ApiBody;
+use crate::body::{ApiBody, Received};
 use crate::handler::{Api, ResourceRequest};
 use crate::list;
 use crate::pace::Pace;
 use crate::respond;
 use crate::status::Failure;
-use bytes::Bytes;
 use hindsight_core::{Command, Decision, Intent, Object, Rejection, Rule};
 use http::Response;
 use std::sync::Arc;
@@ -25,10 +24,10 @@ const DECISION_BYTES: usize = 4 << 10;
 pub(crate) async fn delete_collection(
     api: &Api,
     request: &mut ResourceRequest,
-    body: Bytes,
+    body: Received,
 ) -> Result<Response<ApiBody>, Failure> {
     let query = list::Query::of(request)?;
-    let options = Options::read(request, &body)?;
+    let options = Options::read(request, &body).await?;
     let answer = delete_listed(api, request, &query, &options).await;
     Ok(options.warned(request, answer))
 }

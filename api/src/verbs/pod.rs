@@ -4,13 +4,12 @@
 use super::delete::Options;
 use super::write::OTHER_NAMESPACE;
 use crate::admission::WriteRequest;
-use crate::body::{self, ApiBody, BodyWarnings};
+use crate::body::{self, ApiBody, BodyWarnings, Received};
 use crate::handler::{Api, ResourceRequest};
 use crate::params::{Params, WriteOptions};
 use crate::path::{Route, Subpath};
 use crate::respond;
 use crate::status::Failure;
-use bytes::Bytes;
 use hindsight_core::command::{Intent, Update};
 use hindsight_core::kind::Subresource;
 use hindsight_core::{
@@ -23,11 +22,12 @@ use serde_json::{Value, json};
 pub(crate) async fn evict(
     api: &Api,
     request: &ResourceRequest,
-    body: Bytes,
+    body: Received,
 ) -> Result<Response<ApiBody>, Failure> {
     let asks = request.params.write_options("CreateOptions")?;
     let mut body_warnings = BodyWarnings::new(asks.validation());
-    let mut eviction = document(request, &body, &mut body_warnings, Subresource::Eviction)?;
+    let eviction = document(request, &body, &mut body_warnings, Subresource::Eviction);
+    let mut eviction = eviction.await?;
     let kinds = &request.state.kinds;
     let unknown = prune_posted(
         kinds,
@@ -119,11 +119,11 @@ pub(crate) fn unreachable(state: &State, route: &Route, params: &Params) -> Opti
 pub(crate) async fn bind(
     api: &Api,
     request: &ResourceRequest,
-    body: Bytes,
+    body: Received,
 ) -> Result<Response<ApiBody>, Failure> {
     let asks = request.params.write_options("CreateOptions")?;
     let mut body_warnings = BodyWarnings::new(asks.validation());
-    let binding = document(request, &body, &mut body_warnings, Subresource::Binding)?;
+    let binding = document(request, &body, &mut body_warnings, Subresource::Binding).await?;
     let namespace = request.route.namespace.as_deref().unwrap_or_default();
     let pod = request
         .route
@@ -157,9 +157,9 @@ fn text<'a>(document: &'a Value, pointer: &str) -> &'a str {
 
 /// A body of the kind that is posted to the subresource; that kind is assumed if the body states none. The
 /// older version of evictions is the same.
-fn document(
+async fn document(
     request: &ResourceRequest,
-    body: &[u8],
+    body: &Received,
     body_warnings: &mut BodyWarnings,
     to: Subresource,
 ) -> Result<Value, Failure> {
@@ -173,7 +173,7 @@ fn document(
     let unknown = |document: &Value| {
         schema.map_or_else(Vec::new, |schema| schema.prune(&mut document.clone()))
     };
-    let document = body::decode_object(body, reading, body_warnings, unknown)?;
+    let document = body::decode_object(body, reading, body_warnings, unknown).await?;
     let text = |member: &str| document.get(member).map(Value::as_str);
     let fits = |member: &str, known: &[&str]| {
         text(member).is_none_or(|text| text.is_some_and(|text| known.contains(&text)))

@@ -3,13 +3,12 @@
 use super::apply::apply;
 use super::{pod, show, unknown};
 use crate::admission::WriteRequest;
-use crate::body::{self, ApiBody, BodyWarnings};
+use crate::body::{self, ApiBody, BodyWarnings, Received};
 use crate::handler::{Api, ResourceRequest};
 use crate::params::WriteOptions;
 use crate::patches::PatchMedia;
 use crate::respond;
 use crate::status::Failure;
-use bytes::Bytes;
 use hindsight_core::command::{Create, Intent, Patch, PatchObject, Update};
 use hindsight_core::kind::{GroupVersionKind, KindRef, Subresource};
 use hindsight_core::object::ObjectKey;
@@ -23,7 +22,7 @@ pub(crate) const OTHER_NAMESPACE: &str =
 pub(crate) async fn create(
     api: &Api,
     request: &ResourceRequest,
-    body: Bytes,
+    body: Received,
 ) -> Result<Response<ApiBody>, Failure> {
     match request.subresource {
         Some(Subresource::Binding) => return pod::bind(api, request, body).await,
@@ -35,7 +34,7 @@ pub(crate) async fn create(
     }
     let options = request.params.write_options("CreateOptions")?;
     let mut body_warnings = BodyWarnings::new(options.validation());
-    let object = document(request, &body, &mut body_warnings)?;
+    let object = document(request, &body, &mut body_warnings).await?;
     // Not kept while the write waits.
     drop(body);
     let key = match namespaced(request, &object) {
@@ -58,11 +57,11 @@ pub(crate) async fn create(
 pub(crate) async fn update(
     api: &Api,
     request: &ResourceRequest,
-    body: Bytes,
+    body: Received,
 ) -> Result<Response<ApiBody>, Failure> {
     let options = request.params.write_options("UpdateOptions")?;
     let mut body_warnings = BodyWarnings::new(options.validation());
-    let object = document(request, &body, &mut body_warnings)?;
+    let object = document(request, &body, &mut body_warnings).await?;
     // Not kept while the write waits.
     drop(body);
     let intent = Intent::Update(Update {
@@ -78,7 +77,7 @@ pub(crate) async fn update(
 pub(crate) async fn patch(
     api: &Api,
     request: &ResourceRequest,
-    body: Bytes,
+    body: Received,
 ) -> Result<Response<ApiBody>, Failure> {
     let media = media(request)?;
     let read = match media {
@@ -96,7 +95,11 @@ pub(crate) async fn patch(
         &mut body_warnings,
         unknown,
     );
-    let patch = read(patch.map_err(|unreadable| missing_or(request, unreadable))?);
+    let patch = read(
+        patch
+            .await
+            .map_err(|unreadable| missing_or(request, unreadable))?,
+    );
     // Not kept while the write waits.
     drop(body);
     let intent = Intent::Patch(PatchObject {
@@ -175,9 +178,9 @@ pub(super) fn as_stored(request: &ResourceRequest, object: &Object) -> Object {
 }
 
 /// Decodes the body as a document of the endpoint's kind.
-pub(crate) fn document(
+pub(crate) async fn document(
     request: &ResourceRequest,
-    body: &[u8],
+    body: &Received,
     body_warnings: &mut BodyWarnings,
 ) -> Result<Value, Failure> {
     let syntax = respond::syntax(&request.parts.headers)?;
@@ -185,8 +188,8 @@ pub(crate) fn document(
     let is_custom = request.kind.is_custom() && !request.is_scale();
     let spoken = request.spoken();
     let (version, kind) = (spoken.api_version(), &*spoken.kind);
-    let mut document =
-        body::decode_object(body, syntax.of(&version, kind), body_warnings, unknown)?;
+    let reading = syntax.of(&version, kind);
+    let mut document = body::decode_object(body, reading, body_warnings, unknown).await?;
     if document.is_null() && !is_custom {
         document = Value::Object(Map::new());
     }

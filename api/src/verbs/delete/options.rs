@@ -1,7 +1,7 @@
 //! `DeleteOptions`: from the body or, without one, from the query, never from both. A member of the wrong type
 //! is refused at once; values that are not allowed are reported together.
 
-use crate::body::decode;
+use crate::body::{Received, decode};
 use crate::handler::ResourceRequest;
 use crate::params::Params;
 use crate::respond;
@@ -32,12 +32,12 @@ struct Sent {
 }
 
 impl Options {
-    pub(crate) fn read(request: &ResourceRequest, body: &[u8]) -> Result<Self, Failure> {
-        if body.is_empty() {
+    pub(crate) async fn read(request: &ResourceRequest, body: &Received) -> Result<Self, Failure> {
+        if body.bytes.is_empty() {
             Self::from_query(&request.params)
         } else {
             let syntax = respond::syntax(&request.parts.headers)?;
-            Self::from_body(&decode(body, syntax.of("v1", "DeleteOptions"))?)
+            Self::from_body(&decode(body, syntax.of("v1", "DeleteOptions")).await?)
         }
     }
 

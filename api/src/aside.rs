@@ -1,0 +1,38 @@
+//! Long computations, which run aside: on a thread where they hold up no other request. A runtime whose only
+//! waking worker computes for seconds does not even notice that there is something to read.
+
+use crate::status::Failure;
+use tokio::runtime::Handle;
+use tokio::sync::Semaphore;
+
+/// A request whose body is longer than this is computed aside: to decode so much takes some milliseconds.
+pub(crate) const LONG_BYTES: usize = 64 << 10;
+/// How many computations run at one time; others wait for their turn.
+const PLACES_MAX: usize = 4;
+
+static PLACES: Semaphore = Semaphore::const_new(PLACES_MAX);
+
+/// Runs a computation, aside if it is about so many bytes. It goes on to its end even if its request is given up,
+/// and keeps its place until then.
+pub(crate) async fn aside<T: Send + 'static>(
+    bytes: usize,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, Failure> {
+    if bytes <= LONG_BYTES {
+        return Ok(work());
+    }
+    let Ok(runtime) = Handle::try_current() else {
+        return Ok(work());
+    };
+    let place = PLACES.acquire().await;
+    let done = runtime.spawn_blocking(move || {
+        let done = work();
+        drop(place);
+        done
+    });
+    let done = done.await;
+    done.map_err(|failed| Failure::internal(format!("the request was not read: {failed}")))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,96 @@
+//! What is long is computed on another thread, and what would be refused is refused there.
+
+use super::*;
+use crate::admission::Admission;
+use crate::backend::fake::Fake;
+use crate::handler::Api;
+use crate::testing::{Served, runtime};
+use bytes::Bytes;
+use hindsight_core::Actor;
+use http::Request;
+use http_body_util::{BodyExt, Full};
+use serde_json::{Value, json};
+use std::sync::Arc;
+use std::thread;
+
+const MAPS: &str = "/api/v1/namespaces/default/configmaps";
+const PODS: &str = "/api/v1/namespaces/default/pods";
+const REVIEWS: &str = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
+
+#[test]
+fn what_is_long_is_computed_on_another_thread() {
+    let here = thread::current().id();
+    let there = |bytes| {
+        let done = runtime().block_on(aside(bytes, || thread::current().id()));
+        done.expect("done") != here
+    };
+    assert!(!there(LONG_BYTES) && there(LONG_BYTES + 1));
+    let nowhere = futures_util::FutureExt::now_or_never(aside(LONG_BYTES + 1, || 1));
+    assert_eq!(nowhere.and_then(Result::ok), Some(1), "without a runtime");
+}
+
+#[test]
+fn every_long_body_is_decoded_aside() {
+    let served = Served::new();
+    let all = u32::try_from(PLACES_MAX).expect("a few");
+    let _taken = runtime().block_on(PLACES.acquire_many(all)).expect("all");
+    let map = format!("{MAPS}/a");
+    for (method, path, media) in [
+        ("POST", MAPS, "application/json"),
+        ("POST", MAPS, "application/yaml"),
+        ("PUT", &map, "application/json"),
+        ("PATCH", &map, "application/json-patch+json"),
+        ("PATCH", &map, "application/merge-patch+json"),
+        (
+            "PATCH",
+            &format!("{map}?fieldManager=m"),
+            "application/apply-patch+yaml",
+        ),
+        ("DELETE", &map, "application/json"),
+        ("DELETE", MAPS, "application/json"),
+        ("POST", &format!("{PODS}/a/eviction"), "application/json"),
+        ("POST", &format!("{PODS}/a/binding"), "application/json"),
+        ("POST", REVIEWS, "application/json"),
+    ] {
+        for (bytes, waits) in [(10, false), (LONG_BYTES, true)] {
+            let body = format!("{{{}", " ".repeat(bytes));
+            let request = Request::builder().method(method).uri(path);
+            let request = request.header("content-type", media).body(Full::from(body));
+            let code = served.code_at_once(request.expect("a request"));
+            assert_eq!(code.is_none(), waits, "{method} {path} {media} {code:?}");
+        }
+    }
+}
+
+#[test]
+fn what_the_writer_would_refuse_of_a_long_request_does_not_reach_it() {
+    let (fake, runtime) = (Arc::new(Fake::new()), runtime());
+    let api = Api::new(Arc::clone(&fake) as _, Arc::new(Admission::default()));
+    let send = |path: &str, document: Value| {
+        let request = Request::post(path).body(Full::<Bytes>::from(document.to_string()));
+        let known = Some(Arc::new(Actor::new("admin")));
+        runtime.block_on(async {
+            let answer = api.handle(request.expect("a request"), known).await;
+            let code = answer.status().as_u16();
+            let body = answer.into_body().collect().await.expect("read").to_bytes();
+            let status: Value = serde_json::from_slice(&body).expect("JSON");
+            let submitted = fake.submitted.lock().expect("a lock").len();
+            (code, submitted, status["details"]["causes"][0].clone())
+        })
+    };
+    let pod = |image: &str, empty: usize| {
+        let mut containers = vec![json!({"name": "c", "image": image})];
+        containers.resize(1 + empty, json!({}));
+        json!({"metadata": {"name": "p"}, "spec": {"containers": containers}})
+    };
+    let namespace = json!({"metadata": {"name": "default"}});
+    let (code, before, _) = send("/api/v1/namespaces", namespace);
+    assert_eq!((code, before), (201, 1));
+    let (code, after, cause) = send(PODS, pod("i", 1));
+    assert_eq!((code, after), (422, 2), "a short one is left to the writer");
+    let (code, after, same) = send(PODS, pod("i", LONG_BYTES));
+    assert_eq!((code, after), (422, 2), "a long one is not");
+    assert_eq!(same, cause);
+    let (code, after, _) = send(PODS, pod(&"i".repeat(LONG_BYTES), 0));
+    assert_eq!((code, after), (201, 3), "what is valid is written");
+}
