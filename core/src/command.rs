@@ -379,10 +379,10 @@ pub struct DropOwners {
 }
 
 /// Why references are dropped.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DropReason {
-    /// The owner is deleted with the orphan policy.
-    Orphaning,
+    /// The owner with this key is deleted with the orphan policy.
+    Orphaning(ObjectKey),
     /// Another owner is solid; the dropped ones are absent or waiting.
     SolidOwnerRemains,
 }
@@ -394,8 +394,8 @@ pub struct Release {
     pub owner: Target,
     /// `foregroundDeletion`, `orphan`, or the definition's cleanup finalizer.
     pub finalizer: Name,
-    /// The revision at which no dependent stood in the way. If one was added since, the command is refused
-    /// as stale.
+    /// The revision at which no dependent stood in the way. If one was added since, or what is decided about
+    /// one may have changed, the command is refused as stale.
     pub decided_at: Revision,
 }
 

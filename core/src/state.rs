@@ -234,7 +234,8 @@ impl State {
     }
 
     /// Whether both states are equal in everything that follows from the log, so that a state that was read
-    /// back can be compared with one that never left memory: only since when a schema is unchanged may differ.
+    /// back can be compared with one that never left memory. Since when a schema is unchanged may differ, and
+    /// what overtakes plans.
     pub fn is_same(&self, other: &Self) -> bool {
         let mut objects = self.objects().zip(other.objects());
         self.revision == other.revision

@@ -167,7 +167,7 @@ impl View<'_> {
             let intent = Intent::DropOwners(DropOwners {
                 dependent: target(node.key(), dependent, None),
                 owners,
-                reason: DropReason::Orphaning,
+                reason: DropReason::Orphaning(owner.key.clone()),
                 decided_at: self.state.revision,
             });
             steps.push(Step {

@@ -19,10 +19,10 @@ Examples:
   ssh elsewhere cat monday.backup | hindsight restore - --data-dir new-data
 
 The directory must not contain a log; its pki may stay, and clients'
-certificates then remain valid. Revisions continue far above those of the backup, and the
-higher the later it is, so that none is issued twice, even if a backup is
-restored again. Clients are told that what they know has expired, and list
-again on their own; none needs a restart.";
+certificates then remain valid. Revisions continue far above those of the
+backup, and the higher the later it is, so that none is issued twice, even if
+a backup is restored again. Clients are told that what they know has expired,
+and list again on their own; none needs a restart.";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]

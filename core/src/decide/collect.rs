@@ -11,10 +11,9 @@ use super::Context;
 use super::commit::Written;
 use super::delete::{decision, findings, removal};
 use super::managed_fields;
-use crate::classify::owner_key;
 use crate::command::{DropOwners, DropReason, FinalizeNamespace, Release, Target};
 use crate::event::OwnerClass;
-use crate::object::{DEFINITION_FINALIZER, Object, OwnerReference, Uid};
+use crate::object::{DEFINITION_FINALIZER, Object, ObjectKey, OwnerReference, Uid};
 use crate::{Decision, Outcome, Rejection, Revision};
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -25,15 +24,12 @@ pub(crate) fn drop_owners(
     intent: &DropOwners,
 ) -> Result<Decision, Rejection> {
     let object = find(context, &intent.dependent)?;
-    let owners = intent.owners.iter().filter_map(|owner| {
-        let key = owner_key(context.state, &object.key.namespace, owner)?;
-        context.state.get(&key)
-    });
-    for one in std::iter::once(object).chain(owners) {
-        refuse_overtaken(context, one, intent.decided_at)?;
-    }
-    let doomed: Vec<&OwnerReference> = match intent.reason {
-        DropReason::Orphaning => orphaned(context, object, &intent.owners),
+    refuse_overtaken(context, &object.key, intent.decided_at)?;
+    let doomed: Vec<&OwnerReference> = match &intent.reason {
+        DropReason::Orphaning(owner) => {
+            refuse_overtaken(context, owner, intent.decided_at)?;
+            orphaned(context, object, &intent.owners)
+        }
         DropReason::SolidOwnerRemains => spurious(context, object, &intent.owners)?,
     };
     if doomed.is_empty() {
@@ -76,20 +72,20 @@ fn is_orphaned_by(context: Context<'_>, reference: &OwnerReference) -> bool {
     held.is_some_and(|held| held.orphaning)
 }
 
-/// Refuses a plan that is older than the deletion of the container of this object: its contents go by other
-/// rules.
+/// Refuses a plan that is older than the deletion of the container of the object with this key: its contents
+/// go by other rules.
 fn refuse_overtaken(
     context: Context<'_>,
-    object: &Object,
+    key: &ObjectKey,
     decided_at: Revision,
 ) -> Result<(), Rejection> {
     let state = context.state;
-    let namespace = state.namespace(&object.key.namespace);
-    let containers = [namespace, state.definition_of(&object.key.resource)];
+    let namespace = state.namespace(&key.namespace);
+    let containers = [namespace, state.definition_of(&key.resource)];
     let marks = containers.into_iter().flatten().filter_map(|one| one.mark);
     if marks.map(|mark| mark.revision).max() > Some(decided_at) {
         let why = "what contains it has been marked for deletion since";
-        return Err(Rejection::stale(&object.key, why));
+        return Err(Rejection::stale(key, why));
     }
     Ok(())
 }
@@ -161,7 +157,7 @@ pub(crate) fn release(context: Context<'_>, intent: &Release) -> Result<Decision
         let why = "references to it, or what they mean, have changed since";
         return Err(Rejection::stale(&object.key, why));
     }
-    refuse_overtaken(context, object, intent.decided_at)?;
+    refuse_overtaken(context, &object.key, intent.decided_at)?;
     let is_cleanup = &*intent.finalizer == DEFINITION_FINALIZER;
     if is_cleanup && removal::content(context.state, object).is_some() {
         return Err(Rejection::stale(&object.key, "an instance is left"));

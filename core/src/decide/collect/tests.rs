@@ -153,7 +153,8 @@ fn a_reference_is_orphaned_only_while_its_owner_orphans() {
             marked.expect("marked");
         }
         let dropped = [reference.clone()];
-        let after = left(&mut world, &dependent, &dropped, DropReason::Orphaning);
+        let reason = DropReason::Orphaning(owner.key.clone());
+        let after = left(&mut world, &dependent, &dropped, reason);
         assert_eq!(after.expect("accepted").len(), references, "{policy:?}");
     }
 }
@@ -169,7 +170,8 @@ fn a_policy_that_no_longer_orphans_orphans_nobody() {
         let marked = world.delete("configmaps", "owner", Some(policy));
         marked.expect("marked");
     }
-    let after = left(&mut world, &dependent, &[reference], DropReason::Orphaning);
+    let reason = DropReason::Orphaning(owner.key.clone());
+    let after = left(&mut world, &dependent, &[reference], reason);
     assert_eq!(after.expect("nothing to do").len(), 1);
 }
 
