@@ -145,15 +145,14 @@ impl Api {
         let request = || -> Result<_, Failure> {
             let subresource = route.subpath.served(&version)?;
             let accept = wanted.map_err(|refused| refused.of(&kind))?;
-            let form = Form::of(&state.kinds, &kind, &version.name);
             Ok(Box::new(ResourceRequest {
+                form: Form::of(&state.kinds, &kind, &version.name),
                 parts,
                 params,
                 route,
                 kind,
                 version,
                 subresource,
-                form,
                 state,
                 actor,
                 accept,

@@ -20,14 +20,15 @@ mod restore;
 mod serve;
 pub(crate) mod show;
 mod subject;
+mod usage;
 mod verify;
 mod why;
 
 use crate::hint::hint;
-use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum, ValueHint};
 use std::path::PathBuf;
 use std::process::ExitCode;
+use usage::{print_clap_error, usage_error};
 
 /// A Kubernetes-compatible control plane whose only truth is an append-only event log.
 ///
@@ -121,38 +122,6 @@ pub fn run() -> ExitCode {
             ExitCode::FAILURE
         }
     })
-}
-
-/// Prints what clap returns as an error. Help and the version are among it; they succeed if they can be
-/// written.
-fn print_clap_error(error: &clap::Error) -> ExitCode {
-    let written = show::mark_stdout_error(error.print());
-    if error.use_stderr() {
-        let typed = std::env::args_os().skip(1);
-        let typed: Vec<String> = typed.map(|word| word.to_string_lossy().into()).collect();
-        if let Some(advice) = advice::on(error, &Cli::command(), &typed) {
-            hint(&advice);
-        }
-        return ExitCode::from(WRONG_ARGUMENTS);
-    }
-    match written {
-        Err(error) if !show::is_broken_pipe(&error) => {
-            show::print_error(&error);
-            ExitCode::FAILURE
-        }
-        _ => ExitCode::SUCCESS,
-    }
-}
-
-/// An error about arguments that a subcommand cannot use, with the usage of that subcommand.
-fn usage_error(subcommand: &str, kind: ErrorKind, why: impl std::fmt::Display) -> anyhow::Error {
-    let mut cli = Cli::command();
-    cli.build();
-    let error = match cli.find_subcommand_mut(subcommand) {
-        Some(command) => command.error(kind, why),
-        None => cli.error(kind, why),
-    };
-    error.into()
 }
 
 fn dispatch(cli: Cli) -> anyhow::Result<ExitCode> {

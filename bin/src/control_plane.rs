@@ -21,8 +21,8 @@ use hindsight_core::{
 };
 use hindsight_gc::Forecast;
 use hindsight_log::{
-    Base, DirectoryLock, Error, Log, MemoryStorage, Poison, Reader, SledStorage, Storage,
-    Submitted, Writer,
+    Base, DirectoryLock, Error, Log, MemoryStorage, Poison, Reader, SledStorage, Snapshots,
+    Storage, Submitted, Writer,
 };
 use hindsight_projector::Window;
 use std::path::Path;
@@ -64,6 +64,15 @@ struct Shared {
 
 /// Logs how far the log was read, from which snapshot, and how long that took: if it took long, snapshots are
 /// missing.
+/// Lets the log write snapshots, and thin its history if it is not to keep all of it.
+fn keep(log: &mut Log, snapshots: Snapshots, config: &Config, empty: State) -> Result<(), Error> {
+    let every = config.snapshot_every;
+    match config.retention.clone() {
+        None => log.keep_snapshots(snapshots, every),
+        Some(policy) => log.keep_history(snapshots, every, policy, empty),
+    }
+}
+
 fn log_opening(revision: Revision, snapshot: Revision, begun: Instant) {
     let seconds = begun.elapsed().as_secs_f64();
     if snapshot == Revision::ZERO {
@@ -102,11 +111,7 @@ impl ControlPlane {
         let (mut log, state) = Log::open_from(storage, base)?;
         log_opening(state.revision, snapshot, begun);
         if let Some(snapshots) = snapshots.clone() {
-            let every = config.snapshot_every;
-            match config.retention.clone() {
-                None => log.keep_snapshots(snapshots, every)?,
-                Some(policy) => log.keep_history(snapshots, every, policy, empty)?,
-            }
+            keep(&mut log, snapshots, &config, empty)?;
         }
         let window = Window::new(state.revision, WINDOW_CHANGES_MAX, WINDOW_BYTES_MAX);
         let (publisher, feed) = published::channel(state.clone(), window);

@@ -1,0 +1,42 @@
+//! Arguments that cannot be used: what clap says of them, and what else helps.
+
+use super::{Cli, WRONG_ARGUMENTS, advice, hint, show};
+use clap::CommandFactory;
+use clap::error::ErrorKind;
+use std::process::ExitCode;
+
+/// Prints what clap returns as an error. Help and the version are among it; they succeed if they can be
+/// written.
+pub(super) fn print_clap_error(error: &clap::Error) -> ExitCode {
+    let written = show::mark_stdout_error(error.print());
+    if error.use_stderr() {
+        let typed = std::env::args_os().skip(1);
+        let typed: Vec<String> = typed.map(|word| word.to_string_lossy().into()).collect();
+        if let Some(advice) = advice::on(error, &Cli::command(), &typed) {
+            hint(&advice);
+        }
+        return ExitCode::from(WRONG_ARGUMENTS);
+    }
+    match written {
+        Err(error) if !show::is_broken_pipe(&error) => {
+            show::print_error(&error);
+            ExitCode::FAILURE
+        }
+        _ => ExitCode::SUCCESS,
+    }
+}
+
+/// An error about arguments that a subcommand cannot use, with the usage of that subcommand.
+pub(super) fn usage_error(
+    subcommand: &str,
+    kind: ErrorKind,
+    why: impl std::fmt::Display,
+) -> anyhow::Error {
+    let mut cli = Cli::command();
+    cli.build();
+    let error = match cli.find_subcommand_mut(subcommand) {
+        Some(command) => command.error(kind, why),
+        None => cli.error(kind, why),
+    };
+    error.into()
+}
