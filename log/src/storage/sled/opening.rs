@@ -29,8 +29,12 @@ pub(super) fn wait_until_free(database: &Path) -> Result<(), Error> {
     for _ in 0..ATTEMPTS_MAX {
         match file.try_lock() {
             Err(TryLockError::WouldBlock) => std::thread::sleep(PAUSE),
-            // sled locks it again, and reports any error of the system.
-            _ => return Ok(()),
+            // sled locks it again, and reports any error of the system. A child process that is being started
+            // has this descriptor too for a moment, so closing it does not release the lock.
+            _ => {
+                file.unlock().ok();
+                return Ok(());
+            }
         }
     }
     Err(Error::Locked {
