@@ -27,15 +27,13 @@ pub(super) fn wait_until_free(database: &Path) -> Result<(), Error> {
         opened => opened.map_err(Error::io(format!("opening {}", database.display())))?,
     };
     for _ in 0..ATTEMPTS_MAX {
-        match file.try_lock() {
-            Err(TryLockError::WouldBlock) => std::thread::sleep(PAUSE),
+        if !matches!(file.try_lock(), Err(TryLockError::WouldBlock)) {
             // sled locks it again, and reports any error of the system. A child process that is being started
             // has this descriptor too for a moment, so closing it does not release the lock.
-            _ => {
-                file.unlock().ok();
-                return Ok(());
-            }
+            file.unlock().ok();
+            return Ok(());
         }
+        std::thread::sleep(PAUSE);
     }
     Err(Error::Locked {
         directory: database.to_owned(),
