@@ -31,7 +31,7 @@ pub(crate) async fn aside<T: Send + 'static>(
         done
     });
     let done = done.await;
-    done.map_err(|failed| Failure::internal(format!("the request was not read: {failed}")))
+    done.map_err(|failed| Failure::internal(format!("computing the answer ended early: {failed}")))
 }
 
 #[cfg(test)]

@@ -149,7 +149,6 @@ fn owners(state: &State, object: &Object) -> Vec<String> {
 mod tests {
     use super::*;
     use crate::testing::plane;
-    use hindsight_core::ObjectKey;
     use hindsight_core::command::{
         Create, Delete, FieldValidation, Intent, Patch, PatchObject, Target,
     };

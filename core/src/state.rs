@@ -296,6 +296,12 @@ impl State {
         Some(object)
     }
 
+    /// Whether the owner with this uid is orphaning its dependents.
+    pub(crate) fn is_orphaning(&self, owner: &Uid) -> bool {
+        let held = self.held_owners.get(owner);
+        held.is_some_and(|held| held.orphaning)
+    }
+
     /// Marks plans to release an owner as stale, if this commit gave the owner a new edge.
     pub(crate) fn note_held_owner(&mut self, commit: &Commit) {
         if self.held_owners.is_empty() {

@@ -61,15 +61,9 @@ fn orphaned<'a>(
 ) -> Vec<&'a OwnerReference> {
     let named: BTreeSet<&Uid> = owners.iter().map(|owner| &owner.uid).collect();
     let waits = |reference: &&OwnerReference| {
-        named.contains(&reference.uid) && is_orphaned_by(context, reference)
+        named.contains(&reference.uid) && context.state.is_orphaning(&reference.uid)
     };
     object.meta.owner_references.iter().filter(waits).collect()
-}
-
-/// Whether the owner with the uid of this reference is still orphaning.
-fn is_orphaned_by(context: Context<'_>, reference: &OwnerReference) -> bool {
-    let held = context.state.held_owners.get(&reference.uid);
-    held.is_some_and(|held| held.orphaning)
 }
 
 /// Refuses a plan that is older than the deletion of the container of the object with this key: its contents
@@ -104,7 +98,7 @@ fn spurious<'a>(
     }
     if found
         .iter()
-        .any(|finding| is_orphaned_by(context, &finding.owner))
+        .any(|finding| context.state.is_orphaning(&finding.owner.uid))
     {
         return Err(Rejection::stale(&object.key, "an owner orphans it"));
     }

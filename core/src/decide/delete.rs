@@ -236,18 +236,16 @@ impl Deletion<'_> {
         if !self.intent.rule.is_about_owners() {
             return Ok(Vec::new());
         }
-        let findings = findings(self.context.state, self.object);
+        let state = self.context.state;
+        let findings = findings(state, self.object);
         let any = |class| {
             findings
                 .iter()
                 .any(|finding: &OwnerFinding| finding.class == class)
         };
         let wants_waiting = self.intent.rule == Rule::OwnerForeground;
-        let orphaned = |finding: &OwnerFinding| {
-            let held = self.context.state.held_owners.get(&finding.owner.uid);
-            held.is_some_and(|held| held.orphaning)
-        };
-        let has_dependents = self.context.state.dependents(&self.object.meta.uid).all > 0;
+        let orphaned = |finding: &OwnerFinding| state.is_orphaning(&finding.owner.uid);
+        let has_dependents = state.dependents(&self.object.meta.uid).all > 0;
         let is_foreground = self.intent.propagation == Some(Propagation::Foreground);
         if wants_waiting && has_dependents && !is_foreground {
             let why = "it has dependents that its owner waits for";

@@ -2,7 +2,7 @@
 
 use super::{GroupResource, GroupVersionKind, Kind, KindRef, Origin, Subresource, Version};
 use crate::custom::Definition;
-use crate::object::Name;
+use crate::object::{Name, OwnerReference};
 use crate::schema::Schema;
 use crate::{Revision, convert};
 use std::collections::BTreeMap;
@@ -174,6 +174,12 @@ impl Kinds {
             .get(&name)
             .or_else(|| self.custom_names.get(&name));
         self.by_resource(resource?)
+    }
+
+    /// The kind that a reference names, whatever the version.
+    pub fn named_by(&self, owner: &OwnerReference) -> Option<&KindRef> {
+        let (group, _) = owner.api_version.split_once('/').unwrap_or_default();
+        self.by_kind(group, &owner.kind)
     }
 
     /// The kind of a body's `apiVersion` and `kind`; the version must be served.

@@ -1,21 +1,24 @@
 //! What may have overtaken a plan to release an owner or a definition. Nothing of it is in a snapshot or a
 //! hash, because no plan outlives the process that made it.
 
-use super::State;
+use super::{State, owner_of_edge};
 use crate::Revision;
 use crate::event::{Commit, Event};
-use crate::kind::{Kind, KindRef};
-use crate::object::{Object, OwnerReference, Uid};
+use crate::kind::Kind;
+use crate::object::{Object, Uid};
 use imbl::OrdMap;
+use std::collections::BTreeSet;
 
 /// The last commits after which a plan that was made before them has to be made again.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Overtaken {
     /// The last commit by which references may have become resolvable.
     kinds: Revision,
-    /// By held owner: the last commit that changed the references of an object that refers to it.
+    /// By held owner: the last commit that changed other references of an object that refers to it. References
+    /// to the owner itself that are new, or changed, are noted with the owner (`HeldOwner`).
     owners: OrdMap<Uid, Revision>,
-    /// By definition that is being deleted: the same for objects that refer to its kind.
+    /// By definition that is being deleted: the last commit that changed the references of an object that
+    /// refers to its kind.
     definitions: OrdMap<Uid, Revision>,
 }
 
@@ -37,18 +40,20 @@ impl State {
         if self.held_owners.is_empty() && self.overtaken.definitions.is_empty() {
             return;
         }
-        let changes = |event: &Event| event.is_creation() || event.owner_change() != (None, None);
+        let changes = |event: &Event| event.owner_change() != (None, None);
         let object = commit.object();
         let Some(object) = object.filter(|_| commit.events.iter().any(changes)) else {
             return;
         };
+        let edges = commit.events.iter().filter_map(owner_of_edge);
+        let edges: BTreeSet<&Uid> = edges.map(|owner| &owner.uid).collect();
         for owner in object.owners() {
-            if self.held_owners.contains_key(&owner.uid) {
+            if !edges.contains(&owner.uid) && self.held_owners.contains_key(&owner.uid) {
                 let uid = owner.uid.clone();
                 self.overtaken.owners.insert(uid, commit.revision);
             }
-            let named = self.kind_named_by(owner).and_then(|kind| kind.definition());
-            if let Some(definition) = named.cloned()
+            let named = self.kinds.named_by(owner);
+            if let Some(definition) = named.and_then(|kind| kind.definition()).cloned()
                 && let Some(at) = self.overtaken.definitions.get_mut(&definition)
             {
                 *at = commit.revision;
@@ -56,18 +61,12 @@ impl State {
         }
     }
 
-    /// The kind that a reference names, whatever the version.
-    fn kind_named_by(&self, owner: &OwnerReference) -> Option<&KindRef> {
-        let (group, _) = owner.api_version.split_once('/').unwrap_or_default();
-        self.kinds.by_kind(group, &owner.kind)
-    }
-
     /// Notes that references to this kind may have become resolvable, unless they were before.
     pub(super) fn note_kind(&mut self, before: Option<&Kind>, after: &Kind, at: Revision) {
-        let names = |kind: &Kind| (kind.resource.clone(), kind.kind.clone(), kind.scope);
         let serves_no_more = |before: &Kind| {
             let mut versions = after.versions.iter().filter(|one| one.served);
-            names(before) == names(after) && versions.all(|one| before.served(&one.name).is_some())
+            (before.kind == after.kind && before.scope == after.scope)
+                && versions.all(|one| before.served(&one.name).is_some())
         };
         if !before.is_some_and(serves_no_more) {
             self.overtaken.kinds = at;

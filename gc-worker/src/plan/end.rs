@@ -133,9 +133,7 @@ impl View<'_> {
 
     /// The definition of the kind that a reference names.
     fn definition_of(&self, owner: &OwnerReference) -> Option<Uid> {
-        let (group, _) = owner.api_version.split_once('/')?;
-        let kind = self.state.kinds.by_kind(group, &owner.kind)?;
-        kind.definition().cloned()
+        self.state.kinds.named_by(owner)?.definition().cloned()
     }
 
     /// Whether it will be acted on, not counting the end of a definition, which has an order of its own.

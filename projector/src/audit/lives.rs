@@ -3,7 +3,6 @@
 
 use crate::ownership::{Named, named, versions};
 use hindsight_core::command::Propagation;
-
 use hindsight_core::{
     Cause, Commit, Event, Object, ObjectKey, OwnerReference, Revision, Rule, State, Uid,
     served_kind,

@@ -6,7 +6,6 @@ mod tests;
 
 use super::{Node, OwnershipGraph};
 use hindsight_core::object::Name;
-
 use hindsight_core::{
     Commit, Event, Kind, Object, ObjectKey, OwnerReference, Revision, State, Uid, served_kind,
 };
