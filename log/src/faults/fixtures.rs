@@ -82,6 +82,12 @@ fn written(disk: &Arc<Disk>) {
     write((0..12).map(|index| map(&format!("n{index}"))).collect());
     write(vec![delete("a")]);
     write(vec![map("last")]);
+    // More than fits into one value of sled.
+    let noise: String = (0..200_u32)
+        .map(|number| blake3::hash(&number.to_le_bytes()).to_string())
+        .collect();
+    let large = json!({"metadata": {"name": "large"}, "data": {"k": noise}});
+    write(vec![create("configmaps", "default", large)]);
 }
 
 /// A log with all formats that this release writes: its beginning is thinned, and it was restored from a
@@ -135,7 +141,7 @@ fn made() -> Made {
     }
     // The contents of the journal must be found without it, too.
     fs::remove_file(at.join("events/journal")).expect("removed");
-    put("directory-2", packed(at));
+    put("directory-3", packed(at));
     let report = verify(&reader, |_| {}).expect("intact");
     let (newest, state) = (base.state.revision, base.state.hash());
     let (chain, content) = (report.chain, report.content);
@@ -211,7 +217,7 @@ fn write_the_missing() {
         .files
         .into_iter()
         .map(|(name, bytes)| (name + ".bin", bytes));
-    let expected = ("expected-4".to_owned(), made.expected.into_bytes());
+    let expected = ("expected-5".to_owned(), made.expected.into_bytes());
     for (name, bytes) in files.chain([expected]) {
         let path = golden().join(name);
         if !path.exists() {
@@ -322,10 +328,10 @@ fn backups_of_every_format_are_restored() {
 #[test]
 fn directories_of_every_format_open() {
     for format in 1..=storage::TREE_FORMAT {
-        let log = if format == 1 {
-            "expected"
-        } else {
-            "expected-4"
+        let log = match format {
+            1 => "expected",
+            2 => "expected-4",
+            _ => "expected-5",
         };
         let directory = tempfile::tempdir().expect("a directory");
         let at = directory.path();

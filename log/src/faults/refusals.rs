@@ -113,11 +113,11 @@ const REFUSED: &[(&str, Prepare, &str)] = &[
         |at| {
             after(at, |at| {
                 let sled = engine(at);
-                sled.open_tree("frames-3").expect("made");
+                sled.open_tree("frames-4").expect("made");
                 sled.flush().expect("flushed");
             });
         },
-        "the log has format 3, and this release reads formats up to 2",
+        "the log has format 4, and this release reads formats up to 3",
     ),
     (
         "a file of somebody else",

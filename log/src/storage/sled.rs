@@ -49,7 +49,7 @@ pub(crate) const SEGMENT_BYTES: usize = 8 << 20;
 /// Prefix of the trees that hold frames; the number of their format follows.
 const TREE_PREFIX: &str = "frames-";
 /// The newest tree format that this release knows.
-pub(crate) const TREE_FORMAT: u8 = 2;
+pub(crate) const TREE_FORMAT: u8 = 3;
 
 /// A log in a sled database, in a directory of its own.
 #[derive(Debug)]

@@ -250,11 +250,14 @@ pub(crate) fn holds(storage: &dyn Storage) {
 }
 
 /// Frames of all sizes up to that of the largest object, together more than a page of sled may hold; also
-/// of sizes around that of a piece.
+/// of sizes around those of pieces.
 fn large() -> impl Iterator<Item = (Revision, Vec<u8>)> {
-    let piece: usize = 96 << 10;
-    let around = [piece - 1, piece, piece + 1, 2 * piece - 1, 2 * piece];
-    let sizes = around.into_iter().chain([200_000, 3 << 20]);
+    let pieces = [(8 << 10) - 4, 8 << 10, 96 << 10];
+    let around = |piece: usize| [piece - 1, piece, piece + 1, 2 * piece - 1, 2 * piece];
+    let sizes = pieces
+        .into_iter()
+        .flat_map(around)
+        .chain([200_000, 3 << 20]);
     let sizes = sizes.chain((0..40).map(|index| 900_000 + index));
     let frames = (80_000..).zip(sizes);
     frames.map(|(first, size)| (Revision(first), vec![size.to_le_bytes()[0]; size]))

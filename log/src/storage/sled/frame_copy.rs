@@ -2,13 +2,24 @@
 
 use super::SEGMENT_BYTES;
 use super::bundle::{self, Entry};
-use super::frames::PIECE_BYTES;
+use super::frames::Piece;
 use super::journal::{JournalContents, Record};
 use super::sectors;
 use super::values::{Segment, Value};
 use hindsight_core::Revision;
 use std::fs::File;
 use std::ops::Range;
+
+/// What a value is that holds a copy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    /// A frame, or a piece that is not the first.
+    Plain,
+    /// The first piece of a frame, of this length, as are all others but the last.
+    First(u32),
+    /// The bundle with this key.
+    Bundle(u64),
+}
 
 /// Where a copy of a frame or of a piece is stored. Sorted by frame, then piece, then newest first.
 #[derive(Debug, Clone, Copy)]
@@ -21,8 +32,7 @@ pub(super) struct FrameCopy {
     pub(super) segment: u64,
     /// The offset in the file of the database or of the journal.
     pub(super) at: u64,
-    /// For a frame in a bundle, the key of the bundle, which is what is stored there.
-    pub(super) within: Option<u64>,
+    pub(super) form: Form,
 }
 
 /// Marks a frame that is stored in the journal, whole.
@@ -36,7 +46,7 @@ impl FrameCopy {
             length: record.at.len().try_into().ok()?,
             segment: IN_JOURNAL,
             at: record.at.start.try_into().ok()?,
-            within: None,
+            form: Form::Plain,
         })
     }
 
@@ -45,14 +55,20 @@ impl FrameCopy {
         let Some(whole) = Self::of(value, segment_at) else {
             return Vec::new();
         };
-        let bytes = segment.get(value.place.clone()).unwrap_or_default();
-        let bundle = bundle::open(Revision(whole.first), bytes).filter(|_| whole.piece == 0);
-        let Some(bundle) = bundle else {
+        if whole.piece > 0 {
             return vec![whole];
+        }
+        let bytes = segment.get(value.place.clone()).unwrap_or_default();
+        let Some(bundle) = bundle::open(Revision(whole.first), bytes) else {
+            let form = match Piece::of(bytes) {
+                Piece::First(piece) => Form::First(piece.len().try_into().unwrap_or(u32::MAX)),
+                Piece::Whole(_) => Form::Plain,
+            };
+            return vec![Self { form, ..whole }];
         };
         let within = |(first, _): &Entry| Self {
             first: first.0,
-            within: Some(whole.first),
+            form: Form::Bundle(whole.first),
             ..whole
         };
         bundle.entries.iter().map(within).collect()
@@ -72,7 +88,7 @@ impl FrameCopy {
             length: value.place.len().try_into().ok()?,
             segment: value.segment,
             at: segment_at + value.place.start as u64,
-            within: None,
+            form: Form::Plain,
         })
     }
 
@@ -83,12 +99,6 @@ impl FrameCopy {
     /// Whether it lies in one of these ranges of the database.
     pub(super) fn is_in(self, places: &[Range<u64>]) -> bool {
         !self.is_in_journal() && places.iter().any(|place| place.contains(&self.at))
-    }
-
-    /// Whether another piece of the frame follows.
-    pub(super) fn has_more_pieces(self) -> bool {
-        let is_alone = !self.is_in_journal() && self.within.is_none();
-        is_alone && usize::try_from(self.length) == Ok(PIECE_BYTES)
     }
 }
 
@@ -135,13 +145,24 @@ pub(super) fn copies(
 /// there if its first piece is not seen.
 pub(super) fn is_within(copies: &[FrameCopy], places: &[Range<u64>]) -> bool {
     let is_kept = copies.iter().any(|one| one.is_in_journal());
+    let mut piece_length = None;
     for copies in copies.chunk_by(|one, next| one.piece == next.piece) {
         let is_head = copies.first().is_some_and(|one| one.piece == 0);
         let mut stored = copies.iter().filter(|one| !one.is_in_journal());
         if stored.all(|one| one.is_in(places)) {
             return !(is_head && is_kept);
         }
-        if !copies.first().is_some_and(|one| one.has_more_pieces()) {
+        let is_last = match copies.first() {
+            Some(FrameCopy {
+                form: Form::First(length),
+                ..
+            }) => {
+                piece_length = Some(*length);
+                false
+            }
+            newest => newest.map(|one| one.length) != piece_length,
+        };
+        if is_last {
             return false;
         }
     }

@@ -2,10 +2,12 @@
 //! large frames are cut into pieces, because sled keeps whatever exceeds a quarter of a segment, a value
 //! or a page of values, in blob files that it never syncs.
 
+mod pieces;
 #[cfg(test)]
 mod tests;
 mod written;
 
+pub(super) use pieces::Piece;
 pub(super) use written::{TIMES_WRITTEN, UNSYNCED_BYTES};
 
 use super::bundle::{self, Contents, Entry};
@@ -20,14 +22,12 @@ use std::borrow::Cow;
 use std::sync::{Arc, Mutex};
 use written::WriteAccount;
 
-/// A page holds up to 17 values before it is split; that many pieces of this size stay below the limit.
-pub(super) const PIECE_BYTES: usize = 96 << 10;
 /// The frames of one format are in one tree; a release that knows more formats has more trees.
 const FRAMES: &str = "frames-1";
 const PIECES: &str = "pieces-1";
-/// An empty tree. Its presence says that values in the tree of format 1 may be bundles, which an older
-/// release that does not know this tree would report as damage.
-const BUNDLES: &str = "frames-2";
+/// Empty trees. Their presence says that values in the tree of format 1 may be bundles, and first pieces
+/// behind a magic, which an older release that does not know these trees would report as damage.
+const LATER: [&str; 2] = ["frames-2", "frames-3"];
 
 /// The first piece of every frame under its first revision, and the others in a second tree, by their
 /// number.
@@ -47,7 +47,9 @@ type Sync<'a> = &'a dyn Fn() -> Result<usize, Error>;
 impl FrameTrees {
     pub(super) fn open(database: &Db) -> Result<Self, Error> {
         let first = open_tree(database, FRAMES)?;
-        open_tree(database, BUNDLES)?;
+        for format in LATER {
+            open_tree(database, format)?;
+        }
         Ok(Self {
             written: WriteAccount::open(database, first.is_empty())?,
             first,
@@ -104,20 +106,12 @@ impl FrameTrees {
     }
 
     /// Writes a frame of its own. The first piece is written last: once it is there, the whole frame is.
-    /// A first piece of full size is followed by others, the last of which is shorter.
     fn append_alone(&self, first: Revision, frame: &[u8], sync: Sync<'_>) -> Result<(), Error> {
-        let (head, mut rest) = split(frame);
-        let mut number = 0_u32;
-        let mut is_open = head.len() == PIECE_BYTES;
-        while is_open {
-            let (piece, after) = split(rest);
-            let key = other_key(first, number);
-            self.put(&self.others, &key, piece, sync)?;
-            is_open = piece.len() == PIECE_BYTES;
-            rest = after;
-            number += 1;
+        let (value, others) = pieces::cut(frame);
+        for (number, piece) in (0..).zip(others) {
+            self.put(&self.others, &other_key(first, number), piece, sync)?;
         }
-        self.put(&self.first, &key(first), head, sync)
+        self.put(&self.first, &key(first), &value, sync)
     }
 
     /// Replaces frames by one. The new frame is written before the old ones are removed, and after a
@@ -189,7 +183,7 @@ impl FrameTrees {
         })
     }
 
-    /// The frame in this value that begins at `first`; of a frame in pieces, the first piece.
+    /// The frame in this value that begins at `first`; for a frame in pieces, the value itself.
     fn frame(&self, value: &Value, first: Revision) -> Stored {
         let entry = value.entries().iter().find(|(one, _)| *one == first);
         let Some((_, at)) = entry else {
@@ -231,38 +225,41 @@ impl FrameTrees {
         &self,
         look: impl Fn() -> Result<Option<Stored>, Error>,
     ) -> Result<Option<Stored>, Error> {
-        while let Some((first, head)) = look()? {
-            if let Some(frame) = self.read_pieces(first, head)? {
+        while let Some((first, value)) = look()? {
+            if let Some(frame) = self.read_pieces(first, value)? {
                 return Ok(Some((first, frame)));
             }
         }
         Ok(None)
     }
 
-    /// Reads the other pieces of a frame; `None` if it was replaced meanwhile.
-    fn read_pieces(&self, first: Revision, head: Vec<u8>) -> Result<Option<Vec<u8>>, Error> {
-        let mut frame = head;
-        let mut is_open = frame.len() == PIECE_BYTES;
-        let mut number = 0;
-        while is_open {
+    /// Reads the other pieces of the frame in this value; `None` if it was replaced meanwhile.
+    fn read_pieces(&self, first: Revision, value: Vec<u8>) -> Result<Option<Vec<u8>>, Error> {
+        let Piece::First(piece) = Piece::of(&value) else {
+            return Ok(Some(value));
+        };
+        let length = piece.len();
+        let mut frame = piece.to_vec();
+        for number in 0.. {
             let piece = self.others.get(other_key(first, number));
             let piece = piece.map_err(|error| engine(READING, error))?;
-            if piece.is_none() && !self.is_there(first, split(&frame).0)? {
+            if piece.is_none() && !self.is_there(first, &value)? {
                 return Ok(None);
             }
             // A missing piece leaves a frame that is shorter than its header says.
-            is_open = piece.as_ref().is_some_and(|one| one.len() == PIECE_BYTES);
-            frame.extend_from_slice(&piece.unwrap_or_default());
-            number += 1;
+            let piece = piece.unwrap_or_default();
+            frame.extend_from_slice(&piece);
+            if piece.len() != length {
+                break;
+            }
         }
         Ok(Some(frame))
     }
 
-    /// Whether the stored frame still begins with `head`.
-    fn is_there(&self, first: Revision, head: &[u8]) -> Result<bool, Error> {
+    fn is_there(&self, first: Revision, value: &[u8]) -> Result<bool, Error> {
         let now = self.first.get(key(first));
         let now = now.map_err(|error| engine(READING, error))?;
-        Ok(now.is_some_and(|now| &*now == head))
+        Ok(now.is_some_and(|now| &*now == value))
     }
 }
 
@@ -312,10 +309,6 @@ impl Value {
 /// holds it as it is now, or what has replaced it.
 fn is_current(first: Revision, next: Option<&Value>) -> bool {
     next.is_none_or(|next| first < next.key)
-}
-
-fn split(bytes: &[u8]) -> (&[u8], &[u8]) {
-    bytes.split_at(bytes.len().min(PIECE_BYTES))
 }
 
 const fn key(revision: Revision) -> [u8; 8] {

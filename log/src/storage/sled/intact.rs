@@ -2,7 +2,8 @@
 //! `docs/decisions/0024-what-is-left-of-a-damaged-database.md`.
 
 use super::bundle::Unpacked;
-use super::frame_copy::{FrameCopy, copies, is_within};
+use super::frame_copy::{Form, FrameCopy, copies, is_within};
+use super::frames::Piece;
 use super::journal::JournalContents;
 use super::{hidden, sectors, tail_of};
 use crate::error::extent;
@@ -274,48 +275,49 @@ impl Copies {
     }
 
     fn assemble(&self, first: Revision, head: &FrameCopy) -> std::io::Result<Vec<u8>> {
-        let mut frame = Vec::new();
-        self.append(head, &mut frame)?;
-        let mut is_open = head.has_more_pieces();
+        let value = self.value(head)?;
+        let Form::First(length) = head.form else {
+            return Ok(value);
+        };
+        let (Piece::First(piece) | Piece::Whole(piece)) = Piece::of(&value);
+        let mut frame = piece.to_vec();
         for piece in 1.. {
-            let next = is_open
-                .then(|| self.copies_of(first, piece).next())
-                .flatten();
-            let Some(next) = next else { break };
-            self.append(next, &mut frame)?;
-            is_open = next.has_more_pieces();
+            let Some(next) = self.copies_of(first, piece).next() else {
+                break;
+            };
+            frame.append(&mut self.value(next)?);
+            if next.length != length {
+                break;
+            }
         }
         Ok(frame)
     }
 
-    fn append(&self, copy: &FrameCopy, frame: &mut Vec<u8>) -> std::io::Result<()> {
+    /// What is stored there; of a bundle, the frame.
+    fn value(&self, copy: &FrameCopy) -> std::io::Result<Vec<u8>> {
         if copy.is_in_journal() {
-            frame.extend_from_slice(self.kept.bytes_at(copy.at, copy.length));
-            return Ok(());
+            return Ok(self.kept.bytes_at(copy.at, copy.length).to_vec());
         }
-        let Some(key) = copy.within else {
-            return self.read(copy, frame);
+        let Form::Bundle(key) = copy.form else {
+            return self.read(copy);
         };
         let mut unpacked = unpoisoned(self.unpacked.lock());
         if unpacked.as_ref().is_none_or(|(at, _)| *at != copy.at) {
-            let mut value = Vec::new();
-            self.read(copy, &mut value)?;
+            let value = self.read(copy)?;
             *unpacked = Unpacked::of(Revision(key), &value).map(|bundle| (copy.at, bundle));
         }
         let found = unpacked
             .as_ref()
             .map(|(_, bundle)| bundle.frame(Revision(copy.first)));
-        frame.extend_from_slice(found.unwrap_or_default());
-        Ok(())
+        Ok(found.unwrap_or_default().to_vec())
     }
 
-    fn read(&self, copy: &FrameCopy, bytes: &mut Vec<u8>) -> std::io::Result<()> {
+    fn read(&self, copy: &FrameCopy) -> std::io::Result<Vec<u8>> {
         let mut file = unpoisoned(self.file.lock());
         let mut found = Vec::new();
         let end = copy.at + u64::from(copy.length);
         sectors::read(&mut *file, copy.at..end, &mut found)?;
-        bytes.append(&mut found);
-        Ok(())
+        Ok(found)
     }
 
     /// The first of the frames with these copies that is part of the log and whole.

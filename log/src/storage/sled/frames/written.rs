@@ -2,7 +2,8 @@
 //! be moved so that the space of replaced values is reused.
 
 use super::super::{engine, open_tree};
-use super::{PIECE_BYTES, Sync};
+use super::Sync;
+use super::pieces::VALUE_BYTES_MAX;
 use crate::Error;
 use ::sled::{Db, Tree};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -82,7 +83,7 @@ impl WriteAccount {
 
     /// The most bytes that a page takes.
     pub(super) fn page_bytes(&self) -> usize {
-        PAGE_VALUES * (self.largest.load(Ordering::Relaxed).min(PIECE_BYTES) + VALUE_BYTES)
+        PAGE_VALUES * (self.largest.load(Ordering::Relaxed).min(VALUE_BYTES_MAX) + VALUE_BYTES)
     }
 
     /// Accounts for a value of this length that was put.
@@ -150,7 +151,7 @@ fn largest_of(is_empty: bool, turns: &Tree) -> Result<usize, Error> {
     let noted = noted.map_err(|error| engine("reading", error))?;
     let length = noted.and_then(|noted| <[u8; 8]>::try_from(&*noted).ok());
     if let Some(length) = length {
-        return Ok(usize::try_from(u64::from_be_bytes(length)).unwrap_or(PIECE_BYTES));
+        return Ok(usize::try_from(u64::from_be_bytes(length)).unwrap_or(VALUE_BYTES_MAX));
     }
-    Ok(if is_empty { 0 } else { PIECE_BYTES })
+    Ok(if is_empty { 0 } else { VALUE_BYTES_MAX })
 }
