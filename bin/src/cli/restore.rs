@@ -32,7 +32,8 @@ pub(super) struct Restore {
     /// Backup to restore; - for standard input
     #[arg(value_hint = ValueHint::FilePath)]
     file: PathBuf,
-    /// Number of revisions to skip, besides what the clock adds: more than were issued since, if it was set back
+    /// How far beyond the clock, in microseconds, revisions continue; if the clock was set back since an earlier
+    /// restore, give more by that
     #[arg(
         long,
         value_name = "N",

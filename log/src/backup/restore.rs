@@ -15,7 +15,7 @@ const SYNC_BYTES: usize = 16 << 20;
 /// parse revisions as 63-bit numbers; half of the range is left for later revisions.
 pub const RESTORED_REVISION_MAX: u64 = i64::MAX.unsigned_abs() / 2;
 
-/// How many revisions a restore skips at least, unless it is told otherwise.
+/// How far beyond the clock a restored log continues, unless it is told otherwise.
 pub const DEFAULT_BUMP: NonZeroU64 = match NonZeroU64::new(1_000_000_000) {
     Some(bump) => bump,
     None => NonZeroU64::MIN,
@@ -40,7 +40,7 @@ pub struct Restore<'a> {
     pub storage: &'a Arc<dyn Storage>,
     /// The place of the snapshots beside it. There must be none: the next start would begin from one.
     pub snapshots: &'a Snapshots,
-    /// How many revisions are skipped at least.
+    /// How far beyond the clock the log continues, or beyond the backup if that is further.
     pub bump: NonZeroU64,
     /// The current time. The log continues the higher, the later it is.
     pub time: Time,
@@ -122,15 +122,9 @@ impl Restore<'_> {
         ))
     }
 
-    /// The revision from which the log continues, after `newest` and a backup that was `made` then. It grows
-    /// with each microsecond, and revisions are issued more slowly than that. So it is beyond whatever was
-    /// issued until now, by this log or by one that was restored from this backup or another. If the clock
-    /// is behind, only the bump is skipped.
+    /// The revision from which the log continues, after `newest` and a backup that was `made` then.
     fn continuation(&self, newest: Revision, made: Time) -> Result<Revision, Error> {
-        let (made, now) = (micros(made), micros(self.time));
-        let reached = newest.next().0.max(made);
-        let revision = reached.checked_add(now.saturating_sub(made));
-        let revision = revision.and_then(|revision| revision.checked_add(self.bump.get()));
+        let revision = continuation(newest, micros(made), micros(self.time), self.bump.get());
         let revision = revision.filter(|revision| *revision <= RESTORED_REVISION_MAX);
         let revision = revision.ok_or_else(|| {
             let bump = self.bump;
@@ -154,6 +148,24 @@ impl Restore<'_> {
         self.storage.witness(&Tail { revision, hash });
         Ok(revision)
     }
+}
+
+/// The revision from which a log continues that is restored `now`, from a backup that was `made` then and
+/// ends at `newest`; `None` beyond 64 bits.
+///
+/// Revisions are issued more slowly than microseconds pass. So no log whose clock is right, restored or
+/// not, is further ahead of it than the bump: one bump above the clock is beyond all of them. A backup of a
+/// log that was restored has that bump in its revisions already, and a second one would put this log ahead
+/// of what the next restore of an older backup gives. The bump counts above what the log of the backup may
+/// have reached only if that is still further ahead, or if the clock is behind the backup and says nothing.
+fn continuation(newest: Revision, made: u64, now: u64, bump: u64) -> Option<u64> {
+    let reached = newest.next().0.checked_add(now.saturating_sub(made))?;
+    let clock = now.max(made);
+    let by_clock = clock.checked_add(bump)?;
+    if made <= now && reached <= by_clock {
+        return Some(by_clock);
+    }
+    reached.max(clock).checked_add(bump)
 }
 
 /// Microseconds since 1970, as far as they count.
@@ -195,5 +207,117 @@ impl Filling<'_> {
             self.storage.sync()?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BUMP: u64 = DEFAULT_BUMP.get();
+    const BEGIN: u64 = 1_770_000_000_000_000;
+    const SECOND: u64 = 1_000_000;
+    const ORDERS: u64 = 2_000;
+    const STEPS: usize = 40;
+
+    /// Numbers that look random, the same for one seed.
+    struct Numbers(u64);
+
+    impl Numbers {
+        fn below(&mut self, end: u64) -> u64 {
+            self.0 ^= self.0 << 13;
+            self.0 ^= self.0 >> 7;
+            self.0 ^= self.0 << 17;
+            self.0 % end
+        }
+    }
+
+    /// A log that is written to, and backups of it and of those before it: where each ends, and when it was
+    /// made.
+    struct History {
+        numbers: Numbers,
+        now: u64,
+        newest: u64,
+        /// The highest revision that any of the logs has given out.
+        issued: u64,
+        backups: Vec<(u64, u64)>,
+    }
+
+    impl History {
+        fn of(seed: u64) -> Self {
+            Self {
+                numbers: Numbers(seed * 7919 + 1),
+                now: BEGIN,
+                newest: 4711,
+                issued: 4711,
+                backups: vec![(4711, BEGIN)],
+            }
+        }
+
+        fn write(&mut self) {
+            let written = self.numbers.below(5_000);
+            self.now += written + self.numbers.below(SECOND);
+            self.newest += written;
+            self.issued = self.issued.max(self.newest);
+        }
+
+        fn back_up(&mut self) {
+            self.now += 1 + self.numbers.below(SECOND);
+            self.backups.push((self.newest, self.now));
+        }
+
+        fn restore(&mut self, (newest, made): (u64, u64)) -> u64 {
+            let revision = continuation(Revision(newest), made, self.now, BUMP);
+            let revision = revision.expect("within 64 bits");
+            self.newest = revision;
+            revision
+        }
+    }
+
+    /// The same backup twice, one of a log that was restored, an older one after a newer one.
+    #[test]
+    fn in_every_order_a_restore_goes_on_behind_all_that_was_given_out() {
+        for seed in 0..ORDERS {
+            let mut history = History::of(seed);
+            for _ in 0..STEPS {
+                match history.numbers.below(3) {
+                    0 => history.write(),
+                    1 => history.back_up(),
+                    _ => {
+                        let count = history.backups.len() as u64;
+                        let place = usize::try_from(history.numbers.below(count)).expect("small");
+                        let apart = if place % 2 == 0 { 10 } else { 5_000 * SECOND };
+                        history.now += 1 + history.numbers.below(apart);
+                        let revision = history.restore(history.backups[place]);
+                        assert!(revision > history.issued, "{seed}: {revision}");
+                        assert_eq!(revision, history.now + BUMP, "{seed}: one bump");
+                        history.issued = revision;
+                    }
+                }
+            }
+        }
+    }
+
+    /// An older backup does not know what the logs of later ones reached, so this holds for each in turn.
+    #[test]
+    fn whatever_the_clock_says_a_restore_goes_on_behind_its_backup() {
+        for seed in 0..ORDERS {
+            let mut history = History::of(seed);
+            for _ in 0..STEPS {
+                let apart = match history.numbers.below(3) {
+                    0 => 10,
+                    1 => SECOND,
+                    _ => 86_400 * SECOND,
+                };
+                history.now = history.now + history.numbers.below(apart) - apart / 2;
+                let (newest, made) = (history.newest, BEGIN + history.numbers.below(apart));
+                let revision = history.restore((newest, made));
+                let skipped = revision - newest;
+                let elapsed = history.now.checked_sub(made);
+                let least = elapsed.unwrap_or(BUMP);
+                assert!(skipped > least, "{seed}: {skipped} of {least}");
+                history.newest += history.numbers.below(5_000);
+            }
+        }
     }
 }

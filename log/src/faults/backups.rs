@@ -14,8 +14,12 @@ pub(super) const BUMP: NonZeroU64 = NonZeroU64::new(1000).expect("not zero");
 /// When backups are made, and restored.
 pub(super) const MADE: Time = Time(5);
 pub(super) const RESTORED: Time = Time(7_000_000);
-/// How many revisions a restore skips then.
-const SKIPPED: u64 = BUMP.get() + 6_999_995;
+/// Where a log then continues, and what that is after a restored log of this newest revision.
+const CONTINUED: u64 = RESTORED.0.unsigned_abs() + BUMP.get();
+
+fn continued(newest: u64) -> u64 {
+    newest + 1 + RESTORED.0.abs_diff(MADE.0) + BUMP.get()
+}
 
 fn logged() -> Arc<Disk> {
     let disk = Arc::new(Disk::default());
@@ -103,7 +107,7 @@ fn a_restored_log_has_the_state_of_the_backup_at_a_later_revision_and_all_its_pa
     let reader = Reader::new(logged());
     let newest = reader.newest().expect("read");
     let (target, restored) = Target::restored(&backup_of(&reader));
-    let jumped = Revision(newest.0 + 1 + SKIPPED);
+    let jumped = Revision(CONTINUED);
     assert_eq!(restored.revision, jumped);
     assert_eq!(restored.backup.tail.revision, newest);
     let (log, state) = target.opened();
@@ -161,7 +165,7 @@ fn revisions_of_a_restored_log_never_go_down_and_it_can_be_restored_again() {
         drop(writer);
         verify(&target.reader(), |_| {}).expect("intact");
         let (next, restored) = Target::restored(&backup_of(&target.reader()));
-        assert_eq!(restored.revision, Revision(written.0 + 1 + SKIPPED));
+        assert_eq!(restored.revision, Revision(continued(written.0)));
         target = next;
     }
 }
@@ -176,11 +180,7 @@ impl crate::Publish for Silent {
 fn an_empty_log_can_be_put_back_too() {
     let nothing = Reader::new(Arc::new(MemoryStorage::default()));
     let (target, restored) = Target::restored(&backup_of(&nothing));
-    assert_eq!(
-        restored.revision,
-        Revision(5 + SKIPPED),
-        "as if it was at 5"
-    );
+    assert_eq!(restored.revision, Revision(CONTINUED));
     assert_eq!(target.opened().1.revision, restored.revision);
 }
 
@@ -196,8 +196,7 @@ fn a_log_is_not_restored_over() {
 #[test]
 fn a_log_of_which_clients_could_not_read_the_revisions_is_not_begun() {
     let file = backup_of(&Reader::new(short()));
-    let newest = Reader::new(short()).newest().expect("read").0;
-    let most = (1 << 62) - 1 - newest - 1 - (SKIPPED - BUMP.get());
+    let most = (1 << 62) - 1 - RESTORED.0.unsigned_abs();
     for (bump, is_begun) in [
         (u64::MAX, false),
         (u64::MAX >> 1, false),
