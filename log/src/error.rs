@@ -111,6 +111,18 @@ pub enum Error {
         /// The first revision whose state can still be folded.
         floor: Revision,
     },
+    /// A log is damaged before its floor, so that no state can be folded from what is intact.
+    #[error(
+        "the log is damaged at revision {damaged}, and history before revision {floor} was dropped from \
+         it: what is intact before the damage gives no state, so there is nothing to save; nothing was \
+         deleted; copy the data directory first, then restore an earlier backup"
+    )]
+    NoState {
+        /// The first revision that is damaged or missing.
+        damaged: Revision,
+        /// The first revision whose state could still be folded.
+        floor: Revision,
+    },
     /// A restore was interrupted before it ended.
     #[error(
         "a restore into {} was not finished; run `hindsight restore` again, with the same directory",
@@ -364,14 +376,15 @@ mod tests {
             Error::Clock => 20,
             Error::Io { .. } => 21,
             Error::Gap { .. } => 22,
+            Error::NoState { .. } => 23,
             Error::Engine { .. } => VARIANTS - 1,
         }
     }
-    const VARIANTS: usize = 24;
+    const VARIANTS: usize = 25;
 
     #[test]
     fn every_message_goes_on_with_what_to_do() {
-        let (revision, newest, floor) = (Revision(7), Revision(6), Revision(9));
+        let [revision, damaged, newest, floor] = [7, 7, 6, 9].map(Revision);
         let (path, directory) = (PathBuf::from("/data/x"), PathBuf::from("/data"));
         let source = || Source::from("of the reason");
         let told = [
@@ -402,6 +415,7 @@ mod tests {
             },
             Error::Backup(source()),
             Error::Overtaken { floor },
+            Error::NoState { damaged, floor },
             Error::UnfinishedRestore(directory.clone()),
             Error::NewerFormat {
                 found: 9,

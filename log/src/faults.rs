@@ -15,6 +15,7 @@ mod decisions;
 mod disk;
 mod failures;
 mod fixtures;
+mod floors;
 mod full;
 mod moved;
 mod newer;

@@ -113,6 +113,7 @@ impl Directory {
                 self.data_dir.display()
             );
         }
+        found.check_state()?;
         Ok(Source::Directory {
             reader: found.reader,
             _lock: lock,

@@ -143,12 +143,8 @@ impl SledStorage {
         if ![OPENING, READING].contains(what) {
             return None;
         }
-        let Intact { until, broken, .. } = Intact::of(directory, |_, _| {}).ok()?;
-        Some(Error::Unopened {
-            until,
-            broken: broken.map(Box::new),
-            source: source.to_string().into(),
-        })
+        let intact = Intact::of(directory, |_, _| {}).ok()?;
+        Some(intact.unopened(source.to_string()))
     }
 
     fn lock_journal(&self) -> MutexGuard<'_, Journal> {

@@ -40,7 +40,7 @@ pub(super) fn refuse_hidden(directory: &Path, synced: Revision) -> Result<(), Er
     if is_seen && !is_beheaded && intact.until >= acknowledged {
         return Ok(());
     }
-    Err(would_blank(intact))
+    Err(intact.unopened(WOULD_BLANK))
 }
 
 /// Refuses a database that sled is to read again from its beginning, if it lacks acknowledged records: it
@@ -55,20 +55,12 @@ pub(super) fn refuse_incomplete(directory: &Path, synced: Revision) -> Result<()
     if intact.until >= acknowledged {
         return Ok(());
     }
-    Err(would_blank(intact))
+    Err(intact.unopened(WOULD_BLANK))
 }
 
 fn acknowledged(directory: &Path, synced: Revision) -> Result<Revision, Error> {
     let tail = WitnessFile::read(&tail_of(directory))?;
     Ok(tail.map_or(synced, |tail| tail.revision.max(synced)))
-}
-
-fn would_blank(intact: Intact) -> Error {
-    Error::Unopened {
-        until: intact.until,
-        broken: intact.broken.map(Box::new),
-        source: WOULD_BLANK.into(),
-    }
 }
 
 /// The ranges of the database that sled passes over although there are whole messages in them.

@@ -6,7 +6,7 @@ use super::frame_copy::{Form, FrameCopy, copies, is_within};
 use super::frames::Piece;
 use super::journal::JournalContents;
 use super::{hidden, sectors, tail_of};
-use crate::error::extent;
+use crate::error::{Source, extent};
 use crate::storage::witness::WitnessFile;
 use crate::unpoisoned::unpoisoned;
 use crate::{Error, Purpose, Reader, Snapshots, Storage, Stored, Tail, frame};
@@ -83,6 +83,28 @@ impl Intact {
     /// crash leaves it. False without a witness of that.
     pub const fn has_all_acknowledged(&self) -> bool {
         self.has_all_acknowledged
+    }
+
+    /// Fails if the log is damaged before its floor: then no state can be folded from these records.
+    pub fn check_state(&self) -> Result<(), Error> {
+        let floor = self.reader.floor()?;
+        if floor <= self.until || self.until == Revision::ZERO {
+            return Ok(());
+        }
+        let damaged = self.until.next();
+        Err(Error::NoState { damaged, floor })
+    }
+
+    /// The error of a log that the engine cannot read, for this reason.
+    pub(super) fn unopened(self, source: impl Into<Source>) -> Error {
+        match self.check_state() {
+            Err(error @ Error::NoState { .. }) => error,
+            _ => Error::Unopened {
+                until: self.until,
+                broken: self.broken.map(Box::new),
+                source: source.into(),
+            },
+        }
     }
 
     /// How far the log is intact, and what is known of the rest, as a short phrase.

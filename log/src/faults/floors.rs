@@ -1,0 +1,61 @@
+//! Thinned logs that are damaged before their floor: of what is intact before the damage there is no state.
+
+use super::copies::copy;
+use super::damaged::{frames, intact, make};
+use super::script::empty;
+use crate::retention::thin;
+use crate::{Error, Reader, SledStorage, Storage};
+use hindsight_core::Revision;
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+
+const FLOOR: Revision = Revision(60);
+
+/// Makes a thinned log, and returns the first revisions of its frames.
+fn thinned(directory: &Path) -> Vec<Revision> {
+    make(directory, &frames(9));
+    let storage = SledStorage::open(&directory.join("events")).expect("opened");
+    let storage = Arc::new(storage);
+    let reader = Reader::new(Arc::clone(&storage) as Arc<dyn Storage>);
+    thin(&*storage, &reader, FLOOR, empty(), &[]).expect("thinned");
+    storage.sync().expect("synced");
+    let frames = reader.verified_frames(crate::Tail::START).expect("read");
+    frames.map(|frame| frame.expect("whole").first).collect()
+}
+
+fn damage_every_copy(directory: &Path, first: Revision) {
+    let path = directory.join("events/db");
+    let mut bytes = fs::read(&path).expect("read");
+    for place in intact(directory).places(first) {
+        bytes[place.start + place.len() / 2] ^= 1;
+    }
+    fs::write(path, bytes).expect("written");
+}
+
+#[test]
+fn of_a_log_that_is_damaged_before_its_floor_it_is_told_that_only_an_earlier_backup_helps() {
+    let temporary = tempfile::tempdir().expect("a directory");
+    let sound = temporary.path().join("sound");
+    let frames = thinned(&sound);
+    let mut told = 0;
+    for first in frames.into_iter().filter(|first| *first <= FLOOR) {
+        let damaged = temporary.path().join("damaged");
+        copy(&sound, &damaged);
+        damage_every_copy(&damaged, first);
+        let found = intact(&damaged);
+        if found.until == Revision::ZERO {
+            continue;
+        }
+        let refused = SledStorage::open(&damaged.join("events")).expect_err("it is damaged");
+        for error in [found.check_state().expect_err("no state"), refused] {
+            let Error::NoState { damaged, floor } = error else {
+                panic!("{error}")
+            };
+            assert_eq!((damaged, floor), (found.until.next(), FLOOR));
+        }
+        told += 1;
+        fs::remove_dir_all(&damaged).expect("removed");
+    }
+    assert!(told > 0, "no frame behind the first was damaged");
+}
