@@ -10,6 +10,7 @@ mod blanked;
 mod continuations;
 mod copies;
 mod crashes;
+mod cut_short;
 mod damaged;
 mod decisions;
 mod disk;

@@ -405,7 +405,7 @@ fn of_a_database_that_was_cut_short_it_is_told_how_far_it_is_intact() {
 
 #[derive(Debug, Default)]
 pub(super) struct Found {
-    opened: usize,
+    pub(super) opened: usize,
     pub(super) told: usize,
     /// How many of those have a whole copy of every record.
     pub(super) all_there: usize,

@@ -21,41 +21,62 @@ const WOULD_BLANK: &str =
     "its files are damaged, and it would overwrite records that are still intact";
 
 /// Refuses a database in which sled would miss acknowledged records: up to the tail that the witness
-/// names, or up to `synced` by the journal, because the witness lags behind after a power cut. Only the
-/// segments that sled will read are read, and those whose header is blank.
+/// names, or up to `synced` by the journal, because the witness lags behind after a power cut. Mostly only
+/// the segments that sled will read are read, and those whose header is blank.
 pub(super) fn refuse_hidden(directory: &Path, synced: Revision) -> Result<(), Error> {
+    refuse(directory, synced, false)
+}
+
+/// Refuses a database that sled is to read again from its beginning, if it lacks acknowledged records: it
+/// is damaged, and sled would blank what it can no longer refer to.
+pub(super) fn refuse_incomplete(directory: &Path, synced: Revision) -> Result<(), Error> {
+    refuse(directory, synced, true)
+}
+
+/// If sled is to read `again`, or what it noted is cut, acknowledged records may be missing although nothing
+/// is hidden.
+fn refuse(directory: &Path, synced: Revision, again: bool) -> Result<(), Error> {
     if !directory.join("db").exists() {
         return Ok(());
     }
     let acknowledged = acknowledged(directory, synced)?;
-    let Hidden { hidden, beheaded } = Hidden::of(directory, acknowledged > Revision::ZERO)?;
-    if hidden.is_empty() {
+    let is_known = acknowledged > Revision::ZERO;
+    let found = Hidden::of(directory, is_known)?;
+    let is_compared = is_known && (again || found.is_cut);
+    let Hidden {
+        hidden, beheaded, ..
+    } = found;
+    if hidden.is_empty() && !is_compared {
         return Ok(());
     }
     let intact = Intact::of(directory, |_, _| {})?;
-    let is_untold = acknowledged == Revision::ZERO && intact.broken.is_some();
+    let is_untold = !is_known && intact.broken.is_some();
     let is_beheaded = !beheaded.is_empty()
         && (is_untold || intact.first_within(&beheaded, Revision(u64::MAX)).is_some());
     let is_seen = intact.first_within(&hidden, acknowledged).is_none();
     if is_seen && !is_beheaded && intact.until >= acknowledged {
         return Ok(());
     }
+    // Without a beginning, nothing is left that could be lost.
+    if hidden.is_empty() && intact.until == Revision::ZERO && !again {
+        return Ok(());
+    }
+    if hidden.is_empty() {
+        return Err(incomplete(intact, acknowledged));
+    }
     Err(intact.unopened(WOULD_BLANK))
 }
 
-/// Refuses a database that sled is to read again from its beginning, if it lacks acknowledged records: it
-/// is damaged, and sled would blank what it can no longer refer to.
-pub(super) fn refuse_incomplete(directory: &Path, synced: Revision) -> Result<(), Error> {
-    refuse_hidden(directory, synced)?;
-    let acknowledged = acknowledged(directory, synced)?;
-    if acknowledged == Revision::ZERO || !directory.join("db").exists() {
-        return Ok(());
+/// The error of a log in which nothing is hidden, but which ends before what was acknowledged.
+fn incomplete(intact: Intact, acknowledged: Revision) -> Error {
+    match intact.broken {
+        Some(Error::Corrupt { .. }) => intact.unopened(WOULD_BLANK),
+        Some(told) => told,
+        None => Error::Lost {
+            acknowledged,
+            newest: intact.until,
+        },
     }
-    let intact = Intact::of(directory, |_, _| {})?;
-    if intact.until >= acknowledged {
-        return Ok(());
-    }
-    Err(intact.unopened(WOULD_BLANK))
 }
 
 fn acknowledged(directory: &Path, synced: Revision) -> Result<Revision, Error> {
@@ -74,23 +95,35 @@ struct Hidden {
     /// Those among them that are segments which were durable, as far as is known, and whose headers are
     /// gone.
     beheaded: Vec<Range<u64>>,
+    /// Whether no side file says what there was, or a part that it refers to is missing.
+    is_cut: bool,
 }
 
 impl Hidden {
     /// With what is behind tears, if it is known how far the log was acknowledged.
     fn of(directory: &Path, is_known: bool) -> Result<Self, Error> {
-        let from = side::newest_place(directory)? / SEGMENT_BYTES as u64 * SEGMENT_BYTES as u64;
+        let noted = side::newest_place(directory)?;
         let path = directory.join("db");
-        let found = Segments::of(&path, from).and_then(|segments| {
+        let found = Segments::of(&path, noted).and_then(|segments| {
             let headless = segments.headless()?;
             let is_durable = |place| !is_known || place < segments.ends_from;
             let durable = headless.iter().filter(|one| is_durable(one.1));
-            let beheaded = durable.map(|one| one.0.clone()).collect();
+            let mut beheaded: Vec<_> = durable.map(|one| one.0.clone()).collect();
             let mut hidden: Vec<_> = headless.into_iter().map(|one| one.0).collect();
-            if is_known {
-                hidden.extend(segments.hidden()?);
+            let mut is_cut = false;
+            if is_known || segments.lacks_stable() {
+                let tears = segments.tears()?;
+                is_cut = noted == 0 || segments.is_cut_before(noted, &tears);
+                let behind = segments.hidden(tears)?;
+                // A later header says that the end was durable.
+                beheaded.extend(behind.iter().filter(|_| !is_known).cloned());
+                hidden.extend(behind);
             }
-            Ok(Self { hidden, beheaded })
+            Ok(Self {
+                hidden,
+                beheaded,
+                is_cut,
+            })
         });
         found.map_err(Error::io("reading the event log"))
     }
@@ -99,6 +132,7 @@ impl Hidden {
 /// The segments that sled is going to read: for each position in sled's log, the offset in the file.
 struct Segments<'a> {
     path: &'a Path,
+    length: u64,
     at: BTreeMap<u64, u64>,
     /// The offsets of the segments without a sound header, which sled takes for free.
     without_header: Vec<u64>,
@@ -107,7 +141,9 @@ struct Segments<'a> {
 }
 
 impl<'a> Segments<'a> {
-    fn of(path: &'a Path, from: u64) -> IoResult<Self> {
+    /// Those that the side file does not cover, which notes a log up to this position.
+    fn of(path: &'a Path, noted: u64) -> IoResult<Self> {
+        let from = begin_of(noted);
         let file = File::open(path)?;
         let length = file.metadata()?.len();
         let (mut at, mut stable) = (BTreeMap::new(), from);
@@ -123,12 +159,12 @@ impl<'a> Segments<'a> {
                 stable = stable.max(header.stable);
             }
         }
-        let ends_from = stable / SEGMENT_BYTES as u64 * SEGMENT_BYTES as u64;
         Ok(Self {
             path,
+            length,
             at,
             without_header,
-            ends_from,
+            ends_from: begin_of(stable),
         })
     }
 
@@ -148,29 +184,45 @@ impl<'a> Segments<'a> {
         Ok(found.into_iter().flatten().collect())
     }
 
+    /// Whether the segment is missing in which the log was stable. sled then takes the log for empty.
+    fn lacks_stable(&self) -> bool {
+        !self.at.is_empty() && !self.at.contains_key(&self.ends_from)
+    }
+
+    /// Whether something is missing of what the side file refers to, up to this position, in the segment in
+    /// which that lies.
+    fn is_cut_before(&self, noted: u64, tears: &[Option<Torn>]) -> bool {
+        let Some(begin) = self.at.get(&begin_of(noted)) else {
+            return noted > begin_of(noted);
+        };
+        let first = tears.first().and_then(Option::as_ref);
+        first.is_some_and(|torn| torn.at - begin < noted - begin_of(noted))
+    }
+
+    /// Where each segment is torn, in their order.
+    fn tears(&self) -> IoResult<Vec<Option<Torn>>> {
+        let begins: Vec<_> = self.at.values().collect();
+        let torn = begins.par_iter().map(|begin| self.torn(**begin, None));
+        torn.collect()
+    }
+
     /// The ranges behind tears, as far as there are whole messages in them.
-    fn hidden(&self) -> IoResult<Vec<Range<u64>>> {
-        let at: Vec<_> = self
-            .at
-            .iter()
-            .map(|(place, begin)| (*place, *begin))
-            .collect();
-        let torn = at.par_iter().map(|(_, begin)| self.torn(*begin, None));
-        let torn = torn.collect::<IoResult<Vec<_>>>()?;
+    fn hidden(&self, tears: Vec<Option<Torn>>) -> IoResult<Vec<Range<u64>>> {
         let mut hidden = Vec::new();
         let mut next = self.ends_from;
-        let mut is_over = false;
-        for ((place, begin), mut torn) in at.into_iter().zip(torn) {
+        let mut is_over = self.lacks_stable();
+        for ((&place, &begin), mut torn) in self.at.iter().zip(tears) {
+            let end = begin + SEGMENT_BYTES as u64;
             let is_last = place >= self.ends_from;
             is_over |= is_last && next != place;
             if is_over {
                 torn = self.torn(begin, Some(0))?;
             }
-            is_over |= is_last && torn.is_some();
+            // sled reads nothing more once a message goes on behind the end of the file.
+            is_over |= torn.is_some() && (is_last || end > self.length);
             if is_last {
                 next = place + SEGMENT_BYTES as u64;
             }
-            let end = begin + SEGMENT_BYTES as u64;
             hidden.extend(
                 torn.filter(|torn| torn.has_messages_behind)
                     .map(|torn| torn.at..end),
@@ -191,6 +243,11 @@ impl<'a> Segments<'a> {
             has_messages_behind: segment.has_messages_after(tear),
         }))
     }
+}
+
+/// The position where the segment of this position begins.
+const fn begin_of(place: u64) -> u64 {
+    place / SEGMENT_BYTES as u64 * SEGMENT_BYTES as u64
 }
 
 /// The place where the readable messages of a segment end.
