@@ -47,15 +47,24 @@ const PATIENCE: Patience = Patience {
     silence: Duration::from_mins(1),
 };
 
-/// The server has gone in the middle. How the connection ended is of use to nobody.
+/// A connection has ended in the middle. How it ended does not tell why.
 #[derive(Debug, thiserror::Error)]
-#[error("the server ended before the answer was complete; ask again")]
-struct Ended;
+enum Ended {
+    /// Of an answer that was read at once.
+    #[error("the server ended before the answer was complete; ask again")]
+    AtOnce,
+    /// Of an answer that was read as fast as somebody took it. A server also cuts off what is not read.
+    #[error(
+        "the connection ended before the answer was complete: the server ended, or cut it off because it was not read \
+         fast enough; try again, and if what reads it is slow, write it to a file first"
+    )]
+    AtItsPace,
+}
 
 impl Ended {
-    fn of(error: hyper::Error) -> Self {
+    fn logged(self, error: &hyper::Error) -> Self {
         tracing::debug!(%error, "a connection ended");
-        Self
+        self
     }
 }
 
@@ -153,7 +162,8 @@ impl Server {
         let (mut sender, driver) = self.connected().await?;
         let answer = sender.send_request(self.request(path, accept)?);
         let answer = self.while_alive(answer).await?;
-        Ok((answer.map_err(Ended::of)?, driver))
+        let answer = answer.map_err(|error| Ended::AtOnce.logged(&error))?;
+        Ok((answer, driver))
     }
 
     fn request(&self, path: &str, accept: &str) -> Result<Request<Empty<Bytes>>> {
@@ -260,17 +270,17 @@ impl Download {
     /// What is left of the answer.
     fn whole(&mut self) -> Result<Bytes> {
         let mut bytes = BytesMut::from(std::mem::take(&mut self.rest));
-        while let Some(part) = self.part()? {
+        while let Some(part) = self.part(Ended::AtOnce)? {
             bytes.extend(part);
         }
         Ok(bytes.freeze())
     }
 
     /// The next part of the answer; `None` at its end.
-    fn part(&mut self) -> Result<Option<Bytes>> {
+    fn part(&mut self, ended: Ended) -> Result<Option<Bytes>> {
         let frame = self.server.while_alive(self.body.frame());
         let frame = self.runtime.block_on(frame)?.transpose();
-        let frame = frame.map_err(Ended::of)?;
+        let frame = frame.map_err(|error| ended.logged(&error))?;
         Ok(frame.map(|frame| frame.into_data().unwrap_or_default()))
     }
 }
@@ -278,7 +288,7 @@ impl Download {
 impl Read for Download {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         while self.rest.is_empty() {
-            let Some(part) = self.part().map_err(io::Error::other)? else {
+            let Some(part) = self.part(Ended::AtItsPace).map_err(io::Error::other)? else {
                 return Ok(0);
             };
             self.rest = part;
