@@ -20,6 +20,7 @@ use anyhow::{Context, Result, bail};
 use auth::Tokens;
 use connection::Acceptor;
 use hindsight_log::{DirectoryLock, Poison, Retention};
+use kubeconfig::Use;
 use patience::Timeouts;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -80,8 +81,10 @@ pub(crate) async fn run(options: Options, ready: impl FnOnce(SocketAddr, &Path))
     kubeconfig::write(&kubeconfig, address, &pki)?;
     if let Some(path) = &asked_for {
         // Again: the name may be that of a file that this start has made.
-        kubeconfig::check(path, data)?;
-        kubeconfig::write(path, address, &pki)?;
+        match kubeconfig::check(path, data)? {
+            Use::Written => kubeconfig::write(path, address, &pki)?,
+            Use::Kept => kubeconfig::warn_kept(path, data, address)?,
+        }
     }
     // Whoever finds the address there reads the kubeconfig next.
     plane.describe_holder(&format!("https://{address}"))?;

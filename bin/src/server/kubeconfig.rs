@@ -71,9 +71,17 @@ impl Entries<'_> {
     }
 }
 
-/// Refuses a file that would be lost: anything but an empty file, or what an earlier start of this data directory
-/// wrote.
-pub(super) fn check(path: &Path, data: DataDir<'_>) -> Result<()> {
+/// What a start does with a file that the user names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Use {
+    /// It is written: nothing of the user's is lost with it.
+    Written,
+    /// It is left as it is: it is for this data directory, and was changed since a start wrote it.
+    Kept,
+}
+
+/// Whether to write this file. Refuses one that is neither empty nor for this data directory.
+pub(super) fn check(path: &Path, data: DataDir<'_>) -> Result<Use> {
     let name = format!("--kubeconfig {}", path.display());
     // A first start makes the data directory.
     let is_made = |above: &Path| above.as_os_str().is_empty() || above == data.0;
@@ -86,17 +94,21 @@ pub(super) fn check(path: &Path, data: DataDir<'_>) -> Result<()> {
     }
     let admin = data.kubeconfig();
     let is_admin = || admin.canonicalize().is_ok_and(|admin| admin == path);
-    let is_ours = || is_ours(path, data).with_context(|| format!("{name} cannot be read"));
-    if !path.exists() || is_admin() || is_ours()? {
-        return Ok(());
+    if !path.exists() || is_admin() {
+        return Ok(Use::Written);
+    }
+    let found = Found::read(path, data).with_context(|| format!("{name} cannot be read"))?;
+    if let Some(found) = found.usage() {
+        return Ok(found);
     }
     let word = |path: &Path| shell_word(&path.to_string_lossy()).into_owned();
     bail!(
-        "{name} is not replaced, because it holds more than what `hindsight serve` wrote there, or is of another \
-         server; name a file that does not exist yet, or remove this one if it is of no use any more, as after \
+        "{name} is not replaced, because it is not empty and has no cluster with the certificate authority of {}; \
+         name a file that does not exist yet, or remove this one if it is of no use any more, as after \
          {} was replaced, or leave the option out: {} is written in any case, and `KUBECONFIG={}:{} kubectl \
          config view --flatten` prints both as one, but of entries with equal names only the first: if {CLUSTER} \
          or {USER} is there already, rename ours first with `sed s/{CLUSTER}/NAME/ {} > FILE`",
+        data.0.display(),
         data.pki().display(),
         admin.display(),
         word(path),
@@ -105,31 +117,111 @@ pub(super) fn check(path: &Path, data: DataDir<'_>) -> Result<()> {
     );
 }
 
-/// Whether the file is empty, or as an earlier start of this data directory wrote it.
-fn is_ours(path: &Path, data: DataDir<'_>) -> std::io::Result<bool> {
-    let mut text = Vec::new();
-    let file = std::fs::File::open(path)?;
-    file.take(OURS_BYTES_MAX).read_to_end(&mut text)?;
-    if text.is_empty() || text.len() as u64 == OURS_BYTES_MAX {
-        return Ok(text.is_empty());
-    }
-    let authority = std::fs::read_to_string(data.pki().join(AUTHORITY));
-    let text = String::from_utf8_lossy(&text);
-    Ok(authority.is_ok_and(|authority| is_as_written(&text, &authority)))
+/// Says that a file was left as it is, and where it does not lead to the server at this address.
+pub(super) fn warn_kept(path: &Path, data: DataDir<'_>, address: SocketAddr) -> Result<()> {
+    tracing::warn!("{}", Found::read(path, data)?.kept(path, data, address));
+    Ok(())
 }
 
-/// Whether nothing is lost with this text but the address and the administrator's credentials. No document of ours
-/// has a `#`, which begins a comment.
-fn is_as_written(text: &str, authority: &str) -> bool {
-    let config: Value = serde_saphyr::from_str(text).unwrap_or_default();
-    let at = |path| config.pointer(path).and_then(Value::as_str);
-    let found = Entries {
-        user: at("/users/0/name").unwrap_or_default(),
-        server: at("/clusters/0/cluster/server").unwrap_or_default(),
-        certificate: at("/users/0/user/client-certificate-data").unwrap_or_default(),
-        key: at("/users/0/user/client-key-data").unwrap_or_default(),
-    };
-    !text.contains('#') && found.are_ours() && found.config(authority) == config
+/// What is in the file that the user names.
+struct Found {
+    text: String,
+    config: Value,
+    /// The certificate authority of the data directory, if there is one.
+    authority: Option<String>,
+}
+
+impl Found {
+    fn read(path: &Path, data: DataDir<'_>) -> std::io::Result<Self> {
+        let mut text = Vec::new();
+        let file = std::fs::File::open(path)?;
+        file.take(OURS_BYTES_MAX).read_to_end(&mut text)?;
+        let is_cut = text.len() as u64 == OURS_BYTES_MAX;
+        let text = String::from_utf8_lossy(&text).into_owned();
+        let config = if is_cut {
+            None
+        } else {
+            serde_saphyr::from_str(&text).ok()
+        };
+        Ok(Self {
+            text,
+            config: config.unwrap_or_default(),
+            authority: std::fs::read_to_string(data.pki().join(AUTHORITY)).ok(),
+        })
+    }
+
+    /// What a start does with it; `None` if it is not for this data directory.
+    fn usage(&self) -> Option<Use> {
+        if self.text.is_empty() || self.is_as_written() {
+            return Some(Use::Written);
+        }
+        self.servers().next().map(|_| Use::Kept)
+    }
+
+    /// Whether nothing is lost with this text but the address and the administrator's credentials. No document
+    /// of ours has a `#`, which begins a comment.
+    fn is_as_written(&self) -> bool {
+        let at = |path| self.config.pointer(path).and_then(Value::as_str);
+        let found = Entries {
+            user: at("/users/0/name").unwrap_or_default(),
+            server: at("/clusters/0/cluster/server").unwrap_or_default(),
+            certificate: at("/users/0/user/client-certificate-data").unwrap_or_default(),
+            key: at("/users/0/user/client-key-data").unwrap_or_default(),
+        };
+        let is_same = |authority: &String| found.config(authority) == without_empty(&self.config);
+        !self.text.contains('#') && found.are_ours() && self.authority.as_ref().is_some_and(is_same)
+    }
+
+    /// The names of the clusters with the authority of the data directory, and the addresses of their servers.
+    fn servers(&self) -> impl Iterator<Item = (&str, &str)> {
+        let authority = self.authority.as_ref();
+        let authority = authority.map(|authority| BASE64_STANDARD.encode(authority));
+        let clusters = self.config.get("clusters").and_then(Value::as_array);
+        clusters.into_iter().flatten().filter_map(move |entry| {
+            let at = |path| entry.pointer(path).and_then(Value::as_str);
+            let found = at("/cluster/certificate-authority-data")?;
+            let is_ours = authority.as_deref() == Some(found);
+            is_ours.then(|| {
+                (
+                    at("/name").unwrap_or_default(),
+                    at("/cluster/server").unwrap_or_default(),
+                )
+            })
+        })
+    }
+
+    /// The warning that it is left as it is.
+    fn kept(&self, path: &Path, data: DataDir<'_>, address: SocketAddr) -> String {
+        let (path, admin) = (path.display(), data.kubeconfig());
+        let admin = admin.display();
+        let kept = format!(
+            "--kubeconfig {path} is left as it is, because it was changed since `hindsight serve` wrote it; {admin} \
+             was written instead"
+        );
+        let here = format!("https://{address}");
+        let elsewhere = self.servers().find(|(_, server)| *server != here);
+        let Some((name, server)) = elsewhere.filter(|_| self.servers().all(|one| one.1 != here))
+        else {
+            return kept;
+        };
+        let name = shell_word(name);
+        format!(
+            "{kept}; it leads to {server}, and this server is at {here}: if clients do not reach it there, run \
+             `kubectl config set-cluster {name} --server {here} --kubeconfig {}`",
+            shell_word(&path.to_string())
+        )
+    }
+}
+
+/// Without the empty preferences that `kubectl` adds to a file that it changes.
+fn without_empty(config: &Value) -> Value {
+    let mut config = config.clone();
+    if let Some(members) = config.as_object_mut()
+        && members.get("preferences") == Some(&json!({}))
+    {
+        members.remove("preferences");
+    }
+    config
 }
 
 /// Writes the kubeconfig with its credentials, for the owner alone.
@@ -160,8 +252,8 @@ fn is_there(path: &Path, text: &str) -> bool {
     is_closed && std::fs::read(path).is_ok_and(|found| found == text.as_bytes())
 }
 
-/// Overwrites the file in its place, which is the only room for it on a full disk. What a kill leaves half
-/// written, the next start writes again.
+/// Overwrites the file in its place, which is the only room for it on a full disk. If a kill leaves it half
+/// written, the next start writes `admin.kubeconfig` again, and refuses a file that the user named.
 fn write_over(path: &Path, text: &str) -> std::io::Result<()> {
     let mut file = std::fs::File::options().write(true).open(path)?;
     file.set_permissions(std::fs::Permissions::from_mode(0o600))?;
@@ -204,43 +296,52 @@ mod tests {
             "/contexts/0/context",
         ];
         let path = temporary.path().join("config");
-        check(&path, data).expect("it does not exist");
+        assert_eq!(check(&path, data).expect("it does not exist"), Use::Written);
         let long = format!("{ours}\n#{}", " ".repeat(1 << 20));
         let authority = &config["clusters"][0]["cluster"]["certificate-authority-data"];
-        for (text, is_replaced) in [
-            (String::new(), true),
-            (ours.clone(), true),
-            (with(&config, cluster, "server", "https://[::1]:2"), true),
-            (with(&config, cluster, "server", "https://east:2"), false),
-            (with(&config, cluster, "tls-server-name", "east"), false),
-            (ours.replace("hindsight-admin", "admin"), true),
-            (ours.replace("hindsight-admin", "alice"), false),
-            (ours.replace("hindsight", "east"), false),
-            (with(&config, user, "token", "secret"), false),
+        let prod = json!([{"name": "prod", "context": {}}]);
+        let certificate = "client-certificate-data";
+        let rewritten = with(&config, "", "preferences", json!({}));
+        for (text, expected) in [
+            (String::new(), Some(Use::Written)),
+            (ours.clone(), Some(Use::Written)),
+            (rewritten, Some(Use::Written)),
             (
-                with(&config, user, "client-certificate-data", authority.clone()),
-                false,
+                with(&config, cluster, "server", "https://[::1]:2"),
+                Some(Use::Written),
             ),
-            (with(&config, context, "namespace", "team"), false),
-            (with(&config, "", "extensions", json!([])), false),
+            (ours.replace("hindsight-admin", "admin"), Some(Use::Written)),
             (
-                with(
-                    &config,
-                    "",
-                    "contexts",
-                    json!([{"name": "prod", "context": {}}]),
-                ),
-                false,
+                with(&config, cluster, "server", "https://east:2"),
+                Some(Use::Kept),
             ),
-            (elsewhere.to_string(), false),
-            (format!("# of east\n{ours}"), false),
-            ("a letter".into(), false),
-            ("apiVersion: v1\nkind: Config\n".into(), false),
-            (long, false),
+            (
+                with(&config, cluster, "tls-server-name", "east"),
+                Some(Use::Kept),
+            ),
+            (ours.replace("hindsight-admin", "alice"), Some(Use::Kept)),
+            (ours.replace("hindsight", "east"), Some(Use::Kept)),
+            (with(&config, user, "token", "secret"), Some(Use::Kept)),
+            (
+                with(&config, user, certificate, authority.clone()),
+                Some(Use::Kept),
+            ),
+            (with(&config, context, "namespace", "team"), Some(Use::Kept)),
+            (with(&config, "", "extensions", json!([])), Some(Use::Kept)),
+            (
+                with(&config, "", "preferences", json!({"colors": true})),
+                Some(Use::Kept),
+            ),
+            (with(&config, "", "contexts", prod), Some(Use::Kept)),
+            (format!("# of east\n{ours}"), Some(Use::Kept)),
+            (elsewhere.to_string(), None),
+            ("a letter".into(), None),
+            ("apiVersion: v1\nkind: Config\n".into(), None),
+            (long, None),
         ] {
             std::fs::write(&path, &text).expect("written");
             let checked = check(&path, data);
-            assert_eq!(checked.is_ok(), is_replaced, "{text:.300}");
+            assert_eq!(checked.as_ref().ok(), expected.as_ref(), "{text:.300}");
             if let Err(error) = checked {
                 let told = error.to_string();
                 assert!(told.contains("config view --flatten"), "{told}");
@@ -254,6 +355,32 @@ mod tests {
         let nowhere = temporary.path().join("nowhere/config");
         let told = check(&nowhere, data).expect_err("refused").to_string();
         assert!(told.contains("nowhere; create it, or"), "{told}");
+    }
+
+    #[test]
+    fn where_a_file_that_was_changed_does_not_lead_here_it_is_told_how_to_correct_that() {
+        let temporary = tempfile::tempdir().expect("a directory");
+        let data = DataDir(temporary.path());
+        let config = started(data.0, 1);
+        let path = temporary.path().join("config");
+        let changed = with(&config, "/contexts/0/context", "namespace", "team");
+        std::fs::write(&path, &changed).expect("written");
+        let at = |port| {
+            let found = Found::read(&path, data).expect("read");
+            found.kept(&path, data, ([127, 0, 0, 1], port).into())
+        };
+        let (here, elsewhere) = (at(1), at(2));
+        for told in [&here, &elsewhere] {
+            assert!(told.contains("config is left as it is"), "{told}");
+            assert!(
+                told.contains("admin.kubeconfig was written instead"),
+                "{told}"
+            );
+        }
+        assert!(!here.contains("set-cluster"), "{here}");
+        let command = "it leads to https://127.0.0.1:1, and this server is at https://127.0.0.1:2: if clients do not \
+            reach it there, run `kubectl config set-cluster hindsight --server https://127.0.0.1:2 --kubeconfig ";
+        assert!(elsewhere.contains(command), "{elsewhere}");
     }
 
     #[test]
