@@ -55,8 +55,18 @@ pub(super) fn set_aside(directory: &Path, path: &Path) -> Result<(), Error> {
     aside.push(".damaged");
     let aside = directory.join("..").join(aside);
     tracing::warn!(file = %path.display(), "setting aside a side file of the storage engine");
-    std::fs::rename(path, aside)
-        .map_err(Error::io("setting aside a side file of the storage engine"))
+    move_file(path, &aside).map_err(Error::io("setting aside a side file of the storage engine"))
+}
+
+/// Moves a file, also to another file system: the directory of the engine may be a mount.
+fn move_file(from: &Path, to: &Path) -> std::io::Result<()> {
+    match std::fs::rename(from, to) {
+        Err(error) if error.kind() == ErrorKind::CrossesDevices => {}
+        moved => return moved,
+    }
+    std::fs::copy(from, to)?;
+    File::open(to)?.sync_all()?;
+    std::fs::remove_file(from)
 }
 
 fn snapshots(directory: &Path) -> Result<Vec<PathBuf>, Error> {
@@ -66,4 +76,25 @@ fn snapshots(directory: &Path) -> Result<Vec<PathBuf>, Error> {
         name.starts_with(PREFIX)
     });
     Ok(paths)
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    /// `/dev/shm` is mostly of another file system than the directory for temporary files.
+    #[test]
+    fn a_file_is_moved_to_another_file_system_too() {
+        let (here, there) = (tempfile::tempdir(), tempfile::tempdir_in("/dev/shm"));
+        let Ok(there) = there else {
+            println!("SKIPPED: there is no /dev/shm");
+            return;
+        };
+        let from = here.as_ref().expect("a directory").path().join("snap.1");
+        let to = there.path().join("snap.1.damaged");
+        std::fs::write(&from, "side").expect("written");
+        move_file(&from, &to).expect("moved");
+        assert_eq!(std::fs::read(&to).expect("there"), b"side");
+        assert!(!from.exists());
+    }
 }
