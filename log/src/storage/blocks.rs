@@ -72,6 +72,16 @@ mod system {
         matches!(code, Some(Errno::MFILE | Errno::NFILE))
     }
 
+    /// Whether the disk does not give back what was written: a bad sector, or a checksum of the file system
+    /// that does not match.
+    pub(in crate::storage) fn is_unread(error: &std::io::Error) -> bool {
+        let code = error.raw_os_error().map(Errno::from_raw_os_error);
+        matches!(
+            code,
+            Some(Errno::IO | Errno::NODATA | Errno::BADMSG | Errno::ILSEQ | Errno::UCLEAN)
+        )
+    }
+
     /// Drops the synced pages of a file from the page cache, so that they are read from the disk again.
     pub(in crate::storage) fn forget(file: &File) -> Result<()> {
         Ok(fadvise(file, 0, None, Advice::DontNeed)?)
@@ -123,6 +133,10 @@ mod system {
     }
 
     pub(crate) fn is_without_descriptors(_: &std::io::Error) -> bool {
+        false
+    }
+
+    pub(in crate::storage) fn is_unread(_: &std::io::Error) -> bool {
         false
     }
 

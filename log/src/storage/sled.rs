@@ -73,6 +73,12 @@ pub struct SledStorage {
 impl SledStorage {
     /// Opens the database in `directory`, or creates it.
     pub fn open(directory: &Path) -> Result<Self, Error> {
+        let told = |error| Self::intact_part(directory, &error).unwrap_or(error);
+        Self::open_untold(directory).map_err(told)
+    }
+
+    /// Without how far the log is intact in an error.
+    fn open_untold(directory: &Path) -> Result<Self, Error> {
         let io = |what: &str| Error::io(format!("{what} {}", directory.display()));
         if directory.exists() && !directory.is_dir() {
             return Err(Error::Foreign(directory.to_owned()));
@@ -91,11 +97,10 @@ impl SledStorage {
         hidden::refuse_hidden(directory, kept.synced())?;
         let database = open_in_room(directory, kept.synced(), &mut reserve);
         reserve.replenish();
-        let told = |error| Self::intact_part(directory, &error).unwrap_or(error);
-        let database = database.map_err(told)?;
+        let database = database?;
         refuse_unknown_trees(&database, state, &path)?;
-        let frames = FrameTrees::open(&database).map_err(told)?;
-        let (missing, newest) = missing(&frames, &kept).map_err(told)?;
+        let frames = FrameTrees::open(&database)?;
+        let (missing, newest) = missing(&frames, &kept)?;
         let bytes = missing.iter().map(|(_, frame)| frame.len() as u64);
         reserve.release_until_free(bytes.sum::<u64>().saturating_mul(WRITE_AMPLIFICATION))?;
         let file = File::options().write(true).open(&path);
@@ -134,17 +139,23 @@ impl SledStorage {
         refuse_irregular_files(directory)
     }
 
-    /// For an error of the engine over what it reads, an error that says how far the log in this directory
-    /// is intact. Nobody may write to the log meanwhile: its whole database is read.
+    /// For an error of the engine over what it reads, or of a disk that does not give it back, an error that
+    /// says how far the log in this directory is intact. Nobody may write to the log meanwhile: its whole
+    /// database is read.
     pub fn intact_part(directory: &Path, error: &Error) -> Option<Error> {
-        let Error::Engine { what, source } = error else {
-            return None;
+        let reason = match error {
+            Error::Engine { what, source } if [OPENING, READING].contains(what) => {
+                source.to_string()
+            }
+            Error::Io { what, source }
+                if what.starts_with(READING) && blocks::is_unread(source) =>
+            {
+                format!("the disk does not give back all of its files ({source})")
+            }
+            _ => return None,
         };
-        if ![OPENING, READING].contains(what) {
-            return None;
-        }
         let intact = Intact::of(directory, |_, _| {}).ok()?;
-        Some(intact.unopened(source.to_string()))
+        Some(intact.unopened(reason))
     }
 
     fn lock_journal(&self) -> MutexGuard<'_, Journal> {

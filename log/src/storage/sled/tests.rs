@@ -31,6 +31,26 @@ fn what_the_system_refused_advises_no_backup() {
     assert!(message(Errno::IO).contains("restore a backup"));
 }
 
+/// A start reads some of the files itself, before the engine does.
+#[test]
+fn over_a_bad_sector_it_is_told_how_far_the_log_is_intact() {
+    let temporary = tempfile::tempdir().expect("a directory");
+    let events = temporary.path().join("events");
+    drop(SledStorage::open(&events).expect("made"));
+    let told = |what: &str, errno: Errno| {
+        let error = Error::io(what)(errno.into());
+        SledStorage::intact_part(&events, &error).map(|error| error.to_string())
+    };
+    for errno in [Errno::IO, Errno::NODATA, Errno::UCLEAN] {
+        let told = told("reading the event log", errno).expect("told");
+        for part in ["does not give back", "intact up to revision 0", "--intact"] {
+            assert!(told.contains(part), "{told}");
+        }
+    }
+    assert_eq!(told("reading the event log", Errno::ACCESS), None);
+    assert_eq!(told("syncing the event log", Errno::IO), None);
+}
+
 type Write = fn(&SledStorage) -> Result<(), Error>;
 
 #[test]
