@@ -159,3 +159,15 @@ fn nothing_is_read_where_all_owners_are_there() {
     graph.arrivals.arrived.clear();
     assert_eq!(graph.recall([Err::<&Commit, _>("read too far")]), Ok(()));
 }
+
+/// Whoever has its uid is there, but it is of another kind with the same name.
+#[test]
+fn an_owner_of_another_group_is_not_the_one_that_is_named() {
+    let mut world = Followed::default();
+    let owner = r#"{"apiVersion":"b.io/v1","kind":"B","metadata":{"name":"g","uid":"g"}}"#;
+    world.commit(("b.io", "bs"), "g", Some(owner.into()));
+    world.map("early", &[("e.io/v1", "g")]);
+    world.define(&["v1"], true);
+    world.map("late", &[("e.io/v1", "g")]);
+    assert_eq!(world.arrivals(["early", "late"]), [Some(3), None]);
+}
