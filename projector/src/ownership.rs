@@ -127,8 +127,8 @@ impl OwnershipGraph {
         self.dependents.contains_key(owner)
     }
 
-    /// Live objects with a reference to any owner of a custom kind of this group, each with the kind.
-    pub fn dependents_of_group(&self, group: &str) -> impl Iterator<Item = (&str, &Uid)> {
+    /// The custom kinds of this group to which live objects refer, each with these objects.
+    pub fn dependents_of_group(&self, group: &str) -> impl Iterator<Item = (&str, &BTreeSet<Uid>)> {
         self.kind_references.of_group(group)
     }
 

@@ -138,11 +138,7 @@ impl View<'_> {
 
     fn above<T>(&self, uid: &Uid, read: impl FnOnce(&Above) -> T) -> Option<T> {
         self.graph.node(uid)?;
-        let next = |at: &Uid| {
-            let mut next = self.next_above(at);
-            next.retain(|one| self.graph.node(one).is_some());
-            next
-        };
+        let next = |at: &Uid| self.known_above(at);
         let summarize = |members: &[Uid], reached: &[&Above]| {
             let mut own: Vec<Uid> = members.to_vec();
             own.retain(|one| self.is_pending(one));
@@ -157,10 +153,17 @@ impl View<'_> {
         above.find(uid, next, summarize).map(read)
     }
 
+    /// The next step of a walk upward, to objects that exist.
+    pub(super) fn known_above(&self, uid: &Uid) -> Vec<Uid> {
+        let mut next = self.next_above(uid);
+        next.retain(|one| self.graph.node(one).is_some());
+        next
+    }
+
     /// These objects and all above them. An object in deletion hides what is above it, which has no
     /// influence on the objects below any more. The exceptions are the containers of an object that
     /// waits: when such a container is deleted, the object is released.
-    pub(super) fn with_all_above(&self, mut open: Vec<Uid>) -> BTreeSet<Uid> {
+    fn with_all_above(&self, mut open: Vec<Uid>) -> BTreeSet<Uid> {
         let mut found = BTreeSet::new();
         while let Some(at) = open.pop() {
             if self.graph.node(&at).is_some() && !found.contains(&at) {

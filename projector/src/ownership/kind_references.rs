@@ -18,11 +18,11 @@ impl KindReferences {
     }
 
     /// The kinds of this group that objects name, with these objects.
-    pub(super) fn of_group(&self, group: &str) -> impl Iterator<Item = (&str, &Uid)> {
+    pub(super) fn of_group(&self, group: &str) -> impl Iterator<Item = (&str, &BTreeSet<Uid>)> {
         let group: Name = group.into();
         let kinds = self.0.range((Arc::clone(&group), "".into())..);
         let kinds = kinds.take_while(move |((of, _), _)| *of == group);
-        kinds.flat_map(|((_, kind), uids)| uids.iter().map(|uid| (&**kind, uid)))
+        kinds.map(|((_, kind), uids)| (&**kind, uids))
     }
 
     /// Replaces a version of an object by the next. Objects that are being deleted are left out: nothing

@@ -3,9 +3,11 @@
 //! say little.
 
 use crate::collector::{AGAIN_MAX, Collector, Counters};
-use crate::testing::world;
+use crate::testing::{empty, put, world};
 use crate::trial::{anonymous_command, carry_out};
+use hindsight_core::object::DEFINITION_FINALIZER;
 use hindsight_core::{State, Time};
+use serde_json::{Value, json};
 
 const LIMIT: usize = 1024;
 
@@ -124,4 +126,74 @@ fn owners_in_foreground_deletion_look_at_their_common_dependents_once_for_all() 
     assert_eq!(cost.batches, 2, "{cost:?}");
     let references = OWNERS * DEPENDENTS;
     assert!(cost.counters.steps <= 10 * references, "{cost:?}");
+}
+
+/// Adds definitions of a group that are being deleted: their kinds are `K000` and so on.
+fn put_ending(state: &mut State, count: usize) {
+    for number in 0..count {
+        let (plural, kind) = (format!("k{number:03}s"), format!("K{number:03}"));
+        let metadata = json!({"name": format!("{plural}.e.io"), "finalizers": [DEFINITION_FINALIZER],
+            "deletionTimestamp": "2024-01-01T00:00:00Z"});
+        let names = json!({"plural": plural, "kind": kind});
+        let definition = json!({"apiVersion": "apiextensions.k8s.io/v1",
+            "kind": "CustomResourceDefinition", "metadata": metadata,
+            "spec": {"group": "e.io", "scope": "Namespaced", "names": names,
+                "versions": [{"name": "v1", "served": true, "storage": true}]},
+            "status": {"acceptedNames": names,
+                "conditions": [{"type": "Established", "status": "True"}]}});
+        let definitions = ("apiextensions.k8s.io", "customresourcedefinitions");
+        put(state, definitions, definition);
+    }
+}
+
+fn put_dependents(state: &mut State, count: usize, owners: &[Value]) {
+    for number in 0..count {
+        let metadata = json!({"name": format!("d{number:04}"), "namespace": "n",
+            "ownerReferences": owners});
+        let document = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata});
+        put(state, ("", "configmaps"), document);
+    }
+}
+
+fn reference(kind: &str) -> Value {
+    json!({"apiVersion": "e.io/v1", "kind": kind, "name": "o", "uid": kind})
+}
+
+/// Each of them touches whoever names an unknown kind of their group.
+#[test]
+fn definitions_that_touch_the_same_objects_look_at_these_once_for_all_of_them() {
+    const DEFINITIONS: usize = 40;
+    const DEPENDENTS: usize = 500;
+    let mut state = empty();
+    put_ending(&mut state, DEFINITIONS);
+    put_dependents(&mut state, DEPENDENTS, &[reference("Unknown")]);
+    let (left, cost) = run(state);
+    assert_eq!(left.objects().count(), DEPENDENTS);
+    assert_eq!(
+        cost.batches,
+        DEFINITIONS + 1,
+        "they end one after the other"
+    );
+    let all = DEFINITIONS + DEPENDENTS;
+    assert!(cost.counters.steps <= 6 * cost.batches * all, "{cost:?}");
+}
+
+/// Whether a kind is known is asked once for each kind, in each batch.
+#[test]
+fn definitions_whose_kinds_are_named_ask_once_for_each_kind_whether_it_is_known() {
+    const DEFINITIONS: usize = 100;
+    let mut state = empty();
+    put_ending(&mut state, DEFINITIONS);
+    let kinds = (0..DEFINITIONS).map(|number| reference(&format!("K{number:03}")));
+    let owners: Vec<Value> = kinds.chain([reference("Unknown")]).collect();
+    put_dependents(&mut state, 1, &owners);
+    let (left, cost) = run(state);
+    assert_eq!(left.objects().count(), 1);
+    assert_eq!(
+        cost.batches,
+        DEFINITIONS + 1,
+        "they end one after the other"
+    );
+    let steps = 8 * cost.batches * DEFINITIONS;
+    assert!(cost.counters.steps <= steps, "{cost:?}");
 }
