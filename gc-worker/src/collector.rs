@@ -16,7 +16,7 @@ use crate::warnings::{Warning, Warnings};
 use crate::worker::Worker;
 use hindsight_core::Intent;
 use hindsight_core::object::Object;
-use hindsight_core::{Change, Commit, ObjectKey, Rejection, State, Time, Uid};
+use hindsight_core::{Change, Commit, ObjectKey, Rejection, State, Time, Uid, served_kind};
 use hindsight_projector::OwnershipGraph;
 use std::borrow::Borrow;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -172,8 +172,19 @@ impl Collector {
             self.queue
                 .extend(waiting.under(&change.commit.uid).cloned());
         }
-        if key.is_definition() {
-            self.queue.extend(std::mem::take(&mut self.unresolved));
+        self.queue_resolved(&change.commit);
+    }
+
+    /// Queues the objects whose owners may be known since this definition serves its kind.
+    fn queue_resolved(&mut self, commit: &Commit) {
+        let definition = commit.object().filter(|_| commit.key.is_definition());
+        let Some(kind) = definition.and_then(|object| served_kind(object)) else {
+            return;
+        };
+        for uid in self.graph.dependents_of_kind(&kind) {
+            if self.unresolved.remove(uid) {
+                self.queue.push(uid.clone());
+            }
         }
     }
 

@@ -175,6 +175,8 @@ fn definitions_that_touch_the_same_objects_look_at_these_once_for_all_of_them() 
         "they end one after the other"
     );
     let all = DEFINITIONS + DEPENDENTS;
+    // The end of one kind makes no other known.
+    assert!(cost.counters.looks <= 2 * all, "{cost:?}");
     assert!(cost.counters.steps <= 6 * cost.batches * all, "{cost:?}");
 }
 
