@@ -44,7 +44,19 @@ impl<'a> Subject<'a> {
             old: old.map(Field::root),
         }
     }
+
+    /// Whether an update changes the value at this place, which no list leads to.
+    fn changes(&self, place: &Field<'_>) -> bool {
+        let differs = |old: &Field<'_>| {
+            let before = old.at(&place.path);
+            before.value != place.value && !(before.is_empty() && place.is_empty())
+        };
+        self.old.as_ref().is_some_and(differs)
+    }
 }
+
+/// What is said of a field that an update may not change.
+const IMMUTABLE: &str = "field is immutable";
 
 type Check = fn(&Subject<'_>, &mut Vec<FieldCause>);
 
@@ -60,6 +72,7 @@ const CHECKS: &[(&[&str], Check)] = &[
     (&["apiservices"], aggregation::api_service),
     (&["jobs", "cronjobs"], batch::restart_policy),
     (&["cronjobs"], batch::cron_job),
+    (&["jobs"], batch::job),
     (&["services"], service::check),
     (&["configmaps", "secrets"], config::check),
     (&["secrets"], config::secret),

@@ -1,7 +1,8 @@
 //! Jobs and cron jobs. Source: `pkg/apis/batch/validation`.
 
-use super::Subject;
+use super::{Field, IMMUTABLE, Subject};
 use crate::rejection::FieldCause;
+use serde_json::{Map, Value, json};
 
 /// A cron job appends a suffix to its name for each job, and a job appends one for each pod.
 const CRON_JOB_NAME_MAX: usize = 52;
@@ -19,6 +20,101 @@ pub(super) fn restart_policy(subject: &Subject<'_>, causes: &mut Vec<FieldCause>
         }
         "OnFailure" | "Never" => {}
         _ => causes.push(policy.not_supported(&["OnFailure", "Never"])),
+    }
+}
+
+/// Members of the spec of a job that never change, but for `completions` and `template`.
+const FROZEN: [&str; 6] = [
+    "selector",
+    "completionMode",
+    "podFailurePolicy",
+    "backoffLimitPerIndex",
+    "managedBy",
+    "successPolicy",
+];
+
+pub(super) fn job(subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
+    let spec = subject.new.child("spec");
+    let completions = spec.child("completions");
+    let is_indexed = spec.child("completionMode").text() == "Indexed";
+    if is_indexed && completions.value.is_null() {
+        causes.push(completions.required("when completion mode is Indexed"));
+    }
+    let Some(old) = &subject.old else {
+        return;
+    };
+    if subject.changes(&completions) {
+        let together = completions.value == spec.child("parallelism").value;
+        if !is_indexed {
+            causes.push(completions.invalid(IMMUTABLE));
+        } else if !together && !completions.value.is_null() {
+            let why = "can only be modified in tandem with spec.parallelism";
+            causes.push(completions.invalid(why));
+        }
+    }
+    let template = spec.child("template");
+    let before = old.at("spec.template");
+    let is_same = if waits(old) {
+        fixed(before.value) == fixed(template.value)
+    } else {
+        !subject.changes(&template)
+    };
+    if !is_same {
+        causes.push(template.invalid(IMMUTABLE));
+    }
+    let members = FROZEN.map(|name| spec.child(name)).into_iter();
+    let changed = members.filter(|place| subject.changes(place));
+    causes.extend(changed.map(|place| place.invalid(IMMUTABLE)));
+}
+
+/// Whether a job is suspended and runs nothing: what its pods ask of nodes may still change, even by the
+/// update that resumes it. Source: `validationOptionsForJob` of upstream's `registry/batch/job`.
+fn waits(job: &Field<'_>) -> bool {
+    let status = job.child("status");
+    let mut conditions = status.child("conditions").items();
+    let is_marked = conditions.any(|condition| {
+        condition.child("type").text() == "JobSuspended"
+            && condition.child("status").text() == "True"
+    });
+    let is_suspended = job.at("spec.suspend").value == &json!(true);
+    let runs = !status.child("active").is_empty();
+    is_suspended && !runs && (status.child("startTime").value.is_null() || is_marked)
+}
+
+/// The part of the template of a waiting job that does not change. Source: `validatePodTemplateUpdate`.
+fn fixed(template: &Value) -> Value {
+    let mut template = template.clone();
+    let mut without = |way: &str, free: &[&str]| {
+        let place = template.pointer_mut(way).and_then(Value::as_object_mut);
+        if let Some(members) = place {
+            members.retain(|name, value| !value.is_null() && !free.contains(&name.as_str()));
+        }
+    };
+    without("/metadata", &["labels", "annotations"]);
+    let asks = ["nodeSelector", "tolerations", "schedulingGates"];
+    without("/spec", &asks);
+    without("/spec/affinity", &["nodeAffinity"]);
+    for list in ["containers", "initContainers"] {
+        let way = format!("/spec/{list}");
+        let containers = template.pointer_mut(&way).and_then(Value::as_array_mut);
+        let members = containers.into_iter().flatten();
+        for container in members.filter_map(Value::as_object_mut) {
+            container.remove("resources");
+        }
+    }
+    drop_empty(&mut template, "metadata");
+    if let Some(spec) = template.get_mut("spec") {
+        drop_empty(spec, "affinity");
+    }
+    template
+}
+
+fn drop_empty(value: &mut Value, name: &str) {
+    let is_empty = |member: &Value| member.as_object().is_some_and(Map::is_empty);
+    if value.get(name).is_some_and(is_empty)
+        && let Some(members) = value.as_object_mut()
+    {
+        members.remove(name);
     }
 }
 

@@ -1,6 +1,6 @@
 //! One row of the table: where to look in an object, and what must hold there.
 
-use super::{Field, Subject};
+use super::{Field, IMMUTABLE, Subject};
 use crate::rejection::{CAUSES_MAX, FieldCause};
 use crate::validate::names;
 use std::collections::BTreeSet;
@@ -68,7 +68,7 @@ fn test(text: &'static str) -> Option<Test> {
         "oneof" => Test::OneOf(rest.split_whitespace().collect()),
         "label" => Test::Label,
         "unique" => Test::Unique(rest),
-        "immutable" if rest.is_empty() => Test::Immutable("field is immutable"),
+        "immutable" if rest.is_empty() => Test::Immutable(IMMUTABLE),
         "immutable" => Test::Immutable(rest),
         "frozen" => Test::Frozen(rest),
         _ => return None,
@@ -96,8 +96,8 @@ impl Test {
                 }
             }
             Self::Unique(member) => unique(place, member, causes),
-            Self::Immutable(why) if changed(place, subject) => causes.push(place.invalid(why)),
-            Self::Frozen(why) if changed(place, subject) => causes.push(place.forbidden(why)),
+            Self::Immutable(why) if subject.changes(place) => causes.push(place.invalid(why)),
+            Self::Frozen(why) if subject.changes(place) => causes.push(place.forbidden(why)),
             Self::Required(_)
             | Self::Present
             | Self::AtLeast(_)
@@ -127,14 +127,4 @@ fn unique(list: &Field<'_>, member: &str, causes: &mut Vec<FieldCause>) {
             causes.push(FieldCause::duplicate(name.path.as_str(), name.value));
         }
     }
-}
-
-/// Whether an update changes the value at this place. Paths of such rules do not lead through
-/// lists.
-fn changed(place: &Field<'_>, subject: &Subject<'_>) -> bool {
-    let differs = |old: &Field<'_>| {
-        let before = old.at(&place.path);
-        before.value != place.value && !(before.is_empty() && place.is_empty())
-    };
-    subject.old.as_ref().is_some_and(differs)
 }

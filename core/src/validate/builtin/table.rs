@@ -20,15 +20,11 @@ replicationcontrollers  spec.template  present
 replicationcontrollers  spec.selector  required
 controllerrevisions  data  immutable
 jobs  spec.parallelism  atleast 0
-jobs  spec.completions  atleast 0; immutable
+jobs  spec.completions  atleast 0
 jobs  spec.activeDeadlineSeconds  atleast 0
 jobs  spec.backoffLimit  atleast 0
 jobs  spec.ttlSecondsAfterFinished  atleast 0
-jobs  spec.completionMode  oneof NonIndexed Indexed; immutable
-jobs  spec.selector  immutable
-jobs  spec.template  immutable
-jobs  spec.podFailurePolicy  immutable
-jobs  spec.backoffLimitPerIndex  immutable
+jobs  spec.completionMode  oneof NonIndexed Indexed
 cronjobs  spec.schedule  required
 cronjobs  spec.startingDeadlineSeconds  atleast 0
 cronjobs  spec.concurrencyPolicy  oneof Allow Forbid Replace
