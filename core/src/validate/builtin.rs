@@ -4,7 +4,9 @@
 
 mod aggregation;
 mod batch;
+mod cluster;
 mod config;
+mod event;
 mod gated;
 mod network;
 mod pod;
@@ -81,6 +83,12 @@ const CHECKS: &[(&[&str], Check)] = &[
     (&["ingresses"], network::ingress),
     (&["networkpolicies"], network::policy),
     (&["persistentvolumeclaims"], storage::claim),
+    (&["persistentvolumes"], storage::volume),
+    (&["csinodes"], storage::csi_node),
+    (&["nodes"], cluster::node),
+    (&["resourcequotas"], cluster::quota),
+    (&["servicecidrs"], cluster::service_range),
+    (&["events"], event::check),
     (&["horizontalpodautoscalers"], workload::autoscaler),
     (&["poddisruptionbudgets"], workload::disruption_budget),
     (

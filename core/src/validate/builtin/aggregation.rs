@@ -3,11 +3,8 @@
 use super::Subject;
 use crate::rejection::FieldCause;
 
-/// The name must consist of the served version and group. An existing object keeps its name.
+/// The name must consist of the served version and group, also of those that an update changes.
 pub(super) fn api_service(subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
-    if subject.old.is_some() {
-        return;
-    }
     let text = |field: &str| subject.new.at(field).text().to_owned();
     let required = format!("{}.{}", text("spec.version"), text("spec.group"));
     let name = subject.new.at("metadata.name");

@@ -60,6 +60,9 @@ pub(super) fn update(subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
             return;
         }
     }
+    if !deadline(&old, &new, causes) {
+        return;
+    }
     gated::gates(&old, &new, causes);
     // `tolerationSeconds` may change.
     let tolerations = |spec: &Field<'_>| -> BTreeSet<String> {
@@ -75,6 +78,23 @@ pub(super) fn update(subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
     let narrowed = gated::narrowed(&old, &new, causes);
     if frozen(old.value) != frozen(narrowed.as_ref().unwrap_or(new.value)) {
         causes.push(new.forbidden(FROZEN));
+    }
+}
+
+/// The deadline may be set or brought forward. Returns whether the rest is to be checked too.
+fn deadline(old: &Field<'_>, new: &Field<'_>, causes: &mut Vec<FieldCause>) -> bool {
+    let place = new.child("activeDeadlineSeconds");
+    let seconds = |spec: &Field<'_>| spec.child("activeDeadlineSeconds").value.as_i64();
+    match (seconds(old), seconds(new)) {
+        (Some(before), Some(after)) if before < after => {
+            causes.push(place.invalid("must be less than or equal to previous value"));
+            false
+        }
+        (Some(_), None) => {
+            causes.push(place.invalid("must not update from a positive integer to nil value"));
+            true
+        }
+        _ => true,
     }
 }
 

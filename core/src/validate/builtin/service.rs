@@ -2,7 +2,7 @@
 
 use super::{Field, Subject};
 use crate::rejection::FieldCause;
-use crate::validate::names;
+use crate::validate::{names, qualified_name};
 use serde_json::json;
 use std::collections::BTreeSet;
 
@@ -25,6 +25,23 @@ pub(super) fn check(subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
     }
     if let Some(old) = &subject.old {
         address(&old.child("spec"), &spec, causes);
+    }
+    balancer(subject, &spec, causes);
+}
+
+/// The class of a load balancer is for load balancers, and stays as long as the service is one.
+fn balancer(subject: &Subject<'_>, spec: &Field<'_>, causes: &mut Vec<FieldCause>) {
+    let class = spec.child("loadBalancerClass");
+    let balances = |spec: &Field<'_>| spec.child("type").text() == "LoadBalancer";
+    let mut old = subject.old.iter().map(|old| old.child("spec"));
+    if balances(spec) && old.any(|old| balances(&old)) && subject.changes(&class) {
+        causes.push(class.invalid("may not change once set"));
+    }
+    if balances(spec) && !class.value.is_null() {
+        let problems = qualified_name(class.text());
+        causes.extend(problems.iter().map(|why| class.invalid(why)));
+    } else if !class.value.is_null() {
+        causes.push(class.forbidden("may only be used when `type` is 'LoadBalancer'"));
     }
 }
 

@@ -58,7 +58,18 @@ certificatesigningrequests  spec.signerName  required
 certificatesigningrequests  spec.usages  required
 volumeattachments  spec.attacher  required
 volumeattachments  spec.nodeName  required
+volumeattachments  spec  immutable
 csidrivers  spec.attachRequired  immutable
+csidrivers  spec.volumeLifecycleModes  immutable
+csistoragecapacities  nodeTopology  immutable
+csistoragecapacities  storageClassName  immutable
+volumeattributesclasses  driverName  frozen updates to driverName are forbidden.; required
+volumeattributesclasses  parameters  frozen updates to parameters are forbidden.; required must contain at least one key/value pair
+resourceclaims,resourceclaimtemplates  spec  immutable
+resourceslices  spec.pool.name  immutable
+resourceslices  spec.driver  immutable
+resourceslices  spec.nodeName  immutable
+ipaddresses  spec.parentRef  immutable
 mutatingwebhookconfigurations,validatingwebhookconfigurations  webhooks[].name  required
 mutatingwebhookconfigurations,validatingwebhookconfigurations  webhooks[].admissionReviewVersions  required must specify one of v1, v1beta1
 mutatingwebhookconfigurations,validatingwebhookconfigurations  webhooks[].sideEffects  required must specify one of None, NoneOnDryRun

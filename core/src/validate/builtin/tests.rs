@@ -1,6 +1,8 @@
 //! What each kind refuses, as tables: a valid document, a merge patch that makes it invalid, and
 //! the causes.
 
+mod events;
+mod frozen;
 mod jobs;
 mod updates;
 
@@ -34,7 +36,7 @@ fn right(resource: &str) -> Value {
             "scaleTargetRef": {"kind": "Deployment", "name": "d"}}}),
         "storageclasses" => json!({"provisioner": "x/y"}),
         "persistentvolumes" => json!({"spec": {"accessModes": ["ReadWriteOnce"],
-            "capacity": {"storage": "1Gi"}}}),
+            "capacity": {"storage": "1Gi"}, "hostPath": {"path": "/a"}}}),
         _ => json!({}),
     };
     defaults::apply(&kind(resource), &mut document);
