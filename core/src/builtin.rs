@@ -21,9 +21,9 @@ use table::GROUPS;
 /// labels; `1` generation stays 1; `o` a completed deletion answers with the object; `p` PUT creates; `r`
 /// updates need a `resourceVersion`; `l` names are labels; `5` names are DNS-1035 labels; `s` names are any path
 /// segment; `i` names are IP addresses; `f` any finalizer; `O` orphans by default; `G` graceful deletion;
-/// `R` a review that is never stored; `n` no deletion of collections; `v` its pods also mount volumes that
-/// are claimed for them. Shapes: `N` namespace, `D` definition, `P` pod, `J` job, `S` service, `C`
-/// certificate signing request.
+/// `R` a review that is never stored; `n` no deletion of collections; `k` a new one keeps its status; `v`
+/// its pods also mount volumes that are claimed for them. Shapes: `N` namespace, `D` definition, `P` pod,
+/// `J` job, `S` service, `C` certificate signing request.
 struct Group {
     group: &'static str,
     version: &'static str,
@@ -150,6 +150,7 @@ fn strategy(resource: &GroupResource, flags: &str) -> Strategy {
         strict_finalizers: !has('f'),
         collection_deletes: !has('n'),
         review: has('R'),
+        keeps_status: has('k'),
         claims_volumes: has('v'),
     }
 }

@@ -175,6 +175,7 @@ const STRATEGY: Strategy = Strategy {
     strict_finalizers: false,
     collection_deletes: true,
     review: false,
+    keeps_status: false,
     claims_volumes: false,
 };
 

@@ -134,6 +134,9 @@ pub struct Strategy {
     pub collection_deletes: bool,
     /// Never stored: a review that is answered at once (as `SubjectAccessReview`).
     pub review: bool,
+    /// A new object keeps the status that it was sent with, as a node that a kubelet registers. It has no
+    /// manager even then.
+    pub keeps_status: bool,
     /// Its pods also mount volumes that are claimed for each pod and named in no template (`StatefulSet`
     /// alone), so a mount is not checked against the volumes of the template.
     pub claims_volumes: bool,

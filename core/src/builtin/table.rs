@@ -13,7 +13,7 @@ endpoints              Endpoints             ep     -   -                       
 events                 Event                 ev     -   -                         pfs
 limitranges            LimitRange            limits -   -                         p
 namespaces             Namespace             ns     -   status,finalize           clonN
-nodes                  Node                  no     -   status                    c
+nodes                  Node                  no     -   status                    ck
 persistentvolumeclaims PersistentVolumeClaim pvc    -   status                    o
 persistentvolumes      PersistentVolume      pv     -   status                    co
 pods                   Pod                   po     all status,eviction,binding   goGP spec
@@ -85,7 +85,7 @@ ingressclasses  IngressClass  -      - -      cg
 ingresses       Ingress       ing    - status g
 ipaddresses     IPAddress     ip     - -      ci
 networkpolicies NetworkPolicy netpol - -      g
-servicecidrs    ServiceCIDR   -      - status c
+servicecidrs    ServiceCIDR   -      - status ck
 ",
     },
     Group {

@@ -89,7 +89,7 @@ fn shape(context: &Context<'_>, kind: &Kind, version: &Version, document: &mut V
     if context.strictness == Strictness::Draft {
         return shape_draft(kind, document);
     }
-    if version.has_status() {
+    if version.has_status() && !kind.strategy.keeps_status {
         root.remove("status");
     }
     match kind.strategy.shape {

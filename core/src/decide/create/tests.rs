@@ -47,6 +47,31 @@ fn a_taken_name_is_refused_also_while_its_holder_goes() {
     );
 }
 
+/// A kubelet registers its node with addresses and capacity in one request.
+#[test]
+fn a_new_node_keeps_its_status_and_nobody_owns_it() {
+    let mut world = World::new();
+    world.manager("kubelet");
+    let status = json!({"allocatable": {"cpu": "4"}});
+    let range = json!({"cidrs": ["10.0.0.0/16"]});
+    let claim = json!({"accessModes": ["ReadWriteOnce"],
+        "resources": {"requests": {"storage": "1Gi"}}});
+    for (resource, spec, is_kept) in [
+        ("nodes", json!({"podCIDR": "10.0.0.0/24"}), true),
+        ("servicecidrs", range, true),
+        ("persistentvolumeclaims", claim, false),
+    ] {
+        let sent = json!({"metadata": {"name": "a"}, "spec": spec, "status": status});
+        let made = world.create(resource, sent).expect(resource);
+        let made = made.outcome.object().document();
+        let kept = &made["status"]["allocatable"];
+        assert_eq!(kept == &status["allocatable"], is_kept, "{resource}");
+        let fields = &made["metadata"]["managedFields"][0]["fieldsV1"];
+        assert!(fields.get("f:spec").is_some(), "{resource}: {fields}");
+        assert!(fields.get("f:status").is_none(), "{resource}: {fields}");
+    }
+}
+
 #[test]
 fn generated_names_extend_their_prefix() {
     let mut world = World::new();
