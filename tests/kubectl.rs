@@ -379,10 +379,15 @@ fn what_cannot_be_had_here_is_refused_in_words() {
     assert!(said.contains("User \"admin\" cannot impersonate"), "{said}");
     let said = refused(&["get", "configmap", "b"]);
     assert!(said.contains("not found"), "{said}");
-    for arguments in [&["logs", "p"][..], &["exec", "p", "--", "ls"]] {
-        let said = refused(arguments);
-        assert!(said.contains("does not have a host assigned"), "{said}");
-    }
+    let nothing = server.try_kubectl(&["logs", "p"], "");
+    assert!(nothing.status.success() && nothing.stdout.is_empty());
+    let said = refused(&["logs", "p", "-c", "d"]);
+    assert!(
+        said.contains("container d is not valid for pod p"),
+        "{said}"
+    );
+    let said = refused(&["exec", "p", "--", "ls"]);
+    assert!(said.contains("does not have a host assigned"), "{said}");
     let said = refused(&["logs", "other"]);
     assert!(said.contains("\"other\" not found"), "{said}");
 }

@@ -132,7 +132,9 @@ impl Api {
         let params = Params::parse(uri.query())?;
         let watched = parts.method == Method::GET && watches(&route, &params);
         let timeout = if watched { None } else { params.timeout()? };
-        verbs::pod::unreachable(&state, &route, &params).map_or(Ok(()), Err)?;
+        if let Some(answer) = verbs::kubelet::instead(&state, &parts.method, &route, &params)? {
+            return Ok(answer);
+        }
         let Some((kind, version)) = resolve(&state, &route) else {
             return unknown_resource(&state, &route.group);
         };

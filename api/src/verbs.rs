@@ -3,6 +3,7 @@
 mod apply;
 mod delete;
 mod delete_collection;
+pub(crate) mod kubelet;
 pub(crate) mod pod;
 mod unknown;
 mod write;

@@ -1,20 +1,16 @@
-//! What is posted to a pod: its eviction, and its binding to a node. Also refuses requests that would need a
-//! kubelet to answer.
+//! What is posted to a pod: its eviction, and its binding to a node.
 
 use super::delete::Options;
 use super::write::OTHER_NAMESPACE;
 use crate::admission::WriteRequest;
 use crate::body::{self, ApiBody, BodyWarnings, Received};
 use crate::handler::{Api, ResourceRequest};
-use crate::params::{Params, WriteOptions};
-use crate::path::{Route, Subpath};
+use crate::params::WriteOptions;
 use crate::respond;
 use crate::status::Failure;
 use hindsight_core::command::{Intent, Update};
 use hindsight_core::kind::Subresource;
-use hindsight_core::{
-    Command, Decision, GroupResource, ObjectKey, Rejection, Rule, State, prune_posted,
-};
+use hindsight_core::{Command, Decision, GroupResource, ObjectKey, Rule, prune_posted};
 use http::Response;
 use serde_json::{Value, json};
 
@@ -79,40 +75,6 @@ pub(crate) fn options_of(eviction: &Value, pod: &str) -> Result<Options, Failure
         ));
     }
     Options::from_body(eviction.get("deleteOptions").unwrap_or(&Value::Null))
-}
-
-/// Subresources that a kubelet answers over a connection to the pod.
-const CONNECTIONS: [&str; 4] = ["exec", "attach", "portforward", "proxy"];
-
-/// The failure to reach a pod, if the request needs to. For a pod without a node it is that of upstream's
-/// `pods/strategy.go`. A dry run of a connection is refused before the pod is looked up, as in
-/// `ConnectResource`.
-pub(crate) fn unreachable(state: &State, route: &Route, params: &Params) -> Option<Failure> {
-    let Subpath::Unknown(subpath) = &route.subpath else {
-        return None;
-    };
-    let connects = CONNECTIONS.contains(&&**subpath);
-    let of_pod = (&*route.group, &*route.resource) == ("", "pods");
-    let needs_kubelet = of_pod && (connects || subpath == "log");
-    let name = route.name.as_deref().filter(|_| needs_kubelet)?;
-    let namespace = route.namespace.as_deref()?;
-    if connects && params.get("dryRun").is_some() {
-        return Some(Failure::bad_request("dryRun is not supported"));
-    }
-    let key = ObjectKey::new(GroupResource::new("", "pods"), namespace, name);
-    let Some(pod) = state.get(&key) else {
-        return Some(Failure::from(Rejection::not_found(&key)));
-    };
-    let pod = pod.document();
-    let node = text(&pod, "/spec/nodeName");
-    Some(if node.is_empty() {
-        Failure::bad_request(format!("pod {name} does not have a host assigned"))
-    } else {
-        let message = format!(
-            "pod {name} cannot be reached on node {node}: no kubelet runs pods for this control plane"
-        );
-        Failure::new(501, "NotImplemented", message)
-    })
 }
 
 /// `pods/binding`, and `bindings`, whose bodies name the pod.
