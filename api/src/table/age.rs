@@ -1,6 +1,7 @@
 //! Durations as kubectl prints them. Source: apimachinery's `util/duration`.
 
-/// Formats a duration in one or two units; the longer it is, the coarser.
+/// Formats a duration in one or two units; the longer it is, the coarser. Less than two seconds in the future
+/// are put down to clocks that differ.
 pub(super) fn human(seconds: i64) -> String {
     let (minutes, hours) = (seconds / 60, seconds / 3600);
     let days = hours / 24;
@@ -12,7 +13,8 @@ pub(super) fn human(seconds: i64) -> String {
         }
     };
     match seconds {
-        i64::MIN..0 => "0s".into(),
+        i64::MIN..-1 => "<invalid>".into(),
+        -1 => "0s".into(),
         0..120 => format!("{seconds}s"),
         120..600 => two(minutes, "m", seconds % 60, "s"),
         600..10_800 => format!("{minutes}m"),
@@ -32,7 +34,9 @@ mod tests {
     #[test]
     fn ages_read_as_kubectl_prints_them() {
         for (seconds, text) in [
-            (-5, "0s"),
+            (-5, "<invalid>"),
+            (-2, "<invalid>"),
+            (-1, "0s"),
             (0, "0s"),
             (119, "119s"),
             (120, "2m"),
