@@ -8,7 +8,7 @@
 use hindsight::{Config, ControlPlane};
 use hindsight_tests::http::Client;
 use hindsight_tests::server::{Server, binary, kubeconfig_with_token, serve, text};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -58,6 +58,15 @@ fn flags_say_where_it_listens_whom_it_knows_and_where_the_kubeconfig_goes() {
     let server = Server::start_with(command, &data).expect("it starts");
     assert!(server.ready.contains("https://127.0.0.1:") && server.ready.contains("kubectl"));
     assert_known(&server, &copy);
+    for (token, name) in [("the-token", Some("alice")), ("another", None)] {
+        let review = json!({"apiVersion": "authentication.k8s.io/v1", "kind": "TokenReview",
+            "spec": {"token": token}});
+        let told = server.try_kubectl(&["create", "-f", "-", "-o", "json"], &review.to_string());
+        let told: Value = serde_json::from_slice(&told.stdout).expect("JSON");
+        let status = &told["status"];
+        assert_eq!(status["authenticated"] == true, name.is_some(), "{told}");
+        assert_eq!(status["user"]["username"].as_str(), name, "{told}");
+    }
 }
 
 #[test]

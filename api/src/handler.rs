@@ -6,6 +6,7 @@ mod resource_request;
 
 use crate::accept::{Accept, NotAcceptable, accept};
 use crate::admission::{self, Admission, WriteRequest};
+use crate::authenticator::Authenticator;
 use crate::backend::{Backend, Past};
 use crate::body::{self, ApiBody, Bodies, Received, Syntax};
 use crate::params::Params;
@@ -47,6 +48,8 @@ pub struct Api {
     documents: Arc<openapi::Documents>,
     /// The bounds on request bodies; `None` where the caller has them in memory anyway.
     bodies: Option<Bodies>,
+    /// Who is asked about tokens; `None` where nobody logs in with any.
+    pub(crate) authenticator: Option<Arc<dyn Authenticator>>,
 }
 
 impl std::fmt::Debug for Api {
@@ -66,6 +69,7 @@ impl Api {
             replays,
             documents: Arc::default(),
             bodies: None,
+            authenticator: None,
         }
     }
 
@@ -74,6 +78,16 @@ impl Api {
     pub fn with_bodies(self, bodies: Bodies) -> Self {
         let bodies = Some(bodies);
         Self { bodies, ..self }
+    }
+
+    /// Lets token reviews ask about the tokens that clients log in with.
+    #[must_use]
+    pub fn with_authenticator(self, authenticator: Arc<dyn Authenticator>) -> Self {
+        let authenticator = Some(authenticator);
+        Self {
+            authenticator,
+            ..self
+        }
     }
 
     /// Answers a request. Without an actor only health and version are answered.

@@ -3,6 +3,7 @@
 mod accept;
 mod admission;
 mod aside;
+mod authenticator;
 mod authorizer;
 mod backend;
 mod body;
@@ -33,6 +34,7 @@ mod wait;
 mod watch;
 
 pub use admission::{Admission, Call, WebhookCaller};
+pub use authenticator::Authenticator;
 pub use authorizer::{Access, Authorizer, Verdict};
 pub use backend::{AsOf, AsOfError, Backend, Past, Permit};
 pub use body::{ApiBody, Bodies, Unfinished};

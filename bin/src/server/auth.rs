@@ -1,6 +1,7 @@
 //! Authentication by a token of the token file.
 
 use anyhow::{Context, Result, bail};
+use hindsight_api::Authenticator;
 use hindsight_core::Actor;
 use http::{HeaderMap, header};
 use std::collections::BTreeMap;
@@ -73,8 +74,14 @@ impl Tokens {
         if !scheme.eq_ignore_ascii_case("bearer") {
             return certificate;
         }
-        let actor = self.0.get(&hash(token.trim())).ok_or(InvalidCredentials)?;
-        Ok(Some(Arc::clone(actor)))
+        let actor = self.authenticate(token.trim()).ok_or(InvalidCredentials)?;
+        Ok(Some(actor))
+    }
+}
+
+impl Authenticator for Tokens {
+    fn authenticate(&self, token: &str) -> Option<Arc<Actor>> {
+        self.0.get(&hash(token)).cloned()
     }
 }
 

@@ -64,9 +64,10 @@ impl Acceptor {
         timeouts: Timeouts,
     ) -> Self {
         let bodies = Bodies::bounded(BODIES_BYTES_MAX, timeouts.body);
+        let api = plane.api().with_bodies(bodies);
         Self {
             tls,
-            api: plane.api().with_bodies(bodies),
+            api: api.with_authenticator(Arc::<Tokens>::clone(&tokens)),
             plane,
             tokens,
             timeouts,
