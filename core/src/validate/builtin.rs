@@ -6,6 +6,7 @@ mod aggregation;
 mod batch;
 mod cluster;
 mod config;
+mod container;
 mod event;
 mod gated;
 mod network;
@@ -70,6 +71,7 @@ const CHECKS: &[(&[&str], Check)] = &[
     ),
     (&["statefulsets"], workload::stateful_set_update),
     (&["deployments"], workload::deployment),
+    (&["daemonsets"], workload::daemon_set),
     (&["pods"], pod::update),
     (&["apiservices"], aggregation::api_service),
     (&["jobs", "cronjobs"], batch::restart_policy),
@@ -88,6 +90,7 @@ const CHECKS: &[(&[&str], Check)] = &[
     (&["nodes"], cluster::node),
     (&["resourcequotas"], cluster::quota),
     (&["servicecidrs"], cluster::service_range),
+    (&["priorityclasses"], cluster::priority_class),
     (&["events"], event::check),
     (&["horizontalpodautoscalers"], workload::autoscaler),
     (&["poddisruptionbudgets"], workload::disruption_budget),
@@ -116,6 +119,7 @@ fn causes_of(subject: &Subject<'_>) -> Vec<FieldCause> {
         rule.check(subject, &mut causes);
     }
     pod::mounts(subject, &mut causes);
+    container::all(subject, &mut causes);
     for (resources, check) in CHECKS {
         if resources.contains(&subject.resource) {
             check(subject, &mut causes);

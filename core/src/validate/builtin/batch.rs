@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 /// A cron job appends a suffix to its name for each job, and a job appends one for each pod.
 const CRON_JOB_NAME_MAX: usize = 52;
 const FIELDS: usize = 5;
+const ZONE_PART_MAX: usize = 14;
 
 /// A job must come to an end, so `Always` is refused, and the field has no default.
 pub(super) fn restart_policy(subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
@@ -127,14 +128,49 @@ pub(super) fn cron_job(subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
     if let Err(why) = parse(schedule.text()) {
         causes.push(schedule.invalid(&why));
     }
+    let old = subject.old.as_ref().map(|old| old.at("spec.schedule"));
+    let had_zone = old.is_some_and(|old| old.text().contains("TZ"));
+    if schedule.text().contains("TZ") && !had_zone {
+        let why = "cannot use TZ or CRON_TZ in schedule, use timeZone field instead";
+        causes.push(schedule.invalid(why));
+    }
+    let zone = subject.new.at("spec.timeZone");
+    if subject.old.is_none() || subject.changes(&zone) {
+        time_zone(&zone, causes);
+    }
     let selector = subject.new.at("spec.jobTemplate.spec.selector");
     if !selector.value.is_null() {
         causes.push(selector.invalid("`selector` will be auto-generated"));
     }
 }
 
+/// Checks the form of a zone's name. Whether there is such a zone is left to the controller that needs it.
+fn time_zone(zone: &Field<'_>, causes: &mut Vec<FieldCause>) {
+    if zone.value.is_null() {
+        return;
+    }
+    let name = zone.text();
+    let legal = |byte: u8| byte.is_ascii_alphanumeric() || b".-_+".contains(&byte);
+    let is_part = |part: &str| {
+        let fits = (1..=ZONE_PART_MAX).contains(&part.len()) && !part.starts_with('-');
+        fits && !matches!(part, "." | "..") && part.bytes().all(legal)
+    };
+    if name.is_empty() {
+        causes.push(zone.invalid("timeZone must be nil or non-empty string"));
+    } else if !name.split('/').all(is_part) {
+        causes.push(zone.invalid(&format!("unknown time zone {name}")));
+    } else if name.eq_ignore_ascii_case("local") {
+        let why = "timeZone must be an explicit time zone as defined in \
+             https://www.iana.org/time-zones";
+        causes.push(zone.invalid(why));
+    }
+}
+
 /// Checks the form of a schedule. The range of each number is left to the controller that runs it.
 fn parse(schedule: &str) -> Result<(), String> {
+    let is_zone = |word: &str| word.starts_with("TZ=") || word.starts_with("CRON_TZ=");
+    let (zone, rest) = schedule.split_once(' ').unwrap_or(("", schedule));
+    let schedule = if is_zone(zone) { rest.trim() } else { schedule };
     if schedule.is_empty() || schedule.starts_with('@') {
         return Ok(());
     }

@@ -1,7 +1,8 @@
-//! Nodes, quotas and ranges of service addresses. Source: `ValidateNodeUpdate` and
+//! Nodes, quotas, ranges of service addresses and priorities. Source: `ValidateNodeUpdate` and
 //! `ValidateResourceQuotaUpdate` of `pkg/apis/core/validation`, `ValidateServiceCIDRUpdate` of
-//! `pkg/apis/networking/validation`.
+//! `pkg/apis/networking/validation`, `ValidatePriorityClass` of `pkg/apis/scheduling/validation`.
 
+use super::container::amounts;
 use super::{Field, IMMUTABLE, Subject};
 use crate::rejection::FieldCause;
 use std::collections::BTreeSet;
@@ -40,6 +41,7 @@ fn ranges<'a>(node: &Field<'a>) -> Vec<&'a str> {
 }
 
 pub(super) fn quota(subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
+    amounts(&subject.new.at("spec.hard"), causes);
     let scopes = subject.new.at("spec.scopes");
     let set = |place: &Field<'_>| -> BTreeSet<String> {
         place.items().map(|scope| scope.text().to_owned()).collect()
@@ -75,4 +77,38 @@ pub(super) fn service_range(subject: &Subject<'_>, causes: &mut Vec<FieldCause>)
         let spec = subject.new.child("spec");
         causes.push(FieldCause::invalid(ranges.path.as_str(), spec.value, why));
     }
+}
+
+const PRIORITY_MAX: i64 = 1_000_000_000;
+const SYSTEM: &str = "system-";
+/// The classes of the system, and their values.
+const CRITICAL: [(&str, i64); 2] = [
+    ("system-node-critical", 2_000_001_000),
+    ("system-cluster-critical", 2_000_000_000),
+];
+
+/// The highest values, and names in `system-`, are those of the system.
+pub(super) fn priority_class(subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
+    let (name, value) = (subject.new.at("metadata.name"), subject.new.child("value"));
+    let number = value.value.as_i64().unwrap_or(0);
+    if !name.text().starts_with(SYSTEM) {
+        if number > PRIORITY_MAX {
+            let why = format!("maximum allowed value of a user defined priority is {PRIORITY_MAX}");
+            causes.push(value.forbidden(&why));
+        }
+        return;
+    }
+    let called = name.text();
+    let why = match CRITICAL.iter().find(|row| row.0 == called) {
+        None => format!("{called} is not a known system priority class"),
+        Some((_, wanted)) if number != *wanted => {
+            format!("value of {called} PriorityClass must be {wanted}")
+        }
+        Some(_) if !subject.new.child("globalDefault").is_empty() => {
+            format!("globalDefault of {called} PriorityClass must be false")
+        }
+        Some(_) => return,
+    };
+    let reserved = "priority class names with 'system-' prefix are reserved for system use only";
+    causes.push(name.forbidden(&format!("{reserved}. error: {why}")));
 }

@@ -3,9 +3,14 @@
 use super::{Field, Subject};
 use crate::rejection::FieldCause;
 use crate::validate::{names, qualified_name};
-use serde_json::json;
+use core::net::IpAddr;
+use core::ops::RangeInclusive;
+use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
+const NODE_PORTS: RangeInclusive<i64> = 30_000..=32_767;
+const OUT_OF_RANGE: &str = "provided port is not in the valid range. The range of valid ports is \
+     30000-32767";
 const PORT: &str = "must be between 1 and 65535, inclusive";
 
 pub(super) fn check(subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
@@ -23,6 +28,10 @@ pub(super) fn check(subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
     if kind.text() == "ExternalName" {
         external_name(&spec.child("externalName"), causes);
     }
+    if kind.text() != "ExternalName" && !headless {
+        is_address(&spec.child("clusterIP"), causes);
+    }
+    node_ports(subject, &ports, causes);
     if let Some(old) = &subject.old {
         address(&old.child("spec"), &spec, causes);
     }
@@ -66,6 +75,33 @@ fn check_port(port: &Field<'_>, named: bool, causes: &mut Vec<FieldCause>) {
     let target_number = target.value.as_i64();
     if target_number.is_some_and(|number| !(1..=65535).contains(&number)) {
         causes.push(target.invalid(PORT));
+    }
+}
+
+fn is_address(place: &Field<'_>, causes: &mut Vec<FieldCause>) {
+    if !place.is_empty() && place.text().parse::<IpAddr>().is_err() {
+        let why = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)";
+        causes.push(FieldCause::invalid("spec.clusterIPs[0]", place.value, why));
+    }
+}
+
+/// Ports on nodes are for the types of services that have them, and in their range unless the service has them
+/// already. Source: also the allocator of upstream's `pkg/registry/core/service`.
+fn node_ports(subject: &Subject<'_>, ports: &[Field<'_>], causes: &mut Vec<FieldCause>) {
+    let has_any = !matches!(
+        subject.new.at("spec.type").text(),
+        "ClusterIP" | "ExternalName"
+    );
+    let old = subject.old.iter();
+    let old = old.flat_map(|old| old.select("spec.ports[].nodePort"));
+    let kept: Vec<&Value> = old.map(|port| port.value).collect();
+    for port in ports.iter().map(|port| port.child("nodePort")) {
+        let number = port.value.as_i64().unwrap_or(0);
+        if number != 0 && !has_any {
+            causes.push(port.forbidden("may not be used when `type` is 'ClusterIP'"));
+        } else if number != 0 && !NODE_PORTS.contains(&number) && !kept.contains(&port.value) {
+            causes.push(port.invalid(OUT_OF_RANGE));
+        }
     }
 }
 

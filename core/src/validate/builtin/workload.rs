@@ -1,6 +1,7 @@
 //! Workload kinds: selectors that match their pod templates, and fields that may not change.
 //! Source: `pkg/apis/apps/validation`, `autoscaling/validation`, `policy/validation`.
 
+use super::container::NEGATIVE;
 use super::{Field, Subject};
 use crate::rejection::FieldCause;
 use crate::validate::qualified_name;
@@ -8,6 +9,8 @@ use serde_json::{Value, json};
 
 /// The error for a pod template whose labels the selector does not match.
 pub(crate) const MISMATCH: &str = "`selector` does not match template `labels`";
+const PERCENT: &str = "a valid percent string must be a numeric string followed by an ending '%' \
+     (e.g. '1%',  or '93%', regex used for validation is '[0-9]+%')";
 const STATEFUL_SET_FROZEN: &str = "updates to statefulset spec for fields other than 'replicas', \
      'ordinals', 'template', 'updateStrategy', 'revisionHistoryLimit', \
      'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden";
@@ -116,6 +119,15 @@ pub(super) fn deployment(subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
     if strategy.child("type").text() == "Recreate" && !rolling.value.is_null() {
         causes.push(rolling.forbidden("may not be specified when strategy `type` is 'Recreate'"));
     }
+    if strategy.child("type").text() == "RollingUpdate" && !rolling.value.is_null() {
+        let (unavailable, surge) = (rolling.child("maxUnavailable"), rolling.child("maxSurge"));
+        counts(&unavailable, causes);
+        counts(&surge, causes);
+        if share(&unavailable) == 0 && share(&surge) == 0 {
+            causes.push(unavailable.invalid("may not be 0 when `maxSurge` is 0"));
+        }
+        not_more_than_all(&unavailable, causes);
+    }
     let deadline = subject.new.at("spec.progressDeadlineSeconds");
     let ready = subject.new.at("spec.minReadySeconds");
     let ready = ready.value.as_i64().unwrap_or(0);
@@ -125,6 +137,56 @@ pub(super) fn deployment(subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
         .is_some_and(|seconds| seconds <= ready)
     {
         causes.push(deadline.invalid("must be greater than minReadySeconds"));
+    }
+}
+
+/// Pods of a daemon set are replaced before or after their successors are ready, not both.
+pub(super) fn daemon_set(subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
+    let strategy = subject.new.at("spec.updateStrategy");
+    let rolling = strategy.child("rollingUpdate");
+    if strategy.child("type").text() != "RollingUpdate" || rolling.value.is_null() {
+        return;
+    }
+    let (unavailable, surge) = (rolling.child("maxUnavailable"), rolling.child("maxSurge"));
+    for place in [&unavailable, &surge] {
+        counts(place, causes);
+        not_more_than_all(place, causes);
+    }
+    match (share(&unavailable) != 0, share(&surge) != 0) {
+        (true, true) => {
+            causes.push(surge.invalid("may not be set when maxUnavailable is non-zero"));
+        }
+        (false, false) => causes.push(unavailable.required("cannot be 0 when maxSurge is 0")),
+        _ => {}
+    }
+}
+
+/// The number of a percentage.
+fn percent(place: &Field<'_>) -> Option<i64> {
+    let number = place.text().strip_suffix('%')?;
+    let is_number = number.bytes().all(|byte| byte.is_ascii_digit());
+    number.parse().ok().filter(|_| is_number)
+}
+
+/// The number of a count or a percentage; 0 if it is neither.
+fn share(place: &Field<'_>) -> i64 {
+    let count = place.value.as_i64();
+    count.or_else(|| percent(place)).unwrap_or(0)
+}
+
+/// Refuses what is neither a count nor a percentage.
+fn counts(place: &Field<'_>, causes: &mut Vec<FieldCause>) {
+    if place.value.is_string() && percent(place).is_none() {
+        causes.push(place.invalid(PERCENT));
+    }
+    if place.value.as_i64().is_some_and(|count| count < 0) {
+        causes.push(place.invalid(NEGATIVE));
+    }
+}
+
+fn not_more_than_all(place: &Field<'_>, causes: &mut Vec<FieldCause>) {
+    if percent(place).is_some_and(|share| share > 100) {
+        causes.push(place.invalid("must not be greater than 100%"));
     }
 }
 
