@@ -4,7 +4,7 @@ use super::{MAPS, map, wait_until};
 use hindsight_tests::server::Server;
 use hindsight_tests::strace::Strace;
 use hindsight_tests::vitals::{descriptors, resident_mib, threads};
-use hindsight_tests::wire::{Caller, request};
+use hindsight_tests::wire::{Caller, Wire, request};
 use std::net::TcpStream;
 
 /// The places at which clients leave are this many bytes of the request apart.
@@ -55,6 +55,33 @@ fn the_head_of_a_request_is_bounded_and_who_sends_a_longer_one_is_told() {
         let request = request("GET", "/livez", "").replacen("host", &long, 1);
         wire.send(request.as_bytes()).expect("sent");
         assert_eq!(wire.head().expect("an answer").0, code, "{bytes} bytes");
+    }
+}
+
+/// Over HTTP/2 a path has the same bound as over HTTP/1.1, but no answer can be given to a longer one.
+#[test]
+fn a_long_path_is_bounded_by_either_protocol() {
+    let server = Server::start();
+    let caller = Caller::of(&server);
+    let path = |bytes: usize| format!("/livez?{}", "x".repeat(bytes));
+    for (bytes, code) in [(60 << 10, 200), (90 << 10, 414), (8, 200)] {
+        let mut wire = caller.connect().expect("connected");
+        let request = request("GET", &path(bytes), "");
+        wire.send(request.as_bytes()).expect("sent");
+        assert_eq!(wire.head().expect("an answer").0, code, "{bytes} bytes");
+    }
+    let mut wire = caller.connect_as(b"h2").expect("connected");
+    wire.send(PREFACE).expect("sent");
+    let lengths = [(60 << 10, ANSWERED), (90 << 10, RESET), (8, ANSWERED)];
+    for ((bytes, expected), stream) in lengths.into_iter().zip([1, 3, 5]) {
+        wire.send(&asked(stream, &path(bytes))).expect("sent");
+        let kind = loop {
+            let (kind, of, _) = received(&mut wire);
+            if of == stream && [ANSWERED, RESET].contains(&kind) {
+                break kind;
+            }
+        };
+        assert_eq!(kind, expected, "{bytes} bytes");
     }
 }
 
@@ -120,6 +147,12 @@ fn the_write_of_a_client_that_left_happens_or_does_not() {
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
 /// `GET`, `/` and `https` from HPACK's static table, and the authority.
 const HEADERS: &[u8] = b"\x82\x84\x87\x41\x09localhost";
+/// Types of frames: the head of a request or an answer, the end of a stream, and the rest of a head.
+const ANSWERED: u8 = 1;
+const RESET: u8 = 3;
+const CONTINUED: u8 = 9;
+/// The longest frame that nobody has to agree to.
+const FRAME_BYTES: usize = 16 << 10;
 /// Three times as many as the server tolerates; all of them are read before it closes.
 const STREAMS: u32 = 60;
 const GOING_AWAY: u8 = 7;
@@ -127,11 +160,53 @@ const ENHANCE_YOUR_CALM: [u8; 4] = [0, 0, 0, 11];
 
 /// A frame of HTTP/2.
 fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
-    let length = u8::try_from(payload.len()).expect("short");
-    let mut bytes = vec![0, 0, length, kind, flags];
+    let length = u32::try_from(payload.len()).expect("short");
+    let mut bytes = length.to_be_bytes()[1..].to_vec();
+    bytes.extend([kind, flags]);
     bytes.extend(stream.to_be_bytes());
     bytes.extend(payload);
     bytes
+}
+
+/// A whole `GET` of a path that is longer than 127 bytes or not, in as many frames as it needs.
+fn asked(stream: u32, path: &str) -> Vec<u8> {
+    // The method, scheme and authority of `HEADERS`, and a literal path that nobody is to remember.
+    let mut head = b"\x82\x87\x41\x09localhost\x04".to_vec();
+    let mut rest = path.len();
+    if rest < 127 {
+        head.push(u8::try_from(rest).expect("short"));
+    } else {
+        head.push(127);
+        rest -= 127;
+        while rest >= 128 {
+            head.push(u8::try_from(rest % 128).expect("seven bits") | 128);
+            rest /= 128;
+        }
+        head.push(u8::try_from(rest).expect("seven bits"));
+    }
+    head.extend(path.as_bytes());
+    let pieces: Vec<&[u8]> = head.chunks(FRAME_BYTES).collect();
+    let last = pieces.len() - 1;
+    let frames = pieces.iter().enumerate().map(|(index, piece)| {
+        let (kind, ends) = if index == 0 {
+            (ANSWERED, 1)
+        } else {
+            (CONTINUED, 0)
+        };
+        frame(kind, ends | u8::from(index == last) * 4, stream, piece)
+    });
+    frames.flatten().collect()
+}
+
+/// The next frame: its type, its stream and its payload.
+fn received(wire: &mut Wire) -> (u8, u32, Vec<u8>) {
+    let mut head = [0; 9];
+    wire.receive(&mut head).expect("a frame");
+    let length = u32::from_be_bytes([0, head[0], head[1], head[2]]);
+    let mut payload = vec![0; usize::try_from(length).expect("small")];
+    wire.receive(&mut payload).expect("its payload");
+    let stream = u32::from_be_bytes([head[5], head[6], head[7], head[8]]);
+    (head[3], stream, payload)
 }
 
 #[test]
@@ -149,12 +224,8 @@ fn a_connection_that_resets_its_streams_is_closed_and_leaves_nothing_behind() {
         .collect();
     wire.send(&bytes).expect("sent");
     let reason = loop {
-        let mut head = [0; 9];
-        wire.receive(&mut head).expect("a frame");
-        let length = u32::from_be_bytes([0, head[0], head[1], head[2]]);
-        let mut payload = vec![0; usize::try_from(length).expect("small")];
-        wire.receive(&mut payload).expect("its payload");
-        if head[3] == GOING_AWAY {
+        let (kind, _, payload) = received(&mut wire);
+        if kind == GOING_AWAY {
             break payload[4..8].to_vec();
         }
     };
