@@ -61,7 +61,9 @@ fn flags_say_where_it_listens_whom_it_knows_and_where_the_kubeconfig_goes() {
     for (token, name) in [("the-token", Some("alice")), ("another", None)] {
         let review = json!({"apiVersion": "authentication.k8s.io/v1", "kind": "TokenReview",
             "spec": {"token": token}});
-        let told = server.try_kubectl(&["create", "-f", "-", "-o", "json"], &review.to_string());
+        let path = "/apis/authentication.k8s.io/v1/tokenreviews";
+        let raw = ["create", "--raw", path, "-f", "-"];
+        let told = server.try_kubectl(&raw, &review.to_string());
         let told: Value = serde_json::from_slice(&told.stdout).expect("JSON");
         let status = &told["status"];
         assert_eq!(status["authenticated"] == true, name.is_some(), "{told}");
