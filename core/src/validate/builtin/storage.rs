@@ -26,8 +26,16 @@ pub(super) fn claim(subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
         let field = modes.path.as_str();
         causes.push(FieldCause::not_supported(field, mode.text(), &MODES));
     }
-    if spec.at("resources.requests.storage").value.is_null() {
+    let asked = spec.at(REQUESTED);
+    if asked.value.is_null() {
         causes.push(FieldCause::required("spec.resources[storage]", ""));
+    } else if size_of(asked.value).is_some_and(|size| size.sign() <= 0) {
+        let why = "must be greater than zero";
+        causes.push(FieldCause::invalid(
+            "spec.resources[storage]",
+            asked.value,
+            why,
+        ));
     }
     let Some(old) = &subject.old else {
         return;
@@ -37,7 +45,6 @@ pub(super) fn claim(subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
     if frozen(&before, &spec, bound) != frozen(&spec, &spec, bound) {
         causes.push(spec.forbidden(FROZEN));
     }
-    let asked = spec.at(REQUESTED);
     let size = |place: &Field<'_>| size_of(place.value);
     let has = size(&old.at("status.capacity.storage")).unwrap_or(Quantity::whole(0));
     let now = size(&asked).unwrap_or(Quantity::whole(0));

@@ -98,6 +98,11 @@ const CREATES: &[(&str, &str, &[&str])] = &[
         &["spec: Required value: must specify a volume type"],
     ),
     (
+        "persistentvolumeclaims",
+        r#"{"spec": {"resources": {"requests": {"storage": "0"}}}}"#,
+        &[r#"spec.resources[storage]: Invalid value: "0": must be greater than zero"#],
+    ),
+    (
         "priorityclasses",
         r#"{"metadata": {"name": "a"}, "value": 1000000001}"#,
         &["value: Forbidden: maximum allowed value of a user defined priority is 1000000000"],
