@@ -193,7 +193,7 @@ fn asked(stream: u32, path: &str) -> Vec<u8> {
         } else {
             (CONTINUED, 0)
         };
-        frame(kind, ends | u8::from(index == last) * 4, stream, piece)
+        frame(kind, ends | (u8::from(index == last) * 4), stream, piece)
     });
     frames.flatten().collect()
 }
