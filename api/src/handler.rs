@@ -7,7 +7,7 @@ mod resource_request;
 use crate::accept::{Accept, NotAcceptable, accept};
 use crate::admission::{self, Admission, WriteRequest};
 use crate::authenticator::Authenticator;
-use crate::backend::{Backend, Past};
+use crate::backend::{AsOf, Backend, Past};
 use crate::body::{self, ApiBody, Bodies, Received, Syntax};
 use crate::params::Params;
 use crate::path::{self, Route, route, split_time};
@@ -135,17 +135,13 @@ impl Api {
             return response;
         }
         let (point, path) = split_time(uri.path())?;
-        let Past { state, permit } = match point {
-            Some(point) => self.backend.as_of(point).await.map_err(Failure::of_past)?,
-            None => Past::newest(self.backend.state()),
-        };
+        let Past { state, permit } = self.state_at(point).await?;
         let route = match route_or_answer(&self.documents, path, &parts.headers, &state).await? {
             Ok(route) => route,
             Err(answer) => return Ok(answer),
         };
         let params = Params::parse(uri.query())?;
-        let watched = parts.method == Method::GET && watches(&route, &params);
-        let timeout = if watched { None } else { params.timeout()? };
+        let deadline = deadline(&parts.method, &route, &params)?;
         if let Some(answer) = verbs::kubelet::instead(&state, &parts.method, &route, &params)? {
             return Ok(answer);
         }
@@ -176,15 +172,23 @@ impl Api {
                 permit,
                 now: self.backend.now(),
                 body_bytes: 0,
-                deadline: timeout.and_then(|timeout| Instant::now().checked_add(timeout)),
+                deadline,
             }))
         };
         let answer = match request() {
             Ok(request) => self.dispatch(request, body).await,
             Err(failure) => Err(failure),
-        };
-        let answer = answer.map_err(|failure| methods.named(failure));
+        }
+        .map_err(|failure| methods.named(failure));
         Ok(methods.shown(deprecated.warn(answer, syntax)))
+    }
+
+    /// The newest state, or that of a point in the past.
+    async fn state_at(&self, point: Option<AsOf>) -> Result<Past, Failure> {
+        match point {
+            Some(point) => self.backend.as_of(point).await.map_err(Failure::of_past),
+            None => Ok(Past::newest(self.backend.state())),
+        }
     }
 
     async fn dispatch<B>(
@@ -340,6 +344,15 @@ fn write_across_namespaces(kind: &Kind) -> Result<Response<ApiBody>, Failure> {
         return Ok(respond::text(404, NOT_FOUND));
     }
     Err(Failure::method_not_allowed())
+}
+
+/// When the answer must have begun; never for a watch, which has a timeout of its own.
+fn deadline(method: &Method, route: &Route, params: &Params) -> Result<Option<Instant>, Failure> {
+    if *method == Method::GET && watches(route, params) {
+        return Ok(None);
+    }
+    let timeout = params.timeout()?;
+    Ok(timeout.and_then(|timeout| Instant::now().checked_add(timeout)))
 }
 
 /// Whether the request watches a collection, or one object by the older path: such a request has no end of its
