@@ -6,7 +6,7 @@ use crate::kind::Subresource;
 use crate::object::{FOREGROUND_FINALIZER, Name, ORPHAN_FINALIZER, ObjectKey, OwnerReference, Uid};
 use crate::{Revision, Time};
 use serde_json::Value;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 /// One wish, with everything that is needed to decide it.
 #[derive(Debug, Clone)]
@@ -35,9 +35,10 @@ impl Command {
     /// A command that no HTTP request is known for. An explanation that ends at its commit has a root
     /// without a verb, unless [`Self::request`] is set afterwards.
     pub fn new(actor: Arc<Actor>, time: Time, seed: [u8; 16], intent: Intent) -> Self {
+        static NO_REQUEST: LazyLock<Arc<Request>> = LazyLock::new(Arc::default);
         Self {
             actor,
-            request: Arc::default(),
+            request: Arc::clone(&NO_REQUEST),
             time,
             seed,
             cause: Cause::Request,

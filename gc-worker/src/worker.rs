@@ -2,7 +2,7 @@
 
 use crate::Step;
 use hindsight_core::{Actor, Command, Time};
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 /// The identity of the server by which a step is carried out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,8 +46,21 @@ impl Worker {
         all.find(|worker| *worker.user() == *actor.user)
     }
 
-    /// Its actor: user and groups.
-    pub fn actor(self) -> Actor {
+    /// Its actor: user and groups. Always the same one: the log looks no further for the origin of commits
+    /// that follow each other.
+    pub fn actor(self) -> Arc<Actor> {
+        static ACTORS: LazyLock<[Arc<Actor>; 4]> =
+            LazyLock::new(|| Worker::ALL.map(|worker| Arc::new(worker.new_actor())));
+        let [garbage, namespaces, definitions, ttl] = &*ACTORS;
+        Arc::clone(match self {
+            Self::GarbageCollector => garbage,
+            Self::NamespaceController => namespaces,
+            Self::DefinitionController => definitions,
+            Self::TtlController => ttl,
+        })
+    }
+
+    fn new_actor(self) -> Actor {
         let group = match self {
             Self::DefinitionController => "system:masters",
             Self::GarbageCollector | Self::NamespaceController | Self::TtlController => {
@@ -75,7 +88,7 @@ impl Worker {
         Command {
             cause: step.cause,
             manager: Some(self.field_manager().into()),
-            ..Command::new(Arc::new(self.actor()), time, seed, step.intent)
+            ..Command::new(self.actor(), time, seed, step.intent)
         }
     }
 }
@@ -83,6 +96,8 @@ impl Worker {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use hindsight_core::command::{DropOwners, DropReason, Target};
+    use hindsight_core::{Cause, GroupResource, Intent, ObjectKey, Revision};
 
     #[test]
     fn each_worker_has_a_name_of_its_own_and_is_known_by_it() {
@@ -97,5 +112,28 @@ mod tests {
             assert_eq!(Worker::of(&actor), Some(worker));
         }
         assert_eq!(Worker::of(&Actor::new("admin")), None);
+    }
+
+    #[test]
+    fn the_steps_of_a_worker_share_their_actor_and_their_request() {
+        let command = || {
+            let step = Step {
+                intent: Intent::DropOwners(DropOwners {
+                    dependent: Target::any(ObjectKey::new(
+                        GroupResource::new("", "pods"),
+                        "a",
+                        "b",
+                    )),
+                    owners: Vec::new(),
+                    reason: DropReason::SolidOwnerRemains,
+                    decided_at: Revision(1),
+                }),
+                cause: Cause::Request,
+            };
+            Worker::GarbageCollector.command(step, Time(0), [0; 16])
+        };
+        let (one, other) = (command(), command());
+        assert!(Arc::ptr_eq(&one.actor, &other.actor));
+        assert!(Arc::ptr_eq(&one.request, &other.request));
     }
 }
