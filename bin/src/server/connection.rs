@@ -9,7 +9,7 @@ use super::patience::{Answer, Requests, Timeouts};
 use super::pki::Tls;
 use super::places::{Limits, Seat, Seats};
 use super::unread::{self, ReturnedBody};
-use super::{admin, backup};
+use super::{backup, queries};
 use crate::ControlPlane;
 use bytes::Bytes;
 use hindsight_api::{Api, ApiBody, Bodies, Failure};
@@ -26,6 +26,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, watch};
+use tokio_rustls::TlsAcceptor;
 
 /// The most bytes of request bodies that are read or whose requests are not answered yet: twenty of the
 /// largest.
@@ -43,8 +44,8 @@ const DRAIN: Duration = Duration::from_secs(2);
 /// A pause after a failed accept, for when file descriptors run out.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
-#[derive(Clone)]
-pub(super) struct Acceptor {
+/// What all connections and requests of the server share.
+pub(super) struct ServerContext {
     pub(super) tls: Tls,
     pub(super) api: Api,
     pub(super) plane: ControlPlane,
@@ -56,7 +57,7 @@ pub(super) struct Acceptor {
     pub(super) backups: Arc<Semaphore>,
 }
 
-impl Acceptor {
+impl ServerContext {
     pub(super) fn new(
         plane: ControlPlane,
         tls: Tls,
@@ -72,7 +73,7 @@ impl Acceptor {
             tokens,
             timeouts,
             limits: Limits::default(),
-            questions: admin::places(),
+            questions: queries::places(),
             backups: backup::places(),
         }
     }
@@ -81,11 +82,12 @@ impl Acceptor {
 /// Accepts until `shutdown`, then lets open requests end.
 pub(super) async fn accept(
     listener: TcpListener,
-    acceptor: Acceptor,
+    context: ServerContext,
     shutdown: impl Future<Output = ()>,
 ) {
+    let context = Arc::new(context);
     let (stop, stopping) = watch::channel(());
-    let places = Seats::new(acceptor.limits);
+    let places = Seats::new(context.limits);
     tokio::pin!(shutdown);
     // The failure is logged once, until a connection is accepted again.
     let mut is_failing = false;
@@ -110,10 +112,10 @@ pub(super) async fn accept(
         let Some(seat) = places.enter() else {
             continue;
         };
-        let (acceptor, stopping) = (acceptor.clone(), stopping.clone());
+        let (context, stopping) = (Arc::clone(&context), stopping.clone());
         tokio::spawn(async move {
             let seat = Arc::new(seat);
-            let served = serve(stream, acceptor, Arc::clone(&seat), stopping);
+            let served = serve(stream, context, Arc::clone(&seat), stopping);
             tokio::select! {
                 ended = served => if let Err(error) = ended {
                     tracing::debug!(error = %error, "a connection ended");
@@ -132,21 +134,20 @@ pub(super) async fn accept(
 
 async fn serve(
     stream: TcpStream,
-    acceptor: Acceptor,
+    context: Arc<ServerContext>,
     seat: Arc<Seat>,
     mut stopping: watch::Receiver<()>,
 ) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
     stream.set_nodelay(true)?;
-    let timeouts = acceptor.timeouts;
-    let handshake =
-        tokio_rustls::TlsAcceptor::from(Arc::clone(&acceptor.tls.config)).accept(stream);
+    let timeouts = context.timeouts;
+    let handshake = TlsAcceptor::from(Arc::clone(&context.tls.config)).accept(stream);
     let stream = tokio::select! {
         done = tokio::time::timeout(timeouts.handshake, handshake) => done??,
         _ = stopping.changed() => return Ok(()),
     };
     let session = stream.get_ref().1;
     let chain = session.peer_certificates().unwrap_or_default();
-    let certificate = acceptor.tls.certificates.identify(chain);
+    let certificate = context.tls.certificates.identify(chain);
     let builder = builder(session.alpn_protocol());
     let requests = Requests::none();
     let mark_known = {
@@ -162,16 +163,16 @@ async fn serve(
     let counted = requests.clone();
     let service = service_fn(move |request: http::Request<Incoming>| {
         let open = counted.begin();
-        let actor = acceptor
+        let actor = context
             .tokens
             .identify(request.headers(), certificate.clone());
         if matches!(actor, Ok(Some(_))) {
             mark_known();
         }
-        let acceptor = acceptor.clone();
+        let context = Arc::clone(&context);
         let is_bare = request.method() == Method::HEAD && request.version() == Version::HTTP_2;
         async move {
-            let answer = |request| answer(&acceptor, actor, request);
+            let answer = |request| answer(&context, actor, request);
             let mut response = unread::answer_and_drain(request, answer).await;
             if is_bare {
                 response = without_body(response);
@@ -218,7 +219,7 @@ fn without_body(mut response: Response<ApiBody>) -> Response<ApiBody> {
 }
 
 async fn answer(
-    acceptor: &Acceptor,
+    context: &ServerContext,
     actor: Result<Identity, InvalidCredentials>,
     request: http::Request<ReturnedBody<Incoming>>,
 ) -> Response<ApiBody> {
@@ -229,15 +230,15 @@ async fn answer(
     match &actor {
         // Any success would tell the client that it has a tunnel now.
         _ if request.method() == Method::CONNECT => Failure::only_get().respond(),
-        Some(_) if path.starts_with(admin::PATHS) && request.method() != Method::GET => {
+        Some(_) if path.starts_with(queries::PATHS) && request.method() != Method::GET => {
             Failure::only_get().respond()
         }
         Some(actor) if path == backup::PATH => {
-            backup::answer(&acceptor.plane, &acceptor.backups, actor)
+            backup::answer(&context.plane, &context.backups, actor)
         }
-        Some(_) if path.starts_with(admin::PATHS) => {
-            admin::answer(&acceptor.plane, &acceptor.questions, request.uri()).await
+        Some(_) if path.starts_with(queries::PATHS) => {
+            queries::answer(&context.plane, &context.questions, request.uri()).await
         }
-        _ => acceptor.api.handle(request, actor).await,
+        _ => context.api.handle(request, actor).await,
     }
 }

@@ -150,9 +150,9 @@ fn served_until<F: Future<Output = ()>>(
         let pki = Pki::open(temporary.path(), address.ip()).expect("certificates");
         let tls = pki.tls().expect("a configuration");
         let tokens = Arc::new(Tokens::parse("t1,alice,u1\n").expect("tokens"));
-        let acceptor = Acceptor::new(plane.clone(), tls, tokens, timeouts);
-        let acceptor = Acceptor { limits, ..acceptor };
-        let server = tokio::spawn(accept(listener, acceptor, shutdown));
+        let context = ServerContext::new(plane.clone(), tls, tokens, timeouts);
+        let context = ServerContext { limits, ..context };
+        let server = tokio::spawn(accept(listener, context, shutdown));
         talk(Peer { address, pki }, plane).await;
         server.abort();
     });

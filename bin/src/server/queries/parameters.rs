@@ -1,0 +1,229 @@
+//! Which questions there are, and the parameters that each takes.
+
+use crate::inspect::Filter;
+use hindsight_api::{AsOf, percent_decode};
+use hindsight_core::Revision;
+use hindsight_core::command::Propagation;
+use std::collections::BTreeMap;
+
+const REVISION: &str = "a revision, such as 42";
+const POINT: &str = "a revision, such as 42, or an RFC 3339 time, such as 2026-01-31T12:00:00Z";
+
+/// The parameters that narrow a question.
+const NARROWING: [&str; 6] = ["kind", "namespace", "name", "uid", "user", "verb"];
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Question {
+    Log,
+    Why,
+    Plan,
+    State,
+    Kind,
+    Owner,
+}
+
+impl Question {
+    const ALL: [Self; 6] = [
+        Self::Log,
+        Self::Why,
+        Self::Plan,
+        Self::State,
+        Self::Kind,
+        Self::Owner,
+    ];
+
+    /// The question at this path, behind the prefix that all have.
+    pub(super) fn named(path: &str) -> Option<Self> {
+        Self::ALL
+            .into_iter()
+            .find(|question| question.name() == path)
+    }
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Log => "log",
+            Self::Why => "why",
+            Self::Plan => "plan",
+            Self::State => "state",
+            Self::Kind => "kind",
+            Self::Owner => "owner",
+        }
+    }
+
+    /// The names of its parameters.
+    const fn parameters(self) -> &'static [&'static str] {
+        match self {
+            Self::Log => &[
+                "kind",
+                "namespace",
+                "name",
+                "uid",
+                "user",
+                "verb",
+                "since",
+                "until",
+                "from",
+            ],
+            Self::Why => &["kind", "namespace", "name", "uid"],
+            Self::Plan => &[
+                "kind",
+                "namespace",
+                "name",
+                "uid",
+                "propagationPolicy",
+                "asOf",
+            ],
+            Self::State => &["asOf"],
+            Self::Kind => &["kind", "asOf"],
+            Self::Owner => &["apiVersion", "kind", "namespace", "name", "uid", "asOf"],
+        }
+    }
+
+    /// Checks that it takes these parameters.
+    fn check(self, texts: &BTreeMap<String, String>) -> Result<(), String> {
+        // An owner's namespace may be empty.
+        if self != Self::Owner {
+            refuse_empty(texts)?;
+        }
+        if matches!(self, Self::Why | Self::Plan) && !texts.contains_key("name") {
+            return Err("the name is missing; name one object".into());
+        }
+        let taken = self.parameters();
+        let is_unknown = |name: &&String| !taken.contains(&name.as_str());
+        match texts.keys().find(is_unknown).map(String::as_str) {
+            Some("asOf") if self == Self::Log => Err("log does not take asOf; use until".into()),
+            Some(name) => {
+                let (question, taken) = (self.name(), taken.join(", "));
+                Err(format!(
+                    "{question} does not take {name:?}; it takes {taken}"
+                ))
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+/// The parameters of a question. An empty one counts as absent.
+#[derive(Debug)]
+pub(super) struct Parameters {
+    pub(super) filter: Filter,
+    pub(super) api_version: Option<String>,
+    pub(super) point: Option<AsOf>,
+    /// Where a page of the log begins.
+    pub(super) from: Revision,
+    pub(super) propagation: Propagation,
+}
+
+impl Parameters {
+    /// Parses a query. A plus stands for itself, since times contain it; of a name that is repeated the last
+    /// value counts.
+    pub(super) fn read(question: Question, query: &str) -> Result<Self, String> {
+        let pairs = query.split('&').filter(|pair| !pair.is_empty());
+        let pairs = pairs.map(|pair| pair.split_once('=').unwrap_or((pair, "")));
+        let read = |(name, value): (&str, &str)| Ok((name.to_owned(), percent_decode(value)?));
+        let texts = pairs
+            .map(read)
+            .collect::<Result<BTreeMap<_, _>, String>>()?;
+        let text = |name| given(&texts, name).map(str::to_owned);
+        let revision = |text: &str| text.parse().map(Revision).ok();
+        let params = Self {
+            point: value(&texts, "asOf", POINT, AsOf::parse)?,
+            from: value(&texts, "from", REVISION, revision)?.unwrap_or(Revision(1)),
+            filter: Filter {
+                kind: text("kind"),
+                namespace: text("namespace"),
+                name: text("name"),
+                uid: text("uid"),
+                user: text("user"),
+                verb: text("verb"),
+                since: value(&texts, "since", POINT, AsOf::parse)?,
+                until: value(&texts, "until", POINT, AsOf::parse)?,
+            },
+            api_version: text("apiVersion"),
+            propagation: propagation(&texts)?,
+        };
+        question.check(&texts)?;
+        Ok(params)
+    }
+}
+
+/// The propagation policy, as Kubernetes spells it; background if none is given.
+fn propagation(query: &BTreeMap<String, String>) -> Result<Propagation, String> {
+    match given(query, "propagationPolicy") {
+        None => Ok(Propagation::Background),
+        Some(sent) => Propagation::named(sent).ok_or_else(|| {
+            format!("propagationPolicy={sent} is invalid; use Background, Foreground or Orphan")
+        }),
+    }
+}
+
+fn given<'a>(query: &'a BTreeMap<String, String>, name: &str) -> Option<&'a str> {
+    let text = query.get(name).map(String::as_str);
+    text.filter(|text| !text.is_empty())
+}
+
+/// A parameter, if it is given: one that cannot be parsed is an error, and does not count as absent.
+fn value<T>(
+    query: &BTreeMap<String, String>,
+    name: &str,
+    form: &str,
+    read: impl Fn(&str) -> Option<T>,
+) -> Result<Option<T>, String> {
+    let Some(text) = given(query, name) else {
+        return Ok(None);
+    };
+    let value = read(text);
+    let value = value.ok_or_else(|| format!("{name}={text} is invalid; give {form}"))?;
+    Ok(Some(value))
+}
+
+/// Refuses an empty value that would narrow a question: it would narrow nothing, or match nothing.
+fn refuse_empty(texts: &BTreeMap<String, String>) -> Result<(), String> {
+    let mut names = NARROWING.into_iter();
+    match names.find(|name| texts.get(*name).is_some_and(String::is_empty)) {
+        Some(name) => Err(format!("{name} is empty; give a value, or leave it out")),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_parameter_is_read_as_it_was_escaped_and_what_is_no_escape_is_refused() {
+        let query =
+            "name=a%2Bb&since=2026-01-31T12:00:00%2B01:00&until=2026-01-31T12:00:00+01:00&from=";
+        let params = Parameters::read(Question::Log, query).expect("read");
+        assert_eq!(params.filter.name.as_deref(), Some("a+b"));
+        assert!(matches!(params.filter.since, Some(AsOf::Time(_))));
+        assert_eq!(params.filter.since, params.filter.until);
+        assert_eq!(params.from, Revision(1));
+        for query in [
+            "name=%", "name=%4", "name=%zz", "name=%ff", "asOf=x", "from=1h", "kind", "kind=",
+            "since=x", "until=x",
+        ] {
+            assert!(Parameters::read(Question::Log, query).is_err(), "{query}");
+        }
+    }
+
+    #[test]
+    fn a_parameter_that_a_question_does_not_take_is_refused() {
+        for (path, query, is_taken) in [
+            ("log", "kind=pod&user=admin&from=3", true),
+            ("log", "frm=3", false),
+            ("log", "asOf=3", false),
+            ("why", "kind=pod&name=a&asof=3", false),
+            ("why", "kind=pod&name=a&asOf=3", false),
+            ("plan", "kind=pod&name=a&asOf=3", true),
+            ("plan", "kind=pod&name=a&user=b", false),
+            ("state", "asOf=3", true),
+            ("state", "name=a", false),
+        ] {
+            let question = Question::named(path).expect("a question");
+            assert_eq!(question.name(), path);
+            let read = Parameters::read(question, query);
+            assert_eq!(read.is_ok(), is_taken, "{path}?{query}: {read:?}");
+        }
+    }
+}
