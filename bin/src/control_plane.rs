@@ -64,15 +64,6 @@ struct Shared {
 
 /// Logs how far the log was read, from which snapshot, and how long that took: if it took long, snapshots are
 /// missing.
-/// Lets the log write snapshots, and thin its history if it is not to keep all of it.
-fn keep(log: &mut Log, snapshots: Snapshots, config: &Config, empty: State) -> Result<(), Error> {
-    let every = config.snapshot_every;
-    match config.retention.clone() {
-        None => log.keep_snapshots(snapshots, every),
-        Some(policy) => log.keep_history(snapshots, every, policy, empty),
-    }
-}
-
 fn log_opening(revision: Revision, snapshot: Revision, begun: Instant) {
     let seconds = begun.elapsed().as_secs_f64();
     if snapshot == Revision::ZERO {
@@ -110,18 +101,17 @@ impl ControlPlane {
         let snapshot = base.state.revision;
         let (mut log, state) = Log::open_from(storage, base)?;
         log_opening(state.revision, snapshot, begun);
-        if let Some(snapshots) = snapshots.clone() {
-            keep(&mut log, snapshots, &config, empty)?;
+        let mut reader = log.reader.clone();
+        if let Some(snapshots) = snapshots {
+            reader = reader.with_snapshots(snapshots.clone());
+            let retention = config.retention.clone().map(|policy| (policy, empty));
+            log.keep_snapshots(snapshots, config.snapshot_every, retention)?;
         }
         let window = Window::new(state.revision, WINDOW_CHANGES_MAX, WINDOW_BYTES_MAX);
         let (publisher, feed) = published::channel(state.clone(), window);
         let published = Arc::clone(&feed.published);
         let changed = publisher.changed();
         let restored = log.restored();
-        let reader = match snapshots {
-            Some(snapshots) => log.reader.clone().with_snapshots(snapshots),
-            None => log.reader.clone(),
-        };
         let writer = Arc::new(log.start(Box::new(publisher))?);
         let collectors = if config.collectors {
             let writer = Arc::downgrade(&writer);

@@ -4,6 +4,7 @@ use crate::frame::Hash;
 use crate::frame::decoded::{self, Coverage, DecodedFrame};
 use crate::{Error, Storage, Tail};
 use hindsight_core::{Revision, State, Time, apply};
+use std::ops::ControlFlow;
 
 /// A state, and the end of the log to which it belongs.
 #[derive(Debug, Clone)]
@@ -40,20 +41,52 @@ impl Base {
     /// Folds the next frame into the state. After a thinned frame, the state is correct only from its
     /// floor on.
     pub(crate) fn fold(&mut self, frame: &DecodedFrame) {
-        for commit in &frame.commits {
+        match self.fold_while(frame, |_, _| true, |_| {}) {
+            ControlFlow::Continue(()) | ControlFlow::Break(()) => {}
+        }
+    }
+
+    /// As [`Self::fold`], but breaks at the first commit or restore that is not `wanted`. What is folded
+    /// already is passed over.
+    pub(crate) fn fold_while(
+        &mut self,
+        frame: &DecodedFrame,
+        wanted: impl Fn(Revision, Time) -> bool,
+        mut progress: impl FnMut(Revision),
+    ) -> ControlFlow<()> {
+        let (from, end) = (self.state.revision.next(), frame.end.previous());
+        if end < from {
+            return ControlFlow::Continue(());
+        }
+        // Which of the revisions that a thinned frame covers was the first unwanted one is not known: that
+        // commit may be gone.
+        if let Coverage::Thinned(_, latest) = frame.coverage
+            && !wanted(end, latest)
+        {
+            return ControlFlow::Break(());
+        }
+        for commit in frame.commits.iter().filter(|one| one.revision >= from) {
+            if !wanted(commit.revision, commit.time) {
+                return ControlFlow::Break(());
+            }
             apply(&mut self.state, commit);
             self.latest = self.latest.max(commit.time);
+            progress(commit.revision);
         }
         match frame.coverage {
             Coverage::Whole => {}
             Coverage::Thinned(_, latest) => self.latest = self.latest.max(latest),
             Coverage::Restored(time) => {
+                if !wanted(end, time) {
+                    return ControlFlow::Break(());
+                }
                 self.latest = self.latest.max(time);
-                self.restored = frame.end.previous();
+                self.restored = end;
             }
         }
-        self.state.revision = frame.end.previous();
+        self.state.revision = end;
         self.hash = frame.hash;
+        ControlFlow::Continue(())
     }
 
     /// Checks that this base was made from the log in `storage`. A log that ends before it has lost

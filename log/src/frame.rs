@@ -65,18 +65,29 @@ pub(crate) fn seal(
     commits: u32,
     previous: &Hash,
 ) {
-    let length = bytes.len().saturating_sub(HEADER_BYTES);
-    let mut header = Vec::with_capacity(HEADER_BYTES);
-    header.extend_from_slice(MAGIC);
-    header.push(format);
-    header.extend_from_slice(&first.0.to_le_bytes());
-    header.extend_from_slice(&commits.to_le_bytes());
-    header.extend_from_slice(previous);
-    header.extend_from_slice(&u32::try_from(length).unwrap_or(u32::MAX).to_le_bytes());
-    for (place, byte) in bytes.iter_mut().zip(header) {
-        *place = byte;
+    let Some((header, payload)) = bytes.split_first_chunk_mut::<HEADER_BYTES>() else {
+        return;
+    };
+    let length = u32::try_from(payload.len()).unwrap_or(u32::MAX);
+    let fields: [&[u8]; 6] = [
+        MAGIC,
+        &[format],
+        &first.0.to_le_bytes(),
+        &commits.to_le_bytes(),
+        previous,
+        &length.to_le_bytes(),
+    ];
+    let mut place = &mut header[..];
+    for field in fields {
+        let Some((room, rest)) = std::mem::take(&mut place).split_at_mut_checked(field.len())
+        else {
+            return;
+        };
+        room.copy_from_slice(field);
+        place = rest;
     }
-    bytes.extend_from_slice(&crc32fast::hash(bytes).to_le_bytes());
+    let checksum = crc32fast::hash(bytes);
+    bytes.extend_from_slice(&checksum.to_le_bytes());
 }
 
 /// The hash of a whole frame, which the next frame carries.

@@ -64,38 +64,26 @@ impl Log {
 
     /// Writes snapshots, in a thread beside the writer. One is due after `every` commits, or after three
     /// quarters as many as there are objects if that is more; at a clean shutdown, after a tenth as many.
-    /// With zero, none is written.
-    pub fn keep_snapshots(&mut self, snapshots: Snapshots, every: u64) -> Result<(), Error> {
-        self.start_keeper(KeeperOptions {
-            snapshots,
-            every,
-            pruner: None,
-        })
-    }
-
-    /// As [`Self::keep_snapshots`]; in addition the log is thinned by `policy` after each snapshot and
-    /// every hour. `empty` is the state that the log is folded into.
-    pub fn keep_history(
+    /// With zero, none is written. With a policy, the log is thinned by it after each snapshot and every
+    /// hour; the state beside it is the empty one, into which the log is folded.
+    pub fn keep_snapshots(
         &mut self,
         snapshots: Snapshots,
         every: u64,
-        policy: Retention,
-        empty: State,
+        retention: Option<(Retention, State)>,
     ) -> Result<(), Error> {
-        let storage = Arc::clone(&self.storage) as _;
+        let storage = Arc::clone(&self.storage) as Arc<dyn Storage>;
         let poison = self.poison.clone();
-        let pruner = Pruner::new(storage, snapshots.clone(), empty, policy, poison);
-        self.start_keeper(KeeperOptions {
+        let pruner = retention.map(|(policy, empty)| {
+            let (storage, poison) = (Arc::clone(&storage), poison.clone());
+            Pruner::new(storage, snapshots.clone(), empty, policy, poison)
+        });
+        let options = KeeperOptions {
             snapshots,
             every,
-            pruner: Some(pruner),
-        })
-    }
-
-    fn start_keeper(&mut self, options: KeeperOptions) -> Result<(), Error> {
-        let storage = Arc::clone(&self.storage) as _;
-        let (end, poison) = (self.end.clone(), self.poison.clone());
-        self.keeper = Some(Keeper::start(options, storage, end, poison)?);
+            pruner,
+        };
+        self.keeper = Some(Keeper::start(options, storage, self.end.clone(), poison)?);
         Ok(())
     }
 

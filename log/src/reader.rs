@@ -10,7 +10,7 @@ use crate::frame::decoded::{self, Coverage, DecodedFrame};
 use crate::tail::{self, VerifiedFrames};
 use crate::{Base, Error, Snapshots, Storage, Tail, base};
 use behind::BackwardLinks;
-use hindsight_core::{Commit, FutureRevision, Pruned, Revision, State, Time, apply};
+use hindsight_core::{Commit, FutureRevision, Pruned, Revision, State, Time};
 use std::sync::Arc;
 
 /// Frames smaller than this can always be thinned.
@@ -164,47 +164,27 @@ impl Reader {
         progress: impl FnMut(Revision),
     ) -> Result<State, Error> {
         let frames = self.frames(base.state.revision.next());
-        self.fold_frames(frames, base.state, wanted, progress)
+        self.fold_frames(frames, base, wanted, progress)
     }
 
     fn fold_frames(
         &self,
         frames: impl Iterator<Item = Result<DecodedFrame, Error>>,
-        mut state: State,
+        mut base: Base,
         wanted: impl Fn(Revision, Time) -> bool,
         mut progress: impl FnMut(Revision),
     ) -> Result<State, Error> {
-        let from = state.revision.next();
         let mut floor = Revision::ZERO;
-        'frames: for frame in frames {
+        for frame in frames {
             let frame = frame?;
-            let end = frame.end.previous();
-            if let Coverage::Thinned(kept_from, latest) = frame.coverage {
+            if let Coverage::Thinned(kept_from, _) = frame.coverage {
                 floor = floor.max(kept_from);
-                // Which of the revisions that it covers was the first unwanted one is not known: that
-                // commit may be gone.
-                if from <= end && !wanted(end, latest) {
-                    break;
-                }
             }
-            for commit in frame.commits.iter().filter(|one| one.revision >= from) {
-                if !wanted(commit.revision, commit.time) {
-                    break 'frames;
-                }
-                apply(&mut state, commit);
-                progress(commit.revision);
-            }
-            match frame.coverage {
-                Coverage::Thinned(..) if from <= end => state.revision = end,
-                Coverage::Restored(time) if from <= end => {
-                    if !wanted(end, time) {
-                        break;
-                    }
-                    state.revision = end;
-                }
-                Coverage::Whole | Coverage::Thinned(..) | Coverage::Restored(_) => {}
+            if base.fold_while(&frame, &wanted, &mut progress).is_break() {
+                break;
             }
         }
+        let state = base.state;
         if state.revision < floor {
             return Err(self.pruned(state.revision, floor));
         }
@@ -245,7 +225,7 @@ impl Reader {
         let base = found.unwrap_or_else(|| Base::empty(empty));
         let chain = Chain::new(Arc::clone(&self.storage), base.state.revision.next());
         let frames = walk(chain.until(revision));
-        let folded = self.fold_frames(frames, base.state, |at, _| at <= revision, |_| {});
+        let folded = self.fold_frames(frames, base, |at, _| at <= revision, |_| {});
         folded.map_err(|error| match error {
             Error::Pruned(Pruned { floor, .. }) => Error::Pruned(Pruned {
                 asked: revision,

@@ -22,7 +22,7 @@ fn written(snapshots: &Snapshots) -> Arc<Disk> {
     let disk = Arc::new(Disk::default());
     let storage = Arc::clone(&disk) as Arc<dyn Storage>;
     let (mut log, _) = Log::open(storage, script::empty()).expect("opened");
-    let kept = log.keep_snapshots(snapshots.clone(), 10);
+    let kept = log.keep_snapshots(snapshots.clone(), 10, None);
     kept.expect("started");
     let writer = log.start(Box::new(Silent)).expect("started");
     for (number, time) in (0_u8..).zip(TIMES) {

@@ -97,7 +97,8 @@ fn files(directory: &Path) -> BTreeMap<String, Vec<u8>> {
 /// A log in a directory, with a snapshot every `every` commits.
 fn started(at: &Path, storage: Arc<dyn Storage>, every: u64) -> Writer {
     let (mut log, _) = Log::open(storage, script::empty()).expect("opened");
-    log.keep_snapshots(kept_beside(at), every).expect("started");
+    log.keep_snapshots(kept_beside(at), every, None)
+        .expect("started");
     log.start(Box::new(Silent)).expect("started")
 }
 
@@ -189,7 +190,7 @@ pub(super) fn thinning_life(
     let base = base.unwrap_or_else(|| Base::empty(script::empty()));
     let (mut log, state) = Log::open_from(storage, base).expect("opened");
     let mut newest = state.revision;
-    log.keep_history(snapshots.clone(), 40, policy, script::empty())
+    log.keep_snapshots(snapshots.clone(), 40, Some((policy, script::empty())))
         .expect("started");
     let writer = log.start(Box::new(Silent)).expect("started");
     while newest < Revision(until) {

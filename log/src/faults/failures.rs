@@ -100,7 +100,7 @@ fn a_panic_of_the_thread_that_thins_the_log_poisons_it() {
     let storage = Arc::clone(&disk) as Arc<dyn Storage>;
     let (mut log, _) = Log::open(storage, empty()).expect("opened");
     let broken = keeping(|| panic!("a defect"));
-    log.keep_history(snapshots, 1, broken, empty())
+    log.keep_snapshots(snapshots, 1, Some((broken, empty())))
         .expect("started");
     let writer = log.start(Box::new(Silent)).expect("started");
     let poison = writer.poison().clone();

@@ -287,8 +287,8 @@ impl Publish for Silent {
 
 fn start(storage: &Arc<MemoryStorage>, snapshots: &Snapshots, policy: Retention) -> Writer {
     let (mut log, _) = Log::open(dynamic(storage), script::empty()).expect("opened");
-    let empty = script::empty();
-    log.keep_history(snapshots.clone(), 100, policy, empty)
+    let retention = Some((policy, script::empty()));
+    log.keep_snapshots(snapshots.clone(), 100, retention)
         .expect("started");
     log.start(Box::new(Silent)).expect("started")
 }

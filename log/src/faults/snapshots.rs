@@ -166,7 +166,8 @@ fn what_is_left_of_unfinished_and_damaged_snapshots_goes() {
     }
     let storage = Arc::clone(&disk) as Arc<dyn Storage>;
     let (mut log, _) = Log::open(storage, script::empty()).expect("opened");
-    log.keep_snapshots(snapshots.clone(), 0).expect("kept");
+    log.keep_snapshots(snapshots.clone(), 0, None)
+        .expect("kept");
     snapshots.retain(newest, &[newest]).expect("removed");
     for (name, stays) in left {
         assert_eq!(named(name).exists(), stays, "{name}");
@@ -252,7 +253,8 @@ fn the_writer_has_snapshots_written_beside_it_and_at_its_end_and_keeps_two() {
         let base = base.unwrap_or_else(|| Base::empty(script::empty()));
         let storage: Arc<dyn Storage> = Arc::<Disk>::clone(&disk);
         let (mut log, _) = Log::open_from(storage, base).expect("opened");
-        log.keep_snapshots(snapshots.clone(), 50).expect("started");
+        log.keep_snapshots(snapshots.clone(), 50, None)
+            .expect("started");
         let writer = log.start(Box::new(Silent)).expect("started");
         for _ in 0..40 {
             script::submit(&writer, &disk, commands.submission()).expect("written");
@@ -273,7 +275,7 @@ fn a_writer_that_has_written_too_little_for_a_snapshot_ends_without_one() {
     let disk = Arc::new(Disk::default());
     let storage: Arc<dyn Storage> = Arc::<Disk>::clone(&disk);
     let (mut log, _) = Log::open(storage, script::empty()).expect("opened");
-    log.keep_snapshots(snapshots.clone(), 1000)
+    log.keep_snapshots(snapshots.clone(), 1000, None)
         .expect("started");
     let writer = log.start(Box::new(Silent)).expect("started");
     let mut commands = script::Commands::default();
@@ -303,12 +305,9 @@ fn life(
     let base = snapshots.newest(&script::empty());
     let base = base.unwrap_or_else(|| Base::empty(script::empty()));
     let (mut log, _) = Log::open_from(storage, base).expect("opened");
-    let kept = if thins {
-        log.keep_history(snapshots.clone(), 1, keeps_all(), script::empty())
-    } else {
-        log.keep_snapshots(snapshots.clone(), 1)
-    };
-    kept.expect("started");
+    let retention = thins.then(|| (keeps_all(), script::empty()));
+    log.keep_snapshots(snapshots.clone(), 1, retention)
+        .expect("started");
     let writer = log.start(Box::new(Silent)).expect("started");
     for command in commands {
         script::submit(&writer, disk, vec![command]).expect("written");
