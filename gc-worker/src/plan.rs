@@ -6,6 +6,7 @@ mod order;
 mod seen;
 #[cfg(test)]
 mod tests;
+mod verdict;
 
 use crate::content;
 use crate::steps::{Step, cause_of_mark, deletion, release, target};
@@ -21,6 +22,7 @@ use hindsight_projector::{Node, OwnershipGraph};
 use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::sync::Arc;
+use verdict::Verdict;
 
 /// The most steps of one look; the rest comes with the next one. A batch delays other writers.
 const STEPS_MAX: usize = 768;
@@ -51,15 +53,19 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
+    fn of(steps: Vec<Step>) -> Self {
+        Self {
+            steps,
+            ..Self::default()
+        }
+    }
+
     /// These steps, unless another object must be decided first.
     fn after(prerequisite: Option<Uid>, steps: impl FnOnce() -> Vec<Step>) -> Self {
         if prerequisite.is_some() {
             return Self::waiting_for(prerequisite);
         }
-        Self {
-            steps: steps(),
-            ..Self::default()
-        }
+        Self::of(steps())
     }
 
     /// The steps that it calls for, even if another member of the knot takes them.
@@ -105,10 +111,7 @@ pub fn due(graph: &OwnershipGraph, state: &State) -> Vec<Step> {
 pub(crate) fn plan(view: View<'_>, uid: &Uid) -> Plan {
     let plan = whole_plan(view, uid);
     match &plan.opening {
-        Some(opening) if opening.by == *uid => Plan {
-            steps: vec![opening.step.clone()],
-            ..Plan::default()
-        },
+        Some(opening) if opening.by == *uid => Plan::of(vec![opening.step.clone()]),
         Some(_) | None => plan,
     }
 }
@@ -176,10 +179,7 @@ impl View<'_> {
             });
         }
         if !steps.is_empty() {
-            return Plan {
-                steps,
-                ..Plan::default()
-            };
+            return Plan::of(steps);
         }
         Plan::after(self.undecided_above(uid), || {
             vec![release(self.state, owner, ORPHAN_FINALIZER)]
@@ -196,9 +196,7 @@ impl View<'_> {
             return Plan::waiting_for(prerequisite);
         }
         if self.graph.blockers(uid).next().is_none() {
-            return Plan::after(None, || {
-                vec![release(self.state, owner, FOREGROUND_FINALIZER)]
-            });
+            return Plan::of(vec![release(self.state, owner, FOREGROUND_FINALIZER)]);
         }
         let knot = self.findings.knots.borrow_mut().of(self.graph, uid);
         knot.map_or_else(Plan::default, |knot| self.open(&knot))
@@ -257,32 +255,26 @@ impl View<'_> {
 
     fn collect(&self, object: &Object) -> Plan {
         let classes = self.classes(object);
-        let any = |class| classes.contains(&class);
-        if any(OwnerClass::Unresolvable) {
+        let verdict = Verdict::of(&classes);
+        if verdict == Verdict::Undecidable {
             return Plan {
                 unresolved: true,
                 ..Plan::default()
             };
         }
+        if verdict == Verdict::Stays {
+            return Plan::default();
+        }
         if self.will_be_orphaned(object) {
             return Plan::default();
         }
-        let gone: Vec<OwnerReference> = object
-            .owners()
-            .iter()
-            .zip(&classes)
-            .filter(|(_, class)| **class != OwnerClass::Solid)
-            .map(|(reference, _)| reference.clone())
-            .collect();
-        if gone.is_empty() {
-            return Plan::default();
-        }
-        Plan::after(self.undecided_before(&object.meta.uid), || {
-            if any(OwnerClass::Solid) {
-                vec![self.prune(object, gone)]
-            } else {
-                self.delete(object, &gone, any(OwnerClass::Waiting))
-            }
+        let references = object.owners().iter().zip(&classes);
+        let gone = references.filter(|(_, class)| **class != OwnerClass::Solid);
+        let gone: Vec<_> = gone.map(|(reference, _)| reference.clone()).collect();
+        Plan::after(self.undecided_before(&object.meta.uid), || match verdict {
+            Verdict::Undecidable | Verdict::Stays => Vec::new(),
+            Verdict::LosesOwners => vec![self.prune(object, gone)],
+            Verdict::Goes { waiting } => self.delete(object, &gone, waiting),
         })
     }
 

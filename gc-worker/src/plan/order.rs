@@ -2,6 +2,7 @@
 //! at first. Upstream has no such order. See `docs/decisions/0005-owners-first.md`.
 
 use super::seen::Seen;
+use super::verdict::Verdict;
 use super::{Plan, View};
 use hindsight_core::event::OwnerClass;
 use hindsight_core::{Object, ObjectKey, OwnerReference, Uid};
@@ -242,9 +243,11 @@ impl View<'_> {
         if self.will_be_orphaned(object) {
             return true;
         }
-        let classes = self.classes(object);
-        !classes.contains(&OwnerClass::Unresolvable)
-            && classes.iter().any(|class| *class != OwnerClass::Solid)
-            && (classes.contains(&OwnerClass::Solid) || !object.key.is_immortal())
+        let verdict = Verdict::of(&self.classes(object));
+        match verdict {
+            Verdict::Undecidable | Verdict::Stays => false,
+            Verdict::LosesOwners => true,
+            Verdict::Goes { .. } => !object.key.is_immortal(),
+        }
     }
 }
