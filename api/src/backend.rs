@@ -5,8 +5,7 @@ pub(crate) mod fake;
 
 use futures_util::future::BoxFuture;
 use hindsight_core::{
-    Change, Command, Commit, Decision, Expired, FutureRevision, Pruned, Rejection, Revision, State,
-    Time, Unavailable,
+    Change, Command, Commit, Expired, FutureRevision, Pruned, Revision, State, Submitted, Time,
 };
 use std::sync::Arc;
 use tokio::sync::OwnedSemaphorePermit;
@@ -40,10 +39,7 @@ pub trait Backend: Send + Sync + 'static {
     fn as_of(&self, point: AsOf) -> BoxFuture<'_, Result<Past, AsOfError>>;
 
     /// Decides commands and makes the outcome durable. All commands go into one batch; each has its own answer.
-    fn submit(
-        &self,
-        commands: Vec<Command>,
-    ) -> BoxFuture<'_, Result<Vec<Result<Decision, Rejection>>, Unavailable>>;
+    fn submit(&self, commands: Vec<Command>) -> BoxFuture<'_, Submitted>;
 
     /// The parts that the engine depends on, each by its name, with what is wrong with it, if anything.
     fn checks(&self) -> Vec<(&'static str, Option<String>)>;

@@ -6,9 +6,9 @@ use futures_util::future::{BoxFuture, ready};
 use hindsight_api::{AsOf, AsOfError, Backend, Past, builtin_kinds};
 use hindsight_core::kind::BuiltinKinds;
 use hindsight_core::{
-    Change, Command, Commit, Decision, Expired, Rejection, Revision, State, Time, Unavailable,
+    Change, Command, Commit, Decision, Expired, Revision, State, Submitted, Time, Unavailable,
 };
-use hindsight_log::{Log, MemoryStorage, Publish, Steps, Storage, Submitted, Writer};
+use hindsight_log::{Log, MemoryStorage, Publish, Steps, Storage, Writer};
 use hindsight_projector::Window;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
@@ -158,10 +158,7 @@ impl Backend for Stepped {
         Box::pin(ready(Ok(Past::newest(self.state()))))
     }
 
-    fn submit(
-        &self,
-        commands: Vec<Command>,
-    ) -> BoxFuture<'_, Result<Vec<Result<Decision, Rejection>>, Unavailable>> {
+    fn submit(&self, commands: Vec<Command>) -> BoxFuture<'_, Submitted> {
         let answer = self.decide(commands);
         self.sync();
         let outcome = answer.ok().and_then(|answer| lock(&answer).take());

@@ -16,13 +16,12 @@ use crate::{Config, OpenError, bootstrap, effects, reply, restoring};
 use arc_swap::ArcSwap;
 use hindsight_core::kind::BuiltinKinds;
 use hindsight_core::{
-    Change, Command, Decision, Expired, ObjectKey, Rejection, Revision, State, Time, Uid,
-    Unavailable,
+    Change, Command, Decision, Expired, ObjectKey, Rejection, Revision, State, Submitted, Time,
+    Uid, Unavailable,
 };
 use hindsight_gc::Forecast;
 use hindsight_log::{
-    Base, DirectoryLock, Error, Log, MemoryStorage, Poison, Reader, SledStorage, Snapshots,
-    Storage, Submitted, Writer,
+    Base, DirectoryLock, Error, Log, MemoryStorage, Poison, Reader, SledStorage, Storage, Writer,
 };
 use hindsight_projector::Window;
 use std::path::Path;
@@ -238,10 +237,7 @@ impl ControlPlane {
     }
 
     /// Decides commands and makes the outcome durable; all go into one batch.
-    pub async fn submit(
-        &self,
-        commands: Vec<Command>,
-    ) -> Result<Vec<Result<Decision, Rejection>>, Unavailable> {
+    pub async fn submit(&self, commands: Vec<Command>) -> Submitted {
         let (sender, receiver) = oneshot::channel();
         // A client that is gone does not get the answer; the write stands.
         let reply = Box::new(move |outcome: Submitted| drop(sender.send(outcome)));
@@ -251,10 +247,7 @@ impl ControlPlane {
     }
 
     /// Like [`Self::submit`], for callers without a runtime. Must not be called inside one.
-    pub fn submit_blocking(
-        &self,
-        commands: Vec<Command>,
-    ) -> Result<Vec<Result<Decision, Rejection>>, Unavailable> {
+    pub fn submit_blocking(&self, commands: Vec<Command>) -> Submitted {
         let (answer, waiter) = reply::channel();
         let answer = self.shared.pending.until_answered(answer);
         self.shared.writer.submit_here(commands, answer);

@@ -1,7 +1,8 @@
 //! One answer for one waiting thread, which parks until it arrives: a channel's receiver would spin first, and
 //! an fsync takes longer than any spin.
 
-use hindsight_log::{Reply, Submitted};
+use hindsight_core::Submitted;
+use hindsight_log::Reply;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError};
 use std::thread::{self, Thread};
 

@@ -2,11 +2,16 @@
 
 use crate::object::Name;
 use crate::patch::whole;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// How deeply lists and objects may be nested: no decoder reads a deeper document back, and walking over
 /// one would need an unbounded stack. The same limit as in `serde_json`.
 pub const LEVELS_MAX: usize = 127;
+
+/// The metadata of an object, if it has any.
+pub fn metadata_mut(document: &mut Value) -> Option<&mut Map<String, Value>> {
+    document.get_mut("metadata")?.as_object_mut()
+}
 
 /// Whether lists and objects are nested no deeper than this.
 pub(crate) fn fits(value: &Value, levels: usize) -> bool {

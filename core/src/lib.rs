@@ -43,13 +43,13 @@ pub use decide::{
     AdmissionView, admission_grace, namespace_of_new, next_to_be_named, prune_posted, prune_review,
     strict_decoding_error,
 };
-pub use document::LEVELS_MAX;
+pub use document::{LEVELS_MAX, metadata_mut};
 pub use event::{Cause, Change, Commit, Decision, Event, Outcome, Rule};
 pub use form::Form;
 pub use kind::{GroupResource, GroupVersionKind, Kind};
 pub use machine::{apply, decide, decide_before_storage, draft};
 pub use object::{Object, ObjectKey, OwnerReference, Uid};
-pub use refusal::{Expired, FutureRevision, Pruned, Unavailable};
+pub use refusal::{Expired, FutureRevision, Pruned, Submitted, Unavailable};
 pub use rejection::Rejection;
 pub use revision::Revision;
 pub use state::State;

@@ -18,6 +18,7 @@ pub(crate) use entry::{Managed, causes, is_reset};
 pub(crate) use reset::{kept, unowned};
 pub(crate) use scale::Scaled;
 
+use crate::document::metadata_mut;
 use crate::fields::{Contested, ManagerId, Managers, Owned, Updater, Versions, compare};
 use crate::kind::Subresource;
 use crate::object::Name;
@@ -30,7 +31,7 @@ const BEFORE_FIRST_APPLY: &str = "before-first-apply";
 
 /// Takes the list out of a document.
 pub(crate) fn take(document: &mut Value) -> Option<Value> {
-    let metadata = document.get_mut("metadata")?.as_object_mut()?;
+    let metadata = metadata_mut(document)?;
     metadata.remove("managedFields")
 }
 

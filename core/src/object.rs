@@ -15,7 +15,7 @@ pub use meta::{
 pub use uid::Uid;
 
 use crate::command::Propagation;
-use crate::document::{LEVELS_MAX, fits};
+use crate::document::{LEVELS_MAX, fits, metadata_mut};
 use crate::{Revision, Rule};
 use bytes::Bytes;
 use serde_json::Value;
@@ -88,10 +88,8 @@ impl Object {
             key: key.clone(),
             reason: reason.into(),
         };
-        let metadata = document
-            .get_mut("metadata")
-            .and_then(Value::as_object_mut)
-            .ok_or_else(|| unreadable("metadata is missing"))?;
+        let metadata =
+            metadata_mut(&mut document).ok_or_else(|| unreadable("metadata is missing"))?;
         metadata.insert("resourceVersion".into(), revision.to_string().into());
         let meta = Meta::read(metadata).map_err(|reason| unreadable(&reason))?;
         let type_meta = TypeMeta::read(&document).ok_or_else(|| unreadable("kind is missing"))?;

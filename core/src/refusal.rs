@@ -1,7 +1,7 @@
 //! Why a command or a log position could not be processed at all. Refusals of a command that was decided
 //! are [`Rejection`](crate::Rejection)s.
 
-use crate::Revision;
+use crate::{Decision, Rejection, Revision};
 
 /// The change window no longer reaches back that far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -37,6 +37,9 @@ pub struct Pruned {
     /// The first revision whose state can still be folded.
     pub floor: Revision,
 }
+
+/// The outcome of a submission: an answer for each command, or the reason why nothing was done.
+pub type Submitted = Result<Vec<Result<Decision, Rejection>>, Unavailable>;
 
 /// Why a write was not made.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

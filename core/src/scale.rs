@@ -1,6 +1,7 @@
 //! The `Scale` subresource: what a scalable object shows of its replica count.
 
 use crate::Rejection;
+use crate::document::metadata_mut;
 use crate::kind::{ScalePaths, ScaleSelector, Version};
 use crate::managed::{Managed, Scaled};
 use crate::object::Object;
@@ -146,7 +147,7 @@ pub fn scale_with_owners(version: &Version, object: &Object) -> Option<Value> {
     let mut scale = scale_for_admission(version, object)?;
     let managed = Managed::read(object.document().pointer("/metadata/managedFields"))?;
     let (_, shown) = Scaled::of(managed, version.count_path()?, "");
-    let metadata = scale.get_mut("metadata").and_then(Value::as_object_mut);
+    let metadata = metadata_mut(&mut scale);
     if let Some((list, metadata)) = shown.list().zip(metadata) {
         metadata.insert("managedFields".into(), list);
     }

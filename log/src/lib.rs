@@ -46,4 +46,4 @@ pub use storage::{Purpose, Storage, Stored};
 pub use tail::Tail;
 pub use verify::{Report, state_at_floor, verify};
 pub use whole_file::WholeFile;
-pub use writer::{Publish, Reply, Steps, Submitted, Writer};
+pub use writer::{Publish, Reply, Steps, Writer};

@@ -22,7 +22,7 @@ use crew::Crew;
 use crossbeam_channel::{Sender, TrySendError, bounded};
 use decider::Decider;
 use frames::Appender;
-use hindsight_core::{Change, Command, Decision, Rejection, Revision, State, Unavailable};
+use hindsight_core::{Change, Command, Revision, State, Submitted, Unavailable};
 use queue_budget::QueueBudget;
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, RwLock};
@@ -36,8 +36,6 @@ const QUEUE_SUBMISSIONS_MAX: usize = 4096;
 /// Batches that may be decided ahead of the one being synced.
 const BATCHES_AHEAD: usize = 1;
 
-/// The outcome of a submission: an answer for each command, or the reason why nothing was done.
-pub type Submitted = Result<Vec<Result<Decision, Rejection>>, Unavailable>;
 /// Called once with the outcome, after it is durable.
 pub type Reply = Box<dyn FnOnce(Submitted) + Send>;
 

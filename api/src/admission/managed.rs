@@ -4,7 +4,8 @@
 
 use super::mutate::Mutated;
 use hindsight_core::managed::unreadable;
-use serde_json::{Map, Value};
+use hindsight_core::metadata_mut;
+use serde_json::Value;
 
 const UNREADABLE: &str = ".metadata.managedFields was in an invalid state after admission; this \
     could be caused by an outdated mutating admission controller; please fix your requests";
@@ -16,7 +17,7 @@ pub(super) fn fields(shown: Option<&Value>) -> Option<Value> {
 
 /// Restores the earlier `managedFields` where webhooks left some that cannot be read.
 pub(super) fn restore_unreadable(mutated: &mut Mutated, before: Option<Value>) {
-    let Some(metadata) = mutated.object.as_mut().and_then(metadata) else {
+    let Some(metadata) = mutated.object.as_mut().and_then(metadata_mut) else {
         return;
     };
     let after = metadata.get("managedFields");
@@ -31,10 +32,6 @@ pub(super) fn restore_unreadable(mutated: &mut Mutated, before: Option<Value>) {
         None => metadata.remove("managedFields"),
     };
     mutated.warnings.push(format!("{UNREADABLE}: {why}"));
-}
-
-fn metadata(document: &mut Value) -> Option<&mut Map<String, Value>> {
-    document.get_mut("metadata")?.as_object_mut()
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use hindsight_core::convert;
 use hindsight_core::kind::{KindRef, Subresource, Version};
 use hindsight_core::object::NAMESPACE_LABEL;
 use hindsight_core::scale::{scale_for_admission, scale_with_owners};
-use hindsight_core::{Command, Decision, Intent, Object};
+use hindsight_core::{Command, Decision, Intent, Object, metadata_mut};
 use serde_json::{Map, Value};
 
 /// Fields of a new object that only the server sets. Mutating admission comes before that.
@@ -39,7 +39,7 @@ pub(super) fn draft(subject: &Subject<'_>, command: &Command, decision: &Decisio
         Intent::Create(create) => create.object.pointer("/metadata/name").is_some(),
         _ => true,
     };
-    if let Some(metadata) = metadata(&mut document) {
+    if let Some(metadata) = metadata_mut(&mut document) {
         for field in FILLED_IN {
             metadata.remove(field);
         }
@@ -59,7 +59,7 @@ fn number(command: &Command, document: &mut Value) {
     };
     let sent = update.object.pointer("/metadata/resourceVersion");
     let named = sent.and_then(Value::as_str).filter(|sent| !sent.is_empty());
-    if let Some((metadata, named)) = metadata(document).zip(named) {
+    if let Some((metadata, named)) = metadata_mut(document).zip(named) {
         metadata.insert("resourceVersion".into(), named.into());
     }
 }
@@ -115,8 +115,4 @@ pub(super) fn in_version(
 pub(super) fn name(document: &Value) -> &str {
     let name = document.pointer("/metadata/name").and_then(Value::as_str);
     name.unwrap_or_default()
-}
-
-fn metadata(document: &mut Value) -> Option<&mut Map<String, Value>> {
-    document.get_mut("metadata")?.as_object_mut()
 }

@@ -6,7 +6,9 @@ use crate::params::WriteOptions;
 use hindsight_core::command::{Delete, FieldValidation, Intent, Propagation};
 use hindsight_core::kind::{KindRef, Shape, Subresource};
 use hindsight_core::object::Name;
-use hindsight_core::{Actor, Form, Object, ObjectKey, Rejection, State, admission_grace};
+use hindsight_core::{
+    Actor, Form, Object, ObjectKey, Rejection, State, admission_grace, metadata_mut,
+};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -187,9 +189,7 @@ fn posted(write_request: &WriteRequest, subresource: Option<Subresource>) -> Opt
                     members.insert(member.into(), value.clone());
                 }
             }
-            let metadata = eviction
-                .get_mut("metadata")
-                .and_then(Value::as_object_mut)?;
+            let metadata = metadata_mut(&mut eviction)?;
             metadata.insert("namespace".into(), (*delete.target.key.namespace).into());
             Some(eviction)
         }

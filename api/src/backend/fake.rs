@@ -5,7 +5,7 @@ use super::{AsOf, AsOfError, Backend, Past, Permit};
 use futures_util::future::BoxFuture;
 use hindsight_core::{
     Actor, Cause, Change, Command, Commit, Decision, Event, Expired, Object, Rejection, Revision,
-    State, Time, Unavailable, apply, decide,
+    State, Submitted, Time, apply, decide,
 };
 use std::cell::Cell;
 use std::sync::{Arc, Mutex};
@@ -223,10 +223,7 @@ impl Backend for Fake {
         })
     }
 
-    fn submit(
-        &self,
-        commands: Vec<Command>,
-    ) -> BoxFuture<'_, Result<Vec<Result<Decision, Rejection>>, Unavailable>> {
+    fn submit(&self, commands: Vec<Command>) -> BoxFuture<'_, Submitted> {
         for command in std::mem::take(&mut *self.meanwhile.lock().expect("a lock")) {
             self.carry_out(command).expect("accepted");
         }

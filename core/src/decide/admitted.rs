@@ -5,6 +5,7 @@
 use super::Context;
 use crate::Rejection;
 use crate::command::{AdmissionBasis, Create, FieldValidation, Intent, Update};
+use crate::document::metadata_mut;
 use crate::object::ObjectKey;
 use serde_json::Value;
 
@@ -65,7 +66,7 @@ fn check_basis(
 /// refuses one that was sent.
 fn with_revision_of(sent: &Value, mut object: Value) -> Value {
     let revision = sent.pointer("/metadata/resourceVersion").cloned();
-    let metadata = object.get_mut("metadata").and_then(Value::as_object_mut);
+    let metadata = metadata_mut(&mut object);
     if let Some((metadata, revision)) = metadata.zip(revision) {
         metadata.insert("resourceVersion".into(), revision);
     }
@@ -75,7 +76,7 @@ fn with_revision_of(sent: &Value, mut object: Value) -> Value {
 /// Puts the version that the client sent, or its absence, back in: it is compared after admission, which
 /// may be shown the stored one.
 fn with_exact_revision_of(sent: &Value, mut object: Value) -> Value {
-    let metadata = object.get_mut("metadata").and_then(Value::as_object_mut);
+    let metadata = metadata_mut(&mut object);
     if let Some(metadata) = metadata {
         metadata.remove("resourceVersion");
     }

@@ -6,8 +6,8 @@ mod tests;
 use super::{Context, Strictness};
 use crate::Rejection;
 use crate::command::{Intent, Patch};
+use crate::document::metadata_mut;
 use crate::object::{OBJECT_BYTES_MAX, Object};
-use serde_json::Value;
 
 /// An object that is already too large may grow by this much in a write that removes a finalizer, to leave
 /// room for what the server itself records about the write.
@@ -78,7 +78,7 @@ fn bytes_max_after(previous: &Object, object: &Object) -> usize {
 
 fn without_managed_fields(object: Object) -> Option<Object> {
     let mut document = object.document();
-    let metadata = document.get_mut("metadata").and_then(Value::as_object_mut);
+    let metadata = metadata_mut(&mut document);
     metadata?.remove("managedFields")?;
     Object::from_value(object.key, document, object.revision, object.mark).ok()
 }

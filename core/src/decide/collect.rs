@@ -12,6 +12,7 @@ use super::commit::Written;
 use super::delete::{decision, findings, removal};
 use super::managed_fields;
 use crate::command::{DropOwners, DropReason, FinalizeNamespace, Release, Target};
+use crate::document::metadata_mut;
 use crate::event::OwnerClass;
 use crate::object::{DEFINITION_FINALIZER, Object, ObjectKey, OwnerReference, Uid};
 use crate::{Decision, Outcome, Rejection, Revision};
@@ -43,7 +44,7 @@ pub(crate) fn drop_owners(
         .filter(|one| !doomed.contains(one))
         .collect();
     let mut document = context.document(object);
-    if let Some(metadata) = document.get_mut("metadata").and_then(Value::as_object_mut) {
+    if let Some(metadata) = metadata_mut(&mut document) {
         if kept.is_empty() {
             metadata.remove("ownerReferences");
         } else {
@@ -132,7 +133,7 @@ pub(crate) fn unblock(context: Context<'_>, target: &Target) -> Result<Decision,
         }
     }
     let mut document = context.document(object);
-    if let Some(metadata) = document.get_mut("metadata").and_then(Value::as_object_mut) {
+    if let Some(metadata) = metadata_mut(&mut document) {
         metadata.insert("ownerReferences".into(), to_value(&owners)?);
     }
     write(context, object, document)
@@ -157,7 +158,7 @@ pub(crate) fn release(context: Context<'_>, intent: &Release) -> Result<Decision
         return Err(Rejection::stale(&object.key, "an instance is left"));
     }
     let mut document = context.document(object);
-    if let Some(metadata) = document.get_mut("metadata").and_then(Value::as_object_mut) {
+    if let Some(metadata) = metadata_mut(&mut document) {
         let rest: Vec<_> = object
             .meta
             .finalizers

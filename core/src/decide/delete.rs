@@ -16,6 +16,7 @@ use super::commit::Written;
 use super::conditions::{self, Condition};
 use crate::classify::classify;
 use crate::command::{Delete, Propagation};
+use crate::document::metadata_mut;
 use crate::event::{Event, OwnerClass, OwnerFinding};
 use crate::kind::{Kind, Shape};
 use crate::object::{
@@ -171,7 +172,7 @@ impl Deletion<'_> {
 
     /// Writes the metadata of a deletion; false if all of it was there already.
     fn stamp(&self, document: &mut Value, finalizers: &[Name], grace: Grace) -> bool {
-        let Some(metadata) = document.get_mut("metadata").and_then(Value::as_object_mut) else {
+        let Some(metadata) = metadata_mut(document) else {
             return false;
         };
         let before = metadata.clone();
@@ -197,7 +198,7 @@ impl Deletion<'_> {
         }
         let mut document = self.object.document();
         let now = self.context.command.time.to_rfc3339();
-        if let Some(metadata) = document.get_mut("metadata").and_then(Value::as_object_mut) {
+        if let Some(metadata) = metadata_mut(&mut document) {
             write_finalizers(metadata, &finalizers);
             metadata.insert("deletionTimestamp".into(), json!(now));
         }

@@ -1,6 +1,7 @@
 //! Field ownership: what a write makes of an object's `managedFields`.
 
 use super::Context;
+use crate::document::metadata_mut;
 use crate::fields::{self, Versions};
 use crate::kind::{Kind, KindRef, Shape, Subresource, Version};
 use crate::managed::{self, Managed, Scaled, Writer};
@@ -239,7 +240,7 @@ fn managed_fields_before(live: Option<&Value>, sent: Option<&Value>) -> Managed 
 
 /// Writes `managedFields` into the document; an empty list is left out.
 pub(super) fn put(document: &mut Value, list: Option<Value>) {
-    let metadata = document.get_mut("metadata").and_then(Value::as_object_mut);
+    let metadata = metadata_mut(document);
     let list = list.filter(|list| list.as_array().is_none_or(|entries| !entries.is_empty()));
     if let Some((metadata, list)) = metadata.zip(list.filter(|list| !list.is_null())) {
         metadata.insert("managedFields".into(), list);

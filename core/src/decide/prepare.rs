@@ -3,7 +3,7 @@
 use super::{Context, Strictness};
 use crate::command::FieldValidation;
 use crate::custom;
-use crate::document::write_whole_numbers;
+use crate::document::{metadata_mut, write_whole_numbers};
 use crate::kind::{Kind, KindRef, Kinds, Shape, Subresource, Version};
 use crate::object::{Name, Object};
 use crate::rejection::{CauseList, FieldCause};
@@ -285,7 +285,7 @@ pub(super) fn complete(
 /// Drops empty lists and maps from the metadata, as in every answer of upstream's, and turns null labels
 /// and annotations into empty ones.
 pub(super) fn drop_empty(document: &mut Value) {
-    let mut metadata = document.get_mut("metadata").and_then(Value::as_object_mut);
+    let mut metadata = metadata_mut(document);
     for texts in ["labels", "annotations"] {
         let texts = metadata
             .as_mut()

@@ -2,8 +2,8 @@
 
 use super::Object;
 use crate::Revision;
+use crate::document::metadata_mut;
 use bytes::Bytes;
-use serde_json::Value;
 
 impl Object {
     /// The same object as if it had this revision; `None` for an object that has none yet.
@@ -45,7 +45,7 @@ impl Object {
 
     fn rewritten(&self, revision: Option<Revision>) -> Bytes {
         let mut document = self.document();
-        let metadata = document.get_mut("metadata").and_then(Value::as_object_mut);
+        let metadata = metadata_mut(&mut document);
         if let Some(metadata) = metadata {
             match revision {
                 Some(revision) => {
@@ -62,6 +62,7 @@ impl Object {
 mod tests {
     use super::*;
     use crate::{GroupResource, ObjectKey};
+    use serde_json::Value;
     use serde_json::json;
 
     fn object(metadata: Value, copy: Value) -> Object {

@@ -2,8 +2,8 @@
 
 use super::disk::{Disk, Step};
 use super::script::{Commands, create, delete, empty, noise, open, patch, submit};
-use crate::{Log, Publish, Steps, Storage, Submitted, Writer};
-use hindsight_core::{Change, Intent, State, Unavailable};
+use crate::{Log, Publish, Steps, Storage, Writer};
+use hindsight_core::{Change, Intent, State, Submitted, Unavailable};
 use serde_json::json;
 use std::sync::{Arc, mpsc};
 

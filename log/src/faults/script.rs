@@ -2,14 +2,14 @@
 //! sizes are created, changed, held by finalizers and deleted.
 
 use super::disk::{Disk, Step};
-use crate::{Log, Publish, Storage, Submitted, Tail, Writer};
+use crate::{Log, Publish, Storage, Tail, Writer};
 use hindsight_core::command::{
     Create, Delete, FieldValidation, Patch, PatchObject, Propagation, Target,
 };
 use hindsight_core::kind::BuiltinKinds;
 use hindsight_core::{
-    Actor, Change, Command, GroupResource, Intent, ObjectKey, Revision, Rule, State, Time,
-    Unavailable, builtin,
+    Actor, Change, Command, GroupResource, Intent, ObjectKey, Revision, Rule, State, Submitted,
+    Time, Unavailable, builtin,
 };
 use serde_json::json;
 use std::collections::BTreeMap;

@@ -4,8 +4,10 @@
 use super::disk::Disk;
 use super::options::Options;
 use hindsight_core::kind::BuiltinKinds;
-use hindsight_core::{Change, Command, Decision, Rejection, Revision, State, Unavailable, builtin};
-use hindsight_log::{Base, Error, Log, Publish, Reader, Steps, Submitted, Writer};
+use hindsight_core::{
+    Change, Command, Decision, Rejection, Revision, State, Submitted, Unavailable, builtin,
+};
+use hindsight_log::{Base, Error, Log, Publish, Reader, Steps, Writer};
 use hindsight_projector::Window;
 use std::collections::VecDeque;
 use std::sync::{Arc, LazyLock, Mutex};

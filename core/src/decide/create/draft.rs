@@ -7,6 +7,7 @@ use crate::decide::delete::decision;
 use crate::decide::managed_fields::{Ownership, WriteTarget};
 use crate::decide::update::{namespace, same_coordinates, same_namespace};
 use crate::decide::{Causes, Context, Strictness, prepare, warned};
+use crate::document::metadata_mut;
 use crate::kind::{Generation, Kind, Shape};
 use crate::object::ObjectKey;
 use crate::rejection::FieldCause;
@@ -192,7 +193,7 @@ fn note_unlabelled(
     sent: Option<Value>,
     labels: Value,
 ) {
-    let Some(metadata) = document.get_mut("metadata").and_then(Value::as_object_mut) else {
+    let Some(metadata) = metadata_mut(document) else {
         return;
     };
     let shaped = metadata.remove("labels");
@@ -200,7 +201,7 @@ fn note_unlabelled(
         metadata.insert("labels".into(), labels);
     }
     target.put_new_managed_fields(document, sent, Ownership::Kept);
-    let metadata = document.get_mut("metadata").and_then(Value::as_object_mut);
+    let metadata = metadata_mut(document);
     if let (Some(metadata), Some(shaped)) = (metadata, shaped) {
         metadata.insert("labels".into(), shaped);
     }

@@ -1,5 +1,6 @@
 //! What the strategies of pods and jobs do to new objects.
 
+use crate::document::metadata_mut;
 use crate::quantity::Quantity;
 use crate::rejection::FieldCause;
 use crate::validate;
@@ -111,7 +112,7 @@ pub(super) fn select_own_pods(job: &mut Value, shares_labels: bool) {
     if let Some(selected) = made(spec, &["selector", "matchLabels"]) {
         selected.entry(JOB_UID).or_insert(uid);
     }
-    if let Some(metadata) = job.get_mut("metadata").and_then(Value::as_object_mut)
+    if let Some(metadata) = metadata_mut(job)
         && shares_labels
     {
         metadata.insert("labels".into(), labels.into());

@@ -3,10 +3,11 @@
 
 use super::{Deletion, decision, policy};
 use crate::command::Propagation;
+use crate::document::metadata_mut;
 use crate::event::Event;
 use crate::object::Name;
 use crate::{Decision, Outcome, Rejection};
-use serde_json::{Value, json};
+use serde_json::json;
 use std::sync::Arc;
 
 pub(super) fn mark(deletion: &Deletion<'_>) -> Result<Decision, Rejection> {
@@ -25,7 +26,7 @@ pub(super) fn mark(deletion: &Deletion<'_>) -> Result<Decision, Rejection> {
     let owners = deletion.verified_owners()?;
     let finalizers = finalizers(deletion);
     let mut document = object.document();
-    if let Some(metadata) = document.get_mut("metadata").and_then(Value::as_object_mut) {
+    if let Some(metadata) = metadata_mut(&mut document) {
         let now = deletion.context.command.time.to_rfc3339();
         metadata.insert("deletionTimestamp".into(), json!(now));
         policy::write_finalizers(metadata, &finalizers);

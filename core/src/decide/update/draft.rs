@@ -6,7 +6,7 @@ use crate::decide::create::{label_namespace, refresh_definition, settle_names};
 use crate::decide::delete::{decision, removal};
 use crate::decide::managed_fields::{Ownership, put};
 use crate::decide::{Causes, Strictness, prepare, warned};
-use crate::document::equal_except;
+use crate::document::{equal_except, metadata_mut};
 use crate::kind::{Generation, Shape, Subresource};
 use crate::rejection::FieldCause;
 use crate::{Decision, Outcome, Rejection, convert, form, managed, validate};
@@ -186,7 +186,7 @@ impl<'a> Draft<'a> {
             Generation::Spec => self.is_respecified(),
             Generation::SpecAndLabels => self.is_respecified() || self.is_relabelled(),
         };
-        let metadata = self.next.get_mut("metadata").and_then(Value::as_object_mut);
+        let metadata = metadata_mut(&mut self.next);
         if let Some(metadata) = metadata.filter(|_| moves) {
             let grown = self.change.stored.meta.generation + 1;
             metadata.insert("generation".into(), json!(grown));
