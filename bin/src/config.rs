@@ -53,7 +53,7 @@ impl Default for Config {
 pub(crate) const AGE_MICROS_MIN: i64 = 1_000;
 
 impl Config {
-    /// Refuses a directory without a name, and a policy that nobody can mean: history that was dropped does not
+    /// Refuses a directory without a name, and an invalid policy: history that was dropped does not
     /// come back.
     pub(crate) fn check(&self) -> Result<(), OpenError> {
         if self
@@ -106,7 +106,7 @@ pub enum OpenError {
         "data_dir is empty; name a directory, `.` for the current one, or give none to keep everything in memory"
     )]
     Nameless,
-    /// A policy for history that nobody can mean.
+    /// An invalid policy for history.
     #[error("the retention policy is invalid: {0}")]
     Retention(&'static str),
     /// The first objects could not be written.
