@@ -166,7 +166,7 @@ impl Driver {
         let Some(writer) = self.writer.upgrade() else {
             return BatchOutcome::Idle;
         };
-        let deletions = steps.partition_point(|(_, step)| step.intent.is_deletion());
+        let deletions = steps.partition_point(|(_, step)| step.intent.advances_deletion());
         let reports = steps.split_off(deletions);
         let parts = [steps, reports].into_iter().filter(|part| !part.is_empty());
         let waiting: Vec<_> = parts.map(|part| submit(&writer, part)).collect();

@@ -112,7 +112,7 @@ pub enum Intent {
 impl Intent {
     /// Whether this is a client's deletion or a step of the collectors towards one. These are still
     /// accepted while the disk is full.
-    pub const fn is_deletion(&self) -> bool {
+    pub const fn advances_deletion(&self) -> bool {
         match self {
             Self::Create(_) | Self::Update(_) | Self::Patch(_) => false,
             Self::Delete(_)
@@ -355,7 +355,7 @@ impl Propagation {
     }
 
     /// The policy that the first of the collector's finalizers among these stands for.
-    pub fn of_finalizers(finalizers: &[Name]) -> Option<Self> {
+    pub(crate) fn of_finalizers(finalizers: &[Name]) -> Option<Self> {
         finalizers.iter().find_map(|one| match &**one {
             ORPHAN_FINALIZER => Some(Self::Orphan),
             FOREGROUND_FINALIZER => Some(Self::Foreground),

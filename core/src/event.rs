@@ -367,10 +367,11 @@ impl Commit {
         removed.collect()
     }
 
-    /// Approximate size in bytes, in memory and in an uncompressed file.
-    pub fn weight(&self) -> usize {
+    /// About how many bytes it takes in memory and in an uncompressed file: the body of its version, and an
+    /// allowance for the rest, which is rarely more.
+    pub fn estimated_bytes(&self) -> usize {
         let version = self.object();
-        version.map_or(BESIDE_BODY_BYTES, |object| object.weight())
+        version.map_or(BESIDE_BODY_BYTES, |object| object.estimated_bytes())
     }
 }
 

@@ -142,8 +142,9 @@ impl Object {
         read(&self.body).unwrap_or_default()
     }
 
-    /// Approximate size in bytes, in memory and in an uncompressed file.
-    pub fn weight(&self) -> usize {
+    /// About how many bytes it takes in memory and in an uncompressed file: its body, and an allowance for
+    /// the rest, which is rarely more.
+    pub fn estimated_bytes(&self) -> usize {
         self.body.len() + BESIDE_BODY_BYTES
     }
 

@@ -201,7 +201,7 @@ impl PartialEq for Schema {
 
 impl Schema {
     /// Drops nulls that are not allowed, then fills in defaults, from the outside in.
-    pub fn apply_defaults(&self, value: &mut Value) {
+    pub(crate) fn apply_defaults(&self, value: &mut Value) {
         fill::drop_nulls(self, value);
         fill::defaults(self, value);
     }
@@ -238,7 +238,7 @@ impl Schema {
 
     /// Everything that is wrong with an object of a custom kind. Faults that an earlier version already had
     /// are ignored where nothing changed.
-    pub fn validate_object(&self, document: &Value, old: Option<&Value>) -> Vec<FieldCause> {
+    pub(crate) fn validate_object(&self, document: &Value, old: Option<&Value>) -> Vec<FieldCause> {
         self.hold(document, old, true)
     }
 

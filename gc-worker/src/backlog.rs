@@ -16,7 +16,7 @@ pub fn steps_left(state: &State, now: Time) -> usize {
         done.is_ok_and(|(_, changes)| !changes.is_empty())
     };
     let steps = batch.into_iter().map(|(_, step)| step);
-    let steps = steps.filter(|step| step.intent.is_deletion());
+    let steps = steps.filter(|step| step.intent.advances_deletion());
     steps.map(changes).filter(|changes| *changes).count()
 }
 

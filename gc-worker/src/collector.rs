@@ -188,7 +188,7 @@ impl Collector {
         }
     }
 
-    /// About `limit` steps at most that this state calls for, deletions first and reports last; empty
+    /// At most about `limit` steps that this state calls for, deletions first and reports last; empty
     /// when there is nothing to do. Report their outcome with [`Self::settle`] and [`Self::requeue`]
     /// before the next call; steps without an outcome are returned again.
     pub fn next_batch(&mut self, state: &State, now: Time, limit: usize) -> Vec<(Worker, Step)> {
@@ -215,7 +215,7 @@ impl Collector {
     }
 
     fn dispatch(&mut self, mut batch: Batch) -> Vec<(Worker, Step)> {
-        batch.sort_by_key(|(_, _, step)| !step.intent.is_deletion());
+        batch.sort_by_key(|(_, _, step)| !step.intent.advances_deletion());
         let steps = batch.into_iter().map(|(origin, worker, step)| {
             self.in_flight.push_back(origin);
             (worker, step)

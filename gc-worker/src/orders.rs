@@ -127,7 +127,7 @@ fn run_to_end(mut state: State, now: Time, limit: usize, reversed: bool) -> Stat
         let before = state.revision;
         for ((_, step), answer) in steps {
             // Whose kind is known depends on the names.
-            if step.intent.is_deletion() || is_naming(&step) {
+            if step.intent.advances_deletion() || is_naming(&step) {
                 let done = carry_out(&mut state, anonymous_command(step, now));
                 *answer = done.map(|(_, changes)| {
                     changes.iter().for_each(|change| collector.observe(change));

@@ -108,7 +108,7 @@ impl Snapshots {
 
     /// Roughly the length of the snapshot file of this state, in bytes.
     pub(crate) fn approximate_bytes(state: &State) -> usize {
-        state.objects().map(|object| object.weight()).sum()
+        state.objects().map(|object| object.estimated_bytes()).sum()
     }
 
     /// Reads a snapshot, and compares the hash of its state with the one stored in it.

@@ -82,5 +82,5 @@ pub trait Storage: Send + Sync + std::fmt::Debug {
     /// Makes sure that records of this many bytes can be appended, or that there is space for such a
     /// snapshot. It is called before every batch and every snapshot; if it returns false, nothing is
     /// written.
-    fn has_room(&self, bytes: usize, purpose: Purpose) -> bool;
+    fn ensure_room(&self, bytes: usize, purpose: Purpose) -> bool;
 }

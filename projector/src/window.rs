@@ -71,7 +71,7 @@ impl Window {
 /// The bytes that a change keeps alive: also those of the previous version.
 fn size(change: &Change) -> usize {
     let before = change.previous.as_ref();
-    change.commit.weight() + before.map_or(0, |object| object.body.len())
+    change.commit.estimated_bytes() + before.map_or(0, |object| object.body.len())
 }
 
 #[cfg(test)]

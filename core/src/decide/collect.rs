@@ -8,7 +8,7 @@ mod tests;
 pub(crate) use knot::untie;
 
 use super::Context;
-use super::commit::Written;
+use super::commit::NewVersion;
 use super::delete::{decision, findings, removal};
 use super::managed_fields;
 use crate::command::{DropOwners, DropReason, FinalizeNamespace, Release, Target};
@@ -232,12 +232,12 @@ fn write(
     }
     let document = managed_fields::with_managed_fields(context, object, document, None);
     let revision = context.state.revision.next();
-    let written = Written {
+    let written = NewVersion {
         key: object.key.clone(),
         document,
         revision,
     };
-    let (object, commit) = context.write(Some(object), written, Vec::new())?;
+    let (object, commit) = context.new_version(Some(object), written, Vec::new())?;
     Ok(decision(vec![commit], Outcome::Updated(object)))
 }
 

@@ -11,10 +11,10 @@ use std::sync::Arc;
 impl Context<'_> {
     /// The next version of an object (or its first), and the commit that writes it. `extra` holds events
     /// that a comparison cannot find, such as a deletion request.
-    pub(crate) fn write(
+    pub(crate) fn new_version(
         &self,
         previous: Option<&Arc<Object>>,
-        object: Written,
+        object: NewVersion,
         extra: Vec<Event>,
     ) -> Result<(Arc<Object>, Arc<Commit>), Rejection> {
         let revision = object.revision;
@@ -84,7 +84,7 @@ impl Context<'_> {
 }
 
 /// An object that is about to be written.
-pub(crate) struct Written {
+pub(crate) struct NewVersion {
     pub(crate) key: ObjectKey,
     pub(crate) document: Value,
     pub(crate) revision: Revision,

@@ -12,7 +12,7 @@ pub(crate) use policy::write_finalizers;
 mod tests;
 
 use super::Context;
-use super::commit::Written;
+use super::commit::NewVersion;
 use super::conditions::{self, Condition};
 use crate::classify::classify;
 use crate::command::{Delete, Propagation};
@@ -162,12 +162,12 @@ impl Deletion<'_> {
         extra: Vec<Event>,
     ) -> Result<(Arc<Object>, Arc<crate::Commit>), Rejection> {
         let revision = self.context.state.revision.next();
-        let written = Written {
+        let written = NewVersion {
             key: self.object.key.clone(),
             document,
             revision,
         };
-        self.context.write(Some(self.object), written, extra)
+        self.context.new_version(Some(self.object), written, extra)
     }
 
     /// Writes the metadata of a deletion; false if all of it was there already.

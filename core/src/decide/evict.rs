@@ -4,7 +4,7 @@
 #[cfg(test)]
 mod tests;
 
-use super::commit::Written;
+use super::commit::NewVersion;
 use super::conditions::{self, Condition};
 use super::delete::{delete, precondition};
 use super::{Context, Envelope, managed_fields, namespace_of_new};
@@ -82,12 +82,12 @@ fn mark_disruption_target(
     if document == before {
         return Ok(None);
     }
-    let written = Written {
+    let written = NewVersion {
         key: pod.key.clone(),
         document,
         revision: context.state.revision.next(),
     };
-    let (_, commit) = context.write(Some(pod), written, Vec::new())?;
+    let (_, commit) = context.new_version(Some(pod), written, Vec::new())?;
     Ok(Some(commit))
 }
 
@@ -127,7 +127,7 @@ fn spend_budget(context: Context<'_>, pod: &Object) -> Result<Option<Arc<Commit>
         ..context.command.clone()
     };
     let context = Context { command, ..context };
-    let written = Written {
+    let written = NewVersion {
         key: budget.key.clone(),
         document: managed_fields::with_managed_fields(
             context,
@@ -137,7 +137,7 @@ fn spend_budget(context: Context<'_>, pod: &Object) -> Result<Option<Arc<Commit>
         ),
         revision: context.state.revision.next(),
     };
-    let (_, commit) = context.write(Some(&budget), written, Vec::new())?;
+    let (_, commit) = context.new_version(Some(&budget), written, Vec::new())?;
     Ok(Some(commit))
 }
 

@@ -148,7 +148,7 @@ impl Kinds {
     }
 
     /// Whether the resource is built in, so that no definition is needed for it.
-    pub fn is_builtin(&self, resource: &GroupResource) -> bool {
+    pub(crate) fn is_builtin(&self, resource: &GroupResource) -> bool {
         self.builtin.by_resource.contains_key(resource)
     }
 

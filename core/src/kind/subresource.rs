@@ -51,7 +51,7 @@ impl Subresource {
     }
 
     /// The kind of the document that is posted to it, if that is not a version of the object.
-    pub fn posted_gvk(self) -> Option<GroupVersionKind> {
+    pub(crate) fn posted_gvk(self) -> Option<GroupVersionKind> {
         let (group, kind) = match self {
             Self::Binding => ("", "Binding"),
             Self::Eviction => ("policy", "Eviction"),

@@ -154,7 +154,9 @@ fn deletions_come_before_reports_and_never_wait_for_them() {
     let mut batches: Vec<Vec<bool>> = Vec::new();
     for limit in [4, 100] {
         let batch = collector.next_batch(&state, Time(0), limit);
-        let kinds = batch.iter().map(|(_, step)| step.intent.is_deletion());
+        let kinds = batch
+            .iter()
+            .map(|(_, step)| step.intent.advances_deletion());
         batches.push(kinds.collect());
         collector.requeue(limit);
     }

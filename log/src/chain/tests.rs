@@ -162,7 +162,7 @@ impl Storage for Broken {
         self.0.at_or_before(until)
     }
 
-    fn has_room(&self, _: usize, _: Purpose) -> bool {
+    fn ensure_room(&self, _: usize, _: Purpose) -> bool {
         true
     }
 

@@ -25,7 +25,7 @@ pub(crate) enum Block<'a> {
     Accepted(#[serde(borrow)] Vec<ObjectV1<'a>>),
     /// Owners that a foreground or orphaning deletion holds, each with the last commit that gave it a
     /// dependent.
-    Waiting(#[serde(borrow)] Vec<(&'a str, u64)>),
+    HeldOwners(#[serde(borrow)] Vec<(&'a str, u64)>),
     /// The last block: the hash that the assembled state must have.
     End { state: &'a str },
 }
@@ -96,13 +96,9 @@ impl<'a> Block<'a> {
         Self::Accepted(objects.iter().map(|one| ObjectV1::of(one)).collect())
     }
 
-    pub(crate) fn waiting(waiting: &'a [(Uid, Revision)]) -> Self {
-        let waiting = waiting.iter();
-        Self::Waiting(
-            waiting
-                .map(|(uid, since)| (uid.as_str(), since.0))
-                .collect(),
-        )
+    pub(crate) fn held_owners(held: &'a [(Uid, Revision)]) -> Self {
+        let held = held.iter();
+        Self::HeldOwners(held.map(|(uid, since)| (uid.as_str(), since.0)).collect())
     }
 
     pub(crate) const fn head(

@@ -265,11 +265,11 @@ impl Storage for Slow {
         self.disk.witnessed()
     }
 
-    fn has_room(&self, bytes: usize, purpose: Purpose) -> bool {
+    fn ensure_room(&self, bytes: usize, purpose: Purpose) -> bool {
         if matches!(purpose, Purpose::Snapshot { .. }) {
             self.let_go.recv().ok();
         }
-        self.disk.has_room(bytes, purpose)
+        self.disk.ensure_room(bytes, purpose)
     }
 }
 

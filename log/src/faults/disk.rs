@@ -193,7 +193,7 @@ impl Storage for Disk {
         Ok(found.map(|(first, bytes)| (*first, bytes.to_vec())))
     }
 
-    fn has_room(&self, bytes: usize, purpose: Purpose) -> bool {
+    fn ensure_room(&self, bytes: usize, purpose: Purpose) -> bool {
         let spare = match purpose {
             Purpose::Writes => DELETIONS_BYTES,
             Purpose::Deletions | Purpose::Snapshot { thins: true } => 0,

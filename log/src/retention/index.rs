@@ -233,7 +233,7 @@ impl Index {
 
 /// Roughly the bytes that these commits take.
 pub(super) fn bytes<'a>(commits: impl IntoIterator<Item = &'a Commit>) -> usize {
-    commits.into_iter().map(Commit::weight).sum()
+    commits.into_iter().map(Commit::estimated_bytes).sum()
 }
 
 fn key_hash(key: &ObjectKey) -> KeyHash {

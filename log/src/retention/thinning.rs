@@ -123,7 +123,7 @@ impl Thinning {
         until: Revision,
         mut thinned: impl FnMut(&DecodedFrame),
     ) -> Result<bool, Error> {
-        if self.floor() >= until || !storage.has_room(ROOM_BYTES, Purpose::Deletions) {
+        if self.floor() >= until || !storage.ensure_room(ROOM_BYTES, Purpose::Deletions) {
             return Ok(false);
         }
         let frames = self.take_frames(storage, until)?;
@@ -163,7 +163,7 @@ impl Thinning {
             let Some(due) = self.index.due() else {
                 return Ok(false);
             };
-            if !storage.has_room(ROOM_BYTES, Purpose::Deletions) {
+            if !storage.ensure_room(ROOM_BYTES, Purpose::Deletions) {
                 return Ok(false);
             }
             let mut group = Group::default();

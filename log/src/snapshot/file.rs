@@ -21,8 +21,8 @@ const MAGIC: &[u8; 4] = b"HSSN";
 pub(crate) const FORMAT: u8 = 1;
 /// Bytes of object bodies in a block; a single larger object has a block of its own.
 const BLOCK_BYTES: usize = 64 << 10;
-/// Waiting owners in a block, each with a uid of 36 bytes and two numbers: some 50 KiB.
-const WAITING_MAX: usize = 1 << 10;
+/// Owners that a deletion holds, in a block, each with a uid of 36 bytes and two numbers: some 50 KiB.
+const HELD_OWNERS_MAX: usize = 1 << 10;
 /// Upper bound of a block: an object body has 3 MiB at most.
 const BLOCK_BYTES_MAX: u32 = 64 << 20;
 /// Bytes that are synced before more is written, so that a sync of the log never waits for much.
@@ -70,8 +70,8 @@ pub(super) fn write(file: &File, base: &Base) -> io::Result<()> {
     for one in &image.accepted {
         out.block(&Block::accepted(std::slice::from_ref(one)))?;
     }
-    for some in image.held_owners.chunks(WAITING_MAX) {
-        out.block(&Block::waiting(some))?;
+    for some in image.held_owners.chunks(HELD_OWNERS_MAX) {
+        out.block(&Block::held_owners(some))?;
     }
     out.block(&Block::End {
         state: &base.state.hash(),
@@ -201,7 +201,7 @@ fn head_of(payload: &[u8]) -> Result<Head, Unreadable> {
 enum Part {
     Objects(Vec<Arc<Object>>),
     Accepted(Vec<Arc<Object>>),
-    Waiting(Vec<(hindsight_core::Uid, Revision)>),
+    HeldOwners(Vec<(hindsight_core::Uid, Revision)>),
     End(String),
 }
 
@@ -220,7 +220,7 @@ impl Parts {
         match part {
             Part::Objects(objects) => self.objects.extend(objects),
             Part::Accepted(objects) => self.image.accepted.extend(objects),
-            Part::Waiting(waiting) => self.image.held_owners.extend(waiting),
+            Part::HeldOwners(held) => self.image.held_owners.extend(held),
             Part::End(hash) => self.end = Some(hash),
         }
         Ok(())
@@ -239,9 +239,9 @@ fn decode(payload: &[u8]) -> Result<Part, Unreadable> {
         Block::Head { .. } => return Err("it has a second head".into()),
         Block::Objects(stored) => Part::Objects(objects(stored)?),
         Block::Accepted(stored) => Part::Accepted(objects(stored)?),
-        Block::Waiting(stored) => {
+        Block::HeldOwners(stored) => {
             let stored = stored.into_iter();
-            Part::Waiting(stored.map(|(uid, at)| (uid.into(), Revision(at))).collect())
+            Part::HeldOwners(stored.map(|(uid, at)| (uid.into(), Revision(at))).collect())
         }
         Block::End { state } => Part::End(state.to_owned()),
     })
@@ -304,7 +304,7 @@ mod tests {
 
     #[test]
     fn any_number_of_waiting_owners_is_read_back_from_small_blocks() {
-        for count in [0, 1, WAITING_MAX, 2 * WAITING_MAX + 1] {
+        for count in [0, 1, HELD_OWNERS_MAX, 2 * HELD_OWNERS_MAX + 1] {
             let image = Image {
                 revision: Revision(7),
                 ..Image::default()
@@ -319,10 +319,10 @@ mod tests {
             let mut blocks = 0;
             while let Some(payload) = input.payload().expect("read") {
                 assert!(payload.len() <= 2 * BLOCK_BYTES, "{}", payload.len());
-                let is_waiting = matches!(Block::decode(&payload), Ok(Block::Waiting(_)));
+                let is_waiting = matches!(Block::decode(&payload), Ok(Block::HeldOwners(_)));
                 blocks += usize::from(is_waiting);
             }
-            assert_eq!(blocks, count.div_ceil(WAITING_MAX));
+            assert_eq!(blocks, count.div_ceil(HELD_OWNERS_MAX));
         }
     }
 

@@ -207,7 +207,7 @@ impl Work {
     fn has_room(&mut self, base: &Base) -> bool {
         let thins = self.pruner.is_some();
         let bytes = Snapshots::approximate_bytes(&base.state);
-        let has_room = self.storage.has_room(bytes, Purpose::Snapshot { thins });
+        let has_room = self.storage.ensure_room(bytes, Purpose::Snapshot { thins });
         if !has_room && !self.is_refused {
             tracing::warn!(
                 bytes,

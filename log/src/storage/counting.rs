@@ -88,7 +88,7 @@ impl Storage for Counting {
         self.inner.witnessed()
     }
 
-    fn has_room(&self, bytes: usize, purpose: Purpose) -> bool {
-        self.inner.has_room(bytes, purpose)
+    fn ensure_room(&self, bytes: usize, purpose: Purpose) -> bool {
+        self.inner.ensure_room(bytes, purpose)
     }
 }

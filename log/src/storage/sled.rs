@@ -267,7 +267,7 @@ impl Storage for SledStorage {
         }
     }
 
-    fn has_room(&self, bytes: usize, purpose: Purpose) -> bool {
+    fn ensure_room(&self, bytes: usize, purpose: Purpose) -> bool {
         self.room.ensure(bytes, purpose)
     }
 

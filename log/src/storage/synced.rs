@@ -148,11 +148,11 @@ impl Storage for Synced {
         self.call_engine("reading", |inner| inner.at_or_before(until))
     }
 
-    fn has_room(&self, bytes: usize, purpose: Purpose) -> bool {
+    fn ensure_room(&self, bytes: usize, purpose: Purpose) -> bool {
         let inner = self.inner();
         inner
             .as_deref()
-            .is_some_and(|inner| inner.has_room(bytes, purpose))
+            .is_some_and(|inner| inner.ensure_room(bytes, purpose))
     }
 
     fn witness(&self, tail: &Tail) {
@@ -237,7 +237,7 @@ mod tests {
             self.inner.at_or_before(until)
         }
 
-        fn has_room(&self, _: usize, _: Purpose) -> bool {
+        fn ensure_room(&self, _: usize, _: Purpose) -> bool {
             true
         }
 
@@ -335,7 +335,7 @@ mod tests {
         let read = reader.at_or_before(Revision(1));
         assert!(matches!(read, Err(Error::Closed)), "{read:?}");
         assert_eq!(poison.reason(), None, "it is no failure");
-        assert!(!reader.has_room(1, Purpose::Writes));
+        assert!(!reader.ensure_room(1, Purpose::Writes));
     }
 
     #[test]

@@ -50,7 +50,7 @@ impl Admittance {
     /// counts it as in flight. `smallest_write` is the size of the smallest submission that is not a
     /// deletion, in bytes, if there is one.
     pub(super) fn admit(&mut self, changes: &[Arc<Change>], smallest_write: Option<usize>) -> bool {
-        let bytes = weight_of(changes);
+        let bytes = estimated_bytes_of(changes);
         let is_admitted = bytes == 0
             || self.has(bytes, Purpose::Writes)
             || (smallest_write.is_none() && self.has(bytes, Purpose::Deletions));
@@ -68,16 +68,21 @@ impl Admittance {
 
     fn has(&self, bytes: usize, purpose: Purpose) -> bool {
         let in_flight: usize = self.in_flight.iter().sum();
-        self.storage.has_room(bytes + in_flight, purpose)
+        self.storage.ensure_room(bytes + in_flight, purpose)
     }
 }
 
-/// Upper bound of the bytes that the changes take in the log, before compression.
-pub(super) fn weight_of(changes: &[Arc<Change>]) -> usize {
-    changes.iter().map(|change| change.commit.weight()).sum()
+/// About how many bytes the changes take in the log, before compression; rarely more.
+pub(super) fn estimated_bytes_of(changes: &[Arc<Change>]) -> usize {
+    changes
+        .iter()
+        .map(|change| change.commit.estimated_bytes())
+        .sum()
 }
 
 /// Whether all commands are deletions, which continue on a full disk.
 pub(super) fn are_deletions(commands: &[Command]) -> bool {
-    commands.iter().all(|command| command.intent.is_deletion())
+    commands
+        .iter()
+        .all(|command| command.intent.advances_deletion())
 }

@@ -1,6 +1,6 @@
 //! Decides all waiting submissions against the newest state, durable or not.
 
-use super::admittance::{Admittance, are_deletions, weight_of};
+use super::admittance::{Admittance, are_deletions, estimated_bytes_of};
 use super::{Batch, Reply, Submission, Submitted};
 use crate::Poison;
 use hindsight_core::invariants::{self, Violation};
@@ -130,10 +130,8 @@ impl Decider {
         if !is_deletion
             && let Some(written) = round.changes.get(before..).filter(|new| !new.is_empty())
         {
-            let weight = weight_of(written);
-            let smallest = round
-                .smallest_write
-                .map_or(weight, |known| known.min(weight));
+            let bytes = estimated_bytes_of(written);
+            let smallest = round.smallest_write.map_or(bytes, |known| known.min(bytes));
             round.smallest_write = Some(smallest);
         }
         round.decided.push(Decided {

@@ -56,14 +56,14 @@ impl Appender {
         let mut pending: Vec<&Commit> = Vec::with_capacity(changes.len());
         let mut bytes = 0;
         for change in changes {
-            let weight = change.commit.weight();
+            let estimated = change.commit.estimated_bytes();
             let is_joined = joined.contains(&change.commit.revision);
-            if bytes + weight > self.bytes_max && !is_joined {
+            if bytes + estimated > self.bytes_max && !is_joined {
                 self.append(&pending)?;
                 pending.clear();
                 bytes = 0;
             }
-            bytes += weight;
+            bytes += estimated;
             pending.push(&change.commit);
         }
         self.append(&pending)?;
@@ -88,7 +88,7 @@ impl Appender {
         };
         let count = u32::try_from(commits.len()).unwrap_or(u32::MAX);
         frame::begin(&mut self.bytes);
-        let weights = commits.iter().map(|commit| commit.weight());
+        let weights = commits.iter().map(|commit| commit.estimated_bytes());
         self.bytes.reserve(weights.sum());
         codec::encode(commits, &mut self.bytes)?;
         let format = packing::pack(&mut self.bytes, &mut self.packed);

@@ -55,7 +55,7 @@ impl Storage for Recording {
 
     fn witness(&self, _: &Tail) {}
 
-    fn has_room(&self, _: usize, _: Purpose) -> bool {
+    fn ensure_room(&self, _: usize, _: Purpose) -> bool {
         true
     }
 

@@ -229,7 +229,7 @@ impl Storage for Disk {
         Ok(found.map(|(first, bytes)| (*first, bytes.to_vec())))
     }
 
-    fn has_room(&self, _: usize, purpose: Purpose) -> bool {
+    fn ensure_room(&self, _: usize, purpose: Purpose) -> bool {
         match self.inner().room {
             Room::Plenty => true,
             Room::Deletions => matches!(purpose, Purpose::Deletions),

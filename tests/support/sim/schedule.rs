@@ -196,7 +196,7 @@ impl Simulation {
         }
         let intents = steps.into_iter().map(|step| (step.intent, step.cause));
         let (deletions, reports): (Vec<_>, Vec<_>) =
-            intents.partition(|(intent, _)| intent.is_deletion());
+            intents.partition(|(intent, _)| intent.advances_deletion());
         let parts = [deletions, reports].into_iter();
         let parts = parts.filter(|part| !part.is_empty());
         let numbers = parts.flat_map(|part| self.send(None, part)).collect();

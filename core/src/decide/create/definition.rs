@@ -4,7 +4,7 @@ mod names;
 #[cfg(test)]
 mod tests;
 
-use crate::decide::commit::Written;
+use crate::decide::commit::NewVersion;
 use crate::decide::{Context, OversizePolicy, conditions};
 use crate::object::ObjectKey;
 use crate::{Commit, Decision, Object, Rejection, State, apply};
@@ -127,7 +127,7 @@ fn give_away(
             }
             bytes += more;
             is_changing = true;
-            let written = Written {
+            let written = NewVersion {
                 key: one.object.key.clone(),
                 document: one.document(&taken, &now),
                 revision: state.revision.next(),
@@ -136,7 +136,7 @@ fn give_away(
                 state: &state,
                 ..context
             };
-            let (object, commit) = context.write(Some(&one.object), written, Vec::new())?;
+            let (object, commit) = context.new_version(Some(&one.object), written, Vec::new())?;
             drop(apply(&mut state, &commit));
             commits.push(commit);
             one.object = object;

@@ -2,7 +2,7 @@
 
 use super::{admit, name, own, shape, workload};
 use crate::command::{Create, FieldValidation};
-use crate::decide::commit::Written;
+use crate::decide::commit::NewVersion;
 use crate::decide::delete::decision;
 use crate::decide::managed_fields::{Ownership, WriteTarget};
 use crate::decide::update::{namespace, same_coordinates, same_namespace};
@@ -169,12 +169,12 @@ impl<'a> Draft<'a> {
 
     fn write(&mut self, key: ObjectKey) -> Result<Decision, Rejection> {
         let context = self.target.context;
-        let written = Written {
+        let written = NewVersion {
             key,
             document: std::mem::take(&mut self.document),
             revision: context.state.revision.next(),
         };
-        let (object, commit) = context.write(None, written, Vec::new())?;
+        let (object, commit) = context.new_version(None, written, Vec::new())?;
         Ok(decision(vec![commit], Outcome::Created(object)))
     }
 }

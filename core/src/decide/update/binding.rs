@@ -3,7 +3,7 @@
 
 use super::{same_coordinates, same_identity, version_allows};
 use crate::command::Update;
-use crate::decide::commit::Written;
+use crate::decide::commit::NewVersion;
 use crate::decide::delete::decision;
 use crate::decide::{Context, namespace_of_new, prepare, warned};
 use crate::kind::{Kind, Subresource};
@@ -72,12 +72,14 @@ impl Pod<'_> {
             });
             members(root, "status", |status| scheduled(status, &now));
         }
-        let written = Written {
+        let written = NewVersion {
             key: self.stored.key.clone(),
             document: pod,
             revision: self.context.state.revision.next(),
         };
-        let (object, commit) = self.context.write(Some(self.stored), written, Vec::new())?;
+        let (object, commit) = self
+            .context
+            .new_version(Some(self.stored), written, Vec::new())?;
         Ok(decision(vec![commit], Outcome::Updated(object)))
     }
 

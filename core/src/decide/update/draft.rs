@@ -1,7 +1,7 @@
 //! Every update, patch and apply, step by step: from the new document to the commit.
 
 use super::{PendingWrite, Sent, approval, merge, namespace, restore, service};
-use crate::decide::commit::Written;
+use crate::decide::commit::NewVersion;
 use crate::decide::create::{label_namespace, refresh_definition, settle_names};
 use crate::decide::delete::{decision, removal};
 use crate::decide::managed_fields::{Ownership, put};
@@ -244,12 +244,12 @@ impl<'a> Draft<'a> {
             } else {
                 next
             };
-            let written = Written {
+            let written = NewVersion {
                 key: stored.key.clone(),
                 document,
                 revision: context.state.revision.next(),
             };
-            let (object, commit) = context.write(Some(stored), written, Vec::new())?;
+            let (object, commit) = context.new_version(Some(stored), written, Vec::new())?;
             decision(vec![commit], Outcome::Updated(object))
         })
     }

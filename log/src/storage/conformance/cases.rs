@@ -43,7 +43,7 @@ const CASES: &[(&str, Case)] = &[
     ),
     ("what was witnessed is found again", witnesses),
     ("room is taken and changes nothing", |one| {
-        has_room(one.storage(), one.is_bounded());
+        ensure_room(one.storage(), one.is_bounded());
     }),
 ];
 
@@ -187,7 +187,7 @@ fn witnesses(one: &dyn Backend) {
     }
 }
 
-fn has_room(storage: &dyn Storage, is_bounded: bool) {
+fn ensure_room(storage: &dyn Storage, is_bounded: bool) {
     append(storage, 1, 9);
     storage.sync().expect("synced");
     let snapshots = [true, false].map(|thins| Purpose::Snapshot { thins });
@@ -196,14 +196,14 @@ fn has_room(storage: &dyn Storage, is_bounded: bool) {
         .chain(snapshots);
     for bytes in [0, 1, 1 << 10] {
         for purpose in purposes.clone() {
-            assert!(storage.has_room(bytes, purpose), "{bytes}");
+            assert!(storage.ensure_room(bytes, purpose), "{bytes}");
         }
     }
     for purpose in purposes {
-        assert_eq!(storage.has_room(1 << 50, purpose), !is_bounded);
+        assert_eq!(storage.ensure_room(1 << 50, purpose), !is_bounded);
     }
     assert!(
-        storage.has_room(1, Purpose::Writes),
+        storage.ensure_room(1, Purpose::Writes),
         "a refusal is not for ever"
     );
     assert_eq!(all(storage), stored(&[(1, 9)]));

@@ -389,7 +389,7 @@ impl Storage for Copies {
         Ok(self.witnessed)
     }
 
-    fn has_room(&self, _: usize, _: Purpose) -> bool {
+    fn ensure_room(&self, _: usize, _: Purpose) -> bool {
         false
     }
 }

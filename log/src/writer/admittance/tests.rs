@@ -37,7 +37,7 @@ impl Storage for Left {
         Ok(None)
     }
 
-    fn has_room(&self, bytes: usize, _: Purpose) -> bool {
+    fn ensure_room(&self, bytes: usize, _: Purpose) -> bool {
         bytes <= self.0
     }
 }
@@ -64,7 +64,7 @@ fn written() -> Vec<Arc<Change>> {
 #[test]
 fn every_batch_that_may_be_decided_ahead_is_counted() {
     let batch = written();
-    let weight = weight_of(&batch);
+    let weight = estimated_bytes_of(&batch);
     for (left, taken) in [
         (4 * weight, [true; 4]),
         (4 * weight - 1, [true, true, true, false]),
