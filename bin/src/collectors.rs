@@ -9,15 +9,14 @@ use crate::published::CollectorFeed;
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded, select};
 use health::Health;
 use hindsight_core::{Command, Decision, Rejection, State, Submitted, Unavailable};
-use hindsight_gc::{Collector, Step, Worker};
+use hindsight_gc::{BATCH_STEPS_MAX, Collector, Step, Worker, deletions_and_reports};
 use hindsight_log::{Error, Reader, Writer};
+use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Weak};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// The most steps in one batch, which shares an fsync.
-const BATCH_STEPS_MAX: usize = 1024;
 /// The longest sleep when only the clock can make something due, and the pause after the disk was full.
 const IDLE: Duration = Duration::from_secs(1);
 /// After a panic the collectors count as sound once they come to rest, or after this many turns if they never
@@ -131,7 +130,7 @@ impl Driver {
                 ?pause,
                 "the collectors panicked and start over after a pause"
             );
-            if self.sleep(pause) {
+            if self.sleep(pause).is_break() {
                 return;
             }
         }
@@ -149,26 +148,24 @@ impl Driver {
             if outcome == BatchOutcome::Idle || turns == HEALTHY_TURNS {
                 self.health.mark_healthy();
             }
-            let continues = match outcome {
-                BatchOutcome::Progress => true,
+            let flow = match outcome {
+                BatchOutcome::Progress => ControlFlow::Continue(()),
                 BatchOutcome::Idle => self.wait(),
-                BatchOutcome::Refused(pause) => !self.sleep(pause),
+                BatchOutcome::Refused(pause) => self.sleep(pause),
             };
-            if !continues {
+            if flow.is_break() {
                 return;
             }
         }
     }
 
-    /// Submits a batch. Deletions are submitted apart from reports: a full disk has room for them and none for
-    /// reports.
-    fn submit_all(&mut self, mut steps: Vec<(Worker, Step)>) -> BatchOutcome {
+    /// Submits a batch in its two parts.
+    fn submit_all(&mut self, steps: Vec<(Worker, Step)>) -> BatchOutcome {
         let Some(writer) = self.writer.upgrade() else {
             return BatchOutcome::Idle;
         };
-        let deletions = steps.partition_point(|(_, step)| step.intent.advances_deletion());
-        let reports = steps.split_off(deletions);
-        let parts = [steps, reports].into_iter().filter(|part| !part.is_empty());
+        let parts = deletions_and_reports(steps).into_iter();
+        let parts = parts.filter(|part| !part.is_empty());
         let waiting: Vec<_> = parts.map(|part| submit(&writer, part)).collect();
         drop(writer);
         let outcomes = waiting.into_iter().map(|(count, answers)| {
@@ -238,19 +235,23 @@ impl Driver {
         }
     }
 
-    /// Waits until something changes or the clock may have made something due; false at the end.
-    fn wait(&mut self) -> bool {
+    /// Waits until something changes or the clock may have made something due; breaks at the end.
+    fn wait(&mut self) -> ControlFlow<()> {
         select! {
-            recv(self.feed.notified) -> notified => notified.is_ok(),
-            recv(self.stopped) -> _ => false,
-            default(self.idle) => true,
+            recv(self.feed.notified) -> notified => {
+                notified.map_or(ControlFlow::Break(()), ControlFlow::Continue)
+            }
+            recv(self.stopped) -> _ => ControlFlow::Break(()),
+            default(self.idle) => ControlFlow::Continue(()),
         }
     }
 
-    /// Sleeps, whatever changes meanwhile; true at the end.
-    fn sleep(&self, pause: Duration) -> bool {
-        let stopped = self.stopped.recv_timeout(pause);
-        matches!(stopped, Err(RecvTimeoutError::Disconnected))
+    /// Sleeps, whatever changes meanwhile; breaks at the end.
+    fn sleep(&self, pause: Duration) -> ControlFlow<()> {
+        match self.stopped.recv_timeout(pause) {
+            Err(RecvTimeoutError::Disconnected) => ControlFlow::Break(()),
+            Ok(()) | Err(RecvTimeoutError::Timeout) => ControlFlow::Continue(()),
+        }
     }
 }
 

@@ -47,6 +47,17 @@ enum Origin {
 /// Steps, each with its origin and the worker that carries it out.
 type Batch = Vec<(Origin, Worker, Step)>;
 
+/// The most steps in one batch of a server, which shares an fsync.
+pub const BATCH_STEPS_MAX: usize = 1024;
+
+/// The two parts of a batch, which are submitted apart: deletions, for which there is room on a full disk
+/// too, and reports.
+pub fn deletions_and_reports(mut batch: Vec<(Worker, Step)>) -> [Vec<(Worker, Step)>; 2] {
+    let deletions = batch.partition_point(|(_, step)| step.intent.advances_deletion());
+    let reports = batch.split_off(deletions);
+    [batch, reports]
+}
+
 /// Everything that must be known to decide which steps come next.
 #[derive(Debug, Clone)]
 pub struct Collector {

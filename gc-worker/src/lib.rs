@@ -23,7 +23,7 @@ mod warnings;
 mod worker;
 
 pub use backlog::steps_left;
-pub use collector::Collector;
+pub use collector::{BATCH_STEPS_MAX, Collector, deletions_and_reports};
 pub use conditions::contents_remaining;
 pub use forecast::{Baseline, Course, Forecast, forecast};
 pub use orders::{OrderDependence, Orders};

@@ -124,10 +124,10 @@ fn a_collector_that_waits_for_the_clock_stops_when_told_to() {
         ..alone(&plane, feed)
     };
     publisher.answered();
-    assert!(driver.wait(), "something has moved");
+    assert!(driver.wait().is_continue(), "something has moved");
     let waits = std::thread::spawn(move || driver.wait());
     drop(stop);
-    assert!(!waits.join().expect("it ends"));
+    assert!(waits.join().expect("it ends").is_break());
     drop(publisher);
 }
 

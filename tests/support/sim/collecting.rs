@@ -4,7 +4,7 @@
 use super::options::Bug;
 use super::server::{Answer, Published};
 use hindsight_core::{Rejection, State, Time};
-use hindsight_gc::{Collector, Step};
+use hindsight_gc::{Collector, Step, Worker};
 use hindsight_log::Reader;
 use std::collections::{BTreeMap, VecDeque};
 
@@ -61,14 +61,14 @@ impl Collecting {
     }
 
     /// The next steps; none while earlier ones are still under way.
-    pub fn turn(&mut self, now: Time, limit: usize) -> Vec<Step> {
+    pub fn turn(&mut self, now: Time, limit: usize) -> Vec<(Worker, Step)> {
         if !self.settle_batch() {
             return Vec::new();
         }
         self.observe_waiting();
         let batch = self.collector.next_batch(&self.state, now, limit);
         self.idle = batch.is_empty();
-        batch.into_iter().map(|(_, step)| step).collect()
+        batch
     }
 
     /// Records that these commands are under way.

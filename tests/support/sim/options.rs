@@ -2,11 +2,10 @@
 //! its seed.
 
 use crate::dice::Dice;
+use hindsight_gc::BATCH_STEPS_MAX;
 
 /// Changes in a window that is so large that no watch falls out of it.
 const WINDOW_MAX: usize = 1000;
-/// Steps in a batch of the collector, as in the product.
-const COLLECTED_MAX: usize = 512;
 
 /// A part that is broken on purpose, to show that a checker sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -148,7 +147,7 @@ impl Options {
             clients: dice.pick(&[1, 2, 3, 5]),
             watchers: dice.pick(&[1, 2, 4]),
             window: dice.pick(&[1, 4, 16, 64, WINDOW_MAX]),
-            collected_at_once: dice.pick(&[1, 2, COLLECTED_MAX]),
+            collected_at_once: dice.pick(&[1, 2, BATCH_STEPS_MAX]),
             namespaces: dice.roll(3) == 0,
             definitions: dice.roll(3) == 0,
             jobs: dice.roll(3) == 0,
@@ -187,7 +186,7 @@ impl Options {
             clients: 1,
             watchers: 1,
             window: WINDOW_MAX,
-            collected_at_once: COLLECTED_MAX,
+            collected_at_once: BATCH_STEPS_MAX,
             namespaces: false,
             definitions: false,
             jobs: false,
@@ -202,7 +201,7 @@ impl Options {
         let mut copy = *self;
         let flags = copy.flags().iter().filter(|(_, is_on)| **is_on).count();
         let bounds = usize::from(self.window != WINDOW_MAX)
-            + usize::from(self.collected_at_once != COLLECTED_MAX);
+            + usize::from(self.collected_at_once != BATCH_STEPS_MAX);
         self.clients + self.watchers + flags + bounds
     }
 

@@ -6,6 +6,7 @@ use super::{Bug, Simulation, workload};
 use crate::sim::server::empty;
 use crate::world;
 use hindsight_core::{Cause, Command, Intent, Pruned, Request, Revision, Time, decide};
+use hindsight_gc::{Step, Worker, deletions_and_reports};
 use hindsight_log::Error;
 use std::sync::Arc;
 
@@ -194,12 +195,15 @@ impl Simulation {
         if steps.is_empty() {
             return;
         }
-        let intents = steps.into_iter().map(|step| (step.intent, step.cause));
-        let (deletions, reports): (Vec<_>, Vec<_>) =
-            intents.partition(|(intent, _)| intent.advances_deletion());
-        let parts = [deletions, reports].into_iter();
+        let parts = deletions_and_reports(steps).into_iter();
         let parts = parts.filter(|part| !part.is_empty());
-        let numbers = parts.flat_map(|part| self.send(None, part)).collect();
+        let intents = |part: Vec<(Worker, Step)>| -> Vec<_> {
+            let steps = part.into_iter();
+            steps.map(|(_, step)| (step.intent, step.cause)).collect()
+        };
+        let numbers = parts
+            .flat_map(|part| self.send(None, intents(part)))
+            .collect();
         if let Some(running) = &mut self.running {
             running.collecting.note_submitted(numbers);
         }
