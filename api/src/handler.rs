@@ -136,9 +136,9 @@ impl Api {
         }
         let (point, path) = split_time(uri.path())?;
         let Past { state, permit } = self.state_at(point).await?;
-        let route = match route_or_answer(&self.documents, path, &parts.headers, &state).await? {
-            Ok(route) => route,
-            Err(answer) => return Ok(answer),
+        let route = match named_by(&self.documents, path, &parts.headers, &state).await? {
+            Named::Resource(route) => route,
+            Named::Document(answer) => return Ok(answer),
         };
         let params = Params::parse(uri.query())?;
         let deadline = deadline(&parts.method, &route, &params)?;
@@ -264,7 +264,7 @@ impl Api {
     }
 
     /// Admits one write, and makes it durable or, in a dry run, only decides it.
-    pub(crate) async fn decide(
+    pub(crate) async fn submit(
         &self,
         request: &ResourceRequest,
         write_request: WriteRequest,
@@ -304,28 +304,34 @@ impl Api {
     }
 }
 
-/// The resource that a path names, or the answer where it names none.
-async fn route_or_answer(
+/// What a path names.
+enum Named {
+    Resource(Route),
+    /// Something else, or nothing: this is the answer.
+    Document(Response<ApiBody>),
+}
+
+async fn named_by(
     documents: &openapi::Documents,
     path: &str,
     headers: &HeaderMap,
     state: &Arc<State>,
-) -> Result<Result<Route, Response<ApiBody>>, Failure> {
+) -> Result<Named, Failure> {
     let mut document = discovery::respond(path, headers, state).transpose()?;
     if document.is_none() {
         document = openapi::respond(documents, path, headers, state).await?;
     }
     if let Some(document) = document {
-        return Ok(Err(document));
+        return Ok(Named::Document(document));
     }
     if let Some(route) = route(path)? {
-        return Ok(Ok(route));
+        return Ok(Named::Resource(route));
     }
-    let nothing = Ok(respond::text(404, NOT_FOUND));
-    let group = path::group(path)?;
-    group
-        .map_or(nothing, |group| unknown_resource(state, &group))
-        .map(Err)
+    let nothing = match path::group(path)? {
+        Some(group) => unknown_resource(state, &group)?,
+        None => respond::text(404, NOT_FOUND),
+    };
+    Ok(Named::Document(nothing))
 }
 
 /// Adds what every answer carries.

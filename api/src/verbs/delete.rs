@@ -40,7 +40,7 @@ async fn delete_one(
     let delete = options.deletion(request, request.key(), None, Rule::Requested);
     let command = api.command(request, "delete", Intent::Delete(delete));
     let write_request = WriteRequest::new(command, options.of_write());
-    let decision = api.decide(request, write_request).await?;
+    let decision = api.submit(request, write_request).await?;
     let mut response = match &decision.outcome {
         Outcome::Deleted(object) if !request.kind.strategy.returns_object => Ok(respond::json(
             200,

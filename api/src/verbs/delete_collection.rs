@@ -103,7 +103,7 @@ async fn one_by_one(
             of_collection: true,
             ..WriteRequest::new(command, options.of_write())
         };
-        match api.decide(request, write_request).await {
+        match api.submit(request, write_request).await {
             Ok(decision) => warnings.extend(decision.warnings),
             Err(failure) if failure.code == 404 => {}
             Err(failure) => return Err(failure.with_warnings(warnings)),

@@ -64,7 +64,7 @@ async fn evict_as(
         eviction: Some(eviction),
         ..WriteRequest::new(command, asks)
     };
-    api.decide(request, write_request).await
+    api.submit(request, write_request).await
 }
 
 /// The options of the deletion in an `Eviction` of the pod with this name.
@@ -108,7 +108,7 @@ pub(crate) async fn bind(
         posted_to: Some(&request.kind).filter(|_| !is_named).cloned(),
         ..WriteRequest::new(command, asks)
     };
-    let decision = api.decide(request, write_request).await?;
+    let decision = api.submit(request, write_request).await?;
     Ok(done(request, &decision.warnings))
 }
 

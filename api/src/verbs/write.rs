@@ -146,7 +146,7 @@ pub(super) async fn write(
         ..command
     };
     let decision = api
-        .decide(request, WriteRequest::new(command, options))
+        .submit(request, WriteRequest::new(command, options))
         .await?;
     answer(request, &decision, dry_run)
 }

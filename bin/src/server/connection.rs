@@ -175,7 +175,7 @@ async fn serve(
             let answer = |request| answer(&context, actor, request);
             let mut response = unread::answer_and_drain(request, answer).await;
             if is_bare {
-                response = without_body(response);
+                response = without_body_for_hyper(response);
             }
             Ok::<_, Infallible>(response.map(|body| Answer::new(body, open, timeouts)))
         }
@@ -209,7 +209,7 @@ fn builder(protocol: Option<&[u8]>) -> Builder<TokioExecutor> {
 }
 
 /// hyper sends the body of an answer to `HEAD` over HTTP/2, which clients take for an error of the protocol.
-fn without_body(mut response: Response<ApiBody>) -> Response<ApiBody> {
+fn without_body_for_hyper(mut response: Response<ApiBody>) -> Response<ApiBody> {
     let length = response.body().size_hint().exact().map(HeaderValue::from);
     if let Some(length) = length {
         let length_header = response.headers_mut().entry(CONTENT_LENGTH);
