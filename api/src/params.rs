@@ -97,18 +97,28 @@ impl Params {
         }
     }
 
-    /// The options of a create, an update or a patch; everything that is wrong is reported at once. Source:
-    /// apimachinery's `ValidateCreateOptions` and its siblings.
-    pub(crate) fn write_options(&self, options: &str) -> Result<WriteOptions, Failure> {
+    /// The options of a create; everything that is wrong is reported at once. Source: apimachinery's
+    /// `ValidateCreateOptions` and its siblings.
+    pub(crate) fn create_options(&self) -> Result<WriteOptions, Failure> {
+        self.rest_of_options("CreateOptions", Vec::new())
+    }
+
+    /// The options of an update.
+    pub(crate) fn update_options(&self) -> Result<WriteOptions, Failure> {
+        self.rest_of_options("UpdateOptions", Vec::new())
+    }
+
+    /// The options of a patch that is no apply patch.
+    pub(crate) fn patch_options(&self) -> Result<WriteOptions, Failure> {
         let mut causes = Vec::new();
-        if options == "PatchOptions" && self.get("force").is_some() {
+        if self.get("force").is_some() {
             let why = "may not be specified for non-apply patch";
             causes.push(FieldCause::forbidden("force", why));
         }
-        self.rest_of_options(options, causes)
+        self.rest_of_options("PatchOptions", causes)
     }
 
-    /// The same for an apply patch, which must name its field manager.
+    /// The options of an apply patch, which must name its field manager.
     pub(crate) fn apply_options(&self) -> Result<WriteOptions, Failure> {
         let mut causes = Vec::new();
         if self.text("fieldManager").is_empty() {

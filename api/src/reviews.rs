@@ -32,7 +32,7 @@ pub(crate) async fn answer(
         return Err(Failure::method_not_allowed());
     }
     let accept = accept_object(&request.parts.headers)?;
-    let options = request.params.write_options("CreateOptions")?;
+    let options = request.params.create_options()?;
     let mut body_warnings = BodyWarnings::new(options.validation());
     let mut review = verbs::document(request, body, &mut body_warnings).await?;
     let unknown = prune_review(

@@ -20,7 +20,7 @@ pub(crate) async fn evict(
     request: &ResourceRequest,
     body: Received,
 ) -> Result<Response<ApiBody>, Failure> {
-    let asks = request.params.write_options("CreateOptions")?;
+    let asks = request.params.create_options()?;
     let mut body_warnings = BodyWarnings::new(asks.validation());
     let eviction = document(request, &body, &mut body_warnings, Subresource::Eviction);
     let mut eviction = eviction.await?;
@@ -83,7 +83,7 @@ pub(crate) async fn bind(
     request: &ResourceRequest,
     body: Received,
 ) -> Result<Response<ApiBody>, Failure> {
-    let asks = request.params.write_options("CreateOptions")?;
+    let asks = request.params.create_options()?;
     let mut body_warnings = BodyWarnings::new(asks.validation());
     let binding = document(request, &body, &mut body_warnings, Subresource::Binding).await?;
     let namespace = request.route.namespace.as_deref().unwrap_or_default();

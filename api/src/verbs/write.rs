@@ -32,7 +32,7 @@ pub(crate) async fn create(
     if request.route.name.is_some() {
         return Err(Failure::method_not_allowed());
     }
-    let options = request.params.write_options("CreateOptions")?;
+    let options = request.params.create_options()?;
     let mut body_warnings = BodyWarnings::new(options.validation());
     let object = document(request, &body, &mut body_warnings).await?;
     // Not kept while the write waits.
@@ -51,7 +51,13 @@ pub(crate) async fn create(
         object,
         validation: options.validation(),
     });
-    write(api, request, ("create", intent), (body_warnings, options)).await
+    let wanted = Wanted {
+        verb: "create",
+        intent,
+        body_warnings,
+        options,
+    };
+    write(api, request, wanted).await
 }
 
 pub(crate) async fn update(
@@ -59,7 +65,7 @@ pub(crate) async fn update(
     request: &ResourceRequest,
     body: Received,
 ) -> Result<Response<ApiBody>, Failure> {
-    let options = request.params.write_options("UpdateOptions")?;
+    let options = request.params.update_options()?;
     let mut body_warnings = BodyWarnings::new(options.validation());
     let object = document(request, &body, &mut body_warnings).await?;
     // Not kept while the write waits.
@@ -71,7 +77,13 @@ pub(crate) async fn update(
         object,
         validation: options.validation(),
     });
-    write(api, request, ("update", intent), (body_warnings, options)).await
+    let wanted = Wanted {
+        verb: "update",
+        intent,
+        body_warnings,
+        options,
+    };
+    write(api, request, wanted).await
 }
 
 pub(crate) async fn patch(
@@ -86,7 +98,7 @@ pub(crate) async fn patch(
         PatchMedia::Strategic => Patch::Strategic,
         PatchMedia::Apply => return apply(api, request, body).await,
     };
-    let options = request.params.write_options("PatchOptions")?;
+    let options = request.params.patch_options()?;
     let mut body_warnings = BodyWarnings::new(options.validation());
     let unknown = |patch: &Value| unknown::after(request, &read(patch.clone()));
     let patch = body::decode_patch(
@@ -109,7 +121,13 @@ pub(crate) async fn patch(
         patch,
         validation: options.validation(),
     });
-    write(api, request, ("patch", intent), (body_warnings, options)).await
+    let wanted = Wanted {
+        verb: "patch",
+        intent,
+        body_warnings,
+        options,
+    };
+    write(api, request, wanted).await
 }
 
 /// The failure of an unreadable patch. If the object does not exist, that is the failure instead. Source:
@@ -132,13 +150,26 @@ fn media(request: &ResourceRequest) -> Result<PatchMedia, Failure> {
         .ok_or_else(|| Failure::unsupported(&PatchMedia::names(known)))
 }
 
-/// Carries out the intent of this verb, and answers with the object.
+/// What a request with a body asks to be written.
+pub(super) struct Wanted {
+    pub(super) verb: &'static str,
+    pub(super) intent: Intent,
+    pub(super) body_warnings: BodyWarnings,
+    pub(super) options: WriteOptions,
+}
+
+/// Carries out the intent of a request, and answers with the object.
 pub(super) async fn write(
     api: &Api,
     request: &ResourceRequest,
-    (verb, intent): (&str, Intent),
-    (body_warnings, options): (BodyWarnings, WriteOptions),
+    wanted: Wanted,
 ) -> Result<Response<ApiBody>, Failure> {
+    let Wanted {
+        verb,
+        intent,
+        body_warnings,
+        options,
+    } = wanted;
     let dry_run = options.dry_run;
     let command = api.command(request, verb, intent);
     let command = Command {
