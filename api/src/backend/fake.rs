@@ -219,7 +219,8 @@ impl Backend for Fake {
         let reading = *self.reading.lock().expect("a lock");
         Box::pin(async move {
             sleep(reading).await;
-            Ok(Past { state, permit })
+            let gap = None;
+            Ok(Past { state, permit, gap })
         })
     }
 

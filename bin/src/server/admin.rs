@@ -4,7 +4,7 @@
 use crate::ControlPlane;
 use crate::answer::{OwnerAnswer, StateAnswer};
 use crate::inspect::{self, Filter, Owner, QueryError, Selection, World};
-use hindsight_api::{ApiBody, AsOf, Backend, Failure, Past, percent_decode};
+use hindsight_api::{ApiBody, AsOf, Backend, Failure, Gap, Past, percent_decode};
 use hindsight_core::Revision;
 use hindsight_core::command::Propagation;
 use hindsight_log::Error;
@@ -80,7 +80,13 @@ pub(super) async fn answer(
     uri: &Uri,
 ) -> Response<ApiBody> {
     match answered(plane, places, uri).await {
-        Ok(document) => respond(&document),
+        Ok((document, gap)) => {
+            let mut answer = respond(&document);
+            if let Some(gap) = gap {
+                gap.warn(&mut answer);
+            }
+            answer
+        }
         Err(failure) => failure.respond(),
     }
 }
@@ -89,7 +95,7 @@ async fn answered(
     plane: &ControlPlane,
     places: &Arc<Semaphore>,
     uri: &Uri,
-) -> Result<Value, Failure> {
+) -> Result<(Value, Option<Gap>), Failure> {
     let question = uri.path().trim_start_matches(PATHS).to_owned();
     let params = QueryParams::read(uri.query().unwrap_or_default())
         .and_then(|params| params.check(&question).map(|()| params))
@@ -106,6 +112,7 @@ async fn answered(
         let message = "too many others are reading the log; try again in a second";
         return Err(Failure::too_many(message));
     };
+    let gap = past.gap;
     let work = move || {
         let answer = ask(&plane, &question, &past.state, &params);
         // The work goes on if the client has gone, and keeps its place until it is done.
@@ -113,7 +120,7 @@ async fn answered(
         answer
     };
     match tokio::task::spawn_blocking(work).await {
-        Ok(Ok(Some(document))) => Ok(document),
+        Ok(Ok(Some(document))) => Ok((document, gap)),
         Ok(Ok(None)) => Err(Failure::not_found(NO_QUESTION)),
         Ok(Err(error)) => Err(failure(error)),
         Err(_) => Err(Failure::internal("the answer failed".into())),
