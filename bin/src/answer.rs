@@ -132,9 +132,12 @@ impl StateAnswer {
 }
 
 /// Whether an owner exists.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct OwnerAnswer {
     pub(crate) there: bool,
+    /// Whether it waits in foreground deletion, so that its dependents are deleted at once.
+    #[serde(default)]
+    pub(crate) waits: bool,
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ use hindsight_log::{Entry, Error, Reader};
 use hindsight_projector::Fate;
 
 pub(crate) use log::{Selection, for_each_entry, page};
-pub(crate) use place::{Owner, Served, is_there, served};
+pub(crate) use place::{Owner, Served, served, stance};
 pub(crate) use plan::{World, plan};
 
 /// Which objects a question is about.

@@ -2,7 +2,7 @@
 //! anybody who may read.
 
 use crate::ControlPlane;
-use crate::answer::{OwnerAnswer, StateAnswer};
+use crate::answer::StateAnswer;
 use crate::inspect::{self, Filter, Owner, QueryError, Selection, World};
 use hindsight_api::{ApiBody, AsOf, Backend, Failure, Gap, Past, percent_decode};
 use hindsight_core::Revision;
@@ -246,8 +246,7 @@ fn ask(
                 name: filter.name.unwrap_or_default(),
                 uid: filter.uid.unwrap_or_default(),
             };
-            let there = inspect::is_there(state, &owner);
-            Some(json!(OwnerAnswer { there }))
+            Some(json!(inspect::stance(state, &owner)))
         }
         "state" => Some(json!(StateAnswer::of(state))),
         _ => None,
