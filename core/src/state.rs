@@ -201,8 +201,13 @@ impl State {
         self.edges.of(owner)
     }
 
+    /// How many objects block the foreground deletion of this owner.
+    pub fn blocker_count(&self, owner: &Uid) -> u64 {
+        self.dependents(owner).blocking
+    }
+
     /// The objects that block this owner and are being deleted.
-    pub(crate) fn deleting_blockers(&self, owner: &Uid) -> impl Iterator<Item = &Arc<Object>> {
+    pub fn deleting_blockers(&self, owner: &Uid) -> impl Iterator<Item = &Arc<Object>> {
         self.edges
             .deleting_blockers(owner)
             .filter_map(|key| self.get(key))
