@@ -170,9 +170,9 @@ const EXPECTED_OUTPUT: &str = "
 1 log widgets.example.com               | none of this name was ever defined
 1 why widgets.example.com/w             | none of this name was ever defined
 0 log --since 1h                        | configmaps default/a: created
-0 log --until 1h                        | nothing happened up to
+0 log --until 1h                        | nothing happened in this log up to
 0 log --since 2026-01-31                | configmaps default/a: created
-0 log --since 9999-01-31                | nothing happened from 9999-01-31T00:00:00.000000Z on
+0 log --since 9999-01-31                | nothing happened in this log from 9999-01-31T00:00:00.000000Z on
 0 log cm/b --tail 1                     | configmaps default/b: updated
 0 log -A                                | configmaps default/a: created
 2 log -A -n default                     | cannot be used with
@@ -205,8 +205,8 @@ const EXPECTED_OUTPUT: &str = "
 2 get configmaps default/b -A           | leave -A out
 2 get configmaps default/b/c            | expected NAME or NAMESPACE/NAME
 3 get configmaps kube-system/b          | `hindsight log configmaps/b -n kube-system
-3 why configmaps kube-system/b          | ever existed in kube-system; look in another namespace with -n
-3 why ns/gone                           | ever existed; look for the name with
+3 why configmaps kube-system/b          | ever existed in kube-system in this log; look in another namespace with -n
+3 why ns/gone                           | ever existed in this log; look for the name with
 3 plan configmaps kube-system/b         | to delete in kube-system; look in another namespace with -n
 3 plan ns/gone                          | to delete; look at another time
 1 backup /nowhere/x                     | name a file in an existing directory

@@ -17,8 +17,8 @@ use std::process::{Command, Output, Stdio};
 const CODES: &str = "
 0 log                                          |
 0 log configmap/a -n default                   |
-0 log --since 999999                           | nothing happened from 999999 on
-0 log configmap/never -n default               | nothing happened to configmap/never in default
+0 log --since 999999                           | nothing happened in this log from 999999 on
+0 log configmap/never -n default               | nothing happened in this log to configmap/never in default
 0 log --since 1 --until 9999-01-01T00:00:00Z   |
 0 log --verb delete --user admin               |
 0 log --user nobody                            | that matches

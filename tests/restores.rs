@@ -97,9 +97,15 @@ fn who_asks_about_a_time_that_a_restore_has_lost_is_told_so() {
                 assert_eq!(said.contains(&told), is_told, "{question:?}: {said}");
             }
         }
-        let why = text(&hindsight(&again, &["why", "configmap/lost"]).stdout);
         let reason = format!("a backup was restored at revision {restored}; what was written");
-        assert!(why.contains(&reason), "{why}");
+        let why = hindsight(&again, &["why", "configmap/lost"]);
+        assert!(text(&why.stdout).contains(&reason), "{why:?}");
+        let log = hindsight(&again, &["log", "configmap/lost"]);
+        for answer in [&why, &log] {
+            let said = text(&answer.stderr);
+            assert!(said.contains("in this log"), "{said}");
+            assert!(said.contains(&reason), "{said}");
+        }
     };
     let server = Server::start_on(&again);
     create(&server, "new");
@@ -107,4 +113,61 @@ fn who_asks_about_a_time_that_a_restore_has_lost_is_told_so() {
     check(&now);
     drop(server);
     check(&now);
+}
+
+#[test]
+fn who_asks_over_http_about_what_a_restore_has_lost_is_warned() {
+    let temporary = tempfile::tempdir().expect("a directory");
+    let place = |name: &str| temporary.path().join(name);
+    let (file, again) = (place("backup"), place("again"));
+    let file = file.to_str().expect("UTF-8");
+    let server = Server::start_on(&place("data"));
+    create(&server, "kept");
+    let backup = stdout(&server.hindsight(&["backup", file, "-o", "json"]));
+    let backup = number_in(&backup, "revision");
+    create(&server, "lost");
+    let lost = newest_time(&server);
+    drop(server);
+    let restored = restore(&again, file);
+    let server = Server::start_on(&again);
+    create(&server, "new");
+    let told = format!(
+        "Warning: a backup of revision {backup} was restored at {restored}; what happened between is not in this log"
+    );
+    let newest = restored + 1;
+    let points = [
+        (backup.to_string(), false),
+        ((backup + 1).to_string(), true),
+        ((restored - 1).to_string(), true),
+        (lost, true),
+        (restored.to_string(), false),
+        (newest.to_string(), false),
+    ];
+    for (point, is_told) in &points {
+        for path in [
+            format!("/as-of/{point}{MAPS}"),
+            format!("/as-of/{point}{MAPS}/kept"),
+            format!("/as-of/{point}{MAPS}/lost"),
+            format!("/as-of/{point}/api/v1"),
+            format!("/hindsight/v1/state?asOf={point}"),
+            format!("/hindsight/v1/plan?kind=configmap&name=kept&asOf={point}"),
+        ] {
+            // The same state is folded, and then taken from memory.
+            for _ in 0..2 {
+                let answer = server.try_kubectl(&["get", "--raw", &path], "");
+                let said = text(&answer.stderr);
+                assert_eq!(
+                    said.matches(&told).count(),
+                    usize::from(*is_told),
+                    "{path}: {said}"
+                );
+            }
+        }
+    }
+    let exact = format!(
+        "/as-of/{newest}{MAPS}?resourceVersionMatch=Exact&resourceVersion={}",
+        restored - 1
+    );
+    let said = server.try_kubectl(&["get", "--raw", &exact], "");
+    assert!(text(&said.stderr).contains(&told), "{said:?}");
 }

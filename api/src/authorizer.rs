@@ -1,6 +1,4 @@
-//! Who may do what: asked by admission and by access reviews, answered by the embedder. A request of a known
-//! user is carried out without asking; the questions are about changes of owner references, and those of the
-//! conditions of webhooks.
+//! Who may do what: asked by admission and by access reviews, answered by the embedder.
 
 use hindsight_core::{Actor, GroupResource};
 
@@ -28,7 +26,16 @@ pub enum Verdict {
     Denied(String),
 }
 
-/// Decides who may do what. It is asked on the caller's side of the writer, and must not block.
+/// Says who may do what, to those who ask. It is *not* asked whether a request may be carried out: whoever is
+/// authenticated may read and write everything, whatever it would answer. Three ask it:
+///
+/// - changes of owner references, which it can refuse: `delete` on an object whose references change, and `update`
+///   on the `finalizers` of an owner that a new reference blocks;
+/// - access reviews (`SubjectAccessReview` and the like), whose answer it is, and which forbid nothing;
+/// - the conditions of webhooks, as `authorizer` in their expressions.
+///
+/// An embedder that must refuse other requests does so before it passes them on. It is asked on the caller's side
+/// of the writer, and must not block.
 pub trait Authorizer: std::fmt::Debug + Send + Sync + 'static {
     /// Whether this actor may do this.
     fn authorize(&self, actor: &Actor, access: &Access<'_>) -> Verdict;

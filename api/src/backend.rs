@@ -3,10 +3,13 @@
 #[cfg(test)]
 pub(crate) mod fake;
 
+use crate::body::ApiBody;
+use crate::respond;
 use futures_util::future::BoxFuture;
 use hindsight_core::{
     Change, Command, Commit, Expired, FutureRevision, Pruned, Revision, State, Submitted, Time,
 };
+use http::Response;
 use std::sync::Arc;
 use tokio::sync::OwnedSemaphorePermit;
 
@@ -78,6 +81,8 @@ pub struct Past {
     pub state: Arc<State>,
     /// To be held for as long as any part of the state is. The newest state needs none.
     pub permit: Option<Permit>,
+    /// What a restore lost, if the point is in it: the state is that of the backup then.
+    pub gap: Option<Gap>,
 }
 
 impl Past {
@@ -86,7 +91,38 @@ impl Past {
         Self {
             state,
             permit: None,
+            gap: None,
         }
+    }
+}
+
+/// What a restore passed over: revisions that may have been issued, and times at which they were. The log does
+/// not have when the backup was made, so of a time after its last commit it is not known whether anything was
+/// lost until then.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "a backup of revision {backup} was restored at {restored}; what happened between is not in this log"
+)]
+pub struct Gap {
+    /// The last revision before the gap.
+    pub backup: Revision,
+    /// The revision of the restore, from which the log continues.
+    pub restored: Revision,
+}
+
+impl Gap {
+    /// Whether an answer about this point that is the state at the revision `answered` may be about what is
+    /// missing: if what follows in the log is a restore, it is.
+    pub fn may_hold(asked: AsOf, answered: Revision) -> bool {
+        match asked {
+            AsOf::Revision(asked) => asked > answered,
+            AsOf::Time(_) => true,
+        }
+    }
+
+    /// Tells whoever reads the answer of it, in a `Warning` header.
+    pub fn warn(self, answer: &mut Response<ApiBody>) {
+        respond::add_warning(answer, &self.to_string());
     }
 }
 

@@ -7,7 +7,7 @@ mod resource_request;
 use crate::accept::{Accept, NotAcceptable, accept};
 use crate::admission::{self, Admission, WriteRequest};
 use crate::authenticator::Authenticator;
-use crate::backend::{AsOf, Backend, Past};
+use crate::backend::{Backend, Past};
 use crate::body::{self, ApiBody, Bodies, Received, Syntax};
 use crate::params::Params;
 use crate::path::{self, Route, route, split_time};
@@ -102,7 +102,7 @@ impl Api {
     {
         let (parts, body) = request.into_parts();
         let wanted = accept(&parts.headers);
-        let syntax = wanted.as_ref().map_or(Syntax::Json, |accept| accept.syntax);
+        let syntax = syntax_of(&wanted);
         let answer = self.answer(parts, body, actor, wanted).await;
         finish(answer, syntax)
     }
@@ -116,7 +116,7 @@ impl Api {
 
     async fn answer<B>(
         &self,
-        mut parts: Parts,
+        parts: Parts,
         body: B,
         actor: Option<Arc<Actor>>,
         wanted: Result<Accept, NotAcceptable>,
@@ -135,7 +135,39 @@ impl Api {
             return response;
         }
         let (point, path) = split_time(uri.path())?;
-        let Past { state, permit } = self.state_at(point).await?;
+        let Some(point) = point else {
+            let newest = Past::newest(self.backend.state());
+            return self
+                .answer_on((newest, false), path, (parts, body), actor, wanted)
+                .await;
+        };
+        let past = self.backend.as_of(point).await.map_err(Failure::of_past)?;
+        let (gap, syntax) = (past.gap, syntax_of(&wanted));
+        let answer = self
+            .answer_on((past, true), path, (parts, body), actor, wanted)
+            .await;
+        let Some(gap) = gap else {
+            return answer;
+        };
+        let mut answer = answer.unwrap_or_else(|failure| respond::failure(&failure, syntax));
+        respond::warn_first(&mut answer, &gap.to_string());
+        Ok(answer)
+    }
+
+    /// The answer on a state: the newest, or one of the past.
+    async fn answer_on<B>(
+        &self,
+        (Past { state, permit, .. }, past): (Past, bool),
+        path: &str,
+        (mut parts, body): (Parts, B),
+        actor: Arc<Actor>,
+        wanted: Result<Accept, NotAcceptable>,
+    ) -> Result<Response<ApiBody>, Failure>
+    where
+        B: Body<Data = Bytes>,
+        B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+    {
+        let uri = parts.uri.clone();
         let route = match named_by(&self.documents, path, &parts.headers, &state).await? {
             Named::Resource(route) => route,
             Named::Document(answer) => return Ok(answer),
@@ -152,7 +184,7 @@ impl Api {
         if parts.method != Method::GET && kind.is_namespaced() && route.namespace.is_none() {
             return write_across_namespaces(&kind);
         }
-        let syntax = wanted.as_ref().map_or(Syntax::Json, |accept| accept.syntax);
+        let syntax = syntax_of(&wanted);
         let deprecated = Deprecated::of(&kind, &version, &route.subpath);
         let request = || -> Result<_, Failure> {
             let subresource = route.subpath.served(&version)?;
@@ -168,7 +200,7 @@ impl Api {
                 state,
                 actor,
                 accept,
-                past: point.is_some(),
+                past,
                 permit,
                 now: self.backend.now(),
                 body_bytes: 0,
@@ -181,14 +213,6 @@ impl Api {
         }
         .map_err(|failure| methods.named(failure));
         Ok(methods.shown(deprecated.warn(answer, syntax)))
-    }
-
-    /// The newest state, or that of a point in the past.
-    async fn state_at(&self, point: Option<AsOf>) -> Result<Past, Failure> {
-        match point {
-            Some(point) => self.backend.as_of(point).await.map_err(Failure::of_past),
-            None => Ok(Past::newest(self.backend.state())),
-        }
     }
 
     async fn dispatch<B>(
@@ -332,6 +356,10 @@ async fn named_by(
         None => respond::text(404, NOT_FOUND),
     };
     Ok(Named::Document(nothing))
+}
+
+fn syntax_of(wanted: &Result<Accept, NotAcceptable>) -> Syntax {
+    wanted.as_ref().map_or(Syntax::Json, |accept| accept.syntax)
 }
 
 /// Adds what every answer carries.

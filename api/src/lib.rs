@@ -36,7 +36,7 @@ mod watch;
 pub use admission::{Admission, Call, WebhookCaller};
 pub use authenticator::Authenticator;
 pub use authorizer::{Access, Authorizer, Verdict};
-pub use backend::{AsOf, AsOfError, Backend, Past, Permit};
+pub use backend::{AsOf, AsOfError, Backend, Gap, Past, Permit};
 pub use body::{ApiBody, Bodies, Unfinished};
 pub use handler::Api;
 pub use path::percent_decode;

@@ -7,11 +7,12 @@ mod place;
 mod tests;
 mod untyped;
 
-use crate::backend::{AsOf, Past, Permit};
+use crate::backend::{AsOf, Gap, Past, Permit};
 use crate::body::ApiBody;
 use crate::handler::{Api, ResourceRequest};
 use crate::pace::{LOOK_BYTES, Pace};
 use crate::position;
+use crate::respond;
 use crate::status::Failure;
 use hindsight_core::rejection::FieldCause;
 use hindsight_core::selector::{FieldSelector, LabelSelector};
@@ -30,6 +31,7 @@ pub(crate) struct Page {
     token: Option<String>,
     remaining: Option<usize>,
     permit: Option<Permit>,
+    gap: Option<Gap>,
 }
 
 /// The result of walking over the objects of a selection.
@@ -197,7 +199,7 @@ impl Query {
         request: &mut ResourceRequest,
         paged: bool,
     ) -> Result<Page, Failure> {
-        let (Past { state, permit }, after) = start(api, request, paged).await?;
+        let (Past { state, permit, gap }, after) = start(api, request, paged).await?;
         let limit = usize::try_from(self.limit).ok().filter(|limit| *limit > 0);
         let limit = limit.unwrap_or(usize::MAX);
         let selection = Selection::of(request)?;
@@ -211,6 +213,7 @@ impl Query {
             token,
             remaining,
             permit,
+            gap,
         })
     }
 }
@@ -233,7 +236,12 @@ pub(crate) async fn answer(
 ) -> Result<Response<ApiBody>, Failure> {
     let query = Query::of(&request)?;
     let page = query.page(api, &mut request, query.limit > 0).await?;
-    Ok(render(&request, page).await)
+    let gap = page.gap;
+    let mut answer = render(&request, page).await;
+    if let Some(gap) = gap {
+        respond::warn_first(&mut answer, &gap.to_string());
+    }
+    Ok(answer)
 }
 
 /// The state to list, and the place to continue after. Source: the table of list semantics by limit, continue,

@@ -195,11 +195,16 @@ pub(crate) fn warn_first(response: &mut Response<ApiBody>, warning: &str) {
 pub(crate) fn write_warnings(response: &mut Response<ApiBody>) {
     let kept: Warnings = response.extensions_mut().remove().unwrap_or_default();
     for warning in sendable(&kept.0) {
-        let text = warning.replace('\\', "\\\\").replace('"', "\\\"");
-        let value = format!("299 - \"{text}\"");
-        if let Ok(value) = header::HeaderValue::from_str(&value) {
-            response.headers_mut().append(header::WARNING, value);
-        }
+        add_warning(response, &warning);
+    }
+}
+
+/// Adds a header `Warning: 299 - "..."`.
+pub(crate) fn add_warning(response: &mut Response<ApiBody>, warning: &str) {
+    let text = warning.replace('\\', "\\\\").replace('"', "\\\"");
+    let value = format!("299 - \"{text}\"");
+    if let Ok(value) = header::HeaderValue::from_str(&value) {
+        response.headers_mut().append(header::WARNING, value);
     }
 }
 

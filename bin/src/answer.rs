@@ -41,6 +41,10 @@ pub(crate) struct LogPage {
     pub(crate) end: Revision,
     /// The revision from which on nothing is missing.
     pub(crate) floor: Revision,
+    /// On a last page without entries, the last restore if there was one from the beginning of the page on:
+    /// what it lost may be what was looked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) restored: Option<Revision>,
 }
 
 /// What a deletion would do.
@@ -128,9 +132,12 @@ impl StateAnswer {
 }
 
 /// Whether an owner exists.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct OwnerAnswer {
     pub(crate) there: bool,
+    /// Whether it waits in foreground deletion, so that its dependents are deleted at once.
+    #[serde(default)]
+    pub(crate) waits: bool,
 }
 
 #[cfg(test)]

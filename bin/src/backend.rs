@@ -1,9 +1,9 @@
 //! Implements what the HTTP surface needs of the control plane.
 
 use crate::control_plane::ControlPlane;
-use crate::inspect::state_at;
+use crate::inspect::{gap_at, state_at};
 use futures_util::future::BoxFuture;
-use hindsight_api::{AsOf, AsOfError, Backend, Past};
+use hindsight_api::{AsOf, AsOfError, Backend, Gap, Past};
 use hindsight_core::{
     Change, Command, Commit, Decision, Expired, FutureRevision, Rejection, Revision, State, Time,
     Unavailable,
@@ -99,8 +99,10 @@ impl Backend for ControlPlane {
 }
 
 impl ControlPlane {
-    fn fold(&self, point: AsOf) -> Result<State, Error> {
-        state_at(self.reader(), self.empty_state(), point)
+    fn fold(&self, point: AsOf) -> Result<(State, Option<Gap>), Error> {
+        let state = state_at(self.reader(), self.empty_state(), point)?;
+        let gap = gap_at(self.reader(), point, state.revision);
+        Ok((state, gap))
     }
 }
 

@@ -24,7 +24,10 @@ pub struct Config {
     pub retention: Option<Retention>,
     /// Whether garbage, deleted namespaces and finished jobs are collected.
     pub collectors: bool,
-    /// Decides who may do what; asked before owner references change. Without one, everybody may do everything.
+    /// Says who may change owner references so that they own or block what they could not delete or update
+    /// themselves, and answers access reviews and the conditions of webhooks. It does not stand before other
+    /// requests: whoever is authenticated may do everything, with an authorizer or without one
+    /// ([`hindsight_api::Authorizer`]).
     #[cfg(feature = "http")]
     pub authorizer: Option<Arc<dyn hindsight_api::Authorizer>>,
     /// Whether changing owner references needs `delete` on the object, and blocking an owner `update` on the

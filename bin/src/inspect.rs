@@ -9,14 +9,14 @@ mod versions;
 
 use crate::history::{Defined, LogHistory};
 use crate::questions::{self, Why};
-use hindsight_api::AsOf;
+use hindsight_api::{AsOf, Gap};
 use hindsight_core::kind::{Kind, KindRef};
-use hindsight_core::{GroupResource, ObjectKey, Rejection, State, Time, Uid};
-use hindsight_log::{Error, Reader};
+use hindsight_core::{GroupResource, ObjectKey, Rejection, Revision, State, Time, Uid};
+use hindsight_log::{Entry, Error, Reader};
 use hindsight_projector::Fate;
 
 pub(crate) use log::{Selection, for_each_entry, page};
-pub(crate) use place::{Owner, Served, is_there, served};
+pub(crate) use place::{Owner, Served, served, stance};
 pub(crate) use plan::{World, plan};
 
 /// Which objects a question is about.
@@ -63,6 +63,21 @@ pub(crate) fn state_at(reader: &Reader, empty: State, point: AsOf) -> Result<Sta
     match point {
         AsOf::Revision(revision) => reader.state_at(empty, revision),
         AsOf::Time(time) => reader.state_at_time(empty, time),
+    }
+}
+
+/// What a restore lost, if the state of this point was asked for and is that of the backup. An answer does not
+/// fail because this cannot be looked up.
+pub(crate) fn gap_at(reader: &Reader, asked: AsOf, answered: Revision) -> Option<Gap> {
+    if !Gap::may_hold(asked, answered) {
+        return None;
+    }
+    match reader.entries(answered.next()).next()?.ok()? {
+        Entry::Commit(_) => None,
+        Entry::Restored { revision, .. } => Some(Gap {
+            backup: answered,
+            restored: revision,
+        }),
     }
 }
 
@@ -176,14 +191,16 @@ pub(crate) fn why(
         answer.get_or_insert(why);
     }
     let mut answer = answer.ok_or_else(|| QueryError::UnknownKind(resource.to_string()))?;
-    let restored = history.restored()?;
-    answer.reasons.extend(restored.map(|restored| {
-        format!(
-            "a backup was restored at revision {restored}; what was written between the backup and the restore is not \
-             in this log"
-        )
-    }));
+    answer.reasons.extend(history.restored()?.map(lost_at));
     Ok(answer)
+}
+
+/// What is said of the last restore where nothing was found.
+pub(crate) fn lost_at(restored: Revision) -> String {
+    format!(
+        "a backup was restored at revision {restored}; what was written between the backup and the restore is not in \
+         this log"
+    )
 }
 
 /// The namespaces in which an object of this kind may have been, in the order of the search: a definition that

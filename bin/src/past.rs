@@ -5,7 +5,7 @@ mod recent;
 #[cfg(test)]
 mod tests;
 
-use hindsight_api::{AsOf, AsOfError, Past};
+use hindsight_api::{AsOf, AsOfError, Gap, Past};
 use hindsight_core::{Revision, State};
 use recent::Recent;
 use std::sync::Arc;
@@ -19,6 +19,13 @@ const PLACES_MAX: usize = 4;
 const FOLDS_MAX: usize = 2;
 /// How long a request waits for its turn before it is told to try again.
 const WAIT_MAX: Duration = Duration::from_secs(3);
+
+/// A state, and what a restore lost if the point that was asked for is in it.
+#[derive(Debug, Clone)]
+struct Folded {
+    state: Arc<State>,
+    gap: Option<Gap>,
+}
 
 /// The places for those who look and for folds, and what was folded last.
 #[derive(Debug)]
@@ -44,13 +51,14 @@ impl Pasts {
         &self,
         point: AsOf,
         newest: Revision,
-        fold: impl FnOnce() -> Result<State, AsOfError> + Send + 'static,
+        fold: impl FnOnce() -> Result<(State, Option<Gap>), AsOfError> + Send + 'static,
     ) -> Result<Past, AsOfError> {
         let ends = Instant::now() + WAIT_MAX;
         let place = Arc::new(acquire(&self.places, ends).await?);
-        let found = |state, permit| Past {
+        let found = |Folded { state, gap }, permit| Past {
             state,
             permit: Some(permit),
+            gap,
         };
         if let Some(kept) = self.recent.get(point) {
             return Ok(found(kept, place));
@@ -63,19 +71,22 @@ impl Pasts {
         // A fold runs to its end even if nobody waits for it any more; until then it holds its place.
         let recent = Arc::clone(&self.recent);
         let run = move || {
-            let folded = fold().map(Arc::new);
+            let folded = fold().map(|(state, gap)| Folded {
+                state: Arc::new(state),
+                gap,
+            });
             // The state at a time may still change while no later commit is known.
-            if let Ok(state) = folded.as_ref()
+            if let Ok(folded @ Folded { state, .. }) = folded.as_ref()
                 && state.revision < newest
             {
-                recent.keep(point, state);
+                recent.keep(point, folded);
             }
             drop(folding);
             (folded, place)
         };
         let folded = tokio::task::spawn_blocking(run).await;
-        let (state, place) = folded.map_err(|error| AsOfError::Unreadable(Arc::new(error)))?;
-        Ok(found(state?, place))
+        let (folded, place) = folded.map_err(|error| AsOfError::Unreadable(Arc::new(error)))?;
+        Ok(found(folded?, place))
     }
 }
 

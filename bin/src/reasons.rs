@@ -3,8 +3,10 @@
 
 use hindsight_core::classify::{classify, owner_key};
 use hindsight_core::event::OwnerClass;
-use hindsight_core::object::{DEFINITION_FINALIZER, NAMESPACE_TOKEN, spec_finalizers};
-use hindsight_core::{Commit, Event, Object, ObjectKey, State};
+use hindsight_core::object::{
+    DEFINITION_FINALIZER, FOREGROUND_FINALIZER, NAMESPACE_TOKEN, spec_finalizers,
+};
+use hindsight_core::{Commit, Event, Object, ObjectKey, OwnerReference, State, Uid};
 use hindsight_gc::contents_remaining;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -26,10 +28,20 @@ pub(crate) fn reasons(state: &State, object: &Object) -> Vec<String> {
 
 /// What an object that is being deleted waits for.
 pub(crate) fn held(state: &State, object: &Object) -> Vec<String> {
+    held_with(state, object, blockers)
+}
+
+/// The same, with what is said of the dependents that an owner waits for.
+fn held_with(
+    state: &State,
+    object: &Object,
+    blockers: impl Fn(&State, &Object) -> String,
+) -> Vec<String> {
     let finalizers = object.meta.finalizers.iter();
     let mut held: Vec<String> = finalizers
         .map(|finalizer| match &**finalizer {
             DEFINITION_FINALIZER if object.key.is_definition() => instances(state, &object.key),
+            FOREGROUND_FINALIZER if object.is_waiting() => blockers(state, object),
             other => other.to_owned(),
         })
         .collect();
@@ -41,6 +53,57 @@ pub(crate) fn held(state: &State, object: &Object) -> Vec<String> {
         held.push(format!("its node, which has {seconds} s to stop it"));
     }
     held
+}
+
+/// How many dependents block an owner.
+fn blocker_count(state: &State, owner: &Object) -> String {
+    let blocking = match state.blocker_count(&owner.meta.uid) {
+        // The collectors have not released it yet.
+        0 => return FOREGROUND_FINALIZER.to_owned(),
+        1 => "1 dependent blocks it".to_owned(),
+        more => format!("{more} dependents block it"),
+    };
+    format!("{FOREGROUND_FINALIZER}: {blocking}")
+}
+
+/// How many dependents block an owner in foreground deletion, what the first of them that is being deleted waits
+/// for, and why one that is not being deleted stays: owners of a kind that is not served protect it. Of what these
+/// wait for in turn only the number is told: they may wait for each other.
+fn blockers(state: &State, owner: &Object) -> String {
+    let mut told = blocker_count(state, owner);
+    let uid = &owner.meta.uid;
+    let mut going = state.deleting_blockers(uid);
+    if let Some(first) = going.next() {
+        let by = held_with(state, first, blocker_count).join(", ");
+        told = format!("{told}; {} waits for {by}", first.key);
+    }
+    let going = state.deleting_blockers(uid).count() as u64;
+    if state.blocker_count(uid) > going
+        && let Some(kept) = state.objects().find(|one| stays(state, one, uid))
+    {
+        let unknown = kept.owners().iter();
+        let unknown = unknown.filter(|one| is_unresolvable(state, kept, one));
+        let why: Vec<String> = unknown.map(|one| owner_line(state, kept, one)).collect();
+        told = format!("{told}; {} stays: {}", kept.key, why.join(", "));
+    }
+    told
+}
+
+/// Whether an object blocks this owner and is not deleted, because it is not known whether another of its owners
+/// exists.
+fn stays(state: &State, object: &Object, owner: &Uid) -> bool {
+    let blocks = |one: &OwnerReference| one.uid == *owner && one.blocks();
+    object.meta.uid != *owner
+        && !object.is_deleting()
+        && object.owners().iter().any(blocks)
+        && object
+            .owners()
+            .iter()
+            .any(|one| is_unresolvable(state, object, one))
+}
+
+fn is_unresolvable(state: &State, object: &Object, owner: &OwnerReference) -> bool {
+    classify(state, object, owner) == OwnerClass::Unresolvable
 }
 
 /// How many instances hold a definition, and what the first of them that is being deleted waits for.
@@ -129,66 +192,155 @@ pub(crate) fn mismatched_owners(state: &State, deletion: &Commit) -> Vec<String>
 }
 
 fn owners(state: &State, object: &Object) -> Vec<String> {
-    let owners = object.owners().iter().map(|owner| {
-        let (kind, name) = (&owner.kind, &owner.name);
-        match classify(state, object, owner) {
-            OwnerClass::Solid => format!("its owner {kind} {name} exists"),
-            OwnerClass::Dangling => format!("its owner {kind} {name} is gone"),
-            OwnerClass::Waiting => format!("its owner {kind} {name} waits for its dependents"),
-            OwnerClass::Unresolvable => format!(
-                "whether its owner {kind} {name} exists is unknown: {} is not served here, or not in the scope that \
-                 the reference looks in",
-                owner.api_version
-            ),
-        }
-    });
-    owners.collect()
+    let owners = object.owners().iter();
+    owners
+        .map(|owner| owner_line(state, object, owner))
+        .collect()
+}
+
+fn owner_line(state: &State, object: &Object, owner: &OwnerReference) -> String {
+    let (kind, name) = (&owner.kind, &owner.name);
+    match classify(state, object, owner) {
+        OwnerClass::Solid => format!("its owner {kind} {name} exists"),
+        OwnerClass::Dangling => format!("its owner {kind} {name} is gone"),
+        OwnerClass::Waiting => format!("its owner {kind} {name} waits for its dependents"),
+        OwnerClass::Unresolvable => format!(
+            "whether its owner {kind} {name} exists is unknown: {} is not served here, or not in the scope that the \
+             reference looks in",
+            owner.api_version
+        ),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ControlPlane;
     use crate::testing::plane;
     use hindsight_core::command::{
-        Create, Delete, FieldValidation, Intent, Patch, PatchObject, Target,
+        Create, Delete, FieldValidation, Intent, Patch, PatchObject, Propagation, Target,
     };
     use hindsight_core::kind::Subresource;
     use hindsight_core::{Actor, Command, GroupResource, Rule};
     use serde_json::json;
 
+    fn run(plane: &ControlPlane, intent: Intent) {
+        let actor = Arc::new(Actor::new("t"));
+        let command = Command::new(actor, plane.now(), plane.seed(), intent);
+        let mut answers = plane.submit_blocking(vec![command]).expect("written");
+        answers.pop().expect("an answer").expect("it is taken");
+    }
+
+    fn create(plane: &ControlPlane, resource: &str, namespace: &str, metadata: &Value) {
+        let intent = Intent::Create(Create {
+            key: ObjectKey::new(GroupResource::new("", resource), namespace, ""),
+            version: "v1".into(),
+            object: json!({"metadata": metadata}),
+            validation: FieldValidation::Ignore,
+        });
+        run(plane, intent);
+    }
+
+    fn map(name: &str) -> ObjectKey {
+        ObjectKey::new(GroupResource::new("", "configmaps"), "default", name)
+    }
+
+    #[test]
+    fn an_owner_in_the_foreground_says_who_blocks_it_and_why_these_stay() {
+        let plane = plane();
+        let reference = |name: &str, uid: &str| json!({"apiVersion": "v1", "kind": "ConfigMap", "name": name, "uid": uid, "blockOwnerDeletion": true});
+        let uid = |name: &str| {
+            let state = plane.state();
+            state
+                .get(&map(name))
+                .expect("it is there")
+                .meta
+                .uid
+                .to_string()
+        };
+        let kid = |name: &str, metadata: Value| {
+            let mut metadata = metadata;
+            metadata["name"] = name.into();
+            create(&plane, "configmaps", "default", &metadata);
+        };
+        let delete = |name: &str, propagation| {
+            let target = Target::any(map(name));
+            let delete = Delete::new(target, "v1".into(), Rule::Requested);
+            run(
+                &plane,
+                Intent::Delete(Delete {
+                    propagation,
+                    ..delete
+                }),
+            );
+        };
+        let told = || {
+            let state = plane.state();
+            reasons(&state, state.get(&map("a")).expect("it waits")).join(" | ")
+        };
+        kid("a", json!({}));
+        let (a, foreground) = (uid("a"), Some(Propagation::Foreground));
+        kid("mid", json!({"ownerReferences": [reference("a", &a)]}));
+        delete("a", foreground);
+        assert_eq!(
+            told(),
+            "waits for foregroundDeletion: 1 dependent blocks it"
+        );
+        let unknown = json!({"apiVersion": "no.such/v1", "kind": "N", "name": "n", "uid": "u"});
+        kid(
+            "unres",
+            json!({"ownerReferences": [reference("a", &a), unknown]}),
+        );
+        let stays = "configmaps default/unres stays: whether its owner N n exists is unknown: no.such/v1 is not \
+            served here, or not in the scope that the reference looks in";
+        let expected = format!("waits for foregroundDeletion: 2 dependents block it; {stays}");
+        assert_eq!(told(), expected);
+        // They wait for each other.
+        kid(
+            "end",
+            json!({"ownerReferences": [reference("mid", &uid("mid"))]}),
+        );
+        let others = json!([reference("a", &a), reference("end", &uid("end"))]);
+        run(
+            &plane,
+            Intent::Patch(PatchObject {
+                key: map("mid"),
+                version: "v1".into(),
+                subresource: None,
+                patch: Patch::Merge(json!({"metadata": {"ownerReferences": others}})),
+                validation: FieldValidation::Ignore,
+            }),
+        );
+        delete("mid", foreground);
+        delete("end", foreground);
+        let expected = format!(
+            "waits for foregroundDeletion: 2 dependents block it; configmaps default/mid waits for \
+             foregroundDeletion: 1 dependent blocks it; {stays}"
+        );
+        assert_eq!(told(), expected);
+    }
+
     #[test]
     fn a_namespace_whose_token_was_taken_out_waits_for_its_contents() {
         let plane = plane();
-        let run = |intent: Intent| {
-            let actor = Arc::new(Actor::new("t"));
-            let command = Command::new(actor, plane.now(), plane.seed(), intent);
-            let mut answers = plane.submit_blocking(vec![command]).expect("written");
-            answers.pop().expect("an answer").expect("it is taken");
-        };
-        let create = |resource: &str, namespace: &str, metadata: Value| {
-            run(Intent::Create(Create {
-                key: ObjectKey::new(GroupResource::new("", resource), namespace, ""),
+        create(&plane, "namespaces", "", &json!({"name": "n"}));
+        run(
+            &plane,
+            Intent::Patch(PatchObject {
+                key: ObjectKey::namespace("n"),
                 version: "v1".into(),
-                object: json!({"metadata": metadata}),
+                subresource: Some(Subresource::Finalize),
+                patch: Patch::Merge(json!({"spec": {"finalizers": null}})),
                 validation: FieldValidation::Ignore,
-            }));
-        };
-        create("namespaces", "", json!({"name": "n"}));
-        run(Intent::Patch(PatchObject {
-            key: ObjectKey::namespace("n"),
-            version: "v1".into(),
-            subresource: Some(Subresource::Finalize),
-            patch: Patch::Merge(json!({"spec": {"finalizers": null}})),
-            validation: FieldValidation::Ignore,
-        }));
+            }),
+        );
         let held_map = json!({"name": "held", "finalizers": ["x.io/hold"]});
-        create("configmaps", "n", held_map);
+        create(&plane, "configmaps", "n", &held_map);
         let target = Target::any(ObjectKey::namespace("n"));
-        run(Intent::Delete(Delete::new(
-            target,
-            "v1".into(),
-            Rule::Requested,
-        )));
+        run(
+            &plane,
+            Intent::Delete(Delete::new(target, "v1".into(), Rule::Requested)),
+        );
         let state = plane.state();
         let namespace = state.namespace("n").expect("it is held");
         let expected = "its contents: Some resources are remaining: configmaps. has 1 resource instances; \

@@ -17,7 +17,10 @@ pub struct Command {
     pub request: Arc<Request>,
     /// When the command was made.
     pub time: Time,
-    /// The only source of randomness: uids and generated names are derived from it.
+    /// The only source of randomness: uids and generated names are derived from it. Draw a fresh one for each
+    /// command, as `ControlPlane::seed` does, and never use one twice: two objects would get one uid. A
+    /// create whose uid a live object has is refused; that an object which is gone had it is not noticed here,
+    /// but by `verify --deep`.
     pub seed: [u8; 16],
     /// What made the command necessary.
     pub cause: Cause,
@@ -297,7 +300,8 @@ pub struct Delete {
     pub propagation: Option<Propagation>,
     /// Seconds that the object is given to stop.
     pub grace_period_seconds: Option<i64>,
-    /// Why the object is deleted. The rules of the collector are checked again against the state.
+    /// Why the object is deleted: for whoever asks for it, [`Rule::Requested`]. The rules of the collectors
+    /// are checked again against the state, whoever gives them, and refused as stale if they do not hold.
     pub rule: Rule,
 }
 

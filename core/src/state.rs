@@ -3,6 +3,7 @@
 mod edges;
 mod image;
 mod overtaken;
+mod uids;
 
 pub use image::Image;
 
@@ -18,6 +19,7 @@ use overtaken::Overtaken;
 use std::borrow::Borrow;
 use std::cmp::Ordering;
 use std::sync::Arc;
+use uids::Uids;
 
 /// Orders after every possible name of a namespace.
 const BEHIND_EVERY_NAMESPACE: &str = "\u{10ffff}";
@@ -38,6 +40,7 @@ pub struct State {
     pub(crate) held_owners: OrdMap<Uid, HeldOwner>,
     /// Counts of dependents by owner, and which of the blocking ones are being deleted.
     edges: Edges,
+    uids: Uids,
     /// Number of objects in each namespace.
     pub(crate) populations: OrdMap<Name, u64>,
     /// The `Namespace` objects by name; every creation looks one up.
@@ -102,6 +105,7 @@ impl State {
             webhooks: Webhooks::default(),
             held_owners: OrdMap::new(),
             edges: Edges::default(),
+            uids: Uids::default(),
             populations: OrdMap::new(),
             namespaces: OrdMap::new(),
             overtaken: Overtaken::default(),
@@ -191,6 +195,11 @@ impl State {
         })
     }
 
+    /// Whether a live object has this uid.
+    pub(crate) fn has_uid(&self, uid: &Uid) -> bool {
+        self.uids.contains(uid)
+    }
+
     /// The number of objects in this namespace.
     pub fn population(&self, namespace: &str) -> u64 {
         self.populations.get(namespace).copied().unwrap_or(0)
@@ -201,8 +210,13 @@ impl State {
         self.edges.of(owner)
     }
 
+    /// How many objects block the foreground deletion of this owner.
+    pub fn blocker_count(&self, owner: &Uid) -> u64 {
+        self.dependents(owner).blocking
+    }
+
     /// The objects that block this owner and are being deleted.
-    pub(crate) fn deleting_blockers(&self, owner: &Uid) -> impl Iterator<Item = &Arc<Object>> {
+    pub fn deleting_blockers(&self, owner: &Uid) -> impl Iterator<Item = &Arc<Object>> {
         self.edges
             .deleting_blockers(owner)
             .filter_map(|key| self.get(key))
@@ -254,6 +268,7 @@ impl State {
         let replaced = self.stored.insert(Stored(Arc::clone(object)));
         let before = replaced.as_ref().map(|stored| &*stored.0);
         self.edges.replace(before, Some(object));
+        self.uids.replace(before, Some(object));
         if object.key.is_namespace() {
             let name = Arc::clone(&object.key.name);
             self.namespaces.insert(name, Arc::clone(object));
@@ -284,6 +299,7 @@ impl State {
             self.forget_owner(&object.meta.uid);
         }
         self.edges.replace(Some(&object), None);
+        self.uids.replace(Some(&object), None);
         if key.is_namespace() {
             self.namespaces.remove(&key.name);
         }

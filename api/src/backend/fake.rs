@@ -8,6 +8,7 @@ use hindsight_core::{
     State, Submitted, Time, apply, decide,
 };
 use std::cell::Cell;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::sync::{oneshot, watch};
@@ -64,6 +65,8 @@ pub(crate) struct Fake {
     /// The changes that watches are shown.
     window: Mutex<Vec<Arc<Change>>>,
     moved: watch::Sender<Revision>,
+    /// How many seeds were given out.
+    seeds: AtomicU64,
 }
 
 impl Fake {
@@ -84,6 +87,7 @@ impl Fake {
             log: Mutex::default(),
             window: Mutex::default(),
             moved,
+            seeds: AtomicU64::new(1),
         }
     }
 
@@ -219,7 +223,8 @@ impl Backend for Fake {
         let reading = *self.reading.lock().expect("a lock");
         Box::pin(async move {
             sleep(reading).await;
-            Ok(Past { state, permit })
+            let gap = None;
+            Ok(Past { state, permit, gap })
         })
     }
 
@@ -244,6 +249,11 @@ impl Backend for Fake {
     }
 
     fn seed(&self) -> [u8; 16] {
-        [0; 16]
+        let mut seed = [0; 16];
+        let next = self.seeds.fetch_add(1, Ordering::Relaxed).to_le_bytes();
+        seed.iter_mut()
+            .zip(next)
+            .for_each(|(byte, next)| *byte = next);
+        seed
     }
 }

@@ -52,6 +52,7 @@ impl ResourceRequest {
         Past {
             state: Arc::clone(&self.state),
             permit: self.permit.clone(),
+            gap: None,
         }
     }
 

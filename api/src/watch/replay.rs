@@ -9,10 +9,15 @@ use crate::status::Failure;
 use hindsight_core::{Change, Commit, Expired, Pruned, Revision, State, apply};
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::sync::OwnedSemaphorePermit;
+use tokio::time::timeout;
 
-/// The most watches that may read the log at one time; others are told to list again, which is cheap.
+/// The most watches that may read the log at one time.
 pub(crate) const REPLAYS_MAX: usize = 2;
+/// How long another waits for its turn, holding nothing, before it is told to list again, which is cheap. After a
+/// restart all clients that were away come at the same time, and most have missed little.
+const TURN_WAIT_MAX: Duration = Duration::from_secs(2);
 /// The most commits that are read at one time, and the most bytes: a watch whose client does not read holds
 /// them.
 const READ_COMMITS_MAX: usize = 512;
@@ -37,9 +42,13 @@ impl Replay {
     pub(super) async fn after(api: &Api, expired: Expired) -> Result<Self, Failure> {
         let refused = || Failure::expired(expired.to_string());
         let behind = expired.oldest.0.saturating_sub(expired.asked.0);
-        let permit = Arc::clone(&api.replays).try_acquire_owned();
-        let permit = permit.ok().filter(|_| behind <= BEHIND_MAX);
-        let permit = permit.ok_or_else(refused)?;
+        if behind > BEHIND_MAX {
+            return Err(refused());
+        }
+        let turn = timeout(TURN_WAIT_MAX, Arc::clone(&api.replays).acquire_owned());
+        let Ok(Ok(permit)) = turn.await else {
+            return Err(refused());
+        };
         let point = AsOf::Revision(expired.asked);
         let past = api.backend.as_of(point).await;
         let past = past.map_err(|error| match error {

@@ -9,6 +9,7 @@ use crate::lease::STALLED;
 use crate::watch::replay::READ_BYTES_MAX;
 use crate::watch::{PIECE_BYTES, REPLAYS_MAX};
 use bytes::Bytes;
+use futures_util::future::join_all;
 use hindsight_core::{Actor, GroupResource, Object, ObjectKey, Revision, State, Time};
 use http::{Request, Response, header};
 use http_body_util::{BodyExt, Full};
@@ -244,6 +245,27 @@ fn unread_watches_behind_the_window_block_others_only_briefly() {
             let last = first_frame(body).await;
             assert!(last.contains("ERROR") && last.contains("410"), "{last}");
             assert!(body.frame().await.is_none());
+        }
+    });
+}
+
+#[test]
+fn watches_wait_for_their_turn_to_read_a_log_that_is_short() {
+    let fake = Arc::new(Fake::new());
+    for revision in 1..=3 {
+        fake.put_before_the_window(&object(revision, 1));
+    }
+    *fake.reading.lock().expect("a lock") = Duration::from_millis(300);
+    let api = Api::new(Arc::clone(&fake) as _, Arc::new(Admission::default()));
+    let path = "/api/v1/configmaps?watch=1&resourceVersion=1";
+    let watch = || async {
+        let answer = api.handle(get(path), Some(Arc::new(administrator()))).await;
+        first_frame(&mut answer.into_body()).await
+    };
+    paused().block_on(async {
+        let all = join_all((0..3 * REPLAYS_MAX).map(|_| watch())).await;
+        for seen in all {
+            assert!(seen.contains("\"c2\"") && seen.contains("\"c3\""), "{seen}");
         }
     });
 }

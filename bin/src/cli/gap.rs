@@ -9,9 +9,9 @@ use crate::hint::hint;
 use crate::inspect;
 use crate::remote::Server;
 use anyhow::Result;
-use hindsight_api::AsOf;
+use hindsight_api::{AsOf, Gap};
 use hindsight_core::Revision;
-use hindsight_log::{Entry, Reader};
+use hindsight_log::Reader;
 
 /// Where it can be looked up what follows in the log.
 #[derive(Clone, Copy)]
@@ -21,19 +21,19 @@ pub(super) enum Log<'a> {
 }
 
 impl Log<'_> {
-    /// The revision of the next entry, if that is a restore.
-    fn restored(self, from: Revision) -> Result<Option<Revision>> {
-        Ok(match self {
-            Self::Directory(reader) => match reader.entries(from).next().transpose()? {
-                Some(Entry::Restored { revision, .. }) => Some(revision),
-                Some(Entry::Commit(_)) | None => None,
-            },
-            Self::Server(server) => {
-                let page: LogPage = server.ask(&format!("/hindsight/v1/log?from={from}"))?;
-                let next = page.entries.first();
-                let next = next.filter(|next| next.object.is_empty());
-                next.map(|next| next.revision)
-            }
+    fn gap(self, asked: AsOf, answered: Revision) -> Option<Gap> {
+        let server = match self {
+            Self::Directory(reader) => return inspect::gap_at(reader, asked, answered),
+            Self::Server(_) if !Gap::may_hold(asked, answered) => return None,
+            Self::Server(server) => server,
+        };
+        let from = answered.next();
+        let page: LogPage = server.ask(&format!("/hindsight/v1/log?from={from}")).ok()?;
+        let next = page.entries.first();
+        let restored = next.filter(|next| next.object.is_empty())?.revision;
+        Some(Gap {
+            backup: answered,
+            restored,
         })
     }
 
@@ -49,18 +49,10 @@ impl Log<'_> {
     }
 
     /// Says so if the state of this point was asked for and is that of an older one, before a restore. An
-    /// answer does not fail because this cannot be looked up. The log does not have when the backup was made,
-    /// so of a time after its last commit it is not known whether anything was lost until then.
+    /// answer does not fail because this cannot be looked up.
     pub(super) fn hint_at_gap(self, asked: Option<AsOf>, answered: Revision) {
-        let may_be_later = match asked {
-            None => false,
-            Some(AsOf::Revision(asked)) => asked > answered,
-            Some(AsOf::Time(_)) => true,
-        };
-        if may_be_later && let Ok(Some(restored)) = self.restored(answered.next()) {
-            hint(&format!(
-                "a backup of revision {answered} was restored at {restored}; what happened between is not in this log"
-            ));
+        if let Some(gap) = asked.and_then(|asked| self.gap(asked, answered)) {
+            hint(&gap.to_string());
         }
     }
 

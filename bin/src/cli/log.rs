@@ -128,6 +128,7 @@ impl Log {
             until: at(&self.until),
         };
         let mut out = Printed::new(self.form(), self.tail);
+        let mut restored = None;
         match self.directory.source()? {
             Source::Directory { .. } if self.follow => bail!(
                 "no server is running on {}, so there is nothing to follow; start `hindsight serve` on it, or leave \
@@ -142,12 +143,20 @@ impl Log {
                 let selection = Selection::of(&history, &filter, &state)?;
                 inspect::for_each_entry(&history, &selection, self.from(), |entry| out.add(entry))?;
                 gap::Log::Directory(&reader).hint_at_gap_until(self.until.as_ref());
+                if out.is_empty() {
+                    restored = history.restored()?.filter(|last| *last >= self.from());
+                }
             }
-            Source::Server(server) => self.ask(server, &filter, &mut out)?,
+            Source::Server(server) => restored = self.ask(server, &filter, &mut out)?,
         }
         out.end()?;
         if out.is_empty() {
             hint(&self.nothing(&filter));
+            // Of a period with an end it was said whether that is in what was lost.
+            let restored = restored.filter(|_| self.until.is_none());
+            if let Some(restored) = restored {
+                hint(&inspect::lost_at(restored));
+            }
         }
         Ok(ExitCode::SUCCESS)
     }
@@ -161,7 +170,7 @@ impl Log {
     }
 
     fn nothing(&self, filter: &Filter) -> String {
-        let mut message = "nothing happened".to_owned();
+        let mut message = "nothing happened in this log".to_owned();
         if let Some(kind) = &filter.kind {
             let name = filter.name.as_ref();
             let name = name.map_or_else(String::new, |name| format!("/{name}"));
@@ -183,8 +192,14 @@ impl Log {
         message
     }
 
-    /// Asks the server page by page, to the end of the log or for ever.
-    fn ask(&self, mut server: Server, filter: &Filter, out: &mut Printed) -> Result<()> {
+    /// Asks the server page by page, to the end of the log or for ever. Returns the last restore, if what was
+    /// looked for may be lost because of it.
+    fn ask(
+        &self,
+        mut server: Server,
+        filter: &Filter,
+        out: &mut Printed,
+    ) -> Result<Option<Revision>> {
         let mut question = path("log", filter);
         for (name, value) in [("since", &self.since), ("until", &self.until)] {
             if let Some(point) = value {
@@ -192,7 +207,7 @@ impl Log {
             }
         }
         let (mut from, mut reported) = (self.from(), Reported::default());
-        loop {
+        let restored = loop {
             let page: LogPage = if self.follow {
                 follow::ask(&self.directory, &mut server, &question, from)?
             } else {
@@ -210,11 +225,11 @@ impl Log {
                     show::pause(follow::EVERY)?;
                     page.end
                 }
-                None => break,
+                None => break page.restored,
             };
-        }
+        };
         gap::Log::Server(&server).hint_at_gap_until(self.until.as_ref());
-        Ok(())
+        Ok(restored)
     }
 }
 

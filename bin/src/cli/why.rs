@@ -33,7 +33,7 @@ The first line gives the state of the object, and the rule that deleted it. For
 an object that exists, what it waits for or its owners follow. The lines below
 go back in time, each caused by the one under it; the last is somebody's
 request, or a policy.
-Exit code 3: no such object ever existed.";
+Exit code 3: no such object ever existed, as far as this log has it.";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
@@ -88,6 +88,10 @@ impl Why {
         }
         let place = &answer.explanation.object.namespace;
         hint(&unknown(&filter, place, &self.directory));
+        // Which restore may have lost it.
+        for reason in &answer.reasons {
+            hint(reason);
+        }
         Ok(ExitCode::from(NOT_FOUND))
     }
 }
@@ -97,7 +101,7 @@ fn unknown(filter: &Filter, namespace: &str, directory: &Directory) -> String {
     let asked = asked(filter, directory);
     if let Some(uid) = &filter.uid {
         return format!(
-            "no object of this name had the uid {uid}; `hindsight log {asked} -o json` lists those that had the name"
+            "no object of this name had the uid {uid} in this log; `hindsight log {asked} -o json` lists those that had the name"
         );
     }
     let (place, elsewhere) = if namespace.is_empty() {
@@ -108,7 +112,8 @@ fn unknown(filter: &Filter, namespace: &str, directory: &Directory) -> String {
     };
     let directory = directory.option();
     format!(
-        "no object of this name ever existed{place}; {elsewhere} for the name with `hindsight log KIND{directory}`"
+        "no object of this name ever existed{place} in this log; {elsewhere} for the name with `hindsight log \
+         KIND{directory}`"
     )
 }
 

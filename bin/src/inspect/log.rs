@@ -250,7 +250,7 @@ fn fill(
     from: Revision,
     found: impl Iterator<Item = Result<Entry, Error>>,
 ) -> Result<LogPage, Error> {
-    let (mut entries, mut bytes) = (Vec::new(), 0);
+    let (mut entries, mut bytes, mut restored) = (Vec::new(), 0, None);
     let (mut next, mut end) = (None, from);
     for (looked_at, entry) in found.enumerate() {
         let entry = match entry {
@@ -276,12 +276,17 @@ fn fill(
             .map_or(0, |entry| json!(entry).to_string().len());
         entries.extend(selected);
     }
+    if entries.is_empty() && next.is_none() {
+        let last = builder.history.restored()?;
+        restored = last.filter(|last| *last >= from);
+    }
     Ok(LogPage {
         entries,
         next,
         end,
         // Read after the entries: the log may have been thinned before they were.
         floor: builder.history.floor()?,
+        restored,
     })
 }
 

@@ -1,6 +1,7 @@
 //! Where objects are served, and whether an owner exists.
 
 use super::{QueryError, kind_and_version, not_served};
+use crate::answer::OwnerAnswer;
 use hindsight_core::classify::owner_key;
 use hindsight_core::{Form, GroupResource, OwnerReference, State};
 use serde::{Deserialize, Serialize};
@@ -80,8 +81,10 @@ pub(crate) struct Owner {
     pub(crate) uid: String,
 }
 
-/// Whether the owner exists, with this UID.
-pub(crate) fn is_there(state: &State, owner: &Owner) -> bool {
+/// Whether the owner exists, with this UID, and whether it would take a dependent along that is created now: the
+/// collectors delete the dependents of an owner that waits for them in foreground deletion. One that is being
+/// deleted in another way keeps its dependents for as long as it exists.
+pub(crate) fn stance(state: &State, owner: &Owner) -> OwnerAnswer {
     let reference = OwnerReference {
         api_version: owner.api_version.as_str().into(),
         kind: owner.kind.as_str().into(),
@@ -92,15 +95,19 @@ pub(crate) fn is_there(state: &State, owner: &Owner) -> bool {
     };
     let key = owner_key(state, &owner.namespace, &reference);
     let found = key.and_then(|key| state.get(&key));
-    found.is_some_and(|found| found.meta.uid == reference.uid)
+    let found = found.filter(|found| found.meta.uid == reference.uid);
+    OwnerAnswer {
+        there: found.is_some(),
+        waits: found.is_some_and(|found| found.is_waiting()),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use hindsight_core::command::{Create, FieldValidation, Intent};
+    use hindsight_core::command::{Create, Delete, FieldValidation, Intent, Propagation, Target};
     use hindsight_core::kind::BuiltinKinds;
-    use hindsight_core::{Actor, Command, ObjectKey, Time, apply, builtin, decide};
+    use hindsight_core::{Actor, Command, ObjectKey, Rule, Time, apply, builtin, decide};
     use serde_json::{Value, json};
     use std::sync::Arc;
 
@@ -170,7 +177,43 @@ mod tests {
                 name: name.into(),
                 uid: uid.into(),
             };
-            assert_eq!(is_there(&state, &owner), found, "{owner:?}");
+            assert_eq!(stance(&state, &owner).there, found, "{owner:?}");
+        }
+    }
+
+    #[test]
+    fn an_owner_takes_new_dependents_along_only_while_it_waits_for_the_others() {
+        let metadata = json!({"name": "n", "finalizers": ["x.io/held"]});
+        for (propagation, waits) in [
+            (None, false),
+            (Some(Propagation::Background), false),
+            (Some(Propagation::Orphan), false),
+            (Some(Propagation::Foreground), true),
+        ] {
+            let node = json!({"apiVersion": "v1", "kind": "Node", "metadata": metadata});
+            let (mut state, uid) = with("nodes", "", node);
+            if propagation.is_some() {
+                let target = Target::any(ObjectKey::new(GroupResource::new("", "nodes"), "", "n"));
+                let delete = Delete {
+                    propagation,
+                    ..Delete::new(target, "v1".into(), Rule::Requested)
+                };
+                let actor = Arc::new(Actor::new("a"));
+                let command = Command::new(actor, Time(0), [2; 16], Intent::Delete(delete));
+                for commit in &decide(&state, command).expect("decided").commits {
+                    drop(apply(&mut state, commit));
+                }
+                assert!(state.objects().any(|object| object.is_deleting()));
+            }
+            let owner = Owner {
+                api_version: "v1".into(),
+                kind: "Node".into(),
+                namespace: "default".into(),
+                name: "n".into(),
+                uid,
+            };
+            let expected = OwnerAnswer { there: true, waits };
+            assert_eq!(stance(&state, &owner), expected, "{propagation:?}");
         }
     }
 }

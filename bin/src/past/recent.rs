@@ -1,11 +1,11 @@
 //! Past states that are likely to be asked for again: a list continues page by page, and a client that looks at
 //! the past asks more than once. They are derived from the log, so any of them may be dropped.
 
+use super::Folded;
 use crate::unpoisoned::unpoisoned;
 use hindsight_api::AsOf;
-use hindsight_core::State;
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Mutex, MutexGuard};
 
 /// The most states that are kept. The least recently used one goes first; a state that is not kept is folded
 /// from the log again.
@@ -13,16 +13,16 @@ const STATES_MAX: usize = 2;
 
 #[derive(Debug, Default)]
 pub(super) struct Recent {
-    states: Mutex<VecDeque<(AsOf, Arc<State>)>>,
+    states: Mutex<VecDeque<(AsOf, Folded)>>,
 }
 
 impl Recent {
-    fn states(&self) -> MutexGuard<'_, VecDeque<(AsOf, Arc<State>)>> {
+    fn states(&self) -> MutexGuard<'_, VecDeque<(AsOf, Folded)>> {
         unpoisoned(self.states.lock())
     }
 
     /// The state at this point, if it is kept.
-    pub(super) fn get(&self, point: AsOf) -> Option<Arc<State>> {
+    pub(super) fn get(&self, point: AsOf) -> Option<Folded> {
         let mut states = self.states();
         let at = states.iter().position(|(kept, _)| *kept == point)?;
         let found = states.remove(at)?;
@@ -31,13 +31,13 @@ impl Recent {
     }
 
     /// Keeps a state for the next request.
-    pub(super) fn keep(&self, point: AsOf, state: &Arc<State>) {
+    pub(super) fn keep(&self, point: AsOf, folded: &Folded) {
         let mut states = self.states();
         states.retain(|(kept, _)| *kept != point);
         if states.len() >= STATES_MAX {
             states.pop_front();
         }
-        states.push_back((point, Arc::clone(state)));
+        states.push_back((point, folded.clone()));
     }
 }
 
@@ -45,12 +45,14 @@ impl Recent {
 mod tests {
     use super::*;
     use hindsight_core::kind::BuiltinKinds;
-    use hindsight_core::{Revision, builtin};
+    use hindsight_core::{Revision, State, builtin};
+    use std::sync::Arc;
 
-    fn at(revision: u64) -> (AsOf, Arc<State>) {
+    fn at(revision: u64) -> (AsOf, Folded) {
         let mut state = State::new(Arc::new(BuiltinKinds::new(builtin::kinds(), None)));
         state.revision = Revision(revision);
-        (AsOf::Revision(Revision(revision)), Arc::new(state))
+        let (state, gap) = (Arc::new(state), None);
+        (AsOf::Revision(Revision(revision)), Folded { state, gap })
     }
 
     #[test]

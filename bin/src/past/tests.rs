@@ -4,7 +4,7 @@ use super::{PLACES_MAX, Pasts};
 use crate::ControlPlane;
 use crate::testing::plane;
 use bytes::Bytes;
-use hindsight_api::{AsOf, AsOfError, Backend, Past};
+use hindsight_api::{AsOf, AsOfError, Backend, Gap, Past};
 use hindsight_core::{Revision, State, Time};
 use http::{Request, Response};
 use http_body_util::{BodyExt, Full};
@@ -110,7 +110,7 @@ fn what_several_ask_for_at_once_is_folded_once() {
             let (folds, state) = (Arc::clone(&folds), State::clone(&empty));
             let fold = move || {
                 folds.fetch_add(1, Ordering::SeqCst);
-                Ok(state)
+                Ok((state, None))
             };
             pasts.at(AsOf::Revision(Revision(1)), Revision(9), fold)
         };
@@ -135,12 +135,18 @@ fn what_a_time_shows_is_kept_only_where_something_later_is_known() {
         let pasts = Pasts::default();
         let empty = plane().empty_state();
         let point = AsOf::Time(Time(5));
-        for (shown, newest) in [(3, 3), (4, 4), (4, 5)] {
+        for (shown, newest) in [(3, 3), (4, 4), (4, 5), (4, 5)] {
             let mut state = empty.clone();
             state.revision = Revision(shown);
-            let found = pasts.at(point, Revision(newest), || Ok(state)).await;
-            let found = found.expect("folded").state.revision;
-            assert_eq!(found, Revision(shown));
+            let gap = Gap {
+                backup: Revision(shown),
+                restored: Revision(9),
+            };
+            let fold = move || Ok((state, Some(gap)));
+            let found = pasts.at(point, Revision(newest), fold).await;
+            let found = found.expect("folded");
+            assert_eq!(found.state.revision, Revision(shown));
+            assert_eq!(found.gap, Some(gap), "kept or newly folded");
             assert_eq!(pasts.recent.get(point).is_some(), shown < newest);
         }
     });

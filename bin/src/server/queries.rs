@@ -4,9 +4,9 @@
 mod parameters;
 
 use crate::ControlPlane;
-use crate::answer::{OwnerAnswer, StateAnswer};
+use crate::answer::StateAnswer;
 use crate::inspect::{self, Owner, QueryError, Selection, World};
-use hindsight_api::{ApiBody, Backend, Failure, Past};
+use hindsight_api::{ApiBody, Backend, Failure, Gap, Past};
 use hindsight_core::State;
 use hindsight_log::Error;
 use http::{Response, Uri, header};
@@ -39,7 +39,13 @@ pub(super) async fn answer(
     uri: &Uri,
 ) -> Response<ApiBody> {
     match answered(plane, places, uri).await {
-        Ok(document) => respond(&document),
+        Ok((document, gap)) => {
+            let mut answer = respond(&document);
+            if let Some(gap) = gap {
+                gap.warn(&mut answer);
+            }
+            answer
+        }
         Err(failure) => failure.respond(),
     }
 }
@@ -48,7 +54,7 @@ async fn answered(
     plane: &ControlPlane,
     places: &Arc<Semaphore>,
     uri: &Uri,
-) -> Result<Value, Failure> {
+) -> Result<(Value, Option<Gap>), Failure> {
     let question = uri.path().strip_prefix(PATHS).and_then(Question::named);
     let question = question.ok_or_else(|| Failure::not_found(NO_QUESTION))?;
     let params = Parameters::read(question, uri.query().unwrap_or_default())
@@ -65,6 +71,7 @@ async fn answered(
         let message = "too many others are reading the log; try again in a second";
         return Err(Failure::too_many(message));
     };
+    let gap = past.gap;
     let work = move || {
         let answer = ask(&plane, question, &past.state, &params);
         // The work goes on if the client has gone, and keeps its place until it is done.
@@ -72,7 +79,7 @@ async fn answered(
         answer
     };
     match tokio::task::spawn_blocking(work).await {
-        Ok(answer) => answer.map_err(failure),
+        Ok(answer) => Ok((answer.map_err(failure)?, gap)),
         Err(_) => Err(Failure::internal("the answer failed".into())),
     }
 }
@@ -123,8 +130,7 @@ fn ask(
                 name: text(&filter.name),
                 uid: text(&filter.uid),
             };
-            let there = inspect::is_there(state, &owner);
-            json!(OwnerAnswer { there })
+            json!(inspect::stance(state, &owner))
         }
     })
 }

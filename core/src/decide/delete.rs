@@ -3,6 +3,7 @@
 //! `rest/delete.go`.
 
 mod grace;
+mod ground;
 mod namespace;
 mod policy;
 pub(super) mod precondition;
@@ -43,6 +44,7 @@ pub(crate) fn delete(context: Context<'_>, intent: &Delete) -> Result<Decision, 
         .ok_or_else(missing)?;
     let object = context.state.get(key).ok_or_else(missing)?;
     precondition::check(intent, object, kind)?;
+    ground::check(&context, intent, object)?;
     let deletion = Deletion {
         context,
         intent,

@@ -86,7 +86,7 @@ impl Checker<'_> {
 }
 
 /// Whether a job has finished, and its time to live has passed since.
-fn is_over(object: &Object, now: Time) -> bool {
+pub(crate) fn is_over(object: &Object, now: Time) -> bool {
     let resource = &object.key.resource;
     if (&*resource.group, &*resource.resource) != ("batch", "jobs") {
         return false;

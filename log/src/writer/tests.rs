@@ -87,7 +87,10 @@ pub(super) fn create(name: &str) -> Command {
         object: json!({"metadata": {"name": name}}),
         validation: FieldValidation::Warn,
     });
-    Command::new(Arc::new(Actor::new("t")), Time(1), [1; 16], intent)
+    let mut seed = [1; 16];
+    let letters = seed.iter_mut().zip(name.bytes());
+    letters.for_each(|(byte, letter)| *byte = letter);
+    Command::new(Arc::new(Actor::new("t")), Time(1), seed, intent)
 }
 
 pub(super) fn start(storage: &Arc<Recording>) -> (Writer, Seen) {

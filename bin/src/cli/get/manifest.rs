@@ -1,6 +1,7 @@
 //! A manifest of an object that existed: all that is needed to create it again, without what would be refused
 //! or would have it deleted at once.
 
+use crate::answer::OwnerAnswer;
 use crate::cli::legible::legible;
 use crate::inspect::Owner;
 use anyhow::Result;
@@ -46,7 +47,7 @@ impl LeftOut {
     pub(super) fn strip(
         &mut self,
         document: &mut Value,
-        is_there: impl FnMut(&Owner) -> Result<bool>,
+        stance: impl FnMut(&Owner) -> Result<OwnerAnswer>,
     ) -> Result<()> {
         let text = |pointer: &str| {
             let found = document.pointer(pointer).and_then(Value::as_str);
@@ -67,7 +68,7 @@ impl LeftOut {
             let finalizers = finalizers.as_ref().and_then(Value::as_array);
             let finalizers = finalizers.into_iter().flatten().filter_map(Value::as_str);
             lost.extend(finalizers.map(|finalizer| format!("finalizer {finalizer}")));
-            lost.extend(disown(metadata, &namespace, is_there)?);
+            lost.extend(disown(metadata, &namespace, stance)?);
         }
         if version == "v1" {
             let spec = members.get_mut("spec").and_then(Value::as_object_mut);
@@ -98,11 +99,12 @@ impl LeftOut {
     }
 }
 
-/// Removes owners that are gone: an object with no other owners would be deleted as soon as it is created.
+/// Removes owners that are gone, and those that wait for their dependents to go: an object with no other owners
+/// would be deleted as soon as it is created.
 fn disown(
     metadata: &mut Map<String, Value>,
     namespace: &str,
-    mut is_there: impl FnMut(&Owner) -> Result<bool>,
+    mut stance: impl FnMut(&Owner) -> Result<OwnerAnswer>,
 ) -> Result<Vec<String>> {
     let mut lost = Vec::new();
     let Some(Value::Array(references)) = metadata.remove("ownerReferences") else {
@@ -121,14 +123,19 @@ fn disown(
             name: text("name"),
             uid: text("uid"),
         };
-        if is_there(&owner)? {
-            kept.push(reference);
-        } else {
-            lost.push(format!(
-                "owner {} {}, which does not exist now or is of a kind that is not served",
-                owner.kind, owner.name
-            ));
-        }
+        let why = match stance(&owner)? {
+            OwnerAnswer { there: false, .. } => {
+                "does not exist now or is of a kind that is not served"
+            }
+            OwnerAnswer { waits: true, .. } => {
+                "is being deleted in the foreground and would take the object along"
+            }
+            OwnerAnswer { .. } => {
+                kept.push(reference);
+                continue;
+            }
+        };
+        lost.push(format!("owner {} {}, which {why}", owner.kind, owner.name));
     }
     if !kept.is_empty() {
         metadata.insert("ownerReferences".into(), kept.into());
@@ -202,8 +209,12 @@ mod tests {
 
     fn stripped(mut document: Value) -> (Value, Option<String>) {
         let mut left_out = LeftOut::default();
-        let there = |owner: &Owner| Ok(owner.name == "there");
-        left_out.strip(&mut document, there).expect("asked");
+        let stance = |owner: &Owner| {
+            let waits = owner.name == "waits";
+            let there = waits || owner.name == "there";
+            Ok(OwnerAnswer { there, waits })
+        };
+        left_out.strip(&mut document, stance).expect("asked");
         (document, left_out.notice())
     }
 
@@ -212,7 +223,7 @@ mod tests {
         let owner =
             |name: &str| json!({"apiVersion": "v1", "kind": "Pod", "name": name, "uid": "u"});
         let metadata = json!({"name": "s", "uid": "u", "finalizers": ["a/b"], "labels": {"k": "v"},
-            "ownerReferences": [owner("there"), owner("gone")]});
+            "ownerReferences": [owner("there"), owner("gone"), owner("waits")]});
         let service = json!({"apiVersion": "v1", "kind": "Service", "metadata": metadata, "status": {},
             "spec": {"clusterIP": "10.0.0.1", "clusterIPs": ["10.0.0.1"], "type": "NodePort", "healthCheckNodePort": 30002,
                 "ports": [{"port": 1, "nodePort": 30001}]}});
@@ -226,7 +237,8 @@ mod tests {
         let told = told.expect("told");
         for part in [
             "finalizer a/b",
-            "owner Pod gone",
+            "owner Pod gone, which does not exist now",
+            "owner Pod waits, which is being deleted in the foreground",
             "spec.clusterIPs",
             "a nodePort",
         ] {

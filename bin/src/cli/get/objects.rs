@@ -119,12 +119,12 @@ impl Objects {
         }
     }
 
-    /// Whether an owner exists now, with the UID that the reference names. Of a directory, this must have been
+    /// Whether an owner exists now, and stays, with the UID that the reference names. Of a directory, this must have been
     /// announced when it was opened.
-    pub(super) fn is_there(&self, owner: &Owner) -> Result<bool> {
+    pub(super) fn stance(&self, owner: &Owner) -> Result<OwnerAnswer> {
         match self {
             Self::Directory { then, now } => {
-                Ok(inspect::is_there(now.as_ref().unwrap_or(then), owner))
+                Ok(inspect::stance(now.as_ref().unwrap_or(then), owner))
             }
             Self::Server { server, .. } => {
                 let mut path = "/hindsight/v1/owner?".to_owned();
@@ -137,8 +137,7 @@ impl Objects {
                 ] {
                     write!(path, "{name}={}&", encode(value))?;
                 }
-                let answer: OwnerAnswer = server.ask(&path)?;
-                Ok(answer.there)
+                server.ask(&path)
             }
         }
     }

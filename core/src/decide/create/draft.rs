@@ -9,7 +9,7 @@ use crate::decide::update::{namespace, same_coordinates, same_namespace};
 use crate::decide::{Causes, Context, Strictness, prepare, warned};
 use crate::document::metadata_mut;
 use crate::kind::{Generation, Kind, Shape};
-use crate::object::ObjectKey;
+use crate::object::{ObjectKey, Uid};
 use crate::rejection::FieldCause;
 use crate::{Decision, Outcome, Rejection, Revision, convert};
 use serde_json::{Map, Value};
@@ -89,6 +89,7 @@ impl<'a> Draft<'a> {
         self.warnings.extend(of_kind);
         if context.strictness == Strictness::Storage {
             refuse_storage(named.is_numbered, named.taken)?;
+            refuse_used_seed(&context)?;
         }
         self.set_managed_fields(ownership, named.labels);
         if self.selects_pods() {
@@ -221,6 +222,19 @@ fn refuse_storage(numbered: bool, taken: Option<Rejection>) -> Result<(), Reject
         return Err(Rejection::Internal(why.into()));
     }
     taken.map_or(Ok(()), Err)
+}
+
+/// Refuses to give two live objects one uid, by which owners are found. What became of uids that nobody has any
+/// more is not known here.
+fn refuse_used_seed(context: &Context<'_>) -> Result<(), Rejection> {
+    let uid = Uid::from_seed(context.command.seed);
+    if !context.state.has_uid(&uid) {
+        return Ok(());
+    }
+    Err(Rejection::BadRequest(format!(
+        "the seed of this command has created an object before: the uid {uid} is in use; give each command a fresh \
+         seed"
+    )))
 }
 
 /// Refuses a negative generation for kinds that keep the generation they were sent with.

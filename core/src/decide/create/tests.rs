@@ -3,7 +3,7 @@
 use crate::command::{Create, FieldValidation, Intent};
 use crate::testing::World;
 use crate::{
-    Actor, Command, Decision, GroupResource, ObjectKey, Outcome, Rejection, decide,
+    Actor, Command, Decision, GroupResource, ObjectKey, Outcome, Rejection, apply, decide,
     decide_before_storage, draft,
 };
 use serde_json::{Value, json};
@@ -361,7 +361,7 @@ fn what_mutating_admission_is_shown_of_a_job_selects_nothing_yet() {
             validation: FieldValidation::Warn,
         };
         let actor = Arc::new(Actor::new("tester"));
-        Command::new(actor, world.now(), [1; 16], Intent::Create(create))
+        Command::new(actor, world.now(), [200; 16], Intent::Create(create))
     };
     let selector = |decided: Result<Decision, Rejection>| {
         let document = decided.expect("valid").outcome.object().document();
@@ -376,4 +376,30 @@ fn what_mutating_admission_is_shown_of_a_job_selects_nothing_yet() {
         Some(true)
     );
     assert_eq!(selector(decide(&world.state, command())), Some(true));
+}
+
+#[test]
+fn a_seed_that_gave_a_uid_to_a_live_object_creates_no_other() {
+    let mut world = World::new();
+    let create = |world: &World, name: &str| {
+        let create = Create {
+            key: world.key("configmaps", ""),
+            version: "v1".into(),
+            object: json!({"metadata": {"name": name}}),
+            validation: FieldValidation::Warn,
+        };
+        let actor = Arc::new(Actor::new("tester"));
+        Command::new(actor, world.now(), [200; 16], Intent::Create(create))
+    };
+    let decided = decide(&world.state, create(&world, "a")).expect("the first");
+    for commit in &decided.commits {
+        drop(apply(&mut world.state, commit));
+    }
+    let refused = decide(&world.state, create(&world, "b")).expect_err("the second");
+    assert!(matches!(&refused, Rejection::BadRequest(why) if why.contains("fresh seed")));
+    // Whoever sends a command again is told what came of it.
+    let again = decide(&world.state, create(&world, "a")).expect_err("sent again");
+    assert!(matches!(again, Rejection::AlreadyExists { .. }), "{again}");
+    world.delete("configmaps", "a", None).expect("deleted");
+    decide(&world.state, create(&world, "b")).expect("nobody has the uid any more");
 }

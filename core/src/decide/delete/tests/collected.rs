@@ -74,3 +74,35 @@ fn a_namespace_is_marked_first_even_where_nothing_holds_it() {
     assert!(matches!(marked.outcome, Outcome::Deleting(_)));
     assert!(world.get("namespaces", "n").is_some());
 }
+
+/// Anybody may give such a rule with a command; it holds only if the state shows its ground.
+#[test]
+fn a_rule_that_is_not_about_owners_holds_where_its_ground_is() {
+    for rule in [
+        Rule::NamespaceDeleted,
+        Rule::CrdDeleted,
+        Rule::TtlAfterFinished,
+        Rule::Policy,
+    ] {
+        let mut world = World::new();
+        let object = json!({"metadata": {"name": "a"}});
+        world.create("configmaps", object).expect("created");
+        let refused = world.delete_with("configmaps", "a", |delete| delete.rule = rule);
+        let is_stale = matches!(refused, Err(Rejection::Stale { .. }));
+        assert!(is_stale, "{rule:?}");
+    }
+    let mut world = World::new();
+    let team = json!({"metadata": {"name": "team"}});
+    world.create("namespaces", team).expect("created");
+    let object = json!({"metadata": {"name": "a"}});
+    let created = world.create_in("team", "configmaps", object);
+    let key = created.expect("created").outcome.object().key.clone();
+    world.delete("namespaces", "team", None).expect("marked");
+    for (rule, holds) in [(Rule::CrdDeleted, false), (Rule::NamespaceDeleted, true)] {
+        let decided = world.delete_with("configmaps", "a", |delete| {
+            delete.rule = rule;
+            delete.target.key = key.clone();
+        });
+        assert_eq!(decided.is_ok(), holds, "{rule:?} {decided:?}");
+    }
+}
