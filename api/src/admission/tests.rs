@@ -15,6 +15,7 @@ use hindsight_core::{Actor, Command, GroupResource, Intent, ObjectKey, Rule, Tim
 use http::Request;
 use http_body_util::{BodyExt, Full};
 use serde_json::{Value, json};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, Mutex};
 
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";
@@ -172,10 +173,12 @@ fn create(group: &str, resource: &str, namespace: &str, object: &Value) -> Comma
         validation: FieldValidation::Ignore,
     });
     let mut seed = [1; 16];
-    let text = object.to_string();
+    let mut hasher = DefaultHasher::new();
+    (group, resource, namespace, object.to_string()).hash(&mut hasher);
+    let hash = hasher.finish().to_le_bytes();
     seed.iter_mut()
-        .zip(text.bytes().rev())
-        .for_each(|(byte, letter)| *byte = letter);
+        .zip(hash)
+        .for_each(|(byte, part)| *byte = part);
     Command::new(actor(), Time(0), seed, intent)
 }
 

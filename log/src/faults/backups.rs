@@ -6,7 +6,7 @@ use crate::{
     Base, Error, Log, MemoryStorage, Reader, Restore, Restored, Snapshots, Storage, Tail, Writer,
     copy_backup, thin, verify,
 };
-use hindsight_core::{FutureRevision, Revision, State, Time};
+use hindsight_core::{Command, FutureRevision, Revision, State, Time};
 use std::num::NonZeroU64;
 use std::sync::Arc;
 
@@ -149,7 +149,7 @@ fn a_restored_log_has_the_state_of_the_backup_at_a_later_revision_and_all_its_pa
 fn revisions_of_a_restored_log_never_go_down_and_it_can_be_restored_again() {
     let mut target = Target::restored(&backup_of(&Reader::new(short()))).0;
     let mut last = Revision::ZERO;
-    for _ in 0..3 {
+    for seed in 200..203 {
         let (log, state) = target.opened();
         assert_eq!(log.restored(), state.revision);
         let disk = Arc::new(Disk::default());
@@ -157,7 +157,10 @@ fn revisions_of_a_restored_log_never_go_down_and_it_can_be_restored_again() {
         let name = format!("r{}", state.revision);
         let object = serde_json::json!({"metadata": {"name": name}});
         let create = script::create("configmaps", "default", object);
-        let command = script::Commands::default().command(create);
+        let command = Command {
+            seed: [seed; 16],
+            ..script::Commands::default().command(create)
+        };
         let written = script::submit(&writer, &disk, vec![command]).expect("written");
         assert_eq!(written, state.revision.next());
         assert!(last < written, "{last} {written}");

@@ -36,7 +36,10 @@ fn create(resource: &str, namespace: &str, name: &str, seed: u8) -> Command {
         object: json!({"metadata": {"name": name}}),
         validation: FieldValidation::Warn,
     });
-    command(intent, seed)
+    let mut created = command(intent, seed);
+    let letters = created.seed.iter_mut().zip(name.bytes());
+    letters.for_each(|(byte, letter)| *byte = letter);
+    created
 }
 
 fn delete(name: &str) -> Command {

@@ -1,0 +1,211 @@
+//! What objects in deletion wait for, in words.
+
+use super::*;
+use crate::ControlPlane;
+use crate::testing::plane;
+use hindsight_core::command::{
+    Create, Delete, FieldValidation, Intent, Patch, PatchObject, Propagation, Target,
+};
+use hindsight_core::kind::Subresource;
+use hindsight_core::{Actor, Command, GroupResource, Rule};
+use serde_json::json;
+
+fn run(plane: &ControlPlane, intent: Intent) {
+    let actor = Arc::new(Actor::new("t"));
+    let command = Command::new(actor, plane.now(), plane.seed(), intent);
+    let mut answers = plane.submit_blocking(vec![command]).expect("written");
+    answers.pop().expect("an answer").expect("it is taken");
+}
+
+fn create(plane: &ControlPlane, resource: &str, namespace: &str, metadata: &Value) {
+    let intent = Intent::Create(Create {
+        key: ObjectKey::new(GroupResource::new("", resource), namespace, ""),
+        version: "v1".into(),
+        object: json!({"metadata": metadata}),
+        validation: FieldValidation::Ignore,
+    });
+    run(plane, intent);
+}
+
+fn map(name: &str) -> ObjectKey {
+    ObjectKey::new(GroupResource::new("", "configmaps"), "default", name)
+}
+
+#[test]
+fn an_owner_in_the_foreground_says_who_blocks_it_and_why_these_stay() {
+    let plane = plane();
+    let reference = |name: &str, uid: &str| json!({"apiVersion": "v1", "kind": "ConfigMap", "name": name, "uid": uid, "blockOwnerDeletion": true});
+    let uid = |name: &str| {
+        let state = plane.state();
+        state
+            .get(&map(name))
+            .expect("it is there")
+            .meta
+            .uid
+            .to_string()
+    };
+    let kid = |name: &str, metadata: Value| {
+        let mut metadata = metadata;
+        metadata["name"] = name.into();
+        create(&plane, "configmaps", "default", &metadata);
+    };
+    let delete = |name: &str, propagation| {
+        let target = Target::any(map(name));
+        let delete = Delete::new(target, "v1".into(), Rule::Requested);
+        run(
+            &plane,
+            Intent::Delete(Delete {
+                propagation,
+                ..delete
+            }),
+        );
+    };
+    let told = || {
+        let state = plane.state();
+        reasons(&state, state.get(&map("a")).expect("it waits")).join(" | ")
+    };
+    kid("a", json!({}));
+    let (a, foreground) = (uid("a"), Some(Propagation::Foreground));
+    kid("mid", json!({"ownerReferences": [reference("a", &a)]}));
+    delete("a", foreground);
+    assert_eq!(
+        told(),
+        "waits for foregroundDeletion: 1 dependent blocks it"
+    );
+    let unknown = json!({"apiVersion": "no.such/v1", "kind": "N", "name": "n", "uid": "u"});
+    kid(
+        "unres",
+        json!({"ownerReferences": [reference("a", &a), unknown]}),
+    );
+    let stays = "configmaps default/unres stays: whether its owner N n exists is unknown: no.such/v1 is not \
+        served here, or not in the scope that the reference looks in";
+    let expected = format!("waits for foregroundDeletion: 2 dependents block it; {stays}");
+    assert_eq!(told(), expected);
+    // They wait for each other.
+    kid(
+        "end",
+        json!({"ownerReferences": [reference("mid", &uid("mid"))]}),
+    );
+    let others = json!([reference("a", &a), reference("end", &uid("end"))]);
+    run(
+        &plane,
+        Intent::Patch(PatchObject {
+            key: map("mid"),
+            version: "v1".into(),
+            subresource: None,
+            patch: Patch::Merge(json!({"metadata": {"ownerReferences": others}})),
+            validation: FieldValidation::Ignore,
+        }),
+    );
+    delete("mid", foreground);
+    delete("end", foreground);
+    let expected = format!(
+        "waits for foregroundDeletion: 2 dependents block it; configmaps default/mid waits for \
+         foregroundDeletion: 1 dependent blocks it; {stays}"
+    );
+    assert_eq!(told(), expected);
+}
+
+/// Each waits for the other.
+#[test]
+fn a_definition_that_blocks_its_own_instance_is_told_of_without_end_to_neither() {
+    let plane = plane();
+    let schema = json!({"openAPIV3Schema": {"type": "object"}});
+    let version = json!({"name": "v1", "served": true, "storage": true, "schema": schema});
+    let names = json!({"plural": "widgets", "kind": "Widget"});
+    let definition = ObjectKey::definition("widgets.example.com");
+    let widgets = GroupResource::new("example.com", "widgets");
+    let make = |key: &ObjectKey, object: Value| {
+        let intent = Intent::Create(Create {
+            key: ObjectKey::new(key.resource.clone(), "", ""),
+            version: "v1".into(),
+            object,
+            validation: FieldValidation::Ignore,
+        });
+        run(&plane, intent);
+    };
+    let spec =
+        json!({"group": "example.com", "scope": "Cluster", "names": names, "versions": [version]});
+    let named = json!({"name": "widgets.example.com"});
+    make(&definition, json!({"metadata": named, "spec": spec}));
+    let widget = ObjectKey::new(widgets, "", "w");
+    make(
+        &widget,
+        json!({"apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"name": "w"}}),
+    );
+    let state = plane.state();
+    let uid = state
+        .get(&widget)
+        .expect("an instance")
+        .meta
+        .uid
+        .as_str()
+        .to_owned();
+    let owner = json!({"apiVersion": "example.com/v1", "kind": "Widget", "name": "w", "uid": uid,
+        "blockOwnerDeletion": true});
+    run(
+        &plane,
+        Intent::Patch(PatchObject {
+            key: definition.clone(),
+            version: "v1".into(),
+            subresource: None,
+            patch: Patch::Merge(json!({"metadata": {"ownerReferences": [owner]}})),
+            validation: FieldValidation::Ignore,
+        }),
+    );
+    for (key, propagation) in [
+        (&widget, Some(Propagation::Foreground)),
+        (&definition, None),
+    ] {
+        let delete = Delete::new(Target::any(key.clone()), "v1".into(), Rule::Requested);
+        run(
+            &plane,
+            Intent::Delete(Delete {
+                propagation,
+                ..delete
+            }),
+        );
+    }
+    let state = plane.state();
+    let told = |key| held(&state, state.get(key).expect("it waits")).join(", ");
+    let of_widget = told(&widget);
+    assert!(of_widget.contains("1 dependent blocks it; "), "{of_widget}");
+    assert!(of_widget.ends_with(": 1 instance left"), "{of_widget}");
+    let of_definition = told(&definition);
+    assert!(
+        of_definition.contains(": 1 instance left; "),
+        "{of_definition}"
+    );
+    assert!(
+        of_definition.ends_with(": 1 dependent blocks it"),
+        "{of_definition}"
+    );
+}
+
+#[test]
+fn a_namespace_whose_token_was_taken_out_waits_for_its_contents() {
+    let plane = plane();
+    create(&plane, "namespaces", "", &json!({"name": "n"}));
+    run(
+        &plane,
+        Intent::Patch(PatchObject {
+            key: ObjectKey::namespace("n"),
+            version: "v1".into(),
+            subresource: Some(Subresource::Finalize),
+            patch: Patch::Merge(json!({"spec": {"finalizers": null}})),
+            validation: FieldValidation::Ignore,
+        }),
+    );
+    let held_map = json!({"name": "held", "finalizers": ["x.io/hold"]});
+    create(&plane, "configmaps", "n", &held_map);
+    let target = Target::any(ObjectKey::namespace("n"));
+    run(
+        &plane,
+        Intent::Delete(Delete::new(target, "v1".into(), Rule::Requested)),
+    );
+    let state = plane.state();
+    let namespace = state.namespace("n").expect("it is held");
+    let expected = "its contents: Some resources are remaining: configmaps. has 1 resource instances; \
+        Some content in the namespace has finalizers remaining: x.io/hold in 1 resource instances";
+    assert_eq!(held(&state, namespace), [expected]);
+}
