@@ -7,7 +7,7 @@ mod resource_request;
 use crate::accept::{Accept, NotAcceptable, accept};
 use crate::admission::{self, Admission, WriteRequest};
 use crate::authenticator::Authenticator;
-use crate::backend::{Backend, Past};
+use crate::backend::{Backend, Gap, Past};
 use crate::body::{self, ApiBody, Bodies, Received, Syntax};
 use crate::params::Params;
 use crate::path::{self, Route, route, split_time};
@@ -103,8 +103,13 @@ impl Api {
         let (parts, body) = request.into_parts();
         let wanted = accept(&parts.headers);
         let syntax = syntax_of(&wanted);
-        let answer = self.answer(parts, body, actor, wanted).await;
-        finish(answer, syntax)
+        let mut gap = None;
+        let answer = self.answer((parts, body), actor, wanted, &mut gap).await;
+        let mut answer = answer.unwrap_or_else(|failure| respond::failure(&failure, syntax));
+        if let Some(gap) = gap {
+            respond::warn_first(&mut answer, &gap.to_string());
+        }
+        finish(Ok(answer), syntax)
     }
 
     /// The answer to a client whose credentials are invalid: 401 for every path, even for health and version,
@@ -114,12 +119,13 @@ impl Api {
         finish(Err(Failure::unauthorized()), syntax)
     }
 
+    /// The answer, and what a restore lost if the request is about that.
     async fn answer<B>(
         &self,
-        parts: Parts,
-        body: B,
+        (mut parts, body): (Parts, B),
         actor: Option<Arc<Actor>>,
         wanted: Result<Accept, NotAcceptable>,
+        gap: &mut Option<Gap>,
     ) -> Result<Response<ApiBody>, Failure>
     where
         B: Body<Data = Bytes>,
@@ -135,39 +141,12 @@ impl Api {
             return response;
         }
         let (point, path) = split_time(uri.path())?;
-        let Some(point) = point else {
-            let newest = Past::newest(self.backend.state());
-            return self
-                .answer_on((newest, false), path, (parts, body), actor, wanted)
-                .await;
+        let past = match point {
+            Some(point) => self.backend.as_of(point).await.map_err(Failure::of_past)?,
+            None => Past::newest(self.backend.state()),
         };
-        let past = self.backend.as_of(point).await.map_err(Failure::of_past)?;
-        let (gap, syntax) = (past.gap, syntax_of(&wanted));
-        let answer = self
-            .answer_on((past, true), path, (parts, body), actor, wanted)
-            .await;
-        let Some(gap) = gap else {
-            return answer;
-        };
-        let mut answer = answer.unwrap_or_else(|failure| respond::failure(&failure, syntax));
-        respond::warn_first(&mut answer, &gap.to_string());
-        Ok(answer)
-    }
-
-    /// The answer on a state: the newest, or one of the past.
-    async fn answer_on<B>(
-        &self,
-        (Past { state, permit, .. }, past): (Past, bool),
-        path: &str,
-        (mut parts, body): (Parts, B),
-        actor: Arc<Actor>,
-        wanted: Result<Accept, NotAcceptable>,
-    ) -> Result<Response<ApiBody>, Failure>
-    where
-        B: Body<Data = Bytes>,
-        B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
-    {
-        let uri = parts.uri.clone();
+        let Past { state, permit, .. } = past;
+        *gap = past.gap;
         let route = match named_by(&self.documents, path, &parts.headers, &state).await? {
             Named::Resource(route) => route,
             Named::Document(answer) => return Ok(answer),
@@ -200,7 +179,7 @@ impl Api {
                 state,
                 actor,
                 accept,
-                past,
+                past: point.is_some(),
                 permit,
                 now: self.backend.now(),
                 body_bytes: 0,
