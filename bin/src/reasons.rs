@@ -1,6 +1,9 @@
 //! Why an object exists, according to the state: what an object in deletion waits for; who owns any other, and
 //! what will take it along. Also what was wrong with the owners of an object that was deleted.
 
+#[cfg(test)]
+mod tests;
+
 use hindsight_core::classify::{classify, owner_key};
 use hindsight_core::event::OwnerClass;
 use hindsight_core::object::{
@@ -28,20 +31,27 @@ pub(crate) fn reasons(state: &State, object: &Object) -> Vec<String> {
 
 /// What an object that is being deleted waits for.
 pub(crate) fn held(state: &State, object: &Object) -> Vec<String> {
-    held_with(state, object, blockers)
+    held_and_why(state, object, Detail::Whole)
 }
 
-/// The same, with what is said of the dependents that an owner waits for.
-fn held_with(
-    state: &State,
-    object: &Object,
-    blockers: impl Fn(&State, &Object) -> String,
-) -> Vec<String> {
+/// What is said of other objects that an object waits for. These may wait for it in turn, so that what they wait
+/// for is told of the first alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Detail {
+    /// How many there are, and what the first waits for.
+    Whole,
+    /// How many there are.
+    Number,
+}
+
+fn held_and_why(state: &State, object: &Object, detail: Detail) -> Vec<String> {
     let finalizers = object.meta.finalizers.iter();
     let mut held: Vec<String> = finalizers
         .map(|finalizer| match &**finalizer {
-            DEFINITION_FINALIZER if object.key.is_definition() => instances(state, &object.key),
-            FOREGROUND_FINALIZER if object.is_waiting() => blockers(state, object),
+            DEFINITION_FINALIZER if object.key.is_definition() => {
+                instances(state, &object.key, detail)
+            }
+            FOREGROUND_FINALIZER if object.is_waiting() => blockers(state, object, detail),
             other => other.to_owned(),
         })
         .collect();
@@ -67,14 +77,16 @@ fn blocker_count(state: &State, owner: &Object) -> String {
 }
 
 /// How many dependents block an owner in foreground deletion, what the first of them that is being deleted waits
-/// for, and why one that is not being deleted stays: owners of a kind that is not served protect it. Of what these
-/// wait for in turn only the number is told: they may wait for each other.
-fn blockers(state: &State, owner: &Object) -> String {
+/// for, and why one that is not being deleted stays: owners of a kind that is not served protect it.
+fn blockers(state: &State, owner: &Object, detail: Detail) -> String {
     let mut told = blocker_count(state, owner);
+    if detail == Detail::Number {
+        return told;
+    }
     let uid = &owner.meta.uid;
     let mut going = state.deleting_blockers(uid);
     if let Some(first) = going.next() {
-        let by = held_with(state, first, blocker_count).join(", ");
+        let by = held_and_why(state, first, Detail::Number).join(", ");
         told = format!("{told}; {} waits for {by}", first.key);
     }
     let going = state.deleting_blockers(uid).count() as u64;
@@ -107,11 +119,12 @@ fn is_unresolvable(state: &State, object: &Object, owner: &OwnerReference) -> bo
 }
 
 /// How many instances hold a definition, and what the first of them that is being deleted waits for.
-fn instances(state: &State, definition: &ObjectKey) -> String {
+fn instances(state: &State, definition: &ObjectKey, detail: Detail) -> String {
     let left: Vec<&Arc<Object>> = state.instances(definition).collect();
-    let waiting = left.iter().find(|instance| instance.is_deleting());
+    let mut told = left.iter().filter(|_| detail == Detail::Whole);
+    let waiting = told.find(|instance| instance.is_deleting());
     let waiting = waiting.map_or_else(String::new, |instance| {
-        let by = held(state, instance).join(", ");
+        let by = held_and_why(state, instance, Detail::Number).join(", ");
         format!("; {} waits for {by}", instance.key)
     });
     let instances = if left.len() == 1 {
@@ -209,142 +222,5 @@ fn owner_line(state: &State, object: &Object, owner: &OwnerReference) -> String 
              reference looks in",
             owner.api_version
         ),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::ControlPlane;
-    use crate::testing::plane;
-    use hindsight_core::command::{
-        Create, Delete, FieldValidation, Intent, Patch, PatchObject, Propagation, Target,
-    };
-    use hindsight_core::kind::Subresource;
-    use hindsight_core::{Actor, Command, GroupResource, Rule};
-    use serde_json::json;
-
-    fn run(plane: &ControlPlane, intent: Intent) {
-        let actor = Arc::new(Actor::new("t"));
-        let command = Command::new(actor, plane.now(), plane.seed(), intent);
-        let mut answers = plane.submit_blocking(vec![command]).expect("written");
-        answers.pop().expect("an answer").expect("it is taken");
-    }
-
-    fn create(plane: &ControlPlane, resource: &str, namespace: &str, metadata: &Value) {
-        let intent = Intent::Create(Create {
-            key: ObjectKey::new(GroupResource::new("", resource), namespace, ""),
-            version: "v1".into(),
-            object: json!({"metadata": metadata}),
-            validation: FieldValidation::Ignore,
-        });
-        run(plane, intent);
-    }
-
-    fn map(name: &str) -> ObjectKey {
-        ObjectKey::new(GroupResource::new("", "configmaps"), "default", name)
-    }
-
-    #[test]
-    fn an_owner_in_the_foreground_says_who_blocks_it_and_why_these_stay() {
-        let plane = plane();
-        let reference = |name: &str, uid: &str| json!({"apiVersion": "v1", "kind": "ConfigMap", "name": name, "uid": uid, "blockOwnerDeletion": true});
-        let uid = |name: &str| {
-            let state = plane.state();
-            state
-                .get(&map(name))
-                .expect("it is there")
-                .meta
-                .uid
-                .to_string()
-        };
-        let kid = |name: &str, metadata: Value| {
-            let mut metadata = metadata;
-            metadata["name"] = name.into();
-            create(&plane, "configmaps", "default", &metadata);
-        };
-        let delete = |name: &str, propagation| {
-            let target = Target::any(map(name));
-            let delete = Delete::new(target, "v1".into(), Rule::Requested);
-            run(
-                &plane,
-                Intent::Delete(Delete {
-                    propagation,
-                    ..delete
-                }),
-            );
-        };
-        let told = || {
-            let state = plane.state();
-            reasons(&state, state.get(&map("a")).expect("it waits")).join(" | ")
-        };
-        kid("a", json!({}));
-        let (a, foreground) = (uid("a"), Some(Propagation::Foreground));
-        kid("mid", json!({"ownerReferences": [reference("a", &a)]}));
-        delete("a", foreground);
-        assert_eq!(
-            told(),
-            "waits for foregroundDeletion: 1 dependent blocks it"
-        );
-        let unknown = json!({"apiVersion": "no.such/v1", "kind": "N", "name": "n", "uid": "u"});
-        kid(
-            "unres",
-            json!({"ownerReferences": [reference("a", &a), unknown]}),
-        );
-        let stays = "configmaps default/unres stays: whether its owner N n exists is unknown: no.such/v1 is not \
-            served here, or not in the scope that the reference looks in";
-        let expected = format!("waits for foregroundDeletion: 2 dependents block it; {stays}");
-        assert_eq!(told(), expected);
-        // They wait for each other.
-        kid(
-            "end",
-            json!({"ownerReferences": [reference("mid", &uid("mid"))]}),
-        );
-        let others = json!([reference("a", &a), reference("end", &uid("end"))]);
-        run(
-            &plane,
-            Intent::Patch(PatchObject {
-                key: map("mid"),
-                version: "v1".into(),
-                subresource: None,
-                patch: Patch::Merge(json!({"metadata": {"ownerReferences": others}})),
-                validation: FieldValidation::Ignore,
-            }),
-        );
-        delete("mid", foreground);
-        delete("end", foreground);
-        let expected = format!(
-            "waits for foregroundDeletion: 2 dependents block it; configmaps default/mid waits for \
-             foregroundDeletion: 1 dependent blocks it; {stays}"
-        );
-        assert_eq!(told(), expected);
-    }
-
-    #[test]
-    fn a_namespace_whose_token_was_taken_out_waits_for_its_contents() {
-        let plane = plane();
-        create(&plane, "namespaces", "", &json!({"name": "n"}));
-        run(
-            &plane,
-            Intent::Patch(PatchObject {
-                key: ObjectKey::namespace("n"),
-                version: "v1".into(),
-                subresource: Some(Subresource::Finalize),
-                patch: Patch::Merge(json!({"spec": {"finalizers": null}})),
-                validation: FieldValidation::Ignore,
-            }),
-        );
-        let held_map = json!({"name": "held", "finalizers": ["x.io/hold"]});
-        create(&plane, "configmaps", "n", &held_map);
-        let target = Target::any(ObjectKey::namespace("n"));
-        run(
-            &plane,
-            Intent::Delete(Delete::new(target, "v1".into(), Rule::Requested)),
-        );
-        let state = plane.state();
-        let namespace = state.namespace("n").expect("it is held");
-        let expected = "its contents: Some resources are remaining: configmaps. has 1 resource instances; \
-            Some content in the namespace has finalizers remaining: x.io/hold in 1 resource instances";
-        assert_eq!(held(&state, namespace), [expected]);
     }
 }
