@@ -7,7 +7,8 @@ use crate::body::ApiBody;
 use crate::respond;
 use futures_util::future::BoxFuture;
 use hindsight_core::{
-    Change, Command, Commit, Expired, FutureRevision, Pruned, Revision, State, Submitted, Time,
+    Change, Command, Commit, Expired, FutureRevision, Pruned, PrunedTime, Revision, State,
+    Submitted, Time,
 };
 use http::Response;
 use std::sync::Arc;
@@ -147,6 +148,12 @@ pub enum AsOfError {
     /// The revision was pruned.
     #[error(transparent)]
     Pruned(Pruned),
+    /// The state at the time was pruned.
+    #[error(transparent)]
+    PrunedTime(PrunedTime),
+    /// The engine was closed.
+    #[error(transparent)]
+    Closed(Unavailable),
     /// Too many others hold states of the past.
     #[error("too many others are looking at the past; try again in a second")]
     Busy,

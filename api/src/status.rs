@@ -352,7 +352,8 @@ impl From<AsOfError> for Failure {
                 Self::too_large_version(asked.0, newest.0)
             }
             AsOfError::NotCome { .. } => Self::bad_request(error.to_string()),
-            AsOfError::Pruned(_) => Self::expired(error.to_string()),
+            AsOfError::Pruned(_) | AsOfError::PrunedTime(_) => Self::expired(error.to_string()),
+            AsOfError::Closed(unavailable) => unavailable.into(),
             AsOfError::Busy => Self::too_many(error.to_string()),
             AsOfError::Unreadable(_) => Self::new(500, "InternalError", error.to_string()),
         }

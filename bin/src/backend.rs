@@ -109,6 +109,8 @@ impl ControlPlane {
 fn unanswered(error: Error) -> AsOfError {
     match error {
         Error::Pruned(pruned) => AsOfError::Pruned(pruned),
+        Error::PrunedTime(pruned) => AsOfError::PrunedTime(pruned),
+        Error::Closed => AsOfError::Closed(Unavailable::Stopping),
         Error::Future(future) => AsOfError::Future(future),
         other => AsOfError::Unreadable(Arc::new(other)),
     }

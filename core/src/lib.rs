@@ -49,7 +49,7 @@ pub use form::Form;
 pub use kind::{GroupResource, GroupVersionKind, Kind};
 pub use machine::{apply, decide, decide_before_storage, draft};
 pub use object::{Object, ObjectKey, OwnerReference, Uid};
-pub use refusal::{Expired, FutureRevision, Pruned, Submitted, Unavailable};
+pub use refusal::{Expired, FutureRevision, Pruned, PrunedTime, Submitted, Unavailable};
 pub use rejection::Rejection;
 pub use revision::Revision;
 pub use state::State;

@@ -1,7 +1,7 @@
 //! Why a command or a log position could not be processed at all. Refusals of a command that was decided
 //! are [`Rejection`](crate::Rejection)s.
 
-use crate::{Decision, Rejection, Revision};
+use crate::{Decision, Rejection, Revision, Time};
 
 /// The change window no longer reaches back that far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -34,6 +34,20 @@ pub struct FutureRevision {
 pub struct Pruned {
     /// The first revision that was needed.
     pub asked: Revision,
+    /// The first revision whose state can still be folded.
+    pub floor: Revision,
+}
+
+/// The log no longer holds the state at a time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "the state at {} is no longer kept: everything from revision {floor} on is, and before that only deletions \
+     and the kinds that are kept for ever; ask for revision {floor}, or for a later time",
+    .asked.to_rfc3339_micros()
+)]
+pub struct PrunedTime {
+    /// The time that was asked for.
+    pub asked: Time,
     /// The first revision whose state can still be folded.
     pub floor: Revision,
 }

@@ -2,7 +2,7 @@
 
 use crate::storage::is_without_descriptors;
 use crate::storage::sled::NEW_LOG_BYTES;
-use hindsight_core::{FutureRevision, Pruned, Revision};
+use hindsight_core::{FutureRevision, Pruned, PrunedTime, Revision};
 use std::borrow::Cow;
 use std::io::ErrorKind;
 use std::path::PathBuf;
@@ -15,7 +15,11 @@ pub(crate) type Source = Box<dyn std::error::Error + Send + Sync>;
 #[non_exhaustive]
 pub enum Error {
     /// Another process holds the lock of the directory.
-    #[error("{} is in use by {holder}; stop it, or name another data directory", .directory.display())]
+    #[error(
+        "{} is in use by {}, or name another data directory",
+        .directory.display(),
+        in_use_by(holder)
+    )]
     Locked {
         /// The data directory.
         directory: PathBuf,
@@ -85,6 +89,9 @@ pub enum Error {
     /// The log no longer holds everything that was asked for.
     #[error(transparent)]
     Pruned(Pruned),
+    /// The log no longer holds the state at the time that was asked for.
+    #[error(transparent)]
+    PrunedTime(PrunedTime),
     /// A revision was asked for that has not happened yet.
     #[error(transparent)]
     Future(FutureRevision),
@@ -341,9 +348,20 @@ impl Error {
     }
 }
 
+/// The holder of a lock, and what to do about it: a process that opens a directory again is not to stop itself.
+fn in_use_by(holder: &str) -> String {
+    let id = holder.strip_prefix("process ").unwrap_or_default();
+    let id = id.split_whitespace().next().and_then(|id| id.parse().ok());
+    if id == Some(std::process::id()) {
+        return "this process, which has opened it already; close it first".into();
+    }
+    format!("{holder}; stop it")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use hindsight_core::Time;
     use std::collections::BTreeSet;
 
     fn io(kind: ErrorKind) -> Error {
@@ -377,10 +395,32 @@ mod tests {
             Error::Io { .. } => 21,
             Error::Gap { .. } => 22,
             Error::NoState { .. } => 23,
+            Error::PrunedTime(_) => 24,
             Error::Engine { .. } => VARIANTS - 1,
         }
     }
-    const VARIANTS: usize = 25;
+    const VARIANTS: usize = 26;
+
+    #[test]
+    fn who_opens_a_directory_again_is_not_told_to_stop_itself() {
+        let id = std::process::id();
+        for (holder, told) in [
+            (
+                format!("process {id}"),
+                "by this process, which has opened it already; close it first",
+            ),
+            (format!("process {id} at https://here"), "by this process"),
+            (format!("process {id}1"), "1; stop it, or name"),
+            (
+                "a command that reads it".into(),
+                "by a command that reads it; stop it",
+            ),
+        ] {
+            let directory = PathBuf::from("/data");
+            let said = Error::Locked { directory, holder }.to_string();
+            assert!(said.contains(told), "{said}");
+        }
+    }
 
     #[test]
     fn every_message_goes_on_with_what_to_do() {
@@ -403,6 +443,10 @@ mod tests {
             Error::Diverged { revision },
             Error::Pruned(Pruned {
                 asked: revision,
+                floor,
+            }),
+            Error::PrunedTime(PrunedTime {
+                asked: Time(0),
                 floor,
             }),
             Error::Future(FutureRevision {

@@ -10,7 +10,7 @@ use crate::frame::decoded::{self, Coverage, DecodedFrame};
 use crate::tail::{self, VerifiedFrames};
 use crate::{Base, Error, Snapshots, Storage, Tail, base};
 use behind::BackwardLinks;
-use hindsight_core::{Commit, FutureRevision, Pruned, Revision, State, Time};
+use hindsight_core::{Commit, FutureRevision, Pruned, PrunedTime, Revision, State, Time};
 use std::sync::Arc;
 
 /// Frames smaller than this can always be thinned.
@@ -237,12 +237,19 @@ impl Reader {
 
     /// The state before the first commit or restore whose time is later than this. Clocks may step back;
     /// commits after that first one are ignored even if their times are earlier. The time is not compared
-    /// with a clock: for a time in the future this is the newest state.
+    /// with a clock: for a time in the future this is the newest state. [`Error::PrunedTime`] if the state is
+    /// no longer kept.
     pub fn state_at_time(&self, empty: State, time: Time) -> Result<State, Error> {
         let found = self.snapshots.as_ref();
         let found = found.and_then(|one| one.until_time(&*self.storage, time, &empty));
         let base = found.unwrap_or_else(|| Base::empty(empty));
-        self.fold(base, |_, at| at <= time, |_| {})
+        let folded = self.fold(base, |_, at| at <= time, |_| {});
+        folded.map_err(|error| match error {
+            Error::Pruned(Pruned { floor, .. }) => {
+                Error::PrunedTime(PrunedTime { asked: time, floor })
+            }
+            other => other,
+        })
     }
 
     /// Every commit from this revision on, oldest first; an error if some of them are no longer kept.

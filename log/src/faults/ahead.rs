@@ -46,7 +46,7 @@ fn answers(reader: &Reader) -> Vec<(i64, Option<Revision>)> {
         let state = reader.state_at_time(script::empty(), Time(time));
         match state {
             Ok(state) => (time, Some(state.revision)),
-            Err(Error::Pruned(_)) => (time, None),
+            Err(Error::PrunedTime(_)) => (time, None),
             Err(error) => panic!("{error}"),
         }
     });

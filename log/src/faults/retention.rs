@@ -10,7 +10,9 @@ use crate::{
     state_at_floor, verify,
 };
 use hindsight_core::command::Propagation;
-use hindsight_core::{Change, Commit, GroupResource, Intent, Pruned, Revision, State, Time};
+use hindsight_core::{
+    Change, Commit, GroupResource, Intent, Pruned, PrunedTime, Revision, State, Time,
+};
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind;
@@ -93,7 +95,13 @@ pub(super) fn assert_thinned<S: Storage + 'static>(storage: &Arc<S>, whole: &Rea
                 assert_eq!(state.hash(), hash_of(whole, state.revision));
                 assert_eq!(state.revision, until(whole, commit.time));
             }
-            Err(Error::Pruned(_)) => assert!(until(whole, commit.time) < floor),
+            Err(Error::PrunedTime(PrunedTime {
+                asked,
+                floor: named,
+            })) => {
+                assert!(until(whole, commit.time) < floor);
+                assert_eq!((asked, named), (commit.time, floor));
+            }
             Err(error) => panic!("{error}"),
         }
     }
