@@ -426,7 +426,8 @@ mod tests {
     fn every_message_goes_on_with_what_to_do() {
         let [revision, damaged, newest, floor] = [7, 7, 6, 9].map(Revision);
         let (path, directory) = (PathBuf::from("/data/x"), PathBuf::from("/data"));
-        let source = || Source::from("of the reason");
+        let (source, asked) = (|| Source::from("of the reason"), Time(0));
+        let before = PrunedTime { asked, floor };
         let told = [
             Error::Closed,
             Error::Locked {
@@ -445,10 +446,7 @@ mod tests {
                 asked: revision,
                 floor,
             }),
-            Error::PrunedTime(PrunedTime {
-                asked: Time(0),
-                floor,
-            }),
+            Error::PrunedTime(before),
             Error::Future(FutureRevision {
                 asked: revision,
                 newest,

@@ -106,33 +106,42 @@ fn an_owner_in_the_foreground_says_who_blocks_it_and_why_these_stay() {
     assert_eq!(told(), expected);
 }
 
-/// Each waits for the other.
-#[test]
-fn a_definition_that_blocks_its_own_instance_is_told_of_without_end_to_neither() {
-    let plane = plane();
-    let schema = json!({"openAPIV3Schema": {"type": "object"}});
-    let version = json!({"name": "v1", "served": true, "storage": true, "schema": schema});
-    let names = json!({"plural": "widgets", "kind": "Widget"});
-    let definition = ObjectKey::definition("widgets.example.com");
-    let widgets = GroupResource::new("example.com", "widgets");
-    let make = |key: &ObjectKey, object: Value| {
+/// Makes a definition and an instance of it; returns their keys.
+fn make_widget(plane: &ControlPlane) -> (ObjectKey, ObjectKey) {
+    let make = |resource: &GroupResource, object: Value| {
         let intent = Intent::Create(Create {
-            key: ObjectKey::new(key.resource.clone(), "", ""),
+            key: ObjectKey::new(resource.clone(), "", ""),
             version: "v1".into(),
             object,
             validation: FieldValidation::Ignore,
         });
-        run(&plane, intent);
+        run(plane, intent);
     };
+    let schema = json!({"openAPIV3Schema": {"type": "object"}});
+    let version = json!({"name": "v1", "served": true, "storage": true, "schema": schema});
+    let names = json!({"plural": "widgets", "kind": "Widget"});
     let spec =
         json!({"group": "example.com", "scope": "Cluster", "names": names, "versions": [version]});
+    let definition = ObjectKey::definition("widgets.example.com");
     let named = json!({"name": "widgets.example.com"});
-    make(&definition, json!({"metadata": named, "spec": spec}));
-    let widget = ObjectKey::new(widgets, "", "w");
     make(
-        &widget,
-        json!({"apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"name": "w"}}),
+        &definition.resource,
+        json!({"metadata": named, "spec": spec}),
     );
+    let widget = ObjectKey::new(GroupResource::new("example.com", "widgets"), "", "w");
+    let (version, named) = ("example.com/v1", json!({"name": "w"}));
+    make(
+        &widget.resource,
+        json!({"apiVersion": version, "kind": "Widget", "metadata": named}),
+    );
+    (definition, widget)
+}
+
+/// Each waits for the other.
+#[test]
+fn a_definition_that_blocks_its_own_instance_is_told_of_without_end_to_neither() {
+    let plane = plane();
+    let (definition, widget) = make_widget(&plane);
     let state = plane.state();
     let uid = state
         .get(&widget)
