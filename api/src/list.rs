@@ -295,6 +295,16 @@ async fn next_page(
     request: &ResourceRequest,
     continuation: Continuation,
 ) -> Result<(Past, Option<ContinueAfter>), Failure> {
+    // A page of the past may be of an earlier revision, as the list may be, but not of a later one.
+    if let Some(token) = continuation.revision.filter(|_| request.past)
+        && token > request.state.revision
+    {
+        let shown = request.state.revision;
+        return Err(Failure::bad_request(format!(
+            "the continue token is of a list at revision {token}, and the path shows revision {shown}; send it to the \
+             path that it came from"
+        )));
+    }
     let found = match continuation.revision {
         Some(revision) => state_at(api, request, revision).await,
         None => Ok(request.shown()),

@@ -20,7 +20,8 @@ pub struct Config {
     /// one after a tenth as many. Zero for never.
     pub snapshot_every: u64,
     /// How much history is kept; all of it without a policy. A policy requires a directory and snapshots, for
-    /// history is dropped below snapshots.
+    /// history is dropped below snapshots. If it has an age, its clock must be later than 1970, as
+    /// [`crate::system_clock`] is.
     pub retention: Option<Retention>,
     /// Whether garbage, deleted namespaces and finished jobs are collected.
     pub collectors: bool,
@@ -75,6 +76,10 @@ impl Config {
                 age.is_some_and(|age| age < AGE_MICROS_MIN),
                 "an age of less than a millisecond would drop everything",
             ),
+            (
+                age.is_some() && (retention.clock)().0 <= 0,
+                "its clock is in 1970 or before, by which nothing becomes old; use hindsight::system_clock",
+            ),
             (bytes == Some(0), "a size of 0 would drop everything"),
             (
                 age.is_none() && bytes.is_none(),
@@ -127,7 +132,7 @@ mod tests {
             age_micros,
             bytes,
             kinds: Vec::new(),
-            clock: Time::default,
+            clock: crate::system_clock,
         };
         Config {
             data_dir: Some("somewhere".into()),
@@ -180,7 +185,12 @@ mod tests {
             snapshot_every: 0,
             ..policy(None, Some(1))
         };
+        let mut at_rest = policy(Some(1_000_000), None);
+        if let Some(retention) = &mut at_rest.retention {
+            retention.clock = Time::default;
+        }
         for (config, expected) in [
+            (at_rest, "use hindsight::system_clock"),
             (policy(Some(-5), None), "less than a millisecond"),
             (policy(Some(999), Some(1)), "less than a millisecond"),
             (policy(None, Some(0)), "a size of 0"),

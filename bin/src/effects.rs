@@ -6,8 +6,9 @@ use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// The current time, to the microsecond. It may be before 1970, if the clock jumps.
-pub(crate) fn now() -> Time {
+/// The clock of the system, to the microsecond: what [`crate::ControlPlane::now`] reads, and what a
+/// [`crate::log::Retention`] needs. It may be before 1970, if the clock jumps.
+pub fn now() -> Time {
     of(SystemTime::now())
 }
 

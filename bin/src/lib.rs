@@ -59,6 +59,7 @@ mod server;
 
 pub use config::{Config, OpenError};
 pub use control_plane::ControlPlane;
+pub use effects::now as system_clock;
 #[cfg(feature = "http")]
 pub use hindsight_api as api;
 #[cfg(feature = "http")]

@@ -30,7 +30,8 @@ pub struct Retention {
     pub bytes: Option<u64>,
     /// Every commit to objects of these kinds is kept.
     pub kinds: Vec<GroupResource>,
-    /// Returns the current time.
+    /// Returns the current time: `hindsight::system_clock`, except in tests. With a clock that stands still, such
+    /// as `Time::default`, nothing ever becomes old, and an age drops nothing.
     pub clock: fn() -> Time,
 }
 

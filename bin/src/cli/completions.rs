@@ -2,7 +2,7 @@
 
 use super::show;
 use anyhow::Result;
-use clap::{Arg, Command, ValueHint};
+use clap::{Arg, Command, ValueEnum, ValueHint};
 use clap_complete::Shell;
 use std::process::ExitCode;
 
@@ -16,8 +16,21 @@ Examples:
 pub(super) fn print(shell: Shell, cli: Command) -> Result<ExitCode> {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut completed(cli), "hindsight", &mut script);
-    show::print_line(String::from_utf8(script)?.trim_end())?;
+    let mut script = String::from_utf8(script)?;
+    if shell == Shell::Fish {
+        script.push_str(&shells_in_fish());
+    }
+    show::print_line(script.trim_end())?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Completes the name of a shell, which the generator for fish leaves out, as all arguments that are no options.
+fn shells_in_fish() -> String {
+    let shells = Shell::value_variants().iter();
+    let shells: Vec<String> = shells.map(ToString::to_string).collect();
+    let seen = "__fish_hindsight_using_subcommand completions";
+    let shells = shells.join(" ");
+    format!("complete -c hindsight -n \"{seen}\" -f -a \"{shells}\" -d 'Shell'\n")
 }
 
 /// The command line as shells complete it: they offer files only for what is a file.
@@ -29,4 +42,18 @@ fn completed(cli: Command) -> Command {
         _ => argument,
     };
     cli.mut_subcommands(|subcommand| subcommand.mut_args(hinted))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fish_is_told_which_shells_there_are() {
+        let line = shells_in_fish();
+        assert!(
+            line.contains("-a \"bash elvish fish powershell zsh\""),
+            "{line}"
+        );
+    }
 }

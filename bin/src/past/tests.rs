@@ -151,3 +151,47 @@ fn what_a_time_shows_is_kept_only_where_something_later_is_known() {
         }
     });
 }
+
+#[test]
+fn a_page_under_a_point_of_the_past_is_not_of_a_later_one() {
+    Runtime::new().expect("a runtime").block_on(async {
+        let plane = plane();
+        let maps = "/api/v1/namespaces/default/configmaps";
+        for name in ["a", "b", "c"] {
+            let map = format!(r#"{{"metadata": {{"name": "{name}"}}}}"#);
+            let made = ask(&plane, "POST", maps, map).await;
+            assert_eq!(made.status(), 201);
+        }
+        let newest = plane.state().revision.0;
+        let list = async |path: String| {
+            let answer = ask(&plane, "GET", &path, String::new()).await;
+            let code = answer.status().as_u16();
+            let body = answer.into_body().collect().await.expect("read").to_bytes();
+            let list: serde_json::Value = serde_json::from_slice(&body).expect("JSON");
+            (code, list)
+        };
+        let (_, first) = list(format!("{maps}?limit=1")).await;
+        let token = first["metadata"]["continue"]
+            .as_str()
+            .expect("a token")
+            .to_owned();
+        for (point, code) in [(newest, 200), (newest - 1, 400)] {
+            let next = list(format!("/as-of/{point}{maps}?limit=1&continue={token}")).await;
+            assert_eq!(next.0, code, "{point}");
+        }
+    });
+}
+
+#[test]
+fn a_plane_that_was_closed_answers_nothing_of_the_past_any_more_and_says_that_it_stops() {
+    Runtime::new().expect("a runtime").block_on(async {
+        let plane = plane();
+        plane.close();
+        let path = "/as-of/1/api/v1/namespaces";
+        let refused = ask(&plane, "GET", path, String::new()).await;
+        assert_eq!(refused.status(), 503);
+        let map = r#"{"metadata": {"name": "a"}}"#.to_owned();
+        let refused = ask(&plane, "POST", "/api/v1/namespaces/default/configmaps", map).await;
+        assert_eq!(refused.status(), 503);
+    });
+}

@@ -90,7 +90,9 @@ fn failure(error: QueryError) -> Failure {
         QueryError::UnknownKind(_) | QueryError::Refused(_) => {
             Failure::bad_request(error.to_string())
         }
-        QueryError::Log(Error::Pruned(_)) => Failure::expired(error.to_string()),
+        QueryError::Log(Error::Pruned(_) | Error::PrunedTime(_)) => {
+            Failure::expired(error.to_string())
+        }
         QueryError::Log(_) => Failure::internal(error.to_string()),
     }
 }

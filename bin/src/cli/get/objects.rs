@@ -84,9 +84,9 @@ impl Objects {
         match self {
             Self::Directory { then, .. } => Ok(inspect::served(then, kind)?),
             Self::Server { server, as_of } => {
-                let as_of = as_of.as_deref().unwrap_or_default();
-                let path = format!("/hindsight/v1/kind?kind={}&asOf={as_of}", encode(kind));
-                server.ask(&path)
+                let as_of = as_of.as_deref();
+                let point = as_of.map_or_else(String::new, |point| format!("&asOf={point}"));
+                server.ask(&format!("/hindsight/v1/kind?kind={}{point}", encode(kind)))
             }
         }
     }

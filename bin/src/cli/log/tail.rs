@@ -78,10 +78,46 @@ fn line(entry: &LogEntry) -> String {
     if object.is_empty() {
         return format!("{revision:>10}  {time}  {events}");
     }
-    let changed = entry.changed.as_deref().unwrap_or_default();
-    let changed = match show::join_bounded(changed, entry.more_changed) {
-        none if none.is_empty() => String::new(),
-        paths => format!(" {paths} ({})", entry.verb),
-    };
-    format!("{revision:>10}  {time}  {user}  {object}: {events}{changed}")
+    let mut told = events;
+    if let Some(changed) = entry.changed.as_deref() {
+        let paths = show::join_bounded(changed, entry.more_changed);
+        if !paths.is_empty() {
+            told = format!("{told} {paths}");
+        }
+        // What the server does by itself has no verb.
+        if !entry.verb.is_empty() {
+            told = format!("{told} ({})", entry.verb);
+        }
+    }
+    format!("{revision:>10}  {time}  {user}  {object}: {told}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{from_value, json};
+
+    #[test]
+    fn an_update_shows_its_verb_whatever_it_changed() {
+        let told = |verb: &str, changed: serde_json::Value| {
+            let entry = json!({"revision": 7, "time": "T", "user": "u", "verb": verb, "object": "configmaps n/a",
+                "uid": "i", "events": ["finalizer x/y set", "updated"], "changed": changed});
+            let entry: LogEntry = from_value(entry).expect("an entry");
+            let line = line(&entry);
+            line.split_once(": ").expect("events").1.to_owned()
+        };
+        for (verb, changed, expected) in [
+            (
+                "patch",
+                json!(["data.k"]),
+                "finalizer x/y set, updated data.k (patch)",
+            ),
+            ("patch", json!([]), "finalizer x/y set, updated (patch)"),
+            ("", json!([]), "finalizer x/y set, updated"),
+            ("", json!(["status"]), "finalizer x/y set, updated status"),
+            ("patch", json!(null), "finalizer x/y set, updated"),
+        ] {
+            assert_eq!(told(verb, changed), expected);
+        }
+    }
 }

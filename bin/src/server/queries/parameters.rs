@@ -9,9 +9,6 @@ use std::collections::BTreeMap;
 const REVISION: &str = "a revision, such as 42";
 const POINT: &str = "a revision, such as 42, or an RFC 3339 time, such as 2026-01-31T12:00:00Z";
 
-/// The parameters that narrow a question.
-const NARROWING: [&str; 6] = ["kind", "namespace", "name", "uid", "user", "verb"];
-
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Question {
     Log,
@@ -177,11 +174,11 @@ fn value<T>(
     Ok(Some(value))
 }
 
-/// Refuses an empty value that would narrow a question: it would narrow nothing, or match nothing.
+/// Refuses an empty value: it would narrow nothing, match nothing, or mean the newest state, and nobody means
+/// that.
 fn refuse_empty(texts: &BTreeMap<String, String>) -> Result<(), String> {
-    let mut names = NARROWING.into_iter();
-    match names.find(|name| texts.get(*name).is_some_and(String::is_empty)) {
-        Some(name) => Err(format!("{name} is empty; give a value, or leave it out")),
+    match texts.iter().find(|(_, value)| value.is_empty()) {
+        Some((name, _)) => Err(format!("{name} is empty; give a value, or leave it out")),
         None => Ok(()),
     }
 }
@@ -218,6 +215,11 @@ mod tests {
             ("plan", "kind=pod&name=a&asOf=3", true),
             ("plan", "kind=pod&name=a&user=b", false),
             ("state", "asOf=3", true),
+            ("state", "asOf=", false),
+            ("plan", "kind=pod&name=a&asOf=", false),
+            ("plan", "kind=pod&name=a&propagationPolicy=", false),
+            ("log", "since=", false),
+            ("log", "from", false),
             ("state", "name=a", false),
         ] {
             let question = Question::named(path).expect("a question");
