@@ -7,7 +7,7 @@ mod resource_request;
 use crate::accept::{Accept, NotAcceptable, accept};
 use crate::admission::{self, Admission, WriteRequest};
 use crate::authenticator::Authenticator;
-use crate::backend::{Backend, Gap, Past};
+use crate::backend::{AsOf, Backend, Gap, Past};
 use crate::body::{self, ApiBody, Bodies, Received, Syntax};
 use crate::params::Params;
 use crate::path::{self, Route, route, split_time};
@@ -119,6 +119,16 @@ impl Api {
         finish(Err(Failure::unauthorized()), syntax)
     }
 
+    /// The state that a request is about, and what a restore lost of it.
+    async fn past(&self, point: Option<AsOf>, gap: &mut Option<Gap>) -> Result<Past, Failure> {
+        let Some(point) = point else {
+            return Ok(Past::newest(self.backend.state()));
+        };
+        let past = self.backend.as_of(point).await.map_err(Failure::of_past)?;
+        *gap = past.gap;
+        Ok(past)
+    }
+
     /// The answer, and what a restore lost if the request is about that.
     async fn answer<B>(
         &self,
@@ -141,12 +151,7 @@ impl Api {
             return response;
         }
         let (point, path) = split_time(uri.path())?;
-        let past = match point {
-            Some(point) => self.backend.as_of(point).await.map_err(Failure::of_past)?,
-            None => Past::newest(self.backend.state()),
-        };
-        let Past { state, permit, .. } = past;
-        *gap = past.gap;
+        let Past { state, permit, .. } = self.past(point, gap).await?;
         let route = match named_by(&self.documents, path, &parts.headers, &state).await? {
             Named::Resource(route) => route,
             Named::Document(answer) => return Ok(answer),
@@ -189,8 +194,8 @@ impl Api {
         let answer = match request() {
             Ok(request) => self.dispatch(request, body).await,
             Err(failure) => Err(failure),
-        }
-        .map_err(|failure| methods.named(failure));
+        };
+        let answer = answer.map_err(|failure| methods.named(failure));
         Ok(methods.shown(deprecated.warn(answer, syntax)))
     }
 

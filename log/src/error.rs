@@ -422,12 +422,16 @@ mod tests {
         }
     }
 
+    const BEFORE: PrunedTime = PrunedTime {
+        asked: Time(0),
+        floor: Revision(9),
+    };
+
     #[test]
     fn every_message_goes_on_with_what_to_do() {
         let [revision, damaged, newest, floor] = [7, 7, 6, 9].map(Revision);
         let (path, directory) = (PathBuf::from("/data/x"), PathBuf::from("/data"));
-        let (source, asked) = (|| Source::from("of the reason"), Time(0));
-        let before = PrunedTime { asked, floor };
+        let source = || Source::from("of the reason");
         let told = [
             Error::Closed,
             Error::Locked {
@@ -446,7 +450,7 @@ mod tests {
                 asked: revision,
                 floor,
             }),
-            Error::PrunedTime(before),
+            Error::PrunedTime(BEFORE),
             Error::Future(FutureRevision {
                 asked: revision,
                 newest,

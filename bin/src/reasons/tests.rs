@@ -31,19 +31,17 @@ fn map(name: &str) -> ObjectKey {
     ObjectKey::new(GroupResource::new("", "configmaps"), "default", name)
 }
 
+fn uid_of(plane: &ControlPlane, name: &str) -> String {
+    let state = plane.state();
+    let object = state.get(&map(name)).expect("it is there");
+    object.meta.uid.to_string()
+}
+
 #[test]
 fn an_owner_in_the_foreground_says_who_blocks_it_and_why_these_stay() {
     let plane = plane();
     let reference = |name: &str, uid: &str| json!({"apiVersion": "v1", "kind": "ConfigMap", "name": name, "uid": uid, "blockOwnerDeletion": true});
-    let uid = |name: &str| {
-        let state = plane.state();
-        state
-            .get(&map(name))
-            .expect("it is there")
-            .meta
-            .uid
-            .to_string()
-    };
+    let uid = |name: &str| uid_of(&plane, name);
     let kid = |name: &str, metadata: Value| {
         let mut metadata = metadata;
         metadata["name"] = name.into();
