@@ -8,7 +8,7 @@ use crate::respond;
 use futures_util::future::BoxFuture;
 use hindsight_core::{
     Change, Command, Commit, Expired, FutureRevision, Pruned, PrunedTime, Revision, State,
-    Submitted, Time,
+    Submitted, Time, Unavailable,
 };
 use http::Response;
 use std::sync::Arc;
