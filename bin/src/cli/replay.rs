@@ -57,9 +57,9 @@ impl Replay {
                 answer
             }
             Source::Server(server) => {
-                let until = self.until.map_or(String::new(), |until| until.to_string());
-                let answer: StateAnswer =
-                    server.ask(&format!("/hindsight/v1/state?asOf={until}"))?;
+                let until = self.until.map(|until| format!("?asOf={until}"));
+                let path = format!("/hindsight/v1/state{}", until.unwrap_or_default());
+                let answer: StateAnswer = server.ask(&path)?;
                 Log::Server(&server).hint_at_gap(asked.map(AsOf::Revision), answer.revision);
                 answer
             }
