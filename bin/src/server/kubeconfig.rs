@@ -352,8 +352,14 @@ mod tests {
                 );
             }
         }
+    }
+
+    #[test]
+    fn a_directory_that_does_not_exist_is_named() {
+        let temporary = tempfile::tempdir().expect("a directory");
         let nowhere = temporary.path().join("nowhere/config");
-        let told = check(&nowhere, data).expect_err("refused").to_string();
+        let told = check(&nowhere, DataDir(temporary.path())).expect_err("refused");
+        let told = told.to_string();
         assert!(told.contains("nowhere; create it, or"), "{told}");
     }
 

@@ -95,17 +95,19 @@ impl Simulation {
         disk
     }
 
-    /// Fills a disk from a backup as `hindsight restore` does. The revisions that are skipped are
-    /// more than were written since the backup.
+    /// Fills a disk from a backup as `hindsight restore` does. The clock jumps, and bumps differ, so the bump is
+    /// larger than what was written since the backup, and reaches from the clock beyond all that was given out.
     fn fill_from(
         &mut self,
         disk: &Arc<Disk>,
         bytes: &[u8],
         from: Revision,
     ) -> Result<Restored, Error> {
-        let written = self.history.newest().0 - from.0;
+        let newest = self.history.newest().0;
+        let written = newest - from.0;
+        let ahead = newest.saturating_sub(self.clock.unsigned_abs());
         let more = self.dice.roll(1_000);
-        let bump = written + self.dice.pick(&[1, more + 1, DEFAULT_BUMP.get()]);
+        let bump = written.max(ahead) + self.dice.pick(&[1, more + 1, DEFAULT_BUMP.get()]);
         let bump = if self.options.has(Bug::RestoreRepeats) {
             1
         } else {

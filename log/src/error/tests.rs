@@ -1,0 +1,145 @@
+//! Each message of each error goes on with what to do.
+
+use super::*;
+use hindsight_core::Time;
+use std::collections::BTreeSet;
+
+const KINDS: [ErrorKind; 4] = [
+    ErrorKind::PermissionDenied,
+    ErrorKind::StorageFull,
+    ErrorKind::NotFound,
+    ErrorKind::Other,
+];
+
+fn io(kind: ErrorKind) -> Error {
+    Error::io("opening /data")(kind.into())
+}
+
+/// A new variant does not compile until it has a number here, and then needs a row in the test below.
+const fn variant(error: &Error) -> usize {
+    match error {
+        Error::Locked { .. } => 0,
+        Error::Corrupt { .. } => 1,
+        Error::Lost { .. } => 2,
+        Error::Unwitnessed { .. } => 3,
+        Error::Diverged { .. } => 4,
+        Error::Pruned(_) => 5,
+        Error::Future(_) => 6,
+        Error::Snapshot { .. } => 7,
+        Error::Backup(_) => 8,
+        Error::Overtaken { .. } => 9,
+        Error::UnfinishedRestore(_) => 10,
+        Error::NewerFormat { .. } => 11,
+        Error::Closed => 12,
+        Error::Foreign(_) => 13,
+        Error::NotAFile(_) => 14,
+        Error::Damaged { .. } => 15,
+        Error::Unopened { .. } => 16,
+        Error::Gone(_) => 17,
+        Error::ReadOnly(_) => 18,
+        Error::ShortFiles { .. } => 19,
+        Error::Clock => 20,
+        Error::Io { .. } => 21,
+        Error::Gap { .. } => 22,
+        Error::NoState { .. } => 23,
+        Error::PrunedTime(_) => 24,
+        Error::Engine { .. } => VARIANTS - 1,
+    }
+}
+const VARIANTS: usize = 26;
+
+#[test]
+fn who_opens_a_directory_again_is_not_told_to_stop_itself() {
+    let id = std::process::id();
+    for (holder, told) in [
+        (
+            format!("process {id}"),
+            "by this process, which has opened it already; close it first",
+        ),
+        (format!("process {id} at https://here"), "by this process"),
+        (format!("process {id}1"), "1; stop it, or name"),
+        (
+            "a command that reads it".into(),
+            "by a command that reads it; stop it",
+        ),
+    ] {
+        let directory = PathBuf::from("/data");
+        let said = Error::Locked { directory, holder }.to_string();
+        assert!(said.contains(told), "{said}");
+    }
+}
+
+const BEFORE: PrunedTime = PrunedTime {
+    asked: Time(0),
+    floor: Revision(9),
+};
+
+#[test]
+fn every_message_goes_on_with_what_to_do() {
+    let [revision, damaged, newest, floor] = [7, 7, 6, 9].map(Revision);
+    let (path, directory) = (PathBuf::from("/data/x"), PathBuf::from("/data"));
+    let source = || Source::from("of the reason");
+    let told = [
+        Error::Closed,
+        Error::Locked {
+            directory: directory.clone(),
+            holder: "process 1".into(),
+        },
+        Error::corrupt(revision, source()),
+        Error::Lost {
+            acknowledged: revision,
+            newest,
+        },
+        Error::Gap { revision, newest },
+        Error::Unwitnessed { newest },
+        Error::Diverged { revision },
+        Error::Pruned(Pruned {
+            asked: revision,
+            floor,
+        }),
+        Error::PrunedTime(BEFORE),
+        Error::Future(FutureRevision {
+            asked: revision,
+            newest,
+        }),
+        Error::Snapshot {
+            path: path.clone(),
+            source: source(),
+        },
+        Error::Backup(source()),
+        Error::Overtaken { floor },
+        Error::NoState { damaged, floor },
+        Error::UnfinishedRestore(directory.clone()),
+        Error::NewerFormat {
+            found: 9,
+            known: 4,
+            revision: Some(revision),
+        },
+        Error::Foreign(directory),
+        Error::NotAFile(path.clone()),
+        Error::Damaged {
+            path: path.clone(),
+            at: 512,
+        },
+        Error::Unopened {
+            until: newest,
+            broken: Some(Box::new(Error::corrupt(revision, source()))),
+            source: source(),
+        },
+        Error::Gone(path.clone()),
+        Error::ReadOnly(path),
+        Error::ShortFiles {
+            limit: 1,
+            needed: 2,
+        },
+        Error::Clock,
+        Error::engine("writing", source()),
+    ];
+    let told: Vec<Error> = told.into_iter().chain(KINDS.map(io)).collect();
+    let variants: BTreeSet<usize> = told.iter().map(variant).collect();
+    assert_eq!(variants.len(), VARIANTS);
+    for error in told.iter().map(ToString::to_string) {
+        let (wrong, advice) = error.split_once(';').unwrap_or((&error, ""));
+        assert!(advice.trim().len() > 20, "{wrong}");
+    }
+}
