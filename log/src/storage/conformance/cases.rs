@@ -252,7 +252,7 @@ pub(crate) fn holds(storage: &dyn Storage) {
 /// Frames of all sizes up to that of the largest object, together more than a page of sled may hold; also
 /// of sizes around those of pieces.
 fn large() -> impl Iterator<Item = (Revision, Vec<u8>)> {
-    let pieces = [(8 << 10) - 4, 8 << 10, 96 << 10];
+    let pieces = [(8 << 10) - 4, 8 << 10, 64 << 10, 96 << 10];
     let around = |piece: usize| [piece - 1, piece, piece + 1, 2 * piece - 1, 2 * piece];
     let sizes = pieces
         .into_iter()

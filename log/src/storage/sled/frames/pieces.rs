@@ -2,10 +2,12 @@
 //! of the frame, behind a magic; the others are in a tree of their own, by their number. All have the same
 //! length, except the last, which is shorter and may be empty.
 
-/// The longest value that is written for a frame that is cut. sled caches pages of up to 18 values: 256 lists of
+/// The longest value of a frame that is cut. sled caches pages of up to 18 values: 256 lists of
 /// them, each of which it shortens at every 64th access and never below one page. That is a thousand pages,
 /// however long they are and whatever its cache is said to hold.
 const VALUE_BYTES: usize = 8 << 10;
+/// The longest frame that is stored whole, as those of most batches are: each value costs time.
+pub(super) const WHOLE_BYTES_MAX: usize = 64 << 10;
 const MAGIC: &[u8; 4] = b"HSLP";
 /// The length of a piece.
 pub(super) const PIECE_BYTES: usize = VALUE_BYTES - MAGIC.len();
@@ -36,7 +38,7 @@ impl<'a> Piece<'a> {
 /// fits into one value.
 pub(super) fn cut(frame: &[u8]) -> (Vec<u8>, impl Iterator<Item = &[u8]>) {
     let first = frame.get(..PIECE_BYTES).unwrap_or(frame);
-    let is_cut = frame.len() > VALUE_BYTES;
+    let is_cut = frame.len() > WHOLE_BYTES_MAX;
     let value = if is_cut {
         [&MAGIC[..], first].concat()
     } else {
