@@ -109,14 +109,14 @@ impl Api {
         if let Some(gap) = gap {
             respond::warn_first(&mut answer, &gap.to_string());
         }
-        finish(Ok(answer), syntax)
+        finish(answer)
     }
 
     /// The answer to a client whose credentials are invalid: 401 for every path, even for health and version,
     /// which need no credentials.
     pub fn unauthorized(headers: &HeaderMap) -> Response<ApiBody> {
         let syntax = accept(headers).map_or(Syntax::Json, |accept| accept.syntax);
-        finish(Err(Failure::unauthorized()), syntax)
+        finish(respond::failure(&Failure::unauthorized(), syntax))
     }
 
     /// The state that a request is about, and what a restore lost of it.
@@ -293,13 +293,14 @@ impl Api {
         Box::pin(written).await
     }
 
-    pub(crate) fn command(&self, request: &ResourceRequest, verb: &str, intent: Intent) -> Command {
+    pub(crate) fn command(&self, request: &ResourceRequest, intent: Intent) -> Command {
+        let verb = verbs::verb(&request.parts.method, request.route.name.is_some());
         let agent = request.parts.headers.get(header::USER_AGENT);
         let agent = agent.and_then(|value| value.to_str().ok());
         let agent = agent.unwrap_or_default();
         let manager = request.manager(&intent, agent);
         let origin = hindsight_core::Request {
-            verb: verb.to_owned(),
+            verb: verb.unwrap_or_default().to_owned(),
             uri: request.parts.uri.to_string(),
             user_agent: agent.to_owned(),
         };
@@ -347,8 +348,7 @@ fn syntax_of(wanted: &Result<Accept, NotAcceptable>) -> Syntax {
 }
 
 /// Adds what every answer carries.
-fn finish(answer: Result<Response<ApiBody>, Failure>, syntax: Syntax) -> Response<ApiBody> {
-    let mut answer = answer.unwrap_or_else(|failure| respond::failure(&failure, syntax));
+fn finish(mut answer: Response<ApiBody>) -> Response<ApiBody> {
     respond::write_warnings(&mut answer);
     let cached = header::HeaderValue::from_static(NOT_CACHED);
     answer.headers_mut().insert(header::CACHE_CONTROL, cached);

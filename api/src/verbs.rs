@@ -23,19 +23,25 @@ use hindsight_core::kind::Subresource;
 use hindsight_core::{Object, Rejection, scale::scale_for_read};
 use http::{Method, Response};
 
+/// The verb of a method, as Kubernetes names it, of one object or of all; `None` for other methods.
+pub(crate) fn verb(method: &Method, is_of_one: bool) -> Option<&'static str> {
+    Some(match (method, is_of_one) {
+        (&Method::GET, true) => "get",
+        (&Method::GET, false) => "list",
+        (&Method::POST, _) => "create",
+        (&Method::PUT, _) => "update",
+        (&Method::PATCH, _) => "patch",
+        (&Method::DELETE, true) => "delete",
+        (&Method::DELETE, false) => "deletecollection",
+        _ => return None,
+    })
+}
+
 /// Whether the object or subresource supports this method.
 pub(crate) fn allows(subresource: Option<Subresource>, method: &Method) -> bool {
-    let Some(subresource) = subresource else {
-        return true;
-    };
-    let verb = match *method {
-        Method::GET => "get",
-        Method::PUT => "update",
-        Method::PATCH => "patch",
-        Method::POST => "create",
-        _ => return false,
-    };
-    subresource.verbs().contains(&verb)
+    subresource.is_none_or(|subresource| {
+        verb(method, true).is_some_and(|verb| subresource.verbs().contains(&verb))
+    })
 }
 
 /// `get`: answers with the stored bytes, unless another form was asked for.

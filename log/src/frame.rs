@@ -77,14 +77,8 @@ pub(crate) fn seal(
         previous,
         &length.to_le_bytes(),
     ];
-    let mut place = &mut header[..];
-    for field in fields {
-        let Some((room, rest)) = std::mem::take(&mut place).split_at_mut_checked(field.len())
-        else {
-            return;
-        };
-        room.copy_from_slice(field);
-        place = rest;
+    for (place, byte) in header.iter_mut().zip(fields.into_iter().flatten()) {
+        *place = *byte;
     }
     let checksum = crc32fast::hash(bytes);
     bytes.extend_from_slice(&checksum.to_le_bytes());

@@ -5,6 +5,7 @@ use crate::body::ApiBody;
 use crate::path::Route;
 use crate::respond;
 use crate::status::Failure;
+use crate::verbs;
 use hindsight_core::kind::KindRef;
 use http::request::Parts;
 use http::{Method, Response};
@@ -36,17 +37,12 @@ impl Methods {
         if !self.kind.is_custom() {
             return failure;
         }
-        let verb = match (&self.method, self.is_of_one) {
-            (&Method::GET | &Method::HEAD, true) => "get",
-            (&Method::GET | &Method::HEAD, false) => "list",
-            (&Method::POST, _) => "create",
-            (&Method::PUT, _) => "update",
-            (&Method::PATCH, _) => "patch",
-            (&Method::DELETE, true) => "delete",
-            (&Method::DELETE, false) => "deletecollection",
-            (other, _) => &other.as_str().to_lowercase(),
-        };
-        failure.of_method(&self.kind.resource, verb)
+        let is_head = self.method == Method::HEAD;
+        let method = if is_head { &Method::GET } else { &self.method };
+        let verb = verbs::verb(method, self.is_of_one);
+        let other = || method.as_str().to_lowercase();
+        let verb = verb.map_or_else(other, str::to_owned);
+        failure.of_method(&self.kind.resource, &verb)
     }
 
     /// The answer as it is sent: to a `HEAD` of a custom kind, without its body.

@@ -1,7 +1,7 @@
 //! `patch` with a configuration (server-side apply): everything that one field manager wants to say about an
 //! object.
 
-use super::write::{Wanted, write};
+use super::write::write;
 use crate::body::{self, ApiBody, BodyWarnings, Received};
 use crate::handler::{Api, ResourceRequest};
 use crate::status::Failure;
@@ -32,13 +32,7 @@ pub(super) async fn apply(
         },
         validation: options.validation(),
     });
-    let wanted = Wanted {
-        verb: "patch",
-        intent,
-        body_warnings,
-        options,
-    };
-    write(api, request, wanted).await
+    write(api, request, intent, body_warnings, options).await
 }
 
 /// A configuration must state its version and kind, which nothing else does, and must not contain

@@ -38,7 +38,7 @@ async fn delete_one(
     options: &Options,
 ) -> Result<Response<ApiBody>, Failure> {
     let delete = options.deletion(request, request.key(), None, Rule::Requested);
-    let command = api.command(request, "delete", Intent::Delete(delete));
+    let command = api.command(request, Intent::Delete(delete));
     let write_request = WriteRequest::new(command, options.of_write());
     let decision = api.submit(request, write_request).await?;
     let mut response = match &decision.outcome {

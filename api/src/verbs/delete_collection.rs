@@ -44,7 +44,7 @@ async fn delete_listed(
         let listed = Some(object.meta.uid.clone());
         let rule = Rule::RequestedCollection;
         let delete = options.deletion(request, object.key.clone(), listed, rule);
-        api.command(request, "deletecollection", Intent::Delete(delete))
+        api.command(request, Intent::Delete(delete))
     };
     let (mut warnings, mut failed) = (Vec::new(), None);
     for items in page.items.chunks(BATCH_ITEMS_MAX) {

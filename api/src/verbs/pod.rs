@@ -59,7 +59,7 @@ async fn evict_as(
         ..asks
     };
     let delete = options.deletion(request, key, None, Rule::Requested);
-    let command = api.command(request, "create", Intent::Evict(delete));
+    let command = api.command(request, Intent::Evict(delete));
     let write_request = WriteRequest {
         eviction: Some(eviction),
         ..WriteRequest::new(command, asks)
@@ -101,7 +101,7 @@ pub(crate) async fn bind(
     });
     let command = Command {
         warnings: body_warnings.into_warnings(),
-        ..api.command(request, "create", intent)
+        ..api.command(request, intent)
     };
     let is_named = request.subresource.is_some();
     let write_request = WriteRequest {

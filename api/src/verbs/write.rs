@@ -51,13 +51,7 @@ pub(crate) async fn create(
         object,
         validation: options.validation(),
     });
-    let wanted = Wanted {
-        verb: "create",
-        intent,
-        body_warnings,
-        options,
-    };
-    write(api, request, wanted).await
+    write(api, request, intent, body_warnings, options).await
 }
 
 pub(crate) async fn update(
@@ -77,13 +71,7 @@ pub(crate) async fn update(
         object,
         validation: options.validation(),
     });
-    let wanted = Wanted {
-        verb: "update",
-        intent,
-        body_warnings,
-        options,
-    };
-    write(api, request, wanted).await
+    write(api, request, intent, body_warnings, options).await
 }
 
 pub(crate) async fn patch(
@@ -121,13 +109,7 @@ pub(crate) async fn patch(
         patch,
         validation: options.validation(),
     });
-    let wanted = Wanted {
-        verb: "patch",
-        intent,
-        body_warnings,
-        options,
-    };
-    write(api, request, wanted).await
+    write(api, request, intent, body_warnings, options).await
 }
 
 /// The failure of an unreadable patch. If the object does not exist, that is the failure instead. Source:
@@ -150,28 +132,16 @@ fn media(request: &ResourceRequest) -> Result<PatchMedia, Failure> {
         .ok_or_else(|| Failure::unsupported(&PatchMedia::names(known)))
 }
 
-/// What a request with a body asks to be written.
-pub(super) struct Wanted {
-    pub(super) verb: &'static str,
-    pub(super) intent: Intent,
-    pub(super) body_warnings: BodyWarnings,
-    pub(super) options: WriteOptions,
-}
-
 /// Carries out the intent of a request, and answers with the object.
 pub(super) async fn write(
     api: &Api,
     request: &ResourceRequest,
-    wanted: Wanted,
+    intent: Intent,
+    body_warnings: BodyWarnings,
+    options: WriteOptions,
 ) -> Result<Response<ApiBody>, Failure> {
-    let Wanted {
-        verb,
-        intent,
-        body_warnings,
-        options,
-    } = wanted;
     let dry_run = options.dry_run;
-    let command = api.command(request, verb, intent);
+    let command = api.command(request, intent);
     let command = Command {
         warnings: body_warnings.into_warnings(),
         ..command
