@@ -188,7 +188,8 @@ impl Bench {
             }
             let command = command(&self.plane, create(NAMESPACE, metadata));
             // The UID that the object will get, which follows from the command's seed.
-            uids.push(Uid::from_seed(command.seed));
+            let key = map(NAMESPACE, &format!("o{index}"));
+            uids.push(Uid::of_new(command.seed, &key));
             commands.push(command);
             if commands.len() == BATCH {
                 self.submit(std::mem::take(&mut commands))?;

@@ -18,9 +18,8 @@ pub struct Command {
     /// When the command was made.
     pub time: Time,
     /// The only source of randomness: uids and generated names are derived from it. Draw a fresh one for each
-    /// command, as `ControlPlane::seed` does, and never use one twice: two objects would get one uid. A
-    /// create whose uid a live object has is refused; that an object which is gone had it is not noticed here,
-    /// but by `verify --deep`.
+    /// command, as `ControlPlane::seed` does, and never use one twice: an object that is created again under
+    /// its old key would get its old uid back, which only `verify --deep` notices.
     pub seed: [u8; 16],
     /// What made the command necessary.
     pub cause: Cause,

@@ -3,7 +3,6 @@
 mod edges;
 mod image;
 mod overtaken;
-mod uids;
 
 pub use image::Image;
 
@@ -19,7 +18,6 @@ use overtaken::Overtaken;
 use std::borrow::Borrow;
 use std::cmp::Ordering;
 use std::sync::Arc;
-use uids::Uids;
 
 /// Orders after every possible name of a namespace.
 const BEHIND_EVERY_NAMESPACE: &str = "\u{10ffff}";
@@ -40,7 +38,6 @@ pub struct State {
     pub(crate) held_owners: OrdMap<Uid, HeldOwner>,
     /// Counts of dependents by owner, and which of the blocking ones are being deleted.
     edges: Edges,
-    uids: Uids,
     /// Number of objects in each namespace.
     pub(crate) populations: OrdMap<Name, u64>,
     /// The `Namespace` objects by name; every creation looks one up.
@@ -105,7 +102,6 @@ impl State {
             webhooks: Webhooks::default(),
             held_owners: OrdMap::new(),
             edges: Edges::default(),
-            uids: Uids::default(),
             populations: OrdMap::new(),
             namespaces: OrdMap::new(),
             overtaken: Overtaken::default(),
@@ -195,11 +191,6 @@ impl State {
         })
     }
 
-    /// Whether a live object has this uid.
-    pub(crate) fn has_uid(&self, uid: &Uid) -> bool {
-        self.uids.contains(uid)
-    }
-
     /// The number of objects in this namespace.
     pub fn population(&self, namespace: &str) -> u64 {
         self.populations.get(namespace).copied().unwrap_or(0)
@@ -268,7 +259,6 @@ impl State {
         let replaced = self.stored.insert(Stored(Arc::clone(object)));
         let before = replaced.as_ref().map(|stored| &*stored.0);
         self.edges.replace(before, Some(object));
-        self.uids.replace(before, Some(object));
         if object.key.is_namespace() {
             let name = Arc::clone(&object.key.name);
             self.namespaces.insert(name, Arc::clone(object));
@@ -299,7 +289,6 @@ impl State {
             self.forget_owner(&object.meta.uid);
         }
         self.edges.replace(Some(&object), None);
-        self.uids.replace(Some(&object), None);
         if key.is_namespace() {
             self.namespaces.remove(&key.name);
         }

@@ -11,7 +11,7 @@ use super::managed_fields::Ownership;
 use super::{Context, Strictness, namespace_of_new};
 use crate::command::Create;
 use crate::kind::{Generation, Kind, Shape, Version};
-use crate::object::{NAMESPACE_LABEL, NAMESPACE_TOKEN, Name, ObjectKey, Uid};
+use crate::object::{NAMESPACE_LABEL, NAMESPACE_TOKEN, Name, ObjectKey};
 use crate::{Decision, Rejection};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
@@ -60,13 +60,11 @@ fn admit(
     Ok(collection(&namespace.key.name))
 }
 
-/// Writes the metadata that only the server sets.
+/// Writes the metadata that only the server sets, without the uid, which depends on the name.
 fn own(context: &Context<'_>, kind: &Kind, key: &ObjectKey, metadata: &mut Map<String, Value>) {
     for field in SERVER_OWNED {
         metadata.remove(field);
     }
-    let uid = Uid::from_seed(context.command.seed);
-    metadata.insert("uid".into(), uid.as_str().into());
     metadata.insert(
         "creationTimestamp".into(),
         context.command.time.to_rfc3339().into(),

@@ -1,6 +1,6 @@
 //! Uids: object identities, never used twice.
 
-use super::text;
+use super::{ObjectKey, text};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::cmp::Ordering;
 use std::fmt;
@@ -23,11 +23,26 @@ enum Text {
 }
 
 impl Uid {
-    /// The uid of the object that a command with this seed creates: a version 4 UUID.
+    /// A version 4 UUID.
     pub fn from_seed(seed: [u8; 16]) -> Self {
         let mut hasher = blake3::Hasher::new();
         hasher.update(&seed);
-        hasher.update(&0_u32.to_le_bytes());
+        Self::from_hash(&hasher)
+    }
+
+    /// The uid of the object that a command with this seed creates under this key: a version 4 UUID. Objects that
+    /// live at the same time have different keys, and so different uids, even if a seed is used twice.
+    pub fn of_new(seed: [u8; 16], key: &ObjectKey) -> Self {
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(&seed);
+        for part in key.parts() {
+            hasher.update(part.as_bytes());
+            hasher.update(&[0]);
+        }
+        Self::from_hash(&hasher)
+    }
+
+    fn from_hash(hasher: &blake3::Hasher) -> Self {
         let mut bytes = [0; 16];
         hasher.finalize_xof().fill(&mut bytes);
         let mut text = [0; UUID_BYTES];

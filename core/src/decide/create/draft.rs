@@ -89,7 +89,6 @@ impl<'a> Draft<'a> {
         self.warnings.extend(of_kind);
         if context.strictness == Strictness::Storage {
             refuse_storage(named.is_numbered, named.taken)?;
-            refuse_used_seed(&context)?;
         }
         self.set_managed_fields(ownership, named.labels);
         if self.selects_pods() {
@@ -116,6 +115,8 @@ impl<'a> Draft<'a> {
         own(&context, kind, &collection, metadata);
         let labels = labels_of_nameless(kind, metadata);
         let name::Chosen { key, taken } = name::choose(&context, &collection, metadata);
+        let uid = Uid::of_new(context.command.seed, &key);
+        metadata.insert("uid".into(), uid.as_str().into());
         Ok(Named {
             key,
             taken,
@@ -222,19 +223,6 @@ fn refuse_storage(numbered: bool, taken: Option<Rejection>) -> Result<(), Reject
         return Err(Rejection::Internal(why.into()));
     }
     taken.map_or(Ok(()), Err)
-}
-
-/// Refuses to give two live objects one uid, by which owners are found. What became of uids that nobody has any
-/// more is not known here.
-fn refuse_used_seed(context: &Context<'_>) -> Result<(), Rejection> {
-    let uid = Uid::from_seed(context.command.seed);
-    if !context.state.has_uid(&uid) {
-        return Ok(());
-    }
-    Err(Rejection::BadRequest(format!(
-        "the seed of this command has created an object before: the uid {uid} is in use; give each command a fresh \
-         seed"
-    )))
 }
 
 /// Refuses a negative generation for kinds that keep the generation they were sent with.
