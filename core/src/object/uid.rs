@@ -25,26 +25,26 @@ enum Text {
 impl Uid {
     /// A version 4 UUID.
     pub fn from_seed(seed: [u8; 16]) -> Self {
-        let mut hasher = blake3::Hasher::new();
-        hasher.update(&seed);
-        Self::from_hash(&hasher)
+        Self::from_hash_of(&seed)
     }
 
     /// The uid of the object that a command with this seed creates under this key: a version 4 UUID. Objects that
     /// live at the same time have different keys, and so different uids, even if a seed is used twice.
     pub fn of_new(seed: [u8; 16], key: &ObjectKey) -> Self {
-        let mut hasher = blake3::Hasher::new();
-        hasher.update(&seed);
-        for part in key.parts() {
-            hasher.update(part.as_bytes());
-            hasher.update(&[0]);
+        let parts = key.parts();
+        let bytes: usize = parts.iter().map(|part| part.len() + 1).sum();
+        let mut source = Vec::with_capacity(seed.len() + bytes);
+        source.extend(seed);
+        for part in parts {
+            source.extend_from_slice(part.as_bytes());
+            source.push(0);
         }
-        Self::from_hash(&hasher)
+        Self::from_hash_of(&source)
     }
 
-    fn from_hash(hasher: &blake3::Hasher) -> Self {
-        let mut bytes = [0; 16];
-        hasher.finalize_xof().fill(&mut bytes);
+    fn from_hash_of(source: &[u8]) -> Self {
+        let hash = blake3::hash(source);
+        let bytes = hash.as_bytes().first_chunk().copied().unwrap_or_default();
         let mut text = [0; UUID_BYTES];
         uuid::Builder::from_random_bytes(bytes)
             .into_uuid()

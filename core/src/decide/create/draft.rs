@@ -134,7 +134,9 @@ impl<'a> Draft<'a> {
             ..
         } = self.target;
         let document = &mut self.document;
-        let labels = document.pointer("/metadata/labels");
+        let labels = document
+            .get("metadata")
+            .and_then(|metadata| metadata.get("labels"));
         self.shares_labels = labels.and_then(Value::as_object).is_none_or(Map::is_empty);
         shape(&context, kind, version, document);
         convert::to_decide(kind, version, document);
