@@ -24,6 +24,9 @@ use std::process::Command;
 const TIMES: usize = 50;
 /// Objects that exist before the operations.
 const OBJECTS: usize = 200;
+/// Objects that exist before a batch: so many that the maps of the state have some depth, and that a copy of
+/// their nodes shows in the count.
+const OBJECTS_OF_BATCH: usize = 2_000;
 /// The output flags a count whose ratio to the recorded one is above this.
 const RATIO_MAX: f64 = 1.1;
 const JSON: &str = "application/json";
@@ -50,6 +53,8 @@ struct Arguments {
 enum HotPath {
     /// POST, from the request to the answer
     Create,
+    /// A create among many that are submitted together, decided and written
+    Batch,
     /// PUT
     Update,
     /// GET of one object
@@ -123,6 +128,7 @@ fn work(path: HotPath) -> Result<()> {
             let path = place(index);
             counted(|| world.ask(Method::GET, &path, JSON, Bytes::new()))
         }),
+        HotPath::Batch => batch(),
         HotPath::List => list(),
         HotPath::WatchEvent => watch(&world),
         HotPath::CascadeStep => cascade(&world),
@@ -138,6 +144,14 @@ fn each<T>(operation: impl FnMut(usize) -> Result<T>) -> Result<()> {
 
 fn place(index: usize) -> String {
     format!("{MAPS}/{}", world::name(index))
+}
+
+/// Creates `TIMES` objects in one submission, so that the mean is per object.
+fn batch() -> Result<()> {
+    let world = World::new(OBJECTS_OF_BATCH)?;
+    let intents = (0..TIMES).map(|index| world::create(OBJECTS_OF_BATCH + index));
+    let intents: Vec<_> = intents.collect();
+    counted(|| world.write(intents))
 }
 
 /// Lists `TIMES` objects in one request, so that the mean is per object.
