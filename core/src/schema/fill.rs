@@ -35,17 +35,19 @@ pub(super) fn drop_nulls(schema: &Schema, value: &mut Value) {
 pub(super) fn decode(schema: &Schema, value: &mut Value) {
     match value {
         Value::Object(members) => {
-            for (name, member) in members.iter_mut() {
+            members.retain(|name, member| {
                 if let Some(known) = schema.properties.get(name.as_str()) {
                     decode(known, member);
-                } else if let Some(each) = &schema.additional {
+                    return !is_left_out(known, name, member);
+                }
+                if let Some(each) = &schema.additional {
                     decode_one(each, member);
                     if each.quantity {
                         quantity::round_up(member);
                     }
                 }
-            }
-            members.retain(|name, member| !is_left_out(schema, name, member));
+                true
+            });
         }
         Value::Array(items) => {
             let Some(each) = &schema.items else { return };
@@ -65,10 +67,7 @@ pub(super) fn decode(schema: &Schema, value: &mut Value) {
 /// Whether Go omits a member. Source: `omitempty`. The few lists without `omitempty` are omitted as
 /// well if they are empty, rather than written as `null`. `managedFields` stays, since clients
 /// reset it with an empty list, which must remain visible.
-fn is_left_out(schema: &Schema, name: &str, member: &Value) -> bool {
-    let Some(known) = schema.properties.get(name) else {
-        return false;
-    };
+fn is_left_out(known: &Schema, name: &str, member: &Value) -> bool {
     let is_map = || known.properties.is_empty() && known.additional.is_some();
     match member {
         _ if name == "managedFields" => false,

@@ -90,29 +90,28 @@ fn object(
     reach: Reach,
     removed: &mut Removed,
 ) {
-    let meta = |name: &str| reach.resource && META.contains(&name);
-    members.retain(|name, _| {
-        let known = schema.member(name).is_some() || schema.closed;
-        let keep = known || reach.preserve || meta(name);
-        if !keep {
-            removed.note(&at.member(name));
-        }
-        keep
-    });
     let inside = Reach {
         resource: false,
         preserve: false,
     };
-    for (name, member) in members.iter_mut() {
+    members.retain(|name, member| {
         let at = at.member(name);
-        if !meta(name) {
-            if let Some(schema) = schema.member(name) {
-                prune(schema, member, &at, inside, removed);
+        if reach.resource && META.contains(&name.as_str()) {
+            if name == "metadata" {
+                prune(metadata_of(schema), member, &at, inside, removed);
             }
-        } else if name == "metadata" {
-            prune(metadata_of(schema), member, &at, inside, removed);
+            return true;
         }
-    }
+        let known = schema.member(name);
+        if let Some(schema) = known {
+            prune(schema, member, &at, inside, removed);
+        }
+        let keep = known.is_some() || schema.closed || reach.preserve;
+        if !keep {
+            removed.note(&at);
+        }
+        keep
+    });
 }
 
 /// The schema of `metadata`: built-in kinds have their own, custom kinds cannot describe it.
