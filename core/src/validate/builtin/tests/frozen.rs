@@ -65,14 +65,16 @@ const UPDATES: &[Update<'static>] = &[
         r#"{"spec": {"nodeAffinity": {"required": {"nodeSelectorTerms": [{"matchExpressions": [{"key": "topology.kubernetes.io/zone", "operator": "Exists"}]}]}}}}"#,
         r#"{"spec": {"nodeAffinity": {"required": {"nodeSelectorTerms": [{"matchExpressions": [{"key": "failure-domain.beta.kubernetes.io/zone", "operator": "Exists"}]}]}}}}"#,
         &[
-            r#"nodeAffinity: Invalid value: {"required":{"nodeSelectorTerms":[{"matchExpressions":[{"key":"failure-domain.beta.kubernetes.io/zone","operator":"Exists"}]}]}}: field is immutable"#,
+            r#"nodeAffinity: Invalid value: {"Required":{"NodeSelectorTerms":[{"MatchExpressions":[{"Key":"failure-domain.beta.kubernetes.io/zone","Operator":"Exists","Values":null}],"MatchFields":null}]}}: field is immutable, except for updating from beta label to GA"#,
         ],
     ),
     (
         "persistentvolumes",
         r#"{"spec": {"nodeAffinity": {"required": {"nodeSelectorTerms": [{"matchExpressions": [{"key": "a", "operator": "Exists"}]}]}}}}"#,
         r#"{"spec": {"nodeAffinity": null}}"#,
-        &["nodeAffinity: Invalid value: null: field is immutable"],
+        &[
+            "nodeAffinity: Invalid value: null: field is immutable, except for updating from beta label to GA",
+        ],
     ),
     (
         "persistentvolumeclaims",
@@ -118,7 +120,7 @@ const UPDATES: &[Update<'static>] = &[
     ),
     (
         "persistentvolumeclaims",
-        "{}",
+        r#"{"status": {"phase": "Bound"}}"#,
         r#"{"spec": {"storageClassName": "x", "volumeAttributesClassName": "y"}}"#,
         &[],
     ),
@@ -263,7 +265,9 @@ const UPDATES: &[Update<'static>] = &[
         "ipaddresses",
         r#"{"spec": {"parentRef": {"name": "a"}}}"#,
         r#"{"spec": {"parentRef": {"name": "b"}}}"#,
-        &[r#"spec.parentRef: Invalid value: {"name":"b"}: field is immutable"#],
+        &[
+            r#"spec.parentRef: Invalid value: {"Group":"","Resource":"","Namespace":"","Name":"b"}: field is immutable"#,
+        ],
     ),
     (
         "servicecidrs",
@@ -294,7 +298,7 @@ const UPDATES: &[Update<'static>] = &[
         r#"{"spec": {"cidrs": ["10.0.0.0/16"]}}"#,
         r#"{"spec": {"cidrs": ["10.0.0.0/16", "10.1.0.0/16"]}}"#,
         &[
-            r#"spec.cidrs: Invalid value: {"cidrs":["10.0.0.0/16","10.1.0.0/16"]}: may specify no more than one IP for each IP family, i.e 192.168.0.0/24 and 2001:db8::/64"#,
+            r#"spec.cidrs: Invalid value: ["10.0.0.0/16","10.1.0.0/16"]: may specify no more than one IP for each IP family, i.e 192.168.0.0/24 and 2001:db8::/64"#,
         ],
     ),
     (
