@@ -86,6 +86,42 @@ pub(super) fn old_address(text: &str) -> Option<String> {
     sloppy(text).is_none().then(|| ADDRESS.to_owned())
 }
 
+/// Why an address cannot be one that clients are sent to. Source: `ValidateEndpointIP`.
+pub(super) fn special(text: &str) -> Vec<String> {
+    let Some(address) = sloppy(text) else {
+        return vec!["must be a valid IP address".into()];
+    };
+    let (link, group) = match address {
+        IpAddr::V4(address) => {
+            let is_group = matches!(address.octets(), [224, 0, 0, _]);
+            (address.is_link_local(), is_group)
+        }
+        IpAddr::V6(address) => {
+            let is_group = address.segments()[0] & 0xff0f == 0xff02;
+            (address.is_unicast_link_local(), is_group)
+        }
+    };
+    let (unspecified, loopback) = (address.is_unspecified(), address.is_loopback());
+    let unspecified_why = format!("may not be unspecified ({text})");
+    let rules = [
+        (unspecified, unspecified_why.as_str()),
+        (
+            loopback,
+            "may not be in the loopback range (127.0.0.0/8, ::1/128)",
+        ),
+        (
+            link,
+            "may not be in the link-local range (169.254.0.0/16, fe80::/10)",
+        ),
+        (
+            group,
+            "may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)",
+        ),
+    ];
+    let broken = rules.into_iter().filter(|(is_broken, _)| *is_broken);
+    broken.map(|(_, why)| why.to_owned()).collect()
+}
+
 /// Whether an address, if it is one, is of the long family.
 pub(super) fn is_long(text: &str) -> Option<bool> {
     sloppy(text).map(|address| address.is_ipv6())

@@ -57,7 +57,7 @@ fn is_extended(name: &str) -> bool {
 }
 
 /// Whether a resource may be asked for that has a limit above the request.
-fn has_overcommit(name: &str) -> bool {
+pub(super) fn has_overcommit(name: &str) -> bool {
     is_native(name) && !is_huge_pages(name)
 }
 
@@ -117,6 +117,23 @@ pub(super) fn value(place: &Field<'_>, name: &str, causes: &mut Vec<FieldCause>)
     }
     if is_whole(name) && amount.integer().is_none() {
         causes.push(place.invalid("must be an integer"));
+    }
+}
+
+/// Whether a resource of Kubernetes itself can be in a quota. Source: `IsStandardQuotaResourceName`.
+pub(super) fn is_of_quotas(name: &str) -> bool {
+    !has_domain(name) && quota_problems(name).is_empty()
+}
+
+/// Checks the names of resources that there are limits for.
+pub(super) fn names_of(map: &Field<'_>, of_containers: bool, causes: &mut Vec<FieldCause>) {
+    let problems = if of_containers {
+        container_problems
+    } else {
+        name_problems
+    };
+    for (name, place) in map.entries() {
+        named(&place, name, problems, causes);
     }
 }
 

@@ -2,8 +2,8 @@
 
 use super::rule::Check;
 use super::{
-    IMMUTABLE, aggregation, batch, cluster, config, event, network, pod, pod_update, rbac, service,
-    shown, storage, volume, webhook, workload,
+    IMMUTABLE, aggregation, batch, cluster, config, endpoints, event, limits, network, pod,
+    pod_update, quota, rbac, service, shown, storage, volume, webhook, workload,
 };
 
 const CHECKS: &[(&str, Check)] = &[
@@ -20,11 +20,14 @@ const CHECKS: &[(&str, Check)] = &[
     ("deployment_deadline", workload::deployment_deadline),
     ("deployment_strategy", workload::deployment_strategy),
     ("disruption_budget", workload::disruption_budget),
+    ("endpoint_slice", endpoints::slice),
+    ("endpoint_subsets", endpoints::subsets),
     ("event", |_, subject, causes| {
         event::check(subject, causes);
     }),
     ("host_names", batch::host_names),
     ("ingress", network::ingress),
+    ("limits", limits::limits),
     ("job_spec", batch::job_spec),
     ("job_update", batch::job_update),
     ("network_policy", network::policy),
@@ -40,7 +43,7 @@ const CHECKS: &[(&str, Check)] = &[
         pod_update::update(subject, causes);
     }),
     ("priority_class", cluster::priority_class),
-    ("quota", cluster::quota),
+    ("quota", quota::quota),
     ("role", rbac::rules),
     ("schedule", batch::schedule),
     ("secret", config::secret),

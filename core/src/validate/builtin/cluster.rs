@@ -1,6 +1,6 @@
-//! Nodes, quotas, ranges of service addresses and priorities. Source: `ValidateNode`, `ValidateNodeUpdate` and
-//! `ValidateResourceQuotaUpdate` of upstream's `pkg/apis/core/validation`, `ValidateServiceCIDR` of
-//! `pkg/apis/networking/validation`, `ValidatePriorityClass` of `pkg/apis/scheduling/validation`.
+//! Nodes, ranges of service addresses and priorities. Source: `ValidateNode` and `ValidateNodeUpdate` of
+//! upstream's `pkg/apis/core/validation`, `ValidateServiceCIDR` of `pkg/apis/networking/validation`,
+//! `ValidatePriorityClass` of `pkg/apis/scheduling/validation`.
 
 use super::{Field, IMMUTABLE, Subject, amounts, placement, shown};
 use crate::rejection::FieldCause;
@@ -89,44 +89,6 @@ fn ranges<'a>(node: &Field<'a>) -> Vec<&'a str> {
         listed
     } else {
         vec![first]
-    }
-}
-
-/// Scopes of quotas that exclude each other.
-const CONFLICTS: [[&str; 2]; 2] = [
-    ["BestEffort", "NotBestEffort"],
-    ["Terminating", "NotTerminating"],
-];
-const SCOPES: [&str; 7] = [
-    "Terminating",
-    "NotTerminating",
-    "BestEffort",
-    "NotBestEffort",
-    "PriorityClass",
-    "CrossNamespacePodAffinity",
-    "VolumeAttributesClass",
-];
-
-pub(super) fn quota(spec: &Field<'_>, subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
-    amounts::of_quota(&spec.child("hard"), causes);
-    let scopes = spec.child("scopes");
-    let set = |place: &Field<'_>| -> BTreeSet<String> {
-        place.items().map(|scope| scope.text().to_owned()).collect()
-    };
-    for scope in scopes.items() {
-        if !SCOPES.contains(&scope.text()) {
-            causes.push(scopes.invalid("unsupported scope"));
-        }
-    }
-    let all = set(&scopes);
-    for pair in CONFLICTS {
-        if pair.iter().all(|scope| all.contains(*scope)) {
-            causes.push(scopes.invalid("conflicting scopes"));
-        }
-    }
-    let differs = |old: &Field<'_>| set(&old.at("spec.scopes")) != all;
-    if subject.old.as_ref().is_some_and(differs) {
-        causes.push(scopes.invalid(IMMUTABLE));
     }
 }
 

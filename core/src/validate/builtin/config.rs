@@ -22,9 +22,14 @@ pub(super) fn check(document: &Field<'_>, subject: &Subject<'_>, causes: &mut Ve
         frozen(old, document, causes);
     }
     let (data, binary) = (document.child("data"), document.child("binaryData"));
+    let is_secret = subject.resource == "secrets";
     let mut bytes = 0;
     for (key, place) in data.entries() {
-        bytes += place.text().len();
+        bytes += if is_secret {
+            decoded(place.text())
+        } else {
+            place.text().len()
+        };
         check_key(key, &place, causes);
         if binary.value.get(key).is_some() {
             let why = "duplicate of key present in binaryData";
@@ -32,21 +37,20 @@ pub(super) fn check(document: &Field<'_>, subject: &Subject<'_>, causes: &mut Ve
         }
     }
     for (key, place) in binary.entries() {
-        bytes += place.text().len();
+        bytes += decoded(place.text());
         check_key(key, &place, causes);
     }
-    // The data of a secret is in base64, which is a third longer than what it encodes.
-    let is_secret = subject.resource == "secrets";
-    let limit = if is_secret {
-        BYTES_MAX.div_ceil(3) * 4
-    } else {
-        BYTES_MAX
-    };
-    if bytes > limit {
+    if bytes > BYTES_MAX {
         // Upstream's path of a configuration has no name, and an empty path is written like an index.
         let field = if is_secret { "data" } else { "[]" };
         causes.push(FieldCause::too_long(field, BYTES_MAX));
     }
+}
+
+/// How many bytes a text in base64 stands for.
+fn decoded(text: &str) -> usize {
+    let padding = text.len() - text.trim_end_matches('=').len();
+    (text.len() / 4 * 3).saturating_sub(padding)
 }
 
 fn check_key(key: &str, place: &Field<'_>, causes: &mut Vec<FieldCause>) {

@@ -3,7 +3,7 @@
 //! `pkg/apis/core/validation`.
 
 use super::amounts::resources;
-use super::{Field, pod, probe, variables, volumes};
+use super::{Field, pod, probe, shown, variables, volumes};
 use crate::rejection::{CAUSES_MAX, FieldCause};
 use crate::validate::{formats, names};
 use serde_json::json;
@@ -118,6 +118,29 @@ fn common(container: &Field<'_>, mounts: Mounts<'_>, causes: &mut Vec<FieldCause
     let security = container.child("securityContext");
     pod::identities(&security, &["runAsUser", "runAsGroup"], causes);
     pod::seccomp(&security.child("seccompProfile"), causes);
+    escalation(&security, causes);
+}
+
+/// A container that may not gain privileges has none that it would have to gain. Source:
+/// `ValidateSecurityContext`.
+fn escalation(context: &Field<'_>, causes: &mut Vec<FieldCause>) {
+    let escalates = context.child("allowPrivilegeEscalation");
+    if escalates.is_absent() || escalates.is_true() {
+        return;
+    }
+    let mut refuse = |what: &str| {
+        let shown = shown::object(context.value, shown::SECURITY_CONTEXT);
+        let why = format!("cannot set `allowPrivilegeEscalation` to false and {what}");
+        causes.push(context.invalid_as(&shown, &why));
+    };
+    if context.child("privileged").is_true() {
+        refuse("`privileged` to true");
+    }
+    for capability in context.at("capabilities.add").items() {
+        if capability.text() == "CAP_SYS_ADMIN" {
+            refuse("`capabilities.Add` CAP_SYS_ADMIN");
+        }
+    }
 }
 
 /// Source: `validateContainerPorts`.

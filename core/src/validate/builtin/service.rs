@@ -5,7 +5,6 @@
 use super::{Field, IMMUTABLE, Subject, service_address, service_ports};
 use crate::rejection::FieldCause;
 use crate::validate::{formats, labels, names, qualified_name};
-use core::net::IpAddr;
 use serde_json::json;
 
 const TYPES: [&str; 4] = ["ClusterIP", "ExternalName", "LoadBalancer", "NodePort"];
@@ -126,51 +125,11 @@ fn reached(spec: &Field<'_>, causes: &mut Vec<FieldCause>) {
     for address in spec.child("externalIPs").items() {
         match formats::old_address(address.text()) {
             Some(why) => causes.push(address.invalid(&why)),
-            None => address.refuse(special(address.text()), causes),
+            None => address.refuse(formats::special(address.text()), causes),
         }
     }
     let kind = spec.child("type");
     kind.one_of(&TYPES, causes);
-}
-
-/// Why an address cannot be one of a service outside of the cluster. Source: `ValidateNonSpecialIP`.
-fn special(text: &str) -> Vec<String> {
-    let Ok(address) = text.parse::<IpAddr>() else {
-        return Vec::new();
-    };
-    let (link, group) = match address {
-        IpAddr::V4(address) => (
-            address.is_link_local(),
-            matches!(address.octets(), [224, 0, 0, _]),
-        ),
-        IpAddr::V6(address) => (
-            address.is_unicast_link_local(),
-            address.segments()[0] & 0xff0f == 0xff02,
-        ),
-    };
-    let rules = [
-        (
-            address.is_unspecified(),
-            format!("may not be unspecified ({text})"),
-        ),
-        (
-            address.is_loopback(),
-            "may not be in the loopback range (127.0.0.0/8, ::1/128)".into(),
-        ),
-        (
-            link,
-            "may not be in the link-local range (169.254.0.0/16, fe80::/10)".into(),
-        ),
-        (
-            group,
-            "may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)".into(),
-        ),
-    ];
-    rules
-        .into_iter()
-        .filter(|rule| rule.0)
-        .map(|rule| rule.1)
-        .collect()
 }
 
 /// What only load balancers have.

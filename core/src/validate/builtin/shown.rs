@@ -43,6 +43,21 @@ pub(super) const STATEFUL_ROLLING: &Members = &[
     ("MaxUnavailable", "maxUnavailable", NULL),
 ];
 pub(super) const SERVICE_RANGES: &Members = &[("CIDRs", "cidrs", NULL)];
+/// The members of these members appear as they were sent.
+pub(super) const SECURITY_CONTEXT: &Members = &[
+    ("Capabilities", "capabilities", NULL),
+    ("Privileged", "privileged", NULL),
+    ("SELinuxOptions", "seLinuxOptions", NULL),
+    ("WindowsOptions", "windowsOptions", NULL),
+    ("RunAsUser", "runAsUser", NULL),
+    ("RunAsGroup", "runAsGroup", NULL),
+    ("RunAsNonRoot", "runAsNonRoot", NULL),
+    ("ReadOnlyRootFilesystem", "readOnlyRootFilesystem", NULL),
+    ("AllowPrivilegeEscalation", "allowPrivilegeEscalation", NULL),
+    ("ProcMount", "procMount", NULL),
+    ("SeccompProfile", "seccompProfile", NULL),
+    ("AppArmorProfile", "appArmorProfile", NULL),
+];
 const REQUIREMENT: &Members = &[
     ("Key", "key", TEXT),
     ("Operator", "operator", TEXT),
@@ -98,4 +113,21 @@ pub(super) fn volume_affinity(affinity: &Field<'_>) -> String {
     }
     let terms = terms(&required.child("nodeSelectorTerms"));
     format!("{{\"Required\":{{\"NodeSelectorTerms\":{terms}}}}}")
+}
+
+/// Shows a list of texts; one that is not there is null.
+pub(super) fn list_of(texts: &Field<'_>) -> String {
+    list(texts.value, Value::to_string)
+}
+
+const SCOPE: &Members = &[
+    ("ScopeName", "scopeName", TEXT),
+    ("Operator", "operator", TEXT),
+    ("Values", "values", NULL),
+];
+
+/// Shows the selector of a quota.
+pub(super) fn scopes(expressions: &Field<'_>) -> String {
+    let shown = list(expressions.value, |one| object(one, SCOPE));
+    format!("{{\"MatchExpressions\":{shown}}}")
 }

@@ -83,7 +83,10 @@ priorityclasses  preemptionPolicy  immutable
 leases  spec.leaseTransitions  atleast 0
 ingressclasses  spec.controller  required; immutable
 runtimeclasses  handler  required; immutable
-endpointslices  addressType  required; immutable
+limitranges  spec.limits  check limits
+endpoints  subsets  check endpoint_subsets
+endpointslices  .  check endpoint_slice
+endpointslices  addressType  immutable
 certificatesigningrequests  spec.request  required
 certificatesigningrequests  spec.signerName  required
 certificatesigningrequests  spec.usages  required

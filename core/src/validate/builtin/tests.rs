@@ -5,6 +5,7 @@ mod created;
 mod events;
 mod frozen;
 mod jobs;
+mod limits;
 mod others;
 mod pods;
 mod services;
