@@ -6,6 +6,7 @@ mod aggregation;
 mod amounts;
 mod batch;
 mod checks;
+mod classes;
 mod cluster;
 mod config;
 mod container;

@@ -2,14 +2,15 @@
 
 use super::rule::Check;
 use super::{
-    IMMUTABLE, aggregation, batch, cluster, config, endpoints, event, limits, network, pod,
-    pod_update, quota, rbac, service, shown, storage, volume, webhook, workload,
+    aggregation, batch, classes, cluster, config, endpoints, event, limits, network, pod,
+    pod_update, quota, rbac, service, storage, volume, webhook, workload,
 };
 
 const CHECKS: &[(&str, Check)] = &[
     ("api_service", |_, subject, causes| {
         aggregation::api_service(subject, causes);
     }),
+    ("attachment", classes::attachment),
     ("autoscaler", workload::autoscaler),
     ("binding", rbac::binding),
     ("claim", storage::claim),
@@ -20,6 +21,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("deployment_deadline", workload::deployment_deadline),
     ("deployment_strategy", workload::deployment_strategy),
     ("disruption_budget", workload::disruption_budget),
+    ("driver", classes::driver),
     ("endpoint_slice", endpoints::slice),
     ("endpoint_subsets", endpoints::subsets),
     ("event", |_, subject, causes| {
@@ -27,22 +29,20 @@ const CHECKS: &[(&str, Check)] = &[
     }),
     ("host_names", batch::host_names),
     ("ingress", network::ingress),
-    ("limits", limits::limits),
+    ("ingress_class", classes::ingress_class),
     ("job_spec", batch::job_spec),
     ("job_update", batch::job_update),
+    ("lease", classes::lease),
+    ("limits", limits::limits),
     ("network_policy", network::policy),
     ("node", cluster::node),
-    ("parent", |place, subject, causes| {
-        if subject.changes(place) {
-            let shown = shown::object(place.value, shown::PARENT_REF);
-            causes.push(place.invalid_as(&shown, IMMUTABLE));
-        }
-    }),
+    ("parent", classes::parent),
     ("pod", pod::pod),
     ("pod_update", |_, subject, causes| {
         pod_update::update(subject, causes);
     }),
     ("priority_class", cluster::priority_class),
+    ("provisioner", classes::provisioner),
     ("quota", quota::quota),
     ("role", rbac::rules),
     ("schedule", batch::schedule),

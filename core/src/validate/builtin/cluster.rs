@@ -131,11 +131,12 @@ fn new_range(spec: &Field<'_>, causes: &mut Vec<FieldCause>) {
 }
 
 fn in_one_form(ranges: &Field<'_>, causes: &mut Vec<FieldCause>) {
-    let before = causes.len();
     for range in ranges.items() {
         range.refuse(formats::strict_range(range.text()), causes);
     }
-    if causes.len() == before && !differ_in_family(ranges) {
+    let mut all = ranges.items();
+    let are_ranges = all.all(|range| formats::old_range(range.text()).is_none());
+    if are_ranges && !differ_in_family(ranges) {
         causes.push(ranges.invalid(ONE_OF_EACH));
     }
 }

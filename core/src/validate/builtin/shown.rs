@@ -131,3 +131,25 @@ pub(super) fn scopes(expressions: &Field<'_>) -> String {
     let shown = list(expressions.value, |one| object(one, SCOPE));
     format!("{{\"MatchExpressions\":{shown}}}")
 }
+
+pub(super) const NODE_DRIVER: &Members = &[
+    ("Name", "name", TEXT),
+    ("NodeID", "nodeID", TEXT),
+    ("TopologyKeys", "topologyKeys", NULL),
+    ("Allocatable", "allocatable", NULL),
+];
+const SOURCE: &Members = &[
+    ("PersistentVolumeName", "persistentVolumeName", NULL),
+    ("InlineVolumeSpec", "inlineVolumeSpec", NULL),
+];
+
+/// Shows how a volume is attached.
+pub(super) fn attachment(spec: &Field<'_>) -> String {
+    let (attacher, node) = (spec.child("attacher"), spec.child("nodeName"));
+    let source = object(spec.child("source").value, SOURCE);
+    format!(
+        "{{\"Attacher\":{:?},\"Source\":{source},\"NodeName\":{:?}}}",
+        attacher.text(),
+        node.text()
+    )
+}

@@ -2,7 +2,7 @@
 //! upstream's `pkg/apis/core/validation`, and `ValidateCSINodeUpdate`.
 
 use super::selector::label_selector;
-use super::{Field, IMMUTABLE, Subject};
+use super::{Field, IMMUTABLE, Subject, shown};
 use crate::quantity::{self, Quantity};
 use crate::rejection::FieldCause;
 use crate::validate::names;
@@ -175,7 +175,8 @@ pub(super) fn csi_node(spec: &Field<'_>, subject: &Subject<'_>, causes: &mut Vec
             .map(|new| fixed(&new))
             .filter(|new| *new != fixed(&old))
         {
-            causes.push(FieldCause::invalid("spec.drivers", &new, IMMUTABLE));
+            let shown = shown::object(&new, shown::NODE_DRIVER);
+            causes.push(FieldCause::invalid_as("spec.drivers", &shown, IMMUTABLE));
         }
     }
 }

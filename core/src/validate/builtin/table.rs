@@ -62,6 +62,8 @@ ingresses  spec  check ingress
 networkpolicies  spec  check network_policy
 persistentvolumeclaims  spec  check claim
 persistentvolumes  spec  check volume
+csinodes  spec.drivers[].nodeID  required
+csinodes  spec.drivers  unique name
 csinodes  spec  check csi_node
 nodes  .  check node
 resourcequotas  spec  check quota
@@ -69,10 +71,13 @@ servicecidrs  spec  check service_range
 apiservices  .  check api_service
 events  .  check event
 poddisruptionbudgets  spec  check disruption_budget
-storageclasses  provisioner  required; frozen updates to provisioner are forbidden.
+storageclasses  provisioner  required; check provisioner
+storageclasses  reclaimPolicy  oneof Delete Retain
+storageclasses  volumeBindingMode  oneof Immediate WaitForFirstConsumer
 storageclasses  parameters  frozen updates to parameters are forbidden.
-storageclasses  reclaimPolicy  oneof Delete Retain; immutable
-storageclasses  volumeBindingMode  oneof Immediate WaitForFirstConsumer; immutable
+storageclasses  provisioner  frozen updates to provisioner are forbidden.
+storageclasses  reclaimPolicy  frozen updates to reclaimPolicy are forbidden.
+storageclasses  volumeBindingMode  immutable
 horizontalpodautoscalers  spec.minReplicas  atleast 1
 horizontalpodautoscalers  spec.maxReplicas  check autoscaler
 horizontalpodautoscalers  spec.scaleTargetRef.kind  required
@@ -80,9 +85,10 @@ horizontalpodautoscalers  spec.scaleTargetRef.name  required
 priorityclasses  .  check priority_class
 priorityclasses  value  frozen may not be changed in an update.
 priorityclasses  preemptionPolicy  immutable
-leases  spec.leaseTransitions  atleast 0
-ingressclasses  spec.controller  required; immutable
-runtimeclasses  handler  required; immutable
+leases  spec  check lease
+ingressclasses  spec.controller  immutable
+ingressclasses  spec  check ingress_class
+runtimeclasses  handler  required; label; immutable
 limitranges  spec.limits  check limits
 endpoints  subsets  check endpoint_subsets
 endpointslices  .  check endpoint_slice
@@ -90,15 +96,14 @@ endpointslices  addressType  immutable
 certificatesigningrequests  spec.request  required
 certificatesigningrequests  spec.signerName  required
 certificatesigningrequests  spec.usages  required
-volumeattachments  spec.attacher  required
-volumeattachments  spec.nodeName  required
-volumeattachments  spec  immutable
-csidrivers  spec.attachRequired  immutable
-csidrivers  spec.volumeLifecycleModes  immutable
+volumeattachments  spec  check attachment
+csidrivers  spec  check driver
 csistoragecapacities  nodeTopology  immutable
 csistoragecapacities  storageClassName  immutable
-volumeattributesclasses  driverName  frozen updates to driverName are forbidden.; required
-volumeattributesclasses  parameters  frozen updates to parameters are forbidden.; required must contain at least one key/value pair
+volumeattributesclasses  driverName  frozen updates to driverName are forbidden.
+volumeattributesclasses  parameters  frozen updates to parameters are forbidden.
+volumeattributesclasses  driverName  required; check provisioner
+volumeattributesclasses  parameters  required must contain at least one key/value pair
 resourceclaims,resourceclaimtemplates  spec  immutable
 resourceslices  spec.pool.name  immutable
 resourceslices  spec.driver  immutable

@@ -199,9 +199,11 @@ const UPDATES: &[Update<'static>] = &[
     ),
     (
         "volumeattachments",
-        r#"{"spec": {"attacher": "a", "nodeName": "n"}}"#,
+        r#"{"spec": {"attacher": "a", "nodeName": "n", "source": {"persistentVolumeName": "v"}}}"#,
         r#"{"spec": {"nodeName": "m"}}"#,
-        &[r#"spec: Invalid value: {"attacher":"a","nodeName":"m"}: field is immutable"#],
+        &[
+            r#"spec: Invalid value: {"Attacher":"a","Source":{"PersistentVolumeName":"v","InlineVolumeSpec":null},"NodeName":"m"}: field is immutable"#,
+        ],
     ),
     (
         "csinodes",
@@ -213,7 +215,9 @@ const UPDATES: &[Update<'static>] = &[
         "csinodes",
         r#"{"spec": {"drivers": [{"name": "a", "nodeID": "n"}]}}"#,
         r#"{"spec": {"drivers": [{"name": "a", "nodeID": "m"}]}}"#,
-        &[r#"spec.drivers: Invalid value: {"name":"a","nodeID":"m"}: field is immutable"#],
+        &[
+            r#"spec.drivers: Invalid value: {"Name":"a","NodeID":"m","TopologyKeys":null,"Allocatable":null}: field is immutable"#,
+        ],
     ),
     (
         "csidrivers",
@@ -263,10 +267,10 @@ const UPDATES: &[Update<'static>] = &[
     ),
     (
         "ipaddresses",
-        r#"{"spec": {"parentRef": {"name": "a"}}}"#,
+        r#"{"spec": {"parentRef": {"resource": "r", "name": "a"}}}"#,
         r#"{"spec": {"parentRef": {"name": "b"}}}"#,
         &[
-            r#"spec.parentRef: Invalid value: {"Group":"","Resource":"","Namespace":"","Name":"b"}: field is immutable"#,
+            r#"spec.parentRef: Invalid value: {"Group":"","Resource":"r","Namespace":"","Name":"b"}: field is immutable"#,
         ],
     ),
     (

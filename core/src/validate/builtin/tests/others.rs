@@ -145,6 +145,73 @@ const CREATES: &[Create<'static>] = &[
             r#"spec.hostPath.type: Unsupported value: "Any": supported values: "", "BlockDevice", "CharDevice", "Directory", "DirectoryOrCreate", "File", "FileOrCreate", "Socket""#,
         ],
     ),
+    (
+        "ingressclasses",
+        r#"{"spec": {"controller": "nginx", "parameters": {"kind": "a/b", "scope": "Namespace"}}}"#,
+        &[
+            r#"spec.controller: Invalid value: "nginx": must be a domain-prefixed path (such as "acme.io/foo")"#,
+            r#"spec.parameters.kind: Invalid value: "a/b": may not contain '/'"#,
+            "spec.parameters.name: Required value",
+            "spec.parameters.namespace: Required value: `parameters.scope` is set to 'Namespace'",
+        ],
+    ),
+    (
+        "ingressclasses",
+        r#"{"spec": {"parameters": {"kind": "a", "name": "b", "namespace": "c", "scope": "Cluster"}}}"#,
+        &[
+            "spec.controller: Required value",
+            "spec.parameters.namespace: Forbidden: `parameters.scope` is set to 'Cluster'",
+        ],
+    ),
+    ("ipaddresses", "{}", &["spec.parentRef: Required value"]),
+    (
+        "ipaddresses",
+        r#"{"spec": {"parentRef": {"group": "A", "name": ".."}}}"#,
+        &[
+            r#"spec.parentRef.group: Invalid value: "A": a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')"#,
+            "spec.parentRef.resource: Required value",
+            r#"spec.parentRef.name: Invalid value: "..": may not be '..'"#,
+        ],
+    ),
+    (
+        "runtimeclasses",
+        r#"{"handler": "a.b"}"#,
+        &[r#"handler: Invalid value: "a.b": must not contain dots"#],
+    ),
+    (
+        "leases",
+        r#"{"spec": {"leaseDurationSeconds": 0, "leaseTransitions": -1, "preferredHolder": "a"}}"#,
+        &[
+            "spec.leaseDurationSeconds: Invalid value: 0: must be greater than 0",
+            "spec.leaseTransitions: Invalid value: -1: must be greater than or equal to 0",
+            "spec.preferredHolder: Forbidden: may only be specified if `strategy` is defined",
+        ],
+    ),
+    (
+        "volumeattachments",
+        r#"{"spec": {"nodeName": "N", "source": {"persistentVolumeName": ""}}}"#,
+        &[
+            "spec.attacher: Required value",
+            "spec.source.persistentVolumeName: Required value: must specify non empty persistentVolumeName",
+            r#"spec.nodeName: Invalid value: "N": a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')"#,
+        ],
+    ),
+    (
+        "csidrivers",
+        r#"{"spec": {"fsGroupPolicy": "Some", "volumeLifecycleModes": ["Long"]}}"#,
+        &[
+            r#"spec.fsGroupPolicy: Unsupported value: "Some": supported values: "File", "None", "ReadWriteOnceWithFSType""#,
+            r#"spec.volumeLifecycleModes: Unsupported value: "Long": supported values: "Persistent", "Ephemeral""#,
+        ],
+    ),
+    (
+        "csinodes",
+        r#"{"spec": {"drivers": [{"name": "a", "nodeID": "n"}, {"name": "a"}]}}"#,
+        &[
+            "spec.drivers[1].nodeID: Required value",
+            r#"spec.drivers[1].name: Duplicate value: "a""#,
+        ],
+    ),
 ];
 
 #[test]
@@ -206,6 +273,23 @@ const UPDATES: &[Update<'static>] = &[
             "value: Forbidden: may not be changed in an update.",
             r#"preemptionPolicy: Invalid value: "Never": field is immutable"#,
         ],
+    ),
+    (
+        "storageclasses",
+        "{}",
+        r#"{"provisioner": "other", "parameters": {"a": "b"}, "reclaimPolicy": "Retain", "volumeBindingMode": "WaitForFirstConsumer"}"#,
+        &[
+            "parameters: Forbidden: updates to parameters are forbidden.",
+            "provisioner: Forbidden: updates to provisioner are forbidden.",
+            "reclaimPolicy: Forbidden: updates to reclaimPolicy are forbidden.",
+            r#"volumeBindingMode: Invalid value: "WaitForFirstConsumer": field is immutable"#,
+        ],
+    ),
+    (
+        "csidrivers",
+        r#"{"spec": {"podInfoOnMount": true}}"#,
+        r#"{"spec": {"attachRequired": false}}"#,
+        &["spec.attachedRequired: Invalid value: false: field is immutable"],
     ),
 ];
 
