@@ -122,6 +122,11 @@ pub(super) fn special(text: &str) -> Vec<String> {
     broken.map(|(_, why)| why.to_owned()).collect()
 }
 
+/// Whether an address is one of the machine itself.
+pub(super) fn is_loopback(text: &str) -> bool {
+    sloppy(text).is_some_and(|address| address.is_loopback())
+}
+
 /// Whether an address, if it is one, is of the long family.
 pub(super) fn is_long(text: &str) -> Option<bool> {
     sloppy(text).map(|address| address.is_ipv6())

@@ -44,24 +44,20 @@ fn spoken(port: &Field<'_>, causes: &mut Vec<FieldCause>) {
     }
 }
 
+/// Unlike upstream, this accepts addresses of the machine itself: webhooks may run beside the server.
 fn check_address(address: &Field<'_>, causes: &mut Vec<FieldCause>) {
     let (ip, host) = (address.child("ip"), address.child("hostname"));
     let node = address.child("nodeName");
-    let mut refuse = |why: &str| {
-        causes.push(ip.invalid_as(&format!("{:?}", ip.text()), why));
-    };
-    if let Some(why) = formats::old_address(ip.text()) {
-        refuse(&why);
-    }
-    let special = formats::special(ip.text());
+    let refused = |why: String| ip.invalid_as(&format!("{:?}", ip.text()), &why);
+    causes.extend(formats::old_address(ip.text()).map(refused));
     if !host.is_empty() {
         host.refuse(names::label(host.text()).err(), causes);
     }
     if !node.is_absent() {
         node.refuse(names::subdomain(node.text()).err(), causes);
     }
-    for why in special {
-        causes.push(ip.invalid_as(&format!("{:?}", ip.text()), &why));
+    if !formats::is_loopback(ip.text()) {
+        causes.extend(formats::special(ip.text()).into_iter().map(refused));
     }
 }
 

@@ -67,10 +67,10 @@ const CREATES: &[Create<'static>] = &[
     ),
     (
         "endpoints",
-        r#"{"subsets": [{}, {"addresses": [{"ip": "127.0.0.1"}], "notReadyAddresses": [{"ip": "x", "hostname": "a.b"}], "ports": [{"port": 0}, {"name": "a", "port": 1, "protocol": "X"}]}]}"#,
+        r#"{"subsets": [{}, {"addresses": [{"ip": "169.254.0.1"}, {"ip": "127.0.0.1"}], "notReadyAddresses": [{"ip": "x", "hostname": "a.b"}], "ports": [{"port": 0}, {"name": "a", "port": 1, "protocol": "X"}]}]}"#,
         &[
             "subsets[0]: Required value: must specify `addresses` or `notReadyAddresses`",
-            r#"subsets[1].addresses[0].ip: Invalid value: "127.0.0.1": may not be in the loopback range (127.0.0.0/8, ::1/128)"#,
+            r#"subsets[1].addresses[0].ip: Invalid value: "169.254.0.1": may not be in the link-local range (169.254.0.0/16, fe80::/10)"#,
             r#"subsets[1].notReadyAddresses[0].ip: Invalid value: "x": must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"#,
             r#"subsets[1].notReadyAddresses[0].hostname: Invalid value: "a.b": must not contain dots"#,
             r#"subsets[1].notReadyAddresses[0].ip: Invalid value: "x": must be a valid IP address"#,
