@@ -45,6 +45,7 @@ ingresses {"spec": {"rules": [{"http": {"paths": [{"path": "/", "pathType": "Pre
 ingressclasses {"spec": {"controller": "x.io/y"}}
 storageclasses {"provisioner": "x/y"}
 priorityclasses {"value": 1}
+servicecidrs {"spec": {"cidrs": ["10.0.0.0/16"]}}
 runtimeclasses {"handler": "h"}
 limitranges {"spec": {"limits": [{"type": "Container"}]}}
 endpointslices {"addressType": "IPv4", "endpoints": []}

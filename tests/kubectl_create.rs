@@ -75,8 +75,8 @@ const CREATED: &[(&str, &str)] = &[
         r#"{"metadata": {"ownerReferences": [{"kind": "CronJob", "name": "cj"}]}}"#,
     ),
     (
-        "create quota q --hard=cpu=1500m,memory=1G,pods=2 --scopes=BestEffort",
-        r#"{"spec": {"hard": {"cpu": "1500m", "memory": "1G", "pods": "2"}, "scopes": ["BestEffort"]}}"#,
+        "create quota q --hard=cpu=1500m,memory=1G,pods=2 --scopes=NotBestEffort",
+        r#"{"spec": {"hard": {"cpu": "1500m", "memory": "1G", "pods": "2"}, "scopes": ["NotBestEffort"]}}"#,
     ),
     (
         "create priorityclass low --value=-5 --global-default --preemption-policy=Never",

@@ -325,21 +325,22 @@ pub struct FieldCause {
 impl FieldCause {
     /// `Invalid value`.
     pub fn invalid(field: impl Into<String>, value: &Value, why: &str) -> Self {
-        let message = format!("Invalid value: {value}: {why}");
+        Self::invalid_as(field, &value.to_string(), why)
+    }
+
+    /// `Invalid value`, for a value that is shown like this.
+    pub(crate) fn invalid_as(field: impl Into<String>, shown: &str, why: &str) -> Self {
+        let colon = if why.is_empty() { "" } else { ": " };
         Self {
             reason: "FieldValueInvalid",
-            message,
+            message: format!("Invalid value: {shown}{colon}{why}"),
             field: field.into(),
         }
     }
 
     /// `Invalid value`, for a list of strings.
     pub(crate) fn invalid_list(field: impl Into<String>, values: &[&str], why: &str) -> Self {
-        Self {
-            reason: "FieldValueInvalid",
-            message: format!("Invalid value: {}: {why}", go_strings(values)),
-            field: field.into(),
-        }
+        Self::invalid_as(field, &go_strings(values), why)
     }
 
     /// A value of the wrong type; the message is that of an invalid value.
@@ -361,9 +362,15 @@ impl FieldCause {
 
     /// `Duplicate value`.
     pub fn duplicate(field: impl Into<String>, value: &Value) -> Self {
+        Self::duplicate_as(field, &value.to_string(), "")
+    }
+
+    /// `Duplicate value`, for a value that is shown like this.
+    pub(crate) fn duplicate_as(field: impl Into<String>, shown: &str, why: &str) -> Self {
+        let colon = if why.is_empty() { "" } else { ": " };
         Self {
             reason: "FieldValueDuplicate",
-            message: format!("Duplicate value: {value}"),
+            message: format!("Duplicate value: {shown}{colon}{why}"),
             field: field.into(),
         }
     }
@@ -411,7 +418,11 @@ impl FieldCause {
         Self::unsupported_as(field, &value.to_string(), supported)
     }
 
-    fn unsupported_as(field: impl Into<String>, shown: &str, supported: &[&str]) -> Self {
+    pub(crate) fn unsupported_as(
+        field: impl Into<String>,
+        shown: &str,
+        supported: &[&str],
+    ) -> Self {
         let supported: Vec<String> = supported.iter().map(|one| format!("\"{one}\"")).collect();
         let supported = supported.join(", ");
         Self {

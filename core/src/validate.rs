@@ -3,6 +3,7 @@
 
 mod builtin;
 mod field;
+mod formats;
 mod manager;
 mod names;
 mod owners;

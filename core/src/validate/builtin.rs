@@ -1,27 +1,45 @@
 //! Validation of built-in kinds beyond the types of their fields: the part of upstream's
 //! `pkg/apis/*/validation` that users meet. Most rules are rows of a table; rules about how several
-//! fields relate are functions.
+//! fields relate are functions, which rows name.
 
 mod aggregation;
+mod amounts;
 mod batch;
+mod checks;
+mod classes;
 mod cluster;
 mod config;
 mod container;
+mod cron;
+mod endpoints;
 mod event;
 mod gated;
+mod limits;
 mod network;
+mod placement;
 mod pod;
+mod pod_update;
+mod policies;
+mod probe;
+mod quota;
 mod rbac;
 mod rule;
+mod selector;
 mod service;
+mod service_address;
+mod service_ports;
+mod shown;
 mod storage;
 mod table;
 #[cfg(test)]
 mod tests;
+mod variables;
+mod volume;
+mod volumes;
 mod webhook;
 mod workload;
 
-pub(crate) use workload::{MISMATCH, selects};
+pub(crate) use selector::{MISMATCH, selects};
 
 use super::field::Field;
 use crate::document::equal_except;
@@ -61,48 +79,6 @@ impl<'a> Subject<'a> {
 /// What is said of a field that an update may not change.
 const IMMUTABLE: &str = "field is immutable";
 
-type Check = fn(&Subject<'_>, &mut Vec<FieldCause>);
-
-/// Functions that check a resource after the rows of the table.
-const CHECKS: &[(&[&str], Check)] = &[
-    (
-        &["deployments", "replicasets", "statefulsets", "daemonsets"],
-        workload::selector,
-    ),
-    (&["statefulsets"], workload::stateful_set_update),
-    (&["deployments"], workload::deployment),
-    (&["daemonsets"], workload::daemon_set),
-    (&["pods"], pod::update),
-    (&["apiservices"], aggregation::api_service),
-    (&["jobs", "cronjobs"], batch::restart_policy),
-    (&["cronjobs"], batch::cron_job),
-    (&["jobs"], batch::job),
-    (&["services"], service::check),
-    (&["configmaps", "secrets"], config::check),
-    (&["secrets"], config::secret),
-    (&["roles", "clusterroles"], rbac::rules),
-    (&["rolebindings", "clusterrolebindings"], rbac::subjects),
-    (&["ingresses"], network::ingress),
-    (&["networkpolicies"], network::policy),
-    (&["persistentvolumeclaims"], storage::claim),
-    (&["persistentvolumes"], storage::volume),
-    (&["csinodes"], storage::csi_node),
-    (&["nodes"], cluster::node),
-    (&["resourcequotas"], cluster::quota),
-    (&["servicecidrs"], cluster::service_range),
-    (&["priorityclasses"], cluster::priority_class),
-    (&["events"], event::check),
-    (&["horizontalpodautoscalers"], workload::autoscaler),
-    (&["poddisruptionbudgets"], workload::disruption_budget),
-    (
-        &[
-            "mutatingwebhookconfigurations",
-            "validatingwebhookconfigurations",
-        ],
-        webhook::check,
-    ),
-];
-
 /// Returns everything that is wrong with an object of a built-in kind. An update that changes only
 /// metadata and status is not checked: the rest was accepted before.
 pub(crate) fn object(kind: &Kind, new: &Value, old: Option<&Value>) -> Vec<FieldCause> {
@@ -117,13 +93,6 @@ fn causes_of(subject: &Subject<'_>) -> Vec<FieldCause> {
     let mut causes = Vec::new();
     for rule in table::rules(subject.resource) {
         rule.check(subject, &mut causes);
-    }
-    pod::mounts(subject, &mut causes);
-    container::all(subject, &mut causes);
-    for (resources, check) in CHECKS {
-        if resources.contains(&subject.resource) {
-            check(subject, &mut causes);
-        }
     }
     causes
 }

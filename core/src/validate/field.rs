@@ -80,6 +80,19 @@ impl<'a> Field<'a> {
         self.value.as_str().unwrap_or_default()
     }
 
+    /// Returns the number at this place; 0 if there is none.
+    pub(super) fn number(&self) -> i64 {
+        self.value.as_i64().unwrap_or(0)
+    }
+
+    pub(super) fn is_absent(&self) -> bool {
+        self.value.is_null()
+    }
+
+    pub(super) fn is_true(&self) -> bool {
+        self.value == &Value::Bool(true)
+    }
+
     /// Whether the value is what Go calls a zero value.
     pub(super) fn is_empty(&self) -> bool {
         match self.value {
@@ -96,12 +109,47 @@ impl<'a> Field<'a> {
         FieldCause::invalid(self.path.as_str(), self.value, why)
     }
 
+    /// Reports the value in the form in which upstream shows it.
+    pub(super) fn invalid_as(&self, shown: &str, why: &str) -> FieldCause {
+        FieldCause::invalid_as(self.path.as_str(), shown, why)
+    }
+
+    /// Reports everything that is wrong with the value.
+    pub(super) fn refuse(
+        &self,
+        problems: impl IntoIterator<Item = String>,
+        causes: &mut Vec<FieldCause>,
+    ) {
+        causes.extend(problems.into_iter().map(|why| self.invalid(&why)));
+    }
+
+    pub(super) fn at_least(&self, low: i64, causes: &mut Vec<FieldCause>) {
+        if self.value.as_i64().is_some_and(|number| number < low) {
+            causes.push(self.invalid(&format!("must be greater than or equal to {low}")));
+        }
+    }
+
+    /// Reports a value that is none of these; an empty one passes.
+    pub(super) fn one_of(&self, supported: &[&str], causes: &mut Vec<FieldCause>) {
+        if !self.is_empty() && !supported.contains(&self.text()) {
+            causes.push(self.not_supported(supported));
+        }
+    }
+
     pub(super) fn required(&self, why: &str) -> FieldCause {
         FieldCause::required(self.path.as_str(), why)
     }
 
     pub(super) fn forbidden(&self, why: &str) -> FieldCause {
         FieldCause::forbidden(self.path.as_str(), why)
+    }
+
+    pub(super) fn duplicate(&self) -> FieldCause {
+        FieldCause::duplicate(self.path.as_str(), self.value)
+    }
+
+    pub(super) fn not_found(&self) -> FieldCause {
+        FieldCause::not_found(self.path.as_str(), self.value)
     }
 
     pub(super) fn not_supported(&self, supported: &[&str]) -> FieldCause {

@@ -120,9 +120,12 @@ pub(crate) fn label(name: &str) -> Result<(), String> {
     if name.len() > LABEL_MAX {
         return Err(format!("must be no more than {LABEL_MAX} bytes"));
     }
-    is_word(name, is_dns_byte)
-        .then_some(())
-        .ok_or_else(|| LABEL.into())
+    match is_word(name, is_dns_byte) {
+        true => Ok(()),
+        // Its length is right, so it can only be the dots.
+        false if is_subdomain(name) => Err("must not contain dots".into()),
+        false => Err(LABEL.into()),
+    }
 }
 
 pub(crate) fn label_1035(name: &str) -> Result<(), String> {

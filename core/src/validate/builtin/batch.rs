@@ -1,60 +1,170 @@
-//! Jobs and cron jobs. Source: `pkg/apis/batch/validation`.
+//! Jobs and cron jobs, in upstream's order. Source: `pkg/apis/batch/validation`.
 
-use super::{Field, IMMUTABLE, Subject};
+use super::{Field, IMMUTABLE, Subject, cron, pod, policies};
 use crate::rejection::FieldCause;
+use crate::validate::{formats, names};
 use serde_json::{Map, Value, json};
 
 /// A cron job appends a suffix to its name for each job, and a job appends one for each pod.
 const CRON_JOB_NAME_MAX: usize = 52;
-const FIELDS: usize = 5;
 const ZONE_PART_MAX: usize = 14;
+const MANAGER_MAX: usize = 63;
+const PARALLEL_MAX: i64 = 100_000;
+const RESTARTS: [&str; 2] = ["OnFailure", "Never"];
+/// Of a job with more completions than this, each index of which may fail, less may run and fail at once.
+const MANY: i64 = 100_000;
+const PARALLEL_OF_MANY_MAX: i64 = 10_000;
+const FAILED_OF_MANY_MAX: i64 = 10_000;
+
+/// Checks the specification of a job or of a template of jobs. Source: `validateJobSpec`.
+pub(super) fn job_spec(spec: &Field<'_>, subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
+    for member in [
+        "parallelism",
+        "completions",
+        "activeDeadlineSeconds",
+        "backoffLimit",
+        "ttlSecondsAfterFinished",
+        "backoffLimitPerIndex",
+        "maxFailedIndexes",
+    ] {
+        spec.child(member).at_least(0, causes);
+    }
+    let (per_index, failed) = (
+        spec.child("backoffLimitPerIndex"),
+        spec.child("maxFailedIndexes"),
+    );
+    if !failed.is_absent() && per_index.is_absent() {
+        causes.push(per_index.required("when maxFailedIndexes is specified"));
+    }
+    let manager = spec.child("managedBy");
+    if !manager.is_absent() {
+        managed(&manager, causes);
+    }
+    let mode = spec.child("completionMode");
+    mode.one_of(&["NonIndexed", "Indexed"], causes);
+    match mode.text() {
+        "Indexed" => indexed(spec, causes),
+        "NonIndexed" | "" => {
+            for place in [&per_index, &failed] {
+                if !place.is_absent() {
+                    causes.push(place.invalid("requires indexed completion mode"));
+                }
+            }
+        }
+        _ => {}
+    }
+    policies::failure(spec, causes);
+    policies::success(spec, causes);
+    replacement(spec, causes);
+    pod::template(&spec.child("template"), subject, causes);
+    restart_policy(spec, causes);
+}
+
+/// Who manages a job is named by a path after a domain.
+fn managed(manager: &Field<'_>, causes: &mut Vec<FieldCause>) {
+    if manager.is_empty() {
+        causes.push(manager.required(""));
+        return;
+    }
+    let problems = formats::prefixed_path(manager.text()).into_iter();
+    causes.extend(problems.map(|(part, why)| manager.invalid_as(&format!("{part:?}"), &why)));
+    if manager.text().len() > MANAGER_MAX {
+        causes.push(FieldCause::too_long(manager.path.as_str(), MANAGER_MAX));
+    }
+}
+
+fn indexed(spec: &Field<'_>, causes: &mut Vec<FieldCause>) {
+    let (completions, failed) = (spec.child("completions"), spec.child("maxFailedIndexes"));
+    let (parallel, count) = (spec.child("parallelism"), completions.number());
+    if completions.is_absent() {
+        causes.push(completions.required("when completion mode is Indexed"));
+    }
+    if parallel.number() > PARALLEL_MAX {
+        let why =
+            format!("must be less than or equal to {PARALLEL_MAX} when completion mode is Indexed");
+        causes.push(parallel.invalid(&why));
+    }
+    if !completions.is_absent() && failed.number() > count {
+        causes.push(failed.invalid("must be less than or equal to completions"));
+    }
+    if failed.number() > PARALLEL_MAX {
+        causes.push(failed.invalid(&format!("must be less than or equal to {PARALLEL_MAX}")));
+    }
+    if count <= MANY || spec.child("backoffLimitPerIndex").is_absent() {
+        return;
+    }
+    if failed.is_absent() {
+        let why = format!("must be specified when completions is above {MANY}");
+        causes.push(failed.required(&why));
+    }
+    for (place, most) in [
+        (parallel, PARALLEL_OF_MANY_MAX),
+        (failed, FAILED_OF_MANY_MAX),
+    ] {
+        if place.number() > most {
+            let why = format!(
+                "must be less than or equal to {most} when completions are above {MANY} and used with \
+                 backoff limit per index"
+            );
+            causes.push(place.invalid(&why));
+        }
+    }
+}
+
+/// With a policy for failures, pods are only replaced once they have failed. Source:
+/// `validatePodReplacementPolicy`.
+fn replacement(spec: &Field<'_>, causes: &mut Vec<FieldCause>) {
+    let policy = spec.child("podReplacementPolicy");
+    let known: &[&str] = if spec.child("podFailurePolicy").is_absent() {
+        &["Failed", "TerminatingOrFailed"]
+    } else {
+        &["Failed"]
+    };
+    if !policy.is_absent() && !known.contains(&policy.text()) {
+        causes.push(policy.not_supported(known));
+    }
+}
 
 /// A job must come to an end, so `Always` is refused, and the field has no default.
-pub(super) fn restart_policy(subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
-    let Some(way) = &subject.kind.pod else {
-        return;
-    };
-    let policy = subject.new.at(way).child("restartPolicy");
+fn restart_policy(spec: &Field<'_>, causes: &mut Vec<FieldCause>) {
+    let policy = spec.at("template.spec.restartPolicy");
+    let has_rules = !spec.child("podFailurePolicy").is_absent();
     match policy.text() {
         "" | "Always" => {
             causes.push(policy.required("valid values: \"OnFailure\", \"Never\""));
         }
+        "OnFailure" if has_rules => {
+            let why = "only \"Never\" is supported when podFailurePolicy is specified";
+            causes.push(policy.invalid(why));
+        }
         "OnFailure" | "Never" => {}
-        _ => causes.push(policy.not_supported(&["OnFailure", "Never"])),
+        _ => causes.push(policy.not_supported(&RESTARTS)),
     }
 }
 
-/// Members of the spec of a job that never change, but for `completions` and `template`.
-const FROZEN: [&str; 6] = [
-    "selector",
-    "completionMode",
-    "podFailurePolicy",
-    "backoffLimitPerIndex",
-    "managedBy",
-    "successPolicy",
-];
-
-pub(super) fn job(subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
-    let spec = subject.new.child("spec");
-    let completions = spec.child("completions");
-    let is_indexed = spec.child("completionMode").text() == "Indexed";
-    if is_indexed && completions.value.is_null() {
-        causes.push(completions.required("when completion mode is Indexed"));
+/// The pods of an indexed job are hosts whose names end with their index. Source: `ValidateJob`.
+pub(super) fn host_names(job: &Field<'_>, _: &Subject<'_>, causes: &mut Vec<FieldCause>) {
+    let (name, completions) = (job.at("metadata.name"), job.at("spec.completions").number());
+    if job.at("spec.completionMode").text() != "Indexed" || completions <= 0 {
+        return;
     }
+    let host = format!("{}-{}", name.text(), completions - 1);
+    if names::label(&host).is_err() {
+        let why = format!("will not able to create pod with invalid DNS label: {host}");
+        causes.push(name.invalid(&why));
+    }
+}
+
+/// What an update of a job leaves as it was, with the template where upstream looks at it. Source:
+/// `ValidateJobSpecUpdate`.
+pub(super) fn job_update(spec: &Field<'_>, subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
     let Some(old) = &subject.old else {
         return;
     };
-    if subject.changes(&completions) {
-        let together = completions.value == spec.child("parallelism").value;
-        if !is_indexed {
-            causes.push(completions.invalid(IMMUTABLE));
-        } else if !together && !completions.value.is_null() {
-            let why = "can only be modified in tandem with spec.parallelism";
-            causes.push(completions.invalid(why));
-        }
-    }
-    let template = spec.child("template");
-    let before = old.at("spec.template");
+    completions(spec, subject, causes);
+    let kept = |place: Field<'_>| subject.changes(&place).then(|| place.invalid(IMMUTABLE));
+    causes.extend(kept(spec.child("selector")));
+    let (before, template) = (old.at("spec.template"), spec.child("template"));
     let is_same = if waits(old) {
         fixed(before.value) == fixed(template.value)
     } else {
@@ -63,9 +173,29 @@ pub(super) fn job(subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
     if !is_same {
         causes.push(template.invalid(IMMUTABLE));
     }
-    let members = FROZEN.map(|name| spec.child(name)).into_iter();
-    let changed = members.filter(|place| subject.changes(place));
-    causes.extend(changed.map(|place| place.invalid(IMMUTABLE)));
+    for member in [
+        "completionMode",
+        "podFailurePolicy",
+        "backoffLimitPerIndex",
+        "managedBy",
+        "successPolicy",
+    ] {
+        causes.extend(kept(spec.child(member)));
+    }
+}
+
+fn completions(spec: &Field<'_>, subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
+    let completions = spec.child("completions");
+    let is_indexed = spec.child("completionMode").text() == "Indexed";
+    if !subject.changes(&completions) {
+        return;
+    }
+    if !is_indexed {
+        causes.push(completions.invalid(IMMUTABLE));
+    } else if !completions.is_absent() && completions.value != spec.child("parallelism").value {
+        let why = "can only be modified in tandem with spec.parallelism";
+        causes.push(completions.invalid(why));
+    }
 }
 
 /// Whether a job is suspended and runs nothing: what its pods ask of nodes may still change, even by the
@@ -74,12 +204,11 @@ fn waits(job: &Field<'_>) -> bool {
     let status = job.child("status");
     let mut conditions = status.child("conditions").items();
     let is_marked = conditions.any(|condition| {
-        condition.child("type").text() == "JobSuspended"
-            && condition.child("status").text() == "True"
+        condition.child("type").text() == "Suspended" && condition.child("status").text() == "True"
     });
-    let is_suspended = job.at("spec.suspend").value == &json!(true);
+    let is_suspended = job.at("spec.suspend").is_true();
     let runs = !status.child("active").is_empty();
-    is_suspended && !runs && (status.child("startTime").value.is_null() || is_marked)
+    is_suspended && !runs && (status.child("startTime").is_absent() || is_marked)
 }
 
 /// The part of the template of a waiting job that does not change. Source: `validatePodTemplateUpdate`.
@@ -119,34 +248,30 @@ fn drop_empty(value: &mut Value, name: &str) {
     }
 }
 
-pub(super) fn cron_job(subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
-    let name = subject.new.at("metadata.name");
-    if subject.old.is_none() && name.text().len() > CRON_JOB_NAME_MAX {
-        causes.push(name.invalid("must be no more than 52 characters"));
+/// Source: `validateScheduleFormat`.
+pub(super) fn schedule(schedule: &Field<'_>, subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
+    if schedule.is_empty() {
+        return;
     }
-    let schedule = subject.new.at("spec.schedule");
-    if let Err(why) = parse(schedule.text()) {
-        causes.push(schedule.invalid(&why));
-    }
+    schedule.refuse(cron::parse(schedule.text()).err(), causes);
     let old = subject.old.as_ref().map(|old| old.at("spec.schedule"));
     let had_zone = old.is_some_and(|old| old.text().contains("TZ"));
-    if schedule.text().contains("TZ") && !had_zone {
+    if !schedule.text().contains("TZ") {
+        return;
+    }
+    if !had_zone {
         let why = "cannot use TZ or CRON_TZ in schedule, use timeZone field instead";
         causes.push(schedule.invalid(why));
-    }
-    let zone = subject.new.at("spec.timeZone");
-    if subject.old.is_none() || subject.changes(&zone) {
-        time_zone(&zone, causes);
-    }
-    let selector = subject.new.at("spec.jobTemplate.spec.selector");
-    if !selector.value.is_null() {
-        causes.push(selector.invalid("`selector` will be auto-generated"));
+    } else if !subject.new.at("spec.timeZone").is_absent() {
+        let why = "cannot use both timeZone field and TZ or CRON_TZ in schedule";
+        causes.push(schedule.invalid(why));
     }
 }
 
-/// Checks the form of a zone's name. Whether there is such a zone is left to the controller that needs it.
-fn time_zone(zone: &Field<'_>, causes: &mut Vec<FieldCause>) {
-    if zone.value.is_null() {
+/// Checks the form of a zone's name. Whether there is such a zone is left to the controller that needs it, but
+/// for the zone of the server. Source: `validateTimeZone`.
+pub(super) fn time_zone(zone: &Field<'_>, subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
+    if zone.is_absent() || subject.old.is_some() && !subject.changes(zone) {
         return;
     }
     let name = zone.text();
@@ -155,36 +280,39 @@ fn time_zone(zone: &Field<'_>, causes: &mut Vec<FieldCause>) {
         let fits = (1..=ZONE_PART_MAX).contains(&part.len()) && !part.starts_with('-');
         fits && !matches!(part, "." | "..") && part.bytes().all(legal)
     };
+    let unknown = format!("unknown time zone {name}");
     if name.is_empty() {
         causes.push(zone.invalid("timeZone must be nil or non-empty string"));
     } else if !name.split('/').all(is_part) {
-        causes.push(zone.invalid(&format!("unknown time zone {name}")));
+        causes.push(zone.invalid(&unknown));
     } else if name.eq_ignore_ascii_case("local") {
         let why = "timeZone must be an explicit time zone as defined in \
              https://www.iana.org/time-zones";
         causes.push(zone.invalid(why));
+        if name != "Local" {
+            causes.push(zone.invalid(&unknown));
+        }
     }
 }
 
-/// Checks the form of a schedule. The range of each number is left to the controller that runs it.
-fn parse(schedule: &str) -> Result<(), String> {
-    let is_zone = |word: &str| word.starts_with("TZ=") || word.starts_with("CRON_TZ=");
-    let (zone, rest) = schedule.split_once(' ').unwrap_or(("", schedule));
-    let schedule = if is_zone(zone) { rest.trim() } else { schedule };
-    if schedule.is_empty() || schedule.starts_with('@') {
-        return Ok(());
+/// A cron job's jobs get selectors of their own. Source: `ValidateJobTemplateSpec`.
+pub(super) fn unselected(spec: &Field<'_>, _: &Subject<'_>, causes: &mut Vec<FieldCause>) {
+    let (selector, manual) = (spec.child("selector"), spec.child("manualSelector"));
+    if !selector.is_absent() {
+        causes.push(selector.invalid("`selector` will be auto-generated"));
     }
-    let fields: Vec<&str> = schedule.split_whitespace().collect();
-    if fields.len() != FIELDS {
-        let count = fields.len();
-        let listed = fields.join(" ");
-        return Err(format!(
-            "expected exactly {FIELDS} fields, found {count}: [{listed}]"
+    if manual.is_true() {
+        let field = manual.path.as_str();
+        causes.push(FieldCause::unsupported(
+            field,
+            &json!(true),
+            &["nil", "false"],
         ));
     }
-    let legal = |one: char| one.is_ascii_alphanumeric() || "*/,-?".contains(one);
-    match fields.iter().find(|field| !field.chars().all(legal)) {
-        Some(field) => Err(format!("failed to parse int from {field}")),
-        None => Ok(()),
+}
+
+pub(super) fn short_name(name: &Field<'_>, subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
+    if subject.old.is_none() && name.text().len() > CRON_JOB_NAME_MAX {
+        causes.push(name.invalid("must be no more than 52 characters"));
     }
 }

@@ -1,26 +1,78 @@
-//! Nodes, quotas, ranges of service addresses and priorities. Source: `ValidateNodeUpdate` and
-//! `ValidateResourceQuotaUpdate` of `pkg/apis/core/validation`, `ValidateServiceCIDRUpdate` of
-//! `pkg/apis/networking/validation`, `ValidatePriorityClass` of `pkg/apis/scheduling/validation`.
+//! Nodes, ranges of service addresses and priorities. Source: `ValidateNode` and `ValidateNodeUpdate` of
+//! upstream's `pkg/apis/core/validation`, `ValidateServiceCIDR` of `pkg/apis/networking/validation`,
+//! `ValidatePriorityClass` of `pkg/apis/scheduling/validation`.
 
-use super::container::amounts;
-use super::{Field, IMMUTABLE, Subject};
+use super::{Field, IMMUTABLE, Subject, amounts, placement, shown};
 use crate::rejection::FieldCause;
+use crate::validate::formats;
 use std::collections::BTreeSet;
 
-/// A node keeps its ranges of pod addresses and its provider's id once it has them.
-pub(super) fn node(subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
+const RANGE_FROZEN: &str = "node updates may not change podCIDR except from \"\" to valid";
+const PROVIDER_FROZEN: &str = "node updates may not change providerID except from \"\" to valid";
+
+/// Upstream checks an updated node as if it were new, and some of it a second time; here it is checked once.
+pub(super) fn node(node: &Field<'_>, subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
+    placement::taints(&node.at("spec.taints"), causes);
+    resources(node, causes);
+    pod_ranges(&node.at("spec.podCIDRs"), causes);
     let Some(old) = &subject.old else {
         return;
     };
-    let (before, after) = (ranges(old), ranges(&subject.new));
-    if !before.is_empty() && before != after {
-        let why = "node updates may not change podCIDR except from \"\" to valid";
-        causes.push(subject.new.at("spec.podCIDRs").forbidden(why));
+    let mut seen = BTreeSet::new();
+    for address in node.at("status.addresses").items() {
+        let shown = shown::object(address.value, shown::NODE_ADDRESS);
+        if !seen.insert(shown.clone()) {
+            causes.push(FieldCause::duplicate_as(address.path, &shown, ""));
+        }
     }
-    let provider = subject.new.at("spec.providerID");
+    kept_by_node(old, node, subject, causes);
+    let external = node.at("spec.externalID");
+    if subject.changes(&external) {
+        causes.push(external.forbidden("may not be updated"));
+    }
+}
+
+fn resources(node: &Field<'_>, causes: &mut Vec<FieldCause>) {
+    for map in ["status.capacity", "status.allocatable"].map(|way| node.at(way)) {
+        for (name, amount) in map.entries() {
+            let path = format!("{}.{name}", map.path);
+            amounts::value(&Field { path, ..amount }, name, causes);
+        }
+    }
+}
+
+fn pod_ranges(ranges: &Field<'_>, causes: &mut Vec<FieldCause>) {
+    let before = causes.len();
+    for range in ranges.items() {
+        range.refuse(formats::old_range(range.text()), causes);
+    }
+    if causes.len() == before && !differ_in_family(ranges) {
+        let why = "may specify no more than one CIDR for each IP family";
+        causes.push(ranges.invalid(why));
+    }
+}
+
+/// Whether there is at most one range of each family.
+fn differ_in_family(ranges: &Field<'_>) -> bool {
+    let is_long = |range: Field<'_>| range.text().contains(':');
+    let families: BTreeSet<bool> = ranges.items().map(is_long).collect();
+    families.len() == ranges.items().count()
+}
+
+/// A node keeps its ranges of pod addresses and its provider's id once it has them.
+fn kept_by_node(
+    old: &Field<'_>,
+    new: &Field<'_>,
+    subject: &Subject<'_>,
+    causes: &mut Vec<FieldCause>,
+) {
+    let before = ranges(old);
+    if !before.is_empty() && before != ranges(new) {
+        causes.push(new.at("spec.podCIDRs").forbidden(RANGE_FROZEN));
+    }
+    let provider = new.at("spec.providerID");
     if !old.at("spec.providerID").is_empty() && subject.changes(&provider) {
-        let why = "node updates may not change providerID except from \"\" to valid";
-        causes.push(provider.forbidden(why));
+        causes.push(provider.forbidden(PROVIDER_FROZEN));
     }
 }
 
@@ -40,26 +92,17 @@ fn ranges<'a>(node: &Field<'a>) -> Vec<&'a str> {
     }
 }
 
-pub(super) fn quota(subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
-    amounts(&subject.new.at("spec.hard"), causes);
-    let scopes = subject.new.at("spec.scopes");
-    let set = |place: &Field<'_>| -> BTreeSet<String> {
-        place.items().map(|scope| scope.text().to_owned()).collect()
-    };
-    let differs = |old: &Field<'_>| set(&old.at("spec.scopes")) != set(&scopes);
-    if subject.old.as_ref().is_some_and(differs) {
-        causes.push(scopes.invalid(IMMUTABLE));
-    }
-}
+const ONE_OF_EACH: &str = "may specify no more than one IP for each IP family, i.e 192.168.0.0/24 and \
+     2001:db8::/64";
 
 /// A range may get a second one of the other family; what is there stays.
-pub(super) fn service_range(subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
-    let ranges = subject.new.at("spec.cidrs");
+pub(super) fn service_range(spec: &Field<'_>, subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
+    let ranges = spec.child("cidrs");
+    let after: Vec<Field<'_>> = ranges.items().collect();
     let Some(old) = &subject.old else {
-        return;
+        return new_range(spec, causes);
     };
     let before: Vec<Field<'_>> = old.at("spec.cidrs").items().collect();
-    let after: Vec<Field<'_>> = ranges.items().collect();
     let grows = (before.len(), after.len()) == (1, 2);
     if before.len() != after.len() && !grows {
         causes.push(ranges.invalid(IMMUTABLE));
@@ -70,12 +113,31 @@ pub(super) fn service_range(subject: &Subject<'_>, causes: &mut Vec<FieldCause>)
             causes.push(after.invalid(IMMUTABLE));
         }
     }
-    let is_long = |range: &Field<'_>| range.text().contains(':');
-    if grows && after.iter().all(is_long) == after.iter().any(is_long) {
-        let why = "may specify no more than one IP for each IP family, i.e 192.168.0.0/24 and \
-             2001:db8::/64";
-        let spec = subject.new.child("spec");
-        causes.push(FieldCause::invalid(ranges.path.as_str(), spec.value, why));
+    if grows {
+        in_one_form(&ranges, causes);
+    }
+}
+
+fn new_range(spec: &Field<'_>, causes: &mut Vec<FieldCause>) {
+    let ranges = spec.child("cidrs");
+    if ranges.is_empty() {
+        return causes.push(ranges.required("at least one CIDR required"));
+    }
+    if ranges.items().count() > 2 {
+        let shown = shown::object(spec.value, shown::SERVICE_RANGES);
+        return causes.push(ranges.invalid_as(&shown, "may only hold up to 2 values"));
+    }
+    in_one_form(&ranges, causes);
+}
+
+fn in_one_form(ranges: &Field<'_>, causes: &mut Vec<FieldCause>) {
+    for range in ranges.items() {
+        range.refuse(formats::strict_range(range.text()), causes);
+    }
+    let mut all = ranges.items();
+    let are_ranges = all.all(|range| formats::old_range(range.text()).is_none());
+    if are_ranges && !differ_in_family(ranges) {
+        causes.push(ranges.invalid(ONE_OF_EACH));
     }
 }
 
@@ -88,9 +150,21 @@ const CRITICAL: [(&str, i64); 2] = [
 ];
 
 /// The highest values, and names in `system-`, are those of the system.
-pub(super) fn priority_class(subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
-    let (name, value) = (subject.new.at("metadata.name"), subject.new.child("value"));
-    let number = value.value.as_i64().unwrap_or(0);
+pub(super) fn priority_class(
+    class: &Field<'_>,
+    subject: &Subject<'_>,
+    causes: &mut Vec<FieldCause>,
+) {
+    if subject.old.is_none() {
+        priority(class, causes);
+        let preemption = class.child("preemptionPolicy");
+        preemption.one_of(&["PreemptLowerPriority", "Never"], causes);
+    }
+}
+
+fn priority(class: &Field<'_>, causes: &mut Vec<FieldCause>) {
+    let (name, value) = (class.at("metadata.name"), class.child("value"));
+    let number = value.number();
     if !name.text().starts_with(SYSTEM) {
         if number > PRIORITY_MAX {
             let why = format!("maximum allowed value of a user defined priority is {PRIORITY_MAX}");
@@ -104,7 +178,7 @@ pub(super) fn priority_class(subject: &Subject<'_>, causes: &mut Vec<FieldCause>
         Some((_, wanted)) if number != *wanted => {
             format!("value of {called} PriorityClass must be {wanted}")
         }
-        Some(_) if !subject.new.child("globalDefault").is_empty() => {
+        Some(_) if !class.child("globalDefault").is_empty() => {
             format!("globalDefault of {called} PriorityClass must be false")
         }
         Some(_) => return,

@@ -3,14 +3,11 @@
 
 use super::{Field, Subject};
 use crate::rejection::FieldCause;
+use crate::validate::formats;
 use serde_json::Value;
 
 const BYTES_MAX: usize = 1_048_576;
-const KEY_BYTES_MAX: usize = 253;
 const FROZEN: &str = "field is immutable when `immutable` is set";
-const KEY: &str = "a valid config key must consist of alphanumeric characters, '-', '_' or '.' \
-     (e.g. 'key.name',  or 'KEY_NAME',  or 'key-name', regex used for validation is \
-     '[-._a-zA-Z0-9]+')";
 
 /// Types of secrets and the keys that they require; for the last type, one of the two is enough.
 const SECRET_KEYS: &[(&str, &[&str])] = &[
@@ -20,60 +17,50 @@ const SECRET_KEYS: &[(&str, &[&str])] = &[
     ("kubernetes.io/ssh-auth", &["ssh-privatekey"]),
 ];
 
-pub(super) fn check(subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
+pub(super) fn check(document: &Field<'_>, subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
+    if let Some(old) = &subject.old {
+        frozen(old, document, causes);
+    }
+    let (data, binary) = (document.child("data"), document.child("binaryData"));
+    let is_secret = subject.resource == "secrets";
     let mut bytes = 0;
-    let document = subject.new.value;
-    let entries = |member| document.get(member).and_then(Value::as_object);
-    for member in ["data", "binaryData"] {
-        for (key, value) in entries(member).into_iter().flatten() {
-            bytes += value.as_str().unwrap_or_default().len();
-            check_key(key, member, causes);
+    for (key, place) in data.entries() {
+        bytes += if is_secret {
+            decoded(place.text())
+        } else {
+            place.text().len()
+        };
+        check_key(key, &place, causes);
+        if binary.value.get(key).is_some() {
+            let why = "duplicate of key present in binaryData";
+            causes.push(FieldCause::invalid(place.path, &key.into(), why));
         }
     }
-    let data = entries("data").into_iter().flatten();
-    for (key, _) in
-        data.filter(|(key, _)| entries("binaryData").is_some_and(|map| map.contains_key(*key)))
-    {
-        let why = "duplicate of key present in binaryData";
-        let path = format!("data[{key}]");
-        causes.push(FieldCause::invalid(path, &key.as_str().into(), why));
+    for (key, place) in binary.entries() {
+        bytes += decoded(place.text());
+        check_key(key, &place, causes);
     }
-    // The data of a secret is in base64, which is a third longer than what it encodes.
-    let limit = if subject.resource == "secrets" {
-        BYTES_MAX.div_ceil(3) * 4
-    } else {
-        BYTES_MAX
-    };
-    if bytes > limit {
-        // Upstream's path has no name here, and an empty path is written like an index.
-        causes.push(FieldCause::too_long("[]", BYTES_MAX));
-    }
-    if let Some(old) = &subject.old {
-        frozen(old, &subject.new, causes);
+    if bytes > BYTES_MAX {
+        // Upstream's path of a configuration has no name, and an empty path is written like an index.
+        let field = if is_secret { "data" } else { "[]" };
+        causes.push(FieldCause::too_long(field, BYTES_MAX));
     }
 }
 
-fn check_key(key: &str, member: &str, causes: &mut Vec<FieldCause>) {
-    let legal = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
-    let mut refuse = |why: &str| {
-        let path = format!("{member}[{key}]");
-        causes.push(FieldCause::invalid(path, &key.into(), why));
-    };
-    if key.len() > KEY_BYTES_MAX {
-        refuse("must be no more than 253 characters");
-    }
-    if key.is_empty() || !key.bytes().all(legal) {
-        refuse(KEY);
-    }
-    match key {
-        "." | ".." => refuse(&format!("must not be '{key}'")),
-        _ if key.starts_with("..") => refuse("must not start with '..'"),
-        _ => {}
+/// How many bytes a text in base64 stands for.
+fn decoded(text: &str) -> usize {
+    let padding = text.len() - text.trim_end_matches('=').len();
+    (text.len() / 4 * 3).saturating_sub(padding)
+}
+
+fn check_key(key: &str, place: &Field<'_>, causes: &mut Vec<FieldCause>) {
+    for why in formats::config_key(key) {
+        causes.push(FieldCause::invalid(place.path.as_str(), &key.into(), &why));
     }
 }
 
 fn frozen(old: &Field<'_>, new: &Field<'_>, causes: &mut Vec<FieldCause>) {
-    let is_set = |place: &Field<'_>| place.child("immutable").value == &Value::Bool(true);
+    let is_set = |place: &Field<'_>| place.child("immutable").is_true();
     if !is_set(old) {
         return;
     }
@@ -88,22 +75,23 @@ fn frozen(old: &Field<'_>, new: &Field<'_>, causes: &mut Vec<FieldCause>) {
     }
 }
 
-pub(super) fn secret(subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
-    let data = subject.new.child("data");
-    let kind = subject.new.child("type").text();
+pub(super) fn secret(secret: &Field<'_>, _: &Subject<'_>, causes: &mut Vec<FieldCause>) {
+    let data = secret.child("data");
+    let kind = secret.child("type").text();
     let needed = SECRET_KEYS.iter().find(|row| row.0 == kind);
     for key in needed.map_or(&[][..], |row| row.1) {
-        if data.value.get(key).is_none() {
+        let value = data.child(key);
+        if value.is_absent() || kind == "kubernetes.io/ssh-auth" && value.is_empty() {
             causes.push(FieldCause::required(format!("data[{key}]"), ""));
         }
     }
     let has = |key: &str| data.value.get(key).is_some();
     if kind == "kubernetes.io/basic-auth" && !has("username") && !has("password") {
-        causes.push(FieldCause::required("data[%s]username", ""));
-        causes.push(FieldCause::required("data[%s]password", ""));
+        causes.push(FieldCause::required("data[username]", ""));
+        causes.push(FieldCause::required("data[password]", ""));
     }
     let account = "kubernetes.io/service-account.name";
-    let annotations = subject.new.at("metadata.annotations");
+    let annotations = secret.at("metadata.annotations");
     let named = annotations.value.get(account).and_then(Value::as_str);
     if kind == "kubernetes.io/service-account-token" && named.unwrap_or_default().is_empty() {
         let field = format!("metadata.annotations[{account}]");

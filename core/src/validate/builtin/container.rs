@@ -1,122 +1,207 @@
-//! Containers: amounts of resources, variables, handlers, and names that no other container has. Source:
-//! `validateContainers`, `ValidateResourceRequirements`, `validateEnvVarValueFrom` and `validateHandler` of
-//! upstream's `pkg/apis/core/validation`.
+//! Containers: what all have in common, and what each list of them adds. Source: `validateContainers`,
+//! `validateInitContainers`, `validateEphemeralContainers` and `validateContainerCommon` of upstream's
+//! `pkg/apis/core/validation`.
 
-use super::{Field, Subject};
-use crate::quantity::{self, Quantity};
-use crate::rejection::FieldCause;
+use super::amounts::resources;
+use super::{Field, pod, probe, shown, variables, volumes};
+use crate::rejection::{CAUSES_MAX, FieldCause};
+use crate::validate::{formats, names};
 use serde_json::json;
 use std::collections::BTreeSet;
 
-pub(super) const NEGATIVE: &str = "must be greater than or equal to 0";
-const LISTS: [&str; 2] = ["containers[]", "initContainers[]"];
-const HANDLERS: [&str; 5] = ["exec", "httpGet", "tcpSocket", "grpc", "sleep"];
-const HANDLED: [&str; 5] = [
-    "livenessProbe",
-    "readinessProbe",
-    "startupProbe",
-    "lifecycle.postStart",
-    "lifecycle.preStop",
-];
+pub(super) use super::amounts::amounts;
 
-/// Checks every container of a kind that has any.
-pub(super) fn all(subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
-    let Some(way) = &subject.kind.pod else {
-        return;
-    };
-    let pod = subject.new.at(way);
-    let own = pod.child("containers").items();
-    let names: BTreeSet<&str> = own.map(|one| one.child("name").text()).collect();
-    for name in pod.select("initContainers[].name") {
-        if names.contains(name.text()) && !name.is_empty() {
-            causes.push(FieldCause::duplicate(name.path.as_str(), name.value));
+const PROTOCOLS: [&str; 3] = ["SCTP", "TCP", "UDP"];
+const MESSAGES: [&str; 2] = ["File", "FallbackToLogsOnError"];
+const PULLS: [&str; 3] = ["Always", "IfNotPresent", "Never"];
+const RESTARTS: [&str; 3] = ["Always", "Never", "OnFailure"];
+
+type Mounts<'a> = Option<&'a BTreeSet<&'a str>>;
+
+/// Checks the containers of a pod; `mounts` are the volumes that they may mount.
+pub(super) fn all(spec: &Field<'_>, mounts: Mounts<'_>, causes: &mut Vec<FieldCause>) {
+    let grace = spec.child("terminationGracePeriodSeconds").value.as_i64();
+    let own = spec.child("containers");
+    if own.is_empty() {
+        causes.push(own.required(""));
+    }
+    let mut names = BTreeSet::new();
+    let mut ports = BTreeSet::new();
+    for container in own.items() {
+        if causes.len() >= CAUSES_MAX {
+            return;
         }
-    }
-    for container in LISTS.iter().flat_map(|way| pod.select(way)) {
-        resources(&container.child("resources"), causes);
-        variables(&container, causes);
-        for way in HANDLED {
-            handler(&container.at(way), causes);
-        }
-    }
-    let ephemeral = pod.child("ephemeralContainers");
-    if ephemeral.is_empty() {
-        return;
-    }
-    if subject.resource != "pods" {
-        causes.push(ephemeral.forbidden("ephemeral containers not allowed in pod template"));
-    } else if subject.old.is_none() {
-        causes.push(ephemeral.forbidden("cannot be set on create"));
-    }
-}
-
-fn amount(place: &Field<'_>) -> Option<Quantity> {
-    let read = quantity::read(place.value).ok().flatten();
-    read.map(|(amount, _)| amount)
-}
-
-/// No amount is negative, and no request is above its limit.
-fn resources(resources: &Field<'_>, causes: &mut Vec<FieldCause>) {
-    let limits = resources.child("limits");
-    amounts(&limits, causes);
-    let requests = resources.child("requests");
-    amounts(&requests, causes);
-    for (name, request) in requests.entries() {
-        let limit = limits.entries().find(|(other, _)| *other == name);
-        let Some((_, limit)) = limit else {
-            continue;
-        };
-        let (asked, most) = (amount(&request), amount(&limit));
-        if let (Some(asked), Some(most)) = (asked, most)
-            && asked > most
-        {
-            let limit = limit.text();
-            let why = format!("must be less than or equal to {name} limit of {limit}");
-            causes.push(FieldCause::invalid(
-                requests.path.as_str(),
-                request.value,
-                &why,
+        common(&container, mounts, causes);
+        let name = container.child("name");
+        if !names.insert(name.text()) {
+            causes.push(FieldCause::duplicate(
+                name.path.as_str(),
+                &json!(name.text()),
             ));
         }
+        probe::all(&container, grace, causes);
+        restarts(&container, causes);
     }
+    for container in own.items() {
+        host_ports(&container, &container.path, &mut ports, causes);
+    }
+    for container in spec.child("initContainers").items() {
+        if causes.len() >= CAUSES_MAX {
+            return;
+        }
+        common(&container, mounts, causes);
+        restarts(&container, causes);
+        let name = container.child("name");
+        if names.contains(name.text()) {
+            causes.push(FieldCause::duplicate(
+                name.path.as_str(),
+                &json!(name.text()),
+            ));
+        } else if !name.is_empty() {
+            names.insert(name.text());
+        }
+        // Upstream looks at them one by one, each as if it were the first.
+        let first = format!("{}.initContainers[0]", spec.path);
+        host_ports(&container, &first, &mut BTreeSet::new(), causes);
+        if container.child("restartPolicy").text() == "Always" {
+            probe::all(&container, grace, causes);
+        } else {
+            probe::none(&container, causes);
+        }
+    }
+    ephemeral(spec, &mut names, mounts, causes);
 }
 
-/// Refuses what is negative in a map of amounts.
-pub(super) fn amounts(map: &Field<'_>, causes: &mut Vec<FieldCause>) {
-    for (_, place) in map.entries() {
-        if amount(&place).is_some_and(|amount| amount.sign() < 0) {
-            causes.push(place.invalid(NEGATIVE));
+fn ephemeral<'a>(
+    spec: &Field<'a>,
+    names: &mut BTreeSet<&'a str>,
+    mounts: Mounts<'_>,
+    causes: &mut Vec<FieldCause>,
+) {
+    let targets = names.clone();
+    for container in spec.child("ephemeralContainers").items() {
+        common(&container, mounts, causes);
+        trimmed(&[container.child("image")], causes);
+        let (name, target) = (
+            container.child("name"),
+            container.child("targetContainerName"),
+        );
+        if !names.insert(name.text()) {
+            causes.push(FieldCause::duplicate(
+                name.path.as_str(),
+                &json!(name.text()),
+            ));
+        }
+        if !target.is_empty() && !targets.contains(target.text()) {
+            causes.push(target.not_found());
         }
     }
 }
 
-/// A variable has a value or comes from one place.
-fn variables(container: &Field<'_>, causes: &mut Vec<FieldCause>) {
-    for variable in container.child("env").items() {
-        let from = variable.child("valueFrom");
-        let sources = from.value.as_object().into_iter().flatten();
-        let sources = sources.filter(|(_, source)| !source.is_null()).count();
-        let why = if sources > 0 && !variable.child("value").is_empty() {
-            "may not be specified when `value` is not empty"
-        } else if sources > 1 {
-            "may not have more than one field specified at a time"
-        } else {
-            continue;
-        };
-        causes.push(FieldCause::invalid(from.path, &json!(""), why));
+fn common(container: &Field<'_>, mounts: Mounts<'_>, causes: &mut Vec<FieldCause>) {
+    let (name, image) = (container.child("name"), container.child("image"));
+    if name.is_empty() {
+        causes.push(name.required(""));
+    } else {
+        name.refuse(names::label(name.text()).err(), causes);
+    }
+    if image.is_empty() {
+        causes.push(image.required(""));
+    }
+    let policy = container.child("terminationMessagePolicy");
+    policy.one_of(&MESSAGES, causes);
+    ports(container, causes);
+    variables::all(container, causes);
+    volumes::mounts(container, mounts, causes);
+    container.child("imagePullPolicy").one_of(&PULLS, causes);
+    resources(&container.child("resources"), causes);
+    let security = container.child("securityContext");
+    pod::identities(&security, &["runAsUser", "runAsGroup"], causes);
+    pod::seccomp(&security.child("seccompProfile"), causes);
+    escalation(&security, causes);
+}
+
+/// A container that may not gain privileges has none that it would have to gain. Source:
+/// `ValidateSecurityContext`.
+fn escalation(context: &Field<'_>, causes: &mut Vec<FieldCause>) {
+    let escalates = context.child("allowPrivilegeEscalation");
+    if escalates.is_absent() || escalates.is_true() {
+        return;
+    }
+    let mut refuse = |what: &str| {
+        let shown = shown::object(context.value, shown::SECURITY_CONTEXT);
+        let why = format!("cannot set `allowPrivilegeEscalation` to false and {what}");
+        causes.push(context.invalid_as(&shown, &why));
+    };
+    if context.child("privileged").is_true() {
+        refuse("`privileged` to true");
+    }
+    for capability in context.at("capabilities.add").items() {
+        if capability.text() == "CAP_SYS_ADMIN" {
+            refuse("`capabilities.Add` CAP_SYS_ADMIN");
+        }
     }
 }
 
-/// A probe or a hook does one thing.
-fn handler(place: &Field<'_>, causes: &mut Vec<FieldCause>) {
-    if place.value.is_null() {
-        return;
+/// Source: `validateContainerPorts`.
+fn ports(container: &Field<'_>, causes: &mut Vec<FieldCause>) {
+    let mut known = BTreeSet::new();
+    for port in container.child("ports").items() {
+        let (name, own) = (port.child("name"), port.child("containerPort"));
+        if !name.is_empty() {
+            let problems = formats::port_name(name.text());
+            if problems.is_empty() && !known.insert(name.text()) {
+                causes.push(name.duplicate());
+            }
+            name.refuse(problems, causes);
+        }
+        if own.is_empty() {
+            causes.push(own.required(""));
+        }
+        for place in [&own, &port.child("hostPort")] {
+            if place.number() != 0 && !formats::is_port(place.number()) {
+                causes.push(place.invalid(formats::PORT));
+            }
+        }
+        port.child("protocol").one_of(&PROTOCOLS, causes);
     }
-    let all = HANDLERS.map(|name| place.child(name));
-    let mut there = all.iter().filter(|handler| !handler.value.is_null());
-    if there.next().is_none() {
-        causes.push(place.required("must specify a handler type"));
+}
+
+/// A port of the host is used once. Source: `checkHostPortConflicts`.
+fn host_ports(
+    container: &Field<'_>,
+    path: &str,
+    used: &mut BTreeSet<String>,
+    causes: &mut Vec<FieldCause>,
+) {
+    for (index, port) in container.child("ports").items().enumerate() {
+        let number = port.child("hostPort").number();
+        let (protocol, address) = (port.child("protocol").text(), port.child("hostIP").text());
+        let what = format!("{protocol}/{address}/{number}");
+        if number != 0 && !used.insert(what.clone()) {
+            let field = format!("{path}.ports[{index}].hostPort");
+            causes.push(FieldCause::duplicate(field, &json!(what)));
+        }
     }
-    let others = there.map(|other| other.forbidden("may not specify more than 1 handler type"));
-    causes.extend(others);
+}
+
+/// Source: `validateContainerRestartPolicy`.
+fn restarts(container: &Field<'_>, causes: &mut Vec<FieldCause>) {
+    let policy = container.child("restartPolicy");
+    if policy.is_absent() && !container.child("restartPolicyRules").is_empty() {
+        let why = "must specify restartPolicy when restart rules are used";
+        causes.push(policy.required(why));
+    }
+    if !policy.is_absent() && !RESTARTS.contains(&policy.text()) {
+        causes.push(policy.not_supported(&RESTARTS));
+    }
+}
+
+/// The image of a pod has no space around it; templates may. Source: `validateContainerOnlyForPod`.
+pub(super) fn trimmed(images: &[Field<'_>], causes: &mut Vec<FieldCause>) {
+    for image in images {
+        if image.text().trim() != image.text() {
+            causes.push(image.invalid("must not have leading or trailing whitespace"));
+        }
+    }
 }

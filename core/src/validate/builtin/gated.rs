@@ -3,7 +3,7 @@
 //! `validateNodeSelectorMutation` and `validateNodeAffinityMutation` of upstream's
 //! `pkg/apis/core/validation`.
 
-use super::Field;
+use super::{Field, shown};
 use crate::rejection::FieldCause;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -75,12 +75,13 @@ fn affinity(old: &Field<'_>, new: &Field<'_>, causes: &mut Vec<FieldCause>) {
     }
     if before.len() != after.len() {
         let why = "no additions/deletions to non-empty NodeSelectorTerms list are allowed";
-        causes.push(new.invalid(why));
+        causes.push(new.invalid_as(&shown::terms(&new), why));
         return;
     }
     for (before, after) in before.iter().zip(new.items()) {
         if !only_adds(before, after.value) {
-            causes.push(after.invalid("only additions are allowed (no mutations or deletions)"));
+            let why = "only additions are allowed (no mutations or deletions)";
+            causes.push(after.invalid_as(&shown::term(after.value), why));
         }
     }
 }

@@ -1,129 +1,236 @@
-//! Pods: mounts of declared volumes, and the few fields that an update may change.
-//! Source: `pkg/apis/core/validation`, `ValidatePodSpec` and `ValidatePodUpdate`.
+//! The specification of pods, in the order in which upstream checks it. Source: `ValidatePodSpec`,
+//! `ValidatePodTemplateSpec` and `ValidatePodCreate` of upstream's `pkg/apis/core/validation`.
 
-use super::{Field, Subject, gated};
+use super::{Field, Subject, container, placement, volumes};
 use crate::rejection::FieldCause;
-use serde_json::Value;
+use crate::validate::{formats, labels, names, qualified_name};
 use std::collections::BTreeSet;
 
-const FROZEN: &str = "pod updates may not change fields other than `spec.containers[*].image`,\
-     `spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only \
-     additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set \
-     to 1 if it was previously negative)";
+const SECONDS_MAX: i64 = 2_147_483_647;
+const ID: &str = "must be between 0 and 2147483647, inclusive";
+const NAMESERVERS_MAX: usize = 3;
+const RESTARTS: [&str; 3] = ["Always", "OnFailure", "Never"];
+const DNS: [&str; 4] = ["ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"];
+const SECCOMP: [&str; 3] = ["Localhost", "RuntimeDefault", "Unconfined"];
 
-/// Every mount must name a volume of the pod. Kinds that add volumes from claim templates are not
-/// checked.
-pub(super) fn mounts(subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
-    let names_all = !subject.kind.strategy.claims_volumes;
-    let Some(way) = subject.kind.pod.as_ref().filter(|_| names_all) else {
+/// Checks the specification of a pod or of a template.
+pub(super) fn spec(spec: &Field<'_>, subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
+    let known = volumes::volumes(&spec.child("volumes"), causes);
+    let mounts = (!subject.kind.strategy.claims_volumes).then_some(&known);
+    container::all(spec, mounts, causes);
+    host_ports(spec, subject.resource == "pods", causes);
+    spec.child("restartPolicy").one_of(&RESTARTS, causes);
+    spec.child("dnsPolicy").one_of(&DNS, causes);
+    let selector = spec.child("nodeSelector");
+    labels(selector.value, &selector.path, causes);
+    security(&spec.child("securityContext"), causes);
+    placement::affinity(&spec.child("affinity"), causes);
+    dns(spec, causes);
+    gates(spec, causes);
+    placement::spread(&spec.child("topologySpreadConstraints"), causes);
+    host_users(spec, causes);
+    for member in ["serviceAccountName", "nodeName"] {
+        subdomain(&spec.child(member), causes);
+    }
+    let seconds = spec.child("activeDeadlineSeconds");
+    if seconds
+        .value
+        .as_i64()
+        .is_some_and(|number| !(1..=SECONDS_MAX).contains(&number))
+    {
+        causes.push(seconds.invalid("must be between 1 and 2147483647, inclusive"));
+    }
+    for name in ["hostname", "subdomain"].map(|member| spec.child(member)) {
+        let problem = names::label(name.text()).err();
+        name.refuse(problem.filter(|_| !name.is_empty()), causes);
+    }
+    placement::tolerations(&spec.child("tolerations"), causes);
+    for alias in spec.child("hostAliases").items() {
+        let address = alias.child("ip");
+        if let Some(why) = formats::old_address(address.text()) {
+            causes.push(address.invalid_as(&format!("{:?}", address.text()), &why));
+        }
+        for name in alias.child("hostnames").items() {
+            name.refuse(names::subdomain(name.text()).err(), causes);
+        }
+    }
+    subdomain(&spec.child("priorityClassName"), causes);
+    subdomain(&spec.child("runtimeClassName"), causes);
+    let preemption = spec.child("preemptionPolicy");
+    preemption.one_of(&["PreemptLowerPriority", "Never"], causes);
+    container::amounts(&spec.child("overhead"), causes);
+    system(&spec.child("os"), causes);
+}
+
+/// Checks a template of pods: its labels, whose path has no `metadata` in upstream's reports, and its pods.
+pub(super) fn template(template: &Field<'_>, subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
+    // The labels of a job are checked with its selector.
+    if subject.resource != "jobs" {
+        let path = format!("{}.labels", template.path);
+        labels(template.at("metadata.labels").value, &path, causes);
+    }
+    let pod = template.child("spec");
+    spec(&pod, subject, causes);
+    let ephemeral = pod.child("ephemeralContainers");
+    if !ephemeral.is_empty() {
+        causes.push(ephemeral.forbidden("ephemeral containers not allowed in pod template"));
+    }
+}
+
+/// Checks what only pods have to keep to, and new ones.
+pub(super) fn pod(spec: &Field<'_>, subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
+    self::spec(spec, subject, causes);
+    for list in ["containers[].image", "initContainers[].image"] {
+        container::trimmed(&spec.select(list), causes);
+    }
+    if subject.old.is_some() {
         return;
-    };
-    let pod = subject.new.at(way);
-    let volumes: BTreeSet<&str> = pod
-        .child("volumes")
-        .items()
-        .map(|volume| volume.child("name").text())
-        .collect();
-    for way in ["containers[]", "initContainers[]"] {
-        for container in pod.select(way) {
-            mounts_of(&container, &volumes, causes);
-        }
+    }
+    let ephemeral = spec.child("ephemeralContainers");
+    if !ephemeral.is_empty() {
+        causes.push(ephemeral.forbidden("cannot be set on create"));
+    }
+    let node = spec.child("nodeName");
+    if !node.is_empty() && !spec.child("schedulingGates").is_empty() {
+        let why = "cannot be set until all schedulingGates have been cleared";
+        causes.push(node.forbidden(why));
     }
 }
 
-fn mounts_of(container: &Field<'_>, volumes: &BTreeSet<&str>, causes: &mut Vec<FieldCause>) {
-    let mut paths = BTreeSet::new();
-    for mount in container.child("volumeMounts").items() {
-        let (name, path) = (mount.child("name"), mount.child("mountPath"));
-        if !name.is_empty() && !volumes.contains(name.text()) {
-            causes.push(FieldCause::not_found(name.path, name.value));
-        }
-        if !path.is_empty() && !paths.insert(path.text()) {
-            causes.push(path.invalid("must be unique"));
-        }
+fn subdomain(name: &Field<'_>, causes: &mut Vec<FieldCause>) {
+    if !name.is_empty() {
+        name.refuse(names::subdomain(name.text()).err(), causes);
     }
 }
 
-/// The spec of a pod is immutable except for images, `activeDeadlineSeconds` and additional
-/// tolerations; a pod with scheduling gates may also lose gates. Binding is not an update, so
-/// `nodeName` cannot change.
-pub(super) fn update(subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
-    let Some(old) = &subject.old else {
-        return;
-    };
-    let (old, new) = (old.child("spec"), subject.new.child("spec"));
-    for list in ["containers", "initContainers"] {
-        let count = |spec: &Field<'_>| spec.child(list).items().count();
-        if count(&old) != count(&new) {
-            let why = "pod updates may not add or remove containers";
-            causes.push(new.child(list).forbidden(why));
-            return;
-        }
-    }
-    if !deadline(&old, &new, causes) {
+/// In the network of the host, a port is a port of the host; a template may leave it out. Source:
+/// `validatePodHostNetworkDeps`.
+fn host_ports(spec: &Field<'_>, is_pod: bool, causes: &mut Vec<FieldCause>) {
+    if !spec.child("hostNetwork").is_true() {
         return;
     }
-    gated::gates(&old, &new, causes);
-    // `tolerationSeconds` may change.
-    let tolerations = |spec: &Field<'_>| -> BTreeSet<String> {
-        let list = spec.child("tolerations");
-        list.items()
-            .map(|one| tolerated(one.value).to_string())
-            .collect()
-    };
-    if !tolerations(&old).is_subset(&tolerations(&new)) {
-        let why = "existing toleration can not be modified except its tolerationSeconds";
-        causes.push(new.child("tolerations").forbidden(why));
-    }
-    let narrowed = gated::narrowed(&old, &new, causes);
-    if frozen(old.value) != frozen(narrowed.as_ref().unwrap_or(new.value)) {
-        causes.push(new.forbidden(FROZEN));
+    for port in spec.select("containers[].ports[]") {
+        let (own, host) = (port.child("containerPort"), port.child("hostPort"));
+        if (is_pod || host.number() != 0) && host.number() != own.number() {
+            let why = "must match `containerPort` when `hostNetwork` is true";
+            causes.push(host.invalid_as(&host.number().to_string(), why));
+        }
     }
 }
 
-/// The deadline may be set or brought forward. Returns whether the rest is to be checked too.
-fn deadline(old: &Field<'_>, new: &Field<'_>, causes: &mut Vec<FieldCause>) -> bool {
-    let place = new.child("activeDeadlineSeconds");
-    let seconds = |spec: &Field<'_>| spec.child("activeDeadlineSeconds").value.as_i64();
-    match (seconds(old), seconds(new)) {
-        (Some(before), Some(after)) if before < after => {
-            causes.push(place.invalid("must be less than or equal to previous value"));
-            false
-        }
-        (Some(_), None) => {
-            causes.push(place.invalid("must not update from a positive integer to nil value"));
-            true
-        }
-        _ => true,
+fn security(context: &Field<'_>, causes: &mut Vec<FieldCause>) {
+    identities(context, &["fsGroup", "runAsUser", "runAsGroup"], causes);
+    for group in context.child("supplementalGroups").items() {
+        identity(&group, causes);
+    }
+    let policy = context.child("fsGroupChangePolicy");
+    policy.one_of(&["Always", "OnRootMismatch"], causes);
+    seccomp(&context.child("seccompProfile"), causes);
+}
+
+/// Checks numbers of users and groups.
+pub(super) fn identities(context: &Field<'_>, names: &[&str], causes: &mut Vec<FieldCause>) {
+    for name in names {
+        identity(&context.child(name), causes);
     }
 }
 
-fn tolerated(toleration: &Value) -> Value {
-    let mut what = toleration.clone();
-    if let Some(members) = what.as_object_mut() {
-        members.remove("tolerationSeconds");
+fn identity(place: &Field<'_>, causes: &mut Vec<FieldCause>) {
+    if !(0..=SECONDS_MAX).contains(&place.number()) {
+        causes.push(place.invalid(ID));
     }
-    what
 }
 
-fn frozen(spec: &Value) -> Value {
-    let mut spec = spec.clone();
-    if let Some(members) = spec.as_object_mut() {
-        for free in ["activeDeadlineSeconds", "tolerations", "schedulingGates"] {
-            members.remove(free);
+/// Source: `validateSeccompProfileField`.
+pub(super) fn seccomp(profile: &Field<'_>, causes: &mut Vec<FieldCause>) {
+    if profile.is_absent() {
+        return;
+    }
+    let kind = profile.child("type");
+    if kind.is_empty() {
+        causes.push(kind.required("type is required when seccompProfile is set"));
+    }
+    kind.one_of(&SECCOMP, causes);
+    let file = profile.child("localhostProfile");
+    if kind.text() == "Localhost" && file.is_absent() {
+        causes.push(file.required("must be set when seccomp type is Localhost"));
+    }
+}
+
+/// Source: `validatePodDNSConfig`.
+fn dns(spec: &Field<'_>, causes: &mut Vec<FieldCause>) {
+    let config = spec.child("dnsConfig");
+    let servers = config.child("nameservers");
+    if spec.child("dnsPolicy").text() == "None" {
+        if config.is_absent() {
+            let why = "must provide `dnsConfig` when `dnsPolicy` is None";
+            return causes.push(config.required(why));
         }
-        let grace = members.get("terminationGracePeriodSeconds");
-        if grace.and_then(Value::as_i64).is_some_and(|grace| grace < 0) {
-            members.insert("terminationGracePeriodSeconds".into(), 1.into());
+        if servers.is_empty() {
+            let why = "must provide at least one DNS nameserver when `dnsPolicy` is None";
+            return causes.push(servers.required(why));
         }
     }
-    for list in ["containers", "initContainers"] {
-        let containers = spec.get_mut(list).and_then(Value::as_array_mut);
-        for container in containers.into_iter().flatten() {
-            if let Some(members) = container.as_object_mut() {
-                members.remove("image");
-            }
+    if servers.items().count() > NAMESERVERS_MAX {
+        causes.push(servers.invalid("must not have more than 3 nameservers"));
+    }
+    for server in servers.items() {
+        server.refuse(formats::old_address(server.text()), causes);
+    }
+    for option in config.child("options").items() {
+        if option.child("name").is_empty() {
+            causes.push(option.required("must not be empty"));
         }
     }
-    spec
+}
+
+fn gates(spec: &Field<'_>, causes: &mut Vec<FieldCause>) {
+    for gate in spec.select("readinessGates[].conditionType") {
+        gate.refuse(qualified_name(gate.text()), causes);
+    }
+    let mut seen = BTreeSet::new();
+    for gate in spec.child("schedulingGates").items() {
+        let name = Field {
+            path: gate.path.clone(),
+            ..gate.child("name")
+        };
+        name.refuse(qualified_name(name.text()), causes);
+        if !seen.insert(name.text()) {
+            causes.push(name.duplicate());
+        }
+    }
+}
+
+/// Source: `validateHostUsers`.
+fn host_users(spec: &Field<'_>, causes: &mut Vec<FieldCause>) {
+    if spec.child("hostUsers").value != &serde_json::Value::Bool(false) {
+        return;
+    }
+    for (member, called) in [
+        ("hostNetwork", "hostNetwork"),
+        ("hostPID", "HostPID"),
+        ("hostIPC", "HostIPC"),
+    ] {
+        if spec.child(member).is_true() {
+            causes.push(spec.child(called).forbidden("when `hostUsers` is false"));
+        }
+    }
+}
+
+fn system(os: &Field<'_>, causes: &mut Vec<FieldCause>) {
+    let name = os.child("name");
+    if os.is_absent() {
+        return;
+    }
+    if name.is_empty() {
+        causes.push(name.required("cannot be empty"));
+    } else if !matches!(name.text(), "linux" | "windows") {
+        // Upstream's path ends before the name.
+        let known = ["linux", "windows"];
+        causes.push(FieldCause::not_supported(
+            os.path.as_str(),
+            name.text(),
+            &known,
+        ));
+    }
 }

@@ -1,12 +1,13 @@
 //! Roles and bindings. Source: `pkg/apis/rbac/validation`.
 
-use super::{Field, Subject};
+use super::{Field, Subject, shown};
 use crate::rejection::FieldCause;
+use crate::validate::names;
 
 const GROUP: &str = "rbac.authorization.k8s.io";
 
-pub(super) fn rules(subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
-    for rule in subject.new.child("rules").items() {
+pub(super) fn rules(rules: &Field<'_>, subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
+    for rule in rules.items() {
         check_rule(&rule, subject.resource == "roles", causes);
     }
 }
@@ -42,13 +43,18 @@ fn check_rule(rule: &Field<'_>, namespaced: bool, causes: &mut Vec<FieldCause>) 
     }
 }
 
-pub(super) fn subjects(subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
+/// Checks to what a binding binds, and whom.
+pub(super) fn binding(binding: &Field<'_>, subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
     let cluster = subject.resource == "clusterrolebindings";
-    let group = subject.new.at("roleRef.apiGroup");
+    let role = binding.child("roleRef");
+    let (group, kind, name) = (
+        role.child("apiGroup"),
+        role.child("kind"),
+        role.child("name"),
+    );
     if group.text() != GROUP {
         causes.push(group.not_supported(&[GROUP]));
     }
-    let kind = subject.new.at("roleRef.kind");
     let kinds: &[&str] = if cluster {
         &["ClusterRole"]
     } else {
@@ -57,15 +63,31 @@ pub(super) fn subjects(subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
     if !kinds.contains(&kind.text()) {
         causes.push(kind.not_supported(kinds));
     }
-    for one in subject.new.child("subjects").items() {
+    if name.is_empty() {
+        causes.push(name.required(""));
+    } else {
+        name.refuse(names::path_segment(name.text()).err(), causes);
+    }
+    for one in binding.child("subjects").items() {
         check_subject(&one, cluster, causes);
+    }
+    if subject.changes(&role) {
+        let shown = shown::object(role.value, shown::ROLE_REF);
+        causes.push(role.invalid_as(&shown, "cannot change roleRef"));
     }
 }
 
 fn check_subject(one: &Field<'_>, cluster: bool, causes: &mut Vec<FieldCause>) {
     let (kind, group) = (one.child("kind"), one.child("apiGroup"));
+    let name = one.child("name");
+    if name.is_empty() {
+        causes.push(name.required(""));
+    }
     match kind.text() {
         "ServiceAccount" => {
+            if !name.is_empty() {
+                name.refuse(names::subdomain(name.text()).err(), causes);
+            }
             if !group.is_empty() {
                 causes.push(group.not_supported(&[""]));
             }

@@ -1,11 +1,11 @@
 //! One row of the table: where to look in an object, and what must hold there.
 
-use super::{Field, IMMUTABLE, Subject};
+use super::{Field, IMMUTABLE, Subject, checks};
 use crate::rejection::{CAUSES_MAX, FieldCause};
 use crate::validate::names;
 use std::collections::BTreeSet;
 
-/// A path in the syntax of [`Field::select`], and the tests at its end, in order.
+/// A path in the syntax of [`Field::select`], or `.` for the object itself, and the tests at its end, in order.
 #[derive(Debug)]
 pub(super) struct Rule {
     pub(super) way: String,
@@ -32,7 +32,12 @@ enum Test {
     Immutable(&'static str),
     /// `frozen TEXT`: unchanged by an update; reported as forbidden.
     Frozen(&'static str),
+    /// `check NAME`: what a function says.
+    Call(Check),
 }
+
+/// A function that checks a place of an object.
+pub(super) type Check = fn(&Field<'_>, &Subject<'_>, &mut Vec<FieldCause>);
 
 impl Rule {
     pub(super) fn parse(way: String, tests: &'static str) -> Option<Self> {
@@ -42,7 +47,11 @@ impl Rule {
     }
 
     pub(super) fn check(&self, subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
-        for place in subject.new.select(&self.way) {
+        let places = match &*self.way {
+            "." => vec![subject.new.clone()],
+            way => subject.new.select(way),
+        };
+        for place in places {
             if causes.len() >= CAUSES_MAX {
                 return;
             }
@@ -71,6 +80,7 @@ fn test(text: &'static str) -> Option<Test> {
         "immutable" if rest.is_empty() => Test::Immutable(IMMUTABLE),
         "immutable" => Test::Immutable(rest),
         "frozen" => Test::Frozen(rest),
+        "check" => Test::Call(checks::named(rest)?),
         _ => return None,
     })
 }
@@ -80,16 +90,12 @@ impl Test {
         match self {
             Self::Required(why) if place.is_empty() => causes.push(place.required(why)),
             Self::Present if place.value.is_null() => causes.push(place.required("")),
-            Self::AtLeast(low) if place.value.as_i64().is_some_and(|number| number < *low) => {
-                causes.push(place.invalid(&format!("must be greater than or equal to {low}")));
-            }
+            Self::AtLeast(low) => place.at_least(*low, causes),
             Self::Between(low, high) if out_of(place, *low, *high) => {
                 let why = format!("must be between {low} and {high}, inclusive");
                 causes.push(place.invalid(&why));
             }
-            Self::OneOf(values) if !place.is_empty() && !values.contains(&place.text()) => {
-                causes.push(place.not_supported(values));
-            }
+            Self::OneOf(values) => place.one_of(values, causes),
             Self::Label if !place.is_empty() => {
                 if let Err(why) = names::label(place.text()) {
                     causes.push(place.invalid(&why));
@@ -98,11 +104,10 @@ impl Test {
             Self::Unique(member) => unique(place, member, causes),
             Self::Immutable(why) if subject.changes(place) => causes.push(place.invalid(why)),
             Self::Frozen(why) if subject.changes(place) => causes.push(place.forbidden(why)),
+            Self::Call(check) => check(place, subject, causes),
             Self::Required(_)
             | Self::Present
-            | Self::AtLeast(_)
             | Self::Between(..)
-            | Self::OneOf(_)
             | Self::Label
             | Self::Immutable(_)
             | Self::Frozen(_) => {}

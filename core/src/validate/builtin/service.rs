@@ -1,146 +1,192 @@
-//! Services: their ports, and the cluster address that does not change. Source: `ValidateService`.
+//! Services, in upstream's order. What concerns their addresses and ports on nodes is looked at before the
+//! rest, and reported alone. Source: `ValidateService` and `ValidateServiceUpdate` of upstream's
+//! `pkg/apis/core/validation`, and `pkg/registry/core/service`.
 
-use super::{Field, Subject};
+use super::{Field, IMMUTABLE, Subject, service_address, service_ports};
 use crate::rejection::FieldCause;
-use crate::validate::{names, qualified_name};
-use core::net::IpAddr;
-use core::ops::RangeInclusive;
-use serde_json::{Value, json};
-use std::collections::BTreeSet;
+use crate::validate::{formats, labels, names, qualified_name};
+use serde_json::json;
 
-const NODE_PORTS: RangeInclusive<i64> = 30_000..=32_767;
-const OUT_OF_RANGE: &str = "provided port is not in the valid range. The range of valid ports is \
-     30000-32767";
-const PORT: &str = "must be between 1 and 65535, inclusive";
+const TYPES: [&str; 4] = ["ClusterIP", "ExternalName", "LoadBalancer", "NodePort"];
+const ONLY_BALANCED: &str = "may only be used when `type` is 'LoadBalancer'";
+const SET_ONCE: &str = "may not change once set";
+const AFFINITY_MAX: i64 = 86_400;
+const DISTRIBUTIONS: [&str; 3] = ["PreferClose", "PreferSameZone", "PreferSameNode"];
 
-pub(super) fn check(subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
-    let spec = subject.new.child("spec");
-    let kind = spec.child("type");
-    let headless = spec.child("clusterIP").text() == "None";
-    let ports: Vec<Field<'_>> = spec.child("ports").items().collect();
-    if ports.is_empty() && !headless && kind.text() != "ExternalName" {
-        causes.push(spec.child("ports").required(""));
+pub(super) fn check(spec: &Field<'_>, subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
+    let old = subject.old.as_ref().map(|old| old.child("spec"));
+    let addresses = service_address::addresses(spec, old.as_ref());
+    if !is_named(spec) {
+        service_address::related(spec, &addresses, causes);
     }
-    for port in &ports {
-        check_port(port, ports.len() > 1, causes);
+    if causes.is_empty() {
+        service_ports::on_nodes(subject, causes);
     }
-    repeated(&ports, causes);
-    if kind.text() == "ExternalName" {
-        external_name(&spec.child("externalName"), causes);
+    if !causes.is_empty() {
+        return;
     }
-    if kind.text() != "ExternalName" && !headless {
-        is_address(&spec.child("clusterIP"), causes);
+    service_address::changed(subject, spec, causes);
+    if let Some(old) = &old {
+        changed(old, spec, causes);
     }
-    node_ports(subject, &ports, causes);
-    if let Some(old) = &subject.old {
-        address(&old.child("spec"), &spec, causes);
-    }
-    balancer(subject, &spec, causes);
+    kept_to_its_type(spec, &addresses, causes);
+    reached(spec, causes);
+    service_ports::together(spec, causes);
+    balanced(spec, causes);
+    policies(spec, causes);
 }
 
-/// The class of a load balancer is for load balancers, and stays as long as the service is one.
-fn balancer(subject: &Subject<'_>, spec: &Field<'_>, causes: &mut Vec<FieldCause>) {
-    let class = spec.child("loadBalancerClass");
-    let balances = |spec: &Field<'_>| spec.child("type").text() == "LoadBalancer";
-    let mut old = subject.old.iter().map(|old| old.child("spec"));
-    if balances(spec) && old.any(|old| balances(&old)) && subject.changes(&class) {
-        causes.push(class.invalid("may not change once set"));
+fn is_named(spec: &Field<'_>) -> bool {
+    spec.child("type").text() == "ExternalName"
+}
+
+fn is_balanced(spec: &Field<'_>) -> bool {
+    spec.child("type").text() == "LoadBalancer"
+}
+
+/// Whether a load balancer checks each node for pods of the service.
+fn is_checked(spec: &Field<'_>) -> bool {
+    is_balanced(spec) && spec.child("externalTrafficPolicy").text() == "Local"
+}
+
+/// What an update leaves as long as it has a use.
+fn changed(old: &Field<'_>, new: &Field<'_>, causes: &mut Vec<FieldCause>) {
+    let class = new.child("loadBalancerClass");
+    let is_other = |name: &str| old.child(name).value != new.child(name).value;
+    if is_balanced(old) && is_balanced(new) && is_other("loadBalancerClass") {
+        causes.push(class.invalid(SET_ONCE));
     }
-    if balances(spec) && !class.value.is_null() {
-        let problems = qualified_name(class.text());
-        causes.extend(problems.iter().map(|why| class.invalid(why)));
-    } else if !class.value.is_null() {
-        causes.push(class.forbidden("may only be used when `type` is 'LoadBalancer'"));
+    let checks = new.child("healthCheckNodePort");
+    if is_checked(old)
+        && is_checked(new)
+        && old.child("healthCheckNodePort").number() != checks.number()
+    {
+        causes.push(checks.forbidden(IMMUTABLE));
     }
 }
 
-fn check_port(port: &Field<'_>, named: bool, causes: &mut Vec<FieldCause>) {
-    let (name, number) = (port.child("name"), port.child("port"));
-    if name.is_empty() {
-        if named {
-            causes.push(name.required(""));
+/// The part of the specification that comes with the type, and the ports.
+fn kept_to_its_type(spec: &Field<'_>, addresses: &[&str], causes: &mut Vec<FieldCause>) {
+    let (kind, ports) = (spec.child("type").text(), spec.child("ports"));
+    let is_headless = addresses == ["None"];
+    if ports.is_empty() && !is_headless && !is_named(spec) {
+        causes.push(ports.required(""));
+    }
+    match kind {
+        "LoadBalancer" | "NodePort" if is_headless => {
+            let why = format!("may not be set to 'None' for {kind} services");
+            causes.push(FieldCause::invalid(
+                "spec.clusterIPs[0]",
+                &json!("None"),
+                &why,
+            ));
         }
-    } else if let Err(why) = names::label(name.text()) {
-        causes.push(name.invalid(&why));
-    }
-    let value = number.value.as_i64().unwrap_or(0);
-    if !(1..=65535).contains(&value) {
-        causes.push(FieldCause::invalid(number.path, &json!(value), PORT));
-    }
-    let protocol = port.child("protocol");
-    if !protocol.is_empty() && !matches!(protocol.text(), "TCP" | "UDP" | "SCTP") {
-        causes.push(protocol.not_supported(&["SCTP", "TCP", "UDP"]));
-    }
-    let target = port.child("targetPort");
-    let target_number = target.value.as_i64();
-    if target_number.is_some_and(|number| !(1..=65535).contains(&number)) {
-        causes.push(target.invalid(PORT));
-    }
-}
-
-fn is_address(place: &Field<'_>, causes: &mut Vec<FieldCause>) {
-    if !place.is_empty() && place.text().parse::<IpAddr>().is_err() {
-        let why = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)";
-        causes.push(FieldCause::invalid("spec.clusterIPs[0]", place.value, why));
-    }
-}
-
-/// Ports on nodes are for the types of services that have them, and in their range unless the service has them
-/// already. Source: also the allocator of upstream's `pkg/registry/core/service`.
-fn node_ports(subject: &Subject<'_>, ports: &[Field<'_>], causes: &mut Vec<FieldCause>) {
-    let has_any = !matches!(
-        subject.new.at("spec.type").text(),
-        "ClusterIP" | "ExternalName"
-    );
-    let old = subject.old.iter();
-    let old = old.flat_map(|old| old.select("spec.ports[].nodePort"));
-    let kept: Vec<&Value> = old.map(|port| port.value).collect();
-    for port in ports.iter().map(|port| port.child("nodePort")) {
-        let number = port.value.as_i64().unwrap_or(0);
-        if number != 0 && !has_any {
-            causes.push(port.forbidden("may not be used when `type` is 'ClusterIP'"));
-        } else if number != 0 && !NODE_PORTS.contains(&number) && !kept.contains(&port.value) {
-            causes.push(port.invalid(OUT_OF_RANGE));
+        "ExternalName" => {
+            let why = "may not be set for ExternalName services";
+            if !addresses.is_empty() {
+                causes.push(spec.child("clusterIPs").forbidden(why));
+            }
+            if !spec.child("ipFamilies").is_empty() {
+                causes.push(spec.child("ipFamilies").forbidden(why));
+            }
+            if !spec.child("ipFamilyPolicy").is_absent() {
+                causes.push(spec.child("ipFamilyPolicy").forbidden(why));
+            }
+            external_name(&spec.child("externalName"), causes);
         }
+        _ => {}
     }
-}
-
-/// Two ports with the same protocol may not have the same number.
-fn repeated(ports: &[Field<'_>], causes: &mut Vec<FieldCause>) {
-    let mut seen = BTreeSet::new();
-    for port in ports {
-        let (protocol, number) = (port.child("protocol").text(), port.child("port").value);
-        if !seen.insert((protocol, number.to_string())) {
-            let value = json!({"protocol": protocol, "port": number});
-            causes.push(FieldCause::duplicate(port.path.as_str(), &value));
-        }
-    }
+    service_ports::each(&ports, causes);
+    let selector = spec.child("selector");
+    labels(selector.value, &selector.path, causes);
 }
 
 fn external_name(name: &Field<'_>, causes: &mut Vec<FieldCause>) {
-    let text = name.text().trim_end_matches('.');
-    if text.is_empty() {
+    let text = name.text();
+    let host = text.strip_suffix('.').unwrap_or(text);
+    if host.is_empty() {
         causes.push(name.required(""));
-    } else if let Err(why) = names::subdomain(text) {
-        causes.push(name.invalid(&why));
+    } else {
+        let why = names::subdomain(host).err();
+        causes.extend(why.map(|why| name.invalid_as(&format!("{host:?}"), &why)));
     }
 }
 
-fn address(old: &Field<'_>, new: &Field<'_>, causes: &mut Vec<FieldCause>) {
-    let named = |spec: &Field<'_>| spec.child("type").text() == "ExternalName";
-    let (before, after) = (old.child("clusterIP").text(), new.child("clusterIP").text());
-    if named(old) || named(new) || before.is_empty() || before == after {
+/// From where a service is reached, and which clients stay with their pods.
+fn reached(spec: &Field<'_>, causes: &mut Vec<FieldCause>) {
+    let affinity = spec.child("sessionAffinity");
+    affinity.one_of(&["ClientIP", "None"], causes);
+    let seconds = spec.at("sessionAffinityConfig.clientIP.timeoutSeconds");
+    let is_out = |number: i64| number <= 0 || number > AFFINITY_MAX;
+    if affinity.text() == "ClientIP" && seconds.value.as_i64().is_some_and(is_out) {
+        let why = format!("must be greater than 0 and less than {AFFINITY_MAX}");
+        causes.push(seconds.invalid(&why));
+    }
+    for address in spec.child("externalIPs").items() {
+        match formats::old_address(address.text()) {
+            Some(why) => causes.push(address.invalid(&why)),
+            None => address.refuse(formats::special(address.text()), causes),
+        }
+    }
+    let kind = spec.child("type");
+    kind.one_of(&TYPES, causes);
+}
+
+/// What only load balancers have.
+fn balanced(spec: &Field<'_>, causes: &mut Vec<FieldCause>) {
+    let is_balanced = is_balanced(spec);
+    let ranges = spec.child("loadBalancerSourceRanges");
+    if !ranges.is_empty() {
+        // Upstream's path begins like the name in Go.
+        let place = Field {
+            path: "spec.LoadBalancerSourceRanges".into(),
+            value: ranges.value,
+        };
+        if !is_balanced {
+            causes.push(place.forbidden(ONLY_BALANCED));
+        }
+        for range in place.items() {
+            range.refuse(formats::old_range(range.text().trim()), causes);
+        }
+    }
+    let allocates = spec.child("allocateLoadBalancerNodePorts");
+    if !is_balanced && !allocates.is_absent() {
+        causes.push(allocates.forbidden(ONLY_BALANCED));
+    }
+    let class = spec.child("loadBalancerClass");
+    if class.is_absent() {
         return;
     }
-    let why = if after.is_empty() {
-        "primary clusterIP can not be unset"
+    if is_balanced {
+        class.refuse(qualified_name(class.text()), causes);
     } else {
-        "may not change once set"
-    };
-    let value = if after.is_empty() {
-        json!(null)
+        causes.push(class.forbidden(ONLY_BALANCED));
+    }
+}
+
+/// Which pods get the traffic.
+fn policies(spec: &Field<'_>, causes: &mut Vec<FieldCause>) {
+    let kind = spec.child("type").text();
+    let has_addresses = !spec.child("externalIPs").is_empty();
+    let is_outside =
+        matches!(kind, "LoadBalancer" | "NodePort") || kind == "ClusterIP" && has_addresses;
+    let outside = spec.child("externalTrafficPolicy");
+    if !is_outside && !outside.is_empty() {
+        let why = "may only be set for externally-accessible services";
+        causes.push(outside.invalid(why));
     } else {
-        json!([after])
-    };
-    causes.push(FieldCause::invalid("spec.clusterIPs[0]", &value, why));
+        outside.one_of(&["Cluster", "Local"], causes);
+    }
+    let checks = spec.child("healthCheckNodePort");
+    if checks.number() != 0 && !is_checked(spec) {
+        let why =
+            "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'";
+        causes.push(checks.invalid(why));
+    }
+    spec.child("internalTrafficPolicy")
+        .one_of(&["Cluster", "Local"], causes);
+    let distribution = spec.child("trafficDistribution");
+    if !distribution.is_absent() && !DISTRIBUTIONS.contains(&distribution.text()) {
+        causes.push(distribution.not_supported(&DISTRIBUTIONS));
+    }
 }

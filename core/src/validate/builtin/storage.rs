@@ -1,11 +1,12 @@
-//! Persistent volumes, claims of them, and the drivers of nodes: required fields, and what is immutable
-//! after creation. Source: `ValidatePersistentVolumeClaim`, `ValidatePersistentVolume`,
-//! `ValidateCSINodeUpdate` and their updates.
+//! Claims of volumes, and the drivers of nodes. Source: `ValidatePersistentVolumeClaim` and its update of
+//! upstream's `pkg/apis/core/validation`, and `ValidateCSINodeUpdate`.
 
-use super::{Field, IMMUTABLE, Subject};
+use super::selector::label_selector;
+use super::{Field, IMMUTABLE, Subject, shown};
 use crate::quantity::{self, Quantity};
 use crate::rejection::FieldCause;
-use serde_json::{Map, Value};
+use crate::validate::names;
+use serde_json::Value;
 
 const FROZEN: &str = "spec is immutable after creation except resources.requests and \
      volumeAttributesClassName for bound claims";
@@ -15,48 +16,112 @@ const MODES: [&str; 4] = [
     "ReadWriteOnce",
     "ReadWriteOncePod",
 ];
+const VOLUME_MODES: [&str; 2] = ["Block", "Filesystem"];
+const REQUESTED: &str = "resources.requests.storage";
+const CLASS: &str = "volumeAttributesClassName";
 
-pub(super) fn claim(subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
-    let spec = subject.new.child("spec");
-    let modes = spec.child("accessModes");
-    if modes.is_empty() {
-        causes.push(modes.required("at least 1 access mode is required"));
-    }
-    for mode in modes.items().filter(|mode| !MODES.contains(&mode.text())) {
-        let field = modes.path.as_str();
+/// Checks how volumes are used.
+pub(super) fn modes(list: &Field<'_>, causes: &mut Vec<FieldCause>) {
+    for mode in list.items().filter(|mode| !MODES.contains(&mode.text())) {
+        let field = list.path.as_str();
         causes.push(FieldCause::not_supported(field, mode.text(), &MODES));
     }
-    let asked = spec.at(REQUESTED);
-    if asked.value.is_null() {
-        causes.push(FieldCause::required("spec.resources[storage]", ""));
-    } else if size_of(asked.value).is_some_and(|size| size.sign() <= 0) {
-        let why = "must be greater than zero";
-        causes.push(FieldCause::invalid(
-            "spec.resources[storage]",
-            asked.value,
-            why,
-        ));
+    let all: Vec<&str> = list.items().map(|mode| mode.text()).collect();
+    let others = all
+        .iter()
+        .any(|mode| MODES.contains(mode) && *mode != "ReadWriteOncePod");
+    if others && all.contains(&"ReadWriteOncePod") {
+        let why = "may not use ReadWriteOncePod with other access modes";
+        causes.push(list.forbidden(why));
     }
-    let Some(old) = &subject.old else {
-        return;
-    };
+}
+
+/// Checks members that claims and volumes have in common.
+pub(super) fn class_and_mode(spec: &Field<'_>, causes: &mut Vec<FieldCause>) {
+    let class = spec.child("storageClassName");
+    if !class.is_empty() {
+        class.refuse(names::subdomain(class.text()).err(), causes);
+    }
+    let mode = spec.child("volumeMode");
+    if !mode.is_absent() && !VOLUME_MODES.contains(&mode.text()) {
+        causes.push(mode.not_supported(&VOLUME_MODES));
+    }
+}
+
+pub(super) fn size_of(value: &Value) -> Option<Quantity> {
+    quantity::read(value).ok().flatten().map(|(size, _)| size)
+}
+
+/// Refuses amounts that are not above zero.
+pub(super) fn positive(amount: &Field<'_>, causes: &mut Vec<FieldCause>) {
+    if size_of(amount.value).is_some_and(|size| size.sign() <= 0) {
+        causes.push(amount.invalid("must be greater than zero"));
+    }
+}
+
+pub(super) fn claim(spec: &Field<'_>, subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
+    let list = spec.child("accessModes");
+    if list.is_empty() {
+        causes.push(list.required("at least 1 access mode is required"));
+    }
+    label_selector(&spec.child("selector"), causes);
+    modes(&list, causes);
+    let path = "spec.resources[storage]".to_owned();
+    let asked = spec.at(REQUESTED);
+    if asked.is_absent() {
+        causes.push(FieldCause::required(path, ""));
+    } else {
+        positive(&Field { path, ..asked }, causes);
+    }
+    class_and_mode(spec, causes);
+    let source = spec.child("dataSource");
+    for member in ["name", "kind"].map(|name| source.child(name)) {
+        if !source.is_absent() && member.is_empty() {
+            causes.push(member.required(""));
+        }
+    }
+    if let Some(old) = &subject.old {
+        claim_update(old, spec, subject, causes);
+    }
+}
+
+fn claim_update(
+    old: &Field<'_>,
+    spec: &Field<'_>,
+    subject: &Subject<'_>,
+    causes: &mut Vec<FieldCause>,
+) {
     let bound = subject.new.at("status.phase").text() == "Bound";
     let before = old.child("spec");
-    if frozen(&before, &spec, bound) != frozen(&spec, &spec, bound) {
+    if frozen(&before, spec, bound) != frozen(spec, spec, bound) {
         causes.push(spec.forbidden(FROZEN));
     }
     let size = |place: &Field<'_>| size_of(place.value);
+    let asked = spec.at(REQUESTED);
     let has = size(&old.at("status.capacity.storage")).unwrap_or(Quantity::whole(0));
     let now = size(&asked).unwrap_or(Quantity::whole(0));
     if size(&before.at(REQUESTED)).is_some_and(|before| now < before) && now <= has {
         causes.push(asked.forbidden("field can not be less than status.capacity"));
     }
-}
-
-const REQUESTED: &str = "resources.requests.storage";
-
-fn size_of(value: &Value) -> Option<Quantity> {
-    quantity::read(value).ok().flatten().map(|(size, _)| size)
+    let mode = spec.child("volumeMode");
+    if subject.changes(&mode) {
+        causes.push(FieldCause::invalid("volumeMode", mode.value, IMMUTABLE));
+    }
+    let (class, current) = (spec.child(CLASS), "status.currentVolumeAttributesClassName");
+    if subject.new.at(current).is_absent() || before.child(CLASS).is_absent() {
+        return;
+    }
+    let what = if class.is_absent() {
+        "nil"
+    } else if class.is_empty() {
+        "empty string"
+    } else {
+        return;
+    };
+    let why = format!(
+        "update to {what} is forbidden when status.currentVolumeAttributesClassName is not nil"
+    );
+    causes.push(class.forbidden(&why));
 }
 
 /// The part of the spec that an update may not change. A volume may be named once, and a class if none was
@@ -81,111 +146,19 @@ fn frozen(old: &Field<'_>, new: &Field<'_>, bound: bool) -> Value {
             members.insert((*once).into(), name.clone());
         }
     }
-    members.remove("volumeAttributesClassName");
+    if !bound {
+        return spec;
+    }
+    members.remove(CLASS);
     let requests = spec.pointer_mut("/resources/requests");
-    if let Some(requests) = requests.and_then(Value::as_object_mut).filter(|_| bound) {
+    if let Some(requests) = requests.and_then(Value::as_object_mut) {
         requests.remove("storage");
     }
     spec
 }
 
-/// Members of the spec of a volume that do not say where it is.
-const NO_SOURCES: [&str; 9] = [
-    "capacity",
-    "accessModes",
-    "claimRef",
-    "persistentVolumeReclaimPolicy",
-    "storageClassName",
-    "mountOptions",
-    "volumeMode",
-    "nodeAffinity",
-    "volumeAttributesClassName",
-];
-
-pub(super) fn volume(subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
-    let spec = subject.new.child("spec");
-    let mut now = source(&spec);
-    if now.is_empty() {
-        causes.push(spec.required("must specify a volume type"));
-    }
-    for second in now.keys().skip(1) {
-        let why = "may not specify more than 1 volume type";
-        causes.push(spec.child(second).forbidden(why));
-    }
-    let Some(old) = &subject.old else {
-        return;
-    };
-    let before = old.child("spec");
-    if before.at(EXPANDS).value.is_null()
-        && let Some(csi) = now.get_mut("csi").and_then(Value::as_object_mut)
-    {
-        csi.remove("controllerExpandSecretRef");
-    }
-    // Upstream's paths of these have no `spec`, and the first one has a name of its own.
-    if now != source(&before) {
-        let why = "spec.persistentvolumesource is immutable after creation";
-        causes.push(FieldCause::forbidden("spec.persistentvolumesource", why));
-    }
-    let refuse = |name: &str| FieldCause::invalid(name, spec.child(name).value, IMMUTABLE);
-    if subject.changes(&spec.child("volumeMode")) {
-        causes.push(refuse("volumeMode"));
-    }
-    let affinity = before.child("nodeAffinity").value;
-    let is_kept = relabelled(affinity, spec.child("nodeAffinity").value);
-    if !affinity.is_null() && !is_kept {
-        causes.push(refuse("nodeAffinity"));
-    }
-}
-
-/// The one member of a source that may be set later.
-const EXPANDS: &str = "csi.controllerExpandSecretRef";
-
-fn source(spec: &Field<'_>) -> Map<String, Value> {
-    let mut source = spec.value.as_object().cloned().unwrap_or_default();
-    source.retain(|name, value| !value.is_null() && !NO_SOURCES.contains(&name.as_str()));
-    source
-}
-
-/// Labels of nodes in their beta form, and what replaces them.
-const RENAMED: [(&str, &str); 5] = [
-    ("beta.kubernetes.io/arch", "kubernetes.io/arch"),
-    ("beta.kubernetes.io/os", "kubernetes.io/os"),
-    (
-        "beta.kubernetes.io/instance-type",
-        "node.kubernetes.io/instance-type",
-    ),
-    (
-        "failure-domain.beta.kubernetes.io/region",
-        "topology.kubernetes.io/region",
-    ),
-    (
-        "failure-domain.beta.kubernetes.io/zone",
-        "topology.kubernetes.io/zone",
-    ),
-];
-
-/// Whether two node affinities are the same but for beta labels that the new one has by their new names.
-fn relabelled(old: &Value, new: &Value) -> bool {
-    match (old, new) {
-        (Value::Object(old), Value::Object(new)) => {
-            let member = |(name, value): (&String, &Value)| {
-                let other = new.get(name).unwrap_or(&Value::Null);
-                let keys = (value.as_str(), other.as_str());
-                let is_renamed = |row: &(&str, &str)| keys == (Some(row.0), Some(row.1));
-                name == "key" && RENAMED.iter().any(is_renamed) || relabelled(value, other)
-            };
-            old.len() == new.len() && old.iter().all(member)
-        }
-        (Value::Array(old), Value::Array(new)) => {
-            let mut pairs = old.iter().zip(new);
-            old.len() == new.len() && pairs.all(|(old, new)| relabelled(old, new))
-        }
-        _ => old == new,
-    }
-}
-
 /// A driver of a node keeps everything but the number of volumes that it can attach.
-pub(super) fn csi_node(subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
+pub(super) fn csi_node(spec: &Field<'_>, subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
     let fixed = |driver: &Field<'_>| {
         let mut driver = driver.value.clone();
         if let Some(members) = driver.as_object_mut() {
@@ -196,13 +169,14 @@ pub(super) fn csi_node(subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
     let old = subject.old.iter();
     for old in old.flat_map(|old| old.at("spec.drivers").items()) {
         let name = old.child("name").value;
-        let drivers = subject.new.at("spec.drivers").items();
+        let drivers = spec.child("drivers").items();
         let same = drivers.filter(|new| new.child("name").value == name);
         for new in same
             .map(|new| fixed(&new))
             .filter(|new| *new != fixed(&old))
         {
-            causes.push(FieldCause::invalid("spec.drivers", &new, IMMUTABLE));
+            let shown = shown::object(&new, shown::NODE_DRIVER);
+            causes.push(FieldCause::invalid_as("spec.drivers", &shown, IMMUTABLE));
         }
     }
 }

@@ -2,119 +2,119 @@
 //! reports errors.
 
 use super::rule::Rule;
-use crate::builtin;
 use crate::object::Name;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 const ROWS: &str = "\
-deployments,replicasets,statefulsets,daemonsets  spec.minReadySeconds  atleast 0
-deployments,replicasets,statefulsets,replicationcontrollers  spec.replicas  atleast 0
-deployments,replicasets,statefulsets  spec.selector  present
-deployments,replicasets,daemonsets  spec.selector  immutable
-deployments,statefulsets,daemonsets  spec.revisionHistoryLimit  atleast 0
-deployments  spec.strategy.type  oneof Recreate RollingUpdate
-deployments  spec.progressDeadlineSeconds  atleast 0
-daemonsets  spec.updateStrategy.type  oneof RollingUpdate OnDelete
-replicationcontrollers  spec.template  present
+deployments  spec.replicas  atleast 0
+deployments  spec  check selected
+deployments  spec.strategy  check deployment_strategy
+deployments  spec.minReadySeconds  atleast 0
+deployments  spec.revisionHistoryLimit  atleast 0
+deployments  spec.progressDeadlineSeconds  atleast 0; check deployment_deadline
+deployments  spec.selector  immutable
+replicasets  spec.replicas  atleast 0
+replicasets  spec.minReadySeconds  atleast 0
+replicasets  spec  check selected
+replicasets  spec.selector  immutable
+statefulsets  spec  check stateful_set
+statefulsets  spec.persistentVolumeClaimRetentionPolicy?.whenDeleted  oneof Retain Delete
+statefulsets  spec.persistentVolumeClaimRetentionPolicy?.whenScaled  oneof Retain Delete
+statefulsets  spec.replicas  atleast 0
+statefulsets  spec.minReadySeconds  atleast 0
+statefulsets  spec.ordinals?.start  atleast 0
+statefulsets  spec.revisionHistoryLimit  atleast 0
+statefulsets  spec.serviceName  check service_name
+statefulsets  spec  check selected
+statefulsets  spec  check stateful_set_update
+daemonsets  spec  check selected
+daemonsets  spec.minReadySeconds  atleast 0
+daemonsets  spec.updateStrategy  check daemon_set_strategy
+daemonsets  spec.revisionHistoryLimit  atleast 0
+daemonsets  spec.selector  immutable
+replicationcontrollers  spec.minReadySeconds  atleast 0
 replicationcontrollers  spec.selector  required
+replicationcontrollers  spec.replicas  atleast 0
+replicationcontrollers  spec  check controlled
 controllerrevisions  data  immutable
-jobs  spec.parallelism  atleast 0
-jobs  spec.completions  atleast 0
-jobs  spec.activeDeadlineSeconds  atleast 0
-jobs  spec.backoffLimit  atleast 0
-jobs  spec.ttlSecondsAfterFinished  atleast 0
-jobs  spec.completionMode  oneof NonIndexed Indexed
-cronjobs  spec.schedule  required
+pods  spec  check pod
+pods  spec  check pod_update
+podtemplates  template  check template
+jobs  spec  check job_spec
+jobs  .  check host_names
+jobs  spec  check job_update
+cronjobs  spec.schedule  required; check schedule
 cronjobs  spec.startingDeadlineSeconds  atleast 0
+cronjobs  spec.timeZone  check time_zone
 cronjobs  spec.concurrencyPolicy  oneof Allow Forbid Replace
+cronjobs  spec.jobTemplate.spec  check job_spec; check unselected
 cronjobs  spec.successfulJobsHistoryLimit  atleast 0
 cronjobs  spec.failedJobsHistoryLimit  atleast 0
-services  spec.type  oneof ClusterIP ExternalName LoadBalancer NodePort
-services  spec.sessionAffinity  oneof ClientIP None
-services  spec.ports  unique name
+cronjobs  metadata.name  check short_name
+services  spec  check service
 secrets  type  immutable
-rolebindings,clusterrolebindings  roleRef.name  required
-rolebindings,clusterrolebindings  subjects[].name  required
-rolebindings,clusterrolebindings  roleRef  immutable cannot change roleRef
-persistentvolumes  spec.accessModes  required
-persistentvolumes  spec.capacity  required
-persistentvolumes  spec.persistentVolumeReclaimPolicy  oneof Delete Recycle Retain
-storageclasses  provisioner  required; frozen updates to provisioner are forbidden.
+configmaps,secrets  .  check config
+secrets  .  check secret
+roles,clusterroles  rules  check role
+rolebindings,clusterrolebindings  .  check binding
+ingresses  spec  check ingress
+networkpolicies  spec  check network_policy
+persistentvolumeclaims  spec  check claim
+persistentvolumes  spec  check volume
+csinodes  spec.drivers[].nodeID  required
+csinodes  spec.drivers  unique name
+csinodes  spec  check csi_node
+nodes  .  check node
+resourcequotas  spec  check quota
+servicecidrs  spec  check service_range
+apiservices  .  check api_service
+events  .  check event
+poddisruptionbudgets  spec  check disruption_budget
+storageclasses  provisioner  required; check provisioner
+storageclasses  reclaimPolicy  oneof Delete Retain
+storageclasses  volumeBindingMode  oneof Immediate WaitForFirstConsumer
 storageclasses  parameters  frozen updates to parameters are forbidden.
-storageclasses  reclaimPolicy  oneof Delete Retain; immutable
-storageclasses  volumeBindingMode  oneof Immediate WaitForFirstConsumer; immutable
+storageclasses  provisioner  frozen updates to provisioner are forbidden.
+storageclasses  reclaimPolicy  frozen updates to reclaimPolicy are forbidden.
+storageclasses  volumeBindingMode  immutable
+horizontalpodautoscalers  spec.minReplicas  atleast 1
+horizontalpodautoscalers  spec.maxReplicas  check autoscaler
 horizontalpodautoscalers  spec.scaleTargetRef.kind  required
 horizontalpodautoscalers  spec.scaleTargetRef.name  required
-horizontalpodautoscalers  spec.minReplicas  atleast 1
+priorityclasses  .  check priority_class
 priorityclasses  value  frozen may not be changed in an update.
-priorityclasses  preemptionPolicy  oneof Never PreemptLowerPriority; immutable
-leases  spec.leaseTransitions  atleast 0
-ingressclasses  spec.controller  required; immutable
-runtimeclasses  handler  required; immutable
-endpointslices  addressType  required; immutable
+priorityclasses  preemptionPolicy  immutable
+leases  spec  check lease
+ingressclasses  spec.controller  immutable
+ingressclasses  spec  check ingress_class
+runtimeclasses  handler  required; label; immutable
+limitranges  spec.limits  check limits
+endpoints  subsets  check endpoint_subsets
+endpointslices  .  check endpoint_slice
+endpointslices  addressType  immutable
 certificatesigningrequests  spec.request  required
 certificatesigningrequests  spec.signerName  required
 certificatesigningrequests  spec.usages  required
-volumeattachments  spec.attacher  required
-volumeattachments  spec.nodeName  required
-volumeattachments  spec  immutable
-csidrivers  spec.attachRequired  immutable
-csidrivers  spec.volumeLifecycleModes  immutable
+volumeattachments  spec  check attachment
+csidrivers  spec  check driver
 csistoragecapacities  nodeTopology  immutable
 csistoragecapacities  storageClassName  immutable
-volumeattributesclasses  driverName  frozen updates to driverName are forbidden.; required
-volumeattributesclasses  parameters  frozen updates to parameters are forbidden.; required must contain at least one key/value pair
+volumeattributesclasses  driverName  frozen updates to driverName are forbidden.
+volumeattributesclasses  parameters  frozen updates to parameters are forbidden.
+volumeattributesclasses  driverName  required; check provisioner
+volumeattributesclasses  parameters  required must contain at least one key/value pair
 resourceclaims,resourceclaimtemplates  spec  immutable
 resourceslices  spec.pool.name  immutable
 resourceslices  spec.driver  immutable
 resourceslices  spec.nodeName  immutable
-ipaddresses  spec.parentRef  immutable
+ipaddresses  spec.parentRef  check parent
 mutatingwebhookconfigurations,validatingwebhookconfigurations  webhooks[].name  required
 mutatingwebhookconfigurations,validatingwebhookconfigurations  webhooks[].admissionReviewVersions  required must specify one of v1, v1beta1
 mutatingwebhookconfigurations,validatingwebhookconfigurations  webhooks[].sideEffects  required must specify one of None, NoneOnDryRun
 mutatingwebhookconfigurations,validatingwebhookconfigurations  webhooks  unique name
+mutatingwebhookconfigurations,validatingwebhookconfigurations  .  check webhooks
 ";
-
-const POD_ROWS: &str = "\
-volumes[].name  required; label
-volumes  unique name
-containers  required
-@containers
-@initContainers
-restartPolicy  oneof Always OnFailure Never
-dnsPolicy  oneof ClusterFirstWithHostNet ClusterFirst Default None
-activeDeadlineSeconds  between 1 2147483647
-volumes[].configMap?.name  required
-volumes[].secret?.secretName  required
-volumes[].hostPath?.path  required
-volumes[].persistentVolumeClaim?.claimName  required
-";
-
-/// Rows for containers; the paths start at a container.
-const CONTAINER_ROWS: &str = "\
-name  required; label
-image  required
-imagePullPolicy  oneof Always IfNotPresent Never
-terminationMessagePolicy  oneof File FallbackToLogsOnError
-ports[].containerPort  required; between 1 65535
-ports[].hostPort  between 1 65535
-ports[].protocol  oneof SCTP TCP UDP
-ports  unique name
-env[].name  required
-volumeMounts[].name  required
-volumeMounts[].mountPath  required
-";
-
-/// Kinds whose pods must restart always; the row for this comes after those of the pod.
-const KEEP_RUNNING: [&str; 5] = [
-    "deployments",
-    "replicasets",
-    "statefulsets",
-    "daemonsets",
-    "replicationcontrollers",
-];
-const ALWAYS: &str = "oneof Always";
 
 static RULES: LazyLock<BTreeMap<Name, Vec<Rule>>> = LazyLock::new(read);
 
@@ -127,48 +127,21 @@ fn read() -> BTreeMap<Name, Vec<Rule>> {
     let mut rules: BTreeMap<Name, Vec<Rule>> = BTreeMap::new();
     for (resources, rest) in ROWS.lines().filter_map(|line| line.split_once("  ")) {
         for resource in resources.split(',') {
-            rules
-                .entry(resource.into())
-                .or_default()
-                .extend(row("", rest));
-        }
-    }
-    for kind in builtin::kinds() {
-        let Some(pod) = &kind.pod else {
-            continue;
-        };
-        let runs_on = KEEP_RUNNING.contains(&&*kind.resource.resource);
-        let own = rules.entry(kind.resource.resource).or_default();
-        own.extend(pod_rules(pod));
-        if runs_on {
-            own.extend(Rule::parse(format!("{pod}.restartPolicy"), ALWAYS));
+            rules.entry(resource.into()).or_default().extend(row(rest));
         }
     }
     rules
 }
 
-fn pod_rules(pod: &str) -> Vec<Rule> {
-    let mut rules = Vec::new();
-    for line in POD_ROWS.lines() {
-        let Some(list) = line.strip_prefix('@') else {
-            rules.extend(row(&format!("{pod}."), line));
-            continue;
-        };
-        let base = format!("{pod}.{list}[].");
-        rules.extend(CONTAINER_ROWS.lines().filter_map(|line| row(&base, line)));
-        rules.extend(Rule::parse(format!("{pod}.{list}"), "unique name"));
-    }
-    rules
-}
-
-fn row(base: &str, line: &'static str) -> Option<Rule> {
+fn row(line: &'static str) -> Option<Rule> {
     let (way, tests) = line.split_once("  ")?;
-    Rule::parse(format!("{base}{}", way.trim()), tests)
+    Rule::parse(way.trim().into(), tests)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::builtin;
 
     #[test]
     fn every_row_is_a_rule() {
@@ -176,11 +149,7 @@ mod tests {
             let (resources, _) = line.split_once("  ").expect("two columns");
             resources.split(',').count()
         });
-        let container = CONTAINER_ROWS.lines().count() + 1;
-        let pod = POD_ROWS.lines().count() - 2 + 2 * container;
-        let kinds = builtin::kinds();
-        let pods = kinds.iter().filter(|kind| kind.pod.is_some()).count();
-        let expected = rows.sum::<usize>() + pods * pod + KEEP_RUNNING.len();
+        let expected: usize = rows.sum();
         assert_eq!(read().values().map(Vec::len).sum::<usize>(), expected);
     }
 
@@ -188,11 +157,9 @@ mod tests {
     fn every_resource_of_the_table_exists() {
         let kinds = builtin::kinds();
         let read = read();
-        let rows = read.keys().map(|resource| &**resource);
-        let checks = super::super::CHECKS.iter().flat_map(|row| row.0);
-        for resource in rows.chain(checks.chain(&KEEP_RUNNING).copied()) {
+        for resource in read.keys() {
             let mut names = kinds.iter().map(|kind| &*kind.resource.resource);
-            assert!(names.any(|name| name == resource), "{resource}");
+            assert!(names.any(|name| name == &**resource), "{resource}");
         }
     }
 }

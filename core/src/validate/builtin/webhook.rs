@@ -2,7 +2,7 @@
 //! upstream's `ValidateValidatingWebhookConfiguration` and its mutating counterpart. A webhook that
 //! has or may have side effects is accepted; only dry runs that would call it are refused.
 
-use super::{Field, Subject, workload};
+use super::{Field, Subject, selector};
 use crate::cel::Env;
 use crate::rejection::FieldCause;
 use crate::validate::names;
@@ -30,8 +30,8 @@ pub(super) fn check(subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
             causes,
         );
         timeout(&webhook.child("timeoutSeconds"), causes);
-        workload::label_selector(&webhook.child("namespaceSelector"), causes);
-        workload::label_selector(&webhook.child("objectSelector"), causes);
+        selector::label_selector(&webhook.child("namespaceSelector"), causes);
+        selector::label_selector(&webhook.child("objectSelector"), causes);
         one_of(
             &webhook.child("reinvocationPolicy"),
             &["IfNeeded", "Never"],

@@ -1,14 +1,13 @@
-//! Workload kinds: selectors that match their pod templates, and fields that may not change.
-//! Source: `pkg/apis/apps/validation`, `autoscaling/validation`, `policy/validation`.
+//! Workload kinds, in upstream's order: selectors that match their pod templates, rolling updates, and fields
+//! that may not change. Source: `pkg/apis/apps/validation`, `autoscaling/validation`, `policy/validation`,
+//! and `ValidateReplicationControllerSpec`.
 
-use super::container::NEGATIVE;
-use super::{Field, Subject};
+use super::selector::{MISMATCH, is_everything, label_selector, selects};
+use super::{Field, Subject, amounts::NEGATIVE, pod, shown};
 use crate::rejection::FieldCause;
-use crate::validate::qualified_name;
-use serde_json::{Value, json};
+use crate::validate::names;
+use serde_json::json;
 
-/// The error for a pod template whose labels the selector does not match.
-pub(crate) const MISMATCH: &str = "`selector` does not match template `labels`";
 const PERCENT: &str = "a valid percent string must be a numeric string followed by an ending '%' \
      (e.g. '1%',  or '93%', regex used for validation is '[0-9]+%')";
 const STATEFUL_SET_FROZEN: &str = "updates to statefulset spec for fields other than 'replicas', \
@@ -24,132 +23,206 @@ const STATEFUL_SET_FREE: [&str; 7] = [
     "minReadySeconds",
 ];
 
-/// The selector is present, is not empty, and matches the labels of the template.
-pub(super) fn selector(subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
-    let selector = subject.new.at("spec.selector");
-    label_selector(&selector, causes);
-    if !selector.value.is_null() && is_everything(selector.value) {
-        let kind = match subject.resource {
-            "statefulsets" => "statefulset",
-            "daemonsets" => "daemonset",
-            _ => "deployment",
-        };
-        causes.push(selector.invalid(&format!("empty selector is invalid for {kind}")));
-        return;
+/// What reports call a kind, what they call the kind that has its pods, and what they say of a selector that
+/// cannot be used, if anything.
+fn called(resource: &str) -> (&'static str, &'static str, Option<&'static str>) {
+    match resource {
+        "statefulsets" => ("statefulset", "StatefulSet", Some("")),
+        "daemonsets" => ("daemonset", "DaemonSet", None),
+        _ => ("deployment", "ReplicaSet", Some("invalid label selector")),
     }
-    let labels = subject.new.at("spec.template.metadata.labels");
-    if !selects(selector.value, labels.value) {
+}
+
+/// Checks the selector and the template of a specification: the selector is not empty, and matches the labels.
+pub(super) fn selected(spec: &Field<'_>, subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
+    let (selector, template) = (spec.child("selector"), spec.child("template"));
+    let (kind, owner, unusable) = called(subject.resource);
+    if selector.is_absent() && unusable.is_some() {
+        causes.push(selector.required(""));
+    }
+    let absent = causes.len();
+    label_selector(&selector, causes);
+    let is_usable = causes.len() == absent;
+    let is_empty = !selector.is_absent() && is_everything(&selector);
+    let empty = format!("empty selector is invalid for {kind}");
+    let labels = template.at("metadata.labels");
+    let matches = is_empty || selects(selector.value, labels.value);
+    let mismatch = (is_usable && !matches).then(|| labels.invalid(MISMATCH));
+    // Of a daemon set, upstream compares the labels first.
+    let empty = is_empty.then(|| selector.invalid(&empty));
+    match unusable {
+        Some(why) if !is_usable => {
+            causes.push(selector.invalid(why));
+            return;
+        }
+        Some(_) => causes.extend(empty.into_iter().chain(mismatch)),
+        None => causes.extend(mismatch.into_iter().chain(empty)),
+    }
+    lasting(&template, owner, subject, causes);
+}
+
+/// Checks a template whose pods are replaced when they end.
+fn lasting(template: &Field<'_>, owner: &str, subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
+    pod::template(template, subject, causes);
+    let policy = template.at("spec.restartPolicy");
+    policy.one_of(&["Always"], causes);
+    let deadline = template.at("spec.activeDeadlineSeconds");
+    if !deadline.is_absent() {
+        let why = format!("activeDeadlineSeconds in {owner} is not Supported");
+        causes.push(deadline.forbidden(&why));
+    }
+}
+
+/// Checks the template of a replication controller, whose selector is a map of labels.
+pub(super) fn controlled(spec: &Field<'_>, subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
+    let (selector, template) = (spec.child("selector"), spec.child("template"));
+    if template.is_absent() {
+        return causes.push(template.required(""));
+    }
+    let labels = template.at("metadata.labels");
+    let wanted = json!({ "matchLabels": selector.value });
+    if !selector.is_empty() && !selects(&wanted, labels.value) {
         causes.push(labels.invalid(MISMATCH));
     }
+    lasting(&template, "ReplicationController", subject, causes);
 }
 
-/// Checks the requirements of a label selector.
-pub(super) fn label_selector(selector: &Field<'_>, causes: &mut Vec<FieldCause>) {
-    for requirement in selector.child("matchExpressions").items() {
-        let (key, operator) = (requirement.child("key"), requirement.child("operator"));
-        let values = requirement.child("values");
-        match operator.text() {
-            "In" | "NotIn" if values.is_empty() => {
-                causes
-                    .push(values.required("must be specified when `operator` is 'In' or 'NotIn'"));
-            }
-            "Exists" | "DoesNotExist" if !values.is_empty() => {
-                causes.push(values.forbidden(
-                    "may not be specified when `operator` is 'Exists' or 'DoesNotExist'",
-                ));
-            }
-            "In" | "NotIn" | "Exists" | "DoesNotExist" => {}
-            _ => causes.push(operator.invalid("not a valid selector operator")),
+/// How the pods of a stateful set are replaced. Source: `ValidateStatefulSetSpec`.
+pub(super) fn stateful_set(spec: &Field<'_>, _: &Subject<'_>, causes: &mut Vec<FieldCause>) {
+    let (management, strategy) = (
+        spec.child("podManagementPolicy"),
+        spec.child("updateStrategy"),
+    );
+    if !matches!(management.text(), "OrderedReady" | "Parallel" | "") {
+        causes.push(management.invalid("must be 'OrderedReady' or 'Parallel'"));
+    }
+    let rolling = strategy.child("rollingUpdate");
+    match strategy.child("type").text() {
+        "OnDelete" if !rolling.is_absent() => {
+            let why = "only allowed for updateStrategy 'RollingUpdate'";
+            let shown = shown::object(rolling.value, shown::STATEFUL_ROLLING);
+            causes.push(rolling.invalid_as(&shown, why));
         }
-        let problems = qualified_name(key.text());
-        causes.extend(problems.iter().map(|why| key.invalid(why)));
+        "RollingUpdate" if !rolling.is_absent() => {
+            let unavailable = rolling.child("maxUnavailable");
+            rolling.child("partition").at_least(0, causes);
+            if !unavailable.is_absent() {
+                counts(&unavailable, causes);
+                if share(&unavailable) == 0 {
+                    causes.push(unavailable.invalid("cannot be 0"));
+                }
+                not_more_than_all(&unavailable, causes);
+            }
+        }
+        "OnDelete" | "RollingUpdate" | "" => {}
+        _ => {
+            let why = "must be 'RollingUpdate' or 'OnDelete'";
+            causes.push(strategy.invalid_as(&shown_strategy(&strategy), why));
+        }
     }
 }
 
-fn is_everything(selector: &Value) -> bool {
-    let root = Field::root(selector);
-    root.child("matchLabels").is_empty() && root.child("matchExpressions").is_empty()
-}
-
-/// Whether a selector matches these labels; an absent selector matches nothing.
-pub(crate) fn selects(selector: &Value, labels: &Value) -> bool {
-    if selector.is_null() {
-        return false;
+/// The service of a stateful set is named as services are.
+pub(super) fn service_name(name: &Field<'_>, subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
+    if !name.is_empty() && (subject.old.is_none() || subject.changes(name)) {
+        name.refuse(names::label(name.text()).err(), causes);
     }
-    let root = Field::root(selector);
-    let label = |key: &str| labels.get(key).and_then(Value::as_str);
-    let equal = root
-        .child("matchLabels")
-        .entries()
-        .all(|(key, wanted)| label(key) == Some(wanted.text()));
-    let expressed = root.child("matchExpressions").items().all(|requirement| {
-        let found = label(requirement.child("key").text());
-        let values = requirement.child("values");
-        let listed = found.is_some_and(|found| values.items().any(|value| value.text() == found));
-        match requirement.child("operator").text() {
-            "In" => listed,
-            "NotIn" => !listed,
-            "Exists" => found.is_some(),
-            "DoesNotExist" => found.is_none(),
-            _ => false,
-        }
-    });
-    equal && expressed
 }
 
-pub(super) fn stateful_set_update(subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
+pub(super) fn stateful_set_update(
+    spec: &Field<'_>,
+    subject: &Subject<'_>,
+    causes: &mut Vec<FieldCause>,
+) {
     let Some(old) = &subject.old else {
         return;
     };
-    let frozen = |root: &Field<'_>| {
-        let mut spec = root.child("spec").value.clone();
+    let frozen = |spec: &Field<'_>| {
+        let mut spec = spec.value.clone();
         if let Some(members) = spec.as_object_mut() {
             members.retain(|name, _| !STATEFUL_SET_FREE.contains(&name.as_str()));
         }
         spec
     };
-    if frozen(old) != frozen(&subject.new) {
-        causes.push(subject.new.child("spec").forbidden(STATEFUL_SET_FROZEN));
+    if frozen(&old.child("spec")) != frozen(spec) {
+        causes.push(spec.forbidden(STATEFUL_SET_FROZEN));
     }
 }
 
-pub(super) fn deployment(subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
-    let strategy = subject.new.at("spec.strategy");
+/// Source: `ValidateDeploymentStrategy`.
+pub(super) fn deployment_strategy(
+    strategy: &Field<'_>,
+    _: &Subject<'_>,
+    causes: &mut Vec<FieldCause>,
+) {
     let rolling = strategy.child("rollingUpdate");
-    if strategy.child("type").text() == "Recreate" && !rolling.value.is_null() {
-        causes.push(rolling.forbidden("may not be specified when strategy `type` is 'Recreate'"));
-    }
-    if strategy.child("type").text() == "RollingUpdate" && !rolling.value.is_null() {
-        let (unavailable, surge) = (rolling.child("maxUnavailable"), rolling.child("maxSurge"));
-        counts(&unavailable, causes);
-        counts(&surge, causes);
-        if share(&unavailable) == 0 && share(&surge) == 0 {
-            causes.push(unavailable.invalid("may not be 0 when `maxSurge` is 0"));
+    match strategy.child("type").text() {
+        "Recreate" if !rolling.is_absent() => {
+            let why = "may not be specified when strategy `type` is 'Recreate'";
+            causes.push(rolling.forbidden(why));
         }
-        not_more_than_all(&unavailable, causes);
+        "Recreate" | "" => {}
+        "RollingUpdate" => {
+            let (unavailable, surge) = (rolling.child("maxUnavailable"), rolling.child("maxSurge"));
+            counts(&unavailable, causes);
+            counts(&surge, causes);
+            if share(&unavailable) == 0 && share(&surge) == 0 {
+                causes.push(unavailable.invalid("may not be 0 when `maxSurge` is 0"));
+            }
+            not_more_than_all(&unavailable, causes);
+        }
+        _ => unknown_strategy(strategy, &["Recreate", "RollingUpdate"], causes),
     }
-    let deadline = subject.new.at("spec.progressDeadlineSeconds");
-    let ready = subject.new.at("spec.minReadySeconds");
-    let ready = ready.value.as_i64().unwrap_or(0);
-    if deadline
-        .value
-        .as_i64()
-        .is_some_and(|seconds| seconds <= ready)
-    {
+}
+
+/// Upstream names the strategy, not its type, and shows its members.
+fn unknown_strategy(strategy: &Field<'_>, known: &[&str], causes: &mut Vec<FieldCause>) {
+    let shown = shown_strategy(strategy);
+    causes.push(FieldCause::unsupported_as(
+        strategy.path.as_str(),
+        &shown,
+        known,
+    ));
+}
+
+fn shown_strategy(strategy: &Field<'_>) -> String {
+    let kind = strategy.child("type").value;
+    format!("{{\"Type\":{kind},\"RollingUpdate\":null}}")
+}
+
+pub(super) fn deployment_deadline(
+    deadline: &Field<'_>,
+    subject: &Subject<'_>,
+    causes: &mut Vec<FieldCause>,
+) {
+    let ready = subject.new.at("spec.minReadySeconds").number();
+    let seconds = deadline.value.as_i64();
+    if seconds.is_some_and(|seconds| seconds <= ready) {
         causes.push(deadline.invalid("must be greater than minReadySeconds"));
     }
 }
 
-/// Pods of a daemon set are replaced before or after their successors are ready, not both.
-pub(super) fn daemon_set(subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
-    let strategy = subject.new.at("spec.updateStrategy");
+/// Pods of a daemon set are replaced before or after their successors are ready, not both. Source:
+/// `ValidateDaemonSetUpdateStrategy`.
+pub(super) fn daemon_set_strategy(
+    strategy: &Field<'_>,
+    _: &Subject<'_>,
+    causes: &mut Vec<FieldCause>,
+) {
+    match strategy.child("type").text() {
+        "OnDelete" | "" => return,
+        "RollingUpdate" => {}
+        _ => return unknown_strategy(strategy, &["RollingUpdate", "OnDelete"], causes),
+    }
     let rolling = strategy.child("rollingUpdate");
-    if strategy.child("type").text() != "RollingUpdate" || rolling.value.is_null() {
-        return;
+    if rolling.is_absent() {
+        return causes.push(rolling.required(""));
     }
     let (unavailable, surge) = (rolling.child("maxUnavailable"), rolling.child("maxSurge"));
     for place in [&unavailable, &surge] {
         counts(place, causes);
+    }
+    for place in [&unavailable, &surge] {
         not_more_than_all(place, causes);
     }
     match (share(&unavailable) != 0, share(&surge) != 0) {
@@ -168,13 +241,14 @@ fn percent(place: &Field<'_>) -> Option<i64> {
     number.parse().ok().filter(|_| is_number)
 }
 
-/// The number of a count or a percentage; 0 if it is neither.
+/// The number of a count or a percentage; a text that is neither counts as the number that it is, or 0.
 fn share(place: &Field<'_>) -> i64 {
     let count = place.value.as_i64();
-    count.or_else(|| percent(place)).unwrap_or(0)
+    let text = || place.text().parse().ok();
+    count.or_else(|| percent(place)).or_else(text).unwrap_or(0)
 }
 
-/// Refuses what is neither a count nor a percentage.
+/// Refuses what is neither a count nor a percentage. Source: `ValidatePositiveIntOrPercent`.
 fn counts(place: &Field<'_>, causes: &mut Vec<FieldCause>) {
     if place.value.is_string() && percent(place).is_none() {
         causes.push(place.invalid(PERCENT));
@@ -190,26 +264,29 @@ fn not_more_than_all(place: &Field<'_>, causes: &mut Vec<FieldCause>) {
     }
 }
 
-pub(super) fn autoscaler(subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
-    let largest = subject.new.at("spec.maxReplicas");
-    let max = largest.value.as_i64().unwrap_or(0);
+pub(super) fn autoscaler(largest: &Field<'_>, subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
+    let max = largest.number();
     let min = subject.new.at("spec.minReplicas").value.as_i64();
     if max < 1 {
-        let zero = json!(max);
-        let why = "must be greater than 0";
-        causes.push(FieldCause::invalid(largest.path.as_str(), &zero, why));
+        causes.push(largest.invalid_as(&max.to_string(), "must be greater than 0"));
     }
     if min.is_some_and(|min| max < min) {
         let why = "must be greater than or equal to `minReplicas`";
-        causes.push(FieldCause::invalid(largest.path, &json!(max), why));
+        causes.push(largest.invalid_as(&max.to_string(), why));
     }
 }
 
-pub(super) fn disruption_budget(subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
-    let spec = subject.new.child("spec");
-    let set = |member: &str| !spec.child(member).value.is_null();
-    if set("minAvailable") && set("maxUnavailable") {
+/// Source: `ValidatePodDisruptionBudgetSpec`.
+pub(super) fn disruption_budget(spec: &Field<'_>, _: &Subject<'_>, causes: &mut Vec<FieldCause>) {
+    let amounts = ["minAvailable", "maxUnavailable"].map(|member| spec.child(member));
+    if amounts.iter().all(|amount| !amount.is_absent()) {
         causes.push(spec.invalid("minAvailable and maxUnavailable cannot be both set"));
     }
+    for amount in &amounts {
+        counts(amount, causes);
+        not_more_than_all(amount, causes);
+    }
     label_selector(&spec.child("selector"), causes);
+    let eviction = spec.child("unhealthyPodEvictionPolicy");
+    eviction.one_of(&["AlwaysAllow", "IfHealthyBudget"], causes);
 }

@@ -65,14 +65,16 @@ const UPDATES: &[Update<'static>] = &[
         r#"{"spec": {"nodeAffinity": {"required": {"nodeSelectorTerms": [{"matchExpressions": [{"key": "topology.kubernetes.io/zone", "operator": "Exists"}]}]}}}}"#,
         r#"{"spec": {"nodeAffinity": {"required": {"nodeSelectorTerms": [{"matchExpressions": [{"key": "failure-domain.beta.kubernetes.io/zone", "operator": "Exists"}]}]}}}}"#,
         &[
-            r#"nodeAffinity: Invalid value: {"required":{"nodeSelectorTerms":[{"matchExpressions":[{"key":"failure-domain.beta.kubernetes.io/zone","operator":"Exists"}]}]}}: field is immutable"#,
+            r#"nodeAffinity: Invalid value: {"Required":{"NodeSelectorTerms":[{"MatchExpressions":[{"Key":"failure-domain.beta.kubernetes.io/zone","Operator":"Exists","Values":null}],"MatchFields":null}]}}: field is immutable, except for updating from beta label to GA"#,
         ],
     ),
     (
         "persistentvolumes",
         r#"{"spec": {"nodeAffinity": {"required": {"nodeSelectorTerms": [{"matchExpressions": [{"key": "a", "operator": "Exists"}]}]}}}}"#,
         r#"{"spec": {"nodeAffinity": null}}"#,
-        &["nodeAffinity: Invalid value: null: field is immutable"],
+        &[
+            "nodeAffinity: Invalid value: null: field is immutable, except for updating from beta label to GA",
+        ],
     ),
     (
         "persistentvolumeclaims",
@@ -118,7 +120,7 @@ const UPDATES: &[Update<'static>] = &[
     ),
     (
         "persistentvolumeclaims",
-        "{}",
+        r#"{"status": {"phase": "Bound"}}"#,
         r#"{"spec": {"storageClassName": "x", "volumeAttributesClassName": "y"}}"#,
         &[],
     ),
@@ -197,9 +199,11 @@ const UPDATES: &[Update<'static>] = &[
     ),
     (
         "volumeattachments",
-        r#"{"spec": {"attacher": "a", "nodeName": "n"}}"#,
+        r#"{"spec": {"attacher": "a", "nodeName": "n", "source": {"persistentVolumeName": "v"}}}"#,
         r#"{"spec": {"nodeName": "m"}}"#,
-        &[r#"spec: Invalid value: {"attacher":"a","nodeName":"m"}: field is immutable"#],
+        &[
+            r#"spec: Invalid value: {"Attacher":"a","Source":{"PersistentVolumeName":"v","InlineVolumeSpec":null},"NodeName":"m"}: field is immutable"#,
+        ],
     ),
     (
         "csinodes",
@@ -211,7 +215,9 @@ const UPDATES: &[Update<'static>] = &[
         "csinodes",
         r#"{"spec": {"drivers": [{"name": "a", "nodeID": "n"}]}}"#,
         r#"{"spec": {"drivers": [{"name": "a", "nodeID": "m"}]}}"#,
-        &[r#"spec.drivers: Invalid value: {"name":"a","nodeID":"m"}: field is immutable"#],
+        &[
+            r#"spec.drivers: Invalid value: {"Name":"a","NodeID":"m","TopologyKeys":null,"Allocatable":null}: field is immutable"#,
+        ],
     ),
     (
         "csidrivers",
@@ -261,9 +267,11 @@ const UPDATES: &[Update<'static>] = &[
     ),
     (
         "ipaddresses",
-        r#"{"spec": {"parentRef": {"name": "a"}}}"#,
+        r#"{"spec": {"parentRef": {"resource": "r", "name": "a"}}}"#,
         r#"{"spec": {"parentRef": {"name": "b"}}}"#,
-        &[r#"spec.parentRef: Invalid value: {"name":"b"}: field is immutable"#],
+        &[
+            r#"spec.parentRef: Invalid value: {"Group":"","Resource":"r","Namespace":"","Name":"b"}: field is immutable"#,
+        ],
     ),
     (
         "servicecidrs",
@@ -294,7 +302,7 @@ const UPDATES: &[Update<'static>] = &[
         r#"{"spec": {"cidrs": ["10.0.0.0/16"]}}"#,
         r#"{"spec": {"cidrs": ["10.0.0.0/16", "10.1.0.0/16"]}}"#,
         &[
-            r#"spec.cidrs: Invalid value: {"cidrs":["10.0.0.0/16","10.1.0.0/16"]}: may specify no more than one IP for each IP family, i.e 192.168.0.0/24 and 2001:db8::/64"#,
+            r#"spec.cidrs: Invalid value: ["10.0.0.0/16","10.1.0.0/16"]: may specify no more than one IP for each IP family, i.e 192.168.0.0/24 and 2001:db8::/64"#,
         ],
     ),
     (

@@ -44,7 +44,7 @@ fn said(stored: &str, suspend: bool, template: &str) -> Vec<String> {
 
 #[test]
 fn what_the_pods_of_a_waiting_job_ask_of_nodes_may_change() {
-    let marked = r#"{"spec": {"suspend": true}, "status": {"startTime": "2026-01-01T00:00:00Z", "conditions": [{"type": "JobSuspended", "status": "True"}]}}"#;
+    let marked = r#"{"spec": {"suspend": true}, "status": {"startTime": "2026-01-01T00:00:00Z", "conditions": [{"type": "Suspended", "status": "True"}]}}"#;
     let runs = r#"{"spec": {"suspend": true}, "status": {"active": 1}}"#;
     let refused = ["spec.template: field is immutable"];
     for change in ASKS {

@@ -56,7 +56,7 @@ const UPDATES: &[Update<'static>] = &[
         "{}",
         r#"{"roleRef": {"name": "other"}}"#,
         &[
-            r#"roleRef: Invalid value: {"apiGroup":"rbac.authorization.k8s.io","kind":"ClusterRole","name":"other"}: cannot change roleRef"#,
+            r#"roleRef: Invalid value: {"APIGroup":"rbac.authorization.k8s.io","Kind":"ClusterRole","Name":"other"}: cannot change roleRef"#,
         ],
     ),
     (
@@ -87,8 +87,8 @@ const UPDATES: &[Update<'static>] = &[
     ),
     (
         "pods",
-        r#"{"spec": {"tolerations": [{"key": "x", "tolerationSeconds": 5}]}}"#,
-        r#"{"spec": {"tolerations": [{"key": "x", "tolerationSeconds": 9}]}}"#,
+        r#"{"spec": {"tolerations": [{"key": "x", "effect": "NoExecute", "tolerationSeconds": 5}]}}"#,
+        r#"{"spec": {"tolerations": [{"key": "x", "effect": "NoExecute", "tolerationSeconds": 9}]}}"#,
         &[],
     ),
     (
@@ -124,7 +124,7 @@ const UPDATES: &[Update<'static>] = &[
         r#"{"spec": {"schedulingGates": [{"name": "g"}], "affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [{"matchExpressions": [{"key": "k", "operator": "Exists"}]}]}}}}}"#,
         r#"{"spec": {"affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [{"matchExpressions": [{"key": "l", "operator": "Exists"}]}]}}}}}"#,
         &[
-            r#"spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[0]: Invalid value: {"matchExpressions":[{"key":"l","operator":"Exists"}]}: only additions are allowed (no mutations or deletions)"#,
+            r#"spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[0]: Invalid value: {"MatchExpressions":[{"Key":"l","Operator":"Exists","Values":null}],"MatchFields":null}: only additions are allowed (no mutations or deletions)"#,
         ],
     ),
     (

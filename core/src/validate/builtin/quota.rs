@@ -1,0 +1,127 @@
+//! Quotas of namespaces. Source: `ValidateResourceQuotaSpec` and `ValidateResourceQuotaUpdate` of upstream's
+//! `pkg/apis/core/validation`, and `pkg/apis/core/helper`.
+
+use super::{Field, IMMUTABLE, Subject, amounts, shown};
+use crate::rejection::FieldCause;
+use std::collections::BTreeSet;
+
+/// Scopes that exclude each other.
+const CONFLICTS: [[&str; 2]; 2] = [
+    ["BestEffort", "NotBestEffort"],
+    ["Terminating", "NotTerminating"],
+];
+/// Scopes that a pod is in or not; a selector does not compare them with values.
+const OF_PODS: [&str; 5] = [
+    "BestEffort",
+    "NotBestEffort",
+    "Terminating",
+    "NotTerminating",
+    "CrossNamespacePodAffinity",
+];
+const COMPUTED: [&str; 6] = [
+    "cpu",
+    "memory",
+    "limits.cpu",
+    "limits.memory",
+    "requests.cpu",
+    "requests.memory",
+];
+const ONLY_EXISTS: &str = "must be 'Exist' when scope is any of ResourceQuotaScopeTerminating, \
+     ResourceQuotaScopeNotTerminating, ResourceQuotaScopeBestEffort, ResourceQuotaScopeNotBestEffort or \
+     ResourceQuotaScopeCrossNamespacePodAffinity";
+
+fn is_scope(name: &str) -> bool {
+    OF_PODS.contains(&name) || ["PriorityClass", "VolumeAttributesClass"].contains(&name)
+}
+
+/// Whether a quota with this scope can limit a resource. Source: `IsResourceQuotaScopeValidForResource`.
+fn can_limit(scope: &str, resource: &str) -> bool {
+    match scope {
+        "BestEffort" => resource == "pods",
+        "PriorityClass" => resource == "pods" || COMPUTED.contains(&resource),
+        scope if OF_PODS.contains(&scope) => resource == "pods" || COMPUTED.contains(&resource),
+        _ => true,
+    }
+}
+
+pub(super) fn quota(spec: &Field<'_>, subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
+    let hard = spec.child("hard");
+    amounts::of_quota(&hard, causes);
+    let scopes = spec.child("scopes");
+    let names = |spec: &Field<'_>| -> BTreeSet<String> {
+        let list = spec.child("scopes");
+        list.items().map(|scope| scope.text().to_owned()).collect()
+    };
+    for scope in scopes.items() {
+        if !is_scope(scope.text()) {
+            causes.push(scopes.invalid("unsupported scope"));
+        }
+        for _ in beyond(scope.text(), &hard) {
+            causes.push(scopes.invalid("unsupported scope applied to resource"));
+        }
+    }
+    let all = names(spec);
+    if conflict(|scope| all.contains(scope)) {
+        causes.push(scopes.invalid("conflicting scopes"));
+    }
+    selected(&spec.at("scopeSelector.matchExpressions"), spec, causes);
+    let differs = |old: &Field<'_>| names(&old.child("spec")) != all;
+    if subject.old.as_ref().is_some_and(differs) {
+        causes.push(scopes.invalid(IMMUTABLE));
+    }
+}
+
+/// The resources that a scope has nothing to do with.
+fn beyond<'a>(scope: &str, hard: &Field<'a>) -> Vec<&'a str> {
+    let names = hard.entries().map(|(name, _)| name);
+    let is_beyond = |name: &&str| amounts::is_of_quotas(name) && !can_limit(scope, name);
+    names.filter(is_beyond).collect()
+}
+
+fn conflict(has: impl Fn(&str) -> bool) -> bool {
+    CONFLICTS
+        .iter()
+        .any(|pair| pair.iter().all(|scope| has(scope)))
+}
+
+/// Upstream's reports do not say which expression is wrong.
+fn selected(list: &Field<'_>, spec: &Field<'_>, causes: &mut Vec<FieldCause>) {
+    let mut names = BTreeSet::new();
+    for expression in list.items() {
+        let part = |name: &str| Field {
+            path: format!("{}.{name}", list.path),
+            ..expression.child(name)
+        };
+        let (scope, operator, values) = (part("scopeName"), part("operator"), part("values"));
+        let quoted = |place: &Field<'_>| format!("{:?}", place.text());
+        if !is_scope(scope.text()) {
+            causes.push(scope.invalid_as(&quoted(&scope), "unsupported scope"));
+        }
+        for _ in beyond(scope.text(), &spec.child("hard")) {
+            let shown = shown::scopes(list);
+            causes.push(list.invalid_as(&shown, "unsupported scope applied to resource"));
+        }
+        if OF_PODS.contains(&scope.text()) && operator.text() != "Exists" {
+            causes.push(operator.invalid_as(&quoted(&operator), ONLY_EXISTS));
+        }
+        match operator.text() {
+            "In" | "NotIn" if values.is_empty() => {
+                let why = "must be at least one value when `operator` is 'In' or 'NotIn' for scope selector";
+                causes.push(values.required(why));
+            }
+            "Exists" | "DoesNotExist" if !values.is_empty() => {
+                let why = "must be no value when `operator` is 'Exist' or 'DoesNotExist' for scope selector";
+                causes.push(values.invalid(why));
+            }
+            "In" | "NotIn" | "Exists" | "DoesNotExist" => {}
+            _ => {
+                let why = "not a valid selector operator";
+                causes.push(operator.invalid_as(&quoted(&operator), why));
+            }
+        }
+        names.insert(scope.text());
+    }
+    if conflict(|scope| names.contains(scope)) {
+        causes.push(list.invalid_as(&shown::list_of(&spec.child("scopes")), "conflicting scopes"));
+    }
+}
