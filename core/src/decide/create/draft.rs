@@ -115,7 +115,7 @@ impl<'a> Draft<'a> {
         own(&context, kind, &collection, metadata);
         let labels = labels_of_nameless(kind, metadata);
         let name::Chosen { key, taken } = name::choose(&context, &collection, metadata);
-        let uid = Uid::of_new(context.command.seed, &key);
+        let uid = Uid::of_new(context.envelope.seed, &key);
         metadata.insert("uid".into(), uid.as_str().into());
         Ok(Named {
             key,
