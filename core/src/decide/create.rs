@@ -1,7 +1,7 @@
 //! The `create` intent: server-owned fields, the name, the namespace check and the type's rules.
 
+mod creation;
 mod definition;
-mod draft;
 mod name;
 #[cfg(test)]
 mod tests;
@@ -23,9 +23,9 @@ const SERVER_OWNED: [&str; 4] = [
     "resourceVersion",
 ];
 
+pub(super) use creation::create_with;
 pub use definition::next_to_be_named;
 pub(crate) use definition::{reconsider, refresh as refresh_definition, settle_names};
-pub(super) use draft::create_with;
 
 pub(crate) fn create(context: Context<'_>, intent: Create) -> Result<Decision, Rejection> {
     create_with(context, intent, Ownership::Kept)
