@@ -7,7 +7,7 @@ use crate::answer::{LogPage, StateAnswer};
 use crate::control_plane::empty_state;
 use crate::hint::hint;
 use crate::inspect;
-use crate::remote::Server;
+use crate::remote::Client;
 use anyhow::Result;
 use hindsight_api::{AsOf, Gap};
 use hindsight_core::Revision;
@@ -17,18 +17,18 @@ use hindsight_log::Reader;
 #[derive(Clone, Copy)]
 pub(super) enum Log<'a> {
     Directory(&'a Reader),
-    Server(&'a Server),
+    Server(&'a Client),
 }
 
 impl Log<'_> {
     fn gap(self, asked: AsOf, answered: Revision) -> Option<Gap> {
-        let server = match self {
+        let client = match self {
             Self::Directory(reader) => return inspect::gap_at(reader, asked, answered),
             Self::Server(_) if !Gap::may_hold(asked, answered) => return None,
-            Self::Server(server) => server,
+            Self::Server(client) => client,
         };
         let from = answered.next();
-        let page: LogPage = server.ask(&format!("/hindsight/v1/log?from={from}")).ok()?;
+        let page: LogPage = client.ask(&format!("/hindsight/v1/log?from={from}")).ok()?;
         let next = page.entries.first();
         let restored = next.filter(|next| next.object.is_empty())?.revision;
         Some(Gap {
@@ -41,9 +41,9 @@ impl Log<'_> {
     fn answered(self, point: &Point) -> Result<Revision> {
         Ok(match self {
             Self::Directory(reader) => inspect::state_at(reader, empty_state(), point.at)?.revision,
-            Self::Server(server) => {
+            Self::Server(client) => {
                 let path = format!("/hindsight/v1/state?asOf={}", encode(&point.text));
-                server.ask::<StateAnswer>(&path)?.revision
+                client.ask::<StateAnswer>(&path)?.revision
             }
         })
     }

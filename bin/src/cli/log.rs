@@ -13,7 +13,7 @@ use crate::answer::LogPage;
 use crate::hint::hint;
 use crate::history::{HistoryIndex, LogHistory};
 use crate::inspect::{self, Filter, Selection};
-use crate::remote::Server;
+use crate::remote::Client;
 use anyhow::{Result, bail};
 use clap::Args;
 use clap::error::ErrorKind;
@@ -147,7 +147,7 @@ impl Log {
                     restored = history.restored()?.filter(|last| *last >= self.from());
                 }
             }
-            Source::Server(server) => restored = self.ask(server, &filter, &mut out)?,
+            Source::Server(client) => restored = self.ask(client, &filter, &mut out)?,
         }
         out.end()?;
         if out.is_empty() {
@@ -196,7 +196,7 @@ impl Log {
     /// looked for may be lost because of it.
     fn ask(
         &self,
-        mut server: Server,
+        mut client: Client,
         filter: &Filter,
         out: &mut Printed,
     ) -> Result<Option<Revision>> {
@@ -209,9 +209,9 @@ impl Log {
         let (mut from, mut reported) = (self.from(), Reported::default());
         let restored = loop {
             let page: LogPage = if self.follow {
-                follow::ask(&self.directory, &mut server, &question, from)?
+                follow::ask(&self.directory, &mut client, &question, from)?
             } else {
-                server.ask(&format!("{question}from={from}"))?
+                client.ask(&format!("{question}from={from}"))?
             };
             // The log may have been thinned since the page before.
             reported.floor(from, page.floor);
@@ -228,7 +228,7 @@ impl Log {
                 None => break page.restored,
             };
         };
-        gap::Log::Server(&server).hint_at_gap_until(self.until.as_ref());
+        gap::Log::Server(&client).hint_at_gap_until(self.until.as_ref());
         Ok(restored)
     }
 }

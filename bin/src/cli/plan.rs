@@ -108,20 +108,20 @@ impl Plan {
                 let kind = inspect::kind(state, kind);
                 Ok((answer, kind.is_none_or(|kind| kind.is_namespaced())))
             }
-            Source::Server(server) => {
+            Source::Server(client) => {
                 let point = self.as_of.as_ref().map(|point| encode(&point.text));
                 let point = point.map_or_else(String::new, |point| format!("asOf={point}"));
                 let mut path = path("plan", filter);
                 let policy = Propagation::from(self.cascade);
                 write!(path, "propagationPolicy={policy:?}&{point}").ok();
-                let answer: PlanAnswer = server.ask(&path)?;
-                Log::Server(&server).hint_at_gap(asked, revision_in(&answer));
+                let answer: PlanAnswer = client.ask(&path)?;
+                Log::Server(&client).hint_at_gap(asked, revision_in(&answer));
                 if matches!(answer, PlanAnswer::Found(_)) {
                     return Ok((answer, true));
                 }
                 let kind = encode(kind);
                 let served: Served =
-                    server.ask(&format!("/hindsight/v1/kind?kind={kind}&{point}"))?;
+                    client.ask(&format!("/hindsight/v1/kind?kind={kind}&{point}"))?;
                 Ok((answer, served.namespaced))
             }
         }

@@ -56,11 +56,11 @@ impl Replay {
                 Log::Directory(&reader).hint_at_gap(asked.map(AsOf::Revision), answer.revision);
                 answer
             }
-            Source::Server(server) => {
+            Source::Server(client) => {
                 let until = self.until.map(|until| format!("?asOf={until}"));
                 let path = format!("/hindsight/v1/state{}", until.unwrap_or_default());
-                let answer: StateAnswer = server.ask(&path)?;
-                Log::Server(&server).hint_at_gap(asked.map(AsOf::Revision), answer.revision);
+                let answer: StateAnswer = client.ask(&path)?;
+                Log::Server(&client).hint_at_gap(asked.map(AsOf::Revision), answer.revision);
                 answer
             }
         };

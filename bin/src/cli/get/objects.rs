@@ -7,7 +7,7 @@ use crate::cli::ask::{Source, encode, newest_state, state_of};
 use crate::cli::gap::Log;
 use crate::cli::point::Point;
 use crate::inspect::{self, Owner, Served};
-use crate::remote::Server;
+use crate::remote::Client;
 use anyhow::Result;
 use hindsight_core::{Revision, State};
 use serde_json::Value;
@@ -36,7 +36,7 @@ pub(super) enum Objects {
         now: Option<Box<State>>,
     },
     Server {
-        server: Server,
+        client: Client,
         as_of: Option<String>,
     },
 }
@@ -64,8 +64,8 @@ impl Objects {
                 drop(lock);
                 Self::Directory { then, now }
             }
-            Source::Server(server) => Self::Server {
-                server,
+            Source::Server(client) => Self::Server {
+                client,
                 as_of: as_of.map(|point| encode(&point.text)),
             },
         })
@@ -74,8 +74,8 @@ impl Objects {
     /// Tells whether the point that was asked for lies before a restore and after what was answered. Of a
     /// directory, this was told when it was opened.
     pub(super) fn hint_at_gap(&self, as_of: Option<&Point>, answered: Revision) {
-        if let Self::Server { server, .. } = self {
-            Log::Server(server).hint_at_gap(as_of.map(|point| point.at), answered);
+        if let Self::Server { client, .. } = self {
+            Log::Server(client).hint_at_gap(as_of.map(|point| point.at), answered);
         }
     }
 
@@ -83,10 +83,10 @@ impl Objects {
     pub(super) fn served(&self, kind: &str) -> Result<Served> {
         match self {
             Self::Directory { then, .. } => Ok(inspect::served(then, kind)?),
-            Self::Server { server, as_of } => {
+            Self::Server { client, as_of } => {
                 let as_of = as_of.as_deref();
                 let point = as_of.map_or_else(String::new, |point| format!("&asOf={point}"));
-                server.ask(&format!("/hindsight/v1/kind?kind={}{point}", encode(kind)))
+                client.ask(&format!("/hindsight/v1/kind?kind={}{point}", encode(kind)))
             }
         }
     }
@@ -112,9 +112,9 @@ impl Objects {
                 }
                 Ok(then.revision.to_string())
             }
-            Self::Server { server, as_of } => {
+            Self::Server { client, as_of } => {
                 let place = place(as_of.as_deref(), served, wanted);
-                pieces(server, &place, metadata, take)
+                pieces(client, &place, metadata, take)
             }
         }
     }
@@ -126,7 +126,7 @@ impl Objects {
             Self::Directory { then, now } => {
                 Ok(inspect::stance(now.as_ref().unwrap_or(then), owner))
             }
-            Self::Server { server, .. } => {
+            Self::Server { client, .. } => {
                 let mut path = "/hindsight/v1/owner?".to_owned();
                 for (name, value) in [
                     ("apiVersion", &owner.api_version),
@@ -137,7 +137,7 @@ impl Objects {
                 ] {
                     write!(path, "{name}={}&", encode(value))?;
                 }
-                server.ask(&path)
+                client.ask(&path)
             }
         }
     }
@@ -163,7 +163,7 @@ fn place(as_of: Option<&str>, served: &Served, wanted: &Wanted) -> String {
 }
 
 fn pieces(
-    server: &Server,
+    client: &Client,
     place: &str,
     metadata: bool,
     take: &mut dyn FnMut(Value) -> Result<()>,
@@ -176,7 +176,7 @@ fn pieces(
     let mut next = String::new();
     loop {
         let path = format!("{place}limit={limit}&continue={}", encode(&next));
-        let piece = page::read(&server.fetch(&path, form)?, take)?;
+        let piece = page::read(&client.fetch(&path, form)?, take)?;
         match piece.next {
             Some(token) => next = token,
             None => return Ok(piece.revision),
