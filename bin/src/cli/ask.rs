@@ -26,6 +26,7 @@ const SERVES_AT: &str = " at https://";
 pub(super) enum Source {
     /// The directory, which no other process holds.
     Directory {
+        /// Before the lock: the log is closed before the directory is given back.
         reader: Reader,
         /// `None` if there is no lock file, and none can be written.
         _lock: Option<DirectoryLock>,

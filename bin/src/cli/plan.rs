@@ -1,7 +1,6 @@
 //! `hindsight plan`: what a deletion would do.
 
 use super::ask::{Source, encode, path, state_of};
-use super::gap::Log;
 use super::legible::legible_answer;
 use super::parse::non_empty;
 use super::point::{Point, point};
@@ -98,13 +97,14 @@ impl Plan {
     fn answer(&self, filter: &Filter) -> Result<(PlanAnswer, bool)> {
         let kind = filter.kind.as_deref().unwrap_or_default();
         let asked = self.as_of.as_ref().map(|point| point.at);
-        match self.directory.source()? {
+        let source = self.directory.source()?;
+        match &source {
             Source::Directory { reader, .. } => {
-                let (state, now) = world(&reader, self.as_of.as_ref())?;
-                let (reader, state) = (&reader, &state);
+                let (state, now) = world(reader, self.as_of.as_ref())?;
+                let state = &state;
                 let world = World { reader, state, now };
                 let answer = inspect::plan(world, filter, self.cascade.into())?;
-                Log::Directory(reader).hint_at_gap(asked, revision_in(&answer));
+                source.hint_at_gap(asked, revision_in(&answer));
                 let kind = inspect::kind(state, kind);
                 Ok((answer, kind.is_none_or(|kind| kind.is_namespaced())))
             }
@@ -115,7 +115,7 @@ impl Plan {
                 let policy = Propagation::from(self.cascade);
                 write!(path, "propagationPolicy={policy:?}&{point}").ok();
                 let answer: PlanAnswer = client.ask(&path)?;
-                Log::Server(&client).hint_at_gap(asked, revision_in(&answer));
+                source.hint_at_gap(asked, revision_in(&answer));
                 if matches!(answer, PlanAnswer::Found(_)) {
                     return Ok((answer, true));
                 }
