@@ -237,7 +237,7 @@ fn unread_watches_behind_the_window_block_others_only_briefly() {
         for _ in 0..REPLAYS_MAX {
             stalled.push(open().await.1);
         }
-        assert!(open().await.0.contains("410"), "all places are taken");
+        assert!(open().await.0.contains("410"), "all seats are taken");
         tokio::time::sleep(STALLED * 2).await;
         let (seen, _body) = open().await;
         assert!(seen.contains("\"c2\"") && seen.contains("\"c3\""), "{seen}");

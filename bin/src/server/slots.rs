@@ -1,5 +1,5 @@
-//! Places for connections. A stranger, a client that neither a certificate nor a token has identified yet, has
-//! one of a few places, and keeps it until others come: the newest is let in, and the one that has been a
+//! Slots for connections. A stranger, a client that neither a certificate nor a token has identified yet, has
+//! one of a few slots, and keeps it until others come: the newest is let in, and the one that has been a
 //! stranger for the longest is displaced. So a client that identifies itself is always heard, however many
 //! there are that never will.
 
@@ -27,9 +27,9 @@ impl Default for Limits {
     }
 }
 
-/// The places of all connections.
+/// The slots of all connections.
 #[derive(Debug)]
-pub(super) struct Seats {
+pub(super) struct Slots {
     free: Arc<Semaphore>,
     strangers_max: usize,
     strangers: Mutex<Strangers>,
@@ -42,16 +42,16 @@ struct Strangers {
     ever: u64,
 }
 
-/// The place of a connection, given back when this is dropped.
+/// The slot of a connection, given back when this is dropped.
 #[derive(Debug)]
-pub(super) struct Seat {
-    places: Arc<Seats>,
+pub(super) struct Slot {
+    slots: Arc<Slots>,
     number: u64,
     displaced: Arc<Notify>,
     _permit: OwnedSemaphorePermit,
 }
 
-impl Seats {
+impl Slots {
     pub(super) fn new(limits: Limits) -> Arc<Self> {
         Arc::new(Self {
             free: Arc::new(Semaphore::new(limits.connections)),
@@ -60,9 +60,9 @@ impl Seats {
         })
     }
 
-    /// A place for one more stranger. `None` if no connection is free: then the oldest stranger is displaced,
+    /// A slot for one more stranger. `None` if no connection is free: then the oldest stranger is displaced,
     /// to make room for the next to come.
-    pub(super) fn enter(self: &Arc<Self>) -> Option<Seat> {
+    pub(super) fn enter(self: &Arc<Self>) -> Option<Slot> {
         let permit = Arc::clone(&self.free).try_acquire_owned();
         let mut strangers = self.strangers();
         if permit.is_err() || strangers.waiting.len() >= self.strangers_max {
@@ -74,8 +74,8 @@ impl Seats {
         strangers.ever += 1;
         strangers.waiting.insert(number, Arc::clone(&displaced));
         drop(strangers);
-        Some(Seat {
-            places: Arc::clone(self),
+        Some(Slot {
+            slots: Arc::clone(self),
             number,
             displaced,
             _permit: permit,
@@ -95,10 +95,10 @@ impl Strangers {
     }
 }
 
-impl Seat {
+impl Slot {
     /// Notes that the client is known: no newcomer displaces it any more.
     pub(super) fn mark_known(&self) {
-        self.places.strangers().waiting.remove(&self.number);
+        self.slots.strangers().waiting.remove(&self.number);
     }
 
     /// Resolves once a newcomer has displaced this connection.
@@ -107,7 +107,7 @@ impl Seat {
     }
 }
 
-impl Drop for Seat {
+impl Drop for Slot {
     fn drop(&mut self) {
         self.mark_known();
     }
