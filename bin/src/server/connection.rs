@@ -150,15 +150,15 @@ async fn serve(
     let certificate = context.tls.certificates.identify(chain);
     let builder = builder(session.alpn_protocol());
     let requests = Requests::none();
-    let mark_known = {
+    let mark_authenticated = {
         let requests = requests.clone();
         move || {
-            requests.mark_known();
-            slot.mark_known();
+            requests.mark_authenticated();
+            slot.mark_authenticated();
         }
     };
     if matches!(certificate, Ok(Some(_))) {
-        mark_known();
+        mark_authenticated();
     }
     let counted = requests.clone();
     let service = service_fn(move |request: http::Request<Incoming>| {
@@ -167,7 +167,7 @@ async fn serve(
             .tokens
             .identify(request.headers(), certificate.clone());
         if matches!(actor, Ok(Some(_))) {
-            mark_known();
+            mark_authenticated();
         }
         let context = Arc::clone(&context);
         let is_bare = request.method() == Method::HEAD && request.version() == Version::HTTP_2;

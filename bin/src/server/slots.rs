@@ -1,7 +1,6 @@
-//! Slots for connections. A stranger, a client that neither a certificate nor a token has identified yet, has
-//! one of a few slots, and keeps it until others come: the newest is let in, and the one that has been a
-//! stranger for the longest is displaced. So a client that identifies itself is always heard, however many
-//! there are that never will.
+//! Slots for connections. One that neither a certificate nor a token has authenticated yet has one of a few slots,
+//! and keeps it until others come: the newest is let in, and the one that has been unauthenticated for the longest is
+//! displaced. So a client that can authenticate is always heard, however many there are that never will.
 
 #[cfg(test)]
 mod tests;
@@ -11,18 +10,18 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 
-/// How many connections there may be, and how many of them may be strangers'.
+/// How many connections there may be, and how many of them may be unauthenticated.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Limits {
     pub(super) connections: usize,
-    pub(super) strangers: usize,
+    pub(super) unauthenticated: usize,
 }
 
 impl Default for Limits {
     fn default() -> Self {
         Self {
             connections: 8192,
-            strangers: 1024,
+            unauthenticated: 1024,
         }
     }
 }
@@ -31,13 +30,13 @@ impl Default for Limits {
 #[derive(Debug)]
 pub(super) struct Slots {
     free: Arc<Semaphore>,
-    strangers_max: usize,
-    strangers: Mutex<Strangers>,
+    unauthenticated_max: usize,
+    unauthenticated: Mutex<Unauthenticated>,
 }
 
-/// The strangers, in the order in which they came.
+/// The unauthenticated connections, in the order in which they came.
 #[derive(Debug, Default)]
-struct Strangers {
+struct Unauthenticated {
     waiting: BTreeMap<u64, Arc<Notify>>,
     ever: u64,
 }
@@ -55,25 +54,27 @@ impl Slots {
     pub(super) fn new(limits: Limits) -> Arc<Self> {
         Arc::new(Self {
             free: Arc::new(Semaphore::new(limits.connections)),
-            strangers_max: limits.strangers,
-            strangers: Mutex::default(),
+            unauthenticated_max: limits.unauthenticated,
+            unauthenticated: Mutex::default(),
         })
     }
 
-    /// A slot for one more stranger. `None` if no connection is free: then the oldest stranger is displaced,
-    /// to make room for the next to come.
+    /// A slot for one more connection, unauthenticated as yet. `None` if none is free: then the oldest that is
+    /// unauthenticated is displaced, to make room for the next to come.
     pub(super) fn enter(self: &Arc<Self>) -> Option<Slot> {
         let permit = Arc::clone(&self.free).try_acquire_owned();
-        let mut strangers = self.strangers();
-        if permit.is_err() || strangers.waiting.len() >= self.strangers_max {
-            strangers.displace_oldest();
+        let mut unauthenticated = self.unauthenticated();
+        if permit.is_err() || unauthenticated.waiting.len() >= self.unauthenticated_max {
+            unauthenticated.displace_oldest();
         }
         let permit = permit.ok()?;
         let displaced = Arc::new(Notify::new());
-        let number = strangers.ever;
-        strangers.ever += 1;
-        strangers.waiting.insert(number, Arc::clone(&displaced));
-        drop(strangers);
+        let number = unauthenticated.ever;
+        unauthenticated.ever += 1;
+        unauthenticated
+            .waiting
+            .insert(number, Arc::clone(&displaced));
+        drop(unauthenticated);
         Some(Slot {
             slots: Arc::clone(self),
             number,
@@ -82,12 +83,12 @@ impl Slots {
         })
     }
 
-    fn strangers(&self) -> MutexGuard<'_, Strangers> {
-        unpoisoned(self.strangers.lock())
+    fn unauthenticated(&self) -> MutexGuard<'_, Unauthenticated> {
+        unpoisoned(self.unauthenticated.lock())
     }
 }
 
-impl Strangers {
+impl Unauthenticated {
     fn displace_oldest(&mut self) {
         if let Some((_, oldest)) = self.waiting.pop_first() {
             oldest.notify_one();
@@ -96,9 +97,9 @@ impl Strangers {
 }
 
 impl Slot {
-    /// Notes that the client is known: no newcomer displaces it any more.
-    pub(super) fn mark_known(&self) {
-        self.slots.strangers().waiting.remove(&self.number);
+    /// Notes that the client is authenticated: no newcomer displaces it any more.
+    pub(super) fn mark_authenticated(&self) {
+        self.slots.unauthenticated().waiting.remove(&self.number);
     }
 
     /// Resolves once a newcomer has displaced this connection.
@@ -109,6 +110,6 @@ impl Slot {
 
 impl Drop for Slot {
     fn drop(&mut self) {
-        self.mark_known();
+        self.mark_authenticated();
     }
 }

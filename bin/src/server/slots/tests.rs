@@ -3,10 +3,10 @@
 use super::*;
 use futures_util::FutureExt;
 
-fn slots(connections: usize, strangers: usize) -> Arc<Slots> {
+fn slots(connections: usize, unauthenticated: usize) -> Arc<Slots> {
     Slots::new(Limits {
         connections,
-        strangers,
+        unauthenticated,
     })
 }
 
@@ -15,13 +15,13 @@ fn has_to_go(slot: &Slot) -> bool {
 }
 
 #[test]
-fn the_newest_stranger_takes_the_slot_of_the_oldest_and_never_of_one_who_is_known() {
+fn the_newest_takes_the_slot_of_the_oldest_that_is_unauthenticated() {
     let slots = slots(10, 2);
     let enter = || slots.enter().expect("a slot");
     let [known, second, third] = [(); 3].map(|()| {
         let slot = enter();
         if slot.number == 0 {
-            slot.mark_known();
+            slot.mark_authenticated();
         }
         slot
     });
@@ -41,9 +41,9 @@ fn slots_that_are_given_back_are_free_again() {
     let slots = slots(2, 2);
     for _ in 0..3 {
         let taken = [slots.enter(), slots.enter()].map(|slot| slot.expect("a slot"));
-        taken[0].mark_known();
+        taken[0].mark_authenticated();
         assert!(slots.enter().is_none(), "all are taken");
         assert!(has_to_go(&taken[1]), "and the next one finds one");
     }
-    assert!(slots.strangers().waiting.is_empty());
+    assert!(slots.unauthenticated().waiting.is_empty());
 }
