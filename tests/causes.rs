@@ -25,6 +25,11 @@ fn create(world: &mut World, name: &str, owners: &[&Value], finalizers: Value) -
         "uid": decision.outcome.object().meta.uid.as_str()})
 }
 
+/// An object without owners.
+fn create_alone(world: &mut World, name: &str) -> Value {
+    create(world, name, &[], Value::Null)
+}
+
 fn world() -> World {
     let mut world = World::new();
     world.run(naive::create_namespace("n1")).expect("created");
@@ -56,10 +61,7 @@ fn removal(world: &World, name: &str) -> Commit {
 #[test]
 fn of_several_owners_the_last_to_go_is_the_cause() {
     let mut world = world();
-    let (a, b) = (
-        create(&mut world, "a", &[], Value::Null),
-        create(&mut world, "b", &[], Value::Null),
-    );
+    let [a, b] = ["a", "b"].map(|name| create_alone(&mut world, name));
     create(&mut world, "dependent", &[&a, &b], Value::Null);
     delete(&mut world, "b", Policy::Background);
     let last = delete(&mut world, "a", Policy::Background);
@@ -70,10 +72,8 @@ fn of_several_owners_the_last_to_go_is_the_cause() {
 #[test]
 fn of_several_owners_all_are_told_and_of_one_the_next_link_tells() {
     let mut world = world();
-    let (a, b) = (
-        create(&mut world, "a", &[], json!(["x/y"])),
-        create(&mut world, "b", &[], Value::Null),
-    );
+    let a = create(&mut world, "a", &[], json!(["x/y"]));
+    let b = create_alone(&mut world, "b");
     create(&mut world, "one", &[&b], Value::Null);
     create(&mut world, "both", &[&a, &b], Value::Null);
     delete(&mut world, "b", Policy::Background);
@@ -105,7 +105,7 @@ fn what_a_waiting_owner_takes_along_goes_because_of_its_mark() {
 fn an_owner_is_let_go_because_of_its_mark_whatever_happened_since() {
     for policy in [Policy::Foreground, Policy::Orphan] {
         let mut world = world();
-        let owner = create(&mut world, "owner", &[], Value::Null);
+        let owner = create_alone(&mut world, "owner");
         create(&mut world, "dependent", &[&owner], json!(["x/y"]));
         let mark = delete(&mut world, "owner", policy);
         patch(&mut world, "owner", json!({"labels": {"touched": "since"}}));
@@ -299,7 +299,7 @@ fn an_owner_that_waits_again_takes_along_because_of_the_last_time() {
 fn with_a_second_owner_too_it_is_the_later_request() {
     let mut world = world();
     let own = create(&mut world, "own", &[], json!(["x/y"]));
-    let other = create(&mut world, "other", &[], Value::Null);
+    let other = create_alone(&mut world, "other");
     create(&mut world, "kid", &[&own, &other], Value::Null);
     let first = delete(&mut world, "own", Policy::Background);
     delete(&mut world, "other", Policy::Background);
@@ -403,7 +403,7 @@ fn owners_that_went_before_are_told_with_the_last() {
 fn an_owner_is_gone_since_its_removal_and_by_whoever_asked_for_that() {
     let mut world = world();
     let a = create(&mut world, "a", &[], json!(["x/y"]));
-    let b = create(&mut world, "b", &[], Value::Null);
+    let b = create_alone(&mut world, "b");
     create(&mut world, "kid", &[&a, &b], Value::Null);
     let key = naive::key(Kind::ConfigMap, "n1", "a");
     let asked = world.run_by("alice", naive::delete(key, Some(Policy::Background)));
@@ -425,7 +425,7 @@ fn an_owner_that_waited_or_orphaned_was_dropped_because_of_that() {
     ] {
         let mut world = world();
         let a = create(&mut world, "a", &[], json!(["x/y"]));
-        let b = create(&mut world, "b", &[], Value::Null);
+        let b = create_alone(&mut world, "b");
         create(&mut world, "kid", &[&a, &b], Value::Null);
         delete(&mut world, "a", Policy::Background);
         let mark = delete(&mut world, "a", policy);
@@ -442,10 +442,7 @@ fn an_owner_that_waited_or_orphaned_was_dropped_because_of_that() {
 #[test]
 fn an_owner_that_a_request_took_away_is_told_and_one_that_came_back_is_not() {
     let mut world = world();
-    let (a, b) = (
-        create(&mut world, "a", &[], Value::Null),
-        create(&mut world, "b", &[], Value::Null),
-    );
+    let [a, b] = ["a", "b"].map(|name| create_alone(&mut world, name));
     create(&mut world, "kid", &[&a, &b], Value::Null);
     patch(&mut world, "kid", json!({"ownerReferences": [b]}));
     delete(&mut world, "b", Policy::Background);
@@ -459,10 +456,7 @@ fn an_owner_that_a_request_took_away_is_told_and_one_that_came_back_is_not() {
 #[test]
 fn a_deletion_by_a_request_is_explained_without_owners() {
     let mut world = world();
-    let (a, b) = (
-        create(&mut world, "a", &[], Value::Null),
-        create(&mut world, "b", &[], Value::Null),
-    );
+    let [a, b] = ["a", "b"].map(|name| create_alone(&mut world, name));
     create(&mut world, "kid", &[&a, &b], Value::Null);
     delete(&mut world, "a", Policy::Background);
     world.settle(10);

@@ -29,6 +29,7 @@ use hindsight_tests::server::{Server, hindsight, serve, stdout, text};
 use hindsight_tests::strace::{Strace, with_fault};
 use hindsight_tests::wire::{Caller, request};
 use std::net::TcpStream;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, SystemTime};
@@ -95,6 +96,31 @@ impl History {
     }
 }
 
+/// Lives through so many cycles, a few of them in each directory, and says what came of it. The history of a
+/// directory, by its number and its cycles, gives what [`History::end`] does; none if there can be no disk.
+#[expect(clippy::print_stdout, reason = "tells how much was tried")]
+fn live(
+    what: &str,
+    cycles: u64,
+    mut history: impl FnMut(&Path, u64, Range<u64>) -> Option<(u64, bool)>,
+) {
+    let (mut answered, mut cycle, mut directories, mut thinned) = (0, 0, 0, 0);
+    let cycles_of_one = CYCLES_PER_DIRECTORY.min(cycles.div_ceil(2));
+    while cycle < cycles {
+        let temporary = tempfile::tempdir().expect("a temporary directory");
+        let end = cycles.min(cycle + cycles_of_one);
+        let Some((more, is_thinned)) = history(temporary.path(), directories, cycle..end) else {
+            return skipped(what, "a file cannot be mounted as a disk here");
+        };
+        (cycle, directories) = (end, directories + 1);
+        answered += more;
+        thinned += u64::from(is_thinned);
+    }
+    println!(
+        "{cycle} {what}, {answered} answered writes, all there; {thinned} of {directories} logs were thinned"
+    );
+}
+
 fn verify(directory: &Path) -> String {
     let report = stdout(&hindsight(directory, &["verify", "--deep"]));
     assert!(report.contains("intact"), "{report}");
@@ -103,56 +129,37 @@ fn verify(directory: &Path) -> String {
 
 #[test]
 fn kills_at_any_time_lose_nothing_that_was_answered() {
-    let cycles = number("HINDSIGHT_KILLS", 4);
     let mut dice = Dice(number("HINDSIGHT_SEED", 1));
-    let (mut answered, mut cycle, mut directories, mut thinned) = (0, 0, 0, 0);
-    let cycles_of_one = CYCLES_PER_DIRECTORY.min(cycles.div_ceil(2));
-    while cycle < cycles {
-        let temporary = tempfile::tempdir().expect("a temporary directory");
-        let mut history = History::new(temporary.path().join("data"), directories);
-        directories += 1;
-        for _ in 0..cycles_of_one.min(cycles - cycle) {
-            history.work(cycle, &mut dice, |server| {
-                server.signal("KILL");
-            });
-            cycle += 1;
-        }
-        let (more, is_thinned) = history.end();
-        answered += more;
-        thinned += u64::from(is_thinned);
-    }
-    println!(
-        "{cycle} kills, {answered} answered writes, all there; {thinned} of {directories} logs were thinned"
+    live(
+        "kills",
+        number("HINDSIGHT_KILLS", 4),
+        |at, number, cycles| {
+            let mut history = History::new(at.join("data"), number);
+            for cycle in cycles {
+                history.work(cycle, &mut dice, |server| {
+                    server.signal("KILL");
+                });
+            }
+            Some(history.end())
+        },
     );
 }
 
 #[test]
 fn power_cuts_lose_nothing_that_was_answered() {
-    let cycles = number("HINDSIGHT_CUTS", 2);
     let mut dice = Dice(number("HINDSIGHT_SEED", 1));
-    let (mut answered, mut cycle, mut directories, mut thinned) = (0, 0, 0, 0);
-    let cycles_of_one = CYCLES_PER_DIRECTORY.min(cycles.div_ceil(2));
-    while cycle < cycles {
-        let temporary = tempfile::tempdir().expect("a temporary directory");
-        let Some(disk) = Disk::on_a_file(&temporary.path().join("disk"), 256) else {
-            return skipped("power cuts", "a file cannot be mounted as a disk here");
-        };
-        let mut history = History::new(temporary.path().join("disk/data"), directories);
-        directories += 1;
-        for _ in 0..cycles_of_one.min(cycles - cycle) {
+    let cuts = number("HINDSIGHT_CUTS", 2);
+    live("power cuts", cuts, |at, number, cycles| {
+        let disk = Disk::on_a_file(&at.join("disk"), 256)?;
+        let mut history = History::new(at.join("disk/data"), number);
+        for cycle in cycles {
             history.work(cycle, &mut dice, |server| cut(&disk, server));
             if dice.roll(4) == 0 {
                 cut_while_starting(&disk, history.command(), &mut dice);
             }
-            cycle += 1;
         }
-        let (more, is_thinned) = history.end();
-        answered += more;
-        thinned += u64::from(is_thinned);
-    }
-    println!(
-        "{cycle} power cuts, {answered} answered writes, all there; {thinned} of {directories} logs were thinned"
-    );
+        Some(history.end())
+    });
 }
 
 fn cut(disk: &Disk, server: Server) {

@@ -266,30 +266,21 @@ fn an_object_in_protobuf_is_of_the_kind_of_its_endpoint() {
     let client = Client::in_memory();
     let metadata = field(1, "a") + &field(15, "later");
     let message = field(1, &metadata) + &field(9, "x");
+    let post = |path: &str, (version, kind): (&str, &str), code: u16| {
+        let document = protobuf(version, kind, &message);
+        let answer = client.send("POST", path, PROTOBUF, &document);
+        assert_eq!(answer.code, code, "{}", answer.text);
+    };
     let leases = "/apis/coordination.k8s.io/v1/namespaces/default/leases";
-    let made = client.send("POST", leases, PROTOBUF, &protobuf("", "", &message));
-    assert_eq!(made.code, 201, "{}", made.text);
+    post(leases, ("", ""), 201);
     assert_eq!(read(&client, &format!("{leases}/a"))["kind"], "Lease");
-    let made = client.send(
-        "POST",
-        MAPS,
-        PROTOBUF,
-        &protobuf("v1", "ConfigMap", &message),
-    );
-    assert_eq!(made.code, 201, "{}", made.text);
-    let wrong = client.send("POST", MAPS, PROTOBUF, &protobuf("v1", "Secret", &message));
-    assert_eq!(wrong.code, 400, "{}", wrong.text);
+    post(MAPS, ("v1", "ConfigMap"), 201);
+    post(MAPS, ("v1", "Secret"), 400);
     let definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
     let widgets = widgets("{type: object}");
     let defined = client.send("POST", definitions, "application/yaml", &widgets);
     assert_eq!(defined.code, 201, "{}", defined.text);
-    let custom = client.send(
-        "POST",
-        WIDGETS,
-        PROTOBUF,
-        &protobuf("example.com/v1", "Widget", &message),
-    );
-    assert_eq!(custom.code, 415, "{}", custom.text);
+    post(WIDGETS, ("example.com/v1", "Widget"), 415);
 }
 
 /// A method, a path, and the expected code; for a 405 also the kind that it names.

@@ -67,48 +67,46 @@ fn scoped_anew(directory: &Path, was_namespaced: bool) -> Server {
     server
 }
 
-#[test]
-fn what_was_in_a_namespace_is_found_where_its_kind_has_none_now() {
+/// Asks about the widget that was in the other scope.
+fn assert_told_of_other_scope(
+    was_namespaced: bool,
+    (why, logs): (&str, &[&str]),
+    [why_told, log_told]: [&str; 2],
+) {
     let temporary = tempfile::tempdir().expect("a directory");
     let directory = temporary.path().join("data");
-    let server = scoped_anew(&directory, true);
-    let answers = ask_online_and_offline(
-        server,
-        &directory,
-        &[
-            "why widgets.example.com/w -n team",
-            "log widgets.example.com/w -n team",
-            "log widgets.example.com/w",
-            "log widgets.example.com -n team",
-            "log widgets.example.com",
-        ],
-    );
+    let server = scoped_anew(&directory, was_namespaced);
+    let questions = [&[why][..], logs].concat();
+    let answers = ask_online_and_offline(server, &directory, &questions);
     let (why, logs) = answers.split_first().expect("answers");
-    assert_printed(why, "Widget w in team is deleted");
+    assert_printed(why, why_told);
     for log in logs {
-        assert_printed(log, "widgets.example.com team/w: created");
+        assert_printed(log, log_told);
     }
 }
 
 #[test]
+fn what_was_in_a_namespace_is_found_where_its_kind_has_none_now() {
+    let why = "why widgets.example.com/w -n team";
+    let logs = [
+        "log widgets.example.com/w -n team",
+        "log widgets.example.com/w",
+        "log widgets.example.com -n team",
+        "log widgets.example.com",
+    ];
+    let told = [
+        "Widget w in team is deleted",
+        "widgets.example.com team/w: created",
+    ];
+    assert_told_of_other_scope(true, (why, &logs), told);
+}
+
+#[test]
 fn what_was_in_no_namespace_is_found_where_its_kind_has_one_now() {
-    let temporary = tempfile::tempdir().expect("a directory");
-    let directory = temporary.path().join("data");
-    let server = scoped_anew(&directory, false);
-    let answers = ask_online_and_offline(
-        server,
-        &directory,
-        &[
-            "why widgets.example.com/w",
-            "log widgets.example.com/w",
-            "log widgets.example.com",
-        ],
-    );
-    let (why, logs) = answers.split_first().expect("answers");
-    assert_printed(why, "Gizmo w is deleted");
-    for log in logs {
-        assert_printed(log, "widgets.example.com w: created");
-    }
+    let why = "why widgets.example.com/w";
+    let logs = ["log widgets.example.com/w", "log widgets.example.com"];
+    let told = ["Gizmo w is deleted", "widgets.example.com w: created"];
+    assert_told_of_other_scope(false, (why, &logs), told);
 }
 
 /// The definition `gadgets.example.com` of a kind without namespaces.

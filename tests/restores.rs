@@ -6,7 +6,8 @@
 
 use hindsight_tests::server::{Server, hindsight, stdout, text};
 use serde_json::Value;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use tempfile::TempDir;
 
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";
 
@@ -20,24 +21,53 @@ fn create(server: &Server, name: &str) {
     server.kubectl(&["create", "configmap", name]);
 }
 
-/// The revision from which the log continues.
-fn restore(directory: &Path, file: &str) -> u64 {
-    let restored = hindsight(directory, &["restore", file, "-o", "json"]);
-    number_in(&stdout(&restored), "revision")
+/// A log of which a backup is made, and the directories to which that is restored.
+struct Place {
+    directory: TempDir,
+    file: String,
+}
+
+impl Place {
+    fn new() -> Self {
+        let directory = tempfile::tempdir().expect("a directory");
+        let file = directory.path().join("backup");
+        let file = file.to_str().expect("UTF-8").to_owned();
+        Self { directory, file }
+    }
+
+    fn at(&self, name: &str) -> PathBuf {
+        self.directory.path().join(name)
+    }
+
+    /// A server on the log, which has one object.
+    fn server(&self) -> Server {
+        let server = Server::start_on(&self.at("data"));
+        create(&server, "kept");
+        server
+    }
+
+    /// The revision of the backup.
+    fn back_up(&self, server: &Server) -> u64 {
+        let made = server.hindsight(&["backup", &self.file, "-o", "json"]);
+        number_in(&stdout(&made), "revision")
+    }
+
+    /// The revision from which the log continues.
+    fn restore(&self, directory: &Path) -> u64 {
+        let restored = hindsight(directory, &["restore", &self.file, "-o", "json"]);
+        number_in(&stdout(&restored), "revision")
+    }
 }
 
 /// Of two restores of one backup, the second knows nothing of what the first gave out.
 #[test]
 fn what_clients_saw_of_a_restored_log_has_expired_when_the_same_backup_is_restored_again() {
-    let temporary = tempfile::tempdir().expect("a directory");
-    let place = |name: &str| temporary.path().join(name);
-    let (file, first, second) = (place("backup"), place("first"), place("second"));
-    let file = file.to_str().expect("UTF-8");
-    let server = Server::start_on(&place("data"));
-    create(&server, "kept");
-    stdout(&server.hindsight(&["backup", file]));
+    let place = Place::new();
+    let (first, second) = (place.at("first"), place.at("second"));
+    let server = place.server();
+    place.back_up(&server);
     drop(server);
-    restore(&first, file);
+    place.restore(&first);
     let server = Server::start_on(&first);
     for name in ["a", "b", "c"] {
         create(&server, name);
@@ -45,7 +75,7 @@ fn what_clients_saw_of_a_restored_log_has_expired_when_the_same_backup_is_restor
     let version = "jsonpath={.metadata.resourceVersion}";
     let known = server.kubectl(&["get", "configmap", "c", "-o", version]);
     drop(server);
-    let continued = restore(&second, file);
+    let continued = place.restore(&second);
     let known: u64 = known.parse().expect("a revision");
     assert!(continued > known, "{continued} {known}");
     let server = Server::start_on(&second);
@@ -67,22 +97,16 @@ fn newest_time(server: &Server) -> String {
 
 #[test]
 fn who_asks_about_a_time_that_a_restore_has_lost_is_told_so() {
-    let temporary = tempfile::tempdir().expect("a directory");
-    let place = |name: &str| temporary.path().join(name);
-    let (file, again) = (place("backup"), place("again"));
-    let file = file.to_str().expect("UTF-8");
-    let server = Server::start_on(&place("data"));
-    create(&server, "kept");
+    let place = Place::new();
+    let again = place.at("again");
+    let server = place.server();
     let before = newest_time(&server);
     create(&server, "last");
-    let newest = number_in(
-        &stdout(&server.hindsight(&["backup", file, "-o", "json"])),
-        "revision",
-    );
+    let newest = place.back_up(&server);
     create(&server, "lost");
     let lost = newest_time(&server);
     drop(server);
-    let restored = restore(&again, file);
+    let restored = place.restore(&again);
     let told = format!(
         "a backup of revision {newest} was restored at {restored}; what happened between is not in this log"
     );
@@ -117,18 +141,14 @@ fn who_asks_about_a_time_that_a_restore_has_lost_is_told_so() {
 
 #[test]
 fn who_asks_over_http_about_what_a_restore_has_lost_is_warned() {
-    let temporary = tempfile::tempdir().expect("a directory");
-    let place = |name: &str| temporary.path().join(name);
-    let (file, again) = (place("backup"), place("again"));
-    let file = file.to_str().expect("UTF-8");
-    let server = Server::start_on(&place("data"));
-    create(&server, "kept");
-    let backup = stdout(&server.hindsight(&["backup", file, "-o", "json"]));
-    let backup = number_in(&backup, "revision");
+    let place = Place::new();
+    let again = place.at("again");
+    let server = place.server();
+    let backup = place.back_up(&server);
     create(&server, "lost");
     let lost = newest_time(&server);
     drop(server);
-    let restored = restore(&again, file);
+    let restored = place.restore(&again);
     let server = Server::start_on(&again);
     create(&server, "new");
     let told = format!(

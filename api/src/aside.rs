@@ -8,12 +8,12 @@ use tokio::sync::Semaphore;
 /// A request whose body is longer than this is computed aside: to decode so much takes some milliseconds.
 pub(crate) const LONG_BYTES: usize = 64 << 10;
 /// How many computations run at one time; others wait for their turn.
-const PLACES_MAX: usize = 4;
+const SEATS_MAX: usize = 4;
 
-static PLACES: Semaphore = Semaphore::const_new(PLACES_MAX);
+static SEATS: Semaphore = Semaphore::const_new(SEATS_MAX);
 
 /// Runs a computation, aside if it is about so many bytes. It goes on to its end even if its request is given up,
-/// and keeps its place until then.
+/// and keeps its seat until then.
 pub(crate) async fn aside<T: Send + 'static>(
     bytes: usize,
     work: impl FnOnce() -> T + Send + 'static,
@@ -24,10 +24,10 @@ pub(crate) async fn aside<T: Send + 'static>(
     let Ok(runtime) = Handle::try_current() else {
         return Ok(work());
     };
-    let place = PLACES.acquire().await;
+    let seat = SEATS.acquire().await;
     let done = runtime.spawn_blocking(move || {
         let done = work();
-        drop(place);
+        drop(seat);
         done
     });
     let done = done.await;

@@ -157,7 +157,8 @@ impl Api {
             Named::Document(answer) => return Ok(answer),
         };
         let params = Params::parse(uri.query())?;
-        let deadline = deadline(&parts.method, &route, &params)?;
+        let watches = watches(&route, &params);
+        let deadline = deadline(&parts.method, watches, &params)?;
         if let Some(answer) = verbs::kubelet::instead(&state, &parts.method, &route, &params)? {
             return Ok(answer);
         }
@@ -170,10 +171,9 @@ impl Api {
         }
         let syntax = syntax_of(&wanted);
         let deprecated = Deprecated::of(&kind, &version, &route.subpath);
-        let request = || -> Result<_, Failure> {
-            let subresource = route.subpath.served(&version)?;
-            let accept = wanted.map_err(|refused| refused.of(&kind))?;
-            Ok(Box::new(ResourceRequest {
+        let accept = wanted.map_err(|refused| refused.of(&kind));
+        let request = match (route.subpath.served(&version), accept) {
+            (Ok(subresource), Ok(accept)) => Ok(Box::new(ResourceRequest {
                 form: Form::of(&state.kinds, &kind, &version.name),
                 parts,
                 params,
@@ -188,10 +188,12 @@ impl Api {
                 permit,
                 now: self.backend.now(),
                 body_bytes: 0,
+                watches,
                 deadline,
-            }))
+            })),
+            (Err(failure), _) | (_, Err(failure)) => Err(failure),
         };
-        let answer = match request() {
+        let answer = match request {
             Ok(request) => self.dispatch(request, body).await,
             Err(failure) => Err(failure),
         };
@@ -221,7 +223,6 @@ impl Api {
         if request.route.watch && request.subresource.is_some() {
             return Err(Failure::no_such_resource());
         }
-        let watched = watches(&request.route, &request.params);
         let named = request.route.name.is_some();
         if !request.kind.strategy.review {
             request.accept.check(request.answer(), &request.kind)?;
@@ -231,7 +232,7 @@ impl Api {
         }
         match (method, named) {
             (Method::GET, _) if request.kind.strategy.review => Err(Failure::method_not_allowed()),
-            (Method::GET, _) if watched => watch::open(self, request).await,
+            (Method::GET, _) if request.watches => watch::open(self, request).await,
             (Method::GET, true) => verbs::get(self, request).await,
             (Method::GET, false) => list::answer(self, request).await,
             (method, _) => {
@@ -365,16 +366,16 @@ fn write_across_namespaces(kind: &Kind) -> Result<Response<ApiBody>, Failure> {
 }
 
 /// When the answer must have begun; never for a watch, which has a timeout of its own.
-fn deadline(method: &Method, route: &Route, params: &Params) -> Result<Option<Instant>, Failure> {
-    if *method == Method::GET && watches(route, params) {
+fn deadline(method: &Method, watches: bool, params: &Params) -> Result<Option<Instant>, Failure> {
+    if *method == Method::GET && watches {
         return Ok(None);
     }
     let timeout = params.timeout()?;
     Ok(timeout.and_then(|timeout| Instant::now().checked_add(timeout)))
 }
 
-/// Whether the request watches a collection, or one object by the older path: such a request has no end of its
-/// own.
+/// Whether a `GET` of this path watches a collection, or one object by the older path: such a request has no
+/// end of its own.
 fn watches(route: &Route, params: &Params) -> bool {
     route.watch || (route.name.is_none() && params.flag("watch") == Some(true))
 }

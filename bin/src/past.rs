@@ -14,7 +14,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout_at};
 
 /// How many may look at the past at the same time.
-const PLACES_MAX: usize = 4;
+const SEATS_MAX: usize = 4;
 /// How many states are folded at the same time; each fold uses all cores.
 const FOLDS_MAX: usize = 2;
 /// How long a request waits for its turn before it is told to try again.
@@ -27,10 +27,10 @@ struct Folded {
     gap: Option<Gap>,
 }
 
-/// The places for those who look and for folds, and what was folded last.
+/// The seats for those who look and for folds, and what was folded last.
 #[derive(Debug)]
 pub(crate) struct Pasts {
-    places: Arc<Semaphore>,
+    seats: Arc<Semaphore>,
     folds: Arc<Semaphore>,
     recent: Arc<Recent>,
 }
@@ -38,7 +38,7 @@ pub(crate) struct Pasts {
 impl Default for Pasts {
     fn default() -> Self {
         Self {
-            places: Arc::new(Semaphore::new(PLACES_MAX)),
+            seats: Arc::new(Semaphore::new(SEATS_MAX)),
             folds: Arc::new(Semaphore::new(FOLDS_MAX)),
             recent: Arc::default(),
         }
@@ -54,21 +54,21 @@ impl Pasts {
         fold: impl FnOnce() -> Result<(State, Option<Gap>), AsOfError> + Send + 'static,
     ) -> Result<Past, AsOfError> {
         let ends = Instant::now() + WAIT_MAX;
-        let place = Arc::new(acquire(&self.places, ends).await?);
+        let seat = Arc::new(acquire(&self.seats, ends).await?);
         let found = |Folded { state, gap }, permit| Past {
             state,
             permit: Some(permit),
             gap,
         };
         if let Some(kept) = self.recent.get(point) {
-            return Ok(found(kept, place));
+            return Ok(found(kept, seat));
         }
         let folding = acquire(&self.folds, ends).await?;
         // Another request may have folded it while this one waited.
         if let Some(kept) = self.recent.get(point) {
-            return Ok(found(kept, place));
+            return Ok(found(kept, seat));
         }
-        // A fold runs to its end even if nobody waits for it any more; until then it holds its place.
+        // A fold runs to its end even if nobody waits for it any more; until then it holds its seat.
         let recent = Arc::clone(&self.recent);
         let run = move || {
             let folded = fold().map(|(state, gap)| Folded {
@@ -82,20 +82,17 @@ impl Pasts {
                 recent.keep(point, folded);
             }
             drop(folding);
-            (folded, place)
+            (folded, seat)
         };
         let folded = tokio::task::spawn_blocking(run).await;
-        let (folded, place) = folded.map_err(|error| AsOfError::Unreadable(Arc::new(error)))?;
-        Ok(found(folded?, place))
+        let (folded, seat) = folded.map_err(|error| AsOfError::Unreadable(Arc::new(error)))?;
+        Ok(found(folded?, seat))
     }
 }
 
-async fn acquire(
-    places: &Arc<Semaphore>,
-    ends: Instant,
-) -> Result<OwnedSemaphorePermit, AsOfError> {
-    match timeout_at(ends, Arc::clone(places).acquire_owned()).await {
-        Ok(Ok(place)) => Ok(place),
+async fn acquire(seats: &Arc<Semaphore>, ends: Instant) -> Result<OwnedSemaphorePermit, AsOfError> {
+    match timeout_at(ends, Arc::clone(seats).acquire_owned()).await {
+        Ok(Ok(seat)) => Ok(seat),
         Ok(Err(_)) | Err(_) => Err(AsOfError::Busy),
     }
 }

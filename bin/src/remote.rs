@@ -68,17 +68,17 @@ impl Ended {
     }
 }
 
-/// The server that holds a data directory.
+/// Asks the server that holds a data directory, over a new connection each time.
 #[derive(Debug, Clone)]
-pub(crate) struct Server {
+pub(crate) struct Client {
     data_dir: PathBuf,
     process: String,
     address: String,
     patience: Patience,
 }
 
-impl Server {
-    /// The server with this process description, at this address.
+impl Client {
+    /// Of the server with this process description, at this address.
     pub(crate) fn new(data_dir: &Path, process: &str, address: &str) -> Self {
         Self {
             data_dir: data_dir.to_owned(),
@@ -149,7 +149,7 @@ impl Server {
         let (response, driver) = runtime.block_on(self.send(path, accept))?;
         let status = response.status();
         let answer = Download {
-            server: self.clone(),
+            client: self.clone(),
             runtime,
             body: response.into_body(),
             rest: Bytes::new(),
@@ -259,7 +259,7 @@ const fn is_connection_loss(kind: ErrorKind) -> bool {
 
 /// An answer whose connection is driven while somebody reads it.
 pub(crate) struct Download {
-    server: Server,
+    client: Client,
     runtime: Runtime,
     body: Incoming,
     rest: Bytes,
@@ -278,7 +278,7 @@ impl Download {
 
     /// The next part of the answer; `None` at its end.
     fn part(&mut self, ended: Ended) -> Result<Option<Bytes>> {
-        let frame = self.server.while_alive(self.body.frame());
+        let frame = self.client.while_alive(self.body.frame());
         let frame = self.runtime.block_on(frame)?.transpose();
         let frame = frame.map_err(|error| ended.logged(&error))?;
         Ok(frame.map(|frame| frame.into_data().unwrap_or_default()))

@@ -8,8 +8,8 @@ mod kubeconfig;
 mod lingering;
 mod patience;
 mod pki;
-mod places;
 mod queries;
+mod slots;
 mod unread;
 
 use crate::data_dir::DataDir;

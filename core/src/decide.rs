@@ -40,7 +40,7 @@ use std::sync::Arc;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Context<'a> {
     pub(crate) state: &'a State,
-    pub(crate) command: &'a Envelope,
+    pub(crate) envelope: &'a Envelope,
     pub(crate) strictness: Strictness,
     /// The object is as admission left it, and its `managedFields` are to be taken as they are.
     pub(crate) is_mutated: bool,
@@ -62,7 +62,7 @@ pub(crate) enum Strictness {
 impl Context<'_> {
     /// The warnings of a body: those of the request, then those found since.
     fn warnings(&self, found: Vec<String>) -> Vec<String> {
-        let mut warnings = self.command.warnings.clone();
+        let mut warnings = self.envelope.warnings.clone();
         warnings.extend(found);
         warnings
     }

@@ -75,7 +75,8 @@ pub enum Event {
         rule: Rule,
         /// What happens to dependents.
         propagation: Propagation,
-        /// Seconds that the object is given to stop.
+        /// Seconds that the object is given to stop, for readers of the log: zero where its kind has no such
+        /// period, and `None` for a namespace, whose own deletion knows of none.
         grace_period_seconds: Option<i64>,
         /// What the collector found each owner to be, if the deletion was decided on owners.
         owners: Vec<OwnerFinding>,

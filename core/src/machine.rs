@@ -28,10 +28,10 @@ fn carry_out(
     command: Command,
     strictness: Strictness,
 ) -> Result<Decision, Rejection> {
-    let (command, intent) = Envelope::split(command);
+    let (envelope, intent) = Envelope::split(command);
     let context = Context {
         state,
-        command: &command,
+        envelope: &envelope,
         strictness,
         is_mutated: decide::is_mutated(&intent),
         oversize: OversizePolicy::of(&intent),

@@ -32,8 +32,8 @@ fn what_is_long_is_computed_on_another_thread() {
 #[test]
 fn every_long_body_is_decoded_aside() {
     let served = Served::new();
-    let all = u32::try_from(PLACES_MAX).expect("a few");
-    let _taken = runtime().block_on(PLACES.acquire_many(all)).expect("all");
+    let all = u32::try_from(SEATS_MAX).expect("a few");
+    let _taken = runtime().block_on(SEATS.acquire_many(all)).expect("all");
     let map = format!("{MAPS}/a");
     for (method, path, media) in [
         ("POST", MAPS, "application/json"),

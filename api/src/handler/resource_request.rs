@@ -1,7 +1,7 @@
 //! A request whose path names a resource that exists: what it says, and the state that it is about. Verbs,
 //! lists and watches take it; only the handler makes one.
 
-use super::{Api, resolve, watches};
+use super::{Api, resolve};
 use crate::accept::{Accept, Answer};
 use crate::backend::{Past, Permit};
 use crate::params::Params;
@@ -37,6 +37,8 @@ pub(crate) struct ResourceRequest {
     pub(super) now: Time,
     /// How long the body is; zero before it is read.
     pub(super) body_bytes: usize,
+    /// Whether it is a watch if its method is `GET`.
+    pub(super) watches: bool,
     /// When the client stops waiting, if it says so.
     pub(crate) deadline: Option<Instant>,
 }
@@ -83,7 +85,7 @@ impl ResourceRequest {
     /// What is answered if all goes well.
     pub(super) fn answer(&self) -> Answer {
         let method = &self.parts.method;
-        if method == Method::GET && watches(&self.route, &self.params) {
+        if method == Method::GET && self.watches {
             Answer::Events
         } else if self.route.name.is_some() || method == Method::POST {
             Answer::One

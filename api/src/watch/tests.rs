@@ -219,13 +219,19 @@ async fn first_frame(body: &mut ApiBody) -> String {
     String::from_utf8(frame.into_data().expect("data").to_vec()).expect("text")
 }
 
-#[test]
-fn unread_watches_behind_the_window_block_others_only_briefly() {
+/// So many objects of this size, all of them before the window.
+fn behind_the_window(objects: u64, bytes: usize) -> (Arc<Fake>, Api) {
     let fake = Arc::new(Fake::new());
-    for revision in 1..=3 {
-        fake.put_before_the_window(&object(revision, 1));
+    for revision in 1..=objects {
+        fake.put_before_the_window(&object(revision, bytes));
     }
     let api = Api::new(Arc::clone(&fake) as _, Arc::new(Admission::default()));
+    (fake, api)
+}
+
+#[test]
+fn unread_watches_behind_the_window_block_others_only_briefly() {
+    let (_, api) = behind_the_window(3, 1);
     let path = "/api/v1/configmaps?watch=1&resourceVersion=1&timeoutSeconds=99999999";
     let open = || async {
         let answer = api.handle(get(path), Some(Arc::new(administrator()))).await;
@@ -237,7 +243,7 @@ fn unread_watches_behind_the_window_block_others_only_briefly() {
         for _ in 0..REPLAYS_MAX {
             stalled.push(open().await.1);
         }
-        assert!(open().await.0.contains("410"), "all places are taken");
+        assert!(open().await.0.contains("410"), "all seats are taken");
         tokio::time::sleep(STALLED * 2).await;
         let (seen, _body) = open().await;
         assert!(seen.contains("\"c2\"") && seen.contains("\"c3\""), "{seen}");
@@ -251,12 +257,8 @@ fn unread_watches_behind_the_window_block_others_only_briefly() {
 
 #[test]
 fn watches_wait_for_their_turn_to_read_a_log_that_is_short() {
-    let fake = Arc::new(Fake::new());
-    for revision in 1..=3 {
-        fake.put_before_the_window(&object(revision, 1));
-    }
+    let (fake, api) = behind_the_window(3, 1);
     *fake.reading.lock().expect("a lock") = Duration::from_millis(300);
-    let api = Api::new(Arc::clone(&fake) as _, Arc::new(Admission::default()));
     let path = "/api/v1/configmaps?watch=1&resourceVersion=1";
     let watch = || async {
         let answer = api.handle(get(path), Some(Arc::new(administrator()))).await;
@@ -285,12 +287,8 @@ fn a_bookmark_says_nothing_of_what_has_not_happened() {
 #[test]
 fn a_watch_that_catches_up_ends_in_its_time_and_says_how_far_it_is() {
     const READING: Duration = Duration::from_secs(40);
-    let fake = Arc::new(Fake::new());
-    for revision in 1..=3 {
-        fake.put_before_the_window(&object(revision, 1));
-    }
+    let (fake, api) = behind_the_window(3, 1);
     *fake.reading.lock().expect("a lock") = READING;
-    let api = Api::new(Arc::clone(&fake) as _, Arc::new(Admission::default()));
     let path = "/api/v1/configmaps?watch=1&resourceVersion=1&labelSelector=a=b";
     paused().block_on(async {
         for seconds in [3, 50] {
@@ -317,11 +315,7 @@ fn a_watch_that_catches_up_ends_in_its_time_and_says_how_far_it_is() {
 fn what_a_watch_has_missed_comes_in_pieces() {
     const OBJECTS: u64 = 50;
     const BYTES: usize = 20 << 10;
-    let fake = Arc::new(Fake::new());
-    for revision in 1..=OBJECTS {
-        fake.put_before_the_window(&object(revision, BYTES));
-    }
-    let api = Api::new(Arc::clone(&fake) as _, Arc::new(Admission::default()));
+    let (fake, api) = behind_the_window(OBJECTS, BYTES);
     let path = "/api/v1/configmaps?watch=1&resourceVersion=1";
     paused().block_on(async {
         let answer = api.handle(get(path), Some(Arc::new(administrator()))).await;

@@ -6,7 +6,7 @@ use crate::control_plane::{empty_state, open_directory};
 use crate::data_dir::DataDir;
 use crate::hint::hint;
 use crate::inspect::{self, Filter, QueryError};
-use crate::remote::Server;
+use crate::remote::Client;
 use crate::{OpenError, held, restoring};
 use anyhow::{Result, bail};
 use hindsight_core::{FutureRevision, Revision, State};
@@ -26,12 +26,13 @@ const SERVES_AT: &str = " at https://";
 pub(super) enum Source {
     /// The directory, which no other process holds.
     Directory {
+        /// Before the lock: the log is closed before the directory is given back.
         reader: Reader,
         /// `None` if there is no lock file, and none can be written.
         _lock: Option<DirectoryLock>,
     },
     /// The server that holds the directory.
-    Server(Server),
+    Server(Client),
 }
 
 impl Directory {
@@ -62,11 +63,11 @@ impl Directory {
         self.check()?;
         let (reader, lock) = match self.take(open_directory) {
             Ok(Ok((lock, storage))) => (Reader::new(storage), Some(lock)),
-            Ok(Err(server)) => return Ok(Source::Server(server)),
+            Ok(Err(client)) => return Ok(Source::Server(client)),
             Err(error) if is_read_only(&error) => {
                 match self.take(DirectoryLock::acquire_to_read)? {
                     Ok(lock) => (self.whole()?, lock),
-                    Err(server) => return Ok(Source::Server(server)),
+                    Err(client) => return Ok(Source::Server(client)),
                 }
             }
             Err(error) => return Err(error),
@@ -163,20 +164,20 @@ impl Directory {
     }
 
     /// The server that holds the directory, or held it last.
-    pub(super) fn last_server(&self) -> Option<Server> {
+    pub(super) fn last_server(&self) -> Option<Client> {
         self.server_of(&DirectoryLock::holder(&self.data_dir)?)
     }
 
-    fn server_of(&self, holder: &str) -> Option<Server> {
+    fn server_of(&self, holder: &str) -> Option<Client> {
         let (process, address) = holder.rsplit_once(SERVES_AT)?;
-        Some(Server::new(&self.data_dir, process, address))
+        Some(Client::new(&self.data_dir, process, address))
     }
 
     /// Takes the directory, or finds the server that holds it.
     pub(super) fn take<T>(
         &self,
         take: impl Fn(&Path) -> Result<T, Error>,
-    ) -> Result<Result<T, Server>> {
+    ) -> Result<Result<T, Client>> {
         let ends = Instant::now() + WAIT_MAX;
         loop {
             match take(&self.data_dir) {
@@ -184,7 +185,7 @@ impl Directory {
                 Err(Error::Locked { holder, directory }) => {
                     let is_over = Instant::now() >= ends;
                     match self.server_of(&holder) {
-                        Some(server) if is_over || !server.is_gone() => return Ok(Err(server)),
+                        Some(client) if is_over || !client.is_gone() => return Ok(Err(client)),
                         None if is_over => {
                             return Err(Error::Locked { directory, holder }.into());
                         }

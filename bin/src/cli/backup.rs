@@ -131,8 +131,8 @@ impl Backup {
         let progress = |_, _| bar.inc(1);
         let made = match source {
             Source::Directory { reader, .. } => reader.backup(effects::now(), to, progress),
-            Source::Server(server) => {
-                copy_backup(server.download("/hindsight/v1/backup")?, to, progress)
+            Source::Server(client) => {
+                copy_backup(client.download("/hindsight/v1/backup")?, to, progress)
             }
         };
         bar.finish_and_clear();

@@ -1,34 +1,25 @@
 //! What a restore passed over: revisions that may have been issued, and times at which they were. What they changed
 //! was lost.
 
-use super::ask::encode;
+use super::ask::{Source, encode};
 use super::point::Point;
 use crate::answer::{LogPage, StateAnswer};
 use crate::control_plane::empty_state;
 use crate::hint::hint;
 use crate::inspect;
-use crate::remote::Server;
 use anyhow::Result;
 use hindsight_api::{AsOf, Gap};
 use hindsight_core::Revision;
-use hindsight_log::Reader;
 
-/// Where it can be looked up what follows in the log.
-#[derive(Clone, Copy)]
-pub(super) enum Log<'a> {
-    Directory(&'a Reader),
-    Server(&'a Server),
-}
-
-impl Log<'_> {
-    fn gap(self, asked: AsOf, answered: Revision) -> Option<Gap> {
-        let server = match self {
-            Self::Directory(reader) => return inspect::gap_at(reader, asked, answered),
+impl Source {
+    fn gap(&self, asked: AsOf, answered: Revision) -> Option<Gap> {
+        let client = match self {
+            Self::Directory { reader, .. } => return inspect::gap_at(reader, asked, answered),
             Self::Server(_) if !Gap::may_hold(asked, answered) => return None,
-            Self::Server(server) => server,
+            Self::Server(client) => client,
         };
         let from = answered.next();
-        let page: LogPage = server.ask(&format!("/hindsight/v1/log?from={from}")).ok()?;
+        let page: LogPage = client.ask(&format!("/hindsight/v1/log?from={from}")).ok()?;
         let next = page.entries.first();
         let restored = next.filter(|next| next.object.is_empty())?.revision;
         Some(Gap {
@@ -38,26 +29,28 @@ impl Log<'_> {
     }
 
     /// The revision of the state at this point.
-    fn answered(self, point: &Point) -> Result<Revision> {
+    fn answered(&self, point: &Point) -> Result<Revision> {
         Ok(match self {
-            Self::Directory(reader) => inspect::state_at(reader, empty_state(), point.at)?.revision,
-            Self::Server(server) => {
+            Self::Directory { reader, .. } => {
+                inspect::state_at(reader, empty_state(), point.at)?.revision
+            }
+            Self::Server(client) => {
                 let path = format!("/hindsight/v1/state?asOf={}", encode(&point.text));
-                server.ask::<StateAnswer>(&path)?.revision
+                client.ask::<StateAnswer>(&path)?.revision
             }
         })
     }
 
     /// Says so if the state of this point was asked for and is that of an older one, before a restore. An
     /// answer does not fail because this cannot be looked up.
-    pub(super) fn hint_at_gap(self, asked: Option<AsOf>, answered: Revision) {
+    pub(super) fn hint_at_gap(&self, asked: Option<AsOf>, answered: Revision) {
         if let Some(gap) = asked.and_then(|asked| self.gap(asked, answered)) {
             hint(&gap.to_string());
         }
     }
 
     /// The same of the end of a period.
-    pub(super) fn hint_at_gap_until(self, until: Option<&Point>) {
+    pub(super) fn hint_at_gap_until(&self, until: Option<&Point>) {
         if let Some(until) = until
             && let Ok(answered) = self.answered(until)
         {

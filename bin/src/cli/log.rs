@@ -8,12 +8,12 @@ use super::parse::non_empty;
 use super::point::{Point, point};
 use super::show::Form;
 use super::subject::{NameArg, ResourceArg, parse_name, parse_resource};
-use super::{Directory, Output, gap, show, usage_error};
+use super::{Directory, Output, show, usage_error};
 use crate::answer::LogPage;
 use crate::hint::hint;
 use crate::history::{HistoryIndex, LogHistory};
 use crate::inspect::{self, Filter, Selection};
-use crate::remote::Server;
+use crate::remote::Client;
 use anyhow::{Result, bail};
 use clap::Args;
 use clap::error::ErrorKind;
@@ -129,7 +129,8 @@ impl Log {
         };
         let mut out = Printed::new(self.form(), self.tail);
         let mut restored = None;
-        match self.directory.source()? {
+        let source = self.directory.source()?;
+        match &source {
             Source::Directory { .. } if self.follow => bail!(
                 "no server is running on {}, so there is nothing to follow; start `hindsight serve` on it, or leave \
                  --follow out",
@@ -137,17 +138,20 @@ impl Log {
             ),
             Source::Directory { reader, .. } => {
                 Reported::default().floor(self.from(), reader.floor()?);
-                let state = state_with(&reader, filter.kind.as_deref())?;
+                let state = state_with(reader, filter.kind.as_deref())?;
                 let index = HistoryIndex::default();
-                let history = LogHistory::new(&reader, &index);
+                let history = LogHistory::new(reader, &index);
                 let selection = Selection::of(&history, &filter, &state)?;
                 inspect::for_each_entry(&history, &selection, self.from(), |entry| out.add(entry))?;
-                gap::Log::Directory(&reader).hint_at_gap_until(self.until.as_ref());
+                source.hint_at_gap_until(self.until.as_ref());
                 if out.is_empty() {
                     restored = history.restored()?.filter(|last| *last >= self.from());
                 }
             }
-            Source::Server(server) => restored = self.ask(server, &filter, &mut out)?,
+            Source::Server(client) => {
+                restored = self.ask(client.clone(), &filter, &mut out)?;
+                source.hint_at_gap_until(self.until.as_ref());
+            }
         }
         out.end()?;
         if out.is_empty() {
@@ -196,7 +200,7 @@ impl Log {
     /// looked for may be lost because of it.
     fn ask(
         &self,
-        mut server: Server,
+        mut client: Client,
         filter: &Filter,
         out: &mut Printed,
     ) -> Result<Option<Revision>> {
@@ -207,11 +211,11 @@ impl Log {
             }
         }
         let (mut from, mut reported) = (self.from(), Reported::default());
-        let restored = loop {
+        loop {
             let page: LogPage = if self.follow {
-                follow::ask(&self.directory, &mut server, &question, from)?
+                follow::ask(&self.directory, &mut client, &question, from)?
             } else {
-                server.ask(&format!("{question}from={from}"))?
+                client.ask(&format!("{question}from={from}"))?
             };
             // The log may have been thinned since the page before.
             reported.floor(from, page.floor);
@@ -225,11 +229,9 @@ impl Log {
                     show::pause(follow::EVERY)?;
                     page.end
                 }
-                None => break page.restored,
+                None => return Ok(page.restored),
             };
-        };
-        gap::Log::Server(&server).hint_at_gap_until(self.until.as_ref());
-        Ok(restored)
+        }
     }
 }
 

@@ -1,7 +1,6 @@
 //! `hindsight plan`: what a deletion would do.
 
 use super::ask::{Source, encode, path, state_of};
-use super::gap::Log;
 use super::legible::legible_answer;
 use super::parse::non_empty;
 use super::point::{Point, point};
@@ -98,30 +97,31 @@ impl Plan {
     fn answer(&self, filter: &Filter) -> Result<(PlanAnswer, bool)> {
         let kind = filter.kind.as_deref().unwrap_or_default();
         let asked = self.as_of.as_ref().map(|point| point.at);
-        match self.directory.source()? {
+        let source = self.directory.source()?;
+        match &source {
             Source::Directory { reader, .. } => {
-                let (state, now) = world(&reader, self.as_of.as_ref())?;
-                let (reader, state) = (&reader, &state);
+                let (state, now) = world(reader, self.as_of.as_ref())?;
+                let state = &state;
                 let world = World { reader, state, now };
                 let answer = inspect::plan(world, filter, self.cascade.into())?;
-                Log::Directory(reader).hint_at_gap(asked, revision_in(&answer));
+                source.hint_at_gap(asked, revision_in(&answer));
                 let kind = inspect::kind(state, kind);
                 Ok((answer, kind.is_none_or(|kind| kind.is_namespaced())))
             }
-            Source::Server(server) => {
+            Source::Server(client) => {
                 let point = self.as_of.as_ref().map(|point| encode(&point.text));
                 let point = point.map_or_else(String::new, |point| format!("asOf={point}"));
                 let mut path = path("plan", filter);
                 let policy = Propagation::from(self.cascade);
                 write!(path, "propagationPolicy={policy:?}&{point}").ok();
-                let answer: PlanAnswer = server.ask(&path)?;
-                Log::Server(&server).hint_at_gap(asked, revision_in(&answer));
+                let answer: PlanAnswer = client.ask(&path)?;
+                source.hint_at_gap(asked, revision_in(&answer));
                 if matches!(answer, PlanAnswer::Found(_)) {
                     return Ok((answer, true));
                 }
                 let kind = encode(kind);
                 let served: Served =
-                    server.ask(&format!("/hindsight/v1/kind?kind={kind}&{point}"))?;
+                    client.ask(&format!("/hindsight/v1/kind?kind={kind}&{point}"))?;
                 Ok((answer, served.namespaced))
             }
         }

@@ -1,7 +1,6 @@
 //! `hindsight replay`: the hash of the state that the log folds to.
 
 use super::ask::{Source, check_has_happened};
-use super::gap::Log;
 use super::parse::number;
 use super::{Directory, Output, show};
 use crate::answer::StateAnswer;
@@ -38,12 +37,13 @@ pub(super) struct Replay {
 impl Replay {
     pub(super) fn run(self) -> Result<ExitCode> {
         let asked = self.until.map(Revision);
-        let answer = match self.directory.source()? {
+        let source = self.directory.source()?;
+        let answer = match &source {
             Source::Directory { reader, .. } => {
                 let until = asked.unwrap_or(Revision(u64::MAX));
                 if let Some(asked) = asked {
-                    check_has_happened(&reader, asked)?;
-                    check_is_kept(&reader, asked)?;
+                    check_has_happened(reader, asked)?;
+                    check_is_kept(reader, asked)?;
                 }
                 let bar = show::counting("commits");
                 let state = reader.fold(
@@ -52,18 +52,15 @@ impl Replay {
                     |_| bar.inc(1),
                 );
                 bar.finish_and_clear();
-                let answer = StateAnswer::of(&state?);
-                Log::Directory(&reader).hint_at_gap(asked.map(AsOf::Revision), answer.revision);
-                answer
+                StateAnswer::of(&state?)
             }
-            Source::Server(server) => {
+            Source::Server(client) => {
                 let until = self.until.map(|until| format!("?asOf={until}"));
                 let path = format!("/hindsight/v1/state{}", until.unwrap_or_default());
-                let answer: StateAnswer = server.ask(&path)?;
-                Log::Server(&server).hint_at_gap(asked.map(AsOf::Revision), answer.revision);
-                answer
+                client.ask(&path)?
             }
         };
+        source.hint_at_gap(asked.map(AsOf::Revision), answer.revision);
         if self.output == Output::Json {
             show::print_json(&answer)?;
         } else {

@@ -93,7 +93,7 @@ impl Verify {
                 let reader = copy.reader()?;
                 (Some(copy), reader)
             }
-            Ok(Err(server)) => (None, Source::Server(server)),
+            Ok(Err(client)) => (None, Source::Server(client)),
             Err(error) if is_read_only(&error) => (None, self.directory.unchecked()?),
             Err(error)
                 if matches!(

@@ -75,7 +75,7 @@ impl Why {
                 let history = LogHistory::new(&reader, &index);
                 inspect::why(&history, &state, &filter)?
             }
-            Source::Server(server) => server.ask(&path("why", &filter))?,
+            Source::Server(client) => client.ask(&path("why", &filter))?,
         };
         if self.output == Output::Json {
             show::print_json(&answer)?;

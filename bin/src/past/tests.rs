@@ -1,6 +1,6 @@
 //! How many may look at the past at the same time, and what becomes of the next one.
 
-use super::{PLACES_MAX, Pasts};
+use super::{Pasts, SEATS_MAX};
 use crate::ControlPlane;
 use crate::testing::plane;
 use bytes::Bytes;
@@ -42,10 +42,10 @@ fn one_reader_of_the_past_too_many_waits_and_gets_429() {
             assert_eq!(made.status(), 201);
         }
         let newest = plane.state().revision.0;
-        assert!(newest > PLACES_MAX as u64 + 1, "{newest}");
+        assert!(newest > SEATS_MAX as u64 + 1, "{newest}");
         let mut held = Vec::new();
-        for revision in 1..=PLACES_MAX as u64 {
-            held.push(at(&plane, revision).await.expect("a place"));
+        for revision in 1..=SEATS_MAX as u64 {
+            held.push(at(&plane, revision).await.expect("a seat"));
         }
         let one_more = at(&plane, 1).await;
         assert!(matches!(one_more, Err(AsOfError::Busy)));
@@ -67,14 +67,14 @@ fn one_reader_of_the_past_too_many_waits_and_gets_429() {
             tokio::task::yield_now().await;
             held.pop();
         });
-        waits.expect("a place");
+        waits.expect("a seat");
         let shown = ask(&plane, "GET", path, String::new()).await;
         assert_eq!(shown.status(), 200);
     });
 }
 
 #[test]
-fn a_list_of_the_past_has_its_place_until_it_is_read() {
+fn a_list_of_the_past_has_its_seat_until_it_is_read() {
     Runtime::new().expect("a runtime").block_on(async {
         let plane = plane();
         let before = plane.state().revision.next().0;
@@ -84,7 +84,7 @@ fn a_list_of_the_past_has_its_place_until_it_is_read() {
             let made = ask(&plane, "POST", "/api/v1/namespaces/default/configmaps", map).await;
             assert_eq!(made.status(), 201);
         }
-        let free = || plane.pasts().places.available_permits();
+        let free = || plane.pasts().seats.available_permits();
         for path in [
             format!("/as-of/{before}/api/v1/configmaps"),
             format!("/api/v1/configmaps?resourceVersion={before}&resourceVersionMatch=Exact"),
@@ -92,10 +92,10 @@ fn a_list_of_the_past_has_its_place_until_it_is_read() {
             let answer = ask(&plane, "GET", &path, String::new()).await;
             assert_eq!(
                 (answer.status(), free()),
-                (http::StatusCode::OK, PLACES_MAX - 1)
+                (http::StatusCode::OK, SEATS_MAX - 1)
             );
             answer.into_body().collect().await.expect("read");
-            assert_eq!(free(), PLACES_MAX);
+            assert_eq!(free(), SEATS_MAX);
         }
     });
 }

@@ -32,7 +32,7 @@ enum Does {
 
 /// A server in a thread that ends with the process, and its client.
 struct Fake {
-    server: Server,
+    client: Client,
     _directory: tempfile::TempDir,
 }
 
@@ -51,15 +51,15 @@ impl Fake {
         std::fs::write(path, kubeconfig.to_string()).expect("written");
         let listener = std::net::TcpListener::bind(("127.0.0.1", 0)).expect("a port");
         let address = listener.local_addr().expect("an address").to_string();
-        let mut server = Server::new(directory.path(), "process 7", &address);
-        server.patience = patience;
+        let mut client = Client::new(directory.path(), "process 7", &address);
+        client.patience = patience;
         let config = config(&certificate, &key);
         std::thread::spawn(move || {
             let runtime = Builder::new_current_thread().enable_all().build();
             runtime.map(|one| one.block_on(serve(listener, config, does)))
         });
         Self {
-            server,
+            client,
             _directory: directory,
         }
     }
@@ -124,8 +124,8 @@ async fn serve(listener: std::net::TcpListener, config: rustls::ServerConfig, do
 fn a_server_that_hangs_ends_the_question_and_is_named() {
     for does in [Does::Nothing, Does::ShakesHands, Does::Half] {
         let fake = Fake::start(does, HANGS);
-        let asked = fake.server.ask::<u64>("/x").expect_err("it hangs");
-        let downloaded = fake.server.download("/x").and_then(|mut download| {
+        let asked = fake.client.ask::<u64>("/x").expect_err("it hangs");
+        let downloaded = fake.client.download("/x").and_then(|mut download| {
             let mut bytes = Vec::new();
             Ok(download.read_to_end(&mut bytes)?)
         });
@@ -141,12 +141,12 @@ fn a_server_that_hangs_ends_the_question_and_is_named() {
 fn a_server_that_ends_in_the_middle_is_told_in_words_and_may_come_back() {
     for does in [Does::Ends, Does::EndsAtOnce] {
         let fake = Fake::start(does, PATIENCE);
-        let error = fake.server.ask::<u64>("/x").expect_err("it ends");
+        let error = fake.client.ask::<u64>("/x").expect_err("it ends");
         let said = format!("{error:#}");
         let expected = "the server ended before the answer was complete; ask again";
         assert_eq!(said, expected, "{does:?}");
-        assert!(Server::is_unreachable(&error), "{does:?}");
-        let downloaded = fake.server.download("/x").and_then(|mut download| {
+        assert!(Client::is_unreachable(&error), "{does:?}");
+        let downloaded = fake.client.download("/x").and_then(|mut download| {
             let mut bytes = Vec::new();
             Ok(download.read_to_end(&mut bytes)?)
         });
@@ -168,10 +168,10 @@ fn a_server_that_lives_has_all_the_time_that_it_needs() {
         ..HANGS
     };
     let fake = Fake::start(Does::Late, patience);
-    assert_eq!(fake.server.ask::<u64>("/x").expect("an answer"), 1234);
+    assert_eq!(fake.client.ask::<u64>("/x").expect("an answer"), 1234);
     let fake = Fake::start(Does::Late, patience);
     let mut text = String::new();
-    let mut download = fake.server.download("/x").expect("it begins");
+    let mut download = fake.client.download("/x").expect("it begins");
     download.read_to_string(&mut text).expect("it ends");
     assert_eq!(text, "1234");
 }
@@ -184,18 +184,18 @@ fn a_server_is_unreachable_if_nothing_listens_and_not_if_the_question_is_at_faul
     let address = free.local_addr().expect("an address").to_string();
     drop(free);
     let asked = |directory: &Path, address: &str| {
-        let server = Server::new(directory, "process 7", address);
-        server.ask::<u64>("/x").expect_err("there is no answer")
+        let client = Client::new(directory, "process 7", address);
+        client.ask::<u64>("/x").expect_err("there is no answer")
     };
-    let directory = fake.server.data_dir.as_path();
+    let directory = fake.client.data_dir.as_path();
     let refused = asked(directory, &address);
-    assert!(Server::is_unreachable(&refused), "{refused:#}");
-    let away = Server::new(directory, "process 7", &address);
-    assert!(away.is_gone() && !fake.server.is_gone());
-    let elsewhere = asked(&directory.join("none"), &fake.server.address);
-    assert!(!Server::is_unreachable(&elsewhere), "{elsewhere:#}");
-    let unbelieved = asked(directory, &other.server.address);
-    assert!(!Server::is_unreachable(&unbelieved), "{unbelieved:#}");
+    assert!(Client::is_unreachable(&refused), "{refused:#}");
+    let away = Client::new(directory, "process 7", &address);
+    assert!(away.is_gone() && !fake.client.is_gone());
+    let elsewhere = asked(&directory.join("none"), &fake.client.address);
+    assert!(!Client::is_unreachable(&elsewhere), "{elsewhere:#}");
+    let unbelieved = asked(directory, &other.client.address);
+    assert!(!Client::is_unreachable(&unbelieved), "{unbelieved:#}");
     assert!(
         format!("{unbelieved:#}").contains("certificate"),
         "{unbelieved:#}"

@@ -25,13 +25,13 @@ const CHUNK_BYTES: usize = 256 << 10;
 /// The most chunks that wait for a slow reader.
 const CHUNKS_MAX: usize = 4;
 
-/// How slow a reader may be before it loses its place, as with the places for lists.
+/// How slow a reader may be before it loses its seat, as with the seats for lists.
 #[derive(Debug, Clone, Copy)]
 struct Limits {
     /// How long it may take no chunk.
     stalled: Duration,
     /// How long it may read at any pace. After that it must have read [`BYTES_PER_SECOND`] on average, or it would
-    /// keep its place for ever by taking a chunk now and then.
+    /// keep its seat for ever by taking a chunk now and then.
     grace: Duration,
 }
 
@@ -40,8 +40,8 @@ const LIMITS: Limits = Limits {
     grace: Duration::from_mins(2),
 };
 
-/// The places for backups: each reads the whole log.
-pub(super) fn places() -> Arc<Semaphore> {
+/// The seats for backups: each reads the whole log.
+pub(super) fn seats() -> Arc<Semaphore> {
     Arc::new(Semaphore::new(BACKUPS_MAX))
 }
 
@@ -49,14 +49,14 @@ pub(super) fn places() -> Arc<Semaphore> {
 /// slow, the answer is cut off.
 pub(super) fn answer(
     plane: &ControlPlane,
-    places: &Arc<Semaphore>,
+    seats: &Arc<Semaphore>,
     actor: &Actor,
 ) -> Response<ApiBody> {
     if !actor.groups.iter().any(|group| **group == *ADMINISTRATORS) {
         let message = format!("a backup contains every Secret: only {ADMINISTRATORS} may make one");
         return Failure::forbidden(message).respond();
     }
-    let Ok(place) = Arc::clone(places).try_acquire_owned() else {
+    let Ok(seat) = Arc::clone(seats).try_acquire_owned() else {
         let message = "other backups are in progress; try again when they are done";
         return Failure::too_many(message).respond();
     };
@@ -70,7 +70,7 @@ pub(super) fn answer(
         if let Err(error) = made {
             log_failure(&error);
         }
-        drop(place);
+        drop(seat);
     });
     let body = ApiBody::pieces(pieces(chunks, is_too_slow).boxed());
     let mut response = Response::new(body);
@@ -174,18 +174,18 @@ mod tests {
 
     #[tokio::test]
     async fn a_third_backup_at_one_time_is_told_to_come_again() {
-        let (plane, places) = (plane(), places());
+        let (plane, seats) = (plane(), seats());
         let administrator = Actor {
             groups: vec![ADMINISTRATORS.into()],
             ..Actor::new("t")
         };
-        let one = places.acquire().await.expect("free");
+        let one = seats.acquire().await.expect("free");
         // Its client is gone, so the backup ends.
-        let second = answer(&plane, &places, &administrator);
+        let second = answer(&plane, &seats, &administrator);
         assert_eq!(second.status(), StatusCode::OK);
         drop(second);
-        let both = places.acquire().await.expect("it is done");
-        let third = answer(&plane, &places, &administrator);
+        let both = seats.acquire().await.expect("it is done");
+        let third = answer(&plane, &seats, &administrator);
         assert_eq!(third.status(), StatusCode::TOO_MANY_REQUESTS);
         drop((one, both));
     }

@@ -7,7 +7,7 @@ use super::auth::{Identity, InvalidCredentials, Tokens};
 use super::lingering::Lingering;
 use super::patience::{Answer, Requests, Timeouts};
 use super::pki::Tls;
-use super::places::{Limits, Seat, Seats};
+use super::slots::{Limits, Slot, Slots};
 use super::unread::{self, ReturnedBody};
 use super::{backup, queries};
 use crate::ControlPlane;
@@ -52,7 +52,7 @@ pub(super) struct ServerContext {
     pub(super) tokens: Arc<Tokens>,
     pub(super) timeouts: Timeouts,
     pub(super) limits: Limits,
-    /// The places for questions, and those for backups.
+    /// The seats for questions, and those for backups.
     pub(super) questions: Arc<Semaphore>,
     pub(super) backups: Arc<Semaphore>,
 }
@@ -73,8 +73,8 @@ impl ServerContext {
             tokens,
             timeouts,
             limits: Limits::default(),
-            questions: queries::places(),
-            backups: backup::places(),
+            questions: queries::seats(),
+            backups: backup::seats(),
         }
     }
 }
@@ -87,7 +87,7 @@ pub(super) async fn accept(
 ) {
     let context = Arc::new(context);
     let (stop, stopping) = watch::channel(());
-    let places = Seats::new(context.limits);
+    let slots = Slots::new(context.limits);
     tokio::pin!(shutdown);
     // The failure is logged once, until a connection is accepted again.
     let mut is_failing = false;
@@ -108,19 +108,19 @@ pub(super) async fn accept(
             }
         };
         is_failing = false;
-        // Without a free place the connection is closed at once.
-        let Some(seat) = places.enter() else {
+        // Without a free slot the connection is closed at once.
+        let Some(slot) = slots.enter() else {
             continue;
         };
         let (context, stopping) = (Arc::clone(&context), stopping.clone());
         tokio::spawn(async move {
-            let seat = Arc::new(seat);
-            let served = serve(stream, context, Arc::clone(&seat), stopping);
+            let slot = Arc::new(slot);
+            let served = serve(stream, context, Arc::clone(&slot), stopping);
             tokio::select! {
                 ended = served => if let Err(error) = ended {
                     tracing::debug!(error = %error, "a connection ended");
                 },
-                () = seat.displaced() => {
+                () = slot.displaced() => {
                     tracing::debug!("a connection was closed to make room for a newer one");
                 }
             }
@@ -135,7 +135,7 @@ pub(super) async fn accept(
 async fn serve(
     stream: TcpStream,
     context: Arc<ServerContext>,
-    seat: Arc<Seat>,
+    slot: Arc<Slot>,
     mut stopping: watch::Receiver<()>,
 ) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
     stream.set_nodelay(true)?;
@@ -150,15 +150,15 @@ async fn serve(
     let certificate = context.tls.certificates.identify(chain);
     let builder = builder(session.alpn_protocol());
     let requests = Requests::none();
-    let mark_known = {
+    let mark_authenticated = {
         let requests = requests.clone();
         move || {
-            requests.mark_known();
-            seat.mark_known();
+            requests.mark_authenticated();
+            slot.mark_authenticated();
         }
     };
     if matches!(certificate, Ok(Some(_))) {
-        mark_known();
+        mark_authenticated();
     }
     let counted = requests.clone();
     let service = service_fn(move |request: http::Request<Incoming>| {
@@ -167,7 +167,7 @@ async fn serve(
             .tokens
             .identify(request.headers(), certificate.clone());
         if matches!(actor, Ok(Some(_))) {
-            mark_known();
+            mark_authenticated();
         }
         let context = Arc::clone(&context);
         let is_bare = request.method() == Method::HEAD && request.version() == Version::HTTP_2;

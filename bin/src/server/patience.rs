@@ -1,6 +1,6 @@
 //! How long a connection may be of no use: until its first request, between two requests, until a body has
 //! arrived, and until an answer that was complete at once has been read. A stream may stay open without a
-//! limit, for a watch may be silent for long; but only for a client that is known.
+//! limit, for a watch may be silent for long; but only for an authenticated client.
 
 use bytes::Bytes;
 use hindsight_api::{ApiBody, Unfinished};
@@ -27,8 +27,8 @@ pub(super) struct Timeouts {
     pub(super) body: Duration,
     /// Until the client has read an answer that was complete at once; longer if that is long.
     pub(super) taking: Duration,
-    /// The whole time of a connection whose client is not known.
-    pub(super) stranger: Duration,
+    /// The whole time of a connection whose client is not authenticated.
+    pub(super) unauthenticated: Duration,
 }
 
 impl Default for Timeouts {
@@ -39,7 +39,7 @@ impl Default for Timeouts {
             idle: Duration::from_secs(90),
             body: Duration::from_secs(30),
             taking: Duration::from_secs(30),
-            stranger: Duration::from_mins(1),
+            unauthenticated: Duration::from_mins(1),
         }
     }
 }
@@ -52,7 +52,7 @@ pub(super) struct Requests(Arc<watch::Sender<Count>>);
 struct Count {
     open: usize,
     ever: u64,
-    is_known: bool,
+    is_authenticated: bool,
     /// The deadlines of answers that were complete at once and have not been read, with the numbers of their
     /// requests.
     due: BTreeSet<(Instant, u64)>,
@@ -63,11 +63,11 @@ impl Requests {
         Self(Arc::new(watch::Sender::new(Count::default())))
     }
 
-    /// Notes that the client is known from now on.
-    pub(super) fn mark_known(&self) {
+    /// Notes that the client is authenticated from now on.
+    pub(super) fn mark_authenticated(&self) {
         self.0.send_if_modified(|count| {
-            let was_known = std::mem::replace(&mut count.is_known, true);
-            !was_known
+            let was_authenticated = std::mem::replace(&mut count.is_authenticated, true);
+            !was_authenticated
         });
     }
 
@@ -113,9 +113,9 @@ impl Count {
             (0, _) => Some(now + timeouts.idle),
             _ => None,
         };
-        let stranger = (!self.is_known).then(|| begun + timeouts.stranger);
+        let unauthenticated = (!self.is_authenticated).then(|| begun + timeouts.unauthenticated);
         let due = self.due.first().map(|(due, _)| *due);
-        [idle, stranger, due].into_iter().flatten().min()
+        [idle, unauthenticated, due].into_iter().flatten().min()
     }
 }
 

@@ -28,17 +28,17 @@ const WAIT_MAX: Duration = Duration::from_secs(3);
 const NO_QUESTION: &str =
     "no such question; ask for log, why, plan or state, as docs/time-travel.md shows";
 
-/// The places for questions: each may read the whole log.
-pub(super) fn places() -> Arc<Semaphore> {
+/// The seats for questions: each may read the whole log.
+pub(super) fn seats() -> Arc<Semaphore> {
     Arc::new(Semaphore::new(WALKS_MAX))
 }
 
 pub(super) async fn answer(
     plane: &ControlPlane,
-    places: &Arc<Semaphore>,
+    seats: &Arc<Semaphore>,
     uri: &Uri,
 ) -> Response<ApiBody> {
-    match answered(plane, places, uri).await {
+    match answered(plane, seats, uri).await {
         Ok((document, gap)) => {
             let mut answer = respond(&document);
             if let Some(gap) = gap {
@@ -52,7 +52,7 @@ pub(super) async fn answer(
 
 async fn answered(
     plane: &ControlPlane,
-    places: &Arc<Semaphore>,
+    seats: &Arc<Semaphore>,
     uri: &Uri,
 ) -> Result<(Value, Option<Gap>), Failure> {
     let question = uri.path().strip_prefix(PATHS).and_then(Question::named);
@@ -66,15 +66,15 @@ async fn answered(
             .map_err(Failure::of_past)?,
         None => Past::newest(plane.state()),
     };
-    let place = Arc::clone(places).acquire_owned();
-    let Ok(Ok(walk)) = timeout(WAIT_MAX, place).await else {
+    let seat = Arc::clone(seats).acquire_owned();
+    let Ok(Ok(walk)) = timeout(WAIT_MAX, seat).await else {
         let message = "too many others are reading the log; try again in a second";
         return Err(Failure::too_many(message));
     };
     let gap = past.gap;
     let work = move || {
         let answer = ask(&plane, question, &past.state, &params);
-        // The work goes on if the client has gone, and keeps its place until it is done.
+        // The work goes on if the client has gone, and keeps its seat until it is done.
         drop((walk, past));
         answer
     };
@@ -160,12 +160,12 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn one_walk_of_the_log_too_many_waits_and_gets_429() {
-        let (plane, places) = (plane(), places());
+        let (plane, seats) = (plane(), seats());
         let uri = Uri::from_static("/hindsight/v1/log");
-        let asked = || async { answer(&plane, &places, &uri).await.status() };
-        let three = places.acquire_many(3).await.expect("free");
+        let asked = || async { answer(&plane, &seats, &uri).await.status() };
+        let three = seats.acquire_many(3).await.expect("free");
         assert_eq!(asked().await, StatusCode::OK);
-        let fourth = places.acquire().await.expect("free");
+        let fourth = seats.acquire().await.expect("free");
         assert_eq!(asked().await, StatusCode::TOO_MANY_REQUESTS);
         drop((three, fourth));
         assert_eq!(asked().await, StatusCode::OK);
@@ -173,10 +173,10 @@ mod tests {
 
     #[tokio::test]
     async fn an_unknown_path_lists_the_endpoints() {
-        let (plane, places) = (plane(), places());
+        let (plane, seats) = (plane(), seats());
         let ask = async |question: &str| {
             let uri = format!("{PATHS}{question}").parse().expect("a path");
-            let answer = answer(&plane, &places, &uri).await;
+            let answer = answer(&plane, &seats, &uri).await;
             let code = answer.status();
             let body = answer.into_body().collect().await.expect("read").to_bytes();
             (code, String::from_utf8_lossy(&body).into_owned())
@@ -242,7 +242,7 @@ mod tests {
         let newest = plane.state().revision;
         for (point, due) in [(format!("&asOf={newest}"), 0), (String::new(), 1)] {
             let uri = format!("{PATHS}plan?kind=configmap&name=a{point}");
-            let answer = answer(&plane, &places(), &uri.parse().expect("a path")).await;
+            let answer = answer(&plane, &seats(), &uri.parse().expect("a path")).await;
             let body = answer.into_body().collect().await.expect("read").to_bytes();
             let plan: Value = serde_json::from_slice(&body).expect("JSON");
             assert_eq!(plan["deleted"], 1, "{plan}");

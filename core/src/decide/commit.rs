@@ -72,10 +72,10 @@ impl Context<'_> {
     fn commit(&self, object: &Object, revision: Revision, events: Vec<Event>) -> Arc<Commit> {
         Arc::new(Commit {
             revision,
-            time: self.command.time,
-            actor: Arc::clone(&self.command.actor),
-            request: Arc::clone(&self.command.request),
-            cause: self.command.cause.clone(),
+            time: self.envelope.time,
+            actor: Arc::clone(&self.envelope.actor),
+            request: Arc::clone(&self.envelope.request),
+            cause: self.envelope.cause.clone(),
             key: object.key.clone(),
             uid: object.meta.uid.clone(),
             events,

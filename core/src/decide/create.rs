@@ -1,7 +1,7 @@
 //! The `create` intent: server-owned fields, the name, the namespace check and the type's rules.
 
+mod creation;
 mod definition;
-mod draft;
 mod name;
 #[cfg(test)]
 mod tests;
@@ -23,9 +23,9 @@ const SERVER_OWNED: [&str; 4] = [
     "resourceVersion",
 ];
 
+pub(super) use creation::create_with;
 pub use definition::next_to_be_named;
 pub(crate) use definition::{reconsider, refresh as refresh_definition, settle_names};
-pub(super) use draft::create_with;
 
 pub(crate) fn create(context: Context<'_>, intent: Create) -> Result<Decision, Rejection> {
     create_with(context, intent, Ownership::Kept)
@@ -67,7 +67,7 @@ fn own(context: &Context<'_>, kind: &Kind, key: &ObjectKey, metadata: &mut Map<S
     }
     metadata.insert(
         "creationTimestamp".into(),
-        context.command.time.to_rfc3339().into(),
+        context.envelope.time.to_rfc3339().into(),
     );
     if kind.strategy.generation != Generation::Uncounted {
         metadata.insert("generation".into(), json!(1));
@@ -95,7 +95,7 @@ fn shape(context: &Context<'_>, kind: &Kind, version: &Version, document: &mut V
         Shape::Namespace => shape_namespace(root),
         Shape::Definition => definition::complete(context, document),
         Shape::Pod => {
-            let status = workload::pending(root, &context.command.time.to_rfc3339());
+            let status = workload::pending(root, &context.envelope.time.to_rfc3339());
             root.insert("status".into(), status);
         }
         Shape::CertificateRequest => name_requester(context, root),
@@ -117,7 +117,7 @@ fn name_requester(context: &Context<'_>, root: &mut Map<String, Value>) {
     let Some(spec) = root.get_mut("spec").and_then(Value::as_object_mut) else {
         return;
     };
-    let actor = &context.command.actor;
+    let actor = &context.envelope.actor;
     spec.insert("username".into(), json!(&*actor.user));
     spec.insert("uid".into(), json!(&*actor.uid));
     let groups: Vec<&str> = actor.groups.iter().map(|group| &**group).collect();

@@ -87,7 +87,7 @@ struct Deletion<'a> {
 impl Deletion<'_> {
     fn decide(&self) -> Result<Decision, Rejection> {
         let owners = self.verified_owners()?;
-        let (asked, now) = (self.intent.grace_period_seconds, self.context.command.time);
+        let (asked, now) = (self.intent.grace_period_seconds, self.context.envelope.time);
         let grace = Grace::of(self.kind, self.object, asked, now);
         if grace == Grace::Pending {
             return Ok(self.unchanged());
@@ -180,7 +180,7 @@ impl Deletion<'_> {
         let before = metadata.clone();
         write_finalizers(metadata, finalizers);
         let first = self.object.meta.deletion_timestamp.is_none();
-        let when = grace.deletion_time(self.context.command.time);
+        let when = grace.deletion_time(self.context.envelope.time);
         let in_the_future = self.object.meta.deletion_timestamp > Some(when);
         if first || in_the_future || grace.shortens() {
             metadata.insert("deletionTimestamp".into(), json!(when.to_rfc3339()));
@@ -199,7 +199,7 @@ impl Deletion<'_> {
             finalizers.push(DEFINITION_FINALIZER.into());
         }
         let mut document = self.object.document();
-        let now = self.context.command.time.to_rfc3339();
+        let now = self.context.envelope.time.to_rfc3339();
         if let Some(metadata) = metadata_mut(&mut document) {
             write_finalizers(metadata, &finalizers);
             metadata.insert("deletionTimestamp".into(), json!(now));

@@ -77,7 +77,7 @@ fn mark_disruption_target(
 ) -> Result<Option<Arc<Commit>>, Rejection> {
     let before = pod.document();
     let mut document = before.clone();
-    let now = context.command.time.to_rfc3339();
+    let now = context.envelope.time.to_rfc3339();
     conditions::set_on_pod(&mut document, DISRUPTION_TARGET, pod.meta.generation, &now);
     if document == before {
         return Ok(None);
@@ -121,12 +121,15 @@ fn spend_budget(context: Context<'_>, pod: &Object) -> Result<Option<Arc<Commit>
         return Ok(None);
     }
     check_budget(&budget.key, &next, is_current)?;
-    record_disruption(&mut next, pod, &context.command.time.to_rfc3339());
-    let command = &Envelope {
+    record_disruption(&mut next, pod, &context.envelope.time.to_rfc3339());
+    let envelope = &Envelope {
         manager: Some(MANAGER.into()),
-        ..context.command.clone()
+        ..context.envelope.clone()
     };
-    let context = Context { command, ..context };
+    let context = Context {
+        envelope,
+        ..context
+    };
     let written = NewVersion {
         key: budget.key.clone(),
         document: managed_fields::with_managed_fields(

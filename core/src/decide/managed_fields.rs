@@ -126,11 +126,11 @@ impl WriteTarget<'_> {
         versions: &dyn Versions,
         then: impl FnOnce(&Writer<'_>) -> T,
     ) -> Option<T> {
-        let command = self.context.command;
+        let envelope = self.context.envelope;
         Some(then(&Writer {
-            manager: command.manager.as_ref()?,
+            manager: envelope.manager.as_ref()?,
             subresource: self.subresource,
-            time: command.time,
+            time: envelope.time,
             api_version,
             versions,
             unowned: managed::unowned(self.kind, self.version, self.subresource),

@@ -2,7 +2,7 @@
 
 mod approval;
 mod binding;
-mod draft;
+mod edit;
 mod merge;
 pub(super) mod namespace;
 mod service;

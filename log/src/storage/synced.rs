@@ -8,7 +8,7 @@ use crate::{Error, Poison, Tail};
 use hindsight_core::Revision;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, RwLock, RwLockReadGuard};
+use std::sync::{Arc, Mutex, OnceLock, RwLock, RwLockReadGuard};
 
 const PANIC: &str = "it ended in a panic";
 
@@ -21,12 +21,15 @@ pub(crate) struct Synced {
     appended: AtomicU64,
     /// The value of `appended` at the last sync.
     synced: AtomicU64,
-    /// Why a write or a sync failed. The kernel reports an I/O error once, to the first caller of fsync,
-    /// although writes of others may be lost with it. So this is locked during every write.
-    failed: Mutex<Option<String>>,
-    /// A call of the engine panicked: the engine is in an unknown state.
+    /// Locked during every write: the kernel reports an I/O error once, to the first caller of fsync,
+    /// although writes of others may be lost with it.
+    writing: Mutex<()>,
+    /// Why nothing more is written: a write or a sync failed, or any call panicked. The log may be poisoned
+    /// for other reasons, too; what was decided before is written then.
+    failed: OnceLock<String>,
+    /// A call panicked: the engine is in an unknown state, and is not dropped.
     is_broken: AtomicBool,
-    /// The poison of the log, set in both cases.
+    /// The poison of the log, set with `failed`.
     poison: Poison,
 }
 
@@ -37,7 +40,8 @@ impl Synced {
             inner: RwLock::new(Some(inner)),
             appended: AtomicU64::new(newest.0),
             synced: AtomicU64::new(newest.0),
-            failed: Mutex::new(None),
+            writing: Mutex::default(),
+            failed: OnceLock::new(),
             is_broken: AtomicBool::new(false),
             poison,
         }
@@ -62,18 +66,13 @@ impl Synced {
         &self,
         write: impl FnOnce(&dyn Storage) -> Result<T, Error>,
     ) -> Result<T, Error> {
-        let mut failed = unpoisoned(self.failed.lock());
-        if self.is_broken.load(Ordering::Acquire) && failed.is_none() {
-            *failed = Some(PANIC.into());
-        }
-        if let Some(reason) = &*failed {
+        let _writing = unpoisoned(self.writing.lock());
+        if let Some(reason) = self.failed.get() {
             return Err(Error::engine("writing after a failure", reason.clone()));
         }
         let written = self.call_engine("writing", write);
         if let Err(error) = &written {
-            let reason = error.to_string();
-            self.poison.set(reason.clone());
-            *failed = Some(reason);
+            self.fail(error);
         }
         written
     }
@@ -89,9 +88,15 @@ impl Synced {
         catch_unwind(AssertUnwindSafe(|| call(engine))).unwrap_or_else(|_| {
             self.is_broken.store(true, Ordering::Release);
             let error = Error::engine(what, PANIC);
-            self.poison.set(error.to_string());
+            self.fail(&error);
             Err(error)
         })
+    }
+
+    fn fail(&self, error: &Error) {
+        let reason = error.to_string();
+        self.poison.set(reason.clone());
+        self.failed.get_or_init(|| reason);
     }
 
     fn inner(&self) -> RwLockReadGuard<'_, Option<Arc<dyn Storage>>> {

@@ -128,11 +128,11 @@ fn a_large_list_comes_in_pieces_in_every_form() {
 #[test]
 fn an_unread_list_of_the_past_gives_up_its_place() {
     runtime().block_on(async {
-        let places = Arc::new(Semaphore::new(2));
+        let seats = Arc::new(Semaphore::new(2));
         let (fake, api) = api(OBJECTS);
         let open = || async {
-            let place = Arc::clone(&places).acquire_owned().await.expect("a place");
-            *fake.permit.lock().expect("a lock") = Some(Arc::new(place));
+            let seat = Arc::clone(&seats).acquire_owned().await.expect("a seat");
+            *fake.permit.lock().expect("a lock") = Some(Arc::new(seat));
             list(&api, "application/json", "/as-of/1/api/v1/configmaps").await
         };
         let (mut taken, mut stalled) = (open().await, open().await);
@@ -140,13 +140,13 @@ fn an_unread_list_of_the_past_gives_up_its_place() {
             tokio::time::sleep(STALLED / 2).await;
             taken.frame().await.expect("one").expect("a piece");
         }
-        assert_eq!(places.available_permits(), 1, "one of them is taken from");
+        assert_eq!(seats.available_permits(), 1, "one of them is taken from");
         let (cut, ended) = until_the_end(&mut stalled).await;
         assert!(!cut.concat().ends_with(b"]}") && ended.is_err());
         let whole = rest(&mut taken).await.concat();
         assert!(whole.ends_with(b"]}"));
         drop(taken);
-        assert_eq!(places.available_permits(), 2);
+        assert_eq!(seats.available_permits(), 2);
     });
 }
 

@@ -4,10 +4,9 @@ use super::page;
 use crate::answer::OwnerAnswer;
 use crate::cli::Directory;
 use crate::cli::ask::{Source, encode, newest_state, state_of};
-use crate::cli::gap::Log;
 use crate::cli::point::Point;
 use crate::inspect::{self, Owner, Served};
-use crate::remote::Server;
+use crate::remote::Client;
 use anyhow::Result;
 use hindsight_core::{Revision, State};
 use serde_json::Value;
@@ -30,13 +29,15 @@ pub(super) struct Wanted {
 
 /// The objects that existed at one point.
 pub(super) enum Objects {
-    Directory {
+    /// Of a directory, which has been given back.
+    States {
         then: Box<State>,
         /// `None` if that is the same, or nobody asks what exists now.
         now: Option<Box<State>>,
     },
-    Server {
-        server: Server,
+    /// Of a server, which is asked for them.
+    Lists {
+        client: Client,
         as_of: Option<String>,
     },
 }
@@ -49,23 +50,18 @@ impl Objects {
         as_of: Option<&Point>,
         with_owners: bool,
     ) -> Result<Self> {
-        Ok(match directory.source()? {
-            Source::Directory {
-                _lock: lock,
-                reader,
-            } => {
-                let then = Box::new(state_of(&reader, as_of)?);
-                Log::Directory(&reader).hint_at_gap(as_of.map(|point| point.at), then.revision);
+        let source = directory.source()?;
+        Ok(match &source {
+            Source::Directory { reader, .. } => {
+                let then = Box::new(state_of(reader, as_of)?);
+                source.hint_at_gap(as_of.map(|point| point.at), then.revision);
                 let is_asked = with_owners && as_of.is_some();
-                let now = is_asked.then(|| newest_state(&reader).map(Box::new));
+                let now = is_asked.then(|| newest_state(reader).map(Box::new));
                 let now = now.transpose()?;
-                // The log is closed before the directory is given back.
-                drop(reader);
-                drop(lock);
-                Self::Directory { then, now }
+                Self::States { then, now }
             }
-            Source::Server(server) => Self::Server {
-                server,
+            Source::Server(client) => Self::Lists {
+                client: client.clone(),
                 as_of: as_of.map(|point| encode(&point.text)),
             },
         })
@@ -74,19 +70,20 @@ impl Objects {
     /// Tells whether the point that was asked for lies before a restore and after what was answered. Of a
     /// directory, this was told when it was opened.
     pub(super) fn hint_at_gap(&self, as_of: Option<&Point>, answered: Revision) {
-        if let Self::Server { server, .. } = self {
-            Log::Server(server).hint_at_gap(as_of.map(|point| point.at), answered);
+        if let Self::Lists { client, .. } = self {
+            let source = Source::Server(client.clone());
+            source.hint_at_gap(as_of.map(|point| point.at), answered);
         }
     }
 
     /// How the kind was served at that point.
     pub(super) fn served(&self, kind: &str) -> Result<Served> {
         match self {
-            Self::Directory { then, .. } => Ok(inspect::served(then, kind)?),
-            Self::Server { server, as_of } => {
+            Self::States { then, .. } => Ok(inspect::served(then, kind)?),
+            Self::Lists { client, as_of } => {
                 let as_of = as_of.as_deref();
                 let point = as_of.map_or_else(String::new, |point| format!("&asOf={point}"));
-                server.ask(&format!("/hindsight/v1/kind?kind={}{point}", encode(kind)))
+                client.ask(&format!("/hindsight/v1/kind?kind={}{point}", encode(kind)))
             }
         }
     }
@@ -100,7 +97,7 @@ impl Objects {
         take: &mut dyn FnMut(Value) -> Result<()>,
     ) -> Result<String> {
         match self {
-            Self::Directory { then, .. } => {
+            Self::States { then, .. } => {
                 let namespace = wanted.namespace.as_deref().filter(|_| served.namespaced);
                 let named = |name: &str| wanted.name.as_deref().is_none_or(|wanted| wanted == name);
                 let form = served.form(then);
@@ -112,9 +109,9 @@ impl Objects {
                 }
                 Ok(then.revision.to_string())
             }
-            Self::Server { server, as_of } => {
+            Self::Lists { client, as_of } => {
                 let place = place(as_of.as_deref(), served, wanted);
-                pieces(server, &place, metadata, take)
+                pieces(client, &place, metadata, take)
             }
         }
     }
@@ -123,10 +120,8 @@ impl Objects {
     /// announced when it was opened.
     pub(super) fn stance(&self, owner: &Owner) -> Result<OwnerAnswer> {
         match self {
-            Self::Directory { then, now } => {
-                Ok(inspect::stance(now.as_ref().unwrap_or(then), owner))
-            }
-            Self::Server { server, .. } => {
+            Self::States { then, now } => Ok(inspect::stance(now.as_ref().unwrap_or(then), owner)),
+            Self::Lists { client, .. } => {
                 let mut path = "/hindsight/v1/owner?".to_owned();
                 for (name, value) in [
                     ("apiVersion", &owner.api_version),
@@ -137,7 +132,7 @@ impl Objects {
                 ] {
                     write!(path, "{name}={}&", encode(value))?;
                 }
-                server.ask(&path)
+                client.ask(&path)
             }
         }
     }
@@ -163,7 +158,7 @@ fn place(as_of: Option<&str>, served: &Served, wanted: &Wanted) -> String {
 }
 
 fn pieces(
-    server: &Server,
+    client: &Client,
     place: &str,
     metadata: bool,
     take: &mut dyn FnMut(Value) -> Result<()>,
@@ -176,7 +171,7 @@ fn pieces(
     let mut next = String::new();
     loop {
         let path = format!("{place}limit={limit}&continue={}", encode(&next));
-        let piece = page::read(&server.fetch(&path, form)?, take)?;
+        let piece = page::read(&client.fetch(&path, form)?, take)?;
         match piece.next {
             Some(token) => next = token,
             None => return Ok(piece.revision),

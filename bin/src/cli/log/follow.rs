@@ -3,7 +3,7 @@
 use crate::answer::LogPage;
 use crate::cli::{Directory, show};
 use crate::hint::hint;
-use crate::remote::Server;
+use crate::remote::Client;
 use anyhow::Result;
 use hindsight_core::Revision;
 use std::time::{Duration, Instant};
@@ -16,15 +16,15 @@ const BACK_WITHIN: Duration = Duration::from_secs(30);
 /// The page from this revision on, from the same server or its successor.
 pub(super) fn ask(
     directory: &Directory,
-    server: &mut Server,
+    client: &mut Client,
     question: &str,
     from: Revision,
 ) -> Result<LogPage> {
     let mut ends = None;
     loop {
-        let error = match server.ask(&format!("{question}from={from}")) {
+        let error = match client.ask(&format!("{question}from={from}")) {
             Ok(page) => return Ok(page),
-            Err(error) if Server::is_unreachable(&error) => error,
+            Err(error) if Client::is_unreachable(&error) => error,
             Err(error) => return Err(error),
         };
         if ends.is_none() {
@@ -39,7 +39,7 @@ pub(super) fn ask(
         }
         show::pause(EVERY)?;
         if let Some(found) = directory.last_server() {
-            *server = found;
+            *client = found;
         }
     }
 }

@@ -65,7 +65,7 @@ impl Peer {
     }
 
     /// Connects without a certificate.
-    async fn connect_as_a_stranger(&self, protocol: &str) -> TlsStream<TcpStream> {
+    async fn connect_unauthenticated(&self, protocol: &str) -> TlsStream<TcpStream> {
         let config = self.trusting().with_no_client_auth();
         self.connect_with(config, protocol).await
     }
@@ -229,61 +229,62 @@ fn a_body_that_does_not_come_to_its_end_is_a_timeout_and_ends_the_connection() {
 }
 
 #[test]
-fn an_answer_that_nobody_takes_and_a_stranger_who_stays_are_let_go() {
+fn an_answer_that_nobody_takes_and_an_unauthenticated_client_that_stays_are_let_go() {
     let timeouts = [
         Timeouts {
             taking: SHORT,
             ..Timeouts::default()
         },
         Timeouts {
-            stranger: SHORT,
+            unauthenticated: SHORT,
             ..Timeouts::default()
         },
     ];
-    let [taking, stranger] = timeouts;
+    let [taking, unauthenticated] = timeouts;
     served(taking, async |peer, _| {
         let mut known = peer.connect("h2").await;
         known.write_all(WINDOW_OF_NOTHING).await.expect("sent");
         let said = read(&mut known, "").await;
         assert!(!said.contains("gitVersion"), "{said}");
     });
-    served(stranger, async |peer, _| {
+    served(unauthenticated, async |peer, _| {
         for sent in [WINDOW_OF_NOTHING, b""] {
-            let mut stream = peer.connect_as_a_stranger("h2").await;
+            let mut stream = peer.connect_unauthenticated("h2").await;
             stream.write_all(sent).await.expect("sent");
             read(&mut stream, "").await;
         }
     });
 }
 
-/// However many strangers there are, and whatever they have asked: nobody waits for their time to be over.
+/// However many unauthenticated clients there are, and whatever they have asked: nobody waits for their time to
+/// be over.
 #[test]
-fn strangers_make_room_for_strangers_and_who_is_known_is_always_let_in() {
+fn unauthenticated_clients_make_room_for_each_other_and_authenticated_ones_are_always_let_in() {
     let limits = Limits {
         connections: 12,
-        strangers: 4,
+        unauthenticated: 4,
     };
     let token = PROBE.replace("/livez", "/api/v1/namespaces");
     let token = token.replace("\r\n\r\n", "\r\nauthorization: Bearer t1\r\n\r\n");
     served_within(limits, Timeouts::default(), async |peer, plane| {
-        let mut by_token = peer.connect_as_a_stranger("http/1.1").await;
+        let mut by_token = peer.connect_unauthenticated("http/1.1").await;
         by_token.write_all(token.as_bytes()).await.expect("sent");
         read(&mut by_token, "kube-system").await;
         let mut watch = peer.connect("http/1.1").await;
         watch.write_all(WATCH.as_bytes()).await.expect("sent");
         read(&mut watch, "kube-system").await;
-        let mut strangers = Vec::new();
+        let mut others = Vec::new();
         for _ in 0..10 {
-            let mut stranger = peer.connect_as_a_stranger("h2").await;
-            stranger.write_all(WINDOW_OF_NOTHING).await.expect("sent");
-            strangers.push(stranger);
+            let mut other = peer.connect_unauthenticated("h2").await;
+            other.write_all(WINDOW_OF_NOTHING).await.expect("sent");
+            others.push(other);
             // As soon as it is let in.
             let mut known = peer.connect("http/1.1").await;
             known.write_all(PROBE.as_bytes()).await.expect("sent");
             assert!(read(&mut known, "200 OK").await.contains("200 OK"));
         }
-        for stranger in strangers.iter_mut().take(6) {
-            read(stranger, "").await;
+        for other in others.iter_mut().take(6) {
+            read(other, "").await;
         }
         by_token.write_all(token.as_bytes()).await.expect("sent");
         let said = read(&mut by_token, "kube-system").await;
@@ -339,12 +340,12 @@ async fn expect_code(mut stream: TlsStream<TcpStream>, path: &str, headers: &str
 
 /// Source: upstream's `WithAuthentication`, which asks before anybody looks at the path.
 #[test]
-fn invalid_credentials_are_refused_where_a_stranger_is_answered_too() {
+fn invalid_credentials_are_refused_where_none_are_needed_too() {
     let other = tempfile::tempdir().expect("a directory");
     served(Timeouts::default(), async |mut peer, _| {
         let foreign = Pki::open(other.path(), peer.address.ip()).expect("certificates");
         let own = std::mem::replace(&mut peer.pki.admin, foreign.admin.clone());
-        for (path, stranger, known) in [
+        for (path, with_none, known) in [
             ("/livez", "200", "200"),
             ("/readyz", "200", "200"),
             ("/healthz", "200", "200"),
@@ -353,8 +354,8 @@ fn invalid_credentials_are_refused_where_a_stranger_is_answered_too() {
             ("/nowhere", "401", "404"),
             ("/hindsight/v1/log", "401", "200"),
         ] {
-            for (headers, code) in [("", stranger), (BAD_TOKEN, "401"), (GOOD_TOKEN, known)] {
-                let stream = peer.connect_as_a_stranger("http/1.1").await;
+            for (headers, code) in [("", with_none), (BAD_TOKEN, "401"), (GOOD_TOKEN, known)] {
+                let stream = peer.connect_unauthenticated("http/1.1").await;
                 expect_code(stream, path, headers, code).await;
             }
             for (headers, code) in [("", "401"), (BAD_TOKEN, "401"), (GOOD_TOKEN, known)] {
@@ -379,7 +380,7 @@ fn nobody_gets_a_tunnel() {
     });
 }
 
-/// Whether the client is known, and a request that is refused before its body is read.
+/// Whether the client is authenticated, and a request that is refused before its body is read.
 const REFUSED: &[(bool, &str, &str)] = &[
     (true, "POST /api/v1/nothings", "404"),
     (true, "POST /apis/none.io/v1/things", "404"),
@@ -394,10 +395,10 @@ const REFUSED: &[(bool, &str, &str)] = &[
 #[test]
 fn what_comes_after_a_refusal_is_answered_too() {
     served(Timeouts::default(), async |peer, _| {
-        for (is_known, request, code) in REFUSED {
-            let mut stream = match is_known {
+        for (is_authenticated, request, code) in REFUSED {
+            let mut stream = match is_authenticated {
                 true => peer.connect("http/1.1").await,
-                false => peer.connect_as_a_stranger("http/1.1").await,
+                false => peer.connect_unauthenticated("http/1.1").await,
             };
             let head = format!("{request} HTTP/1.1\r\nhost: a\r\ncontent-length: 2\r\n\r\n");
             stream.write_all(head.as_bytes()).await.expect("sent");

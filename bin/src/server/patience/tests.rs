@@ -40,11 +40,11 @@ async fn day() {
 fn a_connection_may_wait_for_its_first_request_and_longer_for_the_next() {
     ends_after(Some(32), async |_| {});
     ends_after(Some(90), async |requests| {
-        requests.mark_known();
+        requests.mark_authenticated();
         drop(requests.begin());
     });
     ends_after(Some(100), async |requests| {
-        requests.mark_known();
+        requests.mark_authenticated();
         let first = requests.begin();
         sleep(Duration::from_secs(10)).await;
         drop(first);
@@ -52,12 +52,12 @@ fn a_connection_may_wait_for_its_first_request_and_longer_for_the_next() {
 }
 
 #[test]
-fn a_known_clients_stream_has_no_limit_and_a_strangers_requests_share_one() {
-    for (is_known, ends) in [(true, None), (false, Some(60))] {
+fn a_stream_of_an_authenticated_client_has_no_limit_and_requests_of_another_share_one() {
+    for (is_authenticated, ends) in [(true, None), (false, Some(60))] {
         ends_after(ends, async |requests| {
             let first = requests.begin();
-            if is_known {
-                requests.mark_known();
+            if is_authenticated {
+                requests.mark_authenticated();
             }
             let watch = stream(requests.begin());
             drop(first);
@@ -66,8 +66,8 @@ fn a_known_clients_stream_has_no_limit_and_a_strangers_requests_share_one() {
         });
         // Nor has a request that is not answered yet.
         ends_after(ends, async |requests| {
-            if is_known {
-                requests.mark_known();
+            if is_authenticated {
+                requests.mark_authenticated();
             }
             let unanswered = requests.begin();
             day().await;
@@ -85,7 +85,7 @@ fn a_known_clients_stream_has_no_limit_and_a_strangers_requests_share_one() {
 #[test]
 fn an_answer_that_is_there_must_be_taken_whatever_else_is_open() {
     ends_after(Some(35), async |requests| {
-        requests.mark_known();
+        requests.mark_authenticated();
         let watch = stream(requests.begin());
         let taken = whole(requests.begin());
         sleep(Duration::from_secs(5)).await;
@@ -103,7 +103,7 @@ fn an_answer_that_is_there_must_be_taken_whatever_else_is_open() {
 fn an_answer_that_was_handed_on_must_be_taken_too_and_a_long_one_has_longer() {
     for (length, ends) in [(1, 30), (1 << 20, 94)] {
         ends_after(Some(ends), async |requests| {
-            requests.mark_known();
+            requests.mark_authenticated();
             let watch = stream(requests.begin());
             let body = ApiBody::full(vec![b'x'; length]);
             let mut answer = Answer::new(body, requests.begin(), Timeouts::default());

@@ -20,10 +20,10 @@ pub(crate) fn untie(context: Context<'_>, knot: &Knot) -> Result<Decision, Rejec
     let mut state = context.state.clone();
     let mut commits = Vec::with_capacity(knot.members.len());
     for member in &knot.members {
-        let command = because_of(context.command, first_of(&commits));
+        let envelope = because_of(context.envelope, first_of(&commits));
         let context = Context {
             state: &state,
-            command: &command,
+            envelope: &envelope,
             ..context
         };
         let let_go = Release {
@@ -53,12 +53,12 @@ fn still_waits(context: Context<'_>, member: &Target) -> Result<(), Rejection> {
 }
 
 /// The first release keeps the cause that completed the cycle; the others name the first as their cause.
-fn because_of(command: &Envelope, first: Option<Revision>) -> Envelope {
-    let mut command = command.clone();
+fn because_of(envelope: &Envelope, first: Option<Revision>) -> Envelope {
+    let mut envelope = envelope.clone();
     if let Some(revision) = first {
-        command.cause = Cause::Commit(revision);
+        envelope.cause = Cause::Commit(revision);
     }
-    command
+    envelope
 }
 
 fn first_of(commits: &[std::sync::Arc<crate::Commit>]) -> Option<Revision> {

@@ -50,7 +50,7 @@ pub(crate) fn refresh(context: &Context<'_>, document: &mut Value) {
 /// Recomputes what the status says about the names, whoever writes it. Source: upstream's naming
 /// controller, which does so after every change.
 pub(crate) fn settle_names(context: &Context<'_>, document: &mut Value) {
-    let now = context.command.time.to_rfc3339();
+    let now = context.envelope.time.to_rfc3339();
     if let Some(key) = key_of(document) {
         names::settle(context.state, &key, document, &now);
     }
@@ -111,7 +111,7 @@ fn give_away(
         return Ok(());
     };
     let mut taken = Taken::in_group_of(&state, &first.object.key);
-    let now = context.command.time.to_rfc3339();
+    let now = context.envelope.time.to_rfc3339();
     let mut bytes = 0;
     let mut is_changing = true;
     // Terminates: what is given away is counted.

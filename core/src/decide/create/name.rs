@@ -32,8 +32,8 @@ pub(super) fn choose(
         name: name.into(),
     };
     let key = if name.is_empty() && !prefix.is_empty() {
-        let mut keys =
-            (1..=ATTEMPTS_MAX).map(|attempt| at(&generate(&prefix, context.command.seed, attempt)));
+        let mut keys = (1..=ATTEMPTS_MAX)
+            .map(|attempt| at(&generate(&prefix, context.envelope.seed, attempt)));
         let is_free = |key: &ObjectKey| context.state.get(key).is_none();
         // If all are taken, the refusal names the last one.
         let key = keys.clone().find(is_free).or_else(|| keys.next_back());

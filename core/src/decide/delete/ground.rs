@@ -27,11 +27,11 @@ pub(super) fn check(
             "the definition of its kind is not being deleted",
         ),
         Rule::TtlAfterFinished => (
-            is_over(object, context.command.time),
+            is_over(object, context.envelope.time),
             "it is not a finished job whose time to live is over",
         ),
         Rule::Policy => (
-            matches!(context.command.cause, Cause::Policy(_)),
+            matches!(context.envelope.cause, Cause::Policy(_)),
             "the command names no policy",
         ),
         Rule::Requested

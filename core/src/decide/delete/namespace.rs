@@ -27,7 +27,7 @@ pub(super) fn mark(deletion: &Deletion<'_>) -> Result<Decision, Rejection> {
     let finalizers = finalizers(deletion);
     let mut document = object.document();
     if let Some(metadata) = metadata_mut(&mut document) {
-        let now = deletion.context.command.time.to_rfc3339();
+        let now = deletion.context.envelope.time.to_rfc3339();
         metadata.insert("deletionTimestamp".into(), json!(now));
         policy::write_finalizers(metadata, &finalizers);
     }

@@ -65,7 +65,7 @@ impl Pod<'_> {
                 });
             }
         }
-        let now = self.context.command.time.to_rfc3339();
+        let now = self.context.envelope.time.to_rfc3339();
         if let Some(root) = pod.as_object_mut() {
             members(root, "spec", |spec| {
                 drop(spec.insert("nodeName".into(), node.into()));

@@ -19,7 +19,7 @@ pub(super) fn into_stored(
         Some(Subresource::Status) => Ok(status(change, old, sent)),
         Some(Subresource::Approval) => {
             let sent = status(change, old, sent);
-            Ok(approval::approved(old, sent, change.context.command.time))
+            Ok(approval::approved(old, sent, change.context.envelope.time))
         }
         Some(Subresource::Finalize) => Ok(sent),
         Some(Subresource::Scale) => scale(change, old, &sent),

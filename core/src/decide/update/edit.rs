@@ -34,14 +34,14 @@ impl PendingWrite<'_> {
         sent: Sent,
         ownership: Ownership,
     ) -> Result<Decision, Rejection> {
-        let mut draft = Draft::new(self, document)?;
-        let decided = draft.decide(sent, ownership);
-        warned(decided, draft.warnings)
+        let mut edit = Edit::new(self, document)?;
+        let decided = edit.decide(sent, ownership);
+        warned(decided, edit.warnings)
     }
 }
 
 /// The stored and the new document, with their `managedFields` kept apart.
-struct Draft<'a> {
+struct Edit<'a> {
     change: &'a PendingWrite<'a>,
     old: Value,
     old_managed_fields: Option<Value>,
@@ -51,7 +51,7 @@ struct Draft<'a> {
     causes: Causes,
 }
 
-impl<'a> Draft<'a> {
+impl<'a> Edit<'a> {
     /// Puts what was sent into the parts of the stored document that this request may write.
     fn new(change: &'a PendingWrite<'a>, mut sent: Value) -> Result<Self, Rejection> {
         let mut old = change.stored();

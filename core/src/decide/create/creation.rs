@@ -29,13 +29,13 @@ pub(in crate::decide) fn create_with(
         subresource: None,
     };
     // A document that does not decode is refused before anything is looked up.
-    let mut draft = Draft::new(target, intent.object, intent.validation)?;
-    let decided = draft.decide(&intent.key, ownership);
-    warned(decided, draft.warnings)
+    let mut creation = Creation::new(target, intent.object, intent.validation)?;
+    let decided = creation.decide(&intent.key, ownership);
+    warned(decided, creation.warnings)
 }
 
 /// An object that is about to be created, with the `managedFields` that it came with kept apart.
-struct Draft<'a> {
+struct Creation<'a> {
     target: WriteTarget<'a>,
     document: Value,
     sent_managed_fields: Option<Value>,
@@ -56,7 +56,7 @@ struct Named {
     labels: Option<Value>,
 }
 
-impl<'a> Draft<'a> {
+impl<'a> Creation<'a> {
     fn new(
         target: WriteTarget<'a>,
         mut document: Value,
@@ -115,7 +115,7 @@ impl<'a> Draft<'a> {
         own(&context, kind, &collection, metadata);
         let labels = labels_of_nameless(kind, metadata);
         let name::Chosen { key, taken } = name::choose(&context, &collection, metadata);
-        let uid = Uid::of_new(context.command.seed, &key);
+        let uid = Uid::of_new(context.envelope.seed, &key);
         metadata.insert("uid".into(), uid.as_str().into());
         Ok(Named {
             key,

@@ -1,0 +1,49 @@
+//! Who comes, who stays, and who has to go.
+
+use super::*;
+use futures_util::FutureExt;
+
+fn slots(connections: usize, unauthenticated: usize) -> Arc<Slots> {
+    Slots::new(Limits {
+        connections,
+        unauthenticated,
+    })
+}
+
+fn has_to_go(slot: &Slot) -> bool {
+    slot.displaced().now_or_never().is_some()
+}
+
+#[test]
+fn the_newest_takes_the_slot_of_the_oldest_that_is_unauthenticated() {
+    let slots = slots(10, 2);
+    let enter = || slots.enter().expect("a slot");
+    let [known, second, third] = [(); 3].map(|()| {
+        let slot = enter();
+        if slot.number == 0 {
+            slot.mark_authenticated();
+        }
+        slot
+    });
+    assert!(![&known, &second, &third].into_iter().any(has_to_go));
+    let fourth = enter();
+    assert!(has_to_go(&second));
+    drop(third);
+    let fifth = enter();
+    assert!(![&known, &fourth, &fifth].into_iter().any(has_to_go));
+    let _sixth = enter();
+    assert!(has_to_go(&fourth));
+    assert!(![&known, &fifth].into_iter().any(has_to_go));
+}
+
+#[test]
+fn slots_that_are_given_back_are_free_again() {
+    let slots = slots(2, 2);
+    for _ in 0..3 {
+        let taken = [slots.enter(), slots.enter()].map(|slot| slot.expect("a slot"));
+        taken[0].mark_authenticated();
+        assert!(slots.enter().is_none(), "all are taken");
+        assert!(has_to_go(&taken[1]), "and the next one finds one");
+    }
+    assert!(slots.unauthenticated().waiting.is_empty());
+}
