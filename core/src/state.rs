@@ -167,6 +167,16 @@ impl State {
         definition.filter(|_| !self.kinds.is_builtin(resource))
     }
 
+    /// What contains the object with this key, as far as that is an object: its namespace and the definition
+    /// of its kind.
+    pub(crate) fn containers(&self, key: &ObjectKey) -> impl Iterator<Item = &Arc<Object>> {
+        let containers = [
+            self.namespace(&key.namespace),
+            self.definition_of(&key.resource),
+        ];
+        containers.into_iter().flatten()
+    }
+
     /// Every object in a namespace, including those of kinds that are no longer served.
     pub fn contents<'a>(&'a self, namespace: &'a str) -> impl Iterator<Item = &'a Arc<Object>> {
         self.resources()

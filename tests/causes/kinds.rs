@@ -52,6 +52,18 @@ fn so_does_what_had_no_owner_but_one_of_the_kind() {
     assert_eq!(behind(&world), (Cause::Commit(defined), "alice".to_owned()));
 }
 
+/// The history of seed 60,005,042: another owner that never was makes no write of the object the cause.
+#[test]
+fn nor_is_a_later_write_the_cause_if_another_owner_never_was() {
+    let mut world = world();
+    let never = json!({"apiVersion": "v1", "kind": "ConfigMap", "name": "never", "uid": "never"});
+    create(&mut world, "kid", &[&ghost(), &never], Value::Null);
+    let defined = define(&mut world, "alice", Kind::Gadget);
+    patch(&mut world, "kid", json!({"labels": {"touched": "since"}}));
+    world.settle(10);
+    assert_eq!(behind(&world), (Cause::Commit(defined), "alice".to_owned()));
+}
+
 #[test]
 fn a_definition_is_no_cause_for_who_came_later_or_for_what_happened_later() {
     let mut world = world();

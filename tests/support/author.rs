@@ -48,7 +48,7 @@ const GROUND: [(Kind, &str); 4] = [
 struct Author {
     dice: Dice,
     length: Length,
-    /// Whether requests come between planning and deciding. Containers have no owners then.
+    /// Whether requests come between planning and deciding.
     plans: bool,
     made: Vec<(Kind, String)>,
     last: Option<Operation>,
@@ -176,9 +176,6 @@ impl Author {
 
     /// References; sometimes one owner twice, spelled alike or not.
     fn owners(&mut self, dependent: Kind) -> Vec<Owner> {
-        if self.plans && dependent.is_container() {
-            return Vec::new();
-        }
         let count = self.dice.pick(&[0, 0, 1, 1, 1, 2, 2, 3]);
         let mut owners: Vec<Owner> = Vec::new();
         for _ in 0..count.min(self.made.len()) {

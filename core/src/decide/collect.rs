@@ -67,19 +67,21 @@ fn orphaned<'a>(
     object.meta.owner_references.iter().filter(waits).collect()
 }
 
-/// Refuses a plan that is older than the deletion of the container of the object with this key: its contents
-/// go by other rules.
+/// Refuses a plan that is older than the deletion of the container of the object with this key, or than what
+/// may let that container go: its contents go by other rules.
 fn refuse_overtaken(
     context: Context<'_>,
     key: &ObjectKey,
     decided_at: Revision,
 ) -> Result<(), Rejection> {
     let state = context.state;
-    let namespace = state.namespace(&key.namespace);
-    let containers = [namespace, state.definition_of(&key.resource)];
-    let marks = containers.into_iter().flatten().filter_map(|one| one.mark);
+    let marks = state.containers(key).filter_map(|one| one.mark);
     if marks.map(|mark| mark.revision).max() > Some(decided_at) {
         let why = "what contains it has been marked for deletion since";
+        return Err(Rejection::stale(key, why));
+    }
+    if state.may_be_left_by_its_container(key, decided_at) {
+        let why = "what contains it may have lost its owners since";
         return Err(Rejection::stale(key, why));
     }
     Ok(())

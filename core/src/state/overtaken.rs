@@ -1,13 +1,18 @@
-//! What may have overtaken a plan to release an owner or a definition. Nothing of it is in a snapshot or a
+//! What may have overtaken a plan of the collector. Nothing of it is in a snapshot or a
 //! hash, because no plan outlives the process that made it.
 
 use super::{State, owner_of_edge};
 use crate::Revision;
-use crate::event::{Commit, Event};
+use crate::classify::owner_key;
+use crate::event::{Cause, Commit, Event};
 use crate::kind::Kind;
-use crate::object::{Object, Uid};
+use crate::object::{Object, ObjectKey, Uid};
 use imbl::OrdMap;
 use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// How many objects above one are looked at.
+const ABOVE_MAX: usize = 1_000;
 
 /// The last commits after which a plan that was made before them has to be made again.
 #[derive(Debug, Clone, Default)]
@@ -18,8 +23,11 @@ pub(super) struct Overtaken {
     /// to the owner itself that are new, or changed, are noted with the owner (`HeldOwner`).
     owners: OrdMap<Uid, Revision>,
     /// By definition that is being deleted: the last commit that changed the references of an object that
-    /// refers to its kind.
+    /// refers to its kind, or is below it.
     definitions: OrdMap<Uid, Revision>,
+    /// The last request that may have decided about a container that has owners: it marked, removed or gave to
+    /// others an object outside namespaces that has dependents or contents.
+    owned_containers: Revision,
 }
 
 impl State {
@@ -33,6 +41,43 @@ impl State {
             .into_iter()
             .flatten()
             .fold(overtaken.kinds, Revision::max)
+    }
+
+    /// Whether a container of the object with this key may go because of its own owners, and it has been
+    /// decided since this revision whether it does.
+    pub(crate) fn may_be_left_by_its_container(&self, key: &ObjectKey, since: Revision) -> bool {
+        let overtaken = &self.overtaken;
+        let mut containers = self.containers(key);
+        overtaken.owned_containers.max(overtaken.kinds) > since
+            && containers.any(|one| !one.owners().is_empty())
+    }
+
+    /// Notes a request that may decide about a container that has owners, once it has been applied. What the
+    /// collector itself does was planned together with its other steps.
+    pub(crate) fn note_owned_containers(&mut self, commit: &Commit, previous: Option<&Object>) {
+        if commit.cause != Cause::Request {
+            return;
+        }
+        let object = commit.object().map(Arc::as_ref);
+        let Some(any) = object
+            .or(previous)
+            .filter(|one| one.key.namespace.is_empty())
+        else {
+            return;
+        };
+        let is_above_others = any.key.is_namespace()
+            || any.key.is_definition()
+            || self.dependents(&any.meta.uid).all > 0;
+        let is_decided = match (previous, object) {
+            (Some(before), Some(after)) => {
+                before.mark != after.mark || before.owners() != after.owners()
+            }
+            (Some(_), None) => true,
+            (None, _) => false,
+        };
+        if is_above_others && is_decided {
+            self.overtaken.owned_containers = commit.revision;
+        }
     }
 
     /// Notes a commit that changes the references of an object, once it has been applied.
@@ -59,6 +104,37 @@ impl State {
                 *at = commit.revision;
             }
         }
+        for definition in self.definitions_above(object) {
+            self.overtaken
+                .definitions
+                .insert(definition, commit.revision);
+        }
+    }
+
+    /// The definitions being deleted that are above this object, as far as references name their owners
+    /// correctly; of an object with too much above it, all.
+    fn definitions_above(&self, object: &Arc<Object>) -> Vec<Uid> {
+        let followed = &self.overtaken.definitions;
+        if followed.is_empty() {
+            return Vec::new();
+        }
+        let mut seen = BTreeSet::from([&object.key]);
+        let mut open = vec![object];
+        let mut found = Vec::new();
+        while let Some(at) = open.pop() {
+            if seen.len() > ABOVE_MAX {
+                return followed.keys().cloned().collect();
+            }
+            if followed.contains_key(&at.meta.uid) {
+                found.push(at.meta.uid.clone());
+            }
+            let keys = at.owners().iter();
+            let keys = keys.filter_map(|owner| owner_key(self, &at.key.namespace, owner));
+            let owners: Vec<_> = keys.filter_map(|key| self.get(&key)).collect();
+            let above = owners.into_iter().chain(self.containers(&at.key));
+            open.extend(above.filter(|one| seen.insert(&one.key)));
+        }
+        found
     }
 
     /// Notes that references to this kind may have become resolvable, unless they were before.
