@@ -5,6 +5,7 @@
 use crate::dice::Dice;
 use crate::history::{Comparison, Id, New, Operation, Owner, Who};
 use crate::reference::{Kind, Policy};
+use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// The length of a history, and the number of names and objects in it.
@@ -43,6 +44,12 @@ const GROUND: [(Kind, &str); 4] = [
     (Kind::Definition, "widgets.example.com"),
     (Kind::Definition, "gadgets.example.com"),
 ];
+/// The definitions that a history about names begins with, in any order.
+const NAMED: [(Kind, &str); 3] = [
+    (Kind::Definition, "gadgets.example.com"),
+    (Kind::Definition, "gizmos.example.com"),
+    (Kind::Definition, "widgets.example.com"),
+];
 
 #[derive(Debug)]
 struct Author {
@@ -50,22 +57,42 @@ struct Author {
     length: Length,
     /// Whether requests come between planning and deciding.
     plans: bool,
+    /// Whether definitions want a name that others have, and come and go more often.
+    names: bool,
+    ground: Vec<(Kind, &'static str)>,
     made: Vec<(Kind, String)>,
+    /// What comes next.
+    queued: VecDeque<Operation>,
     last: Option<Operation>,
 }
 
 impl Author {
     fn new(seed: u64, length: Length) -> Self {
+        let mut dice = Dice(seed);
+        let names = seed % 4 == 3;
+        let mut ground = GROUND.to_vec();
+        if names {
+            ground.truncate(2);
+            ground.extend(NAMED);
+            let last = usize::try_from(dice.roll(3)).expect("a small number");
+            ground[2..].rotate_left(last);
+        }
         Self {
-            dice: Dice(seed),
+            dice,
             plans: seed.is_multiple_of(2),
+            names,
+            ground,
             length,
             made: Vec::new(),
+            queued: VecDeque::new(),
             last: None,
         }
     }
 
     fn operation(&mut self, live: &[Id]) -> Operation {
+        if let Some(next) = self.queued.pop_front() {
+            return next;
+        }
         let again = self.dice.roll(14) == 0;
         let next = match self.last.take().filter(|_| again) {
             Some(Operation::Create(_, new)) => self.create(new),
@@ -77,10 +104,13 @@ impl Author {
     }
 
     fn another(&mut self, live: &[Id]) -> Operation {
-        if let Some((kind, name)) = GROUND.get(self.made.len()) {
-            let mut new = self.container(*kind, name);
+        if let Some((kind, name)) = self.ground.get(self.made.len()).copied() {
+            let mut new = self.container(kind, name);
             new.owners.clear();
             return self.create(new);
+        }
+        if self.names && self.dice.roll(12) == 0 {
+            return self.wait_for_a_kind(live);
         }
         let choice = self.dice.roll(10);
         if live.is_empty() || (choice < 4 && live.len() < self.length.objects) {
@@ -100,6 +130,58 @@ impl Author {
         }
     }
 
+    /// An owner that waits for a dependent, and another dependent that is protected by a kind which may be
+    /// unknown, until a definition goes.
+    fn wait_for_a_kind(&mut self, live: &[Id]) -> Operation {
+        let object = |kind: Kind, name: String, owners| New {
+            kind,
+            namespace: if kind.is_namespaced() { "n1" } else { "" }.into(),
+            name,
+            finalizers: Vec::new(),
+            owners,
+            wants_name: false,
+        };
+        let name = |author: &mut Self| format!("o{}", author.dice.roll(author.length.names));
+        let owner_name = name(self);
+        let owner = object(
+            Kind::PriorityClass,
+            owner_name,
+            self.owners(Kind::PriorityClass),
+        );
+        let first = self.create(owner);
+        let waits = self.made.len() - 1;
+        let by = |author: &mut Self, id: Id| {
+            let (kind, name) = author.made[id].clone();
+            Owner {
+                who: Who::Made(id),
+                kind,
+                name,
+                blocks: author.dice.roll(4) > 0,
+            }
+        };
+        let mut owners = vec![by(self, waits)];
+        owners.extend(self.owners(Kind::ConfigMap));
+        let blocks = object(Kind::ConfigMap, name(self), owners);
+        let owners = vec![
+            by(self, waits),
+            self.nobody_of_a_custom_kind(Kind::ConfigMap),
+        ];
+        let protected = object(Kind::ConfigMap, name(self), owners);
+        let mut rest = vec![self.create(blocks), self.create(protected)];
+        let owners = vec![by(self, self.made.len() - 1)];
+        let mut below = object(Kind::Pod, name(self), owners);
+        below.finalizers.push("x/a".into());
+        rest.push(self.create(below));
+        rest.push(Operation::Delete(waits, Some(Policy::Foreground)));
+        let definition = |id: &&Id| self.made[**id].0 == Kind::Definition;
+        let definitions: Vec<Id> = live.iter().filter(definition).copied().collect();
+        if !definitions.is_empty() {
+            rest.push(Operation::Delete(self.dice.pick(&definitions), None));
+        }
+        self.queued.extend(rest);
+        first
+    }
+
     fn create(&mut self, new: New) -> Operation {
         self.made.push((new.kind, new.name.clone()));
         Operation::Create(self.made.len() - 1, new)
@@ -108,13 +190,18 @@ impl Author {
     /// An object to act on. Containers are chosen more seldom, because much is deleted with them.
     fn target(&mut self, live: &[Id]) -> Id {
         let id = self.dice.pick(live);
-        if self.made[id].0.is_container() && self.dice.roll(3) > 0 {
+        let kind = self.made[id].0;
+        let often = self.names && kind == Kind::Definition;
+        if kind.is_container() && !often && self.dice.roll(3) > 0 {
             return self.dice.pick(live);
         }
         id
     }
 
     fn policy(&mut self) -> Option<Policy> {
+        if self.names && self.dice.roll(2) == 0 {
+            return Some(Policy::Foreground);
+        }
         self.dice.pick(&[
             None,
             Some(Policy::Background),
@@ -124,10 +211,15 @@ impl Author {
     }
 
     fn new_object(&mut self) -> New {
+        if self.names && self.dice.roll(8) == 0 {
+            let (_, name) = self.dice.pick(&NAMED);
+            return self.container(Kind::Definition, name);
+        }
         let kind = match self.dice.roll(20) {
             0 => return self.another_container(),
             1 => Kind::Pod,
             2..=4 => Kind::Widget,
+            5 if self.names => Kind::Gizmo,
             5 | 6 => Kind::Gadget,
             7..=9 => Kind::PriorityClass,
             _ => Kind::ConfigMap,
@@ -144,6 +236,7 @@ impl Author {
             name: format!("o{}", self.dice.roll(self.length.names)),
             finalizers: self.finalizers(),
             owners: self.owners(kind),
+            wants_name: false,
         }
     }
 
@@ -163,6 +256,7 @@ impl Author {
             name: name.into(),
             finalizers: self.finalizers(),
             owners: self.owners(kind),
+            wants_name: self.names && kind == Kind::Definition && self.dice.roll(4) > 0,
         }
     }
 
@@ -184,7 +278,22 @@ impl Author {
                 owners.push(owner);
             }
         }
+        if self.names && self.dice.roll(3) == 0 {
+            owners.push(self.nobody_of_a_custom_kind(dependent));
+        }
         owners
+    }
+
+    /// A reference to an owner that never existed, of a kind that may be unknown.
+    fn nobody_of_a_custom_kind(&mut self, dependent: Kind) -> Owner {
+        let kinds = [Kind::Gadget, Kind::Gizmo, Kind::Widget];
+        let known = if dependent.is_namespaced() { 3 } else { 1 };
+        Owner {
+            who: Who::Nobody(self.dice.roll(3)),
+            kind: self.dice.pick(&kinds[..known]),
+            name: "o0".into(),
+            blocks: self.dice.roll(2) == 0,
+        }
     }
 
     /// A reference, mostly to an object that exists or existed, sometimes misspelt, unknown or made

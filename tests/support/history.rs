@@ -5,12 +5,14 @@
 mod script;
 
 use crate::naive;
-use crate::reference::{CLEANUP, Kind, Policy, Reference, Thing, World as Naive, deduplicated};
+use crate::reference::{
+    CLEANUP, Kind, Policy, Reference, Short, Thing, World as Naive, deduplicated,
+};
 use crate::rules::{self, Judge};
 use crate::shrink::{shrink, simplify};
 use crate::world::World;
 use hindsight_core::{Decision, ObjectKey, Rejection};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -51,6 +53,18 @@ pub struct New {
     pub finalizers: Vec<String>,
     /// Owner references.
     pub owners: Vec<Owner>,
+    /// Whether it is a definition that wants a short name, which others may have.
+    pub wants_name: bool,
+}
+
+impl New {
+    fn spec(&self) -> Option<Value> {
+        let mut spec = naive::spec(self.kind, &self.name)?;
+        if self.wants_name {
+            spec["names"]["shortNames"] = json!(["x"]);
+        }
+        Some(spec)
+    }
 }
 
 /// An owner reference, as it is spelled.
@@ -168,8 +182,11 @@ impl Comparison {
 
     fn create(&mut self, id: Id, new: &New) -> Result<(), String> {
         let owners = self.references(&new.owners);
-        let object = json!({"metadata": {"name": new.name, "finalizers": naive::list(&new.finalizers),
+        let mut object = json!({"metadata": {"name": new.name, "finalizers": naive::list(&new.finalizers),
             "ownerReferences": naive::references(&owners)}});
+        if let Some(spec) = new.spec() {
+            object["spec"] = spec;
+        }
         let made = self
             .real
             .run(naive::create(new.kind, &new.namespace, object));
@@ -186,6 +203,11 @@ impl Comparison {
             owners: deduplicated(owners),
             deleting: false,
             token: new.kind == Kind::Namespace,
+            short: if new.wants_name {
+                Short::Wanted
+            } else {
+                Short::Unwanted
+            },
         };
         let accepted = self.naive.create(thing);
         self.script_creation(id, new, accepted);

@@ -1,6 +1,6 @@
 //! Translates between the real world and the naive one: the same objects, the same requests.
 
-use crate::reference::{Kind, Policy, Reference, Thing, World};
+use crate::reference::{Kind, Policy, Reference, Short, Thing, World};
 use hindsight_core::command::{
     Create, Delete, FieldValidation, Intent, Patch, PatchObject, Propagation, Target,
 };
@@ -38,6 +38,22 @@ pub(crate) fn thing(object: &Object) -> Thing {
         owners: owners.collect(),
         deleting: object.is_deleting(),
         token: &*object.type_meta.kind == "Namespace" && holds_token(object),
+        short: if object.key.is_definition() {
+            short(object)
+        } else {
+            Short::Unwanted
+        },
+    }
+}
+
+fn short(definition: &Object) -> Short {
+    let document = definition.document();
+    if document["spec"]["names"]["shortNames"].is_null() {
+        Short::Unwanted
+    } else if document["status"]["acceptedNames"]["shortNames"].is_null() {
+        Short::Wanted
+    } else {
+        Short::Held
     }
 }
 
@@ -57,10 +73,8 @@ fn whole(kind: Kind, mut object: Value) -> Value {
         object["apiVersion"] = version.into();
         object["kind"] = name.into();
     }
-    if let Some(spec) = spec(
-        kind,
-        object["metadata"]["name"].as_str().unwrap_or_default(),
-    ) {
+    let name = object["metadata"]["name"].as_str().unwrap_or_default();
+    if let Some(spec) = spec(kind, name).filter(|_| object["spec"].is_null()) {
         object["spec"] = spec;
     }
     object
@@ -72,9 +86,10 @@ pub fn spec(kind: Kind, name: &str) -> Option<Value> {
         Kind::Pod => Some(json!({"restartPolicy": "Never",
             "containers": [{"name": "main", "image": "x"}]})),
         Kind::Definition => {
-            let widgets = Some(name) == Kind::Widget.definition();
-            let kind = if widgets { Kind::Widget } else { Kind::Gadget };
-            Some(defined(kind))
+            let kind = KINDS
+                .into_iter()
+                .find(|kind| kind.definition() == Some(name));
+            kind.map(defined)
         }
         _ => None,
     }
@@ -137,12 +152,13 @@ pub(crate) fn world_by(state: &State, thing: impl Fn(&Object) -> Thing) -> World
     World { things }
 }
 
-const KINDS: [Kind; 8] = [
+const KINDS: [Kind; 9] = [
     Kind::ConfigMap,
     Kind::Pod,
     Kind::Widget,
     Kind::PriorityClass,
     Kind::Gadget,
+    Kind::Gizmo,
     Kind::Namespace,
     Kind::Definition,
     Kind::Unknown,
@@ -163,6 +179,7 @@ pub const fn spelled(kind: Kind) -> (&'static str, &'static str, &'static str, &
         ),
         Kind::Widget => ("example.com/v1", "Widget", "example.com", "widgets"),
         Kind::Gadget => ("example.com/v1", "Gadget", "example.com", "gadgets"),
+        Kind::Gizmo => ("example.com/v1", "Gizmo", "example.com", "gizmos"),
         Kind::Definition => (
             "apiextensions.k8s.io/v1",
             "CustomResourceDefinition",

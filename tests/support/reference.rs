@@ -3,7 +3,7 @@
 
 mod containers;
 
-pub use containers::{CLEANUP, Refusal};
+pub use containers::{CLEANUP, Refusal, Short};
 use std::collections::BTreeSet;
 
 /// One object of the naive world.
@@ -25,6 +25,8 @@ pub struct Thing {
     pub deleting: bool,
     /// Whether it is a namespace that is removed only after its contents.
     pub token: bool,
+    /// The short name, of a definition.
+    pub short: Short,
 }
 
 /// The kinds that the naive world knows, in the order of their group and resource.
@@ -41,32 +43,13 @@ pub enum Kind {
     /// Cluster-scoped, served while its definition exists.
     Gadget,
     /// Namespaced, served while its definition exists.
+    Gizmo,
+    /// Namespaced, served while its definition exists.
     Widget,
     /// Cluster-scoped.
     PriorityClass,
     /// Not served.
     Unknown,
-}
-
-impl Kind {
-    /// Whether its objects live in namespaces.
-    pub const fn is_namespaced(self) -> bool {
-        matches!(self, Self::ConfigMap | Self::Pod | Self::Widget)
-    }
-
-    /// Whether it contains other objects.
-    pub const fn is_container(self) -> bool {
-        matches!(self, Self::Namespace | Self::Definition)
-    }
-
-    /// The definition that makes it served, if it needs one.
-    pub const fn definition(self) -> Option<&'static str> {
-        match self {
-            Self::Widget => Some("widgets.example.com"),
-            Self::Gadget => Some("gadgets.example.com"),
-            _ => None,
-        }
-    }
 }
 
 /// An owner reference.
@@ -175,6 +158,7 @@ impl World {
             return Err(Refusal::Taken);
         }
         self.things.push(thing);
+        self.give_name();
         Ok(())
     }
 
@@ -459,10 +443,6 @@ impl World {
         if let Some(thing) = self.get_mut(uid) {
             thing.finalizers.retain(|one| one != finalizer);
         }
-    }
-
-    fn remove_if_free(&mut self, uid: &str) {
-        self.things.retain(|one| one.uid != uid || !one.is_free());
     }
 
     /// The object with this UID.

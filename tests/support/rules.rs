@@ -192,7 +192,7 @@ impl Judge {
 mod tests {
     use super::*;
     use crate::naive;
-    use crate::reference::Kind;
+    use crate::reference::{Kind, Short};
     use crate::world;
     use serde_json::json;
 
@@ -221,6 +221,7 @@ mod tests {
             owners: owners.iter().map(owner).collect(),
             deleting: held.is_some(),
             token: false,
+            short: Short::Unwanted,
         }
     }
 

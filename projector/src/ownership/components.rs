@@ -7,12 +7,12 @@ use std::collections::BTreeMap;
 
 /// What is known of each component that has been found: Tarjan's algorithm, without recursion.
 #[derive(Debug)]
-pub struct Components<T> {
-    place: BTreeMap<Uid, usize>,
+pub struct Components<T, K = Uid> {
+    place: BTreeMap<K, usize>,
     known: Vec<T>,
 }
 
-impl<T> Default for Components<T> {
+impl<T, K> Default for Components<T, K> {
     fn default() -> Self {
         Self {
             place: BTreeMap::new(),
@@ -22,8 +22,8 @@ impl<T> Default for Components<T> {
 }
 
 /// An object on the path that is being followed.
-struct Visit {
-    next: Vec<Uid>,
+struct Visit<K> {
+    next: Vec<K>,
     number: usize,
     /// The lowest number that is reached from it: lower than its own if it is in a component with that.
     lowest: usize,
@@ -32,18 +32,26 @@ struct Visit {
 }
 
 /// The objects whose components are not closed yet.
-#[derive(Default)]
-struct Search {
-    path: Vec<Visit>,
-    open: Vec<Uid>,
+struct Search<K> {
+    path: Vec<Visit<K>>,
+    open: Vec<K>,
     /// Their places in `open`.
-    numbers: BTreeMap<Uid, usize>,
+    numbers: BTreeMap<K, usize>,
     /// Components that are reached from them.
     reached: Vec<usize>,
 }
 
-impl Search {
-    fn visit(&mut self, uid: Uid, next: Vec<Uid>) {
+impl<K: Ord + Clone> Search<K> {
+    const fn new() -> Self {
+        Self {
+            path: Vec::new(),
+            open: Vec::new(),
+            numbers: BTreeMap::new(),
+            reached: Vec::new(),
+        }
+    }
+
+    fn visit(&mut self, uid: K, next: Vec<K>) {
         let number = self.open.len();
         self.path.push(Visit {
             next,
@@ -57,7 +65,7 @@ impl Search {
 
     /// Ends the last visit. Returns the members of its component and the components that this leads to, if
     /// it was where the component was entered.
-    fn leave(&mut self) -> Option<(Vec<Uid>, Vec<usize>)> {
+    fn leave(&mut self) -> Option<(Vec<K>, Vec<usize>)> {
         let visit = self.path.pop()?;
         if visit.lowest < visit.number {
             if let Some(before) = self.path.last_mut() {
@@ -76,16 +84,16 @@ impl Search {
     }
 }
 
-impl<T> Components<T> {
+impl<T, K: Ord + Clone> Components<T, K> {
     /// What is known of the component of this object. `next` are the objects that one leads to; `summarize`
     /// gets the members of a component and what is known of those that it leads to.
     pub fn find(
         &mut self,
-        from: &Uid,
-        next: impl Fn(&Uid) -> Vec<Uid>,
-        summarize: impl Fn(&[Uid], &[&T]) -> T,
+        from: &K,
+        next: impl Fn(&K) -> Vec<K>,
+        summarize: impl Fn(&[K], &[&T]) -> T,
     ) -> Option<&T> {
-        let mut search = Search::default();
+        let mut search = Search::new();
         if !self.place.contains_key(from) {
             search.visit(from.clone(), next(from));
         }
@@ -117,9 +125,9 @@ impl<T> Components<T> {
 
     fn close(
         &mut self,
-        members: Vec<Uid>,
+        members: Vec<K>,
         reached: &[usize],
-        summarize: &impl Fn(&[Uid], &[&T]) -> T,
+        summarize: &impl Fn(&[K], &[&T]) -> T,
     ) -> usize {
         let reached: Vec<&T> = reached
             .iter()

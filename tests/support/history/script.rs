@@ -10,7 +10,7 @@ impl Comparison {
         let at = (new.kind, new.namespace.clone(), new.name.clone());
         let mut more =
             json!({"metadata": {"ownerReferences": self.scenario_references(&new.owners)}});
-        if let Some(spec) = naive::spec(new.kind, &new.name) {
+        if let Some(spec) = new.spec() {
             more["spec"] = spec;
         }
         let step = format!(

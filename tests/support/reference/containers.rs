@@ -34,13 +34,76 @@ impl Refusal {
     }
 }
 
+impl Kind {
+    /// Whether its objects live in namespaces.
+    pub const fn is_namespaced(self) -> bool {
+        matches!(
+            self,
+            Self::ConfigMap | Self::Pod | Self::Widget | Self::Gizmo
+        )
+    }
+
+    /// Whether it contains other objects.
+    pub const fn is_container(self) -> bool {
+        matches!(self, Self::Namespace | Self::Definition)
+    }
+
+    /// The definition that makes it served, if it needs one.
+    pub const fn definition(self) -> Option<&'static str> {
+        match self {
+            Self::Widget => Some("widgets.example.com"),
+            Self::Gadget => Some("gadgets.example.com"),
+            Self::Gizmo => Some("gizmos.example.com"),
+            _ => None,
+        }
+    }
+}
+
+/// Whether a definition has the short name that several of them want. Only one can have it, and a kind is not
+/// served before its definition has all its names.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Short {
+    /// It wants none.
+    #[default]
+    Unwanted,
+    /// It waits until the name is free.
+    Wanted,
+    /// It has the name.
+    Held,
+}
+
 impl World {
     /// Whether references to this kind can be looked up.
     pub fn is_served(&self, kind: Kind) -> bool {
         kind != Kind::Unknown
             && kind
                 .definition()
-                .is_none_or(|name| self.find(Kind::Definition, "", name).is_some())
+                .is_none_or(|name| self.defined(name).is_some())
+    }
+
+    /// The definition with this name, if its kind is served.
+    fn defined(&self, name: &str) -> Option<&Thing> {
+        let definition = self.find(Kind::Definition, "", name);
+        definition.filter(|one| one.short != Short::Wanted)
+    }
+
+    /// Gives the short name to the first definition that waits for it, if it is free.
+    pub(super) fn give_name(&mut self) {
+        if self.things.iter().any(|one| one.short == Short::Held) {
+            return;
+        }
+        let waits = self
+            .things
+            .iter_mut()
+            .filter(|one| one.short == Short::Wanted);
+        if let Some(first) = waits.min_by(|one, other| one.name.cmp(&other.name)) {
+            first.short = Short::Held;
+        }
+    }
+
+    pub(super) fn remove_if_free(&mut self, uid: &str) {
+        self.things.retain(|one| one.uid != uid || !one.is_free());
+        self.give_name();
     }
 
     /// The containers that an object is removed with: its namespace, and the definition of its kind.
@@ -55,7 +118,7 @@ impl World {
     /// Whether such an object may be created, apart from its name.
     pub(super) fn admits(&self, thing: &Thing) -> Result<(), Refusal> {
         if let Some(name) = thing.kind.definition() {
-            let definition = self.find(Kind::Definition, "", name);
+            let definition = self.defined(name);
             if definition.ok_or(Refusal::NoKind)?.deleting {
                 return Err(Refusal::KindGoes);
             }

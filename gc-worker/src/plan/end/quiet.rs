@@ -1,11 +1,11 @@
 //! Whether the collector has come to rest wherever the end of a definition could matter.
 
 use super::ends_a_definition;
-use super::reach::{Naming, Reach};
+use super::reach::{Naming, Place, Reach};
 use crate::content;
 use crate::plan::{View, whole_plan};
 use hindsight_core::{OwnerReference, Uid};
-use hindsight_projector::{Components, Node};
+use hindsight_projector::Components;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
@@ -13,13 +13,12 @@ use std::collections::BTreeMap;
 #[derive(Debug)]
 pub(super) struct Quiet<'a, 'r> {
     reach: &'r Reach<'a>,
-    /// Nothing is left to do in an object or above it.
+    /// Nothing is left to do in an object or before it.
     above: RefCell<Components<bool>>,
     /// Nor around it.
     around: RefCell<BTreeMap<Uid, bool>>,
-    naming: RefCell<BTreeMap<Naming<'a>, bool>>,
     /// Nor wherever its end matters.
-    below: RefCell<Components<bool>>,
+    below: RefCell<Components<bool, Place<'a>>>,
 }
 
 impl<'a, 'r> Quiet<'a, 'r> {
@@ -28,38 +27,38 @@ impl<'a, 'r> Quiet<'a, 'r> {
             reach,
             above: RefCell::default(),
             around: RefCell::default(),
-            naming: RefCell::default(),
             below: RefCell::default(),
         }
     }
 
     /// Whether the collector has nothing left to do in or above the objects that the end of this definition
     /// touches, and would not release another definition whose kind they refer to.
-    pub(super) fn is_quiet(&self, definition: &Uid) -> bool {
+    pub(super) fn is_quiet(&self, definition: &'a Uid) -> bool {
         self.is_quiet_around(definition) && self.is_quiet_below(definition)
     }
 
-    fn is_quiet_below(&self, definition: &Uid) -> bool {
-        let next = |at: &Uid| self.reach.below(at).into_iter().cloned().collect();
-        let is_quiet = |uid: &Uid| {
-            let mut naming = self.reach.named_by(uid);
-            self.is_quiet_around(uid) && naming.all(|what| self.is_quiet_where_named(what))
+    fn is_quiet_below(&self, definition: &'a Uid) -> bool {
+        let next = |at: &Place<'a>| self.reach.next(*at);
+        let is_quiet = |at: &Place<'a>| match at {
+            Place::Object(uid) => self.is_quiet_around(uid),
+            Place::Naming(what) => self.is_quiet_where_named(*what),
         };
         let mut below = self.below.borrow_mut();
-        let known = below.find(definition, next, |members, reached| {
+        let known = below.find(&Place::Object(definition), next, |members, reached| {
             reached.iter().all(|one| **one) && members.iter().all(is_quiet)
         });
         known.copied().unwrap_or(true)
     }
 
     fn is_quiet_where_named(&self, what: Naming<'a>) -> bool {
-        if let Some(known) = self.naming.borrow().get(&what) {
-            return *known;
-        }
         let naming = self.reach.naming(what);
         let is_quiet = naming.iter().all(|uid| self.is_quiet_around(uid));
-        self.naming.borrow_mut().insert(what, is_quiet);
-        is_quiet
+        let Naming::Unknown(group) = what else {
+            return is_quiet;
+        };
+        // Which kind becomes known depends on who has names then, and who waits for them.
+        let mut definitions = self.reach.definitions(group);
+        is_quiet && definitions.all(|one| self.is_quiet_around(one))
     }
 
     fn is_quiet_around(&self, uid: &Uid) -> bool {
@@ -69,12 +68,7 @@ impl<'a, 'r> Quiet<'a, 'r> {
         let view = self.reach.view;
         let owners = view.object(uid).map_or(&[][..], |object| object.owners());
         let mut definitions = owners.iter().filter_map(|owner| view.definition_of(owner));
-        // What is above a live object has been asked with it.
-        let is_deleting = view.graph.node(uid).is_some_and(Node::is_deleting);
-        let above = || view.directly_above(uid);
-        let is_quiet = self.is_quiet_above(uid)
-            && definitions.all(|one| self.is_quiet_above(one))
-            && (!is_deleting || above().iter().all(|one| self.is_quiet_above(one)));
+        let is_quiet = self.is_quiet_above(uid) && definitions.all(|one| self.is_quiet_above(one));
         self.around.borrow_mut().insert(uid.clone(), is_quiet);
         is_quiet
     }
@@ -85,7 +79,7 @@ impl<'a, 'r> Quiet<'a, 'r> {
             return true;
         }
         let mut above = self.above.borrow_mut();
-        let next = |at: &Uid| view.known_above(at);
+        let next = |at: &Uid| view.known_before(at);
         let known = above.find(uid, next, |members, reached| {
             reached.iter().all(|one| **one) && !members.iter().any(|one| view.has_work(one))
         });
@@ -97,6 +91,25 @@ impl<'a> View<'a> {
     /// The definition of the kind that a reference names.
     fn definition_of(&self, owner: &OwnerReference) -> Option<&'a Uid> {
         self.state.kinds.named_by(owner)?.definition()
+    }
+
+    /// What is decided before this object, or before it is released: of an owner that waits, also what it
+    /// waits for, and whatever may still act on that.
+    fn known_before(&self, uid: &Uid) -> Vec<Uid> {
+        let Some(node) = self.graph.node(uid) else {
+            return Vec::new();
+        };
+        if !node.is_waiting() && !node.is_orphaning() {
+            return self.known_above(uid);
+        }
+        let mut next = self.directly_above(uid);
+        next.retain(|one| self.graph.node(one).is_some());
+        if node.is_waiting() {
+            let dependents = self.graph.dependents(uid);
+            let counted = dependents.inspect(|_| self.findings.walked(1));
+            next.extend(counted.map(|(dependent, _)| dependent.clone()));
+        }
+        next
     }
 
     /// Whether it will be acted on, not counting the end of a definition, which has an order of its own.

@@ -3,6 +3,7 @@
 
 use crate::plan::View;
 use hindsight_core::{GroupResource, Kind, Object, ObjectKey, Uid};
+use hindsight_projector::Node;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -18,6 +19,14 @@ pub(super) enum Naming<'a> {
     Unknown(&'a str),
 }
 
+/// A step on the way of an end to all that it matters to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Place<'a> {
+    Object(&'a Uid),
+    /// All objects that name something, of which there are some.
+    Naming(Naming<'a>),
+}
+
 /// What one look at all definitions finds out about this.
 #[derive(Debug)]
 pub(super) struct Reach<'a> {
@@ -31,13 +40,34 @@ impl<'a> Reach<'a> {
         Self { view, naming }
     }
 
-    /// What goes with an object or because of it, and may take others along: its dependents, and what it
-    /// contains.
-    pub(super) fn below(&self, uid: &Uid) -> Vec<&'a Uid> {
+    /// The next steps. What refers to a kind that ends stays as it is, and so does all below it; what refers
+    /// to one that becomes known may go.
+    pub(super) fn next(&self, place: Place<'a>) -> Vec<Place<'a>> {
+        let objects = |uids: &[&'a Uid]| uids.iter().copied().map(Place::Object).collect();
+        match place {
+            Place::Object(uid) => {
+                let mut next: Vec<Place<'_>> = objects(&self.below(uid));
+                let naming = self
+                    .named_by(uid)
+                    .filter(|what| !self.naming(*what).is_empty());
+                next.extend(naming.map(Place::Naming));
+                next
+            }
+            Place::Naming(Naming::Ending(_)) => Vec::new(),
+            Place::Naming(Naming::Unknown(group)) => objects(&self.naming(Naming::Unknown(group))),
+        }
+    }
+
+    /// What goes with an object or because of it, and may take others along: its dependents, what it
+    /// contains, and owners that wait for it.
+    fn below(&self, uid: &Uid) -> Vec<&'a Uid> {
         let View { graph, state, .. } = self.view;
         let dependents = graph.dependents(uid).map(|(uid, _)| uid);
         let mut found: Vec<&Uid> = dependents.collect();
         if let Some(node) = graph.node(uid) {
+            let waiting = |one: &Uid| graph.node(one).is_some_and(Node::is_waiting);
+            let blocked = node.owners().iter().filter(|owner| owner.blocks());
+            found.extend(blocked.map(|owner| &owner.uid).filter(|one| waiting(one)));
             let uid = |object: &'a Arc<Object>| &object.meta.uid;
             if node.key().is_namespace() {
                 found.extend(state.contents(&node.key().name).map(uid));
@@ -51,17 +81,19 @@ impl<'a> Reach<'a> {
     }
 
     /// Who else its end matters to, if it is a definition.
-    pub(super) fn named_by(&self, uid: &Uid) -> impl Iterator<Item = Naming<'a>> + use<'a> {
-        let node = self.view.graph.node(uid);
-        let kind = node.and_then(|node| self.defined(node.key()));
-        let resource = kind.map(|kind| &kind.resource);
-        let naming = resource.map(|one| [Naming::Ending(one), Naming::Unknown(&one.group)]);
-        naming.into_iter().flatten()
+    fn named_by(&self, uid: &Uid) -> impl Iterator<Item = Naming<'a>> + use<'a> {
+        let key = self.view.graph.node(uid).map(Node::key);
+        let key = key.filter(|key| key.is_definition());
+        let kind = key.and_then(|key| self.defined(key));
+        let ending = kind.map(|kind| Naming::Ending(&kind.resource));
+        // One that waits for a name itself has others, and what becomes known is its kind or one after it.
+        let group = key.and_then(|key| key.name.split_once('.'));
+        let unknown = group.map(|(_, group)| Naming::Unknown(group));
+        ending.into_iter().chain(unknown)
     }
 
     fn defined(&self, key: &ObjectKey) -> Option<&'a Kind> {
-        let resource = key.is_definition().then(|| key.defined_resource())?;
-        let kind = self.view.state.kinds.by_resource(&resource)?;
+        let kind = self.view.state.kinds.by_resource(&key.defined_resource())?;
         kind.is_custom().then_some(&**kind)
     }
 
@@ -75,6 +107,21 @@ impl<'a> Reach<'a> {
         let mut naming = self.naming.borrow_mut();
         naming.insert(what, Rc::clone(&found));
         found
+    }
+
+    /// The definitions of a group. Each has names that others may wait for.
+    pub(super) fn definitions(&self, group: &str) -> impl Iterator<Item = &'a Uid> {
+        let View {
+            state, findings, ..
+        } = self.view;
+        let kind = state.kinds.by_resource(&ObjectKey::definition("").resource);
+        let all = kind.map(|kind| state.list(&kind.resource, None));
+        let all = all.into_iter().flatten();
+        let of_group = all.filter(move |one| {
+            findings.walked(1);
+            &*one.key.defined_resource().group == group
+        });
+        of_group.map(|one| &one.meta.uid)
     }
 
     fn find(&self, what: Naming<'a>) -> Vec<&'a Uid> {

@@ -1,6 +1,6 @@
 //! Which definition is the first to touch an object: the one that ends first.
 
-use super::reach::{Naming, Reach};
+use super::reach::{Place, Reach};
 use hindsight_core::Uid;
 use std::collections::BTreeMap;
 
@@ -10,9 +10,8 @@ use std::collections::BTreeMap;
 pub(super) struct Touched<'a, 'r> {
     reach: &'r Reach<'a>,
     objects: First<'a, &'a Uid>,
-    /// Those with which everything below them is touched.
-    passed: First<'a, &'a Uid>,
-    naming: First<'a, Naming<'a>>,
+    /// Those with which everything after them is touched.
+    passed: First<'a, Place<'a>>,
 }
 
 type First<'a, T> = BTreeMap<T, &'a Uid>;
@@ -23,40 +22,36 @@ impl<'a, 'r> Touched<'a, 'r> {
             reach,
             objects: BTreeMap::new(),
             passed: BTreeMap::new(),
-            naming: BTreeMap::new(),
         }
     }
 
     /// Adds what this definition touches: itself and everything that may be deleted with it or because of
-    /// it, and the objects with a reference to a kind that ends with it. Whether it is the first to touch
-    /// all of that.
+    /// it, and the objects with a reference to a kind that ends with it or becomes known. Whether it is the
+    /// first to touch all of that.
     pub(super) fn is_first(&mut self, definition: &'a Uid) -> bool {
         let mut is_first = true;
-        let mut open = vec![definition];
+        let mut open = vec![Place::Object(definition)];
         while let Some(at) = open.pop() {
             if let Some(by) = before(&mut self.passed, at, definition) {
                 is_first &= by == definition;
                 continue;
             }
-            is_first &= touch(&mut self.objects, at, definition);
-            for what in self.reach.named_by(at) {
-                is_first &= self.is_first_to_name(what, definition);
+            match at {
+                Place::Object(uid) => is_first &= self.touch(uid, definition),
+                Place::Naming(what) => {
+                    for uid in &*self.reach.naming(what) {
+                        is_first &= self.touch(uid, definition);
+                    }
+                }
             }
-            open.extend(self.reach.below(at));
+            open.extend(self.reach.next(at));
         }
         is_first
     }
 
-    fn is_first_to_name(&mut self, what: Naming<'a>, definition: &'a Uid) -> bool {
-        let naming = self.reach.naming(what);
-        if let Some(by) = before(&mut self.naming, what, definition) {
-            return naming.is_empty() || by == definition;
-        }
-        let mut others = 0;
-        for uid in &*naming {
-            others += usize::from(!touch(&mut self.objects, *uid, definition));
-        }
-        others == 0
+    /// Whether no other definition touched it before.
+    fn touch(&mut self, uid: &'a Uid, definition: &'a Uid) -> bool {
+        before(&mut self.objects, uid, definition).is_none_or(|by| by == definition)
     }
 }
 
@@ -67,8 +62,4 @@ fn before<'a, T: Ord>(all: &mut First<'a, T>, one: T, definition: &'a Uid) -> Op
         all.insert(one, definition);
     }
     known
-}
-
-fn touch<'a, T: Ord>(all: &mut First<'a, T>, one: T, definition: &'a Uid) -> bool {
-    before(all, one, definition).is_none_or(|by| by == definition)
 }
