@@ -382,7 +382,7 @@ fn log_of_an_owner_elsewhere() -> Vec<Commit> {
     commits.map(Arc::unwrap_or_clone).collect()
 }
 
-/// That both wait does not make a knot: the object that blocks the owner is itself blocked by
+/// That both wait does not make a deadlock: the object that blocks the owner is itself blocked by
 /// another.
 #[test]
 fn an_owner_that_goes_before_one_that_waits_is_found() {

@@ -120,7 +120,7 @@ fn main() -> ExitCode {
         counts.undecided
     );
     println!(
-        "{} ended early, where the other had taken a chain for a circle",
+        "{} ended early, where the other had taken a chain for a cycle",
         counts.unblocked
     );
     println!(

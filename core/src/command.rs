@@ -104,7 +104,7 @@ pub enum Intent {
     /// Remove a garbage collection finalizer from an owner.
     Release(Release),
     /// Release owners that only wait for each other, all of them or none.
-    Untie(Knot),
+    BreakDeadlock(Deadlock),
     /// Remove a token from a namespace's `spec.finalizers`.
     FinalizeNamespace(FinalizeNamespace),
     /// Carry out an intent that admission let through.
@@ -122,7 +122,7 @@ impl Intent {
             | Self::DropOwners(_)
             | Self::Unblock(_)
             | Self::Release(_)
-            | Self::Untie(_)
+            | Self::BreakDeadlock(_)
             | Self::FinalizeNamespace(_) => true,
             // Only a client's own intent passes admission, and an `Admitted` is never nested in another.
             Self::Admitted(admitted) => matches!(admitted.intent, Self::Delete(_) | Self::Evict(_)),
@@ -405,7 +405,7 @@ pub struct Release {
 
 /// A cycle of owners in foreground deletion that only wait for each other.
 #[derive(Debug, Clone)]
-pub struct Knot {
+pub struct Deadlock {
     /// Each owner in the version in which it was seen; any other version makes the command stale.
     pub members: Vec<Target>,
     /// The revision at which no other dependent stood in the way.

@@ -18,7 +18,7 @@ mod update;
 
 pub(crate) use admitted::{is_mutated, unwrap_admitted};
 pub(crate) use bound::OversizePolicy;
-pub(crate) use collect::{drop_owners, finalize_namespace, release, unblock, untie};
+pub(crate) use collect::{break_deadlock, drop_owners, finalize_namespace, release, unblock};
 pub use create::next_to_be_named;
 pub(crate) use create::{create, reconsider};
 pub use delete::admission_grace;

@@ -45,7 +45,7 @@ fn carry_out(
         Intent::DropOwners(intent) => decide::drop_owners(context, &intent),
         Intent::Unblock(target) => decide::unblock(context, &target),
         Intent::Release(intent) => decide::release(context, &intent),
-        Intent::Untie(knot) => decide::untie(context, &knot),
+        Intent::BreakDeadlock(deadlock) => decide::break_deadlock(context, &deadlock),
         Intent::FinalizeNamespace(intent) => decide::finalize_namespace(context, &intent),
         Intent::Admitted(_) => {
             let why = "the command has already passed admission";

@@ -36,7 +36,7 @@ pub(crate) fn affected(change: &Change, graph: &OwnershipGraph) -> Vec<Uid> {
     if object.is_deleting() && change.commit.events.iter().any(decides_anew) {
         let dependents = graph.dependents(uid).map(|(dependent, _)| dependent);
         found.extend(dependents.cloned());
-        // An owner that it blocks may now be part of a circle.
+        // An owner that it blocks may now be part of a cycle.
         let blocked = object.owners().iter().map(|one| &one.uid);
         found.extend(blocked.cloned());
     }

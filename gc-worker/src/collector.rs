@@ -66,8 +66,8 @@ pub struct Collector {
     unresolved: BTreeSet<Uid>,
     /// Objects whose turn comes when others have been decided.
     deferred: Waiting,
-    /// Members of knots that others open.
-    tied: Waiting,
+    /// Members of deadlocks that others break.
+    deadlocked: Waiting,
     /// Containers to be looked at, which may be being deleted.
     containers: Queue<ObjectKey>,
     /// Objects that wait for a container to be emptied, by container.
@@ -109,7 +109,7 @@ impl Collector {
             queue: Queue::default(),
             unresolved: BTreeSet::new(),
             deferred: Waiting::default(),
-            tied: Waiting::default(),
+            deadlocked: Waiting::default(),
             containers: Queue::default(),
             blocked: BTreeMap::new(),
             ending: BTreeSet::new(),
@@ -179,7 +179,7 @@ impl Collector {
         if change.commit.object().is_none() {
             self.unresolved.remove(&change.commit.uid);
         }
-        for waiting in [&self.deferred, &self.tied] {
+        for waiting in [&self.deferred, &self.deadlocked] {
             self.queue
                 .extend(waiting.under(&change.commit.uid).cloned());
         }
@@ -318,7 +318,7 @@ impl Collector {
             findings: Findings::default(),
             looked_at: BTreeSet::new(),
         };
-        for waiting in [&mut self.deferred, &mut self.tied] {
+        for waiting in [&mut self.deferred, &mut self.deadlocked] {
             self.queue.extend(waiting.in_turn(AGAIN_MAX));
         }
         loop {
@@ -333,7 +333,7 @@ impl Collector {
                 break;
             }
             let is_new = |uid: &&Uid| !round.looked_at.contains(*uid);
-            let waiting = self.deferred.iter().chain(self.tied.iter());
+            let waiting = self.deferred.iter().chain(self.deadlocked.iter());
             let rest: Vec<Uid> = waiting.filter(is_new).cloned().collect();
             if rest.is_empty() {
                 break;
@@ -356,14 +356,14 @@ impl Collector {
         };
         let plan = plan(view, uid);
         self.deferred.forget(uid);
-        self.tied.forget(uid);
+        self.deadlocked.forget(uid);
         // Those who wait for a container that is being emptied wait elsewhere.
         let is_undecided = || view.is_pending(uid) && !round.emptying.contains(uid);
         if self.deferred.is_above(uid) && !is_undecided() {
             self.queue.extend(self.deferred.under(uid).cloned());
         }
         if plan.steps.is_empty() && plan.prerequisite.is_none() {
-            self.queue.extend(self.tied.under(uid).cloned());
+            self.queue.extend(self.deadlocked.under(uid).cloned());
         }
         if plan.unresolved {
             self.unresolved.insert(uid.clone());
@@ -371,11 +371,11 @@ impl Collector {
         if let Some(first) = plan.prerequisite {
             self.defer(round, uid, first);
         }
-        if let Some(opening) = plan.opening {
-            if !round.looked_at.contains(&opening.by) {
-                self.queue.push(opening.by.clone());
+        if let Some(breaking) = plan.breaking {
+            if !round.looked_at.contains(&breaking.by) {
+                self.queue.push(breaking.by.clone());
             }
-            self.tied.put(uid.clone(), opening.by.clone());
+            self.deadlocked.put(uid.clone(), breaking.by.clone());
         }
         let steps = plan.steps.into_iter();
         for step in steps.filter(|step| !ends_a_definition(step)) {

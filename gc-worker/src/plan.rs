@@ -14,7 +14,9 @@ pub(crate) use end::ends_a_definition;
 pub(crate) use order::Findings;
 
 use hindsight_core::classify::classify;
-use hindsight_core::command::{Delete, DropOwners, DropReason, Intent, Knot, Propagation, Target};
+use hindsight_core::command::{
+    Deadlock, Delete, DropOwners, DropReason, Intent, Propagation, Target,
+};
 use hindsight_core::event::OwnerClass;
 use hindsight_core::object::{FOREGROUND_FINALIZER, ORPHAN_FINALIZER, Object};
 use hindsight_core::{Cause, OwnerReference, Rule, State, Uid};
@@ -26,15 +28,15 @@ use verdict::Verdict;
 
 /// The most steps of one look; the rest comes with the next one. A batch delays other writers.
 const STEPS_MAX: usize = 768;
-/// The most bytes of a knot that are released at once: this is one record, which is written, read and
+/// The most bytes of a deadlock that are released at once: this is one record, which is written, read and
 /// copied as a whole.
-const KNOT_BYTES_MAX: usize = 32 << 20;
+const DEADLOCK_BYTES_MAX: usize = 32 << 20;
 /// The bytes that a member takes besides its body.
 const MEMBER_BYTES: usize = 1 << 10;
 
-/// The single step that opens a knot.
+/// The single step that breaks a deadlock.
 #[derive(Debug)]
-pub(crate) struct Opening {
+pub(crate) struct Breaking {
     step: Step,
     /// The member that takes it.
     pub(crate) by: Uid,
@@ -48,8 +50,8 @@ pub(crate) struct Plan {
     pub(crate) unresolved: bool,
     /// One of the objects that must be decided first.
     pub(crate) prerequisite: Option<Uid>,
-    /// The object is in a knot, which another member opens.
-    pub(crate) opening: Option<Rc<Opening>>,
+    /// The object is in a deadlock, which another member breaks.
+    pub(crate) breaking: Option<Rc<Breaking>>,
 }
 
 impl Plan {
@@ -68,10 +70,10 @@ impl Plan {
         Self::of(steps())
     }
 
-    /// The steps that it calls for, even if another member of the knot takes them.
+    /// The steps that it calls for, even if another member of the deadlock takes them.
     fn all_steps(&self) -> impl Iterator<Item = &Step> {
-        let opening = self.opening.iter().map(|opening| &opening.step);
-        self.steps.iter().chain(opening)
+        let breaking = self.breaking.iter().map(|breaking| &breaking.step);
+        self.steps.iter().chain(breaking)
     }
 
     /// No steps until this one has been decided.
@@ -110,20 +112,20 @@ pub fn due(graph: &OwnershipGraph, state: &State) -> Vec<Step> {
 
 pub(crate) fn plan(view: View<'_>, uid: &Uid) -> Plan {
     let plan = whole_plan(view, uid);
-    match &plan.opening {
-        Some(opening) if opening.by == *uid => Plan::of(vec![opening.step.clone()]),
+    match &plan.breaking {
+        Some(breaking) if breaking.by == *uid => Plan::of(vec![breaking.step.clone()]),
         Some(_) | None => plan,
     }
 }
 
-/// The member that takes the single step of a knot, which all its members arrive at: a definition, if
+/// The member that takes the single step of a deadlock, which all its members arrive at: a definition, if
 /// there is one, because these end in an order of their own; otherwise the first.
 fn representative(members: &[Target]) -> Option<Uid> {
     let definition = members.iter().find(|one| one.key.is_definition());
     definition.or_else(|| members.first())?.uid.clone()
 }
 
-/// The plan for an object, even if the step is for another member of its knot to take.
+/// The plan for an object, even if the step is for another member of its deadlock to take.
 fn whole_plan(view: View<'_>, uid: &Uid) -> Plan {
     let Some(object) = view.object(uid) else {
         return Plan::default();
@@ -198,34 +200,36 @@ impl View<'_> {
         if self.graph.blockers(uid).next().is_none() {
             return Plan::of(vec![release(self.state, owner, FOREGROUND_FINALIZER)]);
         }
-        let knot = self.findings.knots.borrow_mut().of(self.graph, uid);
-        knot.map_or_else(Plan::default, |knot| self.open(&knot))
+        let deadlock = self.findings.deadlocks.borrow_mut().of(self.graph, uid);
+        deadlock.map_or_else(Plan::default, |deadlock| self.of_deadlock(&deadlock))
     }
 
-    /// The plan for all members of a knot.
-    fn open(&self, knot: &BTreeSet<Uid>) -> Plan {
-        let Some(first) = knot.first() else {
+    /// The plan for all members of a deadlock.
+    fn of_deadlock(&self, deadlock: &BTreeSet<Uid>) -> Plan {
+        let Some(first) = deadlock.first() else {
             return Plan::default();
         };
-        if let Some(plan) = self.findings.openings.borrow().get(first) {
+        if let Some(plan) = self.findings.breakings.borrow().get(first) {
             return plan.clone();
         }
-        let prerequisite = knot.iter().find_map(|member| self.before_release(member));
+        let prerequisite = deadlock
+            .iter()
+            .find_map(|member| self.before_release(member));
         let is_due = prerequisite.is_none();
-        let opening = is_due.then(|| self.untie(knot)).flatten();
+        let breaking = is_due.then(|| self.break_deadlock(deadlock)).flatten();
         let plan = Plan {
             prerequisite,
-            opening: opening.map(Rc::new),
+            breaking: breaking.map(Rc::new),
             ..Plan::default()
         };
-        let mut openings = self.findings.openings.borrow_mut();
-        openings.insert(first.clone(), plan.clone());
+        let mut breakings = self.findings.breakings.borrow_mut();
+        breakings.insert(first.clone(), plan.clone());
         plan
     }
 
-    fn untie(&self, knot: &BTreeSet<Uid>) -> Option<Opening> {
+    fn break_deadlock(&self, deadlock: &BTreeSet<Uid>) -> Option<Breaking> {
         let mut members: Vec<&Arc<Object>> =
-            knot.iter().filter_map(|one| self.object(one)).collect();
+            deadlock.iter().filter_map(|one| self.object(one)).collect();
         members.sort_by(|one, other| one.key.cmp(&other.key));
         let closed_by = members
             .iter()
@@ -235,15 +239,15 @@ impl View<'_> {
             || members.first().map(|one| one.revision),
             |mark| Some(mark.revision),
         )?;
-        let members = fitting(&members, KNOT_BYTES_MAX);
+        let members = fitting(&members, DEADLOCK_BYTES_MAX);
         let by = representative(&members)?;
-        let intent = Intent::Untie(Knot {
+        let intent = Intent::BreakDeadlock(Deadlock {
             members,
             decided_at: self.state.revision,
         });
         let cause = Cause::Commit(cause);
         let step = Step { intent, cause };
-        Some(Opening { step, by })
+        Some(Breaking { step, by })
     }
 
     /// An object whose decision could change when a waiting owner is released.
@@ -301,7 +305,7 @@ impl View<'_> {
     }
 
     /// No owner holds the object: it is deleted. If an owner waits for it and it has dependents of its
-    /// own, it is deleted in the foreground; if that would close a circle, it first stops blocking its
+    /// own, it is deleted in the foreground; if that would close a cycle, it first stops blocking its
     /// owners.
     fn delete(&self, object: &Object, gone: &[OwnerReference], waiting: bool) -> Vec<Step> {
         let uid = &object.meta.uid;
@@ -384,7 +388,7 @@ impl View<'_> {
     }
 }
 
-/// As many members as fit, and at least one. The rest of a larger knot then waits for these.
+/// As many members as fit, and at least one. The rest of a larger deadlock then waits for these.
 fn fitting(members: &[&Arc<Object>], bytes_max: usize) -> Vec<Target> {
     let mut bytes = 0;
     let fits = members.iter().take_while(|one| {

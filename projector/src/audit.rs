@@ -26,13 +26,13 @@ pub struct Audit {
     state: State,
     graph: OwnershipGraph,
     lives: Lives,
-    untied: Untied,
+    deadlock_release: DeadlockRelease,
 }
 
-/// The remaining members of a knot (objects that wait only for each other), which is released one commit
+/// The remaining members of a deadlock (objects that wait only for each other), which is released one commit
 /// after the other.
 #[derive(Debug, Default)]
-struct Untied {
+struct DeadlockRelease {
     members: BTreeSet<Uid>,
     last: Revision,
 }
@@ -45,7 +45,7 @@ impl Audit {
             graph: OwnershipGraph::rebuild(&base),
             lives: Lives::of(&base),
             state: base,
-            untied: Untied::default(),
+            deadlock_release: DeadlockRelease::default(),
         }
     }
 
@@ -154,10 +154,12 @@ impl Audit {
             return Err(violation(commit, ORPHANS, what));
         }
         let kind = self.state.kinds.by_resource(&commit.key.resource);
-        // The release of a knot may begin with a member for which no other would have to wait.
+        // The release of a deadlock may begin with a member for which no other would have to wait.
         if before.is_some_and(Node::is_waiting)
             && commit.removes_finalizer(FOREGROUND_FINALIZER)
-            && !self.untied.continues(commit, || self.graph.knot(uid))
+            && !self
+                .deadlock_release
+                .continues(commit, || self.graph.deadlock(uid))
             && !home_goes
             && !kind.is_some_and(|kind| kind.is_terminating())
             && let Some((_, left)) = self.graph.blockers(uid).next()
@@ -169,13 +171,13 @@ impl Audit {
     }
 }
 
-impl Untied {
-    /// Whether this commit begins the release of a knot, or continues the one that the previous commit
+impl DeadlockRelease {
+    /// Whether this commit begins the release of a deadlock, or continues the one that the previous commit
     /// was part of.
-    fn continues(&mut self, commit: &Commit, knot: impl FnOnce() -> BTreeSet<Uid>) -> bool {
+    fn continues(&mut self, commit: &Commit, deadlock: impl FnOnce() -> BTreeSet<Uid>) -> bool {
         let follows = self.last.next() == commit.revision && self.members.contains(&commit.uid);
         if !follows {
-            self.members = knot();
+            self.members = deadlock();
         }
         self.last = commit.revision;
         self.members.remove(&commit.uid)

@@ -2,14 +2,14 @@
 
 mod arrivals;
 mod components;
+mod deadlocks;
 mod kind_references;
-mod knots;
 mod removals;
 
 use arrivals::Arrivals;
 pub(crate) use arrivals::{Named, named, versions};
 pub use components::Components;
-pub use knots::Knots;
+pub use deadlocks::Deadlocks;
 pub use removals::new_owners;
 
 use hindsight_core::object::Object;
@@ -165,11 +165,11 @@ impl OwnershipGraph {
             .filter(|_| dependent.reaches(home))
     }
 
-    /// The knot of this object: objects in foreground deletion that wait only for each other. Empty if it
-    /// is not part of one. [`Knots`] remembers them, to ask for several objects.
-    pub fn knot(&self, uid: &Uid) -> BTreeSet<Uid> {
-        let knot = Knots::default().of(self, uid);
-        knot.map(Arc::unwrap_or_clone).unwrap_or_default()
+    /// The deadlock of this object: objects in foreground deletion that wait only for each other. Empty if it
+    /// is not part of one. [`Deadlocks`] remembers them, to ask for several objects.
+    pub fn deadlock(&self, uid: &Uid) -> BTreeSet<Uid> {
+        let deadlock = Deadlocks::default().of(self, uid);
+        deadlock.map(Arc::unwrap_or_clone).unwrap_or_default()
     }
 
     fn put(&mut self, object: &Arc<Object>) {

@@ -226,15 +226,15 @@ impl World {
             || uids
                 .iter()
                 .any(|uid| !self.is_definition(uid) && self.release(uid))
-            || uids.iter().any(|uid| self.untie_objects(uid))
+            || uids.iter().any(|uid| self.break_deadlock_of_objects(uid))
             || self.undefine()
     }
 
-    /// Unties a knot, a circle of objects that wait for each other. One that contains a definition comes later: it
+    /// Breaks a deadlock, a cycle of objects that wait for each other. One that contains a definition comes later: it
     /// ends when nothing else can be done.
-    fn untie_objects(&mut self, uid: &str) -> bool {
-        let knot = self.knot(uid);
-        !knot.iter().any(|one| self.is_definition(one)) && self.untie(uid)
+    fn break_deadlock_of_objects(&mut self, uid: &str) -> bool {
+        let deadlock = self.deadlock(uid);
+        !deadlock.iter().any(|one| self.is_definition(one)) && self.break_deadlock(uid)
     }
 
     fn is_definition(&self, uid: &str) -> bool {
@@ -257,7 +257,7 @@ impl World {
     }
 
     /// Decides one object that is due. Owners come before their dependents, and containers before what they contain;
-    /// in a circle those that orphan come first, then the order is by kind, namespace and name.
+    /// in a cycle those that orphan come first, then the order is by kind, namespace and name.
     fn decide_one(&mut self, uids: &[String]) -> bool {
         let orphans = |uid: &str| self.get(uid).is_some_and(Thing::is_orphaning);
         let moves =
@@ -380,16 +380,16 @@ impl World {
     }
 
     /// Lets waiting objects that only wait for each other go together.
-    fn untie(&mut self, uid: &str) -> bool {
-        let knot = self.knot(uid);
-        for member in &knot {
+    fn break_deadlock(&mut self, uid: &str) -> bool {
+        let deadlock = self.deadlock(uid);
+        for member in &deadlock {
             self.drop_finalizer(member, FOREGROUND);
             self.remove_if_free(member);
         }
-        !knot.is_empty()
+        !deadlock.is_empty()
     }
 
-    fn knot(&self, uid: &str) -> BTreeSet<String> {
+    fn deadlock(&self, uid: &str) -> BTreeSet<String> {
         let reached = self.blockers_of(uid);
         let waits = |one: &String| self.get(one).is_some_and(Thing::is_waiting);
         let is_closed = reached.contains(uid)

@@ -16,7 +16,7 @@ pub fn check_at_rest(world: &World) -> Result<(), String> {
         }),
         (
             "nobody waits only for those that wait for him",
-            |world, thing| !is_waiting(thing) || !waits_in_a_closed_circle(world, thing),
+            |world, thing| !is_waiting(thing) || !waits_in_a_closed_cycle(world, thing),
         ),
         ("nobody who orphans is left", |_, thing| {
             !(thing.deleting && holds(thing, "orphan"))
@@ -69,7 +69,7 @@ fn blockers<'a>(world: &'a World, owner: &Thing) -> Vec<&'a Thing> {
 
 /// Whether it waits for something, and everything that it waits for, directly or through others,
 /// waits for it too.
-fn waits_in_a_closed_circle(world: &World, thing: &Thing) -> bool {
+fn waits_in_a_closed_cycle(world: &World, thing: &Thing) -> bool {
     let reached = waited_for(world, thing);
     let back = |uid: &&str| {
         let other = world.get(uid).expect("it is there");

@@ -194,7 +194,7 @@ fn effect_of(intent: &Intent) -> (&'static str, Vec<String>) {
             let finalizer = release.finalizer.to_string();
             ("release", [one(&release.owner), vec![finalizer]].concat())
         }
-        Intent::Untie(knot) => ("untie", uids(&knot.members)),
+        Intent::BreakDeadlock(deadlock) => ("break", uids(&deadlock.members)),
         other => panic!("no step of the collector: {other:?}"),
     }
 }

@@ -38,7 +38,7 @@ fn key(intent: &Intent) -> Option<&ObjectKey> {
         | Intent::DropOwners(_)
         | Intent::Unblock(_)
         | Intent::Release(_)
-        | Intent::Untie(_)
+        | Intent::BreakDeadlock(_)
         | Intent::FinalizeNamespace(_)
         | Intent::Admitted(_) => None,
     }
@@ -117,7 +117,7 @@ fn with_object(intent: Intent, object: Value, seen: AdmissionBasis) -> Intent {
         | Intent::DropOwners(_)
         | Intent::Unblock(_)
         | Intent::Release(_)
-        | Intent::Untie(_)
+        | Intent::BreakDeadlock(_)
         | Intent::FinalizeNamespace(_)
         | Intent::Admitted(_) => intent,
     }

@@ -37,7 +37,7 @@ impl OversizePolicy {
             | Intent::DropOwners(_)
             | Intent::Unblock(_)
             | Intent::Release(_)
-            | Intent::Untie(_)
+            | Intent::BreakDeadlock(_)
             | Intent::FinalizeNamespace(_) => Self::Open,
         }
     }

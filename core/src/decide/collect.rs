@@ -1,11 +1,11 @@
 //! The collector's own intents. Each checks its plan again before it is carried out, so a stale or repeated
 //! plan does no harm.
 
-mod knot;
+mod deadlock;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use knot::untie;
+pub(crate) use deadlock::break_deadlock;
 
 use super::Context;
 use super::commit::NewVersion;

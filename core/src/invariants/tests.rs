@@ -257,7 +257,7 @@ fn an_owner_is_not_let_go_before_its_dependents_are() {
 }
 
 #[test]
-fn a_circle_of_owners_that_wait_is_let_go_as_a_whole() {
+fn a_cycle_of_owners_that_wait_is_let_go_as_a_whole() {
     let mut world = world();
     let owner = world.get("configmaps", "owner").expect("it is there");
     let dependent = world.get("configmaps", "dependent").expect("it is there");
@@ -308,7 +308,7 @@ fn a_circle_of_owners_that_wait_is_let_go_as_a_whole() {
 }
 
 #[test]
-fn somebody_beside_the_circle_holds_the_owner_until_he_waits_too() {
+fn somebody_beside_the_cycle_holds_the_owner_until_he_waits_too() {
     let mut world = world();
     let owner = world.get("configmaps", "owner").expect("it is there");
     let reference = json!({"apiVersion": "v1", "kind": "ConfigMap", "name": "owner",

@@ -25,7 +25,7 @@ pub(crate) fn ends_a_definition(step: &Step) -> bool {
 fn released(step: &Step) -> impl Iterator<Item = &ObjectKey> {
     let owners = match &step.intent {
         Intent::Release(release) => std::slice::from_ref(&release.owner),
-        Intent::Untie(knot) => &knot.members[..],
+        Intent::BreakDeadlock(deadlock) => &deadlock.members[..],
         Intent::Create(_)
         | Intent::Update(_)
         | Intent::Patch(_)

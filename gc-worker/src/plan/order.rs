@@ -6,7 +6,7 @@ use super::verdict::Verdict;
 use super::{Plan, View};
 use hindsight_core::event::OwnerClass;
 use hindsight_core::{Object, ObjectKey, OwnerReference, Uid};
-use hindsight_projector::{Components, Knots, Node};
+use hindsight_projector::{Components, Deadlocks, Node};
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,9 +14,9 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Debug, Default)]
 pub(crate) struct Findings {
     above: RefCell<Components<Above>>,
-    pub(super) knots: RefCell<Knots>,
-    /// The plans for knots, by their first members.
-    pub(super) openings: RefCell<BTreeMap<Uid, Plan>>,
+    pub(super) deadlocks: RefCell<Deadlocks>,
+    /// The plans for deadlocks, by their first members.
+    pub(super) breakings: RefCell<BTreeMap<Uid, Plan>>,
     /// Dependents, as the owners that wait for them see them.
     pub(super) seen: RefCell<BTreeMap<Uid, Seen>>,
     steps: Cell<usize>,
@@ -30,11 +30,11 @@ impl Findings {
 
     #[cfg(test)]
     pub(crate) fn steps(&self) -> usize {
-        self.steps.get() + self.knots.borrow().visited()
+        self.steps.get() + self.deadlocks.borrow().visited()
     }
 }
 
-/// The undecided objects in a strongly connected component (a circle, or one object in none) and above it.
+/// The undecided objects in a strongly connected component (a cycle, or one object in none) and above it.
 #[derive(Debug)]
 struct Above {
     /// The undecided members, in the order in which they are decided.
@@ -58,8 +58,8 @@ impl View<'_> {
         undecided.into_iter().find(|one| one != uid)
     }
 
-    /// One of them that is decided before this one. In a circle these are owners that orphan, and of the
-    /// others those with a lower key: uids are random. A container that is being emptied is in no circle,
+    /// One of them that is decided before this one. In a cycle these are owners that orphan, and of the
+    /// others those with a lower key: uids are random. A container that is being emptied is in no cycle,
     /// because nothing is above it.
     pub(super) fn undecided_before(&self, uid: &Uid) -> Option<Uid> {
         // So it is for most objects, and this keeps them out of the findings.
@@ -79,7 +79,7 @@ impl View<'_> {
         self.above(uid, before).flatten()
     }
 
-    /// The place of an object among the members of its circle.
+    /// The place of an object among the members of its cycle.
     fn turn(&self, uid: &Uid) -> Option<(bool, &ObjectKey)> {
         let node = self.graph.node(uid)?;
         Some((!node.is_orphaning(), node.key()))

@@ -19,9 +19,9 @@ fn describe(intent: &Intent) -> String {
                 release.owner.key.name, release.finalizer
             )
         }
-        Intent::Untie(knot) => {
-            let members: Vec<&str> = knot.members.iter().map(|one| &*one.key.name).collect();
-            format!("untie {}", members.join(" and "))
+        Intent::BreakDeadlock(deadlock) => {
+            let members: Vec<&str> = deadlock.members.iter().map(|one| &*one.key.name).collect();
+            format!("break {}", members.join(" and "))
         }
         Intent::Create(_)
         | Intent::Update(_)
@@ -46,7 +46,7 @@ fn only_in(state: &State, expected: &[&str]) {
 }
 
 #[test]
-fn in_a_circle_the_first_name_is_decided_first() {
+fn in_a_cycle_the_first_name_is_decided_first() {
     only(
         &[("p", &["q", "gone"]), ("q", &["p", "gone"])],
         &["drop owners of p"],
@@ -54,7 +54,7 @@ fn in_a_circle_the_first_name_is_decided_first() {
 }
 
 #[test]
-fn in_a_circle_whoever_orphans_comes_before_lower_names() {
+fn in_a_cycle_whoever_orphans_comes_before_lower_names() {
     only(
         &[
             ("a", &["gone", "c"]),
@@ -87,7 +87,7 @@ fn nobody_waits_for_those_above_something_that_goes() {
 
 #[test]
 fn whoever_is_below_an_owner_that_orphans_waits_for_it() {
-    // A circle with its owner, and with the owner's owner.
+    // A cycle with its owner, and with the owner's owner.
     only(
         &[("x!orphan", &[]), ("m", &["x", "b"]), ("b", &["m", "gone"])],
         &["drop owners of m"],
@@ -105,7 +105,7 @@ fn an_owner_that_orphans_is_let_go_after_its_owners_are_decided() {
 }
 
 #[test]
-fn a_waiting_owner_is_let_go_after_whoever_is_above_it_in_a_circle_too() {
+fn a_waiting_owner_is_let_go_after_whoever_is_above_it_in_a_cycle_too() {
     only(
         &[
             ("a!foregroundDeletion", &["b"]),
@@ -133,15 +133,15 @@ fn a_waiting_owner_waits_for_dependents_that_do_not_block_it() {
 }
 
 #[test]
-fn a_knot_opens_as_a_whole_and_after_all_its_dependents() {
+fn a_deadlock_is_broken_as_a_whole_and_after_all_its_dependents() {
     const A: (&str, &[&str]) = ("a!foregroundDeletion,x/a", &["b!"]);
     const B: (&str, &[&str]) = ("b!foregroundDeletion", &["a!"]);
-    only(&[A, B], &["untie a and b"]);
+    only(&[A, B], &["break a and b"]);
     only(&[A, B, ("d", &["b"])], &["delete d"]);
 }
 
 #[test]
-fn a_knot_that_waits_for_somebody_else_stays_closed() {
+fn who_waits_for_somebody_else_too_is_in_no_deadlock() {
     only(
         &[
             ("a!foregroundDeletion", &["b!"]),
@@ -179,7 +179,7 @@ fn in_a_namespace_that_goes(objects: &[(&str, &[&str])], owner: &str) -> State {
 }
 
 #[test]
-fn a_namespace_that_is_emptied_comes_before_whoever_is_in_it_in_a_circle_too() {
+fn a_namespace_that_is_emptied_comes_before_whoever_is_in_it_in_a_cycle_too() {
     let gone = ("a", &["gone"][..]);
     only_in(&in_a_namespace_that_goes(&[gone], "nobody"), &[]);
     only_in(&in_a_namespace_that_goes(&[gone], "a"), &[]);
@@ -188,7 +188,7 @@ fn a_namespace_that_is_emptied_comes_before_whoever_is_in_it_in_a_circle_too() {
 }
 
 #[test]
-fn of_a_knot_too_long_for_one_record_as_many_go_as_have_room_and_one_at_least() {
+fn of_a_deadlock_too_long_for_one_record_as_many_go_as_have_room_and_one_at_least() {
     let state = world(&[("a", &[]), ("b", &[]), ("c", &[])]);
     let members: Vec<_> = state.objects().collect();
     let room_for = |bytes| fitting(&members, bytes).len();
@@ -197,7 +197,7 @@ fn of_a_knot_too_long_for_one_record_as_many_go_as_have_room_and_one_at_least() 
 
 /// The namespace is above what waits in it, and owned by somebody who is below that.
 #[test]
-fn whoever_orphans_comes_first_in_a_circle_through_its_namespace() {
+fn whoever_orphans_comes_first_in_a_cycle_through_its_namespace() {
     let mut state = world(&[
         ("z!orphan,foregroundDeletion", &[]),
         ("m", &["z"]),

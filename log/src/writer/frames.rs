@@ -9,7 +9,7 @@ use std::sync::Arc;
 /// Default limit of the object bodies in a frame, in bytes.
 const BYTES_MAX: usize = 64 << 10;
 
-/// Limit of a frame, in bytes. No decision comes near it: what is decided together is at most a knot of 32
+/// Limit of a frame, in bytes. No decision comes near it: what is decided together is at most a deadlock of 32
 /// MiB, or definitions of 4 MiB that get names, and a few objects. It shows a defect before the log holds
 /// what a header cannot state the length of.
 const FRAME_BYTES_MAX: usize = 256 << 20;

@@ -84,7 +84,7 @@ fn documents(intent: &Intent) -> usize {
         | Intent::DropOwners(_)
         | Intent::Unblock(_)
         | Intent::Release(_)
-        | Intent::Untie(_)
+        | Intent::BreakDeadlock(_)
         | Intent::FinalizeNamespace(_) => 0,
     }
 }

@@ -3,7 +3,7 @@
 use super::{Publish, Reply, Submitted, Writer};
 use crate::{Error, Log, MemoryStorage, Purpose, Report, Storage, Stored, Tail, verify};
 use hindsight_core::command::{
-    Create, Delete, FieldValidation, Knot, Patch, PatchObject, Propagation, Target,
+    Create, Deadlock, Delete, FieldValidation, Patch, PatchObject, Propagation, Target,
 };
 use hindsight_core::kind::BuiltinKinds;
 use hindsight_core::{
@@ -404,12 +404,12 @@ fn what_was_decided_together_is_in_one_frame_however_long() {
         .expect("made");
     let members = ring(&writer);
     let decided_at = members[1].revision.expect("pinned");
-    let knot = Knot {
+    let deadlock = Deadlock {
         members,
         decided_at,
     };
-    let untied = carry_out(&writer, 7, Intent::Untie(knot));
-    let revisions: Vec<Revision> = untied.commits.iter().map(|one| one.revision).collect();
+    let broken = carry_out(&writer, 7, Intent::BreakDeadlock(deadlock));
+    let revisions: Vec<Revision> = broken.commits.iter().map(|one| one.revision).collect();
     assert_eq!(revisions, [decided_at.next(), decided_at.next().next()]);
     let frame = storage.at_or_after(revisions[0]).expect("readable");
     assert_eq!(frame.expect("a frame").0, revisions[0]);

@@ -1,6 +1,6 @@
 //! The strongly connected components of a graph, each found once and only where somebody asks. Whatever is
 //! known of a component follows from its members and from what is known of the components that it leads to.
-//! An object in no circle is a component by itself.
+//! An object in no cycle is a component by itself.
 
 use hindsight_core::Uid;
 use std::collections::BTreeMap;

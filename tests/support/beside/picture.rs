@@ -15,8 +15,8 @@ pub(super) enum Excuse {
     /// A dependent that was added to an owner already waiting was not looked at. Kubernetes'
     /// collector looks at the dependents that the owner has when it begins to wait.
     Undecided,
-    /// It mistook a chain for a circle, and let an owner go that should have waited. Source:
-    /// `attemptToDeleteItem`, whose circle detection has false positives, as it says itself.
+    /// It mistook a chain for a cycle, and let an owner go that should have waited. Source:
+    /// `attemptToDeleteItem`, whose cycle detection has false positives, as it says itself.
     Unblocked,
 }
 

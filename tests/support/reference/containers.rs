@@ -222,9 +222,9 @@ impl World {
             .map(|one| (one.name.clone(), one.uid.clone()))
             .collect();
         names.sort();
-        names
-            .iter()
-            .any(|(name, uid)| self.release(uid) || self.untie(uid) || self.clean_up(name, uid))
+        names.iter().any(|(name, uid)| {
+            self.release(uid) || self.break_deadlock(uid) || self.clean_up(name, uid)
+        })
     }
 
     fn clean_up(&mut self, name: &str, uid: &str) -> bool {

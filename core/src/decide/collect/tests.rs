@@ -1,7 +1,7 @@
 //! A plan of the collector is carried out only if its ground still holds.
 
 use crate::command::{
-    DropOwners, DropReason, FinalizeNamespace, Knot, Propagation, Release, Target,
+    Deadlock, DropOwners, DropReason, FinalizeNamespace, Propagation, Release, Target,
 };
 use crate::object::{FOREGROUND_FINALIZER, ORPHAN_FINALIZER, Object};
 use crate::testing::World;
@@ -275,8 +275,12 @@ fn members(world: &World) -> Vec<Target> {
     ["a", "b"].map(member).to_vec()
 }
 
-fn untie(world: &mut World, members: &[Target], decided_at: Revision) -> Result<usize, Rejection> {
-    let decision = world.run(Intent::Untie(Knot {
+fn break_deadlock(
+    world: &mut World,
+    members: &[Target],
+    decided_at: Revision,
+) -> Result<usize, Rejection> {
+    let decision = world.run(Intent::BreakDeadlock(Deadlock {
         members: members.to_vec(),
         decided_at,
     }))?;
@@ -284,7 +288,7 @@ fn untie(world: &mut World, members: &[Target], decided_at: Revision) -> Result<
 }
 
 #[test]
-fn all_of_a_knot_are_let_go_or_none_is() {
+fn all_of_a_deadlock_are_let_go_or_none_is() {
     let mut world = World::new();
     let members = ring(&mut world);
     let now = world.state.revision;
@@ -294,7 +298,7 @@ fn all_of_a_knot_are_let_go_or_none_is() {
         if reversed {
             members.reverse();
         }
-        assert_eq!(untie(&mut world, &members, now), Ok(2));
+        assert_eq!(break_deadlock(&mut world, &members, now), Ok(2));
         let [.., first, second] = &world.commits[..] else {
             panic!("two commits");
         };
@@ -303,30 +307,30 @@ fn all_of_a_knot_are_let_go_or_none_is() {
             let object = world.get("configmaps", name).expect("held");
             assert_eq!(*object.meta.finalizers, ["x/y".into()]);
         }
-        is_stale(untie(&mut world, &members, now));
+        is_stale(break_deadlock(&mut world, &members, now));
     }
-    assert_eq!(untie(&mut world, &members[..1], now), Ok(1));
-    is_stale(untie(&mut world, &members, now));
+    assert_eq!(break_deadlock(&mut world, &members[..1], now), Ok(1));
+    is_stale(break_deadlock(&mut world, &members, now));
 }
 
 #[test]
-fn a_knot_that_is_another_by_now_is_not_let_go() {
+fn a_deadlock_that_is_another_by_now_is_not_let_go() {
     let mut world = World::new();
     let seen = ring(&mut world);
     let now = world.state.revision;
     let change = crate::command::Patch::Merge(json!({"metadata": {"labels": {"x": "y"}}}));
     world.patch("configmaps", "b", change).expect("changed");
-    is_stale(untie(&mut world, &seen, now));
+    is_stale(break_deadlock(&mut world, &seen, now));
     let background = world.delete("configmaps", "b", Some(Propagation::Background));
     background.expect("it waits no longer");
     let newest = members(&world);
     let now = world.state.revision;
-    is_stale(untie(&mut world, &newest, now));
+    is_stale(break_deadlock(&mut world, &newest, now));
     let mut world = World::new();
     let seen = ring(&mut world);
     let now = world.state.revision;
     let owner = world.get("configmaps", "a").expect("it is there");
     let late = json!({"name": "late", "ownerReferences": [reference(&owner)]});
     make(&mut world, late);
-    is_stale(untie(&mut world, &seen, now));
+    is_stale(break_deadlock(&mut world, &seen, now));
 }

@@ -1,23 +1,23 @@
-//! Knots: objects in foreground deletion that wait only for each other.
+//! Deadlocks: objects in foreground deletion that wait only for each other.
 
 use super::{Components, Node, OwnershipGraph};
 use hindsight_core::Uid;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// The knots that have been found, and who is in none. Valid as long as the graph does not change.
+/// The deadlocks that have been found, and who is in none. Valid as long as the graph does not change.
 #[derive(Debug, Default)]
-pub struct Knots {
+pub struct Deadlocks {
     found: Components<Option<Arc<BTreeSet<Uid>>>>,
 }
 
-impl Knots {
-    /// The knot of this object, if it is part of one: a circle of more than one, from which nothing leads to
+impl Deadlocks {
+    /// The deadlock of this object, if it is part of one: a cycle of more than one, from which nothing leads to
     /// anybody else.
     pub fn of(&mut self, graph: &OwnershipGraph, uid: &Uid) -> Option<Arc<BTreeSet<Uid>>> {
         let summarize = |members: &[Uid], beyond: &[&Option<_>]| {
-            let is_knot = members.len() > 1 && beyond.is_empty();
-            is_knot.then(|| Arc::new(members.iter().cloned().collect()))
+            let is_deadlock = members.len() > 1 && beyond.is_empty();
+            is_deadlock.then(|| Arc::new(members.iter().cloned().collect()))
         };
         let found = self
             .found
@@ -31,7 +31,7 @@ impl Knots {
     }
 }
 
-/// What this object waits for, if all of that waits itself. Otherwise nothing: it is in no knot.
+/// What this object waits for, if all of that waits itself. Otherwise nothing: it is in no deadlock.
 fn waiting_blockers(graph: &OwnershipGraph, uid: &Uid) -> Vec<Uid> {
     let waits = |(uid, node): (&Uid, &Node)| node.is_waiting().then(|| uid.clone());
     let all: Option<Vec<Uid>> = graph.blockers(uid).map(waits).collect();

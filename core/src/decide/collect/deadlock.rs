@@ -2,24 +2,27 @@
 //! left waiting for an owner that no longer waits itself, and which ones would be chance.
 
 use super::{find, release};
-use crate::command::{Knot, Release, Target};
+use crate::command::{Deadlock, Release, Target};
 use crate::decide::delete::decision;
 use crate::decide::{Context, Envelope};
 use crate::machine::apply;
 use crate::object::FOREGROUND_FINALIZER;
 use crate::{Cause, Decision, Outcome, Rejection, Revision};
 
-pub(crate) fn untie(context: Context<'_>, knot: &Knot) -> Result<Decision, Rejection> {
-    let Some(first) = knot.members.first() else {
-        return Err(Rejection::Internal("the knot has no members".into()));
+pub(crate) fn break_deadlock(
+    context: Context<'_>,
+    deadlock: &Deadlock,
+) -> Result<Decision, Rejection> {
+    let Some(first) = deadlock.members.first() else {
+        return Err(Rejection::Internal("the deadlock has no members".into()));
     };
-    for member in &knot.members {
+    for member in &deadlock.members {
         still_waits(context, member)?;
     }
     let mut outcome = Outcome::Updated(find(context, first)?.clone());
     let mut state = context.state.clone();
-    let mut commits = Vec::with_capacity(knot.members.len());
-    for member in &knot.members {
+    let mut commits = Vec::with_capacity(deadlock.members.len());
+    for member in &deadlock.members {
         let envelope = because_of(context.envelope, first_of(&commits));
         let context = Context {
             state: &state,
@@ -29,7 +32,7 @@ pub(crate) fn untie(context: Context<'_>, knot: &Knot) -> Result<Decision, Rejec
         let let_go = Release {
             owner: member.clone(),
             finalizer: FOREGROUND_FINALIZER.into(),
-            decided_at: knot.decided_at,
+            decided_at: deadlock.decided_at,
         };
         let decision = release(context, &let_go)?;
         if commits.is_empty() {
