@@ -6,7 +6,7 @@ use crate::Revision;
 use crate::classify::owner_key;
 use crate::event::{Cause, Commit, Event};
 use crate::kind::Kind;
-use crate::object::{Object, ObjectKey, Uid};
+use crate::object::{Object, ObjectKey, OwnerReference, Uid};
 use imbl::OrdMap;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ pub(super) struct Overtaken {
     /// to the owner itself that are new, or changed, are noted with the owner (`HeldOwner`).
     owners: OrdMap<Uid, Revision>,
     /// By definition that is being deleted: the last commit that changed the references of an object that
-    /// refers to its kind, or is below it.
+    /// refers to its kind, or to an unknown one of its group, or is below it.
     definitions: OrdMap<Uid, Revision>,
     /// The last request that may have decided about a container that has owners: it marked, removed or gave to
     /// others an object outside namespaces that has dependents or contents.
@@ -97,18 +97,34 @@ impl State {
                 let uid = owner.uid.clone();
                 self.overtaken.owners.insert(uid, commit.revision);
             }
-            let named = self.kinds.named_by(owner);
-            if let Some(definition) = named.and_then(|kind| kind.definition()).cloned()
-                && let Some(at) = self.overtaken.definitions.get_mut(&definition)
-            {
+        }
+        let named = object.owners().iter();
+        let named = named.flat_map(|owner| self.definitions_named_by(owner));
+        let touched: Vec<Uid> = named.chain(self.definitions_above(object)).collect();
+        for definition in touched {
+            if let Some(at) = self.overtaken.definitions.get_mut(&definition) {
                 *at = commit.revision;
             }
         }
-        for definition in self.definitions_above(object) {
-            self.overtaken
-                .definitions
-                .insert(definition, commit.revision);
+    }
+
+    /// The definition of the kind that a reference names; of an unknown kind all of its group, because the end
+    /// of one of them may make it known.
+    fn definitions_named_by(&self, owner: &OwnerReference) -> Vec<Uid> {
+        if self.overtaken.definitions.is_empty() {
+            return Vec::new();
         }
+        if let Some(kind) = self.kinds.named_by(owner) {
+            return kind.definition().cloned().into_iter().collect();
+        }
+        let (group, _) = owner.api_version.split_once('/').unwrap_or_default();
+        let of_group = self
+            .kinds
+            .iter()
+            .filter(|kind| &*kind.resource.group == group);
+        of_group
+            .filter_map(|kind| kind.definition().cloned())
+            .collect()
     }
 
     /// The definitions being deleted that are above this object, as far as references name their owners
