@@ -373,8 +373,6 @@ impl View<'_> {
         };
         let arrived = |one: &OwnerReference| self.graph.arrived_at(one, &object.meta.uid);
         let newest = gone.iter().filter_map(when).max();
-        let was_known = gone.iter().all(|one| arrived(one).is_none());
-        let newest = newest.or_else(|| was_known.then_some(object.revision));
         let known = object.owners().iter().filter_map(arrived).max();
         Cause::Commit(newest.max(known).unwrap_or(object.revision))
     }
