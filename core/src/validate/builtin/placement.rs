@@ -2,7 +2,7 @@
 //! `validateNodeTaints`, `validateAffinity` and `validateTopologySpreadConstraints` of upstream's
 //! `pkg/apis/core/validation`.
 
-use super::selector::label_selector;
+use super::selector::{is_of_sets, label_selector};
 use super::{Field, shown};
 use crate::rejection::FieldCause;
 use crate::validate::{label_value, names, qualified_name};
@@ -125,22 +125,16 @@ fn node_term(term: &Field<'_>, checks_values: bool, causes: &mut Vec<FieldCause>
         let (key, operator) = (requirement.child("key"), requirement.child("operator"));
         let values = requirement.child("values");
         match operator.text() {
-            "In" | "NotIn" if values.is_empty() => {
-                let why = "must be specified when `operator` is 'In' or 'NotIn'";
-                causes.push(values.required(why));
-            }
-            "Exists" | "DoesNotExist" if !values.is_empty() => {
-                let why = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'";
-                causes.push(values.forbidden(why));
-            }
-            "Gt" | "Lt" if values.items().count() != 1 => {
+            "Gt" | "Lt" if values.items().count() == 1 => {}
+            "Gt" | "Lt" => {
                 let why = "must be specified single value when `operator` is 'Lt' or 'Gt'";
                 causes.push(values.required(why));
             }
-            "In" | "NotIn" | "Exists" | "DoesNotExist" | "Gt" | "Lt" => {}
             other => {
-                let why = "not a valid selector operator";
-                causes.push(operator.invalid_as(&format!("{other:?}"), why));
+                if !is_of_sets(&operator, &values, causes) {
+                    let why = "not a valid selector operator";
+                    causes.push(operator.invalid_as(&format!("{other:?}"), why));
+                }
             }
         }
         for why in qualified_name(key.text()) {

@@ -9,6 +9,27 @@ use serde_json::Value;
 /// The error for a pod template whose labels the selector does not match.
 pub(crate) const MISMATCH: &str = "`selector` does not match template `labels`";
 
+/// Whether an operator compares with sets of values, or asks for presence; checks how many values it has.
+pub(super) fn is_of_sets(
+    operator: &Field<'_>,
+    values: &Field<'_>,
+    causes: &mut Vec<FieldCause>,
+) -> bool {
+    match operator.text() {
+        "In" | "NotIn" if values.is_empty() => {
+            let why = "must be specified when `operator` is 'In' or 'NotIn'";
+            causes.push(values.required(why));
+        }
+        "Exists" | "DoesNotExist" if !values.is_empty() => {
+            let why = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'";
+            causes.push(values.forbidden(why));
+        }
+        "In" | "NotIn" | "Exists" | "DoesNotExist" => {}
+        _ => return false,
+    }
+    true
+}
+
 /// Checks a label selector. What is wrong with it also keeps it from being used.
 pub(super) fn label_selector(selector: &Field<'_>, causes: &mut Vec<FieldCause>) {
     let equal = selector.child("matchLabels");
@@ -16,20 +37,9 @@ pub(super) fn label_selector(selector: &Field<'_>, causes: &mut Vec<FieldCause>)
     for requirement in selector.child("matchExpressions").items() {
         let (key, operator) = (requirement.child("key"), requirement.child("operator"));
         let values = requirement.child("values");
-        match operator.text() {
-            "In" | "NotIn" if values.is_empty() => {
-                let why = "must be specified when `operator` is 'In' or 'NotIn'";
-                causes.push(values.required(why));
-            }
-            "Exists" | "DoesNotExist" if !values.is_empty() => {
-                let why = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'";
-                causes.push(values.forbidden(why));
-            }
-            "In" | "NotIn" | "Exists" | "DoesNotExist" => {}
-            other => {
-                let why = "not a valid selector operator";
-                causes.push(operator.invalid_as(&format!("{other:?}"), why));
-            }
+        if !is_of_sets(&operator, &values, causes) {
+            let why = "not a valid selector operator";
+            causes.push(operator.invalid_as(&format!("{:?}", operator.text()), why));
         }
         for why in qualified_name(key.text()) {
             causes.push(key.invalid_as(&format!("{:?}", key.text()), &why));
