@@ -1,5 +1,5 @@
-//! What an owner reference points at in a given state. Source: upstream's `attemptToDeleteItem` and its
-//! rules for coordinates, without the races.
+//! What an owner reference points at in a given state, and what that means for the object. Source: upstream's
+//! `attemptToDeleteItem` and its rules for coordinates, without the races.
 
 use crate::State;
 use crate::event::OwnerClass;
@@ -43,4 +43,59 @@ pub fn owner_key(state: &State, namespace: &str, reference: &OwnerReference) -> 
         namespace,
         &reference.name,
     ))
+}
+
+/// What its owners mean for an object that is not being deleted. The step that is planned for it, and whether
+/// others wait for that step, both follow from this.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// The kind of an owner is unknown, so nothing happens.
+    Undecidable,
+    /// Every owner is solid.
+    Stays,
+    /// A solid owner holds it, and it loses the references to the others.
+    LosesOwners,
+    /// No owner holds it.
+    Goes {
+        /// An owner waits for it.
+        waiting: bool,
+    },
+}
+
+impl Verdict {
+    /// The verdict over an object whose references have these classes.
+    pub fn of(classes: &[OwnerClass]) -> Self {
+        let any = |class| classes.contains(&class);
+        if any(OwnerClass::Unresolvable) {
+            Self::Undecidable
+        } else if classes.iter().all(|class| *class == OwnerClass::Solid) {
+            Self::Stays
+        } else if any(OwnerClass::Solid) {
+            Self::LosesOwners
+        } else {
+            let waiting = any(OwnerClass::Waiting);
+            Self::Goes { waiting }
+        }
+    }
+}
+
+/// Whether the collector has yet to act on this object, or on its dependents if it orphans them.
+/// An immortal namespace is never deleted, so nothing waits for that.
+pub fn is_undecided(state: &State, object: &Object) -> bool {
+    if object.is_deleting() {
+        return object.is_orphaning() && state.dependents(&object.meta.uid).all > 0;
+    }
+    let owners = object.owners();
+    if owners.iter().any(|owner| state.is_orphaning(&owner.uid)) {
+        return true;
+    }
+    let classes: Vec<OwnerClass> = owners
+        .iter()
+        .map(|owner| classify(state, object, owner))
+        .collect();
+    match Verdict::of(&classes) {
+        Verdict::Undecidable | Verdict::Stays => false,
+        Verdict::LosesOwners => true,
+        Verdict::Goes { .. } => !object.key.is_immortal(),
+    }
 }

@@ -100,7 +100,7 @@ pub enum Intent {
     /// Remove owner references from a dependent.
     DropOwners(DropOwners),
     /// Stop a dependent's references from blocking their owners.
-    Unblock(Target),
+    Unblock(Unblock),
     /// Remove a garbage collection finalizer from an owner.
     Release(Release),
     /// Release owners that only wait for each other, all of them or none.
@@ -302,6 +302,8 @@ pub struct Delete {
     /// Why the object is deleted: for whoever asks for it, [`Rule::Requested`]. The rules of the collectors
     /// are checked again against the state, whoever gives them, and refused as stale if they do not hold.
     pub rule: Rule,
+    /// What the collector planned this on; `None` if it was not planned.
+    pub basis: Option<Basis>,
 }
 
 impl Delete {
@@ -315,6 +317,29 @@ impl Delete {
             propagation: None,
             grace_period_seconds: None,
             rule,
+            basis: None,
+        }
+    }
+}
+
+/// What a step of the collector was planned on. If a request since then may have changed what comes before the
+/// step, the command is refused as stale, and the step is planned anew. See
+/// `docs/decisions/0005-owners-first.md`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Basis {
+    /// The revision of the state that was looked at.
+    pub revision: Revision,
+    /// Objects that are decided first, besides the containers of the object itself: its owners, also those that
+    /// a reference misspells, and the containers of its dependents if these decide how it goes.
+    pub above: Vec<ObjectKey>,
+}
+
+impl Basis {
+    /// The state at this revision; nothing but containers is decided before.
+    pub const fn at(revision: Revision) -> Self {
+        Self {
+            revision,
+            above: Vec::new(),
         }
     }
 }
@@ -377,9 +402,8 @@ pub struct DropOwners {
     pub owners: Vec<OwnerReference>,
     /// Whether the owner orphans its dependents, or the collector prunes absent and waiting owners.
     pub reason: DropReason,
-    /// The revision at which this was planned. If the container of the dependent or of an orphaning owner
-    /// has been marked for deletion since, the command is refused as stale.
-    pub decided_at: Revision,
+    /// What this was planned on.
+    pub basis: Basis,
 }
 
 /// Why references are dropped.
@@ -391,6 +415,16 @@ pub enum DropReason {
     SolidOwnerRemains,
 }
 
+/// Stops the references of a dependent from blocking: its owner waits for it, and it is about to wait for a
+/// dependent that waits itself, which may be that owner.
+#[derive(Debug, Clone)]
+pub struct Unblock {
+    /// The dependent.
+    pub dependent: Target,
+    /// What this was planned on.
+    pub basis: Basis,
+}
+
 /// Removes a finalizer that held an owner until its dependents were dealt with.
 #[derive(Debug, Clone)]
 pub struct Release {
@@ -398,9 +432,9 @@ pub struct Release {
     pub owner: Target,
     /// `foregroundDeletion`, `orphan`, or the definition's cleanup finalizer.
     pub finalizer: Name,
-    /// The revision at which no dependent stood in the way. If one was added since, or what is decided about
-    /// one may have changed, the command is refused as stale.
-    pub decided_at: Revision,
+    /// The state in which no dependent stood in the way. If one was added since, or what is decided about one
+    /// may have changed, the command is refused as stale.
+    pub basis: Basis,
 }
 
 /// A cycle of owners in foreground deletion that only wait for each other.
@@ -408,8 +442,8 @@ pub struct Release {
 pub struct Deadlock {
     /// Each owner in the version in which it was seen; any other version makes the command stale.
     pub members: Vec<Target>,
-    /// The revision at which no other dependent stood in the way.
-    pub decided_at: Revision,
+    /// The state in which no other dependent stood in the way; what is above any of the members.
+    pub basis: Basis,
 }
 
 /// Removes a token from the `spec.finalizers` of a namespace that is empty, so that it can be removed.

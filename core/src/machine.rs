@@ -43,7 +43,7 @@ fn carry_out(
         Intent::Delete(intent) => decide::delete(context, &intent),
         Intent::Evict(intent) => decide::evict(context, &intent),
         Intent::DropOwners(intent) => decide::drop_owners(context, &intent),
-        Intent::Unblock(target) => decide::unblock(context, &target),
+        Intent::Unblock(intent) => decide::unblock(context, &intent),
         Intent::Release(intent) => decide::release(context, &intent),
         Intent::BreakDeadlock(deadlock) => decide::break_deadlock(context, &deadlock),
         Intent::FinalizeNamespace(intent) => decide::finalize_namespace(context, &intent),
@@ -65,7 +65,7 @@ pub fn apply(state: &mut State, commit: &Commit) -> Option<Arc<Object>> {
     state.note_held_owner(commit);
     state.note_definition(commit, previous.as_deref());
     state.note_references(commit);
-    state.note_owned_containers(commit, previous.as_deref());
+    state.note_above_others(commit, previous.as_deref());
     state.webhooks.note(commit);
     state.revision = commit.revision;
     previous

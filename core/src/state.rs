@@ -5,8 +5,11 @@ mod image;
 mod overtaken;
 
 pub use image::Image;
+#[cfg(test)]
+pub(crate) use overtaken::ABOVE_MAX;
 
 use crate::Revision;
+use crate::command::Propagation;
 use crate::custom::{is_served, kind_of_definition};
 use crate::event::{Commit, Event};
 use crate::kind::{BuiltinKinds, GroupResource, Kinds};
@@ -36,7 +39,7 @@ pub struct State {
     pub webhooks: Webhooks,
     /// Owners that a finalizer of the collector holds.
     pub(crate) held_owners: OrdMap<Uid, HeldOwner>,
-    /// Counts of dependents by owner, and which of the blocking ones are being deleted.
+    /// Counts of dependents by owner, and which of them are being deleted.
     edges: Edges,
     /// Number of objects in each namespace.
     pub(crate) populations: OrdMap<Name, u64>,
@@ -221,6 +224,22 @@ impl State {
         self.edges
             .deleting_blockers(owner)
             .filter_map(|key| self.get(key))
+    }
+
+    /// How the collector deletes an object that no owner holds: if an owner waits for it and it has dependents,
+    /// in the foreground.
+    pub fn policy_of_collection(&self, object: &Object, waiting: bool) -> Propagation {
+        if waiting && self.dependents(&object.meta.uid).all > 0 {
+            return Propagation::Foreground;
+        }
+        object.own_policy().unwrap_or(Propagation::Background)
+    }
+
+    /// Whether this dependent has to stop blocking its owners before it is deleted: it would wait for an object
+    /// that waits itself, which may be one of its owners.
+    pub fn would_close_a_cycle(&self, object: &Object) -> bool {
+        let blocks = object.owners().iter().any(OwnerReference::blocks);
+        blocks && self.edges.has_waiting_dependent(&object.meta.uid)
     }
 
     /// A hash over the objects, when their deletion was first requested, and the owners that are held:

@@ -7,7 +7,7 @@ mod tests;
 use crate::steps::{Step, cause_of_mark, deletion, release, status_patch, target};
 use crate::worker::Worker;
 use crate::{conditions, terminating};
-use hindsight_core::command::{Delete, FinalizeNamespace, Intent, Propagation};
+use hindsight_core::command::{Basis, Delete, FinalizeNamespace, Intent, Propagation};
 use hindsight_core::object::{DEFINITION_FINALIZER, NAMESPACE_TOKEN, Object, spec_finalizers};
 use hindsight_core::{Cause, GroupResource, Revision, Rule, State, Time, Uid};
 use hindsight_projector::OwnershipGraph;
@@ -165,7 +165,11 @@ pub(crate) fn release_of(state: &State, definition: &Object) -> Option<Step> {
     if !is_held || state.instances(&definition.key).next().is_some() {
         return None;
     }
-    Some(release(state, definition, DEFINITION_FINALIZER))
+    Some(release(
+        definition,
+        DEFINITION_FINALIZER,
+        Basis::at(state.revision),
+    ))
 }
 
 fn deletions<'a>(

@@ -6,16 +6,15 @@ mod order;
 mod seen;
 #[cfg(test)]
 mod tests;
-mod verdict;
 
 use crate::content;
 use crate::steps::{Step, cause_of_mark, deletion, release, target};
 pub(crate) use end::ends_a_definition;
 pub(crate) use order::Findings;
 
-use hindsight_core::classify::classify;
+use hindsight_core::classify::{Verdict, classify};
 use hindsight_core::command::{
-    Deadlock, Delete, DropOwners, DropReason, Intent, Propagation, Target,
+    Basis, Deadlock, Delete, DropOwners, DropReason, Intent, Target, Unblock,
 };
 use hindsight_core::event::OwnerClass;
 use hindsight_core::object::{FOREGROUND_FINALIZER, ORPHAN_FINALIZER, Object};
@@ -24,7 +23,6 @@ use hindsight_projector::{Node, OwnershipGraph};
 use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::sync::Arc;
-use verdict::Verdict;
 
 /// The most steps of one look; the rest comes with the next one. A batch delays other writers.
 const STEPS_MAX: usize = 768;
@@ -173,7 +171,7 @@ impl View<'_> {
                 dependent: target(node.key(), dependent, None),
                 owners,
                 reason: DropReason::Orphaning(owner.key.clone()),
-                decided_at: self.state.revision,
+                basis: Basis::at(self.state.revision),
             });
             steps.push(Step {
                 intent,
@@ -184,7 +182,7 @@ impl View<'_> {
             return Plan::of(steps);
         }
         Plan::after(self.undecided_above(uid), || {
-            vec![release(self.state, owner, ORPHAN_FINALIZER)]
+            vec![release(owner, ORPHAN_FINALIZER, self.basis([uid]))]
         })
     }
 
@@ -198,7 +196,8 @@ impl View<'_> {
             return Plan::waiting_for(prerequisite);
         }
         if self.graph.blockers(uid).next().is_none() {
-            return Plan::of(vec![release(self.state, owner, FOREGROUND_FINALIZER)]);
+            let basis = self.basis([uid]);
+            return Plan::of(vec![release(owner, FOREGROUND_FINALIZER, basis)]);
         }
         let deadlock = self.findings.deadlocks.borrow_mut().of(self.graph, uid);
         deadlock.map_or_else(Plan::default, |deadlock| self.of_deadlock(&deadlock))
@@ -241,10 +240,9 @@ impl View<'_> {
         )?;
         let members = fitting(&members, DEADLOCK_BYTES_MAX);
         let by = representative(&members)?;
-        let intent = Intent::BreakDeadlock(Deadlock {
-            members,
-            decided_at: self.state.revision,
-        });
+        let uids = members.iter().filter_map(|one| one.uid.as_ref());
+        let basis = self.basis(uids);
+        let intent = Intent::BreakDeadlock(Deadlock { members, basis });
         let cause = Cause::Commit(cause);
         let step = Step { intent, cause };
         Some(Breaking { step, by })
@@ -299,7 +297,7 @@ impl View<'_> {
             dependent: target(&object.key, &object.meta.uid, Some(object.revision)),
             owners: gone,
             reason: DropReason::SolidOwnerRemains,
-            decided_at: self.state.revision,
+            basis: self.basis([&object.meta.uid]),
         });
         Step { intent, cause }
     }
@@ -310,30 +308,22 @@ impl View<'_> {
     fn delete(&self, object: &Object, gone: &[OwnerReference], waiting: bool) -> Vec<Step> {
         let uid = &object.meta.uid;
         let cause = self.cause(object, gone);
-        let foreground = waiting && self.graph.has_dependents(uid);
-        let circular = foreground
-            && self
-                .graph
-                .dependents(uid)
-                .any(|(_, node)| node.is_waiting());
-        let blocks = object.owners().iter().any(OwnerReference::blocks);
-        if circular && blocks {
-            let intent = Intent::Unblock(target(&object.key, uid, Some(object.revision)));
+        let basis = self.basis([uid]);
+        let target = target(&object.key, uid, Some(object.revision));
+        if waiting && self.state.would_close_a_cycle(object) {
+            let dependent = target;
+            let intent = Intent::Unblock(Unblock { dependent, basis });
             return vec![Step { intent, cause }];
         }
-        let policy = if foreground {
-            Propagation::Foreground
-        } else {
-            object.own_policy().unwrap_or(Propagation::Background)
-        };
+        let policy = self.state.policy_of_collection(object, waiting);
         let rule = if waiting {
             Rule::OwnerForeground
         } else {
             self.absence_rule(object, gone)
         };
-        let target = target(&object.key, uid, Some(object.revision));
         let intent = Intent::Delete(Delete {
             propagation: Some(policy),
+            basis: Some(basis),
             ..deletion(self.state, target, rule)
         });
         vec![Step { intent, cause }]

@@ -1,7 +1,7 @@
 //! The steps that collectors take, and the parts that these are made of.
 
 use hindsight_core::command::{
-    Delete, FieldValidation, Intent, Patch, PatchObject, Release, Target,
+    Basis, Delete, FieldValidation, Intent, Patch, PatchObject, Release, Target,
 };
 use hindsight_core::kind::Subresource;
 use hindsight_core::{Cause, Object, ObjectKey, Revision, Rule, State, Uid};
@@ -17,11 +17,11 @@ pub struct Step {
 }
 
 /// The release of an owner in deletion from one of its finalizers.
-pub(crate) fn release(state: &State, owner: &Object, finalizer: &str) -> Step {
+pub(crate) fn release(owner: &Object, finalizer: &str, basis: Basis) -> Step {
     let intent = Intent::Release(Release {
         owner: target(&owner.key, &owner.meta.uid, None),
         finalizer: finalizer.into(),
-        decided_at: state.revision,
+        basis,
     });
     Step {
         intent,

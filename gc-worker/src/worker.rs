@@ -96,7 +96,7 @@ impl Worker {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use hindsight_core::command::{DropOwners, DropReason, Target};
+    use hindsight_core::command::{Basis, DropOwners, DropReason, Target};
     use hindsight_core::{Cause, GroupResource, Intent, ObjectKey, Revision};
 
     #[test]
@@ -126,7 +126,7 @@ mod tests {
                     )),
                     owners: Vec::new(),
                     reason: DropReason::SolidOwnerRemains,
-                    decided_at: Revision(1),
+                    basis: Basis::at(Revision(1)),
                 }),
                 cause: Cause::Request,
             };

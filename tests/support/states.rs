@@ -189,7 +189,7 @@ fn effect_of(intent: &Intent) -> (&'static str, Vec<String>) {
                 one(&drop.dependent).into_iter().chain(owners).collect(),
             )
         }
-        Intent::Unblock(target) => ("unblock", one(target)),
+        Intent::Unblock(intent) => ("unblock", one(&intent.dependent)),
         Intent::Release(release) => {
             let finalizer = release.finalizer.to_string();
             ("release", [one(&release.owner), vec![finalizer]].concat())

@@ -4,7 +4,7 @@ use super::*;
 use crate::testing::{failure, plane};
 use crate::{Config, ControlPlane, published};
 use crossbeam_channel::never;
-use hindsight_core::command::{Create, Delete, FieldValidation, Preconditions, Target};
+use hindsight_core::command::{Create, Delete, FieldValidation, Target};
 use hindsight_core::{
     Cause, Change, GroupResource, Intent, ObjectKey, Revision, Rule, Unavailable,
 };
@@ -232,19 +232,8 @@ fn after_a_restart_what_is_collected_names_the_cause_that_it_had_before() {
 }
 
 fn delete(plane: &ControlPlane, made: &Change) -> Revision {
-    let delete = Delete {
-        target: Target {
-            key: made.commit.key.clone(),
-            uid: None,
-            revision: None,
-        },
-        version: "v1".into(),
-        preconditions: Preconditions::default(),
-        orphan_dependents: None,
-        propagation: None,
-        grace_period_seconds: None,
-        rule: Rule::Requested,
-    };
+    let target = Target::any(made.commit.key.clone());
+    let delete = Delete::new(target, "v1".into(), Rule::Requested);
     let step = Step {
         cause: Cause::Request,
         intent: Intent::Delete(delete),

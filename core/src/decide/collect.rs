@@ -9,13 +9,14 @@ pub(crate) use deadlock::break_deadlock;
 
 use super::Context;
 use super::commit::NewVersion;
-use super::delete::{decision, findings, removal};
+use super::delete::owners::{findings, going, refuse_overtaken};
+use super::delete::{decision, removal};
 use super::managed_fields;
-use crate::command::{DropOwners, DropReason, FinalizeNamespace, Release, Target};
+use crate::command::{DropOwners, DropReason, FinalizeNamespace, Release, Target, Unblock};
 use crate::document::metadata_mut;
 use crate::event::OwnerClass;
-use crate::object::{DEFINITION_FINALIZER, Object, ObjectKey, OwnerReference, Uid};
-use crate::{Decision, Outcome, Rejection, Revision};
+use crate::object::{DEFINITION_FINALIZER, Object, OwnerReference, Uid};
+use crate::{Decision, Outcome, Rejection};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -25,10 +26,10 @@ pub(crate) fn drop_owners(
     intent: &DropOwners,
 ) -> Result<Decision, Rejection> {
     let object = find(context, &intent.dependent)?;
-    refuse_overtaken(context, &object.key, intent.decided_at)?;
+    refuse_overtaken(context.state, &object.key, &intent.basis)?;
     let doomed: Vec<&OwnerReference> = match &intent.reason {
         DropReason::Orphaning(owner) => {
-            refuse_overtaken(context, owner, intent.decided_at)?;
+            refuse_overtaken(context.state, owner, &intent.basis)?;
             orphaned(context, object, &intent.owners)
         }
         DropReason::SolidOwnerRemains => spurious(context, object, &intent.owners)?,
@@ -67,26 +68,6 @@ fn orphaned<'a>(
     object.meta.owner_references.iter().filter(waits).collect()
 }
 
-/// Refuses a plan that is older than the deletion of the container of the object with this key, or than what
-/// may let that container go: its contents go by other rules.
-fn refuse_overtaken(
-    context: Context<'_>,
-    key: &ObjectKey,
-    decided_at: Revision,
-) -> Result<(), Rejection> {
-    let state = context.state;
-    let marks = state.containers(key).filter_map(|one| one.mark);
-    if marks.map(|mark| mark.revision).max() > Some(decided_at) {
-        let why = "what contains it has been marked for deletion since";
-        return Err(Rejection::stale(key, why));
-    }
-    if state.may_be_left_by_its_container(key, decided_at) {
-        let why = "what contains it may have lost its owners since";
-        return Err(Rejection::stale(key, why));
-    }
-    Ok(())
-}
-
 /// Exactly the named references that are absent or waiting, while another owner is solid. If two references
 /// share a uid, only the wrong one is dropped: upstream drops both and leaks the object.
 fn spurious<'a>(
@@ -114,15 +95,13 @@ fn spurious<'a>(
     Ok(pairs.filter(gone).map(|(reference, _)| reference).collect())
 }
 
-pub(crate) fn unblock(context: Context<'_>, target: &Target) -> Result<Decision, Rejection> {
-    let object = find(context, target)?;
-    if !object
-        .meta
-        .owner_references
-        .iter()
-        .any(OwnerReference::blocks)
-    {
-        return Ok(nothing(object));
+pub(crate) fn unblock(context: Context<'_>, intent: &Unblock) -> Result<Decision, Rejection> {
+    let object = find(context, &intent.dependent)?;
+    refuse_overtaken(context.state, &object.key, &intent.basis)?;
+    going(context.state, object, true)?;
+    if !context.state.would_close_a_cycle(object) {
+        let why = "it blocks no owner, or none of its dependents waits";
+        return Err(Rejection::stale(&object.key, why));
     }
     let (mut owners, mut seen) = (Vec::new(), BTreeSet::new());
     for mut owner in object.meta.owner_references.iter().cloned() {
@@ -147,14 +126,14 @@ pub(crate) fn release(context: Context<'_>, intent: &Release) -> Result<Decision
         return Ok(nothing(object));
     }
     let held = context.state.held_owners.get(&object.meta.uid);
-    if held.is_some_and(|held| held.since > intent.decided_at) {
+    if held.is_some_and(|held| held.since > intent.basis.revision) {
         return Err(Rejection::stale(&object.key, "a dependent was added since"));
     }
-    if context.state.overtaken_at(object) > intent.decided_at {
+    if context.state.overtaken_at(object) > intent.basis.revision {
         let why = "references to it, or what they mean, have changed since";
         return Err(Rejection::stale(&object.key, why));
     }
-    refuse_overtaken(context, &object.key, intent.decided_at)?;
+    refuse_overtaken(context.state, &object.key, &intent.basis)?;
     let is_cleanup = &*intent.finalizer == DEFINITION_FINALIZER;
     if is_cleanup && removal::content(context.state, object).is_some() {
         return Err(Rejection::stale(&object.key, "an instance is left"));

@@ -5,6 +5,7 @@
 mod grace;
 mod ground;
 mod namespace;
+pub(crate) mod owners;
 mod policy;
 pub(super) mod precondition;
 pub(crate) mod removal;
@@ -15,15 +16,14 @@ mod tests;
 use super::Context;
 use super::commit::NewVersion;
 use super::conditions::{self, Condition};
-use crate::classify::classify;
 use crate::command::{Delete, Propagation};
 use crate::document::metadata_mut;
-use crate::event::{Event, OwnerClass, OwnerFinding};
+use crate::event::{Event, OwnerFinding};
 use crate::kind::{Kind, Shape};
 use crate::object::{
     DEFINITION_FINALIZER, Name, Object, ObjectKey, is_collector_finalizer, spec_finalizers,
 };
-use crate::{Decision, Outcome, Rejection, Rule, State};
+use crate::{Decision, Outcome, Rejection, Rule};
 use grace::Grace;
 pub use grace::admission_grace;
 use serde_json::{Value, json};
@@ -86,7 +86,7 @@ struct Deletion<'a> {
 
 impl Deletion<'_> {
     fn decide(&self) -> Result<Decision, Rejection> {
-        let owners = self.verified_owners()?;
+        let owners = owners::verified(self.context, self.intent, self.object)?;
         let (asked, now) = (self.intent.grace_period_seconds, self.context.envelope.time);
         let grace = Grace::of(self.kind, self.object, asked, now);
         if grace == Grace::Pending {
@@ -193,7 +193,7 @@ impl Deletion<'_> {
     }
 
     fn mark_definition(&self) -> Result<Decision, Rejection> {
-        let owners = self.verified_owners()?;
+        let owners = owners::verified(self.context, self.intent, self.object)?;
         let mut finalizers = self.object.meta.finalizers.to_vec();
         if !self.object.meta.has_finalizer(DEFINITION_FINALIZER) {
             finalizers.push(DEFINITION_FINALIZER.into());
@@ -234,53 +234,12 @@ impl Deletion<'_> {
         }
     }
 
-    /// Checks, for a rule about owners, that what the collector decided on still holds for every reference.
-    fn verified_owners(&self) -> Result<Vec<OwnerFinding>, Rejection> {
-        if !self.intent.rule.is_about_owners() {
-            return Ok(Vec::new());
-        }
-        let state = self.context.state;
-        let findings = findings(state, self.object);
-        let any = |class| {
-            findings
-                .iter()
-                .any(|finding: &OwnerFinding| finding.class == class)
-        };
-        let wants_waiting = self.intent.rule == Rule::OwnerForeground;
-        let orphaned = |finding: &OwnerFinding| state.is_orphaning(&finding.owner.uid);
-        let has_dependents = state.dependents(&self.object.meta.uid).all > 0;
-        let is_foreground = self.intent.propagation == Some(Propagation::Foreground);
-        if wants_waiting && has_dependents && !is_foreground {
-            let why = "it has dependents that its owner waits for";
-            return Err(Rejection::stale(&self.object.key, why));
-        }
-        let holds = !findings.is_empty()
-            && !findings.iter().any(orphaned)
-            && !any(OwnerClass::Solid)
-            && !any(OwnerClass::Unresolvable)
-            && any(OwnerClass::Waiting) == wants_waiting;
-        if holds {
-            return Ok(findings);
-        }
-        let why = format!("the owners no longer give rule {}", self.intent.rule.name());
-        Err(Rejection::stale(&self.object.key, why))
-    }
-
     /// Whether a namespace has no contents left, so that it is deleted like any other object.
     fn is_emptied_namespace(&self) -> bool {
         self.object.is_deleting()
             && spec_finalizers(&self.object.document()).is_empty()
             && removal::content(self.context.state, self.object).is_none()
     }
-}
-
-/// Every owner reference with what it points at.
-pub(crate) fn findings(state: &State, dependent: &Object) -> Vec<OwnerFinding> {
-    let find = |owner: &crate::OwnerReference| OwnerFinding {
-        owner: owner.clone(),
-        class: classify(state, dependent, owner),
-    };
-    dependent.meta.owner_references.iter().map(find).collect()
 }
 
 pub(crate) fn decision(commits: Vec<Arc<crate::Commit>>, outcome: Outcome) -> Decision {

@@ -2,7 +2,9 @@
 //! parsed again.
 
 use super::*;
-use crate::command::{DropOwners, DropReason, FieldValidation, Intent, Patch, PatchObject, Target};
+use crate::command::{
+    Basis, DropOwners, DropReason, FieldValidation, Intent, Patch, PatchObject, Target,
+};
 use crate::custom::kind_of_definition;
 use crate::kind::Subresource;
 use crate::testing::World;
@@ -136,7 +138,7 @@ fn what_is_written_is_what_is_read_whoever_writes_it_and_in_whatever_version() {
         },
         owners: freed.meta.owner_references[..1].to_vec(),
         reason: DropReason::SolidOwnerRemains,
-        decided_at: world.state.revision,
+        basis: Basis::at(world.state.revision),
     }));
     assert_eq!(dropped.expect("dropped").commits.len(), 1);
     assert_eq!(assert_canonical(&world, since), 5);

@@ -1,5 +1,5 @@
-//! Index of owner references: how many objects refer to each owner, and which of those that block it are
-//! being deleted. A release is checked against it before it is written.
+//! Index of owner references: how many objects refer to each owner, which of those that block it are being
+//! deleted, and which wait for their own dependents. The collector's steps are checked against it.
 
 use crate::GroupResource;
 use crate::object::{Object, ObjectKey, Uid};
@@ -19,9 +19,30 @@ pub(crate) struct Dependents {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Edges {
     counts: OrdMap<Uid, Dependents>,
-    /// Pairs of an owner and an object that blocks it while being deleted itself; such objects are few at
-    /// any time.
-    deleting_blockers: OrdSet<(Uid, ObjectKey)>,
+    deleting_blockers: Pairs,
+    waiting_dependents: Pairs,
+}
+
+/// Pairs of an owner and an object that refers to it, of those objects that are being deleted in some way; they
+/// are few at any time.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct Pairs(OrdSet<(Uid, ObjectKey)>);
+
+impl Pairs {
+    fn of(&self, owner: &Uid) -> impl Iterator<Item = &ObjectKey> {
+        let first = ObjectKey::new(GroupResource::new("", ""), "", "");
+        let from = self.0.range((owner.clone(), first)..);
+        from.take_while(move |one| one.0 == *owner)
+            .map(|one| &one.1)
+    }
+
+    fn set(&mut self, pair: &(Uid, ObjectKey), is_there: bool) {
+        if is_there {
+            self.0.insert(pair.clone());
+        } else {
+            self.0.remove(pair);
+        }
+    }
 }
 
 impl Edges {
@@ -31,24 +52,30 @@ impl Edges {
 
     /// The objects that block an owner and are being deleted.
     pub(super) fn deleting_blockers(&self, owner: &Uid) -> impl Iterator<Item = &ObjectKey> {
-        let first = ObjectKey::new(GroupResource::new("", ""), "", "");
-        let from = self.deleting_blockers.range((owner.clone(), first)..);
-        from.take_while(move |one| one.0 == *owner)
-            .map(|one| &one.1)
+        self.deleting_blockers.of(owner)
+    }
+
+    /// Whether an object that refers to this owner waits for its own dependents.
+    pub(super) fn has_waiting_dependent(&self, owner: &Uid) -> bool {
+        self.waiting_dependents.of(owner).next().is_some()
     }
 
     /// Records that an object was created, changed or removed.
     pub(super) fn replace(&mut self, old: Option<&Object>, new: Option<&Object>) {
         self.count(old, new);
-        let leaves = |object: &&Object| object.is_deleting();
-        if let Some(object) = old.filter(leaves) {
-            for owner in blocked(object) {
-                self.deleting_blockers.remove(&(owner, object.key.clone()));
+        for (object, is_there) in [(old, false), (new, true)] {
+            let Some(object) = object.filter(|one| one.is_deleting()) else {
+                continue;
+            };
+            for (owner, blocks) in owners(object) {
+                let pair = (owner, object.key.clone());
+                if object.is_waiting() {
+                    self.waiting_dependents.set(&pair, is_there);
+                }
+                if blocks {
+                    self.deleting_blockers.set(&pair, is_there);
+                }
             }
-        }
-        if let Some(object) = new.filter(leaves) {
-            let held = blocked(object).map(|owner| (owner, object.key.clone()));
-            self.deleting_blockers.extend(held);
         }
     }
 
@@ -89,11 +116,6 @@ fn owners(object: &Object) -> BTreeMap<Uid, bool> {
         *found.entry(reference.uid.clone()).or_default() |= reference.blocks();
     }
     found
-}
-
-fn blocked(object: &Object) -> impl Iterator<Item = Uid> {
-    let owners = owners(object).into_iter();
-    owners.filter_map(|(owner, blocks)| blocks.then_some(owner))
 }
 
 #[cfg(test)]

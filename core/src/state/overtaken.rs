@@ -3,7 +3,8 @@
 
 use super::{State, owner_of_edge};
 use crate::Revision;
-use crate::classify::owner_key;
+use crate::classify::{is_undecided, owner_key};
+use crate::command::Basis;
 use crate::event::{Cause, Commit, Event};
 use crate::kind::Kind;
 use crate::object::{Object, ObjectKey, OwnerReference, Uid};
@@ -12,7 +13,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// How many objects above one are looked at.
-const ABOVE_MAX: usize = 1_000;
+pub(crate) const ABOVE_MAX: usize = 1_000;
 
 /// The last commits after which a plan that was made before them has to be made again.
 #[derive(Debug, Clone, Default)]
@@ -25,9 +26,8 @@ pub(super) struct Overtaken {
     /// By definition that is being deleted: the last commit that changed the references of an object that
     /// refers to its kind, or to an unknown one of its group, or is below it.
     definitions: OrdMap<Uid, Revision>,
-    /// The last request that may have decided about a container that has owners: it marked, removed or gave to
-    /// others an object outside namespaces that has dependents or contents.
-    owned_containers: Revision,
+    /// The last request that marked, removed or gave to others an object that has dependents or contents.
+    above_others: Revision,
 }
 
 impl State {
@@ -43,40 +43,62 @@ impl State {
             .fold(overtaken.kinds, Revision::max)
     }
 
-    /// Whether a container of the object with this key may go because of its own owners, and it has been
-    /// decided since this revision whether it does.
-    pub(crate) fn may_be_left_by_its_container(&self, key: &ObjectKey, since: Revision) -> bool {
+    /// Something that comes before a step on the object with this key and that the collector has to decide
+    /// again, or first, because of a request since the step was planned. Of an object with too much above it,
+    /// the last that was looked at.
+    pub(crate) fn undecided_since(&self, key: &ObjectKey, basis: &Basis) -> Option<&Arc<Object>> {
         let overtaken = &self.overtaken;
-        let mut containers = self.containers(key);
-        overtaken.owned_containers.max(overtaken.kinds) > since
-            && containers.any(|one| !one.owners().is_empty())
+        if overtaken.above_others.max(overtaken.kinds) <= basis.revision {
+            return None;
+        }
+        let is_container = |one: &Object| one.key.is_namespace() || one.key.is_definition();
+        let marked = |one: &Object| one.mark.is_some_and(|mark| mark.revision > basis.revision);
+        let named = basis.above.iter().filter_map(|key| self.get(key));
+        let mut open: Vec<&Arc<Object>> = self.containers(key).chain(named).collect();
+        let mut seen = BTreeSet::from([key]);
+        while let Some(at) = open.pop() {
+            if !seen.insert(&at.key) {
+                continue;
+            }
+            let decides = is_container(at) && marked(at) || is_undecided(self, at);
+            if decides || seen.len() > ABOVE_MAX {
+                return Some(at);
+            }
+            if !at.is_deleting() {
+                open.extend(self.owners_of(at));
+            }
+            if !at.is_deleting() || at.is_waiting() {
+                open.extend(self.containers(&at.key));
+            }
+        }
+        None
     }
 
-    /// Notes a request that may decide about a container that has owners, once it has been applied. What the
-    /// collector itself does was planned together with its other steps.
-    pub(crate) fn note_owned_containers(&mut self, commit: &Commit, previous: Option<&Object>) {
-        if commit.cause != Cause::Request {
-            return;
-        }
-        let object = commit.object().map(Arc::as_ref);
-        let Some(any) = object
-            .or(previous)
-            .filter(|one| one.key.namespace.is_empty())
-        else {
+    /// Owners that references name correctly.
+    fn owners_of<'a>(&'a self, object: &'a Object) -> impl Iterator<Item = &'a Arc<Object>> {
+        object.owners().iter().filter_map(|reference| {
+            let key = owner_key(self, &object.key.namespace, reference)?;
+            let owner = self.get(&key)?;
+            (owner.meta.uid == reference.uid).then_some(owner)
+        })
+    }
+
+    /// Notes a request, or the work of a policy, that decides about an object above others, once it has been
+    /// applied. What the collector itself does was planned together with its other steps.
+    pub(crate) fn note_above_others(&mut self, commit: &Commit, previous: Option<&Object>) {
+        let was_planned = matches!(commit.cause, Cause::Commit(_));
+        let Some(before) = previous.filter(|_| !was_planned) else {
             return;
         };
-        let is_above_others = any.key.is_namespace()
-            || any.key.is_definition()
-            || self.dependents(&any.meta.uid).all > 0;
-        let is_decided = match (previous, object) {
-            (Some(before), Some(after)) => {
-                before.mark != after.mark || before.owners() != after.owners()
-            }
-            (Some(_), None) => true,
-            (None, _) => false,
+        let is_decided = commit
+            .object()
+            .is_none_or(|after| before.mark != after.mark || before.owners() != after.owners());
+        let is_above_others = || {
+            let is_container = before.key.is_namespace() || before.key.is_definition();
+            is_container || self.dependents(&before.meta.uid).all > 0
         };
-        if is_above_others && is_decided {
-            self.overtaken.owned_containers = commit.revision;
+        if is_decided && is_above_others() {
+            self.overtaken.above_others = commit.revision;
         }
     }
 

@@ -2,8 +2,9 @@
 //! at first. Upstream has no such order. See `docs/decisions/0005-owners-first.md`.
 
 use super::seen::Seen;
-use super::verdict::Verdict;
 use super::{Plan, View};
+use hindsight_core::classify::is_undecided;
+use hindsight_core::command::Basis;
 use hindsight_core::event::OwnerClass;
 use hindsight_core::{Object, ObjectKey, OwnerReference, Uid};
 use hindsight_projector::{Components, Deadlocks, Node};
@@ -196,26 +197,47 @@ impl View<'_> {
         let Some(node) = self.graph.node(uid) else {
             return Vec::new();
         };
-        let owners = node.owners().iter().map(|owner| &owner.uid);
-        let mut above: BTreeSet<&Uid> = owners.chain(self.containers(node.key())).collect();
-        if self.goes_under_a_waiting_owner(uid) {
-            let dependents = self.graph.dependents(uid);
-            let counted = dependents.inspect(|_| self.findings.walked(1));
-            above.extend(counted.flat_map(|(_, one)| self.containers(one.key())));
-        }
+        let mut above = self.above_besides_containers(uid, node);
+        above.extend(self.containers(node.key()));
         self.findings.walked(above.len());
         above.into_iter().cloned().collect()
     }
 
-    fn goes_under_a_waiting_owner(&self, uid: &Uid) -> bool {
+    /// What is directly above an object, without its own containers.
+    fn above_besides_containers<'a>(&'a self, uid: &Uid, node: &'a Node) -> BTreeSet<&'a Uid> {
+        let owners = node.owners().iter().map(|owner| &owner.uid);
+        let mut above: BTreeSet<&Uid> = owners.collect();
+        if self.goes_under_a_waiting_owner(uid, node) {
+            let dependents = self.graph.dependents(uid);
+            let counted = dependents.inspect(|_| self.findings.walked(1));
+            above.extend(counted.flat_map(|(_, one)| self.containers(one.key())));
+        }
+        above
+    }
+
+    /// This state, and what is decided in it before a step on each of these objects.
+    pub(super) fn basis<'u>(&self, uids: impl IntoIterator<Item = &'u Uid>) -> Basis {
+        let nodes = uids
+            .into_iter()
+            .filter_map(|uid| Some((uid, self.graph.node(uid)?)));
+        let above = nodes.flat_map(|(uid, node)| self.above_besides_containers(uid, node));
+        let above = above.filter_map(|uid| self.graph.node(uid));
+        Basis {
+            revision: self.state.revision,
+            above: above.map(|node| node.key().clone()).collect(),
+        }
+    }
+
+    fn goes_under_a_waiting_owner(&self, uid: &Uid, node: &Node) -> bool {
         let waits = |reference: &OwnerReference| {
             let owner = self.graph.node(&reference.uid);
             owner.is_some_and(Node::is_waiting)
         };
-        let live = self.object(uid).filter(|object| !object.is_deleting());
-        live.is_some_and(|object| {
-            object.owners().iter().any(waits) && self.classes(object).contains(&OwnerClass::Waiting)
-        })
+        if node.is_deleting() || !node.owners().iter().any(waits) {
+            return false;
+        }
+        self.object(uid)
+            .is_some_and(|object| self.classes(object).contains(&OwnerClass::Waiting))
     }
 
     /// The containers of an object: its namespace, and the definition of its kind.
@@ -234,20 +256,9 @@ impl View<'_> {
         if self.emptying.contains(uid) {
             return true;
         }
-        let Some((object, node)) = self.object(uid).zip(self.graph.node(uid)) else {
-            return false;
-        };
-        if node.is_deleting() {
-            return node.is_orphaning() && self.graph.has_dependents(uid);
-        }
-        if self.will_be_orphaned(object) {
-            return true;
-        }
-        let verdict = Verdict::of(&self.classes(object));
-        match verdict {
-            Verdict::Undecidable | Verdict::Stays => false,
-            Verdict::LosesOwners => true,
-            Verdict::Goes { .. } => !object.key.is_immortal(),
-        }
+        self.object(uid).is_some_and(|object| {
+            self.findings.walked(object.owners().len());
+            is_undecided(self.state, object)
+        })
     }
 }

@@ -12,7 +12,7 @@ fn describe(intent: &Intent) -> String {
     match intent {
         Intent::Delete(delete) => format!("delete {}", delete.target.key.name),
         Intent::DropOwners(dropped) => format!("drop owners of {}", dropped.dependent.key.name),
-        Intent::Unblock(target) => format!("unblock {}", target.key.name),
+        Intent::Unblock(intent) => format!("unblock {}", intent.dependent.key.name),
         Intent::Release(release) => {
             format!(
                 "release {} from {}",

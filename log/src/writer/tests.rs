@@ -3,7 +3,7 @@
 use super::{Publish, Reply, Submitted, Writer};
 use crate::{Error, Log, MemoryStorage, Purpose, Report, Storage, Stored, Tail, verify};
 use hindsight_core::command::{
-    Create, Deadlock, Delete, FieldValidation, Patch, PatchObject, Propagation, Target,
+    Basis, Create, Deadlock, Delete, FieldValidation, Patch, PatchObject, Propagation, Target,
 };
 use hindsight_core::kind::BuiltinKinds;
 use hindsight_core::{
@@ -404,10 +404,8 @@ fn what_was_decided_together_is_in_one_frame_however_long() {
         .expect("made");
     let members = ring(&writer);
     let decided_at = members[1].revision.expect("pinned");
-    let deadlock = Deadlock {
-        members,
-        decided_at,
-    };
+    let basis = Basis::at(decided_at);
+    let deadlock = Deadlock { members, basis };
     let broken = carry_out(&writer, 7, Intent::BreakDeadlock(deadlock));
     let revisions: Vec<Revision> = broken.commits.iter().map(|one| one.revision).collect();
     assert_eq!(revisions, [decided_at.next(), decided_at.next().next()]);

@@ -32,7 +32,7 @@ pub(crate) fn break_deadlock(
         let let_go = Release {
             owner: member.clone(),
             finalizer: FOREGROUND_FINALIZER.into(),
-            decided_at: deadlock.decided_at,
+            basis: deadlock.basis.clone(),
         };
         let decision = release(context, &let_go)?;
         if commits.is_empty() {

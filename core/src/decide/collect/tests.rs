@@ -1,7 +1,9 @@
 //! A plan of the collector is carried out only if its ground still holds.
 
+mod overtaken;
+
 use crate::command::{
-    Deadlock, DropOwners, DropReason, FinalizeNamespace, Propagation, Release, Target,
+    Basis, Deadlock, DropOwners, DropReason, FinalizeNamespace, Propagation, Release, Target,
 };
 use crate::object::{FOREGROUND_FINALIZER, ORPHAN_FINALIZER, Object};
 use crate::testing::World;
@@ -48,7 +50,7 @@ fn left(
         dependent: target(dependent),
         owners: owners.collect(),
         reason,
-        decided_at: world.state.revision,
+        basis: Basis::at(world.state.revision),
     }))?;
     let owners = decision.outcome.object().meta.owner_references.iter();
     Ok(owners.map(|owner| owner.uid.to_string()).collect())
@@ -68,7 +70,7 @@ fn release_as_of(
     let decision = world.run(Intent::Release(Release {
         owner: target(owner),
         finalizer: finalizer.into(),
-        decided_at,
+        basis: Basis::at(decided_at),
     }))?;
     let left = decision.outcome.object().meta.finalizers.iter();
     Ok(left.map(ToString::to_string).collect())
@@ -82,10 +84,17 @@ fn is_stale<T: std::fmt::Debug>(answer: Result<T, Rejection>) {
 #[test]
 fn a_plan_for_another_uid_or_version_is_stale() {
     let mut world = World::new();
-    let object = make(
-        &mut world,
-        json!({"name": "a", "ownerReferences": [absent()]}),
-    );
+    let owner = make(&mut world, json!({"name": "owner"}));
+    let owners = json!([reference(&owner), absent()]);
+    let object = make(&mut world, json!({"name": "a", "ownerReferences": owners}));
+    let prune = |world: &World, dependent: Target| {
+        Intent::DropOwners(DropOwners {
+            dependent,
+            owners: vec![serde_json::from_value(absent()).expect("a reference")],
+            reason: DropReason::SolidOwnerRemains,
+            basis: Basis::at(world.state.revision),
+        })
+    };
     let exact = Target {
         revision: Some(object.revision),
         ..target(&object)
@@ -98,9 +107,9 @@ fn a_plan_for_another_uid_or_version_is_stale() {
         revision: Some(object.revision.next()),
         ..exact.clone()
     };
-    is_stale(world.run(Intent::Unblock(other_uid)));
-    is_stale(world.run(Intent::Unblock(other_version)));
-    world.run(Intent::Unblock(exact)).expect("this one");
+    is_stale(world.run(prune(&world, other_uid)));
+    is_stale(world.run(prune(&world, other_version)));
+    world.run(prune(&world, exact)).expect("this one");
 }
 
 #[test]
@@ -282,7 +291,7 @@ fn break_deadlock(
 ) -> Result<usize, Rejection> {
     let decision = world.run(Intent::BreakDeadlock(Deadlock {
         members: members.to_vec(),
-        decided_at,
+        basis: Basis::at(decided_at),
     }))?;
     Ok(decision.commits.len())
 }

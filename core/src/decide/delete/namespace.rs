@@ -1,7 +1,7 @@
 //! Deleting a namespace takes a first step of its own: it becomes `Terminating` and waits until it is
 //! empty.
 
-use super::{Deletion, decision, policy};
+use super::{Deletion, decision, owners, policy};
 use crate::command::Propagation;
 use crate::document::metadata_mut;
 use crate::event::Event;
@@ -23,7 +23,7 @@ pub(super) fn mark(deletion: &Deletion<'_>) -> Result<Decision, Rejection> {
     if object.is_deleting() {
         return Ok(deletion.unchanged());
     }
-    let owners = deletion.verified_owners()?;
+    let owners = owners::verified(deletion.context, deletion.intent, deletion.object)?;
     let finalizers = finalizers(deletion);
     let mut document = object.document();
     if let Some(metadata) = metadata_mut(&mut document) {

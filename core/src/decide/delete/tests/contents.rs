@@ -2,7 +2,7 @@
 //! written to them.
 
 use crate::command::{
-    FieldValidation, FinalizeNamespace, Patch, PatchObject, Propagation, Release, Target,
+    Basis, FieldValidation, FinalizeNamespace, Patch, PatchObject, Propagation, Release, Target,
 };
 use crate::object::DEFINITION_FINALIZER;
 use crate::object::FOREGROUND_FINALIZER;
@@ -70,7 +70,7 @@ fn what_else_is_written_to_a_namespace_with_contents_is_no_removal() {
     let released = world.run(Intent::Release(Release {
         owner: target(&world, "namespaces", "team"),
         finalizer: FOREGROUND_FINALIZER.into(),
-        decided_at: world.state.revision,
+        basis: Basis::at(world.state.revision),
     }));
     released.expect("written");
     let left = world.get("namespaces", "team").expect("it is still there");
@@ -129,7 +129,7 @@ fn a_definition_keeps_its_finalizer_while_an_instance_is_left() {
         world.run(Intent::Release(Release {
             owner: target(world, definitions, "things.x.io"),
             finalizer: DEFINITION_FINALIZER.into(),
-            decided_at: world.state.revision,
+            basis: Basis::at(world.state.revision),
         }))
     };
     let early = release(&mut world);
