@@ -65,7 +65,7 @@ pub fn apply(state: &mut State, commit: &Commit) -> Option<Arc<Object>> {
     state.note_held_owner(commit);
     state.note_definition(commit, previous.as_deref());
     state.note_references(commit);
-    state.note_above_others(commit, previous.as_deref());
+    state.note_decided(commit, previous.as_deref());
     state.webhooks.note(commit);
     state.revision = commit.revision;
     previous

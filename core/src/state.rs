@@ -360,7 +360,7 @@ impl State {
                 let resource = commit.key.defined_resource();
                 self.kinds.remove(&resource);
                 self.accepted.remove(&resource);
-                self.forget_definition(&commit.uid);
+                self.forget_definition(&resource);
             }
             (None, None) => {}
         }
@@ -384,7 +384,7 @@ impl State {
             self.kinds.terminate(&resource);
         }
         if deleting {
-            self.follow_definition(&definition.meta.uid);
+            self.follow_definition(definition.key.defined_resource());
         }
     }
 

@@ -57,6 +57,8 @@ struct Author {
     length: Length,
     /// Whether requests come between planning and deciding.
     plans: bool,
+    /// Whether most of them do.
+    plans_often: bool,
     /// Whether definitions want a name that others have, and come and go more often.
     names: bool,
     ground: Vec<(Kind, &'static str)>,
@@ -80,6 +82,7 @@ impl Author {
         Self {
             dice,
             plans: seed.is_multiple_of(2),
+            plans_often: seed % 8 >= 6,
             names,
             ground,
             length,
@@ -111,6 +114,9 @@ impl Author {
         }
         if self.names && self.dice.roll(12) == 0 {
             return self.wait_for_a_kind(live);
+        }
+        if self.plans_often && self.dice.roll(2) == 0 {
+            return Operation::Plan;
         }
         let choice = self.dice.roll(10);
         if live.is_empty() || (choice < 4 && live.len() < self.length.objects) {

@@ -3,7 +3,7 @@
 //! knows nothing of the collector.
 
 use hindsight_core::event::OwnerFinding;
-use hindsight_core::{Cause, Commit, Event, Object, Revision, Uid};
+use hindsight_core::{Cause, Commit, Event, Object, OwnerReference, Revision, Uid};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -21,7 +21,7 @@ pub struct Causes {
     since: BTreeMap<(Uid, Uid), Revision>,
     /// The revision at which the collector's steps are planned: it cannot name what came later.
     planned_at: Option<Revision>,
-    /// Since when each reference has had its kind, by dependent and owner.
+    /// Since when each reference has had its spelling, by dependent and owner.
     spelt: BTreeMap<(Uid, Uid), Revision>,
     /// What each definition serves, by `apiVersion` and kind, and since when.
     served: BTreeMap<Uid, BTreeMap<(String, String), Revision>>,
@@ -128,7 +128,7 @@ impl Causes {
                     self.spelt.insert(edge.clone(), *revision);
                     self.since.insert(edge, *revision);
                 }
-                Event::OwnerChanged { to, .. } => {
+                Event::OwnerChanged { from, to } if coordinates(from) != coordinates(to) => {
                     let edge = (uid.clone(), to.uid.clone());
                     self.spelt.insert(edge, *revision);
                 }
@@ -141,6 +141,7 @@ impl Causes {
                 Event::ObjectUpdated { .. }
                 | Event::FinalizerAdded { .. }
                 | Event::FinalizerRemoved { .. }
+                | Event::OwnerChanged { .. }
                 | Event::OwnerRemoved { .. } => {}
             }
         }
@@ -167,6 +168,11 @@ impl Causes {
         });
         self.served.insert(commit.uid.clone(), names.collect());
     }
+}
+
+/// What a reference says of its owner besides the uid.
+fn coordinates(owner: &OwnerReference) -> (&str, &str, &str) {
+    (&owner.api_version, &owner.kind, &owner.name)
 }
 
 /// The `apiVersion` and kind of each version that a definition serves.

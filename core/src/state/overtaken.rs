@@ -6,7 +6,7 @@ use crate::Revision;
 use crate::classify::{is_undecided, owner_key};
 use crate::command::Basis;
 use crate::event::{Cause, Commit, Event};
-use crate::kind::Kind;
+use crate::kind::{GroupResource, Kind};
 use crate::object::{Object, ObjectKey, OwnerReference, Uid};
 use imbl::OrdMap;
 use std::collections::BTreeSet;
@@ -23,9 +23,12 @@ pub(super) struct Overtaken {
     /// By held owner: the last commit that changed other references of an object that refers to it. References
     /// to the owner itself that are new, or changed, are noted with the owner (`HeldOwner`).
     owners: OrdMap<Uid, Revision>,
-    /// By definition that is being deleted: the last commit that changed the references of an object that
-    /// refers to its kind, or to an unknown one of its group, or is below it.
-    definitions: OrdMap<Uid, Revision>,
+    /// By resource whose definition is being deleted: the last commit that changed the references of an object
+    /// that refers to its kind, or to an unknown one of its group, or is below the definition.
+    definitions: OrdMap<GroupResource, Revision>,
+    /// The last request that created, marked or gave to others a definition. Definitions end in an order of their
+    /// own.
+    definition: Revision,
     /// The last request that marked, removed or gave to others an object that has dependents or contents.
     above_others: Revision,
 }
@@ -35,12 +38,15 @@ impl State {
     /// the kind of this definition. A plan to release it that was made before that commit is stale.
     pub(crate) fn overtaken_at(&self, released: &Object) -> Revision {
         let overtaken = &self.overtaken;
-        let of = |map: &OrdMap<Uid, Revision>| map.get(&released.meta.uid).copied();
-        let found = [of(&overtaken.owners), of(&overtaken.definitions)];
-        found
-            .into_iter()
-            .flatten()
-            .fold(overtaken.kinds, Revision::max)
+        let as_owner = overtaken.owners.get(&released.meta.uid).copied();
+        let at = overtaken.kinds.max(as_owner.unwrap_or_default());
+        if !released.key.is_definition() {
+            return at;
+        }
+        let resource = released.key.defined_resource();
+        let as_definition = overtaken.definitions.get(&resource).copied();
+        at.max(overtaken.definition)
+            .max(as_definition.unwrap_or_default())
     }
 
     /// Something that comes before a step on the object with this key and that the collector has to decide
@@ -51,7 +57,6 @@ impl State {
         if overtaken.above_others.max(overtaken.kinds) <= basis.revision {
             return None;
         }
-        let is_container = |one: &Object| one.key.is_namespace() || one.key.is_definition();
         let marked = |one: &Object| one.mark.is_some_and(|mark| mark.revision > basis.revision);
         let named = basis.above.iter().filter_map(|key| self.get(key));
         let mut open: Vec<&Arc<Object>> = self.containers(key).chain(named).collect();
@@ -83,21 +88,27 @@ impl State {
         })
     }
 
-    /// Notes a request, or the work of a policy, that decides about an object above others, once it has been
-    /// applied. What the collector itself does was planned together with its other steps.
-    pub(crate) fn note_above_others(&mut self, commit: &Commit, previous: Option<&Object>) {
+    /// Notes a request, or the work of a policy, that decides whether an object goes, once it has been applied.
+    /// What the collector itself does was planned together with its other steps.
+    pub(crate) fn note_decided(&mut self, commit: &Commit, previous: Option<&Object>) {
         let was_planned = matches!(commit.cause, Cause::Commit(_));
-        let Some(before) = previous.filter(|_| !was_planned) else {
+        let is_decided = match (previous, commit.object()) {
+            (Some(before), Some(after)) => {
+                before.mark != after.mark || before.owners() != after.owners()
+            }
+            (Some(_), None) | (None, Some(_)) => true,
+            (None, None) => false,
+        };
+        if was_planned || !is_decided {
             return;
-        };
-        let is_decided = commit
-            .object()
-            .is_none_or(|after| before.mark != after.mark || before.owners() != after.owners());
-        let is_above_others = || {
-            let is_container = before.key.is_namespace() || before.key.is_definition();
-            is_container || self.dependents(&before.meta.uid).all > 0
-        };
-        if is_decided && is_above_others() {
+        }
+        if commit.key.is_definition() {
+            self.overtaken.definition = commit.revision;
+        }
+        let is_above_others = previous.is_some_and(|before| {
+            is_container(before) || self.dependents(&before.meta.uid).all > 0
+        });
+        if is_above_others {
             self.overtaken.above_others = commit.revision;
         }
     }
@@ -122,7 +133,7 @@ impl State {
         }
         let named = object.owners().iter();
         let named = named.flat_map(|owner| self.definitions_named_by(owner));
-        let touched: Vec<Uid> = named.chain(self.definitions_above(object)).collect();
+        let touched: Vec<GroupResource> = named.chain(self.definitions_above(object)).collect();
         for definition in touched {
             if let Some(at) = self.overtaken.definitions.get_mut(&definition) {
                 *at = commit.revision;
@@ -130,28 +141,24 @@ impl State {
         }
     }
 
-    /// The definition of the kind that a reference names; of an unknown kind all of its group, because the end
-    /// of one of them may make it known.
-    fn definitions_named_by(&self, owner: &OwnerReference) -> Vec<Uid> {
-        if self.overtaken.definitions.is_empty() {
+    /// The resource of the kind that a reference names; of an unknown kind all of its group whose definitions
+    /// are being deleted, because the end of one of them may make it known.
+    fn definitions_named_by(&self, owner: &OwnerReference) -> Vec<GroupResource> {
+        let followed = &self.overtaken.definitions;
+        if followed.is_empty() {
             return Vec::new();
         }
         if let Some(kind) = self.kinds.named_by(owner) {
-            return kind.definition().cloned().into_iter().collect();
+            return vec![kind.resource.clone()];
         }
         let (group, _) = owner.api_version.split_once('/').unwrap_or_default();
-        let of_group = self
-            .kinds
-            .iter()
-            .filter(|kind| &*kind.resource.group == group);
-        of_group
-            .filter_map(|kind| kind.definition().cloned())
-            .collect()
+        let of_group = followed.keys().filter(|one| &*one.group == group);
+        of_group.cloned().collect()
     }
 
     /// The definitions being deleted that are above this object, as far as references name their owners
     /// correctly; of an object with too much above it, all.
-    fn definitions_above(&self, object: &Arc<Object>) -> Vec<Uid> {
+    fn definitions_above(&self, object: &Arc<Object>) -> Vec<GroupResource> {
         let followed = &self.overtaken.definitions;
         if followed.is_empty() {
             return Vec::new();
@@ -163,8 +170,8 @@ impl State {
             if seen.len() > ABOVE_MAX {
                 return followed.keys().cloned().collect();
             }
-            if followed.contains_key(&at.meta.uid) {
-                found.push(at.meta.uid.clone());
+            if at.key.is_definition() {
+                found.push(at.key.defined_resource());
             }
             let keys = at.owners().iter();
             let keys = keys.filter_map(|owner| owner_key(self, &at.key.namespace, owner));
@@ -187,11 +194,11 @@ impl State {
         }
     }
 
-    /// Follows a definition that is being deleted.
-    pub(super) fn follow_definition(&mut self, definition: &Uid) {
+    /// Follows the definition of a resource, which is being deleted.
+    pub(super) fn follow_definition(&mut self, resource: GroupResource) {
         self.overtaken
             .definitions
-            .entry(definition.clone())
+            .entry(resource)
             .or_insert(Revision::ZERO);
     }
 
@@ -201,7 +208,11 @@ impl State {
     }
 
     /// Forgets a definition that is gone.
-    pub(super) fn forget_definition(&mut self, definition: &Uid) {
-        self.overtaken.definitions.remove(definition);
+    pub(super) fn forget_definition(&mut self, resource: &GroupResource) {
+        self.overtaken.definitions.remove(resource);
     }
+}
+
+fn is_container(object: &Object) -> bool {
+    object.key.is_namespace() || object.key.is_definition()
 }
