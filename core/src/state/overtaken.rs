@@ -20,8 +20,8 @@ pub(crate) const ABOVE_MAX: usize = 1_000;
 pub(super) struct Overtaken {
     /// The last commit by which references may have become resolvable.
     kinds: Revision,
-    /// By held owner: the last commit that changed other references of an object that refers to it. References
-    /// to the owner itself that are new, or changed, are noted with the owner (`HeldOwner`).
+    /// By held owner: the last commit that changed its references, or other references of an object that refers
+    /// to it. References to the owner itself that are new, or changed, are noted with the owner (`HeldOwner`).
     owners: OrdMap<Uid, Revision>,
     /// By resource whose definition is being deleted: the last commit that changed the references of an object
     /// that refers to its kind, or to an unknown one of its group, or is below the definition.
@@ -123,6 +123,10 @@ impl State {
         let Some(object) = object.filter(|_| commit.events.iter().any(changes)) else {
             return;
         };
+        if self.held_owners.contains_key(&object.meta.uid) {
+            let uid = object.meta.uid.clone();
+            self.overtaken.owners.insert(uid, commit.revision);
+        }
         let edges = commit.events.iter().filter_map(owner_of_edge);
         let edges: BTreeSet<&Uid> = edges.map(|owner| &owner.uid).collect();
         for owner in object.owners() {
