@@ -139,9 +139,12 @@ pub(super) fn strategy_warnings(
     if kind.strategy.shape == Shape::Definition {
         return custom::warnings(document);
     }
+    if !kind.is_custom() {
+        return Vec::new();
+    }
     let metadata = document.get("metadata").and_then(Value::as_object);
     metadata.map_or_else(Vec::new, |metadata| {
-        validate::finalizer_warnings(kind, finalizers_held, metadata)
+        validate::finalizer_warnings(finalizers_held, metadata)
     })
 }
 
@@ -261,11 +264,6 @@ pub(super) fn complete(
         defaults::apply(kind, document);
     }
     drop_empty(document);
-    let schema = context
-        .state
-        .kinds
-        .schema(kind, &version.name)
-        .filter(|_| kind.is_custom());
     let mut causes = document
         .get("metadata")
         .and_then(Value::as_object)
@@ -276,7 +274,9 @@ pub(super) fn complete(
     if kind.strategy.shape == Shape::Definition {
         causes.extend(custom::check(document, old));
     }
-    if let Some(schema) = schema {
+    if kind.is_custom()
+        && let Some(schema) = context.state.kinds.schema(kind, &version.name)
+    {
         causes.extend(schema.validate_object(document, old));
     }
     causes
@@ -285,25 +285,24 @@ pub(super) fn complete(
 /// Drops empty lists and maps from the metadata, as in every answer of upstream's, and turns null labels
 /// and annotations into empty ones.
 pub(super) fn drop_empty(document: &mut Value) {
-    let mut metadata = metadata_mut(document);
-    for texts in ["labels", "annotations"] {
-        let texts = metadata
-            .as_mut()
-            .and_then(|metadata| metadata.get_mut(texts));
-        let texts = texts.and_then(Value::as_object_mut).into_iter().flatten();
-        for (_, text) in texts.filter(|(_, text)| text.is_null()) {
-            *text = Value::from("");
-        }
-    }
     let is_empty = |value: &Value| match value {
         Value::Null => true,
         Value::Array(list) => list.is_empty(),
         Value::Object(members) => members.is_empty(),
         Value::String(_) | Value::Bool(_) | Value::Number(_) => false,
     };
-    if let Some(metadata) = metadata {
-        metadata.retain(|_, value| !is_empty(value));
-    }
+    let Some(metadata) = metadata_mut(document) else {
+        return;
+    };
+    metadata.retain(|name, value| {
+        if matches!(name.as_str(), "labels" | "annotations") {
+            let texts = value.as_object_mut().into_iter().flatten();
+            for (_, text) in texts.filter(|(_, text)| text.is_null()) {
+                *text = Value::from("");
+            }
+        }
+        !is_empty(value)
+    });
 }
 
 /// Treats nulls as upstream's decoder does: in an owner reference as an absent member, in the list of
