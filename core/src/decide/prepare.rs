@@ -100,29 +100,47 @@ pub(super) fn read(
     if kind.strategy.shape == Shape::Definition {
         unknown = custom::decode_schemas(document)?;
     }
-    if let Some(schema) = kinds.schema(kind, &version.name) {
-        let mut wrong = if kind.is_custom() {
-            schema::metadata_causes(document)
-        } else {
-            schema.validate(document)
-        };
-        if let Some(stored) = stored.filter(|_| !wrong.is_empty() && !kind.is_custom()) {
-            let form = Form::of(kinds, kind, &version.name);
-            wrong = schema.validate_change(document, &form.document(stored));
-        }
-        if let Some(wrong) = wrong.first() {
-            return Err(wrong.message.clone());
-        }
-        unknown.extend(schema.prune(document));
-        if kind.is_custom() {
-            schema.apply_defaults(document);
-        } else {
-            schema.decode(document);
-        }
-    }
+    let stored = || Some(Form::of(kinds, kind, &version.name).document(stored?));
+    let removed = match kinds.schema(kind, &version.name) {
+        Some(schema) if kind.is_custom() => decode_custom(schema, document)?,
+        Some(schema) => decode_builtin(schema, stored, document)?,
+        None => Vec::new(),
+    };
+    unknown.extend(removed);
     if kind.is_custom() {
         write_whole_numbers(document);
     }
+    Ok(unknown)
+}
+
+fn decode_custom(schema: &Schema, document: &mut Value) -> Result<Vec<String>, String> {
+    if let Some(wrong) = schema::metadata_causes(document).first() {
+        return Err(wrong.message.clone());
+    }
+    let unknown = schema.prune(document);
+    schema.apply_defaults(document);
+    Ok(unknown)
+}
+
+fn decode_builtin(
+    schema: &Schema,
+    stored: impl FnOnce() -> Option<Value>,
+    document: &mut Value,
+) -> Result<Vec<String>, String> {
+    let (mut wrong, is_raw) = schema.validate_raw(document);
+    if wrong.is_empty() && !is_raw {
+        return Ok(Vec::new());
+    }
+    if !wrong.is_empty()
+        && let Some(stored) = stored()
+    {
+        wrong = schema.validate_change(document, &stored);
+    }
+    if let Some(wrong) = wrong.first() {
+        return Err(wrong.message.clone());
+    }
+    let unknown = schema.prune(document);
+    schema.decode(document);
     Ok(unknown)
 }
 
