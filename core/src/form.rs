@@ -140,9 +140,8 @@ pub(crate) fn is_outdated(kinds: &Kinds, object: &Object) -> bool {
 /// The form in which instances of a custom kind are stored.
 fn of_storage(kinds: &Kinds, resource: &GroupResource) -> Option<Form> {
     // A definition over a built-in resource defines nothing.
-    let kind = kinds
-        .by_resource(resource)
-        .filter(|kind| kind.is_custom())?;
+    let custom = kinds.custom(resource);
+    let kind = custom.filter(|_| !kinds.is_builtin(resource))?;
     Some(Form::of(kinds, kind, &kind.storage_version()?.name))
 }
 

@@ -90,7 +90,7 @@ impl Object {
         };
         let metadata =
             metadata_mut(&mut document).ok_or_else(|| unreadable("metadata is missing"))?;
-        metadata.insert("resourceVersion".into(), revision.to_string().into());
+        metadata.insert("resourceVersion".into(), revision.0.to_string().into());
         let meta = Meta::read(metadata).map_err(|reason| unreadable(&reason))?;
         let type_meta = TypeMeta::read(&document).ok_or_else(|| unreadable("kind is missing"))?;
         if !fits(&document, LEVELS_MAX) {

@@ -222,6 +222,9 @@ impl Rejection {
 
 /// Joins two lists of warnings, in order and without duplicates.
 pub(crate) fn joined(mut first: Vec<String>, later: Vec<String>) -> Vec<String> {
+    if later.is_empty() {
+        return first;
+    }
     let mut known: BTreeSet<String> = first.iter().cloned().collect();
     let later = later.into_iter();
     first.extend(later.filter(|warning| known.insert(warning.clone())));

@@ -211,6 +211,12 @@ impl Schema {
         fill::drop_nulls(self, value);
     }
 
+    /// Every value that does not satisfy the schema; and whether the document may have to be pruned or
+    /// decoded, which would leave any other valid document as it is.
+    pub(crate) fn validate_raw(&self, document: &Value) -> (Vec<FieldCause>, bool) {
+        check::causes_of_raw(self, document)
+    }
+
     /// Decodes the nulls and quantities in a document of a built-in kind as Go's decoder does.
     pub(crate) fn decode(&self, document: &mut Value) {
         fill::decode(self, document);

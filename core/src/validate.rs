@@ -78,7 +78,6 @@ pub(crate) fn no_new_finalizers(
 
 /// Warnings about new finalizers of a custom kind whose names others might choose, too.
 pub(crate) fn finalizer_warnings(
-    kind: &Kind,
     old: &[crate::object::Name],
     new: &Map<String, Value>,
 ) -> Vec<String> {
@@ -91,7 +90,7 @@ pub(crate) fn finalizer_warnings(
              path (/) to avoid accidental conflicts with other finalizer writers"
         )
     };
-    let odd = strings(new, "finalizers").filter(|one| kind.is_custom() && is_odd(one));
+    let odd = strings(new, "finalizers").filter(is_odd);
     odd.map(tell).collect()
 }
 

@@ -62,9 +62,7 @@ fn admit(
 
 /// Writes the metadata that only the server sets, without the uid, which depends on the name.
 fn own(context: &Context<'_>, kind: &Kind, key: &ObjectKey, metadata: &mut Map<String, Value>) {
-    for field in SERVER_OWNED {
-        metadata.remove(field);
-    }
+    metadata.retain(|field, _| !SERVER_OWNED.contains(&field.as_str()));
     metadata.insert(
         "creationTimestamp".into(),
         context.envelope.time.to_rfc3339().into(),

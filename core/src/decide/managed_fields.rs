@@ -240,9 +240,10 @@ fn managed_fields_before(live: Option<&Value>, sent: Option<&Value>) -> Managed 
 
 /// Writes `managedFields` into the document; an empty list is left out.
 pub(super) fn put(document: &mut Value, list: Option<Value>) {
-    let metadata = metadata_mut(document);
-    let list = list.filter(|list| list.as_array().is_none_or(|entries| !entries.is_empty()));
-    if let Some((metadata, list)) = metadata.zip(list.filter(|list| !list.is_null())) {
+    let is_empty = |list: &Value| list.is_null() || list.as_array().is_some_and(Vec::is_empty);
+    if let Some(list) = list.filter(|list| !is_empty(list))
+        && let Some(metadata) = metadata_mut(document)
+    {
         metadata.insert("managedFields".into(), list);
     }
 }

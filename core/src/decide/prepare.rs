@@ -100,29 +100,47 @@ pub(super) fn read(
     if kind.strategy.shape == Shape::Definition {
         unknown = custom::decode_schemas(document)?;
     }
-    if let Some(schema) = kinds.schema(kind, &version.name) {
-        let mut wrong = if kind.is_custom() {
-            schema::metadata_causes(document)
-        } else {
-            schema.validate(document)
-        };
-        if let Some(stored) = stored.filter(|_| !wrong.is_empty() && !kind.is_custom()) {
-            let form = Form::of(kinds, kind, &version.name);
-            wrong = schema.validate_change(document, &form.document(stored));
-        }
-        if let Some(wrong) = wrong.first() {
-            return Err(wrong.message.clone());
-        }
-        unknown.extend(schema.prune(document));
-        if kind.is_custom() {
-            schema.apply_defaults(document);
-        } else {
-            schema.decode(document);
-        }
-    }
+    let stored = || Some(Form::of(kinds, kind, &version.name).document(stored?));
+    let removed = match kinds.schema(kind, &version.name) {
+        Some(schema) if kind.is_custom() => decode_custom(schema, document)?,
+        Some(schema) => decode_builtin(schema, stored, document)?,
+        None => Vec::new(),
+    };
+    unknown.extend(removed);
     if kind.is_custom() {
         write_whole_numbers(document);
     }
+    Ok(unknown)
+}
+
+fn decode_custom(schema: &Schema, document: &mut Value) -> Result<Vec<String>, String> {
+    if let Some(wrong) = schema::metadata_causes(document).first() {
+        return Err(wrong.message.clone());
+    }
+    let unknown = schema.prune(document);
+    schema.apply_defaults(document);
+    Ok(unknown)
+}
+
+fn decode_builtin(
+    schema: &Schema,
+    stored: impl FnOnce() -> Option<Value>,
+    document: &mut Value,
+) -> Result<Vec<String>, String> {
+    let (mut wrong, is_raw) = schema.validate_raw(document);
+    if wrong.is_empty() && !is_raw {
+        return Ok(Vec::new());
+    }
+    if !wrong.is_empty()
+        && let Some(stored) = stored()
+    {
+        wrong = schema.validate_change(document, &stored);
+    }
+    if let Some(wrong) = wrong.first() {
+        return Err(wrong.message.clone());
+    }
+    let unknown = schema.prune(document);
+    schema.decode(document);
     Ok(unknown)
 }
 
@@ -139,9 +157,12 @@ pub(super) fn strategy_warnings(
     if kind.strategy.shape == Shape::Definition {
         return custom::warnings(document);
     }
+    if !kind.is_custom() {
+        return Vec::new();
+    }
     let metadata = document.get("metadata").and_then(Value::as_object);
     metadata.map_or_else(Vec::new, |metadata| {
-        validate::finalizer_warnings(kind, finalizers_held, metadata)
+        validate::finalizer_warnings(finalizers_held, metadata)
     })
 }
 
@@ -261,11 +282,6 @@ pub(super) fn complete(
         defaults::apply(kind, document);
     }
     drop_empty(document);
-    let schema = context
-        .state
-        .kinds
-        .schema(kind, &version.name)
-        .filter(|_| kind.is_custom());
     let mut causes = document
         .get("metadata")
         .and_then(Value::as_object)
@@ -276,7 +292,9 @@ pub(super) fn complete(
     if kind.strategy.shape == Shape::Definition {
         causes.extend(custom::check(document, old));
     }
-    if let Some(schema) = schema {
+    if kind.is_custom()
+        && let Some(schema) = context.state.kinds.schema(kind, &version.name)
+    {
         causes.extend(schema.validate_object(document, old));
     }
     causes
@@ -285,25 +303,24 @@ pub(super) fn complete(
 /// Drops empty lists and maps from the metadata, as in every answer of upstream's, and turns null labels
 /// and annotations into empty ones.
 pub(super) fn drop_empty(document: &mut Value) {
-    let mut metadata = metadata_mut(document);
-    for texts in ["labels", "annotations"] {
-        let texts = metadata
-            .as_mut()
-            .and_then(|metadata| metadata.get_mut(texts));
-        let texts = texts.and_then(Value::as_object_mut).into_iter().flatten();
-        for (_, text) in texts.filter(|(_, text)| text.is_null()) {
-            *text = Value::from("");
-        }
-    }
     let is_empty = |value: &Value| match value {
         Value::Null => true,
         Value::Array(list) => list.is_empty(),
         Value::Object(members) => members.is_empty(),
         Value::String(_) | Value::Bool(_) | Value::Number(_) => false,
     };
-    if let Some(metadata) = metadata {
-        metadata.retain(|_, value| !is_empty(value));
-    }
+    let Some(metadata) = metadata_mut(document) else {
+        return;
+    };
+    metadata.retain(|name, value| {
+        if matches!(name.as_str(), "labels" | "annotations") {
+            let texts = value.as_object_mut().into_iter().flatten();
+            for (_, text) in texts.filter(|(_, text)| text.is_null()) {
+                *text = Value::from("");
+            }
+        }
+        !is_empty(value)
+    });
 }
 
 /// Treats nulls as upstream's decoder does: in an owner reference as an absent member, in the list of

@@ -6,6 +6,7 @@
 #[cfg(test)]
 mod tests;
 
+use crate::document::text;
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -100,14 +101,13 @@ fn shown(object: &Value) -> impl Iterator<Item = &'static str> {
 
 /// Returns the structures of the kind that the object names.
 fn structures(object: &Value) -> &'static [&'static str] {
-    let text = |member: &str| {
-        object
-            .get(member)
-            .and_then(Value::as_str)
-            .unwrap_or_default()
+    let Some(groups) = ROWS.get(text(object, "kind")) else {
+        return &[];
     };
-    let (group, _) = text("apiVersion").split_once('/').unwrap_or_default();
-    always_there(group, text("kind"))
+    let (group, _) = text(object, "apiVersion")
+        .split_once('/')
+        .unwrap_or_default();
+    groups.get(group).map_or(&[], Vec::as_slice)
 }
 
 /// Returns an object that has only the structures of this object, all of them empty.

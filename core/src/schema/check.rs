@@ -4,7 +4,7 @@ mod junctors;
 mod scalar;
 
 use super::lists::Counterparts;
-use super::{Path, Schema};
+use super::{Path, Schema, fill};
 use crate::patch::whole;
 use crate::quantity;
 use crate::rejection::{CauseList, FieldCause};
@@ -18,12 +18,22 @@ pub(super) fn causes(schema: &Schema, value: &Value, old: Option<&Value>) -> Vec
     report.causes.into_causes()
 }
 
+/// Returns everything that does not fit the schema, and whether the value may have to be pruned or
+/// decoded. If it has no faults and need not be, both would leave it as it is.
+pub(super) fn causes_of_raw(schema: &Schema, value: &Value) -> (Vec<FieldCause>, bool) {
+    let mut report = Report::default();
+    check(schema, value, None, &Path::Root, &mut report);
+    (report.causes.into_causes(), report.is_raw)
+}
+
 /// The violations that were found, and how many parts of the value fit. Of several failing
 /// alternatives, the one that fits best is reported.
 #[derive(Debug, Default)]
 struct Report {
     causes: CauseList,
     fitting: usize,
+    /// Whether a part of the value was found that pruning or decoding may change.
+    is_raw: bool,
 }
 
 impl Report {
@@ -50,6 +60,7 @@ fn check(schema: &Schema, value: &Value, old: Option<&Value>, at: &Path<'_>, rep
         report.fitting += 1;
         return;
     }
+    report.is_raw |= fill::is_raw(schema, value);
     if has_type(schema, value) {
         report.fitting += 1;
     } else if schema.go_integer && value.is_number() {
@@ -120,7 +131,10 @@ fn object(
         if let Some(schema) = schema.member(name) {
             let old = old.and_then(|old| old.get(name));
             check(schema, member, old, &at, report);
-        } else if schema.closed {
+            continue;
+        }
+        report.is_raw = true;
+        if schema.closed {
             report.invalid(&at, name.as_str(), "is a forbidden property");
         }
     }

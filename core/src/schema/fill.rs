@@ -64,6 +64,18 @@ pub(super) fn decode(schema: &Schema, value: &mut Value) {
     }
 }
 
+/// Whether decoding or pruning may change a value itself, and not only what is in it.
+pub(super) fn is_raw(schema: &Schema, value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::Bool(_) => false,
+        Value::Number(number) => schema.quantity || schema.rewritten && number.is_f64(),
+        Value::String(_) => schema.quantity || schema.format.is_some(),
+        Value::Array(items) => items.is_empty(),
+        Value::Object(members) => members.is_empty(),
+    }
+}
+
 /// Whether Go omits a member. Source: `omitempty`. The few lists without `omitempty` are omitted as
 /// well if they are empty, rather than written as `null`. `managedFields` stays, since clients
 /// reset it with an empty list, which must remain visible.

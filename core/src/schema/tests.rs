@@ -245,3 +245,52 @@ fn an_embedded_resource_is_a_resource() {
     assert_eq!(schema.validate_object(&time, Some(&time)), []);
     assert_eq!(schema.validate_object(&time, Some(&json!({}))).len(), 1);
 }
+
+#[test]
+fn what_need_not_be_decoded_is_what_decoding_leaves_alone() {
+    let text = json!({"type": "string", "nullable": true});
+    let list = json!({"type": "array", "items": text});
+    let map = json!({"type": "object", "additionalProperties": text});
+    let object = json!({"type": "object", "properties": {"a": text}});
+    let time = json!({"type": "string", "format": "date-time"});
+    let mut schemas = [text, list, map, object, time, json!({})].map(|one| parse(&one));
+    schemas[5].quantity = true;
+    schemas[5].rewritten = true;
+    let mut left_alone = Vec::new();
+    for value in [
+        json!(null),
+        json!("x"),
+        json!("2026-01-01T00:00:00.5Z"),
+        json!("0.5"),
+        json!(1),
+        json!(1.0),
+        json!(true),
+        json!([]),
+        json!(["x"]),
+        json!([null]),
+        json!({}),
+        json!({"a": "x"}),
+        json!({"a": null}),
+        json!({"b": "x"}),
+    ] {
+        for property in &schemas {
+            let properties = [("p".into(), Arc::new(property.clone()))].into();
+            let schema = Schema {
+                properties,
+                ..parse(&json!({"type": "object"}))
+            };
+            let document = json!({"p": value});
+            let (wrong, is_raw) = schema.validate_raw(&document);
+            if !wrong.is_empty() || is_raw {
+                continue;
+            }
+            let mut decoded = document.clone();
+            assert_eq!(schema.prune(&mut decoded), [""; 0], "{document}");
+            schema.decode(&mut decoded);
+            assert_eq!(decoded, document);
+            left_alone.push(value.to_string());
+        }
+    }
+    let expected = r#""x" "2026-01-01T00:00:00.5Z" "0.5" ["x"] {"a":"x"} {"a":"x"} {"b":"x"}"#;
+    assert_eq!(left_alone.join(" "), expected);
+}

@@ -70,7 +70,7 @@ impl<'a> Field<'a> {
         let base = self.path.clone();
         let members = self.value.as_object().into_iter().flatten();
         members.map(move |(key, value)| {
-            let path = format!("{base}[{key}]");
+            let path = [&base, "[", key, "]"].concat();
             (key.as_str(), Self { path, value })
         })
     }

@@ -41,7 +41,7 @@ struct Creation<'a> {
     sent_managed_fields: Option<Value>,
     warnings: Vec<String>,
     causes: Causes,
-    /// Whether the object takes its labels from its pod template.
+    /// Whether the object is a job that takes its labels from its pod template.
     shares_labels: bool,
 }
 
@@ -133,11 +133,8 @@ impl<'a> Creation<'a> {
             version,
             ..
         } = self.target;
+        self.shares_labels = self.selects_pods() && self.is_unlabelled();
         let document = &mut self.document;
-        let labels = document
-            .get("metadata")
-            .and_then(|metadata| metadata.get("labels"));
-        self.shares_labels = labels.and_then(Value::as_object).is_none_or(Map::is_empty);
         shape(&context, kind, version, document);
         convert::to_decide(kind, version, document);
         let wrong = prepare::complete(&context, kind, version, document, None);
@@ -149,6 +146,11 @@ impl<'a> Creation<'a> {
             let wrong = workload::wrong_selection(&self.document, self.shares_labels);
             self.causes.wrong.extend(wrong);
         }
+    }
+
+    fn is_unlabelled(&self) -> bool {
+        let labels = self.document.pointer("/metadata/labels");
+        labels.and_then(Value::as_object).is_none_or(Map::is_empty)
     }
 
     /// Whether its pods are to be labelled and selected: for a job, but not before mutating admission.
@@ -178,7 +180,9 @@ impl<'a> Creation<'a> {
             document: std::mem::take(&mut self.document),
             revision: context.state.revision.next(),
         };
-        let (object, commit) = context.new_version(None, written, Vec::new())?;
+        // Commits are kept, and most creations are all that happens in theirs.
+        let events = Vec::with_capacity(1);
+        let (object, commit) = context.new_version(None, written, events)?;
         Ok(decision(vec![commit], Outcome::Created(object)))
     }
 }

@@ -24,30 +24,31 @@ pub(super) fn choose(
     wanted: &ObjectKey,
     metadata: &mut Map<String, Value>,
 ) -> Chosen {
-    let name = prepare::text(metadata, "name").to_owned();
-    let prefix = prepare::text(metadata, "generateName").to_owned();
+    let name = prepare::text(metadata, "name");
+    let prefix = prepare::text(metadata, "generateName");
+    let is_prefixed = !prefix.is_empty();
     let at = |name: &str| ObjectKey {
         resource: wanted.resource.clone(),
         namespace: Arc::clone(&wanted.namespace),
         name: name.into(),
     };
-    let key = if name.is_empty() && !prefix.is_empty() {
-        let mut keys = (1..=ATTEMPTS_MAX)
-            .map(|attempt| at(&generate(&prefix, context.envelope.seed, attempt)));
+    let key = if name.is_empty() && is_prefixed {
+        let mut keys =
+            (1..=ATTEMPTS_MAX).map(|attempt| at(&generate(prefix, context.envelope.seed, attempt)));
         let is_free = |key: &ObjectKey| context.state.get(key).is_none();
         // If all are taken, the refusal names the last one.
         let key = keys.clone().find(is_free).or_else(|| keys.next_back());
-        let key = key.unwrap_or_else(|| at(&prefix));
+        let key = key.unwrap_or_else(|| at(prefix));
         metadata.insert("name".into(), Value::from(&*key.name));
         key
     } else {
-        at(&name)
+        at(name)
     };
     let refusal = |holder: &Arc<Object>| Rejection::AlreadyExists {
         resource: key.resource.clone(),
         name: Arc::clone(&key.name),
         terminating: holder.is_deleting(),
-        generated: !prefix.is_empty(),
+        generated: is_prefixed,
     };
     let taken = context.state.get(&key).map(refusal);
     Chosen { key, taken }

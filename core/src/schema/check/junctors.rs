@@ -93,7 +93,7 @@ fn weigh<'a>(schemas: &'a [Schema], value: &Value, at: &Path<'_>) -> Option<Weig
 fn judge(schema: &Schema, value: &Value, at: &Path<'_>) -> Report {
     let mut report = Report {
         causes: CauseList::silent(),
-        fitting: 0,
+        ..Report::default()
     };
     super::check(schema, value, None, at, &mut report);
     report
