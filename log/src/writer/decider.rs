@@ -1,7 +1,7 @@
 //! Decides all waiting submissions against the newest state, durable or not.
 
 use super::admittance::{Admittance, are_deletions, estimated_bytes_of};
-use super::{Batch, Reply, Submission, Submitted};
+use super::{Answer, Batch, Submission, Submitted};
 use crate::Poison;
 use hindsight_core::invariants::{self, Violation};
 use hindsight_core::{
@@ -40,8 +40,7 @@ struct Checkpoint {
 }
 
 struct Decided {
-    reply: Reply,
-    answer: Submitted,
+    answer: Answer,
     /// Its commands, if they only delete and writes were decided before them: these can be decided again
     /// without the writes of the round.
     deletions: Option<Vec<Command>>,
@@ -51,7 +50,7 @@ impl Round {
     fn refused(mut self) -> Self {
         self.changes.clear();
         for one in &mut self.decided {
-            one.answer = Err(Unavailable::Full);
+            one.answer.outcome = Err(Unavailable::Full);
         }
         self
     }
@@ -97,7 +96,7 @@ impl Decider {
                 round.refused()
             };
         }
-        let answers = round.decided.into_iter().map(|one| (one.reply, one.answer));
+        let answers = round.decided.into_iter().map(|one| one.answer);
         Batch {
             changes: round.changes,
             joined: std::mem::take(&mut self.joined),
@@ -109,9 +108,9 @@ impl Decider {
     fn decide_submission(&mut self, Submission { commands, reply }: Submission, round: &mut Round) {
         let is_deletion = are_deletions(&commands);
         if !is_deletion && !self.room.admits_writes() {
+            let outcome = Err(Unavailable::Full);
             round.decided.push(Decided {
-                reply,
-                answer: Err(Unavailable::Full),
+                answer: Answer { reply, outcome },
                 deletions: None,
             });
             return;
@@ -126,7 +125,7 @@ impl Decider {
         let is_after_write = is_deletion && round.first_write.is_some();
         let deletions = is_after_write.then(|| commands.clone());
         let before = round.changes.len();
-        let answer = self.decide_all(commands, &mut round.changes);
+        let outcome = self.decide_all(commands, &mut round.changes);
         if !is_deletion
             && let Some(written) = round.changes.get(before..).filter(|new| !new.is_empty())
         {
@@ -135,8 +134,7 @@ impl Decider {
             round.smallest_write = Some(smallest);
         }
         round.decided.push(Decided {
-            reply,
-            answer,
+            answer: Answer { reply, outcome },
             deletions,
         });
     }
@@ -148,7 +146,7 @@ impl Decider {
         round.changes.truncate(first.changes);
         round.smallest_write = None;
         for mut one in round.decided.split_off(first.decided) {
-            one.answer = match one.deletions.take() {
+            one.answer.outcome = match one.deletions.take() {
                 Some(commands) => self.decide_all(commands, &mut round.changes),
                 None => Err(Unavailable::Full),
             };

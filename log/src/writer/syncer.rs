@@ -31,8 +31,8 @@ impl Syncer {
             }
             self.publish.publish(batch.state, batch.changes);
         }
-        for (reply, answer) in batch.answers {
-            reply(answer);
+        for answer in batch.answers {
+            answer.send();
         }
         if has_changes {
             self.publish.answered();
@@ -41,7 +41,7 @@ impl Syncer {
 }
 
 fn refuse(batch: Batch, reason: &str) {
-    for (reply, _) in batch.answers {
-        reply(Err(Unavailable::Poisoned(reason.to_owned())));
+    for answer in batch.answers {
+        (answer.reply)(Err(Unavailable::Poisoned(reason.to_owned())));
     }
 }

@@ -60,7 +60,7 @@ fn written() -> Vec<Arc<Change>> {
     commits.map(|commit| Arc::new(change(commit))).collect()
 }
 
-/// One in the queue, one taken, one with its submitter, and another being decided: see `crew`.
+/// One in the queue, one taken, one with its submitter, and another being decided: see `pipeline`.
 #[test]
 fn every_batch_that_may_be_decided_ahead_is_counted() {
     let batch = written();
