@@ -2,11 +2,11 @@
 //! next is decided against the state that is not published yet. If nobody else is waiting, the thread
 //! that decided also syncs, and a submitter that would only block does both itself.
 
-mod admittance;
 mod decider;
 mod frames;
 mod pipeline;
 mod queue_budget;
+mod space_gate;
 mod steps;
 mod syncer;
 #[cfg(test)]
@@ -15,13 +15,13 @@ mod tests;
 use crate::storage::synced::Synced;
 use crate::unpoisoned::unpoisoned;
 use crate::{Base, Error, Log, Poison};
-use admittance::Admittance;
 use crossbeam_channel::{Sender, TrySendError, bounded};
 use decider::Decider;
 use frames::Appender;
 use hindsight_core::{Change, Command, Revision, State, Submitted, Unavailable};
 use pipeline::Pipeline;
 use queue_budget::QueueBudget;
+use space_gate::SpaceGate;
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, RwLock};
 use std::thread::JoinHandle;
@@ -115,10 +115,10 @@ impl Writer {
         } = log;
         let (submissions, waiting) = bounded(QUEUE_SUBMISSIONS_MAX);
         let failure = poison.clone();
-        let room = Admittance::new(Arc::clone(&storage) as _);
+        let space = SpaceGate::new(Arc::clone(&storage) as _);
         let steps = Steps {
             waiting,
-            decider: Decider::new(state, poison.clone(), room),
+            decider: Decider::new(state, poison.clone(), space),
             decided: VecDeque::new(),
             syncer: Syncer {
                 frames: Appender::new(Arc::clone(&storage) as _, hash),

@@ -1,6 +1,6 @@
 //! Decides all waiting submissions against the newest state, durable or not.
 
-use super::admittance::{Admittance, are_deletions, estimated_bytes_of};
+use super::space_gate::{SpaceGate, are_deletions, estimated_bytes_of};
 use super::{Answer, Batch, Submission, Submitted};
 use crate::Poison;
 use hindsight_core::invariants::{self, Violation};
@@ -13,12 +13,6 @@ use std::sync::Arc;
 
 /// The most commits in a batch; a single submission may exceed it.
 const BATCH_COMMITS_MAX: usize = 4096;
-
-/// The answer to a decision that would violate an invariant. That is a defect, found before it did harm.
-fn refusal(violation: &Violation) -> Rejection {
-    tracing::error!(%violation, "refused a decision that breaks an invariant");
-    Rejection::Internal(format!("nothing was written: {violation}"))
-}
 
 /// Submissions that were decided together, before it is known whether there is disk space for them.
 #[derive(Default)]
@@ -59,16 +53,16 @@ impl Round {
 pub(super) struct Decider {
     state: State,
     poison: Poison,
-    room: Admittance,
+    space: SpaceGate,
     joined: BTreeSet<Revision>,
 }
 
 impl Decider {
-    pub(super) const fn new(state: State, poison: Poison, room: Admittance) -> Self {
+    pub(super) const fn new(state: State, poison: Poison, space: SpaceGate) -> Self {
         Self {
             state,
             poison,
-            room,
+            space,
             joined: BTreeSet::new(),
         }
     }
@@ -82,13 +76,13 @@ impl Decider {
         let before = self.state.clone();
         let mut round = Round::default();
         let mut next = Some(first);
-        self.room.check_space();
+        self.space.check_space();
         while let Some(submission) = next {
             self.decide_submission(submission, &mut round);
-            let room = round.changes.len() < BATCH_COMMITS_MAX;
-            next = room.then(|| rest.next()).flatten();
+            let has_room = round.changes.len() < BATCH_COMMITS_MAX;
+            next = has_room.then(|| rest.next()).flatten();
         }
-        while !self.room.admit(&round.changes, round.smallest_write) {
+        while !self.space.admit(&round.changes, round.smallest_write) {
             round = if let Some(first) = round.first_write.take() {
                 self.without_writes(round, first)
             } else {
@@ -107,7 +101,7 @@ impl Decider {
 
     fn decide_submission(&mut self, Submission { commands, reply }: Submission, round: &mut Round) {
         let is_deletion = are_deletions(&commands);
-        if !is_deletion && !self.room.admits_writes() {
+        if !is_deletion && !self.space.admits_writes() {
             let outcome = Err(Unavailable::Full);
             round.decided.push(Decided {
                 answer: Answer { reply, outcome },
@@ -220,6 +214,12 @@ impl Decider {
     }
 }
 
+/// The answer to a decision that would violate an invariant. That is a defect, found before it did harm.
+fn refusal(violation: &Violation) -> Rejection {
+    tracing::error!(%violation, "refused a decision that breaks an invariant");
+    Rejection::Internal(format!("nothing was written: {violation}"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -229,8 +229,8 @@ mod tests {
     /// The commits that get these revisions next must not be joined into a frame with earlier ones.
     #[test]
     fn of_a_decision_that_is_refused_in_its_middle_nothing_is_left() {
-        let room = Admittance::new(Arc::new(MemoryStorage::default()));
-        let mut decider = Decider::new(empty(), Poison::default(), room);
+        let space = SpaceGate::new(Arc::new(MemoryStorage::default()));
+        let mut decider = Decider::new(empty(), Poison::default(), space);
         let mut commits = Vec::new();
         let mut state = empty();
         for name in ["a", "b"] {
