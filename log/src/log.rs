@@ -1,7 +1,7 @@
 //! An open log: the recovered state, its reader and its writer.
 
 use crate::retention::Pruner;
-use crate::snapshot::{Keeper, KeeperOptions};
+use crate::snapshot::{Snapshotter, SnapshotterOptions};
 use crate::storage::synced::Synced;
 use crate::{
     Base, Error, Poison, Publish, Reader, Retention, Snapshots, Steps, Storage, Tail, Writer, chain,
@@ -17,7 +17,7 @@ pub struct Log {
     pub(crate) storage: Arc<Synced>,
     /// The state at the end, to which the next frame will be chained.
     pub(crate) end: Base,
-    pub(crate) keeper: Option<Keeper>,
+    pub(crate) snapshotter: Option<Snapshotter>,
     pub(crate) poison: Poison,
 }
 
@@ -48,7 +48,7 @@ impl Log {
                 reader,
                 storage,
                 end: base,
-                keeper: None,
+                snapshotter: None,
                 poison,
             },
             state,
@@ -77,12 +77,17 @@ impl Log {
             let (storage, poison) = (Arc::clone(&storage), poison.clone());
             Pruner::new(storage, snapshots.clone(), empty, policy, poison)
         });
-        let options = KeeperOptions {
+        let options = SnapshotterOptions {
             snapshots,
             every,
             pruner,
         };
-        self.keeper = Some(Keeper::start(options, storage, self.end.clone(), poison)?);
+        self.snapshotter = Some(Snapshotter::start(
+            options,
+            storage,
+            self.end.clone(),
+            poison,
+        )?);
         Ok(())
     }
 

@@ -1,7 +1,7 @@
 //! Reads the log back: single commits, all commits from a revision on, and the whole state at a revision
 //! or time.
 
-mod behind;
+mod backward;
 
 use crate::chain::Chain;
 use crate::codec::Placeholder;
@@ -9,7 +9,7 @@ use crate::frame;
 use crate::frame::decoded::{self, Coverage, DecodedFrame};
 use crate::tail::{self, VerifiedFrames};
 use crate::{Base, Error, Snapshots, Storage, Tail, base};
-use behind::BackwardLinks;
+use backward::BackwardLinks;
 use hindsight_core::{Commit, FutureRevision, Pruned, PrunedTime, Revision, State, Time};
 use std::sync::Arc;
 

@@ -110,7 +110,7 @@ impl Writer {
             reader: _,
             storage,
             end: Base { state, hash, .. },
-            keeper,
+            snapshotter,
             poison,
         } = log;
         let (submissions, waiting) = bounded(QUEUE_SUBMISSIONS_MAX);
@@ -124,7 +124,7 @@ impl Writer {
                 frames: Appender::new(Arc::clone(&storage) as _, hash),
                 publish,
                 poison,
-                keeper,
+                snapshotter,
             },
         };
         let entrance = Entrance {

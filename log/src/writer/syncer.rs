@@ -3,14 +3,14 @@
 use super::frames::Appender;
 use super::{Batch, Publish};
 use crate::Poison;
-use crate::snapshot::Keeper;
+use crate::snapshot::Snapshotter;
 use hindsight_core::Unavailable;
 
 pub(super) struct Syncer {
     pub(super) frames: Appender,
     pub(super) publish: Box<dyn Publish>,
     pub(super) poison: Poison,
-    pub(super) keeper: Option<Keeper>,
+    pub(super) snapshotter: Option<Snapshotter>,
 }
 
 impl Syncer {
@@ -25,9 +25,9 @@ impl Syncer {
         }
         let has_changes = !batch.changes.is_empty();
         if has_changes {
-            if let Some(keeper) = &mut self.keeper {
+            if let Some(snapshotter) = &mut self.snapshotter {
                 let tail = self.frames.tail(batch.state.revision);
-                keeper.note(&batch.state, tail, &batch.changes);
+                snapshotter.note(&batch.state, tail, &batch.changes);
             }
             self.publish.publish(batch.state, batch.changes);
         }
