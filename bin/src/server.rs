@@ -6,26 +6,26 @@ mod client_certificate;
 mod connection;
 mod kubeconfig;
 mod lingering;
-mod patience;
 mod pki;
 mod queries;
 mod slots;
+mod timeouts;
 mod unread;
 
 use crate::data_dir::DataDir;
-use crate::held::{self, Patience};
 use crate::hint::hint;
+use crate::lock_wait::{LockWait, RETRY_PAUSE};
 use crate::{Config, ControlPlane, OpenError, hangup, named_file};
 use anyhow::{Context, Result, bail};
 use auth::Tokens;
 use connection::ServerContext;
 use hindsight_log::{DirectoryLock, Poison, Retention};
 use kubeconfig::Use;
-use patience::Timeouts;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
+use timeouts::Timeouts;
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
@@ -72,9 +72,9 @@ pub(crate) async fn run(options: Options, ready: impl FnOnce(SocketAddr, &Path))
         ..Config::default()
     };
     // Before the log is opened: a log that cannot be served is not written to.
-    let mut patience = Patience::begin(|what| tracing::warn!("{what}"));
-    let listener = listen(&options, &mut patience).await?;
-    let plane = tokio::task::spawn_blocking(move || open(&config, &mut patience)).await??;
+    let mut wait = LockWait::begin(|what| tracing::warn!("{what}"));
+    let listener = listen(&options, &mut wait).await?;
+    let plane = tokio::task::spawn_blocking(move || open(&config, &mut wait)).await??;
     let address = reachable(listener.local_addr()?);
     let pki = pki::Pki::open(&data.pki(), address.ip())?;
     let kubeconfig = data.kubeconfig();
@@ -142,7 +142,7 @@ fn outcome(poison: &Poison) -> Result<()> {
 
 /// Binds the address. If that fails, the server that holds the directory usually has the address too: it may be
 /// about to end, and if not, that is the error to report.
-async fn listen(options: &Options, patience: &mut Patience) -> Result<TcpListener> {
+async fn listen(options: &Options, wait: &mut LockWait) -> Result<TcpListener> {
     let mut bound = TcpListener::bind(options.listen).await;
     while bound.is_err() && options.data_dir.exists() {
         let locked = DirectoryLock::acquire(&options.data_dir).map(drop);
@@ -150,13 +150,13 @@ async fn listen(options: &Options, patience: &mut Patience) -> Result<TcpListene
         bound = TcpListener::bind(options.listen).await;
         match locked {
             Err(error) if bound.is_err() => {
-                if !patience.covers(&error) {
+                if !wait.covers(&error) {
                     return Err(error.into());
                 }
             }
             Ok(()) | Err(_) => break,
         }
-        tokio::time::sleep(held::STEP).await;
+        tokio::time::sleep(RETRY_PAUSE).await;
     }
     bound.with_context(|| {
         format!(
@@ -167,11 +167,11 @@ async fn listen(options: &Options, patience: &mut Patience) -> Result<TcpListene
 }
 
 /// Opens the log, as soon as nobody else holds its directory.
-fn open(config: &Config, patience: &mut Patience) -> Result<ControlPlane, OpenError> {
+fn open(config: &Config, wait: &mut LockWait) -> Result<ControlPlane, OpenError> {
     loop {
         match ControlPlane::open(config.clone()) {
-            Err(OpenError::Log(error)) if patience.covers(&error) => {
-                std::thread::sleep(held::STEP);
+            Err(OpenError::Log(error)) if wait.covers(&error) => {
+                std::thread::sleep(RETRY_PAUSE);
             }
             opened => return opened,
         }

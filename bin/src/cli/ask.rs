@@ -6,8 +6,9 @@ use crate::control_plane::{empty_state, open_directory};
 use crate::data_dir::DataDir;
 use crate::hint::hint;
 use crate::inspect::{self, Filter, QueryError};
+use crate::lock_wait::RETRY_PAUSE;
 use crate::remote::Client;
-use crate::{OpenError, held, restoring};
+use crate::{OpenError, restoring};
 use anyhow::{Result, bail};
 use hindsight_core::{FutureRevision, Revision, State};
 use hindsight_log::{DirectoryLock, Error, Intact, Reader, SledStorage};
@@ -189,7 +190,7 @@ impl Directory {
                         None if is_over => {
                             return Err(Error::Locked { directory, holder }.into());
                         }
-                        Some(_) | None => std::thread::sleep(held::STEP),
+                        Some(_) | None => std::thread::sleep(RETRY_PAUSE),
                     }
                 }
                 Err(error) => return Err(error.into()),

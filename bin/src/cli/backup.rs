@@ -1,7 +1,7 @@
 //! `hindsight backup`: copies the log to one file while it may be written to.
 
 use super::ask::Source;
-use super::ending::SignalGuard;
+use super::signal_guard::SignalGuard;
 use super::{Directory, Output, show};
 use crate::hint::hint;
 use crate::{effects, named_file};

@@ -105,7 +105,7 @@ impl Get {
         let revision = objects.each(served, wanted, metadata, &mut |mut item| {
             match self.output {
                 Form::Manifest => {
-                    left_out.strip(&mut item, |owner| objects.stance(owner))?;
+                    left_out.strip(&mut item, |owner| objects.find_owner(owner))?;
                 }
                 Form::Json | Form::Yaml if !self.show_managed_fields => unmanage(&mut item),
                 Form::Json | Form::Yaml | Form::Text | Form::Name => {}

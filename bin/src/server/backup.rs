@@ -1,8 +1,8 @@
 //! `/hindsight/v1/backup`: the log as a stream, for administrators alone, since it holds every Secret. Writes
 //! go on meanwhile.
 
-use super::patience::BYTES_PER_SECOND;
 use super::pki::ADMINISTRATORS;
+use super::timeouts::BYTES_PER_SECOND;
 use crate::ControlPlane;
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt, stream};

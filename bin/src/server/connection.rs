@@ -5,9 +5,9 @@ mod tests;
 
 use super::auth::{Identity, InvalidCredentials, Tokens};
 use super::lingering::Lingering;
-use super::patience::{Answer, Requests, Timeouts};
 use super::pki::Tls;
 use super::slots::{Limits, Slot, Slots};
+use super::timeouts::{Answer, Requests, Timeouts};
 use super::unread::{self, ReturnedBody};
 use super::{backup, queries};
 use crate::ControlPlane;

@@ -132,7 +132,7 @@ fn ask(
                 name: text(&filter.name),
                 uid: text(&filter.uid),
             };
-            json!(inspect::stance(state, &owner))
+            json!(inspect::find_owner(state, &owner))
         }
     })
 }

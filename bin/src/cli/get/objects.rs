@@ -118,9 +118,11 @@ impl Objects {
 
     /// Whether an owner exists now, and stays, with the UID that the reference names. Of a directory, this must have been
     /// announced when it was opened.
-    pub(super) fn stance(&self, owner: &Owner) -> Result<OwnerAnswer> {
+    pub(super) fn find_owner(&self, owner: &Owner) -> Result<OwnerAnswer> {
         match self {
-            Self::States { then, now } => Ok(inspect::stance(now.as_ref().unwrap_or(then), owner)),
+            Self::States { then, now } => {
+                Ok(inspect::find_owner(now.as_ref().unwrap_or(then), owner))
+            }
             Self::Lists { client, .. } => {
                 let mut path = "/hindsight/v1/owner?".to_owned();
                 for (name, value) in [
