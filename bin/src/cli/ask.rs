@@ -36,6 +36,14 @@ pub(super) enum Source {
     Server(Client),
 }
 
+/// What came of taking a data directory.
+pub(super) enum Taken<T> {
+    /// It is ours, with what was opened in it.
+    Ours(T),
+    /// A server holds it, and can be asked instead.
+    Served(Client),
+}
+
 impl Directory {
     /// The source to answer from. A log that a start would refuse is refused here, too.
     pub(super) fn source(&self) -> Result<Source> {
@@ -63,12 +71,12 @@ impl Directory {
     pub(super) fn unchecked(&self) -> Result<Source> {
         self.check()?;
         let (reader, lock) = match self.take(open_directory) {
-            Ok(Ok((lock, storage))) => (Reader::new(storage), Some(lock)),
-            Ok(Err(client)) => return Ok(Source::Server(client)),
+            Ok(Taken::Ours((lock, storage))) => (Reader::new(storage), Some(lock)),
+            Ok(Taken::Served(client)) => return Ok(Source::Server(client)),
             Err(error) if is_read_only(&error) => {
                 match self.take(DirectoryLock::acquire_to_read)? {
-                    Ok(lock) => (self.whole()?, lock),
-                    Err(client) => return Ok(Source::Server(client)),
+                    Taken::Ours(lock) => (self.whole()?, lock),
+                    Taken::Served(client) => return Ok(Source::Server(client)),
                 }
             }
             Err(error) => return Err(error),
@@ -98,11 +106,12 @@ impl Directory {
     /// open the log.
     pub(super) fn intact(&self) -> Result<Source> {
         self.check()?;
-        let taken = match self.take(DirectoryLock::acquire) {
+        let acquire = |directory: &Path| DirectoryLock::acquire(directory).map(Some);
+        let taken = match self.take(acquire) {
             Err(error) if is_read_only(&error) => self.take(DirectoryLock::acquire_to_read)?,
-            taken => taken?.map(Some),
+            taken => taken?,
         };
-        let Ok(lock) = taken else {
+        let Taken::Ours(lock) = taken else {
             let directory = self.data_dir.display();
             bail!("a server is using {directory}; stop it first, or leave --intact out");
         };
@@ -175,18 +184,17 @@ impl Directory {
     }
 
     /// Takes the directory, or finds the server that holds it.
-    pub(super) fn take<T>(
-        &self,
-        take: impl Fn(&Path) -> Result<T, Error>,
-    ) -> Result<Result<T, Client>> {
+    pub(super) fn take<T>(&self, take: impl Fn(&Path) -> Result<T, Error>) -> Result<Taken<T>> {
         let ends = Instant::now() + WAIT_MAX;
         loop {
             match take(&self.data_dir) {
-                Ok(taken) => return Ok(Ok(taken)),
+                Ok(taken) => return Ok(Taken::Ours(taken)),
                 Err(Error::Locked { holder, directory }) => {
                     let is_over = Instant::now() >= ends;
                     match self.server_of(&holder) {
-                        Some(client) if is_over || !client.is_gone() => return Ok(Err(client)),
+                        Some(client) if is_over || !client.is_gone() => {
+                            return Ok(Taken::Served(client));
+                        }
                         None if is_over => {
                             return Err(Error::Locked { directory, holder }.into());
                         }
