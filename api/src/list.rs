@@ -1,8 +1,8 @@
 //! Lists: which objects they show, at which revision, and the JSON around the stored bytes of their items.
 
+mod continuation;
 mod items;
 mod pieces;
-mod place;
 #[cfg(test)]
 mod tests;
 mod untyped;
@@ -14,13 +14,13 @@ use crate::pace::{LOOK_BYTES, Pace};
 use crate::position;
 use crate::respond;
 use crate::status::Failure;
+use continuation::{Continuation, ContinueAfter};
 use hindsight_core::rejection::FieldCause;
 use hindsight_core::selector::{FieldSelector, LabelSelector};
 use hindsight_core::{Form, Object, ObjectKey, Revision, State};
 use http::Response;
 use items::Items;
 use pieces::Pieces;
-use place::{Continuation, ContinueAfter};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
