@@ -28,6 +28,9 @@ const REQUEST_BYTES_MAX: usize = 3 * 1024 * 1024;
 /// read it.
 const FRAME_BYTES: usize = 128 << 10;
 
+/// The size of a piece of a streamed answer: it ends with the object that reaches this.
+pub(crate) const PIECE_BYTES: usize = 64 << 10;
+
 /// The next frame of what is ready to be sent.
 pub(crate) fn frame(ready: &mut Bytes) -> Bytes {
     ready.split_to(ready.len().min(FRAME_BYTES))
