@@ -77,39 +77,39 @@ pub(crate) async fn run(options: Options, ready: impl FnOnce(SocketAddr, &Path))
     let plane = tokio::task::spawn_blocking(move || open(&config, &mut wait)).await??;
     let address = reachable(listener.local_addr()?);
     let pki = pki::Pki::open(&data.pki(), address.ip())?;
-    let kubeconfig = data.kubeconfig();
-    kubeconfig::write(&kubeconfig, address, &pki)?;
-    if let Some(path) = &asked_for {
-        // Again: the name may be that of a file that this start has made.
-        match kubeconfig::check(path, data)? {
-            Use::Written => kubeconfig::write(path, address, &pki)?,
-            Use::Kept => kubeconfig::warn_kept(path, data, address)?,
-        }
-    }
+    write_kubeconfigs(data, asked_for.as_deref(), address, &pki)?;
     // Whoever finds the address there reads the kubeconfig next.
     plane.describe_holder(&format!("https://{address}"))?;
     let (tls, tokens) = (pki.tls()?, Arc::new(tokens));
     let context = ServerContext::new(plane.clone(), tls, tokens, Timeouts::default());
     let poison = plane.poison().clone();
-    let failure = poison.clone();
-    let failed = on_own_thread("failure", move || {
-        failure.wait();
-    })?;
-    let signalled = signalled()?;
-    let end = async {
-        tokio::select! {
-            () = signalled => {}
-            Ok(()) = failed => {}
-        }
-    };
+    let end = signalled_or_failed(&poison)?;
     log_status(&format!("listening on https://{address}"));
-    ready(address, &kubeconfig);
+    ready(address, &data.kubeconfig());
     connection::accept(listener, context, end).await;
     log_status("shutting down: no more requests are accepted");
     close(plane).await?;
     outcome(&poison)?;
     log_status("ended");
     Ok(())
+}
+
+/// Writes the administrator's kubeconfig into the data directory, and to the file that was asked for.
+fn write_kubeconfigs(
+    data: DataDir<'_>,
+    asked_for: Option<&Path>,
+    address: SocketAddr,
+    pki: &pki::Pki,
+) -> Result<()> {
+    kubeconfig::write(&data.kubeconfig(), address, pki)?;
+    let Some(path) = asked_for else {
+        return Ok(());
+    };
+    // Checked again: the name may be that of a file that this start has made.
+    match kubeconfig::check(path, data)? {
+        Use::Written => kubeconfig::write(path, address, pki),
+        Use::Kept => kubeconfig::warn_kept(path, data, address),
+    }
 }
 
 /// A function, because each `info!` counts as several branches of whoever calls it.
@@ -201,6 +201,21 @@ fn on_own_thread(
     };
     std::thread::Builder::new().name(name.into()).spawn(run)?;
     Ok(waiter)
+}
+
+/// Resolves when the server has to end: at a signal, or once the log has failed.
+fn signalled_or_failed(poison: &Poison) -> Result<impl Future<Output = ()> + use<>> {
+    let failure = poison.clone();
+    let failed = on_own_thread("failure", move || {
+        failure.wait();
+    })?;
+    let signalled = signalled()?;
+    Ok(async {
+        tokio::select! {
+            () = signalled => {}
+            Ok(()) = failed => {}
+        }
+    })
 }
 
 /// Resolves at the first SIGINT, SIGTERM or SIGHUP after this call: from here on none ends the process by itself.
