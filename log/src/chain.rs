@@ -257,7 +257,7 @@ impl Decoder {
         Self {
             storage,
             next: Some(from),
-            last: Revision(u64::MAX),
+            last: Revision::MAX,
             within: false,
             size: 1,
             batches: 0,

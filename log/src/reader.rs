@@ -83,7 +83,7 @@ impl Reader {
 
     /// The last revision that was written; zero in an empty log.
     pub fn newest(&self) -> Result<Revision, Error> {
-        let Some((first, bytes)) = self.storage.at_or_before(Revision(u64::MAX))? else {
+        let Some((first, bytes)) = self.storage.at_or_before(Revision::MAX)? else {
             return Ok(Revision::ZERO);
         };
         Ok(decoded::open(first, &bytes)?.end.previous())
@@ -91,7 +91,7 @@ impl Reader {
 
     /// The end of the log.
     pub(crate) fn tail(&self) -> Result<Tail, Error> {
-        let Some((first, bytes)) = self.storage.at_or_before(Revision(u64::MAX))? else {
+        let Some((first, bytes)) = self.storage.at_or_before(Revision::MAX)? else {
             return Ok(Tail::START);
         };
         Ok(decoded::read(first, &bytes)?.tail())
@@ -222,7 +222,7 @@ impl Reader {
 
     /// The state at the end of the log, folded from the newest snapshot.
     pub fn newest_state(&self, empty: State) -> Result<State, Error> {
-        self.state_until(empty, Revision(u64::MAX))
+        self.state_until(empty, Revision::MAX)
     }
 
     fn state_until(&self, empty: State, revision: Revision) -> Result<State, Error> {

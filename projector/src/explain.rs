@@ -195,7 +195,7 @@ pub fn explain<H: History>(
     mut subject: Subject,
 ) -> Result<Explanation, H::Error> {
     let history = &BoundedHistory::of(history);
-    let Some(last) = history.last(key, uid, Revision(u64::MAX))? else {
+    let Some(last) = history.last(key, uid, Revision::MAX)? else {
         return Ok(Explanation::new(subject, Fate::Unknown));
     };
     subject.uid = last.uid.to_string();

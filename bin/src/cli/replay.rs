@@ -40,7 +40,7 @@ impl Replay {
         let source = self.directory.source()?;
         let answer = match &source {
             Source::Directory { reader, .. } => {
-                let until = asked.unwrap_or(Revision(u64::MAX));
+                let until = asked.unwrap_or(Revision::MAX);
                 if let Some(asked) = asked {
                     check_has_happened(reader, asked)?;
                     check_is_kept(reader, asked)?;
