@@ -2,6 +2,7 @@
 
 use super::point::Point;
 use super::{Directory, show};
+use crate::answer::PATHS;
 use crate::control_plane::{empty_state, open_directory};
 use crate::data_dir::DataDir;
 use crate::hint::hint;
@@ -260,7 +261,7 @@ pub(super) fn newest_state(reader: &Reader) -> Result<State> {
 
 /// The path and query with which a server is asked this question.
 pub(super) fn path(question: &str, filter: &Filter) -> String {
-    let mut path = format!("/hindsight/v1/{question}?");
+    let mut path = format!("{PATHS}{question}?");
     let fields = [
         ("kind", &filter.kind),
         ("namespace", &filter.namespace),

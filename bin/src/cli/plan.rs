@@ -6,7 +6,7 @@ use super::parse::non_empty;
 use super::point::{Point, point};
 use super::subject::{DEFAULT_NAMESPACE, NameArg, ResourceArg, parse_name, parse_resource};
 use super::{Directory, NOT_FOUND, Output, show};
-use crate::answer::{OnceReleased, PlanAnswer, Planned};
+use crate::answer::{OnceReleased, PATHS, PlanAnswer, Planned};
 use crate::effects;
 use crate::hint::hint;
 use crate::inspect::{self, Filter, Served, World};
@@ -136,8 +136,7 @@ impl Plan {
                     });
                 }
                 let kind = encode(kind);
-                let served: Served =
-                    client.ask(&format!("/hindsight/v1/kind?kind={kind}&{point}"))?;
+                let served: Served = client.ask(&format!("{PATHS}kind?kind={kind}&{point}"))?;
                 Ok(Asked {
                     answer,
                     is_namespaced: served.namespaced,

@@ -3,7 +3,7 @@
 use super::ask::{Source, check_has_happened};
 use super::parse::number;
 use super::{Directory, Output, show};
-use crate::answer::StateAnswer;
+use crate::answer::{PATHS, StateAnswer};
 use crate::control_plane::empty_state;
 use anyhow::Result;
 use clap::Args;
@@ -56,7 +56,7 @@ impl Replay {
             }
             Source::Server(client) => {
                 let until = self.until.map(|until| format!("?asOf={until}"));
-                let path = format!("/hindsight/v1/state{}", until.unwrap_or_default());
+                let path = format!("{PATHS}state{}", until.unwrap_or_default());
                 client.ask(&path)?
             }
         };

@@ -18,7 +18,6 @@ use tokio::runtime::Handle;
 use tokio::sync::mpsc::error::SendTimeoutError;
 use tokio::sync::{Semaphore, mpsc};
 
-pub(super) const PATH: &str = "/hindsight/v1/backup";
 /// How many backups are made at the same time.
 const BACKUPS_MAX: usize = 2;
 const CHUNK_BYTES: usize = 256 << 10;
