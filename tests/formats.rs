@@ -20,7 +20,7 @@ const COMMITS_AT: usize = 13;
 /// revision.
 fn upgrade(data: &Path) -> u64 {
     let storage = SledStorage::open(&data.join("events")).expect("opened");
-    let newest = storage.at_or_before(Revision(u64::MAX)).expect("read");
+    let newest = storage.at_or_before(Revision::MAX).expect("read");
     let (first, mut bytes) = newest.expect("a record");
     let commits = bytes[COMMITS_AT..].first_chunk().expect("a header");
     let next = first.0 + u64::from(u32::from_le_bytes(*commits));

@@ -27,9 +27,9 @@ use caller::NoCaller;
 use hooks::{Hook, HookContext, Stage, matching_hooks};
 use subject::{Operation, Subject};
 
-use crate::aside::{LONG_BYTES, aside};
 use crate::authorizer::{AllowAll, Authorizer};
 use crate::backend::Backend;
+use crate::offload::{LONG_BYTES, offload};
 use crate::params::WriteOptions;
 use crate::status::Failure;
 use hindsight_core::command::{AdmissionBasis, Admitted, FieldValidation, Intent};
@@ -372,7 +372,7 @@ pub(crate) async fn submit(
 ) -> Result<Result<Decision, Rejection>, Failure> {
     if dry_run || bytes > LONG_BYTES {
         let (state, tried) = (backend.state(), command.clone());
-        let decided = aside(bytes, move || decide(&state, tried)).await?;
+        let decided = offload(bytes, move || decide(&state, tried)).await?;
         if dry_run || decided.is_err() {
             return Ok(decided);
         }

@@ -8,7 +8,7 @@ pub use room::Bodies;
 pub(crate) use room::{Received, read};
 pub(crate) use warnings::BodyWarnings;
 
-use crate::aside::aside;
+use crate::offload::offload;
 use crate::protobuf;
 use crate::status::Failure;
 use bytes::{Bytes, BytesMut};
@@ -27,6 +27,9 @@ const REQUEST_BYTES_MAX: usize = 3 * 1024 * 1024;
 /// The most that is sent in one frame, so that a client which reads even the longest object slowly is seen to
 /// read it.
 const FRAME_BYTES: usize = 128 << 10;
+
+/// The size of a piece of a streamed answer: it ends with the object that reaches this.
+pub(crate) const PIECE_BYTES: usize = 64 << 10;
 
 /// The next frame of what is ready to be sent.
 pub(crate) fn frame(ready: &mut Bytes) -> Bytes {
@@ -219,7 +222,7 @@ pub(crate) async fn decode_config(
     body: &Received,
     body_warnings: &mut BodyWarnings,
 ) -> Result<(Value, Option<String>), Failure> {
-    let decoded = body.read_aside(|bytes| {
+    let decoded = body.read_offloaded(|bytes| {
         let as_json = document::json(bytes).ok();
         match as_json.filter(|decoded| decoded.repeats.is_empty()) {
             Some(decoded) => Ok(decoded),
@@ -244,13 +247,13 @@ pub(crate) async fn decode_config(
 }
 
 impl Received {
-    /// Decodes the body, aside if it is long.
-    async fn read_aside(
+    /// Decodes the body, on another thread if it is long.
+    async fn read_offloaded(
         &self,
         read: impl FnOnce(&[u8]) -> Result<Decoded, Failure> + Send + 'static,
     ) -> Result<Decoded, Failure> {
         let body = self.clone();
-        aside(self.bytes.len(), move || read(&body.bytes)).await?
+        offload(self.bytes.len(), move || read(&body.bytes)).await?
     }
 }
 
@@ -260,7 +263,7 @@ async fn read_as(body: &Received, reading: Reading<'_>) -> Result<Decoded, Failu
         reading.api_version.to_owned(),
         reading.kind.to_owned(),
     );
-    let read = body.read_aside(move |bytes| read_bytes(bytes, syntax.of(&version, &kind)));
+    let read = body.read_offloaded(move |bytes| read_bytes(bytes, syntax.of(&version, &kind)));
     read.await
 }
 

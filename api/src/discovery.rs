@@ -5,9 +5,9 @@ mod tests;
 
 use crate::accept::{accept_object, wants_aggregate};
 use crate::body::{ApiBody, Syntax};
+use crate::etag::tagged;
 use crate::respond;
 use crate::status::Failure;
-use crate::tag::tagged;
 use hindsight_core::State;
 use hindsight_core::builtin;
 use hindsight_core::kind::{Kind, KindRef, Preference};

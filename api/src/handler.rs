@@ -7,7 +7,7 @@ mod resource_request;
 use crate::accept::{Accept, NotAcceptable, accept};
 use crate::admission::{self, Admission, WriteRequest};
 use crate::authenticator::Authenticator;
-use crate::backend::{AsOf, Backend, Gap, Past};
+use crate::backend::{Backend, Past};
 use crate::body::{self, ApiBody, Bodies, Received, Syntax};
 use crate::params::Params;
 use crate::path::{self, Route, route, split_time};
@@ -21,9 +21,10 @@ use deprecated::Deprecated;
 use hindsight_core::kind::{Kind, KindRef, Version};
 use hindsight_core::{Actor, Command, Form, GroupResource, Intent, State};
 use http::request::Parts;
-use http::{HeaderMap, Method, Request, Response, header};
+use http::{HeaderMap, Method, Request, Response, Uri, header};
 use http_body::Body;
 pub(crate) use resource_request::ResourceRequest;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
@@ -101,10 +102,23 @@ impl Api {
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
     {
         let (parts, body) = request.into_parts();
-        let wanted = accept(&parts.headers);
-        let syntax = syntax_of(&wanted);
+        let uri = parts.uri.clone();
+        let accept = accept(&parts.headers);
+        let syntax = syntax_of(&accept);
         let mut gap = None;
-        let answer = self.answer((parts, body), actor, wanted, &mut gap).await;
+        let answer = match self.place(&uri, &parts.headers, actor).await {
+            Ok(ControlFlow::Continue(place)) => {
+                gap = place.past.gap;
+                let incoming = Incoming {
+                    parts,
+                    body,
+                    accept,
+                };
+                self.answer(place, incoming).await
+            }
+            Ok(ControlFlow::Break(answer)) => Ok(answer),
+            Err(failure) => Err(failure),
+        };
         let mut answer = answer.unwrap_or_else(|failure| respond::failure(&failure, syntax));
         if let Some(gap) = gap {
             respond::warn_first(&mut answer, &gap.to_string());
@@ -119,44 +133,61 @@ impl Api {
         finish(respond::failure(&Failure::unauthorized(), syntax))
     }
 
-    /// The state that a request is about, and what a restore lost of it.
-    async fn past(&self, point: Option<AsOf>, gap: &mut Option<Gap>) -> Result<Past, Failure> {
-        let Some(point) = point else {
-            return Ok(Past::newest(self.backend.state()));
+    /// Finds out what a request is about, if its client may ask. Health is answered here.
+    async fn place<'a>(
+        &self,
+        uri: &'a Uri,
+        headers: &HeaderMap,
+        actor: Option<Arc<Actor>>,
+    ) -> Result<ControlFlow<Response<ApiBody>, Place<'a>>, Failure> {
+        let health = health::respond(uri, &*self.backend);
+        let Some(actor) = actor else {
+            let health = health.unwrap_or_else(|| Err(Failure::unauthorized()));
+            return health.map(ControlFlow::Break);
         };
-        let past = self.backend.as_of(point).await.map_err(Failure::of_past)?;
-        *gap = past.gap;
-        Ok(past)
+        impersonation::refuse(headers, &actor)?;
+        if let Some(response) = health {
+            return response.map(ControlFlow::Break);
+        }
+        let (point, path) = split_time(uri.path())?;
+        let past = match point {
+            Some(point) => self.backend.as_of(point).await.map_err(Failure::of_past)?,
+            None => Past::newest(self.backend.state()),
+        };
+        Ok(ControlFlow::Continue(Place {
+            actor,
+            path,
+            is_past: point.is_some(),
+            past,
+        }))
     }
 
-    /// The answer, and what a restore lost if the request is about that.
+    /// Answers about what the path names in a state.
     async fn answer<B>(
         &self,
-        (mut parts, body): (Parts, B),
-        actor: Option<Arc<Actor>>,
-        wanted: Result<Accept, NotAcceptable>,
-        gap: &mut Option<Gap>,
+        place: Place<'_>,
+        incoming: Incoming<B>,
     ) -> Result<Response<ApiBody>, Failure>
     where
         B: Body<Data = Bytes>,
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
     {
-        let uri = parts.uri.clone();
-        let health = health::respond(&uri, &*self.backend);
-        let Some(actor) = actor else {
-            return health.unwrap_or_else(|| Err(Failure::unauthorized()));
-        };
-        impersonation::refuse(&parts.headers, &actor)?;
-        if let Some(response) = health {
-            return response;
-        }
-        let (point, path) = split_time(uri.path())?;
-        let Past { state, permit, .. } = self.past(point, gap).await?;
+        let Incoming {
+            mut parts,
+            body,
+            accept,
+        } = incoming;
+        let Place {
+            actor,
+            path,
+            is_past,
+            past: Past { state, permit, .. },
+        } = place;
         let route = match named_by(&self.documents, path, &parts.headers, &state).await? {
             Named::Resource(route) => route,
             Named::Document(answer) => return Ok(answer),
         };
-        let params = Params::parse(uri.query())?;
+        let params = Params::parse(parts.uri.query())?;
         let watches = watches(&route, &params);
         let deadline = deadline(&parts.method, watches, &params)?;
         if let Some(answer) = verbs::kubelet::instead(&state, &parts.method, &route, &params)? {
@@ -169,9 +200,9 @@ impl Api {
         if parts.method != Method::GET && kind.is_namespaced() && route.namespace.is_none() {
             return write_across_namespaces(&kind);
         }
-        let syntax = syntax_of(&wanted);
+        let syntax = syntax_of(&accept);
         let deprecated = Deprecated::of(&kind, &version, &route.subpath);
-        let accept = wanted.map_err(|refused| refused.of(&kind));
+        let accept = accept.map_err(|refused| refused.of(&kind));
         let request = match (route.subpath.served(&version), accept) {
             (Ok(subresource), Ok(accept)) => Ok(Box::new(ResourceRequest {
                 form: Form::of(&state.kinds, &kind, &version.name),
@@ -184,7 +215,7 @@ impl Api {
                 state,
                 actor,
                 accept,
-                past: point.is_some(),
+                past: is_past,
                 permit,
                 now: self.backend.now(),
                 body_bytes: 0,
@@ -314,6 +345,24 @@ impl Api {
     }
 }
 
+/// A request, and the answer that it accepts.
+struct Incoming<B> {
+    parts: Parts,
+    body: B,
+    accept: Result<Accept, NotAcceptable>,
+}
+
+/// What a request is about, and who asks.
+struct Place<'a> {
+    actor: Arc<Actor>,
+    /// The path without the point in time.
+    path: &'a str,
+    /// Whether the path names a point in time.
+    is_past: bool,
+    /// The state at that point, or the newest.
+    past: Past,
+}
+
 /// What a path names.
 enum Named {
     Resource(Route),
@@ -344,8 +393,8 @@ async fn named_by(
     Ok(Named::Document(nothing))
 }
 
-fn syntax_of(wanted: &Result<Accept, NotAcceptable>) -> Syntax {
-    wanted.as_ref().map_or(Syntax::Json, |accept| accept.syntax)
+fn syntax_of(accept: &Result<Accept, NotAcceptable>) -> Syntax {
+    accept.as_ref().map_or(Syntax::Json, |accept| accept.syntax)
 }
 
 /// Adds what every answer carries.

@@ -2,17 +2,18 @@
 
 mod accept;
 mod admission;
-mod aside;
 mod authenticator;
 mod authorizer;
 mod backend;
 mod body;
 mod discovery;
+mod etag;
 mod handler;
 mod health;
 mod impersonation;
 mod lease;
 mod list;
+mod offload;
 mod openapi;
 mod pace;
 mod params;
@@ -25,7 +26,6 @@ mod reviews;
 mod schemas;
 mod status;
 mod table;
-mod tag;
 #[cfg(test)]
 mod testing;
 mod unpoisoned;

@@ -1,8 +1,8 @@
 //! Lists: which objects they show, at which revision, and the JSON around the stored bytes of their items.
 
+mod continuation;
 mod items;
 mod pieces;
-mod place;
 #[cfg(test)]
 mod tests;
 mod untyped;
@@ -14,13 +14,13 @@ use crate::pace::{LOOK_BYTES, Pace};
 use crate::position;
 use crate::respond;
 use crate::status::Failure;
+use continuation::{Continuation, ContinueAfter};
 use hindsight_core::rejection::FieldCause;
 use hindsight_core::selector::{FieldSelector, LabelSelector};
 use hindsight_core::{Form, Object, ObjectKey, Revision, State};
 use http::Response;
 use items::Items;
 use pieces::Pieces;
-use place::{Continuation, ContinueAfter};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -41,6 +41,21 @@ struct Selected {
     more: bool,
     /// How many objects follow that one; known only where no selector filters.
     others: Option<usize>,
+}
+
+/// Where a page begins.
+struct Start {
+    /// The state to list.
+    past: Past,
+    /// The last object of the page before.
+    after: Option<ContinueAfter>,
+}
+
+impl Start {
+    /// The first page of this state.
+    const fn first(past: Past) -> Self {
+        Self { past, after: None }
+    }
 }
 
 /// Which objects a list or a watch shows.
@@ -199,7 +214,8 @@ impl Query {
         request: &mut ResourceRequest,
         paged: bool,
     ) -> Result<Page, Failure> {
-        let (Past { state, permit, gap }, after) = start(api, request, paged).await?;
+        let Start { past, after } = start(api, request, paged).await?;
+        let Past { state, permit, gap } = past;
         let limit = usize::try_from(self.limit).ok().filter(|limit| *limit > 0);
         let limit = limit.unwrap_or(usize::MAX);
         let selection = Selection::of(request)?;
@@ -244,13 +260,9 @@ pub(crate) async fn answer(
     Ok(answer)
 }
 
-/// The state to list, and the place to continue after. Source: the table of list semantics by limit, continue,
+/// Where the page that is asked for begins. Source: the table of list semantics by limit, continue,
 /// resourceVersion and resourceVersionMatch.
-async fn start(
-    api: &Api,
-    request: &mut ResourceRequest,
-    paged: bool,
-) -> Result<(Past, Option<ContinueAfter>), Failure> {
+async fn start(api: &Api, request: &mut ResourceRequest, paged: bool) -> Result<Start, Failure> {
     let params = &request.params;
     let text = params.text("resourceVersion");
     let token = params.text("continue");
@@ -267,7 +279,7 @@ async fn start(
         .revision()?
         .filter(|revision| *revision > Revision::ZERO)
     else {
-        return Ok((request.shown(), None));
+        return Ok(Start::first(request.shown()));
     };
     let ahead = revision > request.state.revision;
     if ahead && (request.past || matching == "Exact") {
@@ -276,25 +288,24 @@ async fn start(
     }
     if ahead {
         request.catch_up(api, revision).await?;
-        return Ok((request.shown(), None));
+        return Ok(Start::first(request.shown()));
     }
     if matching == "Exact" || (matching.is_empty() && paged) {
         let state = state_at(api, request, revision).await;
-        return Ok((state.map_err(list_expired)?, None));
+        return Ok(Start::first(state.map_err(list_expired)?));
     }
     if !request.past {
         position::check(&*api.backend, revision)?;
     }
-    Ok((request.shown(), None))
+    Ok(Start::first(request.shown()))
 }
 
-/// The state and the place of the next page: as of the first page or, if the token says so, in the newest
-/// state.
+/// Where the next page begins: in the state of the first page or, if the token says so, in the newest.
 async fn next_page(
     api: &Api,
     request: &ResourceRequest,
     continuation: Continuation,
-) -> Result<(Past, Option<ContinueAfter>), Failure> {
+) -> Result<Start, Failure> {
     // A page of the past may be of an earlier revision, as the list may be, but not of a later one.
     if let Some(token) = continuation.revision.filter(|_| request.past)
         && token > request.state.revision
@@ -310,7 +321,10 @@ async fn next_page(
         None => Ok(request.shown()),
     };
     match found {
-        Ok(state) => Ok((state, Some(continuation.after))),
+        Ok(past) => Ok(Start {
+            past,
+            after: Some(continuation.after),
+        }),
         Err(failure) if failure.code == 410 => Err(Failure::too_old_to_continue(
             &continuation.at_newest().token(),
         )),

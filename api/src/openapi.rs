@@ -10,9 +10,9 @@ mod v3;
 
 use crate::body::{ApiBody, Syntax};
 use crate::discovery::{groups, kinds, versions};
+use crate::etag::{is_known, tagged};
 use crate::respond;
 use crate::status::Failure;
-use crate::tag::{is_known, tagged};
 use bytes::Bytes;
 pub(crate) use documents::Documents;
 use hindsight_core::State;

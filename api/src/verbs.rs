@@ -5,7 +5,7 @@ mod delete;
 mod delete_collection;
 pub(crate) mod kubelet;
 pub(crate) mod pod;
-mod unknown;
+mod unknown_fields;
 mod write;
 
 pub(crate) use delete::delete;

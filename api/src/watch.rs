@@ -11,7 +11,7 @@ pub(crate) use relay::Relay;
 pub(crate) use replay::REPLAYS_MAX;
 
 use crate::accept::View;
-use crate::body::{ApiBody, frame};
+use crate::body::{ApiBody, PIECE_BYTES, frame};
 use crate::handler::{Api, ResourceRequest};
 use crate::lease::Lease;
 use crate::list::Selection;
@@ -35,8 +35,6 @@ use std::time::Duration;
 use tokio::sync::watch::Receiver;
 use tokio::time::{Instant, Sleep, timeout_at};
 
-/// The size of a piece: what is sent in one go ends with the object that reaches it.
-const PIECE_BYTES: usize = 64 << 10;
 /// The most changes that one turn of a watch asks for.
 const TURN_CHANGES_MAX: usize = 512;
 const BOOKMARK_EVERY: Duration = Duration::from_mins(1);

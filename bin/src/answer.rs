@@ -5,6 +5,11 @@ use hindsight_core::object::Name;
 use hindsight_core::{Revision, State};
 use serde::{Deserialize, Serialize};
 
+/// The prefix of the paths at which a server answers questions about its log.
+pub(crate) const PATHS: &str = "/hindsight/v1/";
+/// Where it sends a backup.
+pub(crate) const BACKUP_PATH: &str = "/hindsight/v1/backup";
+
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
 const fn is_zero(count: &usize) -> bool {
     *count == 0

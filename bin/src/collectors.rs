@@ -168,18 +168,19 @@ impl Driver {
         let parts = parts.filter(|part| !part.is_empty());
         let waiting: Vec<_> = parts.map(|part| submit(&writer, part)).collect();
         drop(writer);
-        let outcomes = waiting.into_iter().map(|(count, answers)| {
-            let outcome = answers.recv().unwrap_or(Err(Unavailable::Stopping));
-            self.settle(count, &outcome)
+        let outcomes = waiting.into_iter().map(|part| {
+            let outcome = part.answers.recv().unwrap_or(Err(Unavailable::Stopping));
+            self.settle(part.steps, &outcome)
         });
         outcomes.fold(BatchOutcome::Idle, BatchOutcome::and)
     }
 
-    fn settle(&mut self, count: usize, outcome: &Submitted) -> BatchOutcome {
+    /// Tells the collector what became of the oldest unanswered steps, as many as these.
+    fn settle(&mut self, steps: usize, outcome: &Submitted) -> BatchOutcome {
         let answers = match outcome {
             Ok(answers) => answers,
             Err(error) => {
-                self.collector.requeue(count);
+                self.collector.requeue(steps);
                 let is_overloaded = matches!(error, Unavailable::Overloaded);
                 return BatchOutcome::Refused(if is_overloaded { OVERLOADED } else { IDLE });
             }
@@ -284,17 +285,24 @@ fn warn_of(rejection: &Rejection) {
     }
 }
 
-/// Submits steps; returns how many there are, and where their answers arrive.
-fn submit(writer: &Writer, steps: Vec<(Worker, Step)>) -> (usize, Receiver<Submitted>) {
+/// A part of a batch that was submitted.
+struct SubmittedPart {
+    /// How many steps it has.
+    steps: usize,
+    /// Where their answers arrive.
+    answers: Receiver<Submitted>,
+}
+
+fn submit(writer: &Writer, steps: Vec<(Worker, Step)>) -> SubmittedPart {
     let commands: Vec<Command> = steps
         .into_iter()
         .map(|(worker, step)| worker.command(step, effects::now(), effects::seed()))
         .collect();
-    let count = commands.len();
+    let steps = commands.len();
     let (sender, answers) = bounded(1);
     let reply = move |outcome: Submitted| drop(sender.send(outcome));
     writer.submit(commands, Box::new(reply));
-    (count, answers)
+    SubmittedPart { steps, answers }
 }
 
 fn is_stopped(stopped: &Receiver<()>) -> bool {

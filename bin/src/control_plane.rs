@@ -61,17 +61,6 @@ struct Shared {
     pending: Pending,
 }
 
-/// Logs how far the log was read, from which snapshot, and how long that took: if it took long, snapshots are
-/// missing.
-fn log_opening(revision: Revision, snapshot: Revision, begun: Instant) {
-    let seconds = begun.elapsed().as_secs_f64();
-    if snapshot == Revision::ZERO {
-        tracing::info!(%revision, seconds, "the whole log was read");
-    } else {
-        tracing::info!(%revision, %snapshot, seconds, "the log was read from a snapshot on");
-    }
-}
-
 impl ControlPlane {
     /// Opens the log, folds it, and starts the writer and the collectors. Blocks while it reads.
     pub fn open(config: Config) -> Result<Self, OpenError> {
@@ -82,30 +71,16 @@ impl ControlPlane {
         config: Config,
         turn: collectors::Turn,
     ) -> Result<Self, OpenError> {
-        let begun = Instant::now();
         config.check()?;
-        let (lock, storage) = match &config.data_dir {
-            None => (None, Arc::new(MemoryStorage::default()) as Arc<dyn Storage>),
-            Some(directory) => {
-                let (lock, storage) = open_directory(directory)?;
-                (Some(lock), storage)
-            }
-        };
         let builtin = builtin_kinds();
         let empty = State::new(Arc::clone(&builtin));
-        let data_dir = config.data_dir.as_deref().map(DataDir);
-        let snapshots = data_dir.map(DataDir::snapshots);
-        let base = snapshots.as_ref().and_then(|one| one.newest(&empty));
-        let base = base.unwrap_or_else(|| Base::empty(empty.clone()));
-        let snapshot = base.state.revision;
-        let (mut log, state) = Log::open_from(storage, base)?;
-        log_opening(state.revision, snapshot, begun);
-        let mut reader = log.reader.clone();
-        if let Some(snapshots) = snapshots {
-            reader = reader.with_snapshots(snapshots.clone());
-            let retention = config.retention.clone().map(|policy| (policy, empty));
-            log.keep_snapshots(snapshots, config.snapshot_every, retention)?;
-        }
+        // The lock is bound first and so released last, if anything below fails.
+        let OpenedLog {
+            lock,
+            log,
+            reader,
+            state,
+        } = open_log(&config, empty)?;
         let window = Window::new(state.revision, WINDOW_CHANGES_MAX, WINDOW_BYTES_MAX);
         let (publisher, feed) = published::channel(state.clone(), window);
         let published = Arc::clone(&feed.published);
@@ -369,6 +344,57 @@ fn builtin_kinds() -> Arc<BuiltinKinds> {
 #[cfg(not(feature = "http"))]
 fn builtin_kinds() -> Arc<BuiltinKinds> {
     Arc::new(BuiltinKinds::new(hindsight_core::builtin::kinds(), None))
+}
+
+/// A log that was read to its end, and is not written to yet.
+struct OpenedLog {
+    log: Log,
+    reader: Reader,
+    state: State,
+    /// `None` for a log in memory.
+    lock: Option<DirectoryLock>,
+}
+
+/// Opens the log on its directory or in memory, and reads it from the newest snapshot on.
+fn open_log(config: &Config, empty: State) -> Result<OpenedLog, OpenError> {
+    let begun = Instant::now();
+    let (lock, storage) = match &config.data_dir {
+        None => (None, Arc::new(MemoryStorage::default()) as Arc<dyn Storage>),
+        Some(directory) => {
+            let (lock, storage) = open_directory(directory)?;
+            (Some(lock), storage)
+        }
+    };
+    let data_dir = config.data_dir.as_deref().map(DataDir);
+    let snapshots = data_dir.map(DataDir::snapshots);
+    let base = snapshots.as_ref().and_then(|one| one.newest(&empty));
+    let base = base.unwrap_or_else(|| Base::empty(empty.clone()));
+    let snapshot = base.state.revision;
+    let (mut log, state) = Log::open_from(storage, base)?;
+    log_opening(state.revision, snapshot, begun);
+    let mut reader = log.reader.clone();
+    if let Some(snapshots) = snapshots {
+        reader = reader.with_snapshots(snapshots.clone());
+        let retention = config.retention.clone().map(|policy| (policy, empty));
+        log.keep_snapshots(snapshots, config.snapshot_every, retention)?;
+    }
+    Ok(OpenedLog {
+        log,
+        reader,
+        state,
+        lock,
+    })
+}
+
+/// Logs how far the log was read, from which snapshot, and how long that took: if it took long, snapshots are
+/// missing.
+fn log_opening(revision: Revision, snapshot: Revision, begun: Instant) {
+    let seconds = begun.elapsed().as_secs_f64();
+    if snapshot == Revision::ZERO {
+        tracing::info!(%revision, seconds, "the whole log was read");
+    } else {
+        tracing::info!(%revision, %snapshot, seconds, "the log was read from a snapshot on");
+    }
 }
 
 /// Opens a data directory. The lock comes first: nothing is read or written before it is held.

@@ -1,10 +1,11 @@
 //! Questions about the log, answered alike by the command line on a directory and by the server that holds one.
 
+mod bounded_texts;
 mod changed;
 mod log;
-mod place;
+mod owner;
 mod plan;
-mod told;
+mod served;
 mod versions;
 
 use crate::history::{Defined, LogHistory};
@@ -16,8 +17,9 @@ use hindsight_log::{Entry, Error, Reader};
 use hindsight_projector::Fate;
 
 pub(crate) use log::{Selection, for_each_entry, page};
-pub(crate) use place::{Owner, Served, served, stance};
+pub(crate) use owner::{Owner, find_owner};
 pub(crate) use plan::{World, plan};
+pub(crate) use served::{Served, served};
 
 /// Which objects a question is about.
 #[derive(Debug, Clone, Default)]

@@ -26,12 +26,12 @@ mod effects;
 #[cfg(feature = "http")]
 mod hangup;
 #[cfg(feature = "http")]
-mod held;
-#[cfg(feature = "http")]
 mod hint;
 mod history;
 #[cfg(feature = "http")]
 mod inspect;
+#[cfg(feature = "http")]
+mod lock_wait;
 #[cfg(feature = "http")]
 mod named_file;
 #[cfg(feature = "http")]

@@ -35,14 +35,14 @@ const PROBE: Duration = Duration::from_secs(1);
 
 /// How long to wait for a server.
 #[derive(Debug, Clone, Copy)]
-struct Patience {
+struct Timeouts {
     /// Until the handshake is complete.
     connect: Duration,
     /// Without a byte. Then the server is asked whether it is alive, for an answer may take its time.
     silence: Duration,
 }
 
-const PATIENCE: Patience = Patience {
+const TIMEOUTS: Timeouts = Timeouts {
     connect: Duration::from_secs(10),
     silence: Duration::from_mins(1),
 };
@@ -74,7 +74,7 @@ pub(crate) struct Client {
     data_dir: PathBuf,
     process: String,
     address: String,
-    patience: Patience,
+    timeouts: Timeouts,
 }
 
 impl Client {
@@ -84,7 +84,7 @@ impl Client {
             data_dir: data_dir.to_owned(),
             process: process.to_owned(),
             address: address.to_owned(),
-            patience: PATIENCE,
+            timeouts: TIMEOUTS,
         }
     }
 
@@ -174,7 +174,7 @@ impl Client {
     }
 
     async fn connected(&self) -> Result<(SendRequest<Empty<Bytes>>, Driver)> {
-        let connected = timeout(self.patience.connect, self.connect()).await;
+        let connected = timeout(self.timeouts.connect, self.connect()).await;
         connected.unwrap_or_else(|_| Err(self.unresponsive()))
     }
 
@@ -198,7 +198,7 @@ impl Client {
     async fn while_alive<T>(&self, answer: impl Future<Output = T>) -> Result<T> {
         let mut answer = pin!(answer);
         loop {
-            if let Ok(answer) = timeout(self.patience.silence, &mut answer).await {
+            if let Ok(answer) = timeout(self.timeouts.silence, &mut answer).await {
                 return Ok(answer);
             }
             if !self.is_alive().await {
@@ -215,7 +215,7 @@ impl Client {
             driver.abort();
             answered.map_err(anyhow::Error::from)
         };
-        matches!(timeout(self.patience.connect, ask).await, Ok(Ok(_)))
+        matches!(timeout(self.timeouts.connect, ask).await, Ok(Ok(_)))
     }
 
     /// The error of a handshake.

@@ -6,26 +6,26 @@ mod client_certificate;
 mod connection;
 mod kubeconfig;
 mod lingering;
-mod patience;
 mod pki;
 mod queries;
 mod slots;
+mod timeouts;
 mod unread;
 
 use crate::data_dir::DataDir;
-use crate::held::{self, Patience};
 use crate::hint::hint;
+use crate::lock_wait::{LockWait, RETRY_PAUSE};
 use crate::{Config, ControlPlane, OpenError, hangup, named_file};
 use anyhow::{Context, Result, bail};
 use auth::Tokens;
 use connection::ServerContext;
 use hindsight_log::{DirectoryLock, Poison, Retention};
 use kubeconfig::Use;
-use patience::Timeouts;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
+use timeouts::Timeouts;
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
@@ -72,44 +72,44 @@ pub(crate) async fn run(options: Options, ready: impl FnOnce(SocketAddr, &Path))
         ..Config::default()
     };
     // Before the log is opened: a log that cannot be served is not written to.
-    let mut patience = Patience::begin(|what| tracing::warn!("{what}"));
-    let listener = listen(&options, &mut patience).await?;
-    let plane = tokio::task::spawn_blocking(move || open(&config, &mut patience)).await??;
+    let mut wait = LockWait::begin(|what| tracing::warn!("{what}"));
+    let listener = listen(&options, &mut wait).await?;
+    let plane = tokio::task::spawn_blocking(move || open(&config, &mut wait)).await??;
     let address = reachable(listener.local_addr()?);
     let pki = pki::Pki::open(&data.pki(), address.ip())?;
-    let kubeconfig = data.kubeconfig();
-    kubeconfig::write(&kubeconfig, address, &pki)?;
-    if let Some(path) = &asked_for {
-        // Again: the name may be that of a file that this start has made.
-        match kubeconfig::check(path, data)? {
-            Use::Written => kubeconfig::write(path, address, &pki)?,
-            Use::Kept => kubeconfig::warn_kept(path, data, address)?,
-        }
-    }
+    write_kubeconfigs(data, asked_for.as_deref(), address, &pki)?;
     // Whoever finds the address there reads the kubeconfig next.
     plane.describe_holder(&format!("https://{address}"))?;
     let (tls, tokens) = (pki.tls()?, Arc::new(tokens));
     let context = ServerContext::new(plane.clone(), tls, tokens, Timeouts::default());
     let poison = plane.poison().clone();
-    let failure = poison.clone();
-    let failed = on_own_thread("failure", move || {
-        failure.wait();
-    })?;
-    let signalled = signalled()?;
-    let end = async {
-        tokio::select! {
-            () = signalled => {}
-            Ok(()) = failed => {}
-        }
-    };
+    let end = signalled_or_failed(&poison)?;
     log_status(&format!("listening on https://{address}"));
-    ready(address, &kubeconfig);
+    ready(address, &data.kubeconfig());
     connection::accept(listener, context, end).await;
     log_status("shutting down: no more requests are accepted");
     close(plane).await?;
     outcome(&poison)?;
     log_status("ended");
     Ok(())
+}
+
+/// Writes the administrator's kubeconfig into the data directory, and to the file that was asked for.
+fn write_kubeconfigs(
+    data: DataDir<'_>,
+    asked_for: Option<&Path>,
+    address: SocketAddr,
+    pki: &pki::Pki,
+) -> Result<()> {
+    kubeconfig::write(&data.kubeconfig(), address, pki)?;
+    let Some(path) = asked_for else {
+        return Ok(());
+    };
+    // Checked again: the name may be that of a file that this start has made.
+    match kubeconfig::check(path, data)? {
+        Use::Written => kubeconfig::write(path, address, pki),
+        Use::Kept => kubeconfig::warn_kept(path, data, address),
+    }
 }
 
 /// A function, because each `info!` counts as several branches of whoever calls it.
@@ -142,7 +142,7 @@ fn outcome(poison: &Poison) -> Result<()> {
 
 /// Binds the address. If that fails, the server that holds the directory usually has the address too: it may be
 /// about to end, and if not, that is the error to report.
-async fn listen(options: &Options, patience: &mut Patience) -> Result<TcpListener> {
+async fn listen(options: &Options, wait: &mut LockWait) -> Result<TcpListener> {
     let mut bound = TcpListener::bind(options.listen).await;
     while bound.is_err() && options.data_dir.exists() {
         let locked = DirectoryLock::acquire(&options.data_dir).map(drop);
@@ -150,13 +150,13 @@ async fn listen(options: &Options, patience: &mut Patience) -> Result<TcpListene
         bound = TcpListener::bind(options.listen).await;
         match locked {
             Err(error) if bound.is_err() => {
-                if !patience.covers(&error) {
+                if !wait.covers(&error) {
                     return Err(error.into());
                 }
             }
             Ok(()) | Err(_) => break,
         }
-        tokio::time::sleep(held::STEP).await;
+        tokio::time::sleep(RETRY_PAUSE).await;
     }
     bound.with_context(|| {
         format!(
@@ -167,11 +167,11 @@ async fn listen(options: &Options, patience: &mut Patience) -> Result<TcpListene
 }
 
 /// Opens the log, as soon as nobody else holds its directory.
-fn open(config: &Config, patience: &mut Patience) -> Result<ControlPlane, OpenError> {
+fn open(config: &Config, wait: &mut LockWait) -> Result<ControlPlane, OpenError> {
     loop {
         match ControlPlane::open(config.clone()) {
-            Err(OpenError::Log(error)) if patience.covers(&error) => {
-                std::thread::sleep(held::STEP);
+            Err(OpenError::Log(error)) if wait.covers(&error) => {
+                std::thread::sleep(RETRY_PAUSE);
             }
             opened => return opened,
         }
@@ -201,6 +201,21 @@ fn on_own_thread(
     };
     std::thread::Builder::new().name(name.into()).spawn(run)?;
     Ok(waiter)
+}
+
+/// Resolves when the server has to end: at a signal, or once the log has failed.
+fn signalled_or_failed(poison: &Poison) -> Result<impl Future<Output = ()> + use<>> {
+    let failure = poison.clone();
+    let failed = on_own_thread("failure", move || {
+        failure.wait();
+    })?;
+    let signalled = signalled()?;
+    Ok(async {
+        tokio::select! {
+            () = signalled => {}
+            Ok(()) = failed => {}
+        }
+    })
 }
 
 /// Resolves at the first SIGINT, SIGTERM or SIGHUP after this call: from here on none ends the process by itself.

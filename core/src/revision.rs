@@ -14,6 +14,9 @@ impl Revision {
     /// Before the first commit, when there are no objects.
     pub const ZERO: Self = Self(0);
 
+    /// After every commit: what is asked for up to here is the newest.
+    pub const MAX: Self = Self(u64::MAX);
+
     /// Reads a decimal number; anything but digits is refused.
     pub fn parse(text: &str) -> Option<Self> {
         let digits = text.bytes().all(|byte| byte.is_ascii_digit());

@@ -91,10 +91,7 @@ impl Reader {
             let frame = frame?;
             frames += 1;
             content.add(&frame.stored_hash);
-            reached = Tail {
-                revision: frame.end.previous(),
-                hash: frame.hash,
-            };
+            reached = frame.tail();
             progress(reached.revision, until);
         }
         if reached != tail {
@@ -147,11 +144,11 @@ impl<W: Write> Source<'_, W> {
     /// frame need end there any more, and what is kept gives no state at or before that end.
     fn check_not_passed(&self, frame: &DecodedFrame) -> Result<(), Error> {
         match frame.coverage {
-            Coverage::Thinned(floor, _) if floor > self.until => Err(Error::Pruned(Pruned {
+            Coverage::Thinned { floor, .. } if floor > self.until => Err(Error::Pruned(Pruned {
                 asked: self.until,
                 floor,
             })),
-            Coverage::Whole | Coverage::Thinned(..) | Coverage::Restored(_) => Ok(()),
+            Coverage::Whole | Coverage::Thinned { .. } | Coverage::Restored(_) => Ok(()),
         }
     }
 }

@@ -54,13 +54,13 @@ impl Base {
         wanted: impl Fn(Revision, Time) -> bool,
         mut progress: impl FnMut(Revision),
     ) -> ControlFlow<()> {
-        let (from, end) = (self.state.revision.next(), frame.end.previous());
+        let (from, end) = (self.state.revision.next(), frame.last());
         if end < from {
             return ControlFlow::Continue(());
         }
         // Which of the revisions that a thinned frame covers was the first unwanted one is not known: that
         // commit may be gone.
-        if let Coverage::Thinned(_, latest) = frame.coverage
+        if let Coverage::Thinned { latest, .. } = frame.coverage
             && !wanted(end, latest)
         {
             return ControlFlow::Break(());
@@ -75,7 +75,7 @@ impl Base {
         }
         match frame.coverage {
             Coverage::Whole => {}
-            Coverage::Thinned(_, latest) => self.latest = self.latest.max(latest),
+            Coverage::Thinned { latest, .. } => self.latest = self.latest.max(latest),
             Coverage::Restored(time) => {
                 if !wanted(end, time) {
                     return ControlFlow::Break(());
@@ -101,7 +101,7 @@ pub(crate) fn is_thinned_over(storage: &dyn Storage, revision: Revision) -> Resu
     let found = storage.at_or_before(revision)?;
     let found = found.map(|(first, bytes)| decoded::read(first, &bytes));
     Ok(found.transpose()?.is_some_and(|frame| {
-        matches!(frame.coverage, Coverage::Thinned(..)) && frame.end.previous() > revision
+        matches!(frame.coverage, Coverage::Thinned { .. }) && frame.last() > revision
     }))
 }
 
@@ -119,7 +119,7 @@ pub(crate) fn check_tail(storage: &dyn Storage, tail: Tail) -> Result<(), Error>
             newest: Revision::ZERO,
         });
     };
-    let newest = frame.end.previous();
+    let newest = frame.last();
     if newest < revision && storage.at_or_after(frame.end)?.is_none() {
         return Err(Error::Lost {
             acknowledged: revision,

@@ -29,18 +29,22 @@ const BATCHES_AHEAD: usize = 2;
 pub(crate) struct Chain {
     storage: Arc<dyn Storage>,
     source: Source,
-    ready: VecDeque<Item>,
+    ready: VecDeque<Decoded>,
     links: Links,
 }
 
-type Item = (Revision, Result<DecodedFrame, Error>);
+/// What is stored under a revision, once it was decoded.
+struct Decoded {
+    first: Revision,
+    frame: Result<DecodedFrame, Error>,
+}
 
 /// The source of decoded frames.
 enum Source {
     Inline(Decoder),
     /// The thread that reads ahead on a long walk; it ends once the receiver is dropped. An empty batch
     /// means the end of the log, a disconnect means that the thread panicked.
-    ReadAhead(Receiver<Vec<Item>>),
+    ReadAhead(Receiver<Vec<Decoded>>),
     Ended,
 }
 
@@ -79,10 +83,10 @@ impl Chain {
         if self.ready.is_empty() {
             self.fill()?;
         }
-        let Some((first, decoded)) = self.ready.pop_front() else {
+        let Some(Decoded { first, frame }) = self.ready.pop_front() else {
             return Ok(None);
         };
-        let checked = match decoded {
+        let checked = match frame {
             Ok(frame) => self.links.follow(&*self.storage, first, frame),
             Err(error) => self.links.unreadable(&*self.storage, first, error),
         };
@@ -137,15 +141,19 @@ pub(crate) fn start_threads() -> Result<(), Error> {
 /// Checks that each frame follows the one before.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Links {
-    expected: Option<(Revision, Hash)>,
+    /// The end of the frame before; `None` if any frame may come first.
+    before: Option<Tail>,
 }
 
 impl Links {
     /// Expects the frame after `tail`.
     pub(crate) const fn after(tail: Tail) -> Self {
-        Self {
-            expected: Some((tail.revision.next(), tail.hash)),
-        }
+        Self { before: Some(tail) }
+    }
+
+    /// The first revision of the frame that is expected.
+    fn wanted(&self) -> Option<Revision> {
+        self.before.map(|before| before.revision.next())
     }
 
     /// Returns the frame if it follows the previous one. If the frame that was expected has been thinned
@@ -170,13 +178,13 @@ impl Links {
         first: Revision,
         error: Error,
     ) -> Result<T, Error> {
-        let wanted = self.expected.map_or(first, |(wanted, _)| wanted);
-        check_not_covered(storage, wanted)?;
+        check_not_covered(storage, self.wanted().unwrap_or(first))?;
         Err(error)
     }
 
     fn check(&mut self, first: Revision, frame: DecodedFrame) -> Result<DecodedFrame, Error> {
-        let (wanted, hash) = self.expected.unwrap_or((first, frame.previous));
+        let wanted = self.wanted().unwrap_or(first);
+        let hash = self.before.map_or(frame.previous, |before| before.hash);
         let skips = matches!(frame.coverage, Coverage::Restored(_)) && wanted < first;
         if wanted != first && !skips {
             let reason = format!("it is missing, and the next one is at revision {first}");
@@ -185,23 +193,23 @@ impl Links {
         if hash != frame.previous || (first == Revision(1) && hash != Hash::default()) {
             return Err(Error::unchained(first));
         }
-        self.expected = Some((frame.end, frame.hash));
+        self.before = Some(frame.tail());
         Ok(frame)
     }
 
     /// Checks, where no frame was found up to `until` although one was expected, whether it has been
     /// thinned meanwhile.
     pub(crate) fn end(&self, storage: &dyn Storage, until: Revision) -> Result<(), Error> {
-        match self.expected {
-            Some((wanted, _)) if wanted <= until => self.check_not_thinned(storage),
-            _ => Ok(()),
+        match self.wanted() {
+            Some(wanted) if wanted <= until => self.check_not_thinned(storage),
+            Some(_) | None => Ok(()),
         }
     }
 
     /// Fails with [`Error::Pruned`] if the expected frame was thinned while the log was being read.
     fn check_not_thinned(&self, storage: &dyn Storage) -> Result<(), Error> {
-        let wanted = self.expected.map(|(wanted, _)| wanted);
-        wanted.map_or(Ok(()), |wanted| check_not_covered(storage, wanted))
+        self.wanted()
+            .map_or(Ok(()), |wanted| check_not_covered(storage, wanted))
     }
 }
 
@@ -212,7 +220,7 @@ fn check_not_covered(storage: &dyn Storage, wanted: Revision) -> Result<(), Erro
     };
     match read(first, &bytes)? {
         DecodedFrame {
-            coverage: Coverage::Thinned(floor, _),
+            coverage: Coverage::Thinned { floor, .. },
             end,
             ..
         } if wanted < end => Err(Error::Pruned(Pruned {
@@ -249,7 +257,7 @@ impl Decoder {
         Self {
             storage,
             next: Some(from),
-            last: Revision(u64::MAX),
+            last: Revision::MAX,
             within: false,
             size: 1,
             batches: 0,
@@ -265,7 +273,7 @@ impl Decoder {
     }
 
     /// The next frames; empty at the end of the log.
-    fn batch(&mut self) -> Result<Vec<Item>, Error> {
+    fn batch(&mut self) -> Result<Vec<Decoded>, Error> {
         let mut fetched = Vec::with_capacity(self.size);
         let mut bytes_held = 0;
         while fetched.len() < self.size && bytes_held < BATCH_BYTES_MAX {
@@ -279,7 +287,10 @@ impl Decoder {
         }
         self.size = (self.size * 2).min(BATCH_FRAMES_MAX);
         self.batches += 1;
-        let decode = |(first, bytes): Stored| (first, read(first, &bytes));
+        let decode = |(first, bytes): Stored| Decoded {
+            first,
+            frame: read(first, &bytes),
+        };
         Ok(if is_decoded_in_parallel(fetched.len()) {
             fetched.into_par_iter().map(decode).collect()
         } else {
@@ -303,10 +314,11 @@ impl Decoder {
         let (sender, batches) = bounded(BATCHES_AHEAD);
         let run = move || {
             loop {
-                let from = self.next.unwrap_or_default();
-                let batch = self
-                    .batch()
-                    .unwrap_or_else(|error| vec![(from, Err(error))]);
+                let first = self.next.unwrap_or_default();
+                let batch = self.batch().unwrap_or_else(|error| {
+                    let frame = Err(error);
+                    vec![Decoded { first, frame }]
+                });
                 let is_end = batch.is_empty();
                 if sender.send(batch).is_err() || is_end {
                     return;

@@ -39,7 +39,10 @@ pub(crate) type Hash = [u8; 32];
 #[derive(Debug)]
 pub(crate) struct Frame<'a> {
     pub(crate) format: u8,
+    /// How many revisions it covers.
     pub(crate) commits: u32,
+    /// The revision after the last of these.
+    pub(crate) end: Revision,
     pub(crate) previous: Hash,
     pub(crate) payload: &'a [u8],
 }
@@ -124,6 +127,7 @@ pub(crate) fn open(key: Revision, bytes: &[u8]) -> Result<Frame<'_>, Error> {
     Ok(Frame {
         format,
         commits,
+        end: Revision(first.0.saturating_add(u64::from(commits))),
         previous,
         payload: rest,
     })

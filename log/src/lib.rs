@@ -7,7 +7,6 @@ mod backup;
 mod base;
 mod chain;
 mod codec;
-mod elsewhere;
 mod error;
 #[cfg(test)]
 mod faults;
@@ -21,6 +20,7 @@ mod place;
 mod poison;
 mod reader;
 mod regular;
+mod remote_fs;
 mod retention;
 mod snapshot;
 mod storage;

@@ -1,6 +1,6 @@
 //! The lock that keeps a data directory to one process.
 
-use crate::{Error, elsewhere, owner_only};
+use crate::{Error, owner_only, remote_fs};
 use std::fs::{File, TryLockError};
 use std::io::{ErrorKind, Read, Seek, Write};
 use std::path::{Path, PathBuf};
@@ -22,7 +22,7 @@ impl DirectoryLock {
         }
         owner_only::make(directory)?;
         owner_only::warn_if_open_to_others(directory);
-        elsewhere::warn_of_remote(directory);
+        remote_fs::warn_of_remote(directory);
         let mut options = owner_only::options();
         options.read(true).write(true).create(true).truncate(false);
         let opened = options.open(Self::path(directory));

@@ -1,9 +1,8 @@
 //! An open log: the recovered state, its reader and its writer.
 
 use crate::retention::Pruner;
-use crate::snapshot::{Keeper, KeeperOptions};
+use crate::snapshot::{Snapshotter, SnapshotterOptions};
 use crate::storage::synced::Synced;
-use crate::writer::LogEnd;
 use crate::{
     Base, Error, Poison, Publish, Reader, Retention, Snapshots, Steps, Storage, Tail, Writer, chain,
 };
@@ -15,11 +14,11 @@ use std::sync::Arc;
 pub struct Log {
     /// Reads the durable part of the log.
     pub reader: Reader,
-    storage: Arc<Synced>,
+    pub(crate) storage: Arc<Synced>,
     /// The state at the end, to which the next frame will be chained.
     pub(crate) end: Base,
-    keeper: Option<Keeper>,
-    poison: Poison,
+    pub(crate) snapshotter: Option<Snapshotter>,
+    pub(crate) poison: Poison,
 }
 
 impl Log {
@@ -49,7 +48,7 @@ impl Log {
                 reader,
                 storage,
                 end: base,
-                keeper: None,
+                snapshotter: None,
                 poison,
             },
             state,
@@ -78,33 +77,28 @@ impl Log {
             let (storage, poison) = (Arc::clone(&storage), poison.clone());
             Pruner::new(storage, snapshots.clone(), empty, policy, poison)
         });
-        let options = KeeperOptions {
+        let options = SnapshotterOptions {
             snapshots,
             every,
             pruner,
         };
-        self.keeper = Some(Keeper::start(options, storage, self.end.clone(), poison)?);
+        self.snapshotter = Some(Snapshotter::start(
+            options,
+            storage,
+            self.end.clone(),
+            poison,
+        )?);
         Ok(())
     }
 
     /// Starts the writer's two threads. `publish` is called with every durable batch.
     pub fn start(self, publish: Box<dyn Publish>) -> Result<Writer, Error> {
-        Writer::start(self.into_end(), publish)
+        Writer::start(self, publish)
     }
 
     /// The writer without threads: submissions wait until the caller takes the [`Steps`].
     pub fn by_steps(self, publish: Box<dyn Publish>) -> (Writer, Steps) {
-        Writer::by_steps(self.into_end(), publish)
-    }
-
-    fn into_end(self) -> LogEnd {
-        LogEnd {
-            storage: self.storage,
-            state: self.end.state,
-            hash: self.end.hash,
-            keeper: self.keeper,
-            poison: self.poison,
-        }
+        Writer::by_steps(self, publish)
     }
 }
 

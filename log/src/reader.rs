@@ -1,7 +1,7 @@
 //! Reads the log back: single commits, all commits from a revision on, and the whole state at a revision
 //! or time.
 
-mod behind;
+mod backward;
 
 use crate::chain::Chain;
 use crate::codec::Placeholder;
@@ -9,7 +9,7 @@ use crate::frame;
 use crate::frame::decoded::{self, Coverage, DecodedFrame};
 use crate::tail::{self, VerifiedFrames};
 use crate::{Base, Error, Snapshots, Storage, Tail, base};
-use behind::BackwardLinks;
+use backward::BackwardLinks;
 use hindsight_core::{Commit, FutureRevision, Pruned, PrunedTime, Revision, State, Time};
 use std::sync::Arc;
 
@@ -21,6 +21,14 @@ const WHOLE_BYTES_MIN: usize = 48 << 10;
 pub struct Reader {
     storage: Arc<dyn Storage>,
     snapshots: Option<Snapshots>,
+}
+
+/// The frame that states how far the log is thinned.
+pub(crate) struct Head {
+    /// Its first revision.
+    pub(crate) first: Revision,
+    /// The floor that it states. If it is zero, the frame is whole, and the first that would be thinned.
+    pub(crate) floor: Revision,
 }
 
 /// An entry of the log.
@@ -75,20 +83,18 @@ impl Reader {
 
     /// The last revision that was written; zero in an empty log.
     pub fn newest(&self) -> Result<Revision, Error> {
-        let Some((first, bytes)) = self.storage.at_or_before(Revision(u64::MAX))? else {
+        let Some((first, bytes)) = self.storage.at_or_before(Revision::MAX)? else {
             return Ok(Revision::ZERO);
         };
-        Ok(decoded::open(first, &bytes)?.1.previous())
+        Ok(decoded::open(first, &bytes)?.end.previous())
     }
 
     /// The end of the log.
     pub(crate) fn tail(&self) -> Result<Tail, Error> {
-        let Some((first, bytes)) = self.storage.at_or_before(Revision(u64::MAX))? else {
+        let Some((first, bytes)) = self.storage.at_or_before(Revision::MAX)? else {
             return Ok(Tail::START);
         };
-        let frame = decoded::read(first, &bytes)?;
-        let (revision, hash) = (frame.end.previous(), frame.hash);
-        Ok(Tail { revision, hash })
+        Ok(decoded::read(first, &bytes)?.tail())
     }
 
     /// Refuses the same ends of a log as [`crate::Log::open`], but without walking the log: an end before
@@ -177,8 +183,8 @@ impl Reader {
         let mut floor = Revision::ZERO;
         for frame in frames {
             let frame = frame?;
-            if let Coverage::Thinned(kept_from, _) = frame.coverage {
-                floor = floor.max(kept_from);
+            if let Coverage::Thinned { floor: stated, .. } = frame.coverage {
+                floor = floor.max(stated);
             }
             if base.fold_while(&frame, &wanted, &mut progress).is_break() {
                 break;
@@ -216,7 +222,7 @@ impl Reader {
 
     /// The state at the end of the log, folded from the newest snapshot.
     pub fn newest_state(&self, empty: State) -> Result<State, Error> {
-        self.state_until(empty, Revision(u64::MAX))
+        self.state_until(empty, Revision::MAX)
     }
 
     fn state_until(&self, empty: State, revision: Revision) -> Result<State, Error> {
@@ -258,8 +264,10 @@ impl Reader {
         let whole = self.frames(from).map(move |frame| {
             let frame = frame?;
             match frame.coverage {
-                Coverage::Thinned(floor, _) if from < frame.end => Err(reader.pruned(from, floor)),
-                Coverage::Whole | Coverage::Thinned(..) | Coverage::Restored(_) => Ok(frame),
+                Coverage::Thinned { floor, .. } if from < frame.end => {
+                    Err(reader.pruned(from, floor))
+                }
+                Coverage::Whole | Coverage::Thinned { .. } | Coverage::Restored(_) => Ok(frame),
             }
         });
         commits(whole, from)
@@ -268,28 +276,29 @@ impl Reader {
     /// The revision from which on every commit is kept; zero if none was dropped. Before it, deletions
     /// are kept, and what the retention policy in force at the time kept.
     pub fn floor(&self) -> Result<Revision, Error> {
-        Ok(self.head()?.map_or(Revision::ZERO, |(_, floor)| floor))
+        Ok(self.head()?.map_or(Revision::ZERO, |head| head.floor))
     }
 
-    /// The frame that states the floor, by its first revision, and that floor. If it is zero, the frame is
-    /// whole, and the first that would be thinned.
-    pub(crate) fn head(&self) -> Result<Option<(Revision, Revision)>, Error> {
+    /// The frame that states the floor; `None` if none does, as in an empty log.
+    pub(crate) fn head(&self) -> Result<Option<Head>, Error> {
         let mut from = Revision(1);
         while let Some((first, bytes)) = self.storage.at_or_after(from)? {
-            let (frame, end) = decoded::open(first, &bytes)?;
+            let frame = decoded::open(first, &bytes)?;
             let is_whole = frame.format != frame::PLACEHOLDER;
             if !is_whole
                 && let Placeholder::Thinned { floor, .. } =
                     Placeholder::decode(first, frame.payload)?
             {
-                return Ok(Some((first, Revision(floor))));
+                let floor = Revision(floor);
+                return Ok(Some(Head { first, floor }));
             }
             // A frame this large may have been left whole by thinning, so that a thinned one may follow
             // it.
             if is_whole && bytes.len() < WHOLE_BYTES_MIN {
-                return Ok(Some((first, Revision::ZERO)));
+                let floor = Revision::ZERO;
+                return Ok(Some(Head { first, floor }));
             }
-            from = end;
+            from = frame.end;
         }
         Ok(None)
     }
@@ -330,7 +339,7 @@ fn walk(mut chain: Chain) -> impl Iterator<Item = Result<DecodedFrame, Error>> {
 }
 
 fn entries_in(frame: DecodedFrame) -> Vec<Entry> {
-    let revision = frame.end.previous();
+    let revision = frame.last();
     let mut entries: Vec<Entry> = frame.commits.into_iter().map(Entry::Commit).collect();
     if let Coverage::Restored(time) = frame.coverage {
         entries.push(Entry::Restored { revision, time });

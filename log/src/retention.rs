@@ -146,7 +146,7 @@ impl Pruner {
         }
         let cut = aging.cut(limit);
         let is_thinned = thinning.advance(storage, cut, |frame| {
-            aging.pop(frame.end.previous(), frame.stored_bytes);
+            aging.pop(frame.last(), frame.stored_bytes);
         })?;
         if is_thinned || thinning.renew(storage)? {
             return Ok(true);

@@ -3,11 +3,11 @@
 //! instead. See `docs/decisions/0012-snapshots.md`.
 
 mod file;
-mod keeper;
+mod snapshotter;
 
 #[cfg(test)]
 pub(crate) use file::FORMAT;
-pub(crate) use keeper::{Keeper, KeeperOptions};
+pub(crate) use snapshotter::{Snapshotter, SnapshotterOptions};
 
 use crate::framing::Unreadable;
 use crate::place::Place;

@@ -51,15 +51,12 @@ impl<I: Iterator<Item = Result<DecodedFrame, Error>>> VerifiedFrames<I> {
         if frame.coverage == Coverage::Whole && first != Some(wanted) {
             return Err(Error::missing(wanted));
         }
-        self.newest = Tail {
-            revision: frame.end.previous(),
-            hash: frame.hash,
-        };
-        if let Coverage::Thinned(floor, _) = frame.coverage {
+        self.newest = frame.tail();
+        if let Coverage::Thinned { floor, .. } = frame.coverage {
             self.floor = self.floor.max(floor);
         }
         // Of the frames that a thinned one replaces, only the hash of the last is known.
-        let is_within = matches!(frame.coverage, Coverage::Thinned(..))
+        let is_within = matches!(frame.coverage, Coverage::Thinned { .. })
             && self
                 .witness
                 .is_some_and(|one| one.revision < self.newest.revision);

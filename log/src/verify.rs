@@ -73,13 +73,13 @@ pub fn verify(reader: &Reader, mut progress: impl FnMut(Revision)) -> Result<Rep
             report.count(commit);
         }
         if let Coverage::Restored(_) = frame.coverage {
-            report.restores.push(frame.end.previous());
+            report.restores.push(frame.last());
         }
         report.frames += 1;
         report.commit_bytes += frame.commit_bytes as u64;
         report.frame_bytes += frame.stored_bytes as u64;
-        report.newest = frame.end.previous();
-        if let Coverage::Thinned(floor, _) = frame.coverage {
+        report.newest = frame.last();
+        if let Coverage::Thinned { floor, .. } = frame.coverage {
             report.floor = report.floor.max(floor);
         }
         report.chain = hex(frame.hash);

@@ -2,28 +2,26 @@
 //! next is decided against the state that is not published yet. If nobody else is waiting, the thread
 //! that decided also syncs, and a submitter that would only block does both itself.
 
-mod admittance;
-mod crew;
 mod decider;
 mod frames;
+mod pipeline;
 mod queue_budget;
+mod space_gate;
 mod steps;
 mod syncer;
 #[cfg(test)]
 mod tests;
 
-use crate::frame::Hash;
-use crate::snapshot::Keeper;
 use crate::storage::synced::Synced;
 use crate::unpoisoned::unpoisoned;
-use crate::{Error, Poison};
-use admittance::Admittance;
-use crew::Crew;
+use crate::{Base, Error, Log, Poison};
 use crossbeam_channel::{Sender, TrySendError, bounded};
 use decider::Decider;
 use frames::Appender;
 use hindsight_core::{Change, Command, Revision, State, Submitted, Unavailable};
+use pipeline::Pipeline;
 use queue_budget::QueueBudget;
+use space_gate::SpaceGate;
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, RwLock};
 use std::thread::JoinHandle;
@@ -64,7 +62,8 @@ pub struct Writer {
 #[derive(Debug)]
 struct Entrance {
     submissions: Sender<Submission>,
-    crew: Option<Arc<Crew>>,
+    /// `None` where the writer has no threads: [`Steps`] does their work.
+    pipeline: Option<Arc<Pipeline>>,
 }
 
 pub(crate) struct Submission {
@@ -78,55 +77,59 @@ pub(crate) struct Batch {
     /// Those that were decided together with the commit before them, and are stored in the same frame as
     /// it.
     pub(crate) joined: BTreeSet<Revision>,
+    /// The state after the last of them.
     pub(crate) state: State,
-    pub(crate) answers: Vec<(Reply, Submitted)>,
+    pub(crate) answers: Vec<Answer>,
 }
 
-/// The end of a log, where the writer continues.
-pub(crate) struct LogEnd {
-    pub(crate) storage: Arc<Synced>,
-    pub(crate) state: State,
-    pub(crate) hash: Hash,
-    pub(crate) keeper: Option<Keeper>,
-    pub(crate) poison: Poison,
+/// What a submission came to, and where that is sent once it is durable.
+pub(crate) struct Answer {
+    pub(crate) reply: Reply,
+    pub(crate) outcome: Submitted,
+}
+
+impl Answer {
+    pub(crate) fn send(self) {
+        (self.reply)(self.outcome);
+    }
 }
 
 impl Writer {
-    pub(crate) fn start(end: LogEnd, publish: Box<dyn Publish>) -> Result<Self, Error> {
-        let (writer, steps) = Self::by_steps(end, publish);
-        let (crew, threads) = crew::start(steps, &writer.poison)?;
+    pub(crate) fn start(log: Log, publish: Box<dyn Publish>) -> Result<Self, Error> {
+        let (writer, steps) = Self::by_steps(log, publish);
+        let (pipeline, threads) = pipeline::start(steps, &writer.poison)?;
         if let Some(entrance) = &mut *unpoisoned(writer.entrance.write()) {
-            entrance.crew = Some(crew);
+            entrance.pipeline = Some(pipeline);
         }
         *unpoisoned(writer.threads.lock()) = threads;
         Ok(writer)
     }
 
-    pub(crate) fn by_steps(end: LogEnd, publish: Box<dyn Publish>) -> (Self, Steps) {
-        let LogEnd {
+    pub(crate) fn by_steps(log: Log, publish: Box<dyn Publish>) -> (Self, Steps) {
+        let Log {
+            reader: _,
             storage,
-            state,
-            hash,
-            keeper,
+            end: Base { state, hash, .. },
+            snapshotter,
             poison,
-        } = end;
+        } = log;
         let (submissions, waiting) = bounded(QUEUE_SUBMISSIONS_MAX);
         let failure = poison.clone();
-        let room = Admittance::new(Arc::clone(&storage) as _);
+        let space = SpaceGate::new(Arc::clone(&storage) as _);
         let steps = Steps {
             waiting,
-            decider: Decider::new(state, poison.clone(), room),
+            decider: Decider::new(state, poison.clone(), space),
             decided: VecDeque::new(),
             syncer: Syncer {
                 frames: Appender::new(Arc::clone(&storage) as _, hash),
                 publish,
                 poison,
-                keeper,
+                snapshotter,
             },
         };
         let entrance = Entrance {
             submissions,
-            crew: None,
+            pipeline: None,
         };
         let writer = Self {
             entrance: RwLock::new(Some(entrance)),
@@ -155,8 +158,8 @@ impl Writer {
     /// own thread decides, syncs, and calls `reply`.
     pub fn submit_here(&self, commands: Vec<Command>, reply: Reply) {
         self.submit_by(commands, reply, |entrance, submission, is_alone| {
-            let queued = match &entrance.crew {
-                Some(crew) if is_alone => crew.serve(submission),
+            let queued = match &entrance.pipeline {
+                Some(pipeline) if is_alone => pipeline.try_write_here(submission),
                 _ => Err(submission),
             };
             if let Err(submission) = queued {
@@ -182,14 +185,14 @@ impl Writer {
         // Held until the end: a second caller waits for the first.
         let mut threads = unpoisoned(self.threads.lock());
         let entrance = unpoisoned(self.entrance.write()).take();
-        let crew = entrance.and_then(|entrance| entrance.crew);
+        let pipeline = entrance.and_then(|entrance| entrance.pipeline);
         for thread in threads.drain(..) {
             if thread.join().is_err() {
                 tracing::error!("a thread of the event log ended in a panic");
             }
         }
         // This also drops the thread that writes snapshots, which asks the storage for free space.
-        drop(crew);
+        drop(pipeline);
     }
 
     fn submit_by(

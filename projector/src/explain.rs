@@ -1,17 +1,21 @@
 //! Explains why an object was deleted: the chain of commits from its removal back to the request or
 //! policy behind it.
+//!
+//! An [`Explanation`] is also the document that `hindsight why -o json` prints and `/hindsight/v1/why` serves,
+//! so its members keep their names; `docs/time-travel.md` describes them. A second set of types at the edge
+//! would repeat each member and say nothing else.
 
+mod bounded_history;
 mod chain;
 mod owners;
-mod walk;
 
 use crate::History;
+use bounded_history::BoundedHistory;
 use chain::{Step, follow, marked};
 use hindsight_core::object::Name;
 use hindsight_core::{Cause, Commit, Event, ObjectKey, Revision, Rule, State, Uid};
 pub use owners::{Dropped, End, EndedAs, Owner};
 use serde::{Deserialize, Serialize};
-use walk::Walk;
 
 /// The answer to "why was this deleted?".
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -32,6 +36,21 @@ pub struct Explanation {
     /// dropped: the revision from which on everything is kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub floor: Option<Revision>,
+}
+
+impl Explanation {
+    /// Without a chain.
+    const fn new(object: Subject, state: Fate) -> Self {
+        Self {
+            object,
+            state,
+            rule: None,
+            root: None,
+            chain: Vec::new(),
+            earlier: None,
+            floor: None,
+        }
+    }
 }
 
 /// What has become of an object.
@@ -175,64 +194,55 @@ pub fn explain<H: History>(
     uid: Option<&Uid>,
     mut subject: Subject,
 ) -> Result<Explanation, H::Error> {
-    let history = &Walk::of(history);
-    let Some(last) = history.last(key, uid, Revision(u64::MAX))? else {
-        return Ok(Explanation {
-            object: subject,
-            state: Fate::Unknown,
-            rule: None,
-            root: None,
-            chain: Vec::new(),
-            earlier: None,
-            floor: None,
-        });
+    let history = &BoundedHistory::of(history);
+    let Some(last) = history.last(key, uid, Revision::MAX)? else {
+        return Ok(Explanation::new(subject, Fate::Unknown));
     };
     subject.uid = last.uid.to_string();
     name_by_body(history, &last, &mut subject)?;
-    let mark = last.object().and_then(|object| object.mark);
-    let own_uid = last.uid.clone();
-    let (fate, first) = match (last.object(), mark) {
-        (None, _) => (Fate::Deleted, Step::alone(last)),
-        (Some(_), Some(mark)) => {
-            let first = match history.commit(mark.revision)? {
-                Some(mark) => marked(history, mark, last.revision)?,
-                None => Step::alone(last),
-            };
-            (Fate::Deleting, first)
-        }
-        (Some(_), None) => {
-            return Ok(Explanation {
-                object: subject,
-                state: Fate::Live,
-                rule: None,
-                root: None,
-                chain: vec![link(&last)],
-                earlier: if uid.is_some() {
-                    None
-                } else {
-                    earlier(history, last)?
-                },
-                floor: None,
-            });
-        }
+    let Some(object) = last.object() else {
+        let unexplained = Explanation::new(subject, Fate::Deleted);
+        return explain_deletion(history, state, Step::alone(last), unexplained);
     };
-    let rule = rule_of(&first.commit);
+    let Some(mark) = object.mark else {
+        return Ok(Explanation {
+            chain: vec![link(&last)],
+            earlier: match uid {
+                Some(_) => None,
+                None => earlier(history, last)?,
+            },
+            ..Explanation::new(subject, Fate::Live)
+        });
+    };
+    let first = match history.commit(mark.revision)? {
+        Some(mark) => marked(history, mark, last.revision)?,
+        None => Step::alone(last),
+    };
+    let unexplained = Explanation::new(subject, Fate::Deleting);
+    explain_deletion(history, state, first, unexplained)
+}
+
+/// Adds the chain that begins with the removal or the mark of the object.
+fn explain_deletion<H: History>(
+    history: &BoundedHistory<'_, H>,
+    state: &State,
+    first: Step,
+    unexplained: Explanation,
+) -> Result<Explanation, H::Error> {
+    let (rule, uid) = (rule_of(&first.commit), first.commit.uid.clone());
     let steps = follow(history, first)?;
-    let root = root_of(&steps);
     let mut chain: Vec<Link> = steps.iter().map(step_link).collect();
     let own = steps.iter().zip(&mut chain);
     let mut floor = None;
-    for (step, link) in own.take_while(|(step, _)| step.commit.uid == own_uid) {
+    for (step, link) in own.take_while(|(step, _)| step.commit.uid == uid) {
         floor = floor.or(owners::add_history(history, state, &step.commit, link)?);
     }
     Ok(Explanation {
-        object: subject,
-        state: fate,
         rule,
-        root,
+        root: root_of(&steps),
         chain,
-        earlier: None,
         floor,
+        ..unexplained
     })
 }
 
@@ -244,7 +254,7 @@ fn root_of(chain: &[Step]) -> Option<Root> {
 
 /// Names the object by its last version: its resource may belong to another kind now.
 fn name_by_body<H: History>(
-    history: &Walk<'_, H>,
+    history: &BoundedHistory<'_, H>,
     last: &Commit,
     subject: &mut Subject,
 ) -> Result<(), H::Error> {
@@ -261,10 +271,13 @@ fn name_by_body<H: History>(
 }
 
 /// The newest deletion of another object with the name of a live object.
-fn earlier<H: History>(history: &Walk<'_, H>, live: Commit) -> Result<Option<Earlier>, H::Error> {
+fn earlier<H: History>(
+    history: &BoundedHistory<'_, H>,
+    live: Commit,
+) -> Result<Option<Earlier>, H::Error> {
     let (key, uid) = (live.key.clone(), live.uid.clone());
     let mut newer = live;
-    for () in history.versions() {
+    for () in history.version_budget() {
         let Some(commit) = history.last(&key, None, newer.revision.previous())? else {
             return Ok(None);
         };

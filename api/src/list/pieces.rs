@@ -4,8 +4,9 @@
 
 use super::items::Items;
 use crate::backend::Permit;
-use crate::body::{ApiBody, Unfinished, frame};
+use crate::body::{ApiBody, PIECE_BYTES, Unfinished, frame};
 use crate::lease::Lease;
+use crate::pace::READ_BYTES;
 use crate::respond;
 use bytes::Bytes;
 use futures_util::stream::{self, StreamExt};
@@ -16,11 +17,6 @@ use std::sync::Arc;
 /// A list whose objects are larger than this together is streamed, and so is one of which this much is written
 /// before its end: the rows of a table may be far longer than the objects.
 const WHOLE_BYTES_MAX: usize = 256 << 10;
-/// A piece is complete with the object with which it reaches this size.
-const PIECE_BYTES: usize = 64 << 10;
-/// It is also complete once this much of the stored objects was read, of which only a part may be shown, or the
-/// columns of a table looked at as much. Other requests are then answered first.
-const READ_BYTES: usize = 256 << 10;
 
 /// A list of which some pieces are still to be sent.
 pub(super) struct Pieces {
@@ -90,7 +86,9 @@ impl Pieces {
         respond::written(ApiBody::pieces(pieces.boxed()), syntax)
     }
 
-    /// Writes items until the piece has `limit` bytes, writing them took as much as a piece may, or none is left.
+    /// Writes items until the piece has `limit` bytes, or none is left. The piece also ends once [`READ_BYTES`]
+    /// of the stored objects were read, of which only a part may be shown, or the columns of a table looked at
+    /// as much: other requests are then answered first.
     fn fill(&mut self, limit: usize) -> Vec<u8> {
         let mut piece = std::mem::take(&mut self.started);
         let mut read = 0;

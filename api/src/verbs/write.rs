@@ -1,7 +1,7 @@
 //! `create`, `update`, `patch`.
 
 use super::apply::apply;
-use super::{pod, show, unknown};
+use super::{pod, show, unknown_fields};
 use crate::admission::WriteRequest;
 use crate::body::{self, ApiBody, BodyWarnings, Received};
 use crate::handler::{Api, ResourceRequest};
@@ -40,9 +40,8 @@ pub(crate) async fn create(
     let key = match namespaced(request, &object) {
         Ok(key) => key,
         Err(failure) => {
-            return Err(
-                failure.with_warnings(body_warnings.with_unknown(&unknown::of(request, &object)))
-            );
+            return Err(failure
+                .with_warnings(body_warnings.with_unknown(&unknown_fields::of(request, &object))));
         }
     };
     let intent = Intent::Create(Create {
@@ -88,7 +87,7 @@ pub(crate) async fn patch(
     };
     let options = request.params.patch_options()?;
     let mut body_warnings = BodyWarnings::new(options.validation());
-    let unknown = |patch: &Value| unknown::after(request, &read(patch.clone()));
+    let unknown = |patch: &Value| unknown_fields::after(request, &read(patch.clone()));
     let patch = body::decode_patch(
         &body,
         media == PatchMedia::Json,
@@ -185,7 +184,7 @@ pub(crate) async fn document(
     body_warnings: &mut BodyWarnings,
 ) -> Result<Value, Failure> {
     let syntax = respond::syntax(&request.parts.headers)?;
-    let unknown = |document: &Value| unknown::of(request, document);
+    let unknown = |document: &Value| unknown_fields::of(request, document);
     let is_custom = request.kind.is_custom() && !request.is_scale();
     let spoken = request.spoken();
     let (version, kind) = (spoken.api_version(), &*spoken.kind);

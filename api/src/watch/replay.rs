@@ -1,8 +1,9 @@
 //! Reads changes that have left the window back from the log, so that a watcher that was away, or a restart of
 //! the server, needs no new list.
 
-use super::{PIECE_BYTES, stalled};
+use super::stalled;
 use crate::backend::{AsOf, AsOfError, Permit};
+use crate::body::PIECE_BYTES;
 use crate::handler::Api;
 use crate::lease::Lease;
 use crate::status::Failure;

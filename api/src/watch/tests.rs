@@ -3,11 +3,11 @@
 use crate::admission::Admission;
 use crate::backend::Backend;
 use crate::backend::fake::{Fake, held_elsewhere};
-use crate::body::ApiBody;
+use crate::body::{ApiBody, PIECE_BYTES};
 use crate::handler::Api;
 use crate::lease::STALLED;
+use crate::watch::REPLAYS_MAX;
 use crate::watch::replay::READ_BYTES_MAX;
-use crate::watch::{PIECE_BYTES, REPLAYS_MAX};
 use bytes::Bytes;
 use futures_util::future::join_all;
 use hindsight_core::{Actor, GroupResource, Object, ObjectKey, Revision, State, Time};

@@ -2,12 +2,14 @@
 
 use super::point::Point;
 use super::{Directory, show};
+use crate::answer::PATHS;
 use crate::control_plane::{empty_state, open_directory};
 use crate::data_dir::DataDir;
 use crate::hint::hint;
 use crate::inspect::{self, Filter, QueryError};
+use crate::lock_wait::RETRY_PAUSE;
 use crate::remote::Client;
-use crate::{OpenError, held, restoring};
+use crate::{OpenError, restoring};
 use anyhow::{Result, bail};
 use hindsight_core::{FutureRevision, Revision, State};
 use hindsight_log::{DirectoryLock, Error, Intact, Reader, SledStorage};
@@ -33,6 +35,14 @@ pub(super) enum Source {
     },
     /// The server that holds the directory.
     Server(Client),
+}
+
+/// What came of taking a data directory.
+pub(super) enum Taken<T> {
+    /// It is ours, with what was opened in it.
+    Ours(T),
+    /// A server holds it, and can be asked instead.
+    Served(Client),
 }
 
 impl Directory {
@@ -62,12 +72,12 @@ impl Directory {
     pub(super) fn unchecked(&self) -> Result<Source> {
         self.check()?;
         let (reader, lock) = match self.take(open_directory) {
-            Ok(Ok((lock, storage))) => (Reader::new(storage), Some(lock)),
-            Ok(Err(client)) => return Ok(Source::Server(client)),
+            Ok(Taken::Ours((lock, storage))) => (Reader::new(storage), Some(lock)),
+            Ok(Taken::Served(client)) => return Ok(Source::Server(client)),
             Err(error) if is_read_only(&error) => {
                 match self.take(DirectoryLock::acquire_to_read)? {
-                    Ok(lock) => (self.whole()?, lock),
-                    Err(client) => return Ok(Source::Server(client)),
+                    Taken::Ours(lock) => (self.whole()?, lock),
+                    Taken::Served(client) => return Ok(Source::Server(client)),
                 }
             }
             Err(error) => return Err(error),
@@ -97,11 +107,12 @@ impl Directory {
     /// open the log.
     pub(super) fn intact(&self) -> Result<Source> {
         self.check()?;
-        let taken = match self.take(DirectoryLock::acquire) {
+        let acquire = |directory: &Path| DirectoryLock::acquire(directory).map(Some);
+        let taken = match self.take(acquire) {
             Err(error) if is_read_only(&error) => self.take(DirectoryLock::acquire_to_read)?,
-            taken => taken?.map(Some),
+            taken => taken?,
         };
-        let Ok(lock) = taken else {
+        let Taken::Ours(lock) = taken else {
             let directory = self.data_dir.display();
             bail!("a server is using {directory}; stop it first, or leave --intact out");
         };
@@ -174,22 +185,21 @@ impl Directory {
     }
 
     /// Takes the directory, or finds the server that holds it.
-    pub(super) fn take<T>(
-        &self,
-        take: impl Fn(&Path) -> Result<T, Error>,
-    ) -> Result<Result<T, Client>> {
+    pub(super) fn take<T>(&self, take: impl Fn(&Path) -> Result<T, Error>) -> Result<Taken<T>> {
         let ends = Instant::now() + WAIT_MAX;
         loop {
             match take(&self.data_dir) {
-                Ok(taken) => return Ok(Ok(taken)),
+                Ok(taken) => return Ok(Taken::Ours(taken)),
                 Err(Error::Locked { holder, directory }) => {
                     let is_over = Instant::now() >= ends;
                     match self.server_of(&holder) {
-                        Some(client) if is_over || !client.is_gone() => return Ok(Err(client)),
+                        Some(client) if is_over || !client.is_gone() => {
+                            return Ok(Taken::Served(client));
+                        }
                         None if is_over => {
                             return Err(Error::Locked { directory, holder }.into());
                         }
-                        Some(_) | None => std::thread::sleep(held::STEP),
+                        Some(_) | None => std::thread::sleep(RETRY_PAUSE),
                     }
                 }
                 Err(error) => return Err(error.into()),
@@ -251,7 +261,7 @@ pub(super) fn newest_state(reader: &Reader) -> Result<State> {
 
 /// The path and query with which a server is asked this question.
 pub(super) fn path(question: &str, filter: &Filter) -> String {
-    let mut path = format!("/hindsight/v1/{question}?");
+    let mut path = format!("{PATHS}{question}?");
     let fields = [
         ("kind", &filter.kind),
         ("namespace", &filter.namespace),

@@ -1,8 +1,9 @@
 //! `hindsight backup`: copies the log to one file while it may be written to.
 
 use super::ask::Source;
-use super::ending::SignalGuard;
+use super::signal_guard::SignalGuard;
 use super::{Directory, Output, show};
+use crate::answer::BACKUP_PATH;
 use crate::hint::hint;
 use crate::{effects, named_file};
 use anyhow::{Context, Result, anyhow, bail};
@@ -131,9 +132,7 @@ impl Backup {
         let progress = |_, _| bar.inc(1);
         let made = match source {
             Source::Directory { reader, .. } => reader.backup(effects::now(), to, progress),
-            Source::Server(client) => {
-                copy_backup(client.download("/hindsight/v1/backup")?, to, progress)
-            }
+            Source::Server(client) => copy_backup(client.download(BACKUP_PATH)?, to, progress),
         };
         bar.finish_and_clear();
         if let Some(refused) = refused {

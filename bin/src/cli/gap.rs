@@ -3,7 +3,7 @@
 
 use super::ask::{Source, encode};
 use super::point::Point;
-use crate::answer::{LogPage, StateAnswer};
+use crate::answer::{LogPage, PATHS, StateAnswer};
 use crate::control_plane::empty_state;
 use crate::hint::hint;
 use crate::inspect;
@@ -19,7 +19,7 @@ impl Source {
             Self::Server(client) => client,
         };
         let from = answered.next();
-        let page: LogPage = client.ask(&format!("/hindsight/v1/log?from={from}")).ok()?;
+        let page: LogPage = client.ask(&format!("{PATHS}log?from={from}")).ok()?;
         let next = page.entries.first();
         let restored = next.filter(|next| next.object.is_empty())?.revision;
         Some(Gap {
@@ -35,7 +35,7 @@ impl Source {
                 inspect::state_at(reader, empty_state(), point.at)?.revision
             }
             Self::Server(client) => {
-                let path = format!("/hindsight/v1/state?asOf={}", encode(&point.text));
+                let path = format!("{PATHS}state?asOf={}", encode(&point.text));
                 client.ask::<StateAnswer>(&path)?.revision
             }
         })

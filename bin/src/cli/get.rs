@@ -1,9 +1,9 @@
 //! `hindsight get`: objects as they were, printed one by one.
 
-mod form;
 mod manifest;
 mod objects;
 mod page;
+mod printer;
 mod yaml;
 
 use super::parse::non_empty;
@@ -15,10 +15,10 @@ use crate::inspect::Served;
 use anyhow::Result;
 use clap::Args;
 use clap::error::ErrorKind;
-use form::{Form, Printer};
 use hindsight_core::Revision;
 use manifest::LeftOut;
 use objects::{Objects, Wanted};
+use printer::{GetOutput, Printer};
 use serde_json::Value;
 use std::process::ExitCode;
 
@@ -58,7 +58,7 @@ pub(super) struct Get {
     as_of: Option<Point>,
     /// Output format; manifest is YAML to create the object from again
     #[arg(long, short, default_value = "text")]
-    output: Form,
+    output: GetOutput,
     /// Include metadata.managedFields
     #[arg(long)]
     show_managed_fields: bool,
@@ -81,7 +81,7 @@ impl Get {
             name: named.name,
             namespace: Some(namespace).filter(|_| !self.all_namespaces),
         };
-        let with_owners = matches!(self.output, Form::Manifest);
+        let with_owners = matches!(self.output, GetOutput::Manifest);
         let objects = Objects::open(&self.directory, self.as_of.as_ref(), with_owners)?;
         let served = objects.served(&wanted.kind)?;
         let found = self.print(&objects, &served, &wanted)?;
@@ -101,14 +101,16 @@ impl Get {
     fn print(&self, objects: &Objects, served: &Served, wanted: &Wanted) -> Result<bool> {
         let mut printer = Printer::new(self.output, wanted, served);
         let mut left_out = LeftOut::default();
-        let metadata = matches!(self.output, Form::Text | Form::Name);
+        let metadata = matches!(self.output, GetOutput::Text | GetOutput::Name);
         let revision = objects.each(served, wanted, metadata, &mut |mut item| {
             match self.output {
-                Form::Manifest => {
-                    left_out.strip(&mut item, |owner| objects.stance(owner))?;
+                GetOutput::Manifest => {
+                    left_out.strip(&mut item, |owner| objects.find_owner(owner))?;
                 }
-                Form::Json | Form::Yaml if !self.show_managed_fields => unmanage(&mut item),
-                Form::Json | Form::Yaml | Form::Text | Form::Name => {}
+                GetOutput::Json | GetOutput::Yaml if !self.show_managed_fields => {
+                    unmanage(&mut item);
+                }
+                GetOutput::Json | GetOutput::Yaml | GetOutput::Text | GetOutput::Name => {}
             }
             printer.add(item)
         })?;

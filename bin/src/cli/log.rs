@@ -6,7 +6,7 @@ mod tail;
 use super::ask::{Source, encode, path, state_with};
 use super::parse::non_empty;
 use super::point::{Point, point};
-use super::show::Form;
+use super::show::ListFormat;
 use super::subject::{NameArg, ResourceArg, parse_name, parse_resource};
 use super::{Directory, Output, show, usage_error};
 use crate::answer::LogPage;
@@ -83,11 +83,11 @@ pub(super) struct Log {
 }
 
 impl Log {
-    const fn form(&self) -> Form {
+    const fn format(&self) -> ListFormat {
         match (self.output, self.follow) {
-            (Output::Text, _) => Form::Text,
-            (Output::Json, false) => Form::List,
-            (Output::Json, true) => Form::Lines,
+            (Output::Text, _) => ListFormat::Text,
+            (Output::Json, false) => ListFormat::List,
+            (Output::Json, true) => ListFormat::Lines,
         }
     }
 
@@ -107,27 +107,8 @@ impl Log {
         if let Some(complaint) = self.complaint() {
             return Err(usage_error("log", ErrorKind::ArgumentConflict, complaint));
         }
-        let at = |point: &Option<Point>| point.as_ref().map(|point| point.at);
-        let (name, namespace) = (self.name.clone(), self.namespace.clone());
-        let (kind, name, namespace) = match self.subject.clone() {
-            None => (None, None, namespace),
-            Some(subject) => {
-                let subject = subject.with_name(name, namespace, "log")?;
-                subject.check_place(self.all_namespaces, "log")?;
-                (Some(subject.kind), subject.name, subject.namespace)
-            }
-        };
-        let filter = Filter {
-            kind,
-            name,
-            namespace,
-            uid: self.uid.clone(),
-            user: self.user.clone(),
-            verb: self.verb.clone(),
-            since: at(&self.since),
-            until: at(&self.until),
-        };
-        let mut out = Printed::new(self.form(), self.tail);
+        let filter = self.filter()?;
+        let mut out = Printed::new(self.format(), self.tail);
         let mut restored = None;
         let source = self.directory.source()?;
         match &source {
@@ -163,6 +144,31 @@ impl Log {
             }
         }
         Ok(ExitCode::SUCCESS)
+    }
+
+    /// Which commits are asked for.
+    fn filter(&self) -> Result<Filter> {
+        let at = |point: &Option<Point>| point.as_ref().map(|point| point.at);
+        let everything = Filter {
+            namespace: self.namespace.clone(),
+            uid: self.uid.clone(),
+            user: self.user.clone(),
+            verb: self.verb.clone(),
+            since: at(&self.since),
+            until: at(&self.until),
+            ..Filter::default()
+        };
+        let Some(subject) = self.subject.clone() else {
+            return Ok(everything);
+        };
+        let subject = subject.with_name(self.name.clone(), self.namespace.clone(), "log")?;
+        subject.check_place(self.all_namespaces, "log")?;
+        Ok(Filter {
+            kind: Some(subject.kind),
+            name: subject.name,
+            namespace: subject.namespace,
+            ..everything
+        })
     }
 
     /// The revision from which the log is read.

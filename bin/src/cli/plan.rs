@@ -6,7 +6,7 @@ use super::parse::non_empty;
 use super::point::{Point, point};
 use super::subject::{DEFAULT_NAMESPACE, NameArg, ResourceArg, parse_name, parse_resource};
 use super::{Directory, NOT_FOUND, Output, show};
-use crate::answer::{OnceReleased, PlanAnswer, Planned};
+use crate::answer::{OnceReleased, PATHS, PlanAnswer, Planned};
 use crate::effects;
 use crate::hint::hint;
 use crate::inspect::{self, Filter, Served, World};
@@ -66,6 +66,13 @@ enum Cascade {
     Orphan,
 }
 
+/// An answer, and what a message about a missing object needs beside it.
+struct Asked {
+    answer: PlanAnswer,
+    /// Whether objects of the kind are in namespaces. Right where the object is missing.
+    is_namespaced: bool,
+}
+
 impl Plan {
     pub(super) fn run(self) -> Result<ExitCode> {
         let subject = self.subject.clone();
@@ -78,7 +85,10 @@ impl Plan {
             ..Filter::default()
         };
         self.as_of.as_ref().map_or(Ok(()), Point::check)?;
-        let (answer, is_namespaced) = self.answer(&filter)?;
+        let Asked {
+            answer,
+            is_namespaced,
+        } = self.ask(&filter)?;
         match (self.output, &answer) {
             (Output::Json, _) => show::print_json(&answer)?,
             (Output::Text, PlanAnswer::Found(plan)) => {
@@ -93,8 +103,7 @@ impl Plan {
         Ok(ExitCode::from(NOT_FOUND))
     }
 
-    /// The answer, and whether the kind is one of objects in namespaces, as far as that matters.
-    fn answer(&self, filter: &Filter) -> Result<(PlanAnswer, bool)> {
+    fn ask(&self, filter: &Filter) -> Result<Asked> {
         let kind = filter.kind.as_deref().unwrap_or_default();
         let asked = self.as_of.as_ref().map(|point| point.at);
         let source = self.directory.source()?;
@@ -106,7 +115,10 @@ impl Plan {
                 let answer = inspect::plan(world, filter, self.cascade.into())?;
                 source.hint_at_gap(asked, revision_in(&answer));
                 let kind = inspect::kind(state, kind);
-                Ok((answer, kind.is_none_or(|kind| kind.is_namespaced())))
+                Ok(Asked {
+                    answer,
+                    is_namespaced: kind.is_none_or(|kind| kind.is_namespaced()),
+                })
             }
             Source::Server(client) => {
                 let point = self.as_of.as_ref().map(|point| encode(&point.text));
@@ -117,12 +129,18 @@ impl Plan {
                 let answer: PlanAnswer = client.ask(&path)?;
                 source.hint_at_gap(asked, revision_in(&answer));
                 if matches!(answer, PlanAnswer::Found(_)) {
-                    return Ok((answer, true));
+                    let is_namespaced = true;
+                    return Ok(Asked {
+                        answer,
+                        is_namespaced,
+                    });
                 }
                 let kind = encode(kind);
-                let served: Served =
-                    client.ask(&format!("/hindsight/v1/kind?kind={kind}&{point}"))?;
-                Ok((answer, served.namespaced))
+                let served: Served = client.ask(&format!("{PATHS}kind?kind={kind}&{point}"))?;
+                Ok(Asked {
+                    answer,
+                    is_namespaced: served.namespaced,
+                })
             }
         }
     }

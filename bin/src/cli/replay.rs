@@ -3,7 +3,7 @@
 use super::ask::{Source, check_has_happened};
 use super::parse::number;
 use super::{Directory, Output, show};
-use crate::answer::StateAnswer;
+use crate::answer::{PATHS, StateAnswer};
 use crate::control_plane::empty_state;
 use anyhow::Result;
 use clap::Args;
@@ -40,7 +40,7 @@ impl Replay {
         let source = self.directory.source()?;
         let answer = match &source {
             Source::Directory { reader, .. } => {
-                let until = asked.unwrap_or(Revision(u64::MAX));
+                let until = asked.unwrap_or(Revision::MAX);
                 if let Some(asked) = asked {
                     check_has_happened(reader, asked)?;
                     check_is_kept(reader, asked)?;
@@ -56,7 +56,7 @@ impl Replay {
             }
             Source::Server(client) => {
                 let until = self.until.map(|until| format!("?asOf={until}"));
-                let path = format!("/hindsight/v1/state{}", until.unwrap_or_default());
+                let path = format!("{PATHS}state{}", until.unwrap_or_default());
                 client.ask(&path)?
             }
         };

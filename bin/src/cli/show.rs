@@ -118,9 +118,9 @@ pub(super) fn join_bounded(shown: &[String], more: usize) -> String {
     format!("{shown} and {more} more")
 }
 
-/// The form in which documents are printed.
+/// The format in which documents are printed one by one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Form {
+pub(super) enum ListFormat {
     /// Each as a line for people.
     Text,
     /// One JSON list, with a line for each document.
@@ -132,15 +132,15 @@ pub(super) enum Form {
 /// Prints documents one by one.
 pub(super) struct List {
     out: BufWriter<Stdout>,
-    form: Form,
+    format: ListFormat,
     first: bool,
 }
 
 impl List {
-    pub(super) fn new(form: Form) -> Self {
+    pub(super) fn new(format: ListFormat) -> Self {
         Self {
             out: out(),
-            form,
+            format,
             first: true,
         }
     }
@@ -155,11 +155,11 @@ impl List {
         line: impl Fn(&T) -> String,
     ) -> Result<()> {
         let json = || json!(document);
-        let added = match (self.form, self.first) {
-            (Form::Text, _) => writeln!(self.out, "{}", legible(&line(document))),
-            (Form::Lines, _) => writeln!(self.out, "{}", json()),
-            (Form::List, true) => write!(self.out, "[\n{}", json()),
-            (Form::List, false) => write!(self.out, ",\n{}", json()),
+        let added = match (self.format, self.first) {
+            (ListFormat::Text, _) => writeln!(self.out, "{}", legible(&line(document))),
+            (ListFormat::Lines, _) => writeln!(self.out, "{}", json()),
+            (ListFormat::List, true) => write!(self.out, "[\n{}", json()),
+            (ListFormat::List, false) => write!(self.out, ",\n{}", json()),
         };
         self.first = false;
         mark_stdout_error(added)
@@ -171,10 +171,10 @@ impl List {
     }
 
     pub(super) fn end(&mut self) -> Result<()> {
-        let end = match (self.form, self.first) {
-            (Form::Text | Form::Lines, _) => "",
-            (Form::List, true) => "[]\n",
-            (Form::List, false) => "\n]\n",
+        let end = match (self.format, self.first) {
+            (ListFormat::Text | ListFormat::Lines, _) => "",
+            (ListFormat::List, true) => "[]\n",
+            (ListFormat::List, false) => "\n]\n",
         };
         mark_stdout_error(write!(self.out, "{end}"))?;
         self.flush()

@@ -2,7 +2,7 @@
 
 mod copy;
 
-use super::ask::{Source, is_read_only};
+use super::ask::{Source, Taken, is_read_only};
 use super::{Directory, Output, show};
 use crate::control_plane::empty_state;
 use crate::data_dir::DataDir;
@@ -89,11 +89,11 @@ impl Verify {
             return Ok((None, self.directory.unchecked()?));
         }
         Ok(match self.directory.take(LogCopy::of) {
-            Ok(Ok(copy)) => {
+            Ok(Taken::Ours(copy)) => {
                 let reader = copy.reader()?;
                 (Some(copy), reader)
             }
-            Ok(Err(client)) => (None, Source::Server(client)),
+            Ok(Taken::Served(client)) => (None, Source::Server(client)),
             Err(error) if is_read_only(&error) => (None, self.directory.unchecked()?),
             Err(error)
                 if matches!(

@@ -120,14 +120,14 @@ fn what_is_written_after_a_question_is_found_by_the_next() {
     let history = LogHistory::new(plane.reader(), &index);
     for _ in 0..3 {
         some_history(&plane);
-        let found = history.last(&key("c5"), None, Revision(u64::MAX));
+        let found = history.last(&key("c5"), None, Revision::MAX);
         assert_eq!(
             found.expect("it is read"),
-            walked(&plane, &key("c5"), None, Revision(u64::MAX))
+            walked(&plane, &key("c5"), None, Revision::MAX)
         );
         let rebuilt = HistoryIndex::new(1, usize::MAX);
         for one in [&rebuilt, &index] {
-            let all = one.extend(plane.reader(), Revision(u64::MAX));
+            let all = one.extend(plane.reader(), Revision::MAX);
             all.expect("it is read");
         }
         assert_eq!(*index.places(), *rebuilt.places());
@@ -139,7 +139,7 @@ fn indexed(near: usize) -> (ControlPlane, HistoryIndex) {
     let plane = plane();
     some_history(&plane);
     let index = HistoryIndex::new(near, usize::MAX);
-    let all = index.extend(plane.reader(), Revision(u64::MAX));
+    let all = index.extend(plane.reader(), Revision::MAX);
     all.expect("it is read");
     (plane, index)
 }

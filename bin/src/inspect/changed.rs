@@ -1,6 +1,6 @@
 //! What an update changed, as paths of at most two members.
 
-use super::told::BoundedTexts;
+use super::bounded_texts::BoundedTexts;
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 

@@ -1,7 +1,7 @@
 //! What happened, commit by commit: selected, and answered in pages so that no answer grows with the log.
 
+use super::bounded_texts::BoundedTexts;
 use super::changed::changed;
-use super::told::BoundedTexts;
 use super::versions::Versions;
 use super::{Filter, QueryError, named};
 use crate::answer::{LogEntry, LogPage};

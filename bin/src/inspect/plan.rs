@@ -52,9 +52,9 @@ fn plan_within(
         Ok(_) => {
             let due = Due::of(state, &forecast.due)?;
             let planned = changes_beyond_due(state, &subject, &forecast.course, due);
-            let courses = (&forecast.course, &forecast.due);
+            let (with, without) = (&forecast.course, &forecast.due);
             Ok(PlanAnswer::Found(Planned {
-                once_let_go: gone_once_released(courses, now, changes_max),
+                once_let_go: gone_once_released(with, without, now, changes_max),
                 ..planned
             }))
         }
@@ -91,8 +91,14 @@ fn deletion(state: &State, filter: &Filter, policy: Propagation) -> Result<Delet
     })
 }
 
-/// What is done to an object. One that is created on a copy has another UID each time, so that is left out.
-type ChangeIdentity = (String, Option<Uid>, Vec<String>);
+/// What is done to an object, as far as it is the same in two courses.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct ChangeIdentity {
+    object: String,
+    /// `None` for an object that is created on the copy: it has another UID each time.
+    uid: Option<Uid>,
+    events: Vec<String>,
+}
 
 /// What is done even without the deletion.
 #[derive(Debug, Default)]
@@ -139,12 +145,11 @@ impl Due {
 fn identity(before: &State, commit: &Commit) -> ChangeIdentity {
     let was = before.get(&commit.key);
     let was = was.is_some_and(|was| was.meta.uid == commit.uid);
-    let uid = was.then(|| commit.uid.clone());
-    (
-        commit.key.to_string(),
-        uid,
-        log::describe_events(commit).texts,
-    )
+    ChangeIdentity {
+        object: commit.key.to_string(),
+        uid: was.then(|| commit.uid.clone()),
+        events: log::describe_events(commit).texts,
+    }
 }
 
 fn removed(course: &Course) -> impl Iterator<Item = &Uid> {
@@ -202,7 +207,8 @@ fn changes_beyond_due(
 /// The other objects that would go if all who hold something released it: with the deletion and not without it.
 /// If the course without it could not be followed to its end, this is unknown, and none is named.
 fn gone_once_released(
-    (with, without): (&Course, &Course),
+    with: &Course,
+    without: &Course,
     now: Time,
     changes_max: usize,
 ) -> Option<OnceReleased> {

@@ -8,7 +8,7 @@ use tokio_rustls::TlsAcceptor;
 
 /// How often a slow server is asked whether it is alive before it answers.
 const ASKED: usize = 3;
-const HANGS: Patience = Patience {
+const HANGS: Timeouts = Timeouts {
     connect: Duration::from_millis(500),
     silence: Duration::from_millis(5),
 };
@@ -37,7 +37,7 @@ struct Fake {
 }
 
 impl Fake {
-    fn start(does: Does, patience: Patience) -> Self {
+    fn start(does: Does, timeouts: Timeouts) -> Self {
         let directory = tempfile::tempdir().expect("a directory");
         let made = rcgen::generate_simple_self_signed(["127.0.0.1".into()]).expect("made");
         let (certificate, key) = (made.cert.pem(), made.signing_key.serialize_pem());
@@ -52,7 +52,7 @@ impl Fake {
         let listener = std::net::TcpListener::bind(("127.0.0.1", 0)).expect("a port");
         let address = listener.local_addr().expect("an address").to_string();
         let mut client = Client::new(directory.path(), "process 7", &address);
-        client.patience = patience;
+        client.timeouts = timeouts;
         let config = config(&certificate, &key);
         std::thread::spawn(move || {
             let runtime = Builder::new_current_thread().enable_all().build();
@@ -140,7 +140,7 @@ fn a_server_that_hangs_ends_the_question_and_is_named() {
 #[test]
 fn a_server_that_ends_in_the_middle_is_told_in_words_and_may_come_back() {
     for does in [Does::Ends, Does::EndsAtOnce] {
-        let fake = Fake::start(does, PATIENCE);
+        let fake = Fake::start(does, TIMEOUTS);
         let error = fake.client.ask::<u64>("/x").expect_err("it ends");
         let said = format!("{error:#}");
         let expected = "the server ended before the answer was complete; ask again";
@@ -163,13 +163,13 @@ fn a_server_that_ends_in_the_middle_is_told_in_words_and_may_come_back() {
 
 #[test]
 fn a_server_that_lives_has_all_the_time_that_it_needs() {
-    let patience = Patience {
+    let timeouts = Timeouts {
         connect: Duration::from_mins(1),
         ..HANGS
     };
-    let fake = Fake::start(Does::Late, patience);
+    let fake = Fake::start(Does::Late, timeouts);
     assert_eq!(fake.client.ask::<u64>("/x").expect("an answer"), 1234);
-    let fake = Fake::start(Does::Late, patience);
+    let fake = Fake::start(Does::Late, timeouts);
     let mut text = String::new();
     let mut download = fake.client.download("/x").expect("it begins");
     download.read_to_string(&mut text).expect("it ends");

@@ -1,8 +1,8 @@
 //! `/hindsight/v1/backup`: the log as a stream, for administrators alone, since it holds every Secret. Writes
 //! go on meanwhile.
 
-use super::patience::BYTES_PER_SECOND;
 use super::pki::ADMINISTRATORS;
+use super::timeouts::BYTES_PER_SECOND;
 use crate::ControlPlane;
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt, stream};
@@ -18,7 +18,6 @@ use tokio::runtime::Handle;
 use tokio::sync::mpsc::error::SendTimeoutError;
 use tokio::sync::{Semaphore, mpsc};
 
-pub(super) const PATH: &str = "/hindsight/v1/backup";
 /// How many backups are made at the same time.
 const BACKUPS_MAX: usize = 2;
 const CHUNK_BYTES: usize = 256 << 10;

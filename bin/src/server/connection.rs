@@ -5,12 +5,13 @@ mod tests;
 
 use super::auth::{Identity, InvalidCredentials, Tokens};
 use super::lingering::Lingering;
-use super::patience::{Answer, Requests, Timeouts};
 use super::pki::Tls;
 use super::slots::{Limits, Slot, Slots};
+use super::timeouts::{Answer, Requests, Timeouts};
 use super::unread::{self, ReturnedBody};
 use super::{backup, queries};
 use crate::ControlPlane;
+use crate::answer::{BACKUP_PATH, PATHS};
 use bytes::Bytes;
 use hindsight_api::{Api, ApiBody, Bodies, Failure};
 use http::header::CONTENT_LENGTH;
@@ -230,13 +231,13 @@ async fn answer(
     match &actor {
         // Any success would tell the client that it has a tunnel now.
         _ if request.method() == Method::CONNECT => Failure::only_get().respond(),
-        Some(_) if path.starts_with(queries::PATHS) && request.method() != Method::GET => {
+        Some(_) if path.starts_with(PATHS) && request.method() != Method::GET => {
             Failure::only_get().respond()
         }
-        Some(actor) if path == backup::PATH => {
+        Some(actor) if path == BACKUP_PATH => {
             backup::answer(&context.plane, &context.backups, actor)
         }
-        Some(_) if path.starts_with(queries::PATHS) => {
+        Some(_) if path.starts_with(PATHS) => {
             queries::answer(&context.plane, &context.questions, request.uri()).await
         }
         _ => context.api.handle(request, actor).await,

@@ -4,7 +4,7 @@
 mod parameters;
 
 use crate::ControlPlane;
-use crate::answer::StateAnswer;
+use crate::answer::{PATHS, StateAnswer};
 use crate::inspect::{self, Owner, QueryError, Selection, World};
 use hindsight_api::{ApiBody, Backend, Failure, Gap, Past};
 use hindsight_core::State;
@@ -17,8 +17,6 @@ use std::time::Duration;
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
-/// The prefix of their paths.
-pub(super) const PATHS: &str = "/hindsight/v1/";
 /// How many questions are answered at the same time.
 const WALKS_MAX: usize = 4;
 /// How long a question waits for its turn before the client is told to try again.
@@ -132,7 +130,7 @@ fn ask(
                 name: text(&filter.name),
                 uid: text(&filter.uid),
             };
-            json!(inspect::stance(state, &owner))
+            json!(inspect::find_owner(state, &owner))
         }
     })
 }

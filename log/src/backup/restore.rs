@@ -111,10 +111,10 @@ impl Restore<'_> {
     /// was backed up, only what was copied after that states the floor that it has since.
     fn state_floor(&self, floor: Revision) -> Result<(), Error> {
         let head = Reader::new(Arc::clone(self.storage)).head()?;
-        let Some((first, _)) = head.filter(|(_, stated)| *stated < floor) else {
+        let Some(head) = head.filter(|head| head.floor < floor) else {
             return Ok(());
         };
-        if retention::state_floor(&**self.storage, first, floor)? {
+        if retention::state_floor(&**self.storage, head.first, floor)? {
             return Ok(());
         }
         Err(unusable(

@@ -360,6 +360,31 @@ fn witnesses_of_every_format_are_read() {
 }
 
 #[test]
+fn the_page_about_backups_says_which_formats_are_written_and_read() {
+    let page = include_str!("../../../docs/backup.md");
+    for (what, newest) in [
+        ("the database that holds them", storage::TREE_FORMAT),
+        ("the witness, `events.tail`", storage::WITNESS_FORMAT),
+        ("the journal, `events/journal`", storage::JOURNAL_FORMAT),
+        (
+            "snapshots, which can be rebuilt from the log",
+            snapshot::FORMAT,
+        ),
+        ("backups", backup::FORMAT),
+    ] {
+        let read = match newest {
+            1 => "1".to_owned(),
+            2 => "1 and 2".to_owned(),
+            newest => format!("1 to {newest}"),
+        };
+        let row = format!("| {what} | {newest} | {read} |");
+        assert!(page.contains(&row), "{row}");
+    }
+    let records = format!("| log records | {FRAME_FORMAT} (");
+    assert!(page.contains(&records), "{records}");
+}
+
+#[test]
 fn journals_of_every_format_are_taken_in() {
     for format in 1..=storage::JOURNAL_FORMAT {
         let directory = tempfile::tempdir().expect("a directory");

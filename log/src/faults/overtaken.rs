@@ -71,7 +71,7 @@ fn restored_floor(file: &[u8]) -> Revision {
 fn a_backup_that_thinning_overtakes_says_so_to_its_reader_too() {
     let middle: fn(&[Revision]) -> Revision = |firsts| firsts[firsts.len() / 2].previous();
     let newest: fn(&[Revision]) -> Revision = |firsts| firsts[firsts.len() - 1].previous();
-    let all_of_it: fn(&[Revision]) -> Revision = |_| Revision(u64::MAX);
+    let all_of_it: fn(&[Revision]) -> Revision = |_| Revision::MAX;
     let tried = [1, 2, 20, usize::MAX].map(|copied| [(false, copied), (true, copied)]);
     let (mut all, mut floors) = (0, Vec::new());
     for (is_thinned, copied) in tried.into_iter().flatten() {

@@ -117,7 +117,7 @@ fn a_record_that_is_missing_is_noticed_backwards_too() {
     let newest = frames.last().expect("some").0;
     let back = |frames: Frames| {
         let reader = Reader::new(Arc::new(Disk::holding(frames, None)));
-        let mut commits = reader.scan_back(Revision(u64::MAX));
+        let mut commits = reader.scan_back(Revision::MAX);
         commits.find_map(Result::err)
     };
     assert!(back(frames.clone()).is_none());
@@ -148,7 +148,7 @@ fn what_is_left_of_what_was_thinned_is_no_hole_backwards() {
         let mut frames: BTreeMap<_, _> = left.collect();
         frames.extend(disk.frames());
         let reader = Reader::new(Arc::new(Disk::holding(frames, None)));
-        let back = reader.scan_back(Revision(u64::MAX));
+        let back = reader.scan_back(Revision::MAX);
         let back: BTreeSet<_> = back.map(|one| one.expect("no hole").revision).collect();
         for commit in &kept {
             assert!(

@@ -156,7 +156,7 @@ fn a_round_comes_in_pieces_however_much_became_old() {
     let mut kept = Kept::new();
     (0..20).for_each(|_| kept.write_round());
     let base = kept.snapshot();
-    let all = kept.storage.between(Revision::ZERO, Revision(u64::MAX));
+    let all = kept.storage.between(Revision::ZERO, Revision::MAX);
     let mut pruner = kept.pruner();
     kept.storage.work();
     pruner.begin();
@@ -178,10 +178,7 @@ fn a_round_comes_in_pieces_however_much_became_old() {
     }
     let whole: usize = kept
         .storage
-        .between(
-            kept.reader().floor().expect("read").next(),
-            Revision(u64::MAX),
-        )
+        .between(kept.reader().floor().expect("read").next(), Revision::MAX)
         .iter()
         .sum();
     assert!(whole as u64 <= WHOLE_BYTES, "{whole}");

@@ -126,7 +126,7 @@ fn every_time_shows_the_same_with_snapshots_and_without() {
 fn a_restore_is_no_hole_backwards() {
     for steps in HISTORIES {
         let reader = Reader::new(after(steps));
-        let back = reader.scan_back(Revision(u64::MAX));
+        let back = reader.scan_back(Revision::MAX);
         let mut back: Vec<_> = back.map(|one| one.expect("no hole")).collect();
         back.reverse();
         let forth = reader.scan(Revision(1));

@@ -2,7 +2,7 @@
 
 use super::{CHECKSUM_BYTES, Frame, Hash};
 use crate::codec::Placeholder;
-use crate::{Error, codec, frame, packing};
+use crate::{Error, Tail, codec, frame, packing};
 use hindsight_core::{Commit, Revision, Time};
 
 /// One frame, read and checked.
@@ -22,15 +22,34 @@ pub(crate) struct DecodedFrame {
     pub(crate) coverage: Coverage,
 }
 
+impl DecodedFrame {
+    /// The last revision that it covers.
+    pub(crate) const fn last(&self) -> Revision {
+        self.end.previous()
+    }
+
+    /// The end of the log, as far as this frame.
+    pub(crate) const fn tail(&self) -> Tail {
+        Tail {
+            revision: self.last(),
+            hash: self.hash,
+        }
+    }
+}
+
 /// Which commits a frame holds of the revisions that it covers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Coverage {
     /// All their commits.
     Whole,
-    /// Those that are kept: enough to fold the state at this revision (the floor), but no earlier state.
-    /// The time is the latest of any commit that it covers.
-    Thinned(Revision, Time),
-    /// None: it marks that a backup was restored here, at this time.
+    /// Those that are kept.
+    Thinned {
+        /// They are enough to fold the state at this revision, but no earlier state.
+        floor: Revision,
+        /// The latest time of any commit that the frame covers, kept or not.
+        latest: Time,
+    },
+    /// None: the frame marks that a backup was restored here, at this time.
     Restored(Time),
 }
 
@@ -52,19 +71,19 @@ pub(crate) fn weight(first: Revision, bytes: &[u8]) -> usize {
     bytes.len() + unpacked
 }
 
-/// Opens a frame without decoding its payload. Returns the revision after those that it covers, too.
-pub(crate) fn open(first: Revision, bytes: &[u8]) -> Result<(Frame<'_>, Revision), Error> {
+/// Opens a frame without decoding its payload.
+pub(crate) fn open(first: Revision, bytes: &[u8]) -> Result<Frame<'_>, Error> {
     let frame = frame::open(first, bytes)?;
-    let end = Revision(first.0.saturating_add(u64::from(frame.commits)));
-    if end == first {
+    if frame.end == first {
         return Err(Error::corrupt(first, "it covers no revisions"));
     }
-    Ok((frame, end))
+    Ok(frame)
 }
 
 /// Reads and checks the frame that is stored under a revision.
 pub(crate) fn read(first: Revision, bytes: &[u8]) -> Result<DecodedFrame, Error> {
-    let (frame, end) = open(first, bytes)?;
+    let frame = open(first, bytes)?;
+    let end = frame.end;
     let each = (first.0..end.0).map(Revision);
     let stored_hash = frame::hash(bytes);
     let mut read = DecodedFrame {
@@ -104,7 +123,7 @@ pub(crate) fn read(first: Revision, bytes: &[u8]) -> Result<DecodedFrame, Error>
             let (floor, latest) = (Revision(floor), Time(latest_micros));
             read.hash = hash;
             read.commit_bytes = packing::unpacked(kept);
-            read.coverage = Coverage::Thinned(floor, latest);
+            read.coverage = Coverage::Thinned { floor, latest };
             read.commits = kept_in(first, end, &revisions, kept)?;
             if floor < end.previous() {
                 return Err(Error::corrupt(first, "its floor is before its end"));

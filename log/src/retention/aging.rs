@@ -56,7 +56,7 @@ impl Aging {
     pub(super) fn push(&mut self, frame: &DecodedFrame) {
         let mark = match frame.coverage {
             Coverage::Restored(time) => Some(time),
-            Coverage::Whole | Coverage::Thinned(..) => None,
+            Coverage::Whole | Coverage::Thinned { .. } => None,
         };
         let times = frame.commits.iter().map(|commit| commit.time).chain(mark);
         let places = times.map(|time| self.clock.advance(time));
@@ -66,7 +66,7 @@ impl Aging {
         let bytes = u64::try_from(frame.stored_bytes).unwrap_or(u64::MAX);
         self.bytes = self.bytes.saturating_add(bytes);
         let extent = Extent {
-            end: frame.end.previous(),
+            end: frame.last(),
             bytes,
             frames: 1,
             from,

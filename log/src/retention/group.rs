@@ -75,7 +75,7 @@ impl Group {
         }
         let times = frame.commits.iter().map(|commit| commit.time);
         let known = match frame.coverage {
-            Coverage::Thinned(_, latest) => Some(latest),
+            Coverage::Thinned { latest, .. } => Some(latest),
             Coverage::Whole | Coverage::Restored(_) => None,
         };
         self.latest = times.chain(known).chain(self.latest).max();

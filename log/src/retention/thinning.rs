@@ -102,7 +102,7 @@ impl Thinning {
             };
             bytes += frame.stored_bytes;
             self.index.note_causes(&frame);
-            if frame.end.previous() <= self.initial_floor {
+            if frame.last() <= self.initial_floor {
                 self.index.add(&frame);
                 self.thinned = self.walked.clone();
             } else {
@@ -130,7 +130,7 @@ impl Thinning {
         let Some(last) = frames.last() else {
             return Ok(false);
         };
-        let floor = last.end.previous();
+        let floor = last.last();
         for frame in &frames {
             self.index.add(frame);
             thinned(frame);
@@ -203,7 +203,7 @@ impl Thinning {
         while frames.len() < TURN_FRAMES && bytes < TURN_BYTES && self.floor() < until {
             let before = self.thinned.clone();
             match self.thinned.next(storage)? {
-                Visit::Frame(frame) if frame.end.previous() <= until => {
+                Visit::Frame(frame) if frame.last() <= until => {
                     bytes += frame.stored_bytes;
                     frames.push(frame);
                 }
@@ -352,10 +352,7 @@ impl Cursor {
             return Ok(Visit::Leftover(first));
         }
         let frame = self.links.follow(storage, first, read(first, &bytes)?)?;
-        self.tail = Tail {
-            revision: frame.end.previous(),
-            hash: frame.hash,
-        };
+        self.tail = frame.tail();
         self.from = first.next();
         Ok(Visit::Frame(frame))
     }

@@ -39,7 +39,7 @@ impl Files {
     fn over(directory: tempfile::TempDir) -> Self {
         let path = directory.path().join("events");
         let storage = super::sled::SledStorage::open(&path).expect("opened");
-        let newest = storage.at_or_before(Revision(u64::MAX)).expect("read");
+        let newest = storage.at_or_before(Revision::MAX).expect("read");
         let newest = newest.map_or(Revision::ZERO, |(first, _)| first);
         Self {
             synced: super::synced::Synced::new(

@@ -253,10 +253,13 @@ impl Storage for SledStorage {
     }
 
     fn at_or_after(&self, from: Revision) -> Result<Option<Stored>, Error> {
-        let (pending, is_behind) = self.pending.at_or_after(from);
-        if !is_behind && let Some(found) = self.frames.at_or_after(from)? {
+        let pending = self.pending.at_or_after(from);
+        if !pending.excludes_database
+            && let Some(found) = self.frames.at_or_after(from)?
+        {
             return Ok(Some(found));
         }
+        let pending = pending.frame;
         Ok(pending.map(|(first, frame)| (first, frame.to_vec())))
     }
 

@@ -310,7 +310,7 @@ mod tests {
         assert!(storage.sync().is_err());
         assert!(storage.append(Revision(2), b"b").is_err());
         assert!(storage.replace(Revision(1), Revision(1), b"c").is_err());
-        let newest = inner.at_or_before(Revision(u64::MAX)).expect("read");
+        let newest = inner.at_or_before(Revision::MAX).expect("read");
         assert_eq!(newest, Some((Revision(1), b"a".to_vec())));
         assert_eq!(inner.syncs.load(Ordering::Relaxed), 1, "syncs");
     }
@@ -352,7 +352,7 @@ mod tests {
         );
         let first = |found: Result<Option<Stored>, Error>| found.expect("read").map(|one| one.0.0);
         let seen = |storage: &Synced| {
-            let last = first(storage.at_or_before(Revision(u64::MAX)));
+            let last = first(storage.at_or_before(Revision::MAX));
             (first(storage.at_or_after(Revision(1))), last)
         };
         storage.append(Revision(1), b"a").expect("appended");

@@ -30,9 +30,25 @@ const SYNC_PAUSE: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub(crate) struct WitnessFile {
     slots: Mutex<Slots>,
-    /// The channels of the thread that syncs; dropping them ends it.
-    unsynced: Option<(Sender<()>, Sender<()>)>,
-    syncing: Option<JoinHandle<()>>,
+    /// `None` only while the file is closed.
+    syncer: Option<Syncer>,
+}
+
+/// The thread that syncs the file. It ends once both channels are dropped.
+#[derive(Debug)]
+struct Syncer {
+    /// Says that there is something to sync.
+    unsynced: Sender<()>,
+    /// Never sends; once it is dropped, the thread no longer pauses before a sync.
+    open: Sender<()>,
+    thread: JoinHandle<()>,
+}
+
+/// A note that was read.
+#[derive(Debug, Clone, Copy)]
+struct Note {
+    tail: Tail,
+    slot: usize,
 }
 
 #[derive(Debug)]
@@ -72,21 +88,24 @@ impl WitnessFile {
         let synced = file.try_clone().map_err(io("opening"))?;
         let (unsynced, waiting) = bounded(1);
         let (open, closed) = bounded(0);
-        let syncing = std::thread::Builder::new()
+        let thread = std::thread::Builder::new()
             .name("witness".into())
             .spawn(move || sync_now_and_then(&synced, &waiting, &closed))
             .map_err(io("starting the sync thread of"))?;
         let slots = Mutex::new(Slots {
             file,
-            second_is_next: read.is_some_and(|(_, slot)| slot == 0),
+            second_is_next: read.is_some_and(|note| note.slot == 0),
             is_failed: false,
         });
         let opened = Self {
             slots,
-            unsynced: Some((unsynced, open)),
-            syncing: Some(syncing),
+            syncer: Some(Syncer {
+                unsynced,
+                open,
+                thread,
+            }),
         };
-        Ok((opened, read.map(|(tail, _)| tail)))
+        Ok((opened, read.map(|note| note.tail)))
     }
 
     /// The tail that the file witnesses, if there is a file. Nothing is changed.
@@ -96,7 +115,7 @@ impl WitnessFile {
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
             found => {
                 let bytes = found.map_err(Error::io(format!("reading {}", path.display())))?;
-                Ok(read(&bytes, path)?.map(|(tail, _)| tail))
+                Ok(read(&bytes, path)?.map(|note| note.tail))
             }
         }
     }
@@ -111,8 +130,8 @@ impl WitnessFile {
             slots.is_failed = true;
         }
         // A full channel means that a sync is already due.
-        if let Some((unsynced, _)) = &self.unsynced {
-            unsynced.try_send(()).ok();
+        if let Some(syncer) = &self.syncer {
+            syncer.unsynced.try_send(()).ok();
         }
     }
 }
@@ -129,8 +148,16 @@ impl Slots {
 
 impl Drop for WitnessFile {
     fn drop(&mut self) {
-        self.unsynced = None;
-        if self.syncing.take().is_some_and(|one| one.join().is_err()) {
+        let Some(Syncer {
+            unsynced,
+            open,
+            thread,
+        }) = self.syncer.take()
+        else {
+            return;
+        };
+        drop((unsynced, open));
+        if thread.join().is_err() {
             tracing::error!("the thread that syncs events.tail ended in a panic");
         }
     }
@@ -156,13 +183,13 @@ fn sealed(tail: &Tail) -> Vec<u8> {
     bytes
 }
 
-/// The newer of the two notes, and its slot.
-fn read(bytes: &[u8], path: &Path) -> Result<Option<(Tail, usize)>, Error> {
-    let mut newest: Option<(Tail, usize)> = None;
+/// The newer of the two notes.
+fn read(bytes: &[u8], path: &Path) -> Result<Option<Note>, Error> {
+    let mut newest: Option<Note> = None;
     for (slot, bytes) in bytes.chunks(SLOT_BYTES).enumerate().take(2) {
         let Some(tail) = note(bytes)? else { continue };
-        if newest.is_none_or(|(other, _)| other.revision < tail.revision) {
-            newest = Some((tail, slot));
+        if newest.is_none_or(|other| other.tail.revision < tail.revision) {
+            newest = Some(Note { tail, slot });
         }
     }
     if newest.is_none() && bytes.iter().any(|byte| *byte != 0) {
@@ -233,7 +260,9 @@ mod tests {
             for bit in newest_at * 8..(newest_at + NOTE_BYTES + 4) * 8 {
                 let mut damaged = whole.clone();
                 damaged[bit / 8] ^= 1 << (bit % 8);
-                let found = read(&damaged, &path).expect("readable").map(|one| one.0);
+                let found = read(&damaged, &path)
+                    .expect("readable")
+                    .map(|note| note.tail);
                 let before = (revision > 1).then(|| tail(revision - 1));
                 assert_eq!(found, before, "bit {bit}");
             }

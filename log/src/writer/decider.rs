@@ -1,7 +1,7 @@
 //! Decides all waiting submissions against the newest state, durable or not.
 
-use super::admittance::{Admittance, are_deletions, estimated_bytes_of};
-use super::{Batch, Reply, Submission, Submitted};
+use super::space_gate::{SpaceGate, are_deletions, estimated_bytes_of};
+use super::{Answer, Batch, Submission, Submitted};
 use crate::Poison;
 use hindsight_core::invariants::{self, Violation};
 use hindsight_core::{
@@ -13,12 +13,6 @@ use std::sync::Arc;
 
 /// The most commits in a batch; a single submission may exceed it.
 const BATCH_COMMITS_MAX: usize = 4096;
-
-/// The answer to a decision that would violate an invariant. That is a defect, found before it did harm.
-fn refusal(violation: &Violation) -> Rejection {
-    tracing::error!(%violation, "refused a decision that breaks an invariant");
-    Rejection::Internal(format!("nothing was written: {violation}"))
-}
 
 /// Submissions that were decided together, before it is known whether there is disk space for them.
 #[derive(Default)]
@@ -40,8 +34,7 @@ struct Checkpoint {
 }
 
 struct Decided {
-    reply: Reply,
-    answer: Submitted,
+    answer: Answer,
     /// Its commands, if they only delete and writes were decided before them: these can be decided again
     /// without the writes of the round.
     deletions: Option<Vec<Command>>,
@@ -51,7 +44,7 @@ impl Round {
     fn refused(mut self) -> Self {
         self.changes.clear();
         for one in &mut self.decided {
-            one.answer = Err(Unavailable::Full);
+            one.answer.outcome = Err(Unavailable::Full);
         }
         self
     }
@@ -60,16 +53,16 @@ impl Round {
 pub(super) struct Decider {
     state: State,
     poison: Poison,
-    room: Admittance,
+    space: SpaceGate,
     joined: BTreeSet<Revision>,
 }
 
 impl Decider {
-    pub(super) const fn new(state: State, poison: Poison, room: Admittance) -> Self {
+    pub(super) const fn new(state: State, poison: Poison, space: SpaceGate) -> Self {
         Self {
             state,
             poison,
-            room,
+            space,
             joined: BTreeSet::new(),
         }
     }
@@ -83,13 +76,13 @@ impl Decider {
         let before = self.state.clone();
         let mut round = Round::default();
         let mut next = Some(first);
-        self.room.check_space();
+        self.space.check_space();
         while let Some(submission) = next {
             self.decide_submission(submission, &mut round);
-            let room = round.changes.len() < BATCH_COMMITS_MAX;
-            next = room.then(|| rest.next()).flatten();
+            let has_room = round.changes.len() < BATCH_COMMITS_MAX;
+            next = has_room.then(|| rest.next()).flatten();
         }
-        while !self.room.admit(&round.changes, round.smallest_write) {
+        while !self.space.admit(&round.changes, round.smallest_write) {
             round = if let Some(first) = round.first_write.take() {
                 self.without_writes(round, first)
             } else {
@@ -97,7 +90,7 @@ impl Decider {
                 round.refused()
             };
         }
-        let answers = round.decided.into_iter().map(|one| (one.reply, one.answer));
+        let answers = round.decided.into_iter().map(|one| one.answer);
         Batch {
             changes: round.changes,
             joined: std::mem::take(&mut self.joined),
@@ -108,10 +101,10 @@ impl Decider {
 
     fn decide_submission(&mut self, Submission { commands, reply }: Submission, round: &mut Round) {
         let is_deletion = are_deletions(&commands);
-        if !is_deletion && !self.room.admits_writes() {
+        if !is_deletion && !self.space.admits_writes() {
+            let outcome = Err(Unavailable::Full);
             round.decided.push(Decided {
-                reply,
-                answer: Err(Unavailable::Full),
+                answer: Answer { reply, outcome },
                 deletions: None,
             });
             return;
@@ -126,7 +119,7 @@ impl Decider {
         let is_after_write = is_deletion && round.first_write.is_some();
         let deletions = is_after_write.then(|| commands.clone());
         let before = round.changes.len();
-        let answer = self.decide_all(commands, &mut round.changes);
+        let outcome = self.decide_all(commands, &mut round.changes);
         if !is_deletion
             && let Some(written) = round.changes.get(before..).filter(|new| !new.is_empty())
         {
@@ -135,8 +128,7 @@ impl Decider {
             round.smallest_write = Some(smallest);
         }
         round.decided.push(Decided {
-            reply,
-            answer,
+            answer: Answer { reply, outcome },
             deletions,
         });
     }
@@ -148,7 +140,7 @@ impl Decider {
         round.changes.truncate(first.changes);
         round.smallest_write = None;
         for mut one in round.decided.split_off(first.decided) {
-            one.answer = match one.deletions.take() {
+            one.answer.outcome = match one.deletions.take() {
                 Some(commands) => self.decide_all(commands, &mut round.changes),
                 None => Err(Unavailable::Full),
             };
@@ -222,6 +214,12 @@ impl Decider {
     }
 }
 
+/// The answer to a decision that would violate an invariant. That is a defect, found before it did harm.
+fn refusal(violation: &Violation) -> Rejection {
+    tracing::error!(%violation, "refused a decision that breaks an invariant");
+    Rejection::Internal(format!("nothing was written: {violation}"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -231,8 +229,8 @@ mod tests {
     /// The commits that get these revisions next must not be joined into a frame with earlier ones.
     #[test]
     fn of_a_decision_that_is_refused_in_its_middle_nothing_is_left() {
-        let room = Admittance::new(Arc::new(MemoryStorage::default()));
-        let mut decider = Decider::new(empty(), Poison::default(), room);
+        let space = SpaceGate::new(Arc::new(MemoryStorage::default()));
+        let mut decider = Decider::new(empty(), Poison::default(), space);
         let mut commits = Vec::new();
         let mut state = empty();
         for name in ["a", "b"] {

@@ -16,7 +16,7 @@ const FRAME_BYTES_MAX: usize = 256 << 20;
 // Otherwise a log could be written that has no backup.
 const _: () = assert!(FRAME_BYTES_MAX <= Backup::FRAME_BYTES_MAX);
 
-/// The end of the log, to which frames are appended.
+/// Appends frames at the end of the log.
 pub(super) struct Appender {
     storage: Arc<dyn Storage>,
     last: Hash,

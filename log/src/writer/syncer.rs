@@ -3,14 +3,14 @@
 use super::frames::Appender;
 use super::{Batch, Publish};
 use crate::Poison;
-use crate::snapshot::Keeper;
+use crate::snapshot::Snapshotter;
 use hindsight_core::Unavailable;
 
 pub(super) struct Syncer {
     pub(super) frames: Appender,
     pub(super) publish: Box<dyn Publish>,
     pub(super) poison: Poison,
-    pub(super) keeper: Option<Keeper>,
+    pub(super) snapshotter: Option<Snapshotter>,
 }
 
 impl Syncer {
@@ -25,14 +25,14 @@ impl Syncer {
         }
         let has_changes = !batch.changes.is_empty();
         if has_changes {
-            if let Some(keeper) = &mut self.keeper {
+            if let Some(snapshotter) = &mut self.snapshotter {
                 let tail = self.frames.tail(batch.state.revision);
-                keeper.note(&batch.state, tail, &batch.changes);
+                snapshotter.note(&batch.state, tail, &batch.changes);
             }
             self.publish.publish(batch.state, batch.changes);
         }
-        for (reply, answer) in batch.answers {
-            reply(answer);
+        for answer in batch.answers {
+            answer.send();
         }
         if has_changes {
             self.publish.answered();
@@ -41,7 +41,7 @@ impl Syncer {
 }
 
 fn refuse(batch: Batch, reason: &str) {
-    for (reply, _) in batch.answers {
-        reply(Err(Unavailable::Poisoned(reason.to_owned())));
+    for answer in batch.answers {
+        (answer.reply)(Err(Unavailable::Poisoned(reason.to_owned())));
     }
 }

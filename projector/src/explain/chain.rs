@@ -1,7 +1,7 @@
 //! Follows a commit back to its causes, one commit at a time.
 
+use super::bounded_history::BoundedHistory;
 use super::rule_of;
-use super::walk::Walk;
 use crate::History;
 use hindsight_core::object::FOREGROUND_FINALIZER;
 use hindsight_core::{Cause, Commit, Event, Revision, Rule};
@@ -27,7 +27,7 @@ impl Step {
 
 /// The chain from a removal to the mark of the object, and from there to the cause of the mark.
 pub(super) fn follow<H: History>(
-    history: &Walk<'_, H>,
+    history: &BoundedHistory<'_, H>,
     start: Step,
 ) -> Result<Vec<Step>, H::Error> {
     let mut chain = Vec::new();
@@ -45,7 +45,7 @@ pub(super) fn follow<H: History>(
 
 /// The step of a mark; `newest` is the newest commit of the object, which is still being deleted.
 pub(super) fn marked<H: History>(
-    history: &Walk<'_, H>,
+    history: &BoundedHistory<'_, H>,
     mark: Commit,
     newest: Revision,
 ) -> Result<Step, H::Error> {
@@ -54,7 +54,10 @@ pub(super) fn marked<H: History>(
 }
 
 /// The step before a commit. A removal that was requested earlier goes back to that request.
-fn behind<H: History>(history: &Walk<'_, H>, commit: &Commit) -> Result<Option<Step>, H::Error> {
+fn behind<H: History>(
+    history: &BoundedHistory<'_, H>,
+    commit: &Commit,
+) -> Result<Option<Step>, H::Error> {
     if let Some(mark) = mark_before(history, commit)? {
         return marked(history, mark, commit.revision.previous()).map(Some);
     }
@@ -74,7 +77,7 @@ fn behind<H: History>(history: &Walk<'_, H>, commit: &Commit) -> Result<Option<S
 /// The request that made an owner wait for its dependents: a later one than the first, if the first left
 /// them alone.
 fn made_wait<H: History>(
-    history: &Walk<'_, H>,
+    history: &BoundedHistory<'_, H>,
     mark: Commit,
     until: Revision,
 ) -> Result<Step, H::Error> {
@@ -90,7 +93,7 @@ fn made_wait<H: History>(
 
 /// The newest request after the first that set this finalizer on the owner.
 pub(super) fn begun<H: History>(
-    history: &Walk<'_, H>,
+    history: &BoundedHistory<'_, H>,
     mark: &Commit,
     until: Revision,
     finalizer: &str,
@@ -100,7 +103,7 @@ pub(super) fn begun<H: History>(
 
 /// The mark of the object that this commit removed.
 pub(super) fn mark_before<H: History>(
-    history: &Walk<'_, H>,
+    history: &BoundedHistory<'_, H>,
     commit: &Commit,
 ) -> Result<Option<Commit>, H::Error> {
     if commit.object().is_some() {
@@ -115,7 +118,7 @@ pub(super) fn mark_before<H: History>(
 
 /// The newest request after the first, if it asked for different treatment of the dependents.
 fn asked_again<H: History>(
-    history: &Walk<'_, H>,
+    history: &BoundedHistory<'_, H>,
     mark: &Commit,
     until: Revision,
 ) -> Result<Option<Commit>, H::Error> {
@@ -129,12 +132,12 @@ fn asked_again<H: History>(
 /// object was written many times during its deletion, only the newest versions are examined; if none of
 /// them does, the first request is reported.
 fn newest_since<H: History>(
-    history: &Walk<'_, H>,
+    history: &BoundedHistory<'_, H>,
     mark: &Commit,
     mut until: Revision,
     is_so: impl Fn(&Commit) -> bool,
 ) -> Result<Option<Commit>, H::Error> {
-    for () in history.versions() {
+    for () in history.version_budget() {
         if until <= mark.revision {
             break;
         }

@@ -1,8 +1,8 @@
 //! The owners of an object that the collector deleted: those that it referred to at the end, and earlier
 //! ones.
 
+use super::bounded_history::BoundedHistory;
 use super::chain::{begun, mark_before};
-use super::walk::Walk;
 use super::{Link, rule_of};
 use crate::History;
 use hindsight_core::classify::owner_key;
@@ -99,7 +99,7 @@ pub(super) fn named(commit: &Commit) -> Vec<Owner> {
 /// Adds to the link of this deletion what became of the owners, and which owners the object had before.
 /// Some of these may be missing if a floor is returned: the object is older than that.
 pub(super) fn add_history<H: History>(
-    history: &Walk<'_, H>,
+    history: &BoundedHistory<'_, H>,
     state: &State,
     deletion: &Commit,
     link: &mut Link,
@@ -127,7 +127,7 @@ fn findings(commit: &Commit) -> Option<&[OwnerFinding]> {
 }
 
 struct Lookup<'a, H> {
-    history: &'a Walk<'a, H>,
+    history: &'a BoundedHistory<'a, H>,
     state: &'a State,
 }
 
@@ -143,7 +143,7 @@ impl<H: History> Lookup<'_, H> {
         let mut known: BTreeSet<_> = findings.iter().map(|one| one.owner.uid.clone()).collect();
         let mut dropped = Vec::new();
         let mut until = deletion.revision.previous();
-        for () in self.history.versions() {
+        for () in self.history.version_budget() {
             let Some(version) = self.history.last(key, Some(uid), until)? else {
                 return Ok((dropped, Revision::ZERO));
             };

@@ -47,7 +47,7 @@ impl LeftOut {
     pub(super) fn strip(
         &mut self,
         document: &mut Value,
-        stance: impl FnMut(&Owner) -> Result<OwnerAnswer>,
+        find_owner: impl FnMut(&Owner) -> Result<OwnerAnswer>,
     ) -> Result<()> {
         let text = |pointer: &str| {
             let found = document.pointer(pointer).and_then(Value::as_str);
@@ -68,7 +68,7 @@ impl LeftOut {
             let finalizers = finalizers.as_ref().and_then(Value::as_array);
             let finalizers = finalizers.into_iter().flatten().filter_map(Value::as_str);
             lost.extend(finalizers.map(|finalizer| format!("finalizer {finalizer}")));
-            lost.extend(disown(metadata, &namespace, stance)?);
+            lost.extend(disown(metadata, &namespace, find_owner)?);
         }
         if version == "v1" {
             let spec = members.get_mut("spec").and_then(Value::as_object_mut);
@@ -104,7 +104,7 @@ impl LeftOut {
 fn disown(
     metadata: &mut Map<String, Value>,
     namespace: &str,
-    mut stance: impl FnMut(&Owner) -> Result<OwnerAnswer>,
+    mut find_owner: impl FnMut(&Owner) -> Result<OwnerAnswer>,
 ) -> Result<Vec<String>> {
     let mut lost = Vec::new();
     let Some(Value::Array(references)) = metadata.remove("ownerReferences") else {
@@ -123,7 +123,7 @@ fn disown(
             name: text("name"),
             uid: text("uid"),
         };
-        let why = match stance(&owner)? {
+        let why = match find_owner(&owner)? {
             OwnerAnswer { there: false, .. } => {
                 "does not exist now or is of a kind that is not served"
             }
@@ -209,12 +209,12 @@ mod tests {
 
     fn stripped(mut document: Value) -> (Value, Option<String>) {
         let mut left_out = LeftOut::default();
-        let stance = |owner: &Owner| {
+        let find_owner = |owner: &Owner| {
             let waits = owner.name == "waits";
             let there = waits || owner.name == "there";
             Ok(OwnerAnswer { there, waits })
         };
-        left_out.strip(&mut document, stance).expect("asked");
+        left_out.strip(&mut document, find_owner).expect("asked");
         (document, left_out.notice())
     }
 

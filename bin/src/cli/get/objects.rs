@@ -1,7 +1,7 @@
 //! Where objects are read from: the state that a directory folds to, or lists of a server, in pieces.
 
 use super::page;
-use crate::answer::OwnerAnswer;
+use crate::answer::{OwnerAnswer, PATHS};
 use crate::cli::Directory;
 use crate::cli::ask::{Source, encode, newest_state, state_of};
 use crate::cli::point::Point;
@@ -83,7 +83,7 @@ impl Objects {
             Self::Lists { client, as_of } => {
                 let as_of = as_of.as_deref();
                 let point = as_of.map_or_else(String::new, |point| format!("&asOf={point}"));
-                client.ask(&format!("/hindsight/v1/kind?kind={}{point}", encode(kind)))
+                client.ask(&format!("{PATHS}kind?kind={}{point}", encode(kind)))
             }
         }
     }
@@ -118,11 +118,13 @@ impl Objects {
 
     /// Whether an owner exists now, and stays, with the UID that the reference names. Of a directory, this must have been
     /// announced when it was opened.
-    pub(super) fn stance(&self, owner: &Owner) -> Result<OwnerAnswer> {
+    pub(super) fn find_owner(&self, owner: &Owner) -> Result<OwnerAnswer> {
         match self {
-            Self::States { then, now } => Ok(inspect::stance(now.as_ref().unwrap_or(then), owner)),
+            Self::States { then, now } => {
+                Ok(inspect::find_owner(now.as_ref().unwrap_or(then), owner))
+            }
             Self::Lists { client, .. } => {
-                let mut path = "/hindsight/v1/owner?".to_owned();
+                let mut path = format!("{PATHS}owner?");
                 for (name, value) in [
                     ("apiVersion", &owner.api_version),
                     ("kind", &owner.kind),

@@ -3,7 +3,7 @@
 
 use crate::answer::LogEntry;
 use crate::cli::parse::number;
-use crate::cli::show::{self, Form, List};
+use crate::cli::show::{self, List, ListFormat};
 use anyhow::Result;
 use std::collections::VecDeque;
 
@@ -31,9 +31,9 @@ pub(super) struct Printed {
 }
 
 impl Printed {
-    pub(super) fn new(form: Form, tail: Option<usize>) -> Self {
+    pub(super) fn new(format: ListFormat, tail: Option<usize>) -> Self {
         Self {
-            list: List::new(form),
+            list: List::new(format),
             held: VecDeque::new(),
             tail,
         }

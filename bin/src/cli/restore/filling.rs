@@ -2,8 +2,8 @@
 
 use crate::data_dir::{DataDir, EVENTS, PARTS};
 use crate::effects;
-use crate::held::{self, Patience};
 use crate::hint::hint;
+use crate::lock_wait::{LockWait, RETRY_PAUSE};
 use crate::restoring::{failed, is_unfinished, remove, settle};
 use anyhow::{Result, bail};
 use hindsight_core::Revision;
@@ -40,10 +40,10 @@ pub(super) fn restore(
 
 /// Takes the directory, as soon as nobody else holds it.
 fn acquire(directory: &Path) -> Result<DirectoryLock, Error> {
-    let mut patience = Patience::begin(hint);
+    let mut wait = LockWait::begin(hint);
     loop {
         match DirectoryLock::acquire(directory) {
-            Err(error) if patience.covers(&error) => std::thread::sleep(held::STEP),
+            Err(error) if wait.covers(&error) => std::thread::sleep(RETRY_PAUSE),
             taken => return taken,
         }
     }

@@ -2,7 +2,7 @@
 //! signal ends the command before.
 
 use crate::cli::ask::Source;
-use crate::cli::ending::SignalGuard;
+use crate::cli::signal_guard::SignalGuard;
 use crate::data_dir::DataDir;
 use crate::{effects, restoring};
 use anyhow::Result;

@@ -52,7 +52,7 @@ fn refuse(directory: &Path, synced: Revision, again: bool) -> Result<(), Error> 
     let intact = Intact::of(directory, |_, _| {})?;
     let is_untold = !is_known && intact.broken.is_some();
     let is_beheaded = !beheaded.is_empty()
-        && (is_untold || intact.first_within(&beheaded, Revision(u64::MAX)).is_some());
+        && (is_untold || intact.first_within(&beheaded, Revision::MAX).is_some());
     let is_seen = intact.first_within(&hidden, acknowledged).is_none();
     if is_seen && !is_beheaded && intact.until >= acknowledged {
         return Ok(());

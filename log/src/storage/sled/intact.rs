@@ -232,7 +232,7 @@ impl Copies {
             match frame {
                 Ok(frame) => {
                     walked.records.insert(frame.first);
-                    walked.until = frame.end.previous();
+                    walked.until = frame.last();
                 }
                 Err(error) => walked.broken = Some(error),
             }

@@ -30,7 +30,7 @@ pub(super) const BYTES_MAX: u64 = 64 << 20;
 #[derive(Debug)]
 pub(super) struct Journal {
     /// `None` if there was no disk space for it.
-    file: Option<(File, Place)>,
+    file: Option<JournalFile>,
     /// The salt of the records that are valid.
     salt: Salt,
     /// Offset of the next record.
@@ -47,6 +47,12 @@ pub(super) struct Journal {
     has_failed: bool,
     /// Buffer for one record, kept to reuse its allocation.
     bytes: Vec<u8>,
+}
+
+#[derive(Debug)]
+struct JournalFile {
+    file: File,
+    place: Place,
 }
 
 impl Journal {
@@ -122,7 +128,7 @@ impl Journal {
     /// Adds a pending frame. If there is no space for it, the database has to be synced instead.
     pub(super) fn add(&mut self, first: Revision, frame: &[u8]) {
         let before = std::mem::replace(&mut self.last, first);
-        let Some((file, _)) = self.file.as_mut().filter(|_| self.holds_all) else {
+        let Some(JournalFile { file, .. }) = self.file.as_mut().filter(|_| self.holds_all) else {
             return;
         };
         if frame.len() > CAPACITY_BYTES {
@@ -156,7 +162,7 @@ impl Journal {
 
     /// Makes durable what the journal holds.
     pub(super) fn sync(&mut self) -> Result<(), Error> {
-        if let Some((file, place)) = &self.file {
+        if let Some(JournalFile { file, place }) = &self.file {
             file.sync_data()
                 .map_err(Error::io("syncing the journal of the event log"))?;
             place.check()?;
@@ -170,7 +176,7 @@ impl Journal {
         self.start = self.last;
         self.synced = self.last;
         self.at = BEGIN_BYTES;
-        if let Some((file, place)) = &mut self.file {
+        if let Some(JournalFile { file, place }) = &mut self.file {
             file.seek(SeekFrom::Start(BEGIN_BYTES as u64))
                 .map_err(Error::io("writing the journal of the event log"))?;
             place.check()?;
@@ -186,14 +192,14 @@ impl Journal {
             self.last = first;
         }
         self.salt = Salt::random();
-        if let Some((file, _)) = &mut self.file {
+        if let Some(JournalFile { file, .. }) = &mut self.file {
             empty(file, self.salt).map_err(Error::io("writing the journal of the event log"))?;
         }
         self.begin_round()
     }
 }
 
-fn open_empty(path: &Path, salt: Salt) -> std::io::Result<(File, Place)> {
+fn open_empty(path: &Path, salt: Salt) -> std::io::Result<JournalFile> {
     let mut file = owner_only::options()
         .read(true)
         .write(true)
@@ -207,7 +213,7 @@ fn open_empty(path: &Path, salt: Salt) -> std::io::Result<(File, Place)> {
     file.write_all(&vec![0; CAPACITY_BYTES.saturating_sub(length)])?;
     empty(&mut file, salt)?;
     let place = Place::of(path, &file.metadata()?)?;
-    Ok((file, place))
+    Ok(JournalFile { file, place })
 }
 
 /// Makes the file durably one without records of this salt.

@@ -15,6 +15,15 @@ const _: () = assert!(BYTES_MAX * TIMES_WRITTEN < UNSYNCED_BYTES);
 /// A frame, and its first revision.
 pub(super) type Frame = (Revision, Arc<[u8]>);
 
+/// What is pending from some revision on.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct PendingFrom {
+    /// The first pending frame that begins there or later.
+    pub(super) frame: Option<Frame>,
+    /// Whether every frame of the database begins earlier.
+    pub(super) excludes_database: bool,
+}
+
 /// Pending frames in their order. All frames of the database are before the first of them.
 #[derive(Debug, Default)]
 pub(super) struct Pending {
@@ -57,13 +66,13 @@ impl Pending {
         *self.inner() = Inner::default();
     }
 
-    /// The first pending frame that begins at or after this revision, and whether no frame of the
-    /// database can.
-    pub(super) fn at_or_after(&self, from: Revision) -> (Option<Frame>, bool) {
+    pub(super) fn at_or_after(&self, from: Revision) -> PendingFrom {
         let frames = &self.inner().frames;
         let at = frames.partition_point(|(first, _)| *first < from);
-        let is_behind = frames.first().is_some_and(|(first, _)| *first <= from);
-        (frames.get(at).cloned(), is_behind)
+        PendingFrom {
+            frame: frames.get(at).cloned(),
+            excludes_database: frames.first().is_some_and(|(first, _)| *first <= from),
+        }
     }
 
     /// The last pending frame that begins at or before this revision.
@@ -85,19 +94,24 @@ mod tests {
     #[test]
     fn what_is_pending_is_found_by_its_place() {
         let pending = Pending::default();
-        assert_eq!(pending.at_or_after(Revision(1)), (None, false));
+        let nothing = PendingFrom {
+            frame: None,
+            excludes_database: false,
+        };
+        assert_eq!(pending.at_or_after(Revision(1)), nothing);
         assert_eq!(pending.at_or_before(Revision(9)), None);
         for first in [4, 7] {
             pending.add(Revision(first), &[7]);
         }
-        for (from, after, is_behind, before) in [
+        for (from, after, excludes_database, before) in [
             (3, Some(4), false, None),
             (4, Some(4), true, Some(4)),
             (5, Some(7), true, Some(4)),
             (8, None, true, Some(7)),
         ] {
-            let (found, behind) = pending.at_or_after(Revision(from));
-            assert_eq!((begins(found), behind), (after, is_behind), "{from}");
+            let found = pending.at_or_after(Revision(from));
+            assert_eq!(begins(found.frame), after, "{from}");
+            assert_eq!(found.excludes_database, excludes_database, "{from}");
             let found = pending.at_or_before(Revision(from));
             assert_eq!(begins(found), before, "{from}");
         }

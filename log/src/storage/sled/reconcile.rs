@@ -14,7 +14,7 @@ pub(super) fn missing(
     frames: &FrameTrees,
     kept: &JournalContents,
 ) -> Result<(Vec<Frame>, Newest), Error> {
-    let last = frames.at_or_before(Revision(u64::MAX))?;
+    let last = frames.at_or_before(Revision::MAX)?;
     let newest = place_of(last.as_ref());
     for (first, frame) in kept.up_to(newest) {
         let found = frames.at_or_before(first)?;

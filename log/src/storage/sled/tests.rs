@@ -121,8 +121,13 @@ fn who_reads_misses_nothing_while_frames_reach_the_database() {
         }
         assert!(reader.join().expect("it missed nothing") > 100);
     });
-    let (first, is_behind) = storage.pending.at_or_after(Revision(1));
-    assert!(!is_behind && first.is_some_and(|(first, _)| first > Revision(600)));
+    let pending = storage.pending.at_or_after(Revision(1));
+    assert!(!pending.excludes_database);
+    assert!(
+        pending
+            .frame
+            .is_some_and(|(first, _)| first > Revision(600))
+    );
 }
 
 #[test]

@@ -79,7 +79,7 @@ pub(super) const ROWS: &[Row] = &[
         "what is gone is refused",
         |it| {
             let running = it.running.as_ref().expect("it runs");
-            replay::check_pruned(&running.server.reader, Revision(1), Revision(u64::MAX))
+            replay::check_pruned(&running.server.reader, Revision(1), Revision::MAX)
         },
         |_| Some(()),
     ),

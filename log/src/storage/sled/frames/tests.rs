@@ -113,7 +113,7 @@ fn of_a_frame_that_is_synced_in_the_middle_nothing_is_found() {
         let copied = tempfile::tempdir().expect("a directory");
         copy(temporary.path(), copied.path());
         let found = SledStorage::open(&copied.path().join("events")).expect("opened");
-        let last = found.at_or_before(Revision(u64::MAX)).expect("read");
+        let last = found.at_or_before(Revision::MAX).expect("read");
         assert_eq!(last.map(|(first, _)| first), Some(Revision(1)));
         Ok(0)
     };

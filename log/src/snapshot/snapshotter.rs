@@ -15,9 +15,9 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 /// Snapshots that are kept: if the newest is damaged, the one before it is used.
-const KEPT: usize = 2;
+const SNAPSHOTS_KEPT: usize = 2;
 /// At a clean shutdown a snapshot is due after the usual number of commits divided by this.
-const AT_END: u64 = 10;
+const AT_END_DIVISOR: u64 = 10;
 
 /// How often the log is thinned while nothing is written, and how soon after the start.
 const PRUNED_EVERY: Duration = Duration::from_hours(1);
@@ -29,7 +29,7 @@ const PRUNED_AT_END: usize = 64;
 
 /// Chooses when a snapshot is due, and has it written in a thread of its own.
 #[derive(Debug)]
-pub(crate) struct Keeper {
+pub(crate) struct Snapshotter {
     every: u64,
     /// The newest end of the log, with its state.
     end: Base,
@@ -39,8 +39,8 @@ pub(crate) struct Keeper {
     thread: Option<JoinHandle<()>>,
 }
 
-/// What the keeper maintains.
-pub(crate) struct KeeperOptions {
+/// What the snapshotter maintains.
+pub(crate) struct SnapshotterOptions {
     pub(crate) snapshots: Snapshots,
     /// A snapshot is due after this many commits, or after three quarters as many as there are objects,
     /// whichever is more; zero for no snapshots.
@@ -49,16 +49,16 @@ pub(crate) struct KeeperOptions {
     pub(crate) pruner: Option<Pruner>,
 }
 
-impl Keeper {
+impl Snapshotter {
     /// Starts the thread. If it panics the log is poisoned: it may have been replacing something in the
     /// log.
     pub(crate) fn start(
-        options: KeeperOptions,
+        options: SnapshotterOptions,
         storage: Arc<dyn Storage>,
         end: Base,
         poison: Poison,
     ) -> Result<Self, Error> {
-        let KeeperOptions {
+        let SnapshotterOptions {
             snapshots,
             every,
             pruner,
@@ -119,9 +119,9 @@ impl Keeper {
     }
 }
 
-impl Drop for Keeper {
+impl Drop for Snapshotter {
     fn drop(&mut self) {
-        let is_due = self.since() >= self.due_after().div_ceil(AT_END);
+        let is_due = self.since() >= self.due_after().div_ceil(AT_END_DIVISOR);
         if let Some(due) = self.due.take()
             && is_due
         {
@@ -192,7 +192,7 @@ impl Work {
         let written = self.snapshots.write(base).and_then(|()| {
             let newest = base.state.revision;
             let mut kept = self.snapshots.up_to(newest)?;
-            kept.truncate(KEPT);
+            kept.truncate(SNAPSHOTS_KEPT);
             self.snapshots.retain(newest, &kept)
         });
         match written {

@@ -106,7 +106,7 @@ mod tests {
 
     #[test]
     fn a_place_is_read_as_it_was_written() {
-        for revision in [Some(Revision(7)), Some(Revision(u64::MAX)), None] {
+        for revision in [Some(Revision(7)), Some(Revision::MAX), None] {
             let after = ContinueAfter {
                 namespace: "n1".to_owned(),
                 name: "a".to_owned(),

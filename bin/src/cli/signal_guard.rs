@@ -2,8 +2,9 @@
 //! every Secret.
 
 use crate::hangup;
+use crate::unpoisoned::unpoisoned;
 use std::io;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use tokio::runtime::Builder;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
@@ -46,7 +47,7 @@ impl SignalGuard {
     }
 
     fn lock(&self) -> MutexGuard<'_, bool> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        unpoisoned(self.0.lock())
     }
 }
 

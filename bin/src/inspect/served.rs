@@ -1,9 +1,7 @@
-//! Where objects are served, and whether an owner exists.
+//! Under which path the objects of a kind are served.
 
 use super::{QueryError, kind_and_version, not_served};
-use crate::answer::OwnerAnswer;
-use hindsight_core::classify::owner_key;
-use hindsight_core::{Form, GroupResource, OwnerReference, State};
+use hindsight_core::{Form, GroupResource, State};
 use serde::{Deserialize, Serialize};
 
 /// A kind as the API serves it: in the version that was named or, without one, in its storage version if that
@@ -71,48 +69,21 @@ pub(crate) fn served(state: &State, text: &str) -> Result<Served, QueryError> {
     })
 }
 
-/// The owner that a reference names, with the namespace of the object that has the reference.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Owner {
-    pub(crate) api_version: String,
-    pub(crate) kind: String,
-    pub(crate) namespace: String,
-    pub(crate) name: String,
-    pub(crate) uid: String,
-}
-
-/// Whether the owner exists, with this UID, and whether it would take a dependent along that is created now: the
-/// collectors delete the dependents of an owner that waits for them in foreground deletion. One that is being
-/// deleted in another way keeps its dependents for as long as it exists.
-pub(crate) fn stance(state: &State, owner: &Owner) -> OwnerAnswer {
-    let reference = OwnerReference {
-        api_version: owner.api_version.as_str().into(),
-        kind: owner.kind.as_str().into(),
-        name: owner.name.as_str().into(),
-        uid: owner.uid.as_str().into(),
-        controller: None,
-        block_owner_deletion: None,
-    };
-    let key = owner_key(state, &owner.namespace, &reference);
-    let found = key.and_then(|key| state.get(&key));
-    let found = found.filter(|found| found.meta.uid == reference.uid);
-    OwnerAnswer {
-        there: found.is_some(),
-        waits: found.is_some_and(|found| found.is_waiting()),
-    }
-}
-
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
-    use hindsight_core::command::{Create, Delete, FieldValidation, Intent, Propagation, Target};
+    use hindsight_core::command::{Create, FieldValidation, Intent};
     use hindsight_core::kind::BuiltinKinds;
-    use hindsight_core::{Actor, Command, ObjectKey, Rule, Time, apply, builtin, decide};
+    use hindsight_core::{Actor, Command, ObjectKey, Time, apply, builtin, decide};
     use serde_json::{Value, json};
     use std::sync::Arc;
 
     /// A state with this object, and the object's UID.
-    fn with(resource: &str, group: &str, object: Value) -> (State, String) {
+    pub(in crate::inspect) fn state_with(
+        resource: &str,
+        group: &str,
+        object: Value,
+    ) -> (State, String) {
         let mut state = State::new(Arc::new(BuiltinKinds::new(builtin::kinds(), None)));
         let intent = Intent::Create(Create {
             key: ObjectKey::new(GroupResource::new(group, resource), "", ""),
@@ -136,7 +107,7 @@ mod tests {
         let definition = json!({"metadata": {"name": "widgets.example.com"}, "spec": {"group": "example.com",
             "scope": "Namespaced", "names": {"plural": "widgets", "kind": "Widget"},
             "versions": [version("v2", false), version("v1", true)]}});
-        let (state, _) = with(
+        let (state, _) = state_with(
             "customresourcedefinitions",
             "apiextensions.k8s.io",
             definition,
@@ -156,64 +127,6 @@ mod tests {
             let served = served(&state, text).ok();
             let served = served.map(|served| served.path());
             assert_eq!(served.as_deref(), path, "{text}");
-        }
-    }
-
-    #[test]
-    fn an_owner_is_there_where_the_collector_finds_it() {
-        let node = json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}});
-        let (state, uid) = with("nodes", "", node);
-        for (api_version, kind, name, uid, found) in [
-            ("v1", "Node", "n", uid.as_str(), true),
-            ("v1", "Node", "n", "another", false),
-            ("v1", "Node", "m", &uid, false),
-            ("v2", "Node", "n", &uid, false),
-            ("apps/v1", "Node", "n", &uid, false),
-        ] {
-            let owner = Owner {
-                api_version: api_version.into(),
-                kind: kind.into(),
-                namespace: "default".into(),
-                name: name.into(),
-                uid: uid.into(),
-            };
-            assert_eq!(stance(&state, &owner).there, found, "{owner:?}");
-        }
-    }
-
-    #[test]
-    fn an_owner_takes_new_dependents_along_only_while_it_waits_for_the_others() {
-        let metadata = json!({"name": "n", "finalizers": ["x.io/held"]});
-        for (propagation, waits) in [
-            (None, false),
-            (Some(Propagation::Background), false),
-            (Some(Propagation::Orphan), false),
-            (Some(Propagation::Foreground), true),
-        ] {
-            let node = json!({"apiVersion": "v1", "kind": "Node", "metadata": metadata});
-            let (mut state, uid) = with("nodes", "", node);
-            if propagation.is_some() {
-                let target = Target::any(ObjectKey::new(GroupResource::new("", "nodes"), "", "n"));
-                let delete = Delete {
-                    propagation,
-                    ..Delete::new(target, "v1".into(), Rule::Requested)
-                };
-                let actor = Arc::new(Actor::new("a"));
-                let command = Command::new(actor, Time(0), [2; 16], Intent::Delete(delete));
-                for commit in &decide(&state, command).expect("decided").commits {
-                    drop(apply(&mut state, commit));
-                }
-                assert!(state.objects().any(|object| object.is_deleting()));
-            }
-            let owner = Owner {
-                api_version: "v1".into(),
-                kind: "Node".into(),
-                namespace: "default".into(),
-                name: "n".into(),
-                uid,
-            };
-            let expected = OwnerAnswer { there: true, waits };
-            assert_eq!(stance(&state, &owner), expected, "{propagation:?}");
         }
     }
 }

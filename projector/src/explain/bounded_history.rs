@@ -1,4 +1,4 @@
-//! Reads of the log on behalf of one question, with a limit on how many there are.
+//! What one question may read of the log: at most so many versions of objects.
 
 use crate::History;
 use hindsight_core::{Commit, ObjectKey, Revision, Uid};
@@ -12,29 +12,30 @@ const VERSIONS_MAX: usize = 1_000;
 /// multiply.
 pub(super) const ALL_VERSIONS_MAX: usize = 20_000;
 
-/// The history, as one question reads it.
-pub(super) struct Walk<'a, H> {
+/// The history, with a budget of versions for one question.
+pub(super) struct BoundedHistory<'a, H> {
     history: &'a H,
-    /// How many versions it may still pass over.
-    left: Cell<usize>,
+    /// How many versions the question may still pass over.
+    versions_left: Cell<usize>,
 }
 
-impl<'a, H: History> Walk<'a, H> {
+impl<'a, H: History> BoundedHistory<'a, H> {
     pub(super) const fn of(history: &'a H) -> Self {
         Self {
             history,
-            left: Cell::new(ALL_VERSIONS_MAX),
+            versions_left: Cell::new(ALL_VERSIONS_MAX),
         }
     }
 
-    /// Yields once for each version of one object that may be passed over.
-    pub(super) fn versions(&self) -> impl Iterator<Item = ()> {
-        let one = || {
-            let left = self.left.get().checked_sub(1)?;
-            self.left.set(left);
+    /// For a loop over the versions of one object: yields once for each that may be passed over, and takes it
+    /// from the budget.
+    pub(super) fn version_budget(&self) -> impl Iterator<Item = ()> {
+        let take_one = || {
+            let left = self.versions_left.get().checked_sub(1)?;
+            self.versions_left.set(left);
             Some(())
         };
-        from_fn(one).take(VERSIONS_MAX)
+        from_fn(take_one).take(VERSIONS_MAX)
     }
 
     /// See [`History::commit`].
@@ -115,8 +116,8 @@ mod tests {
         let endless = Endless::default();
         let newest = endless.commit(Revision(WRITES * 20_000));
         let newest = newest.unwrap_or_else(|never| match never {});
-        let walk = Walk::of(&endless);
-        let chain = follow(&walk, Step::alone(newest.expect("a commit")));
+        let history = BoundedHistory::of(&endless);
+        let chain = follow(&history, Step::alone(newest.expect("a commit")));
         let chain = chain.unwrap_or_else(|never| match never {});
         assert_eq!(chain.len(), STEPS_MAX);
         let asked = endless.asked.get();

@@ -1,4 +1,4 @@
-//! The forms that objects are printed in, one at a time: they are never held as a list.
+//! Prints objects one at a time, in the format that was asked for: they are never held as a list.
 
 use super::objects::Wanted;
 use super::yaml;
@@ -12,8 +12,9 @@ use serde_json::Value;
 use std::borrow::Cow;
 use std::io::{BufWriter, Stdout, Write};
 
+/// How objects are printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum Form {
+pub(super) enum GetOutput {
     Text,
     Json,
     Yaml,
@@ -29,7 +30,7 @@ const ITEM_INDENT: &str = "    ";
 /// Prints objects as they arrive.
 pub(super) struct Printer {
     out: BufWriter<Stdout>,
-    form: Form,
+    output: GetOutput,
     /// The resource with its group, such as `deployment.apps`.
     titled: String,
     /// Whether one object was named: it is printed without a list around it, unless there are more.
@@ -41,10 +42,10 @@ pub(super) struct Printer {
 }
 
 impl Printer {
-    pub(super) fn new(form: Form, wanted: &Wanted, served: &Served) -> Self {
+    pub(super) fn new(output: GetOutput, wanted: &Wanted, served: &Served) -> Self {
         Self {
             out: show::out(),
-            form,
+            output,
             titled: served.titled(),
             named: wanted.name.is_some(),
             placed: served.namespaced && wanted.namespace.as_deref() != Some(DEFAULT_NAMESPACE),
@@ -55,14 +56,16 @@ impl Printer {
 
     pub(super) fn add(&mut self, item: Value) -> Result<()> {
         self.count += 1;
-        match self.form {
-            Form::Text => self.row(&item),
-            Form::Name => self.name(&item),
-            Form::Json | Form::Yaml | Form::Manifest if self.named && self.count == 1 => {
+        match self.output {
+            GetOutput::Text => self.row(&item),
+            GetOutput::Name => self.name(&item),
+            GetOutput::Json | GetOutput::Yaml | GetOutput::Manifest
+                if self.named && self.count == 1 =>
+            {
                 self.held = Some(item);
                 Ok(())
             }
-            Form::Json | Form::Yaml | Form::Manifest => {
+            GetOutput::Json | GetOutput::Yaml | GetOutput::Manifest => {
                 if let Some(first) = self.held.take() {
                     self.item(&first, true)?;
                 }
@@ -73,7 +76,10 @@ impl Printer {
 
     /// Prints the end, with the revision of the list; returns whether there were any objects.
     pub(super) fn end(mut self, revision: &str) -> Result<bool> {
-        let is_document = matches!(self.form, Form::Json | Form::Yaml | Form::Manifest);
+        let is_document = matches!(
+            self.output,
+            GetOutput::Json | GetOutput::Yaml | GetOutput::Manifest
+        );
         if let Some(one) = self.held.take() {
             let text = self.document(&one)?;
             show::mark_stdout_error(writeln!(self.out, "{}", text.trim_end()))?;
@@ -85,20 +91,20 @@ impl Printer {
     }
 
     fn document(&self, item: &Value) -> Result<String> {
-        Ok(match self.form {
-            Form::Json => serde_json::to_string_pretty(item)?,
+        Ok(match self.output {
+            GetOutput::Json => serde_json::to_string_pretty(item)?,
             _ => yaml::document(item)?,
         })
     }
 
     /// Prints an item of a list; the first one opens the list.
     fn item(&mut self, item: &Value, first: bool) -> Result<()> {
-        let text = match (self.form, first) {
-            (Form::Json, true) => format!(
+        let text = match (self.output, first) {
+            (GetOutput::Json, true) => format!(
                 "{{\n  \"apiVersion\": \"v1\",\n  \"items\": [\n{}",
                 indented(item)?
             ),
-            (Form::Json, false) => format!(",\n{}", indented(item)?),
+            (GetOutput::Json, false) => format!(",\n{}", indented(item)?),
             (_, first) => {
                 let head = if first {
                     "apiVersion: v1\nitems:\n"
@@ -112,8 +118,8 @@ impl Printer {
     }
 
     fn close(&mut self, revision: &str) -> Result<()> {
-        let text = match (self.form, self.count) {
-            (Form::Json, count) => {
+        let text = match (self.output, self.count) {
+            (GetOutput::Json, count) => {
                 let open = if count == 0 {
                     "{\n  \"apiVersion\": \"v1\",\n  \"items\": ["
                 } else {
@@ -131,7 +137,7 @@ impl Printer {
                     ""
                 };
                 let metadata = format!("metadata:\n  resourceVersion: \"{revision}\"\n");
-                let metadata = Some(metadata).filter(|_| self.form == Form::Yaml);
+                let metadata = Some(metadata).filter(|_| self.output == GetOutput::Yaml);
                 format!("{open}kind: List\n{}", metadata.unwrap_or_default())
             }
         };

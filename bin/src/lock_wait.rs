@@ -7,17 +7,17 @@ use std::time::{Duration, Instant};
 /// How long a start or a restore waits: most questions take less, and so does the end of a server.
 const WAIT_MAX: Duration = Duration::from_secs(5);
 /// The pause between two attempts.
-pub(crate) const STEP: Duration = Duration::from_millis(50);
+pub(crate) const RETRY_PAUSE: Duration = Duration::from_millis(50);
 
-/// What is left of the time to wait.
+/// Waits for the lock of a data directory: what is left of the time.
 #[derive(Debug)]
-pub(crate) struct Patience {
+pub(crate) struct LockWait {
     ends: Instant,
     /// Reports what is waited for; `None` once it has.
     tell: Option<fn(&str)>,
 }
 
-impl Patience {
+impl LockWait {
     pub(crate) fn begin(tell: fn(&str)) -> Self {
         Self {
             ends: Instant::now() + WAIT_MAX,

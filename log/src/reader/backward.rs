@@ -5,16 +5,25 @@ use crate::frame::decoded::{Coverage, DecodedFrame, read};
 use crate::{Error, Storage};
 use hindsight_core::Revision;
 
-/// The frame that was read last on the way back: its first revision, its predecessor's hash, and what it
-/// holds.
+/// Checks that each frame precedes the one that was read before it.
 #[derive(Default)]
-pub(super) struct BackwardLinks(Option<(Revision, Hash, Coverage)>);
+pub(super) struct BackwardLinks {
+    /// The frame that was read last; `None` before the first.
+    successor: Option<Successor>,
+}
+
+/// What a frame says of the one before it in the log.
+#[derive(Clone, Copy)]
+struct Successor {
+    first: Revision,
+    previous: Hash,
+    coverage: Coverage,
+}
 
 impl BackwardLinks {
     /// The error for a missing frame, where there should be one: the frame read last has a predecessor.
     pub(super) fn missing(&self, until: Revision) -> Option<Error> {
-        let (_, previous, _) = self.0?;
-        (previous != Hash::default()).then(|| Error::missing(until))
+        (self.successor?.previous != Hash::default()).then(|| Error::missing(until))
     }
 
     /// Returns the frame if it is the predecessor, or else the thinned frame that has replaced the
@@ -24,16 +33,21 @@ impl BackwardLinks {
         storage: &dyn Storage,
         frame: DecodedFrame,
     ) -> Result<DecodedFrame, Error> {
-        let Some((first, previous, coverage)) = self.0 else {
+        let Some(successor) = self.successor else {
             return Ok(self.remember(frame));
         };
+        let Successor {
+            first,
+            previous,
+            coverage,
+        } = successor;
         let skips = matches!(coverage, Coverage::Restored(_)) && frame.end < first;
         let frame = if skips || frame.end >= first {
             frame
         } else {
             find_thinned_frame(storage, frame, first)?
         };
-        let is_over = matches!(frame.coverage, Coverage::Thinned(..)) && frame.end > first;
+        let is_over = matches!(frame.coverage, Coverage::Thinned { .. }) && frame.end > first;
         if !is_over && (frame.hash != previous || frame.end > first) {
             return Err(Error::unchained(first));
         }
@@ -41,7 +55,11 @@ impl BackwardLinks {
     }
 
     fn remember(&mut self, frame: DecodedFrame) -> DecodedFrame {
-        self.0 = Some((frame.first, frame.previous, frame.coverage));
+        self.successor = Some(Successor {
+            first: frame.first,
+            previous: frame.previous,
+            coverage: frame.coverage,
+        });
         frame
     }
 }
@@ -59,7 +77,7 @@ fn find_thinned_frame(
         && let Some((at, bytes)) = storage.at_or_before(before.previous())?
     {
         let frame = read(at, &bytes)?;
-        if matches!(frame.coverage, Coverage::Thinned(..)) && frame.end >= first {
+        if matches!(frame.coverage, Coverage::Thinned { .. }) && frame.end >= first {
             return Ok(frame);
         }
         before = at;

@@ -1,20 +1,20 @@
-//! Long computations, which run aside: on a thread where they hold up no other request. A runtime whose only
+//! Long computations, which run on a thread where they hold up no other request. A runtime whose only
 //! waking worker computes for seconds does not even notice that there is something to read.
 
 use crate::status::Failure;
 use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
 
-/// A request whose body is longer than this is computed aside: to decode so much takes some milliseconds.
+/// A request whose body is longer than this is offloaded: to decode so much takes some milliseconds.
 pub(crate) const LONG_BYTES: usize = 64 << 10;
 /// How many computations run at one time; others wait for their turn.
 const SEATS_MAX: usize = 4;
 
 static SEATS: Semaphore = Semaphore::const_new(SEATS_MAX);
 
-/// Runs a computation, aside if it is about so many bytes. It goes on to its end even if its request is given up,
-/// and keeps its seat until then.
-pub(crate) async fn aside<T: Send + 'static>(
+/// Runs a computation, on another thread if it is about more than [`LONG_BYTES`]. It goes on to its end even if
+/// its request is given up, and keeps its seat until then.
+pub(crate) async fn offload<T: Send + 'static>(
     bytes: usize,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, Failure> {

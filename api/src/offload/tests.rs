@@ -21,16 +21,16 @@ const REVIEWS: &str = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
 fn what_is_long_is_computed_on_another_thread() {
     let here = thread::current().id();
     let there = |bytes| {
-        let done = runtime().block_on(aside(bytes, || thread::current().id()));
+        let done = runtime().block_on(offload(bytes, || thread::current().id()));
         done.expect("done") != here
     };
     assert!(!there(LONG_BYTES) && there(LONG_BYTES + 1));
-    let nowhere = futures_util::FutureExt::now_or_never(aside(LONG_BYTES + 1, || 1));
+    let nowhere = futures_util::FutureExt::now_or_never(offload(LONG_BYTES + 1, || 1));
     assert_eq!(nowhere.and_then(Result::ok), Some(1), "without a runtime");
 }
 
 #[test]
-fn every_long_body_is_decoded_aside() {
+fn every_long_body_is_decoded_on_another_thread() {
     let served = Served::new();
     let all = u32::try_from(SEATS_MAX).expect("a few");
     let _taken = runtime().block_on(SEATS.acquire_many(all)).expect("all");

@@ -12,7 +12,8 @@ use std::sync::Arc;
 /// has taken, and one that a submitter stores itself.
 const IN_FLIGHT: usize = super::BATCHES_AHEAD + 2;
 
-pub(super) struct Admittance {
+/// Lets a batch through to be stored, or refuses it, by the space that it needs.
+pub(super) struct SpaceGate {
     storage: Arc<dyn Storage>,
     /// The size of the smallest write in the batch that did not fit, until there is space for that much.
     /// A larger write in the batch may be the reason that it was refused, so this says nothing about the
@@ -21,7 +22,7 @@ pub(super) struct Admittance {
     in_flight: [usize; IN_FLIGHT],
 }
 
-impl Admittance {
+impl SpaceGate {
     pub(super) const fn new(storage: Arc<dyn Storage>) -> Self {
         Self {
             storage,

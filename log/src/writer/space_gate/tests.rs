@@ -60,7 +60,7 @@ fn written() -> Vec<Arc<Change>> {
     commits.map(|commit| Arc::new(change(commit))).collect()
 }
 
-/// One in the queue, one taken, one with its submitter, and another being decided: see `crew`.
+/// One in the queue, one taken, one with its submitter, and another being decided: see `pipeline`.
 #[test]
 fn every_batch_that_may_be_decided_ahead_is_counted() {
     let batch = written();
@@ -69,8 +69,8 @@ fn every_batch_that_may_be_decided_ahead_is_counted() {
         (4 * weight, [true; 4]),
         (4 * weight - 1, [true, true, true, false]),
     ] {
-        let mut room = Admittance::new(Arc::new(Left(left)));
-        assert_eq!([(); 4].map(|()| room.admit(&batch, Some(weight))), taken);
-        assert_eq!(room.admits_writes(), taken[3]);
+        let mut gate = SpaceGate::new(Arc::new(Left(left)));
+        assert_eq!([(); 4].map(|()| gate.admit(&batch, Some(weight))), taken);
+        assert_eq!(gate.admits_writes(), taken[3]);
     }
 }

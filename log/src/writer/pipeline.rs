@@ -1,6 +1,7 @@
-//! Assigns deciding and syncing to threads. Two threads do it, and a batch passes from one to the other.
-//! If only a single submission is in progress, the hand-over would cost more than it gains: the thread
-//! that decided it also syncs it, and that may be the thread that submitted it.
+//! The two stages of a write, deciding and syncing, and the threads that run them. Each stage has a thread,
+//! and a batch passes from one to the other. If only a single submission is in progress, the hand-over
+//! would cost more than it gains: the thread that decided it also syncs it, and that may be the thread that
+//! submitted it.
 
 use super::decider::Decider;
 use super::steps::Steps;
@@ -13,11 +14,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::thread::JoinHandle;
 
-/// Batches become durable in the order in which they were decided: only the holder of `front` decides and
-/// hands over. It releases `front` only once it holds the syncer, or once the batch is in the queue of
-/// the other thread.
-pub(super) struct Crew {
-    front: Mutex<Front>,
+/// Batches become durable in the order in which they were decided: only the holder of `decide_stage` decides
+/// and hands over. It releases that lock only once it holds the syncer, or once the batch is in the queue of
+/// the thread that syncs.
+pub(super) struct Pipeline {
+    decide_stage: Mutex<DecideStage>,
     syncer: Mutex<Syncer>,
     waiting: Receiver<Submission>,
     /// Batches that were handed over and are not settled yet.
@@ -25,13 +26,14 @@ pub(super) struct Crew {
     poison: Poison,
 }
 
-impl std::fmt::Debug for Crew {
+impl std::fmt::Debug for Pipeline {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Crew").finish_non_exhaustive()
+        f.debug_struct("Pipeline").finish_non_exhaustive()
     }
 }
 
-struct Front {
+/// What the holder of the lock needs to decide a batch and to hand it over.
+struct DecideStage {
     decider: Decider,
     /// To the thread that syncs; `None` once the thread that decides has ended.
     batches: Option<Sender<Batch>>,
@@ -40,37 +42,37 @@ struct Front {
 pub(super) fn start(
     steps: Steps,
     poison: &Poison,
-) -> Result<(Arc<Crew>, Vec<JoinHandle<()>>), Error> {
+) -> Result<(Arc<Pipeline>, Vec<JoinHandle<()>>), Error> {
     let (batches, decided) = bounded(BATCHES_AHEAD);
-    let front = Front {
+    let decide_stage = DecideStage {
         decider: steps.decider,
         batches: Some(batches),
     };
-    let crew = Arc::new(Crew {
-        front: Mutex::new(front),
+    let pipeline = Arc::new(Pipeline {
+        decide_stage: Mutex::new(decide_stage),
         syncer: Mutex::new(steps.syncer),
         waiting: steps.waiting,
         handed_over: AtomicUsize::new(0),
         poison: poison.clone(),
     });
-    let (one, other) = (Arc::clone(&crew), Arc::clone(&crew));
+    let (deciding, syncing) = (Arc::clone(&pipeline), Arc::clone(&pipeline));
     let threads = vec![
-        Crew::spawn("decider", move || one.decide())?,
-        Crew::spawn("syncer", move || other.sync(&decided))?,
+        Pipeline::spawn("decider", move || deciding.decide())?,
+        Pipeline::spawn("syncer", move || syncing.sync(&decided))?,
     ];
-    Ok((crew, threads))
+    Ok((pipeline, threads))
 }
 
-impl Crew {
+impl Pipeline {
     /// Runs until nobody can submit any more.
     fn decide(&self) {
         while let Ok(first) = self.waiting.recv() {
-            let front = self.recover_lock(self.front.lock());
+            let stage = self.recover_lock(self.decide_stage.lock());
             let rest = self.waiting.try_iter();
             self.poison
-                .guard("decider", || self.write_batch(front, first, rest));
+                .guard("decider", || self.write_batch(stage, first, rest));
         }
-        self.recover_lock(self.front.lock()).batches = None;
+        self.recover_lock(self.decide_stage.lock()).batches = None;
     }
 
     /// Runs until the decider is gone.
@@ -82,43 +84,43 @@ impl Crew {
         }
     }
 
-    /// Serves a submission on the thread that submits it. Returns it if another thread holds `front`.
-    pub(super) fn serve(&self, submission: Submission) -> Result<(), Submission> {
-        let front = match self.front.try_lock() {
-            Ok(front) => front,
+    /// Writes a submission on the thread that submits it. Returns it if another thread is deciding.
+    pub(super) fn try_write_here(&self, submission: Submission) -> Result<(), Submission> {
+        let stage = match self.decide_stage.try_lock() {
+            Ok(stage) => stage,
             Err(TryLockError::Poisoned(poisoned)) => self.recover_lock(Err(poisoned)),
             Err(TryLockError::WouldBlock) => return Err(submission),
         };
         self.poison.guard("submitter", || {
-            self.write_alone(front, submission);
+            self.write_alone(stage, submission);
         });
         Ok(())
     }
 
     /// Takes none of the waiting submissions along: the decider may have received one that comes before
     /// all of them.
-    fn write_alone(&self, front: MutexGuard<'_, Front>, submission: Submission) {
-        self.write_batch(front, submission, iter::empty());
+    fn write_alone(&self, stage: MutexGuard<'_, DecideStage>, submission: Submission) {
+        self.write_batch(stage, submission, iter::empty());
     }
 
     fn write_batch(
         &self,
-        mut front: MutexGuard<'_, Front>,
+        mut stage: MutexGuard<'_, DecideStage>,
         first: Submission,
         rest: impl Iterator<Item = Submission>,
     ) {
-        let batch = front.decider.batch(first, rest);
+        let batch = stage.decider.batch(first, rest);
         let is_alone = batch.answers.len() == 1 && self.waiting.is_empty();
         if is_alone
             && self.handed_over.load(Ordering::Acquire) == 0
             && let Ok(mut syncer) = self.syncer.try_lock()
         {
-            drop(front);
+            drop(stage);
             syncer.complete(batch);
             return;
         }
         self.handed_over.fetch_add(1, Ordering::Relaxed);
-        if let Some(batches) = &front.batches {
+        if let Some(batches) = &stage.batches {
             batches.send(batch).ok();
         }
     }
@@ -149,23 +151,23 @@ mod tests {
     fn who_writes_alone_takes_nothing_that_the_decider_should_have_before() {
         let (writer, _) = start(&Arc::default());
         let entrance = writer.entrance.read().expect("unpoisoned");
-        let crew = entrance.as_ref().and_then(|one| one.crew.clone());
+        let pipeline = entrance.as_ref().and_then(|one| one.pipeline.clone());
         drop(entrance);
-        let crew = crew.expect("threads");
-        let front = crew.front.lock().expect("unpoisoned");
+        let pipeline = pipeline.expect("threads");
+        let stage = pipeline.decide_stage.lock().expect("unpoisoned");
         let submit = |name: &str| {
             let (reply, answer) = reply();
             writer.submit(vec![create(name)], reply);
             answer
         };
         let in_its_hand = submit("b");
-        while !crew.waiting.is_empty() {
+        while !pipeline.waiting.is_empty() {
             std::thread::yield_now();
         }
         let after_it = submit("c");
         let (reply, alone) = reply();
         let commands = vec![create("a")];
-        crew.write_alone(front, Submission { commands, reply });
+        pipeline.write_alone(stage, Submission { commands, reply });
         let revisions = [alone, in_its_hand, after_it].map(|answer| {
             let answers = answer.recv().expect("an answer").expect("decided");
             answers[0].as_ref().expect("written").commits[0].revision.0
