@@ -31,6 +31,9 @@ pub(super) struct Overtaken {
     definition: Revision,
     /// The last request that marked, removed or gave to others an object that has dependents or contents.
     above_others: Revision,
+    /// The last request that removed an object from a container that is being deleted. Other contents may have
+    /// waited for that.
+    contents: Revision,
 }
 
 impl State {
@@ -54,10 +57,15 @@ impl State {
     /// the last that was looked at.
     pub(crate) fn undecided_since(&self, key: &ObjectKey, basis: &Basis) -> Option<&Arc<Object>> {
         let overtaken = &self.overtaken;
-        if overtaken.above_others.max(overtaken.kinds) <= basis.revision {
+        let since = basis.revision;
+        let newest = overtaken.above_others.max(overtaken.contents);
+        if newest.max(overtaken.kinds) <= since {
             return None;
         }
-        let marked = |one: &Object| one.mark.is_some_and(|mark| mark.revision > basis.revision);
+        let is_emptied = |one: &Object| {
+            let marked = one.mark.is_some_and(|mark| mark.revision > since);
+            is_container(one) && (marked || one.is_deleting() && overtaken.contents > since)
+        };
         let named = basis.above.iter().filter_map(|key| self.get(key));
         let mut open: Vec<&Arc<Object>> = self.containers(key).chain(named).collect();
         let mut seen = BTreeSet::from([key]);
@@ -65,7 +73,7 @@ impl State {
             if !seen.insert(&at.key) {
                 continue;
             }
-            let decides = is_container(at) && marked(at) || is_undecided(self, at);
+            let decides = is_emptied(at) || is_undecided(self, at);
             if decides || seen.len() > ABOVE_MAX {
                 return Some(at);
             }
@@ -110,6 +118,10 @@ impl State {
         });
         if is_above_others {
             self.overtaken.above_others = commit.revision;
+        }
+        let is_gone = commit.object().is_none();
+        if is_gone && self.containers(&commit.key).any(|one| one.is_deleting()) {
+            self.overtaken.contents = commit.revision;
         }
     }
 
