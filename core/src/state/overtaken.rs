@@ -49,6 +49,7 @@ impl State {
         let resource = released.key.defined_resource();
         let as_definition = overtaken.definitions.get(&resource).copied();
         at.max(overtaken.definition)
+            .max(overtaken.above_others)
             .max(as_definition.unwrap_or_default())
     }
 
