@@ -81,7 +81,7 @@ impl State {
             if !at.is_deleting() {
                 open.extend(self.owners_of(at));
             }
-            if !at.is_deleting() || at.is_waiting() {
+            if !at.is_deleting() || at.is_waiting() || at.is_orphaning() {
                 open.extend(self.containers(&at.key));
             }
         }

@@ -163,8 +163,8 @@ impl View<'_> {
     }
 
     /// These objects and all above them. An object in deletion hides what is above it, which has no
-    /// influence on the objects below any more. The exceptions are the containers of an object that
-    /// waits: when such a container is deleted, the object is released.
+    /// influence on the objects below any more. The exceptions are the containers of an object that waits or
+    /// orphans: when such a container is deleted, the object is released, or orphans nothing.
     fn with_all_above(&self, mut open: Vec<Uid>) -> BTreeSet<Uid> {
         let mut found = BTreeSet::new();
         while let Some(at) = open.pop() {
@@ -184,7 +184,7 @@ impl View<'_> {
         self.findings.walked(1);
         if !node.is_deleting() {
             self.directly_above(uid)
-        } else if node.is_waiting() {
+        } else if node.is_waiting() || node.is_orphaning() {
             self.containers(node.key()).cloned().collect()
         } else {
             Vec::new()
