@@ -130,6 +130,16 @@ fn whoever_has_to_be_decided_first_since_a_plan_makes_it_stale() {
 }
 
 #[test]
+fn an_object_that_an_owner_orphans_is_not_pruned() {
+    let mut world = World::new();
+    let owner = make(&mut world, json!({"name": "owner"}));
+    owned(&mut world, "a", json!([reference(&owner), absent()]));
+    delete(&mut world, "owner", Propagation::Orphan);
+    let plan = planned(&world, "a", &[]);
+    is_stale(prune(&mut world, plan));
+}
+
+#[test]
 fn an_object_with_too_much_above_it_waits_for_a_moment_without_requests() {
     let mut world = World::new();
     let mut owner = make(&mut world, json!({"name": "o"}));
