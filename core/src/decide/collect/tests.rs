@@ -7,7 +7,7 @@ use crate::command::{
 };
 use crate::object::{FOREGROUND_FINALIZER, ORPHAN_FINALIZER, Object};
 use crate::testing::World;
-use crate::{Intent, OwnerReference, Rejection, Revision};
+use crate::{Decision, Intent, OwnerReference, Rejection, Revision};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -56,6 +56,16 @@ fn left(
     Ok(owners.map(|owner| owner.uid.to_string()).collect())
 }
 
+/// Takes the absent owner from a dependent.
+fn prune(world: &mut World, (dependent, basis): (Target, Basis)) -> Result<Decision, Rejection> {
+    world.run(Intent::DropOwners(DropOwners {
+        dependent,
+        owners: vec![serde_json::from_value(absent()).expect("a reference")],
+        reason: DropReason::SolidOwnerRemains,
+        basis,
+    }))
+}
+
 fn release(world: &mut World, owner: &Object, finalizer: &str) -> Result<Vec<String>, Rejection> {
     let decided_at = world.state.revision;
     release_as_of(world, owner, finalizer, decided_at)
@@ -87,13 +97,9 @@ fn a_plan_for_another_uid_or_version_is_stale() {
     let owner = make(&mut world, json!({"name": "owner"}));
     let owners = json!([reference(&owner), absent()]);
     let object = make(&mut world, json!({"name": "a", "ownerReferences": owners}));
-    let prune = |world: &World, dependent: Target| {
-        Intent::DropOwners(DropOwners {
-            dependent,
-            owners: vec![serde_json::from_value(absent()).expect("a reference")],
-            reason: DropReason::SolidOwnerRemains,
-            basis: Basis::at(world.state.revision),
-        })
+    let mut prune = |dependent| {
+        let basis = Basis::at(world.state.revision);
+        prune(&mut world, (dependent, basis))
     };
     let exact = Target {
         revision: Some(object.revision),
@@ -107,9 +113,9 @@ fn a_plan_for_another_uid_or_version_is_stale() {
         revision: Some(object.revision.next()),
         ..exact.clone()
     };
-    is_stale(world.run(prune(&world, other_uid)));
-    is_stale(world.run(prune(&world, other_version)));
-    world.run(prune(&world, exact)).expect("this one");
+    is_stale(prune(other_uid));
+    is_stale(prune(other_version));
+    prune(exact).expect("this one");
 }
 
 #[test]

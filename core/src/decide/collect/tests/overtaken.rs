@@ -1,9 +1,7 @@
 //! A plan is carried out only if no request since then may have changed what comes before it.
 
-use super::{absent, is_stale, make, reference, target};
-use crate::command::{
-    Basis, Delete, DropOwners, DropReason, Intent, Patch, Propagation, Target, Unblock,
-};
+use super::{absent, is_stale, make, prune, reference, target};
+use crate::command::{Basis, Delete, Intent, Patch, Propagation, Target, Unblock};
 use crate::object::Object;
 use crate::testing::World;
 use crate::{Decision, Rejection, Rule};
@@ -45,15 +43,6 @@ fn collect(
         propagation: Some(policy),
         basis: Some(basis),
         ..Delete::new(target, "v1".into(), Rule::OwnerForeground)
-    }))
-}
-
-fn prune(world: &mut World, (dependent, basis): (Target, Basis)) -> Result<Decision, Rejection> {
-    world.run(Intent::DropOwners(DropOwners {
-        dependent,
-        owners: vec![serde_json::from_value(absent()).expect("a reference")],
-        reason: DropReason::SolidOwnerRemains,
-        basis,
     }))
 }
 
