@@ -107,7 +107,7 @@ impl World {
             if steps.is_empty() {
                 return Ok(());
             }
-            let command = |(_, step): (_, hindsight_gc::Step)| Command {
+            let command = |step: hindsight_gc::Step| Command {
                 cause: step.cause,
                 ..self.command(step.intent)
             };

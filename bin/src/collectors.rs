@@ -9,7 +9,7 @@ use crate::published::CollectorFeed;
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded, select};
 use health::Health;
 use hindsight_core::{Command, Decision, Rejection, State, Submitted, Unavailable};
-use hindsight_gc::{BATCH_STEPS_MAX, Collector, Step, Worker, deletions_and_reports};
+use hindsight_gc::{BATCH_STEPS_MAX, Collector, Step, deletions_and_reports};
 use hindsight_log::{Error, Reader, Writer};
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -81,9 +81,9 @@ impl Drop for Collectors {
 }
 
 /// Makes the next batch: [`next_batch`], unless a test replaces it.
-pub(crate) type Turn = fn(&mut Collector, &State) -> Vec<(Worker, Step)>;
+pub(crate) type Turn = fn(&mut Collector, &State) -> Vec<Step>;
 
-pub(crate) fn next_batch(collector: &mut Collector, state: &State) -> Vec<(Worker, Step)> {
+pub(crate) fn next_batch(collector: &mut Collector, state: &State) -> Vec<Step> {
     collector.next_batch(state, effects::now(), BATCH_STEPS_MAX)
 }
 
@@ -160,7 +160,7 @@ impl Driver {
     }
 
     /// Submits a batch in its two parts.
-    fn submit_all(&mut self, steps: Vec<(Worker, Step)>) -> BatchOutcome {
+    fn submit_all(&mut self, steps: Vec<Step>) -> BatchOutcome {
         let Some(writer) = self.writer.upgrade() else {
             return BatchOutcome::Idle;
         };
@@ -293,10 +293,10 @@ struct SubmittedPart {
     answers: Receiver<Submitted>,
 }
 
-fn submit(writer: &Writer, steps: Vec<(Worker, Step)>) -> SubmittedPart {
+fn submit(writer: &Writer, steps: Vec<Step>) -> SubmittedPart {
     let commands: Vec<Command> = steps
         .into_iter()
-        .map(|(worker, step)| worker.command(step, effects::now(), effects::seed()))
+        .map(|step| step.command(effects::now(), effects::seed()))
         .collect();
     let steps = commands.len();
     let (sender, answers) = bounded(1);

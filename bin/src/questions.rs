@@ -9,7 +9,7 @@ use crate::history::LogHistory;
 use crate::reasons::{self, reasons};
 use hindsight_core::kind::KindRef;
 use hindsight_core::{Command, ObjectKey, Rule, State, Time, Uid};
-use hindsight_gc::{Baseline, Forecast, Step, Worker};
+use hindsight_gc::{Baseline, Forecast, Step};
 use hindsight_log::{Error, Reader};
 use hindsight_projector::{Explanation, History, Subject};
 #[cfg(feature = "http")]
@@ -111,6 +111,6 @@ pub(crate) fn forecast(
 }
 
 /// Turns steps of the collectors into commands that are given at this time.
-pub(crate) fn step_at(now: Time) -> impl FnMut(Worker, Step) -> Command {
-    move |worker, step| worker.command(step, now, effects::seed())
+pub(crate) fn step_at(now: Time) -> impl FnMut(Step) -> Command {
+    move |step| step.command(now, effects::seed())
 }

@@ -15,8 +15,9 @@ pub fn steps_left(state: &State, now: Time) -> usize {
         let done = carry_out(&mut state, anonymous_command(step, now));
         done.is_ok_and(|(_, changes)| !changes.is_empty())
     };
-    let steps = batch.into_iter().map(|(_, step)| step);
-    let steps = steps.filter(|step| step.intent.advances_deletion());
+    let steps = batch
+        .into_iter()
+        .filter(|step| step.intent.advances_deletion());
     steps.map(changes).filter(|changes| *changes).count()
 }
 

@@ -13,7 +13,6 @@ use crate::queue::Queue;
 use crate::steps::Step;
 use crate::ttl::Deadlines;
 use crate::warnings::{Warning, Warnings};
-use crate::worker::Worker;
 use hindsight_core::Intent;
 use hindsight_core::object::Object;
 use hindsight_core::{Change, Commit, ObjectKey, Rejection, State, Time, Uid, served_kind};
@@ -44,16 +43,16 @@ enum Origin {
     Name(Freed),
 }
 
-/// Steps, each with its origin and the worker that carries it out.
-type Batch = Vec<(Origin, Worker, Step)>;
+/// Steps, each with its origin.
+type Batch = Vec<(Origin, Step)>;
 
 /// The most steps in one batch of a server, which shares an fsync.
 pub const BATCH_STEPS_MAX: usize = 1024;
 
 /// The two parts of a batch, which are submitted apart: deletions, for which there is room on a full disk
 /// too, and reports.
-pub fn deletions_and_reports(mut batch: Vec<(Worker, Step)>) -> [Vec<(Worker, Step)>; 2] {
-    let deletions = batch.partition_point(|(_, step)| step.intent.advances_deletion());
+pub fn deletions_and_reports(mut batch: Vec<Step>) -> [Vec<Step>; 2] {
+    let deletions = batch.partition_point(|step| step.intent.advances_deletion());
     let reports = batch.split_off(deletions);
     [batch, reports]
 }
@@ -202,34 +201,34 @@ impl Collector {
     /// At most about `limit` steps that this state calls for, deletions first and reports last; empty
     /// when there is nothing to do. Report their outcome with [`Self::settle`] and [`Self::requeue`]
     /// before the next call; steps without an outcome are returned again.
-    pub fn next_batch(&mut self, state: &State, now: Time, limit: usize) -> Vec<(Worker, Step)> {
+    pub fn next_batch(&mut self, state: &State, now: Time, limit: usize) -> Vec<Step> {
         self.requeue(self.in_flight.len());
         let mut batch = Batch::default();
         self.end_definitions(state, limit, &mut batch);
         for step in self.deadlines.due(state, now, limit) {
-            batch.push((Origin::Deadline, Worker::TtlController, step));
+            batch.push((Origin::Deadline, step));
         }
         let emptying = self.empty_containers(state, now, limit, &mut batch);
         self.requeue_unblocked(&emptying);
         self.decide_queued(state, &emptying, limit, &mut batch);
         let room = limit.saturating_sub(batch.len());
         for (freed, step) in self.naming.take(state, room) {
-            batch.push((Origin::Name(freed), Worker::DefinitionController, step));
+            batch.push((Origin::Name(freed), step));
         }
         // Warnings come last: if they cannot be written they return again and again, and must not be in
         // the way.
         let room = limit.saturating_sub(batch.len());
         for (warning, step) in self.warnings.take(state, now, room) {
-            batch.push((Origin::Warning(warning), Worker::GarbageCollector, step));
+            batch.push((Origin::Warning(warning), step));
         }
         self.dispatch(batch)
     }
 
-    fn dispatch(&mut self, mut batch: Batch) -> Vec<(Worker, Step)> {
-        batch.sort_by_key(|(_, _, step)| !step.intent.advances_deletion());
-        let steps = batch.into_iter().map(|(origin, worker, step)| {
+    fn dispatch(&mut self, mut batch: Batch) -> Vec<Step> {
+        batch.sort_by_key(|(_, step)| !step.intent.advances_deletion());
+        let steps = batch.into_iter().map(|(origin, step)| {
             self.in_flight.push_back(origin);
-            (worker, step)
+            step
         });
         steps.collect()
     }
@@ -253,7 +252,7 @@ impl Collector {
             let Some(object) = deleting_container(state, &key) else {
                 continue;
             };
-            let (worker, steps) = content::steps(state, object, now, room);
+            let steps = content::steps(state, object, now, room);
             if steps.len() >= room {
                 self.containers.push(key.clone());
             }
@@ -261,7 +260,7 @@ impl Collector {
                 if !matches!(step.intent, Intent::Patch(_)) {
                     emptying.insert(object.meta.uid.clone());
                 }
-                batch.push((Origin::Container(key.clone()), worker, step));
+                batch.push((Origin::Container(key.clone()), step));
             }
         }
         let unseen = self
@@ -292,8 +291,8 @@ impl Collector {
             findings: &findings,
         };
         let room = limit.saturating_sub(batch.len());
-        for (key, worker, step) in view.ends(&self.ending, room) {
-            batch.push((Origin::Definition(key), worker, step));
+        for (key, step) in view.ends(&self.ending, room) {
+            batch.push((Origin::Definition(key), step));
         }
         #[cfg(test)]
         {
@@ -379,8 +378,7 @@ impl Collector {
         }
         let steps = plan.steps.into_iter();
         for step in steps.filter(|step| !ends_a_definition(step)) {
-            let origin = Origin::Object(uid.clone());
-            batch.push((origin, Worker::GarbageCollector, step));
+            batch.push((Origin::Object(uid.clone()), step));
         }
     }
 

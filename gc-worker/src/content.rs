@@ -4,7 +4,7 @@
 #[cfg(test)]
 mod tests;
 
-use crate::steps::{Step, cause_of_mark, deletion, release, status_patch, target};
+use crate::steps::{Step, cause_of_mark, deletion, status_patch, target};
 use crate::worker::Worker;
 use crate::{conditions, terminating};
 use hindsight_core::command::{Basis, Delete, FinalizeNamespace, Intent, Propagation};
@@ -17,23 +17,12 @@ use std::sync::Arc;
 
 const BACKGROUND: Option<Propagation> = Some(Propagation::Background);
 
-/// The steps that a container in deletion calls for, and the worker that takes them.
-pub(crate) fn steps(
-    state: &State,
-    container: &Object,
-    now: Time,
-    limit: usize,
-) -> (Worker, Vec<Step>) {
+/// The steps that a container in deletion calls for.
+pub(crate) fn steps(state: &State, container: &Object, now: Time, limit: usize) -> Vec<Step> {
     if container.key.is_namespace() {
-        (
-            Worker::NamespaceController,
-            of_namespace(state, container, now, limit),
-        )
+        of_namespace(state, container, now, limit)
     } else {
-        (
-            Worker::DefinitionController,
-            of_definition(state, container, now, limit),
-        )
+        of_definition(state, container, now, limit)
     }
 }
 
@@ -67,7 +56,7 @@ fn of_namespace(state: &State, namespace: &Object, now: Time, limit: usize) -> V
     }
     let status = conditions::changed(state, namespace, now);
     status
-        .map(|status| report(namespace, status))
+        .map(|status| report(Worker::NamespaceController, namespace, status))
         .into_iter()
         .collect()
 }
@@ -76,7 +65,7 @@ fn of_namespace(state: &State, namespace: &Object, now: Time, limit: usize) -> V
 fn of_definition(state: &State, definition: &Object, now: Time, limit: usize) -> Vec<Step> {
     let status = terminating::changed(state, definition, now);
     let mut steps: Vec<Step> = status
-        .map(|status| report(definition, status))
+        .map(|status| report(Worker::DefinitionController, definition, status))
         .into_iter()
         .collect();
     let room = limit.saturating_sub(steps.len());
@@ -86,15 +75,15 @@ fn of_definition(state: &State, definition: &Object, now: Time, limit: usize) ->
 
 /// Writes this status. With the uid, because another object may have the container's key by then, and a
 /// merge patch has no other precondition.
-fn report(container: &Object, mut status: Value) -> Step {
+fn report(by: Worker, container: &Object, mut status: Value) -> Step {
     if let Some(root) = status.as_object_mut() {
         let uid = container.meta.uid.as_str();
         root.insert("metadata".into(), json!({"uid": uid}));
     }
-    Step {
-        intent: status_patch(&container.key, status),
-        cause: cause_of_mark(container),
-    }
+    by.step(
+        status_patch(&container.key, status),
+        cause_of_mark(container),
+    )
 }
 
 fn removals(state: &State, namespace: &Object, cause: &Cause, limit: usize) -> Vec<Step> {
@@ -104,12 +93,13 @@ fn removals(state: &State, namespace: &Object, cause: &Cause, limit: usize) -> V
             target: target(&namespace.key, &namespace.meta.uid, None),
             token: NAMESPACE_TOKEN.into(),
         });
-        return vec![Step {
-            intent,
-            cause: cause.clone(),
-        }];
+        return vec![Worker::NamespaceController.step(intent, cause.clone())];
     }
-    let why = (Rule::NamespaceDeleted, cause);
+    let why = Why {
+        worker: Worker::NamespaceController,
+        rule: Rule::NamespaceDeleted,
+        cause,
+    };
     let pods = GroupResource::new("", "pods");
     if state.list(&pods, Some(name)).next().is_some() {
         let pods = state.list(&pods, Some(name)).filter(|pod| is_held(pod));
@@ -146,7 +136,11 @@ fn waits_for_contents(namespace: &Object) -> bool {
 /// dependents may wait for the definition.
 fn instances(state: &State, definition: &Object, limit: usize) -> Vec<Step> {
     let cause = cause_of_mark(definition);
-    let why = (Rule::CrdDeleted, &cause);
+    let why = Why {
+        worker: Worker::DefinitionController,
+        rule: Rule::CrdDeleted,
+        cause: &cause,
+    };
     let instances = state.instances(&definition.key);
     let live = instances.filter(|object| !object.is_deleting());
     let mut steps = deletions(state, live, why, None, limit);
@@ -165,17 +159,22 @@ pub(crate) fn release_of(state: &State, definition: &Object) -> Option<Step> {
     if !is_held || state.instances(&definition.key).next().is_some() {
         return None;
     }
-    Some(release(
-        definition,
-        DEFINITION_FINALIZER,
-        Basis::at(state.revision),
-    ))
+    let basis = Basis::at(state.revision);
+    Some(Worker::DefinitionController.release(definition, DEFINITION_FINALIZER, basis))
+}
+
+/// On whose behalf contents are deleted.
+#[derive(Clone, Copy)]
+struct Why<'a> {
+    worker: Worker,
+    rule: Rule,
+    cause: &'a Cause,
 }
 
 fn deletions<'a>(
     state: &State,
     objects: impl Iterator<Item = &'a Arc<Object>>,
-    why: (Rule, &Cause),
+    why: Why<'_>,
     propagation: Option<Propagation>,
     limit: usize,
 ) -> Vec<Step> {
@@ -187,16 +186,13 @@ fn deletions<'a>(
 fn step(
     state: &State,
     (object, revision): (&Arc<Object>, Option<Revision>),
-    (rule, cause): (Rule, &Cause),
+    why: Why<'_>,
     propagation: Option<Propagation>,
 ) -> Step {
     let target = target(&object.key, &object.meta.uid, revision);
     let delete = Delete {
         propagation,
-        ..deletion(state, target, rule)
+        ..deletion(state, target, why.rule)
     };
-    Step {
-        intent: Intent::Delete(delete),
-        cause: cause.clone(),
-    }
+    why.worker.step(Intent::Delete(delete), why.cause.clone())
 }

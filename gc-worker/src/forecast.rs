@@ -2,7 +2,7 @@
 //! until nothing is left to do. Nothing is written, and no webhook is called.
 
 use crate::trial::{anonymous_request, carry_out};
-use crate::{Collector, Step, Worker, release_requests};
+use crate::{Collector, Step, release_requests};
 use hindsight_core::{Change, Command, Commit, Decision, Rejection, State, Time};
 use std::borrow::Borrow;
 
@@ -43,7 +43,7 @@ impl Course {
         &self,
         now: Time,
         changes_max: usize,
-        mut command_of: impl FnMut(Worker, Step) -> Command,
+        mut command_of: impl FnMut(Step) -> Command,
     ) -> Self {
         let mut fork = Fork::of(Baseline {
             state: self.end.clone(),
@@ -79,13 +79,13 @@ impl Baseline {
 
 /// Looks ahead for at most `changes_max` changes, with the clock standing still; what is due already is
 /// allowed in addition. A refused command is not followed, nor one whose consequences cannot be told
-/// apart from what is due. `command_of` turns a step into the command of its worker: [`Worker::command`],
-/// at the time of `command`, and with a unique seed.
+/// apart from what is due. `command_of` turns a step into the command that carries it out:
+/// [`Step::command`], at the time of `command`, and with a unique seed.
 pub fn forecast(
     baseline: Baseline,
     command: Command,
     changes_max: usize,
-    mut command_of: impl FnMut(Worker, Step) -> Command,
+    mut command_of: impl FnMut(Step) -> Command,
 ) -> Forecast {
     let now = command.time;
     let mut fork = Fork::of(baseline.clone());
@@ -121,7 +121,7 @@ impl Fork {
         &mut self,
         now: Time,
         changes_max: usize,
-        command_of: &mut impl FnMut(Worker, Step) -> Command,
+        command_of: &mut impl FnMut(Step) -> Command,
     ) -> bool {
         loop {
             let Baseline { state, collector } = &mut self.baseline;
@@ -130,11 +130,11 @@ impl Fork {
                 return true;
             }
             let mut answers = Vec::new();
-            for (worker, step) in batch {
+            for step in batch {
                 if self.changes.len() >= changes_max {
                     return false;
                 }
-                answers.push(self.run(command_of(worker, step)));
+                answers.push(self.run(command_of(step)));
             }
             let outcomes = answers.iter().map(|answer| answer.as_ref().map(|_| ()));
             self.baseline.collector.settle(outcomes);
@@ -147,7 +147,7 @@ impl Fork {
         &mut self,
         now: Time,
         changes_max: usize,
-        command_of: &mut impl FnMut(Worker, Step) -> Command,
+        command_of: &mut impl FnMut(Step) -> Command,
     ) -> bool {
         let mut keys = release_requests::deleting(&self.baseline.state);
         loop {

@@ -3,6 +3,7 @@
 //! upstream's `naming_controller.go`, which does so for each definition by itself.
 
 use crate::steps::{Step, status_patch};
+use crate::worker::Worker;
 use hindsight_core::command::Intent;
 use hindsight_core::object::Name;
 use hindsight_core::{Cause, ObjectKey, Revision, State, next_to_be_named};
@@ -62,18 +63,16 @@ pub(crate) fn is_naming(step: &Step) -> bool {
 /// Every write to the status of a definition brings it up to date, so this one asks for nothing else.
 fn step(state: &State, freed: &Freed) -> Option<Step> {
     let next = next_to_be_named(state, &freed.definition)?;
-    Some(Step {
-        intent: status_patch(&next.key, json!({})),
-        cause: Cause::Commit(freed.revision),
-    })
+    let intent = status_patch(&next.key, json!({}));
+    Some(Worker::DefinitionController.step(intent, Cause::Commit(freed.revision)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Collector;
     use crate::testing::{empty, put, remove, write};
     use crate::trial::{anonymous_command, carry_out};
-    use crate::{Collector, Worker};
     use hindsight_core::{Rejection, Time};
     use serde_json::Value;
 
@@ -119,12 +118,11 @@ mod tests {
 
     fn next(collector: &mut Collector, state: &State) -> Vec<Step> {
         let batch = collector.next_batch(state, Time(0), 10);
-        let steps = batch.into_iter().map(|(worker, step)| {
-            assert_eq!(worker, Worker::DefinitionController);
-            assert!(is_naming(&step), "{step:?}");
-            step
-        });
-        steps.collect()
+        for step in &batch {
+            assert_eq!(step.worker, Worker::DefinitionController);
+            assert!(is_naming(step), "{step:?}");
+        }
+        batch
     }
 
     fn short_names(state: &State, name: &str) -> Value {

@@ -125,7 +125,7 @@ fn run_to_end(mut state: State, now: Time, limit: usize, reversed: bool) -> Stat
             steps.reverse();
         }
         let before = state.revision;
-        for ((_, step), answer) in steps {
+        for (step, answer) in steps {
             // Whose kind is known depends on the names.
             if step.intent.advances_deletion() || is_naming(&step) {
                 let done = carry_out(&mut state, anonymous_command(step, now));

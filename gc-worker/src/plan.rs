@@ -8,7 +8,8 @@ mod seen;
 mod tests;
 
 use crate::content;
-use crate::steps::{Step, cause_of_mark, deletion, release, target};
+use crate::steps::{Step, cause_of_mark, deletion, target};
+use crate::worker::Worker;
 pub(crate) use end::ends_a_definition;
 pub(crate) use order::Findings;
 
@@ -173,16 +174,14 @@ impl View<'_> {
                 reason: DropReason::Orphaning(owner.key.clone()),
                 basis: Basis::at(self.state.revision),
             });
-            steps.push(Step {
-                intent,
-                cause: cause.clone(),
-            });
+            steps.push(Worker::GarbageCollector.step(intent, cause.clone()));
         }
         if !steps.is_empty() {
             return Plan::of(steps);
         }
         Plan::after(self.undecided_above(uid), || {
-            vec![release(owner, ORPHAN_FINALIZER, self.basis([uid]))]
+            let basis = self.basis([uid]);
+            vec![Worker::GarbageCollector.release(owner, ORPHAN_FINALIZER, basis)]
         })
     }
 
@@ -197,7 +196,8 @@ impl View<'_> {
         }
         if self.graph.blockers(uid).next().is_none() {
             let basis = self.basis([uid]);
-            return Plan::of(vec![release(owner, FOREGROUND_FINALIZER, basis)]);
+            let step = Worker::GarbageCollector.release(owner, FOREGROUND_FINALIZER, basis);
+            return Plan::of(vec![step]);
         }
         let deadlock = self.findings.deadlocks.borrow_mut().of(self.graph, uid);
         deadlock.map_or_else(Plan::default, |deadlock| self.of_deadlock(&deadlock))
@@ -243,8 +243,7 @@ impl View<'_> {
         let uids = members.iter().filter_map(|one| one.uid.as_ref());
         let basis = self.basis(uids);
         let intent = Intent::BreakDeadlock(Deadlock { members, basis });
-        let cause = Cause::Commit(cause);
-        let step = Step { intent, cause };
+        let step = Worker::GarbageCollector.step(intent, Cause::Commit(cause));
         Some(Breaking { step, by })
     }
 
@@ -299,7 +298,7 @@ impl View<'_> {
             reason: DropReason::SolidOwnerRemains,
             basis: self.basis([&object.meta.uid]),
         });
-        Step { intent, cause }
+        Worker::GarbageCollector.step(intent, cause)
     }
 
     /// No owner holds the object: it is deleted. If an owner waits for it and it has dependents of its
@@ -313,7 +312,7 @@ impl View<'_> {
         if waiting && self.state.would_close_a_cycle(object) {
             let dependent = target;
             let intent = Intent::Unblock(Unblock { dependent, basis });
-            return vec![Step { intent, cause }];
+            return vec![Worker::GarbageCollector.step(intent, cause)];
         }
         let policy = self.state.policy_of_collection(object, waiting);
         let rule = if waiting {
@@ -326,7 +325,7 @@ impl View<'_> {
             basis: Some(basis),
             ..deletion(self.state, target, rule)
         });
-        vec![Step { intent, cause }]
+        vec![Worker::GarbageCollector.step(intent, cause)]
     }
 
     /// The rule that fits the way in which the owners are absent.

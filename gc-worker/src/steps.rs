@@ -1,31 +1,32 @@
 //! The steps that collectors take, and the parts that these are made of.
 
+use crate::worker::Worker;
 use hindsight_core::command::{
-    Basis, Delete, FieldValidation, Intent, Patch, PatchObject, Release, Target,
+    Command, Delete, FieldValidation, Intent, Patch, PatchObject, Target,
 };
 use hindsight_core::kind::Subresource;
-use hindsight_core::{Cause, Object, ObjectKey, Revision, Rule, State, Uid};
+use hindsight_core::{Cause, Object, ObjectKey, Revision, Rule, State, Time, Uid};
 use serde_json::Value;
 
-/// A command of the collector, and the commit that made it necessary.
+/// What a collector does next, and why.
 #[derive(Debug, Clone)]
 pub struct Step {
+    /// Who carries it out.
+    pub worker: Worker,
     /// What to do.
     pub intent: Intent,
-    /// Why.
+    /// What made it necessary.
     pub cause: Cause,
 }
 
-/// The release of an owner in deletion from one of its finalizers.
-pub(crate) fn release(owner: &Object, finalizer: &str, basis: Basis) -> Step {
-    let intent = Intent::Release(Release {
-        owner: target(&owner.key, &owner.meta.uid, None),
-        finalizer: finalizer.into(),
-        basis,
-    });
-    Step {
-        intent,
-        cause: cause_of_mark(owner),
+impl Step {
+    /// The command for it.
+    pub fn command(self, time: Time, seed: [u8; 16]) -> Command {
+        Command {
+            cause: self.cause,
+            manager: Some(self.worker.field_manager().into()),
+            ..Command::new(self.worker.actor(), time, seed, self.intent)
+        }
     }
 }
 

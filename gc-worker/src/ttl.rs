@@ -1,6 +1,7 @@
 //! Deletes finished jobs whose time to live is over. Source: upstream's `ttlafterfinished` controller.
 
 use crate::steps::{Step, deletion, target};
+use crate::worker::Worker;
 use hindsight_core::command::{Delete, Intent, Propagation};
 use hindsight_core::object::Object;
 use hindsight_core::{Cause, ObjectKey, Rule, State, Time};
@@ -47,11 +48,9 @@ impl Deadlines {
                 ..deletion(state, target, Rule::TtlAfterFinished)
             }
         };
-        live.map(|job| Step {
-            intent: Intent::Delete(delete(job)),
-            cause: Cause::Policy("ttlSecondsAfterFinished".into()),
-        })
-        .collect()
+        let cause = Cause::Policy("ttlSecondsAfterFinished".into());
+        live.map(|job| Worker::TtlController.step(Intent::Delete(delete(job)), cause.clone()))
+            .collect()
     }
 }
 

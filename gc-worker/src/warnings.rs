@@ -6,6 +6,7 @@ mod doubts;
 mod tests;
 
 use crate::steps::Step;
+use crate::worker::Worker;
 pub(crate) use doubts::Doubts;
 use hindsight_core::command::{Create, FieldValidation, Intent};
 use hindsight_core::kind::Kinds;
@@ -213,15 +214,14 @@ impl Warning {
 
     fn step(&self, kinds: &Kinds, now: Time) -> Option<Step> {
         let owner = self.misplaced(kinds)?;
-        Some(Step {
-            intent: Intent::Create(Create {
-                key: self.event_key(""),
-                version: "v1".into(),
-                object: self.event(owner, kinds, now),
-                validation: FieldValidation::Ignore,
-            }),
-            cause: Cause::Commit(self.dependent.revision),
-        })
+        let intent = Intent::Create(Create {
+            key: self.event_key(""),
+            version: "v1".into(),
+            object: self.event(owner, kinds, now),
+            validation: FieldValidation::Ignore,
+        });
+        let cause = Cause::Commit(self.dependent.revision);
+        Some(Worker::GarbageCollector.step(intent, cause))
     }
 
     /// The key of the event that reports this reference.

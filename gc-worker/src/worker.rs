@@ -1,7 +1,8 @@
 //! The identities by which steps are carried out: those of upstream's controllers.
 
-use crate::Step;
-use hindsight_core::{Actor, Command, Time};
+use crate::steps::{Step, cause_of_mark, target};
+use hindsight_core::command::{Basis, Release};
+use hindsight_core::{Actor, Cause, Intent, Object};
 use std::sync::{Arc, LazyLock};
 
 /// The identity of the server by which a step is carried out.
@@ -83,21 +84,31 @@ impl Worker {
         }
     }
 
-    /// The command for one of its steps.
-    pub fn command(self, step: Step, time: Time, seed: [u8; 16]) -> Command {
-        Command {
-            cause: step.cause,
-            manager: Some(self.field_manager().into()),
-            ..Command::new(self.actor(), time, seed, step.intent)
+    /// A step that it carries out.
+    pub(crate) const fn step(self, intent: Intent, cause: Cause) -> Step {
+        Step {
+            worker: self,
+            intent,
+            cause,
         }
+    }
+
+    /// The release of an owner in deletion from one of its finalizers.
+    pub(crate) fn release(self, owner: &Object, finalizer: &str, basis: Basis) -> Step {
+        let intent = Intent::Release(Release {
+            owner: target(&owner.key, &owner.meta.uid, None),
+            finalizer: finalizer.into(),
+            basis,
+        });
+        self.step(intent, cause_of_mark(owner))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use hindsight_core::command::{Basis, DropOwners, DropReason, Target};
-    use hindsight_core::{Cause, GroupResource, Intent, ObjectKey, Revision};
+    use hindsight_core::command::{DropOwners, DropReason, Target};
+    use hindsight_core::{GroupResource, ObjectKey, Revision, Time};
 
     #[test]
     fn each_worker_has_a_name_of_its_own_and_is_known_by_it() {
@@ -117,20 +128,15 @@ mod tests {
     #[test]
     fn the_steps_of_a_worker_share_their_actor_and_their_request() {
         let command = || {
-            let step = Step {
-                intent: Intent::DropOwners(DropOwners {
-                    dependent: Target::any(ObjectKey::new(
-                        GroupResource::new("", "pods"),
-                        "a",
-                        "b",
-                    )),
-                    owners: Vec::new(),
-                    reason: DropReason::SolidOwnerRemains,
-                    basis: Basis::at(Revision(1)),
-                }),
-                cause: Cause::Request,
-            };
-            Worker::GarbageCollector.command(step, Time(0), [0; 16])
+            let pod = ObjectKey::new(GroupResource::new("", "pods"), "a", "b");
+            let intent = Intent::DropOwners(DropOwners {
+                dependent: Target::any(pod),
+                owners: Vec::new(),
+                reason: DropReason::SolidOwnerRemains,
+                basis: Basis::at(Revision(1)),
+            });
+            let step = Worker::GarbageCollector.step(intent, Cause::Request);
+            step.command(Time(0), [0; 16])
         };
         let (one, other) = (command(), command());
         assert!(Arc::ptr_eq(&one.actor, &other.actor));

@@ -5,7 +5,7 @@ use crate::http::Client;
 use crate::world::tell;
 use hindsight::{Config, ControlPlane};
 use hindsight_core::{Actor, Change, Command, Decision, Rejection, Revision, State, Time, decide};
-use hindsight_gc::{Collector, Step, Worker};
+use hindsight_gc::{Collector, Step};
 use std::sync::Arc;
 
 /// Turns of the collector after which it should have come to rest.
@@ -21,7 +21,7 @@ pub struct Stage {
     plane: ControlPlane,
     collector: Collector,
     /// Steps of the collector that are not decided yet.
-    planned: Vec<(Worker, Step)>,
+    planned: Vec<Step>,
     seen: Revision,
     actor: Arc<Actor>,
     seconds_ahead: i64,
@@ -93,8 +93,8 @@ impl Stage {
             if batch.is_empty() {
                 return;
             }
-            let answers = batch.into_iter().map(|(worker, step)| {
-                let command = self.command(worker, step);
+            let answers = batch.into_iter().map(|step| {
+                let command = self.command(step);
                 let told = format!("{:?}", command.intent);
                 let answer = decide(&state, command);
                 let adds = answer.as_ref().is_ok_and(|one| !one.commits.is_empty());
@@ -149,21 +149,18 @@ impl Stage {
         self.plane.now().plus_seconds(self.seconds_ahead)
     }
 
-    fn submit(
-        &self,
-        steps: impl Iterator<Item = (Worker, Step)>,
-    ) -> Vec<Result<Decision, Rejection>> {
-        let commands = steps.map(|(worker, step)| self.command(worker, step));
+    fn submit(&self, steps: impl Iterator<Item = Step>) -> Vec<Result<Decision, Rejection>> {
+        let commands = steps.map(|step| self.command(step));
         let commands = commands.collect();
         let answers = self.plane.submit_blocking(commands);
         answers.expect("a writer that takes commands")
     }
 
-    fn command(&self, worker: Worker, step: Step) -> Command {
+    fn command(&self, step: Step) -> Command {
         let (actor, seed) = (Arc::clone(&self.actor), self.plane.seed());
         Command {
             cause: step.cause,
-            manager: Some(worker.field_manager().into()),
+            manager: Some(step.worker.field_manager().into()),
             ..Command::new(actor, self.now(), seed, step.intent)
         }
     }

@@ -6,7 +6,7 @@ use hindsight_core::{
     Actor, Cause, Change, Command, Decision, Event, Intent, Rejection, State, Time, apply, builtin,
     decide,
 };
-use hindsight_gc::{Collector, Orders, Step, Worker};
+use hindsight_gc::{Collector, Orders, Step};
 use hindsight_projector::Audit;
 use std::convert::Infallible;
 use std::sync::{Arc, LazyLock};
@@ -46,7 +46,7 @@ pub struct World {
     pub changes: Vec<Arc<Change>>,
     collector: Collector,
     /// Steps of the collector that are not decided yet.
-    planned: Vec<(Worker, Step)>,
+    planned: Vec<Step>,
     audit: Audit,
     orders: Orders,
     causes: Causes,
@@ -156,7 +156,7 @@ impl World {
         }
         let answers: Vec<Result<Decision, Rejection>> = batch
             .into_iter()
-            .map(|(_, step)| self.run_because(step.intent, step.cause))
+            .map(|step| self.run_because(step.intent, step.cause))
             .collect();
         self.collector
             .settle(answers.iter().map(|answer| answer.as_ref().map(|_| ())));

@@ -8,6 +8,7 @@ use hindsight_core::command::{Create, Delete, FieldValidation, Target};
 use hindsight_core::{
     Cause, Change, GroupResource, Intent, ObjectKey, Revision, Rule, Unavailable,
 };
+use hindsight_gc::Worker;
 use hindsight_log::Publish;
 use hindsight_projector::Window;
 use serde_json::json;
@@ -23,10 +24,11 @@ fn write(plane: &ControlPlane, object: serde_json::Value) -> Arc<Change> {
     };
     let before = plane.state().revision;
     let step = Step {
+        worker: Worker::GarbageCollector,
         cause: Cause::Request,
         intent: Intent::Create(create),
     };
-    let command = Worker::GarbageCollector.command(step, effects::now(), effects::seed());
+    let command = step.command(effects::now(), effects::seed());
     let answers = plane.submit_blocking(vec![command]).expect("it is open");
     assert!(answers.iter().all(Result::is_ok));
     let mut changes = plane.changes_after(before, 1).expect("in the window");
@@ -148,10 +150,7 @@ fn a_collector_that_is_to_stop_does_not_read_the_log_first() {
         driver.stopped = stopped;
         driver.recall();
         let steps = next_batch(&mut driver.collector, &driver.state);
-        steps
-            .into_iter()
-            .map(|(_, step)| step.cause)
-            .collect::<Vec<_>>()
+        steps.into_iter().map(|step| step.cause).collect::<Vec<_>>()
     };
     let (stop, stopped) = bounded(0);
     assert_eq!(causes(stopped.clone()), [Cause::Commit(removed)]);
@@ -162,7 +161,7 @@ fn a_collector_that_is_to_stop_does_not_read_the_log_first() {
 static IS_BROKEN: AtomicBool = AtomicBool::new(false);
 
 /// A defect that lasts for a while.
-fn broken_turn(collector: &mut Collector, state: &State) -> Vec<(Worker, Step)> {
+fn broken_turn(collector: &mut Collector, state: &State) -> Vec<Step> {
     let steps = next_batch(collector, state);
     assert!(!IS_BROKEN.load(Ordering::Relaxed), "a defect");
     steps
@@ -226,7 +225,7 @@ fn after_a_restart_what_is_collected_names_the_cause_that_it_had_before() {
         begin(&mut driver);
         let now = effects::now();
         let steps = driver.collector.next_batch(&driver.state, now, 10);
-        let causes: Vec<_> = steps.into_iter().map(|(_, step)| step.cause).collect();
+        let causes: Vec<_> = steps.into_iter().map(|step| step.cause).collect();
         assert_eq!(causes, [Cause::Commit(removed)]);
     }
 }
@@ -235,10 +234,11 @@ fn delete(plane: &ControlPlane, made: &Change) -> Revision {
     let target = Target::any(made.commit.key.clone());
     let delete = Delete::new(target, "v1".into(), Rule::Requested);
     let step = Step {
+        worker: Worker::GarbageCollector,
         cause: Cause::Request,
         intent: Intent::Delete(delete),
     };
-    let command = Worker::GarbageCollector.command(step, effects::now(), effects::seed());
+    let command = step.command(effects::now(), effects::seed());
     let answers = plane.submit_blocking(vec![command]).expect("it is open");
     assert!(answers.iter().all(Result::is_ok));
     plane.state().revision

@@ -52,7 +52,7 @@ fn an_instance_that_waits_while_its_definition_goes_is_deleted_as_it_was_looked_
         "namespace": "here", "deletionTimestamp": "2024-01-01T00:00:00Z", "finalizers": ["foregroundDeletion"]}});
     let instance = put(&mut state, ("example.com", "widgets"), instance);
     let batch = Collector::new(&state).next_batch(&state, Time(0), 10);
-    let targets = batch.into_iter().filter_map(|(_, step)| {
+    let targets = batch.into_iter().filter_map(|step| {
         let Intent::Delete(delete) = step.intent else {
             return None;
         };
@@ -100,10 +100,10 @@ fn job_that_is_due() -> State {
     state
 }
 
-fn intents(batch: &[(Worker, Step)]) -> Vec<String> {
+fn intents(batch: &[Step]) -> Vec<String> {
     let mut told: Vec<String> = batch
         .iter()
-        .map(|(_, step)| format!("{:?}", step.intent))
+        .map(|step| format!("{:?}", step.intent))
         .collect();
     told.sort();
     told
@@ -155,9 +155,7 @@ fn deletions_come_before_reports_and_never_wait_for_them() {
     let mut batches: Vec<Vec<bool>> = Vec::new();
     for limit in [4, 100] {
         let batch = collector.next_batch(&state, Time(0), limit);
-        let kinds = batch
-            .iter()
-            .map(|(_, step)| step.intent.advances_deletion());
+        let kinds = batch.iter().map(|step| step.intent.advances_deletion());
         batches.push(kinds.collect());
         collector.requeue(limit);
     }
@@ -196,12 +194,12 @@ fn namespace_that_goes(contents: usize) -> State {
     state
 }
 
-fn deleted(batch: &[(Worker, Step)]) -> Vec<(Worker, &str)> {
-    let deleted = batch.iter().filter_map(|(worker, step)| {
+fn deleted(batch: &[Step]) -> Vec<(Worker, &str)> {
+    let deleted = batch.iter().filter_map(|step| {
         let Intent::Delete(delete) = &step.intent else {
             return None;
         };
-        Some((*worker, &*delete.target.key.name))
+        Some((step.worker, &*delete.target.key.name))
     });
     deleted.collect()
 }
@@ -244,7 +242,7 @@ fn namespaces_that_are_emptied_take_turns() {
     put(&mut state, NAMESPACES, document);
     put(&mut state, CONFIG_MAPS, config_map("later", "last"));
     let mut collector = Collector::new(&state);
-    let taken = |batch: Vec<(Worker, Step)>| deleted(&batch).iter().any(|one| one.1 == "last");
+    let taken = |batch: Vec<Step>| deleted(&batch).iter().any(|one| one.1 == "last");
     let turns: Vec<bool> = (0..2)
         .map(|_| taken(collector.next_batch(&state, Time(0), 4)))
         .collect();
@@ -267,8 +265,8 @@ fn keep_only(collector: &mut Collector, state: &mut State, object: &Object, fina
 }
 
 /// The dependents that lose references because another owner is solid.
-fn pruned(batch: &[(Worker, Step)]) -> Vec<&str> {
-    let pruned = batch.iter().filter_map(|(_, step)| {
+fn pruned(batch: &[Step]) -> Vec<&str> {
+    let pruned = batch.iter().filter_map(|step| {
         let Intent::DropOwners(drop) = &step.intent else {
             return None;
         };

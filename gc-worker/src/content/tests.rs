@@ -24,7 +24,7 @@ fn namespace_that_is_held(uid: &str) -> State {
 fn a_report_is_for_the_container_it_was_made_for_and_for_no_namesake() {
     let state = namespace_that_is_held("one");
     let namespace = state.namespace("n").expect("the namespace");
-    let (_, reports) = steps(&state, namespace, Time(0), 10);
+    let reports = steps(&state, namespace, Time(0), 10);
     let [report] = &reports[..] else {
         panic!("{reports:#?}");
     };

@@ -9,7 +9,6 @@ mod touched;
 use super::{View, whole_plan};
 use crate::content;
 use crate::steps::Step;
-use crate::worker::Worker;
 use hindsight_core::command::Intent;
 use hindsight_core::{Object, ObjectKey};
 use quiet::Quiet;
@@ -42,17 +41,13 @@ fn released(step: &Step) -> impl Iterator<Item = &ObjectKey> {
 /// A definition that is being deleted, and the step that releases it, if one would.
 struct Going<'a> {
     definition: &'a Object,
-    release: Option<(Worker, Step)>,
+    release: Option<Step>,
 }
 
 impl View<'_> {
     /// The steps that release definitions whose time has come, of those that are being deleted. If the ends
     /// of two could affect each other, the lower name comes first. At most `limit`.
-    pub(crate) fn ends(
-        self,
-        ending: &BTreeSet<ObjectKey>,
-        limit: usize,
-    ) -> Vec<(ObjectKey, Worker, Step)> {
+    pub(crate) fn ends(self, ending: &BTreeSet<ObjectKey>, limit: usize) -> Vec<(ObjectKey, Step)> {
         let known = ending.iter().filter_map(|key| self.state.get(key));
         let going = known.map(|definition| Going {
             definition,
@@ -70,19 +65,16 @@ impl View<'_> {
                 return None;
             }
             let its_turn = touched.is_first(uid);
-            let (worker, step) = one.release?;
-            (its_turn && quiet.is_quiet(uid)).then(|| (one.definition.key.clone(), worker, step))
+            let step = one.release?;
+            (its_turn && quiet.is_quiet(uid)).then(|| (one.definition.key.clone(), step))
         });
         ends.take(limit).collect()
     }
 
-    fn release_of(&self, definition: &Object) -> Option<(Worker, Step)> {
+    fn release_of(&self, definition: &Object) -> Option<Step> {
         let plan = whole_plan(*self, &definition.meta.uid);
         let own = |step: &&Step| released(step).any(|key| *key == definition.key);
-        if let Some(step) = plan.all_steps().find(own) {
-            return Some((Worker::GarbageCollector, step.clone()));
-        }
-        let step = content::release_of(self.state, definition)?;
-        Some((Worker::DefinitionController, step))
+        let of_its_own = plan.all_steps().find(own).cloned();
+        of_its_own.or_else(|| content::release_of(self.state, definition))
     }
 }

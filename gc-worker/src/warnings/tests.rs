@@ -67,7 +67,7 @@ impl World {
     fn take_warnings(&mut self) -> Vec<Value> {
         let batch = self.collector.next_batch(&self.state, Time(0), 100);
         self.collector.settle(batch.iter().map(|_| Ok(())));
-        let events = batch.into_iter().filter_map(|(_, step)| {
+        let events = batch.into_iter().filter_map(|step| {
             let Intent::Create(create) = step.intent else {
                 return None;
             };

@@ -4,7 +4,7 @@
 use super::options::Bug;
 use super::server::{Answer, Published};
 use hindsight_core::{Rejection, State, Time};
-use hindsight_gc::{Collector, Step, Worker};
+use hindsight_gc::{Collector, Step};
 use hindsight_log::Reader;
 use std::collections::{BTreeMap, VecDeque};
 
@@ -61,7 +61,7 @@ impl Collecting {
     }
 
     /// The next steps; none while earlier ones are still under way.
-    pub fn turn(&mut self, now: Time, limit: usize) -> Vec<(Worker, Step)> {
+    pub fn turn(&mut self, now: Time, limit: usize) -> Vec<Step> {
         if !self.settle_batch() {
             return Vec::new();
         }

@@ -6,7 +6,7 @@ use super::{Bug, Simulation, workload};
 use crate::sim::server::empty;
 use crate::world;
 use hindsight_core::{Cause, Command, Intent, Pruned, Request, Revision, Time, decide};
-use hindsight_gc::{Step, Worker, deletions_and_reports};
+use hindsight_gc::{Step, deletions_and_reports};
 use hindsight_log::Error;
 use std::sync::Arc;
 
@@ -197,9 +197,9 @@ impl Simulation {
         }
         let parts = deletions_and_reports(steps).into_iter();
         let parts = parts.filter(|part| !part.is_empty());
-        let intents = |part: Vec<(Worker, Step)>| -> Vec<_> {
+        let intents = |part: Vec<Step>| -> Vec<_> {
             let steps = part.into_iter();
-            steps.map(|(_, step)| (step.intent, step.cause)).collect()
+            steps.map(|step| (step.intent, step.cause)).collect()
         };
         let numbers = parts
             .flat_map(|part| self.send(None, intents(part)))

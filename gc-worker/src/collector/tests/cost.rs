@@ -30,7 +30,7 @@ fn run(mut state: State) -> (State, Cost) {
             return (state, cost);
         }
         let mut answers = Vec::new();
-        for (_, step) in batch {
+        for step in batch {
             let done = carry_out(&mut state, anonymous_command(step, Time(0)));
             answers.push(done.map(|(_, changes)| {
                 changes.iter().for_each(|change| collector.observe(change));

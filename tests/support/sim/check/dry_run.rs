@@ -72,7 +72,7 @@ pub fn plan(state: &State, command: &Command, clock: i64) -> Result<Plan, Violat
     // The baseline is given no log: only rules need it, and they are not compared.
     let baseline = Baseline::new::<Commit, Infallible>(state, []);
     let baseline = baseline.unwrap_or_else(|never| match never {});
-    let foretold = forecast(baseline, command, CHANGES_MAX, |_, step| {
+    let foretold = forecast(baseline, command, CHANGES_MAX, |step| {
         commands += 1;
         let mut command = world::command(commands, step.intent, step.cause);
         command.time = Time(clock);
