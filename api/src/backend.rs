@@ -7,7 +7,7 @@ use crate::body::ApiBody;
 use crate::respond;
 use futures_util::future::BoxFuture;
 use hindsight_core::{
-    Change, Command, Commit, Expired, FutureRevision, Pruned, PrunedTime, Revision, State,
+    Change, Check, Command, Commit, Expired, FutureRevision, Pruned, PrunedTime, Revision, State,
     Submitted, Time, Unavailable,
 };
 use http::Response;
@@ -45,8 +45,8 @@ pub trait Backend: Send + Sync + 'static {
     /// Decides commands and makes the outcome durable. All commands go into one batch; each has its own answer.
     fn submit(&self, commands: Vec<Command>) -> BoxFuture<'_, Submitted>;
 
-    /// The parts that the engine depends on, each by its name, with what is wrong with it, if anything.
-    fn checks(&self) -> Vec<(&'static str, Option<String>)>;
+    /// How the parts are that the engine depends on.
+    fn checks(&self) -> Vec<Check>;
 
     /// The wall clock.
     fn now(&self) -> Time;

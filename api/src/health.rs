@@ -4,11 +4,9 @@ use crate::body::{ApiBody, Syntax};
 use crate::params::Params;
 use crate::status::Failure;
 use crate::{Backend, respond};
+use hindsight_core::Check;
 use http::{Response, Uri};
 use serde_json::json;
-
-/// A part of the server by its name, with what is wrong with it, if anything.
-type Check = (&'static str, Option<String>);
 
 /// The answer, if the path is one of these.
 pub(crate) fn respond(
@@ -23,7 +21,11 @@ pub(crate) fn respond(
         Some((probe, part)) => (probe, Some(part)),
         None => (path, None),
     };
-    let mut checks: Vec<Check> = vec![("ping", None)];
+    let ping = Check {
+        name: "ping",
+        failure: None,
+    };
+    let mut checks = vec![ping];
     match probe {
         "livez" => {}
         "readyz" | "healthz" => checks.extend(backend.checks()),
@@ -33,8 +35,8 @@ pub(crate) fn respond(
         let params = Params::parse(uri.query());
         return Some(params.map(|params| probe_response(probe, &checks, &params)));
     };
-    let found = checks.into_iter().find(|(name, _)| *name == part);
-    found.map(|(_, failure)| Ok(check_response(failure)))
+    let found = checks.into_iter().find(|check| check.name == part);
+    found.map(|check| Ok(check_response(check.failure)))
 }
 
 /// Source: upstream's `adaptCheckToHandler`.
@@ -50,7 +52,7 @@ fn probe_response(probe: &str, checks: &[Check], params: &Params) -> Response<Ap
     let is_excluded = |name: &str| params.all("exclude").any(|one| one == name);
     let mut lines: Vec<String> = Vec::new();
     let mut code = 200;
-    for (name, failure) in checks {
+    for Check { name, failure } in checks {
         lines.push(match failure {
             _ if is_excluded(name) => format!("[+]{name} excluded: ok"),
             None => format!("[+]{name} ok"),
@@ -60,7 +62,7 @@ fn probe_response(probe: &str, checks: &[Check], params: &Params) -> Response<Ap
             }
         });
     }
-    let is_unknown = |one: &&str| checks.iter().all(|(name, _)| name != one);
+    let is_unknown = |one: &&str| checks.iter().all(|check| check.name != *one);
     let unknown = params.all("exclude").filter(is_unknown);
     let unknown: Vec<String> = unknown.map(|one| format!("{one:?}")).collect();
     if !unknown.is_empty() {

@@ -6,7 +6,8 @@ use futures_util::future::{BoxFuture, ready};
 use hindsight_api::{AsOf, AsOfError, Backend, Past, builtin_kinds};
 use hindsight_core::kind::BuiltinKinds;
 use hindsight_core::{
-    Change, Command, Commit, Decision, Expired, Revision, State, Submitted, Time, Unavailable,
+    Change, Check, Command, Commit, Decision, Expired, Revision, State, Submitted, Time,
+    Unavailable,
 };
 use hindsight_log::{Log, MemoryStorage, Publish, Steps, Storage, Writer};
 use hindsight_projector::Window;
@@ -129,7 +130,7 @@ impl Backend for Stepped {
         Arc::clone(&lock(&self.published).state)
     }
 
-    fn checks(&self) -> Vec<(&'static str, Option<String>)> {
+    fn checks(&self) -> Vec<Check> {
         Vec::new()
     }
 

@@ -5,8 +5,8 @@ use crate::inspect::{gap_at, state_at};
 use futures_util::future::BoxFuture;
 use hindsight_api::{AsOf, AsOfError, Backend, Gap, Past};
 use hindsight_core::{
-    Change, Command, Commit, Decision, Expired, FutureRevision, Rejection, Revision, State, Time,
-    Unavailable,
+    Change, Check, Command, Commit, Decision, Expired, FutureRevision, Rejection, Revision, State,
+    Time, Unavailable,
 };
 use hindsight_log::Error;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ impl Backend for ControlPlane {
         Self::state(self)
     }
 
-    fn checks(&self) -> Vec<(&'static str, Option<String>)> {
+    fn checks(&self) -> Vec<Check> {
         Self::checks(self).into()
     }
 

@@ -16,8 +16,8 @@ use crate::{Config, OpenError, bootstrap, effects, reply, restoring};
 use arc_swap::ArcSwap;
 use hindsight_core::kind::BuiltinKinds;
 use hindsight_core::{
-    Change, Command, Decision, Expired, ObjectKey, Rejection, Revision, State, Submitted, Time,
-    Uid, Unavailable,
+    Change, Check, Command, Decision, Expired, ObjectKey, Rejection, Revision, State, Submitted,
+    Time, Uid, Unavailable,
 };
 use hindsight_gc::Forecast;
 use hindsight_log::{
@@ -242,17 +242,19 @@ impl ControlPlane {
         self.shared.writer.poison()
     }
 
-    /// The parts that the plane depends on, each by its name, with what is wrong with it, if anything.
-    pub fn checks(&self) -> [(&'static str, Option<String>); 3] {
-        let collectors = unpoisoned(self.shared.collectors.lock());
-        [
+    /// How the log, the writes and the collectors are.
+    pub fn checks(&self) -> [Check; 3] {
+        let parts = [
             ("log", self.failure_of_the_log()),
             ("writes", self.failure_of_writes()),
-            (
-                "collectors",
-                collectors.as_ref().and_then(Collectors::complaint),
-            ),
-        ]
+            ("collectors", self.failure_of_collectors()),
+        ];
+        parts.map(|(name, failure)| Check { name, failure })
+    }
+
+    fn failure_of_collectors(&self) -> Option<String> {
+        let collectors = unpoisoned(self.shared.collectors.lock());
+        collectors.as_ref().and_then(Collectors::complaint)
     }
 
     fn failure_of_the_log(&self) -> Option<String> {

@@ -13,5 +13,5 @@ pub(crate) fn plane() -> ControlPlane {
 
 /// What the first check says that fails.
 pub(crate) fn failure(plane: &ControlPlane) -> Option<String> {
-    plane.checks().into_iter().find_map(|(_, failure)| failure)
+    plane.checks().into_iter().find_map(|check| check.failure)
 }

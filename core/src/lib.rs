@@ -16,6 +16,7 @@ pub mod duration;
 pub mod event;
 mod fields;
 mod form;
+mod health;
 pub mod invariants;
 pub mod kind;
 mod machine;
@@ -46,6 +47,7 @@ pub use decide::{
 pub use document::{LEVELS_MAX, metadata_mut};
 pub use event::{Cause, Change, Commit, Decision, Event, Outcome, Rule};
 pub use form::Form;
+pub use health::Check;
 pub use kind::{GroupResource, GroupVersionKind, Kind};
 pub use machine::{apply, decide, decide_before_storage, draft};
 pub use object::{Object, ObjectKey, OwnerReference, Uid};

@@ -4,8 +4,8 @@
 use super::{AsOf, AsOfError, Backend, Past, Permit};
 use futures_util::future::BoxFuture;
 use hindsight_core::{
-    Actor, Cause, Change, Command, Commit, Decision, Event, Expired, Object, Rejection, Revision,
-    State, Submitted, Time, apply, decide,
+    Actor, Cause, Change, Check, Command, Commit, Decision, Event, Expired, Object, Rejection,
+    Revision, State, Submitted, Time, apply, decide,
 };
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -163,12 +163,14 @@ impl Backend for Fake {
         Arc::new(self.state.lock().expect("a lock").clone())
     }
 
-    fn checks(&self) -> Vec<(&'static str, Option<String>)> {
+    fn checks(&self) -> Vec<Check> {
         let failed = self.failed.lock().expect("a lock");
         let failure = |name| failed.filter(|(one, _)| *one == name);
-        let parts = ["log", "writes", "collectors"];
-        let checks = parts.map(|name| (name, failure(name).map(|(_, why)| why.into())));
-        checks.into()
+        let check = |name| Check {
+            name,
+            failure: failure(name).map(|(_, why)| why.into()),
+        };
+        ["log", "writes", "collectors"].map(check).into()
     }
 
     fn restored(&self) -> Revision {
