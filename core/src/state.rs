@@ -227,9 +227,12 @@ impl State {
     }
 
     /// How the collector deletes an object that no owner holds: if an owner waits for it and it has dependents,
-    /// in the foreground.
+    /// in the foreground. Here one that refers to itself, under a wrong name, is among its dependents, as upstream.
     pub fn policy_of_collection(&self, object: &Object, waiting: bool) -> Propagation {
-        if waiting && self.dependents(&object.meta.uid).all > 0 {
+        let uid = &object.meta.uid;
+        let refers_to_itself = object.owners().iter().any(|owner| owner.uid == *uid);
+        let has_dependents = refers_to_itself || self.dependents(uid).all > 0;
+        if waiting && has_dependents {
             return Propagation::Foreground;
         }
         object.own_policy().unwrap_or(Propagation::Background)

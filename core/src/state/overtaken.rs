@@ -26,14 +26,21 @@ pub(super) struct Overtaken {
     /// By resource whose definition is being deleted: the last commit that changed the references of an object
     /// that refers to its kind, or to an unknown one of its group, or is below the definition.
     definitions: OrdMap<GroupResource, Revision>,
-    /// The last request that created, marked or gave to others a definition. Definitions end in an order of their
-    /// own.
+    /// The last request after which a definition may have to wait: about a definition, because these end in an order
+    /// of their own, or about an object that the collector holds, or whose owner it holds.
     definition: Revision,
-    /// The last request that marked, removed or gave to others an object that has dependents or contents.
+    /// The last request that changed whether, how or with which owners an object goes that has dependents or contents.
     above_others: Revision,
     /// The last request that removed an object from a container that is being deleted. Other contents may have
     /// waited for that.
     contents: Revision,
+}
+
+impl Overtaken {
+    /// The last request about something that others are below, or in.
+    fn around_others(&self) -> Revision {
+        self.above_others.max(self.contents)
+    }
 }
 
 impl State {
@@ -49,7 +56,7 @@ impl State {
         let resource = released.key.defined_resource();
         let as_definition = overtaken.definitions.get(&resource).copied();
         at.max(overtaken.definition)
-            .max(overtaken.above_others)
+            .max(overtaken.around_others())
             .max(as_definition.unwrap_or_default())
     }
 
@@ -59,8 +66,7 @@ impl State {
     pub(crate) fn undecided_since(&self, key: &ObjectKey, basis: &Basis) -> Option<&Arc<Object>> {
         let overtaken = &self.overtaken;
         let since = basis.revision;
-        let newest = overtaken.above_others.max(overtaken.contents);
-        if newest.max(overtaken.kinds) <= since {
+        if overtaken.around_others().max(overtaken.kinds) <= since {
             return None;
         }
         let is_emptied = |one: &Object| {
@@ -100,18 +106,12 @@ impl State {
     /// Notes a request, or the work of a policy, that decides whether an object goes, once it has been applied.
     /// What the collector itself does was planned together with its other steps.
     pub(crate) fn note_decided(&mut self, commit: &Commit, previous: Option<&Object>) {
-        let was_planned = matches!(commit.cause, Cause::Commit(_));
-        let is_decided = match (previous, commit.object()) {
-            (Some(before), Some(after)) => {
-                before.mark != after.mark || before.owners() != after.owners()
-            }
-            (Some(_), None) | (None, Some(_)) => true,
-            (None, None) => false,
-        };
-        if was_planned || !is_decided {
+        let after = commit.object().map(|object| &**object);
+        if was_planned(commit) || !goes_otherwise(previous, after) {
             return;
         }
-        if commit.key.is_definition() {
+        let mut versions = previous.into_iter().chain(after);
+        if commit.key.is_definition() || versions.any(|one| self.is_or_has_held_owner(one)) {
             self.overtaken.definition = commit.revision;
         }
         let is_above_others = previous.is_some_and(|before| {
@@ -120,10 +120,16 @@ impl State {
         if is_above_others {
             self.overtaken.above_others = commit.revision;
         }
-        let is_gone = commit.object().is_none();
-        if is_gone && self.containers(&commit.key).any(|one| one.is_deleting()) {
+        if after.is_none() && self.containers(&commit.key).any(|one| one.is_deleting()) {
             self.overtaken.contents = commit.revision;
         }
+    }
+
+    /// Whether the collector has to let go of this object, or of an owner of it, and when depends on the object.
+    fn is_or_has_held_owner(&self, object: &Object) -> bool {
+        let owners = object.owners().iter().map(|owner| &owner.uid);
+        let mut uids = owners.chain([&object.meta.uid]);
+        uids.any(|uid| self.held_owners.contains_key(uid))
     }
 
     /// Notes a commit that changes the references of an object, once it has been applied.
@@ -150,7 +156,8 @@ impl State {
         }
         let named = object.owners().iter();
         let named = named.flat_map(|owner| self.definitions_named_by(owner));
-        let touched: Vec<GroupResource> = named.chain(self.definitions_above(object)).collect();
+        let above = self.definitions_above(object, was_planned(commit));
+        let touched: Vec<GroupResource> = named.chain(above).collect();
         for definition in touched {
             if let Some(at) = self.overtaken.definitions.get_mut(&definition) {
                 *at = commit.revision;
@@ -173,9 +180,10 @@ impl State {
         of_group.cloned().collect()
     }
 
-    /// The definitions being deleted that are above this object, as far as references name their owners
-    /// correctly; of an object with too much above it, all.
-    fn definitions_above(&self, object: &Arc<Object>) -> Vec<GroupResource> {
+    /// The definitions being deleted that are above this object. All, if there is too much above it, or a reference
+    /// to nothing: it may name its owner wrongly, and nobody but the collector finds owners by uid. What the
+    /// collector itself writes it has taken into account.
+    fn definitions_above(&self, object: &Arc<Object>, was_planned: bool) -> Vec<GroupResource> {
         let followed = &self.overtaken.definitions;
         if followed.is_empty() {
             return Vec::new();
@@ -184,15 +192,14 @@ impl State {
         let mut open = vec![object];
         let mut found = Vec::new();
         while let Some(at) = open.pop() {
-            if seen.len() > ABOVE_MAX {
+            let owners: Vec<&Arc<Object>> = self.owners_of(at).collect();
+            let names_all = owners.len() == at.owners().len();
+            if seen.len() > ABOVE_MAX || !names_all && !was_planned {
                 return followed.keys().cloned().collect();
             }
             if at.key.is_definition() {
                 found.push(at.key.defined_resource());
             }
-            let keys = at.owners().iter();
-            let keys = keys.filter_map(|owner| owner_key(self, &at.key.namespace, owner));
-            let owners: Vec<_> = keys.filter_map(|key| self.get(&key)).collect();
             let above = owners.into_iter().chain(self.containers(&at.key));
             open.extend(above.filter(|one| seen.insert(&one.key)));
         }
@@ -227,6 +234,23 @@ impl State {
     /// Forgets a definition that is gone.
     pub(super) fn forget_definition(&mut self, resource: &GroupResource) {
         self.overtaken.definitions.remove(resource);
+    }
+}
+
+/// Whether this is a step of the collector, which was planned together with its others.
+const fn was_planned(commit: &Commit) -> bool {
+    matches!(commit.cause, Cause::Commit(_))
+}
+
+/// Whether it goes, how it does, or who owns it is no longer what it was.
+fn goes_otherwise(before: Option<&Object>, after: Option<&Object>) -> bool {
+    let course = |object: &Object| (object.mark, object.is_waiting(), object.is_orphaning());
+    match (before, after) {
+        (Some(before), Some(after)) => {
+            course(before) != course(after) || before.owners() != after.owners()
+        }
+        (Some(_), None) | (None, Some(_)) => true,
+        (None, None) => false,
     }
 }
 
