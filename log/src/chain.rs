@@ -5,7 +5,7 @@
 #[cfg(test)]
 mod tests;
 
-use crate::frame::decoded::{Coverage, DecodedFrame, read, weight};
+use crate::frame::decoded::{Coverage, DecodedFrame, read, read_links, weight};
 use crate::frame::{self, Hash};
 use crate::storage::Stored;
 use crate::{Error, Storage, Tail};
@@ -76,6 +76,14 @@ impl Chain {
             ready: VecDeque::new(),
             links: Links::after(tail),
         }
+    }
+
+    /// Leaves out the commits of whole frames.
+    pub(crate) fn links_only(mut self) -> Self {
+        if let Source::Inline(decoder) = &mut self.source {
+            decoder.read = read_links;
+        }
+        self
     }
 
     /// The next frame; `None` at the end of the log.
@@ -248,6 +256,7 @@ struct Decoder {
     last: Revision,
     /// Whether the first frame may begin before `next` and only contain it.
     within: bool,
+    read: fn(Revision, &[u8]) -> Result<DecodedFrame, Error>,
     size: usize,
     batches: usize,
 }
@@ -259,6 +268,7 @@ impl Decoder {
             next: Some(from),
             last: Revision::MAX,
             within: false,
+            read,
             size: 1,
             batches: 0,
         }
@@ -287,6 +297,7 @@ impl Decoder {
         }
         self.size = (self.size * 2).min(BATCH_FRAMES_MAX);
         self.batches += 1;
+        let read = self.read;
         let decode = |(first, bytes): Stored| Decoded {
             first,
             frame: read(first, &bytes),

@@ -325,6 +325,14 @@ impl Reader {
         VerifiedFrames::new(after, frames, &*self.storage)
     }
 
+    /// As [`Self::verified_frames`] from the beginning, without the commits of whole frames.
+    pub(crate) fn verified_links(
+        &self,
+    ) -> Result<impl Iterator<Item = Result<DecodedFrame, Error>>, Error> {
+        let chain = Chain::after(Arc::clone(&self.storage), Tail::START);
+        VerifiedFrames::new(Tail::START, walk(chain.links_only()), &*self.storage)
+    }
+
     /// The frames that hold revisions from `from` on, each checked and chained to the one before.
     pub(crate) fn frames(
         &self,

@@ -46,9 +46,8 @@ impl<I: Iterator<Item = Result<DecodedFrame, Error>>> VerifiedFrames<I> {
 
     fn follow(&mut self, frame: &DecodedFrame) -> Result<(), Error> {
         let before = self.newest.revision;
-        let first = frame.commits.first().map(|commit| commit.revision);
         let wanted = before.next();
-        if frame.coverage == Coverage::Whole && first != Some(wanted) {
+        if frame.coverage == Coverage::Whole && frame.first != wanted {
             return Err(Error::missing(wanted));
         }
         self.newest = frame.tail();

@@ -3,8 +3,9 @@
 use super::copies::copy;
 use super::damaged::{frames, intact, make};
 use super::script::empty;
+use crate::frame::decoded::DecodedFrame;
 use crate::retention::thin;
-use crate::{Error, Reader, SledStorage, Storage};
+use crate::{Error, Reader, SledStorage, Storage, Tail};
 use hindsight_core::Revision;
 use std::fs;
 use std::path::Path;
@@ -20,7 +21,7 @@ fn thinned(directory: &Path) -> Vec<Revision> {
     let reader = Reader::new(Arc::clone(&storage) as Arc<dyn Storage>);
     thin(&*storage, &reader, FLOOR, empty(), &[]).expect("thinned");
     storage.sync().expect("synced");
-    let frames = reader.verified_frames(crate::Tail::START).expect("read");
+    let frames = reader.verified_frames(Tail::START).expect("read");
     frames.map(|frame| frame.expect("whole").first).collect()
 }
 
@@ -58,4 +59,20 @@ fn of_a_log_that_is_damaged_before_its_floor_it_is_told_that_only_an_earlier_bac
         fs::remove_dir_all(&damaged).expect("removed");
     }
     assert!(told > 0, "no frame behind the first was damaged");
+}
+
+/// Where nothing is decoded, thinned frames still have to give the hash of the frame that they replaced.
+#[test]
+fn frames_without_their_commits_are_chained_as_they_are_with_them() {
+    let temporary = tempfile::tempdir().expect("a directory");
+    assert!(thinned(temporary.path()).len() > 2);
+    let reader = intact(temporary.path()).reader;
+    let link = |frame: Result<DecodedFrame, Error>| {
+        let frame = frame.expect("whole");
+        let covered = (frame.first, frame.last(), frame.coverage);
+        (covered, frame.previous, frame.hash)
+    };
+    let frames = reader.verified_frames(Tail::START).expect("read");
+    let links = reader.verified_links().expect("read");
+    assert!(links.map(link).eq(frames.map(link)));
 }

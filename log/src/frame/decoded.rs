@@ -80,13 +80,19 @@ pub(crate) fn open(first: Revision, bytes: &[u8]) -> Result<Frame<'_>, Error> {
     Ok(frame)
 }
 
-/// Reads and checks the frame that is stored under a revision.
-pub(crate) fn read(first: Revision, bytes: &[u8]) -> Result<DecodedFrame, Error> {
+/// As [`read`], but without the commits of a whole frame: decoding these is most of the work.
+pub(crate) fn read_links(first: Revision, bytes: &[u8]) -> Result<DecodedFrame, Error> {
     let frame = open(first, bytes)?;
-    let end = frame.end;
-    let each = (first.0..end.0).map(Revision);
+    if frame.format == frame::PLACEHOLDER {
+        return read(first, bytes);
+    }
+    Ok(without_commits(first, bytes, &frame))
+}
+
+/// What the header of a whole frame and its bytes say.
+fn without_commits(first: Revision, bytes: &[u8], frame: &Frame<'_>) -> DecodedFrame {
     let stored_hash = frame::hash(bytes);
-    let mut read = DecodedFrame {
+    DecodedFrame {
         first,
         stored_bytes: bytes.len(),
         commit_bytes: 0,
@@ -94,9 +100,17 @@ pub(crate) fn read(first: Revision, bytes: &[u8]) -> Result<DecodedFrame, Error>
         previous: frame.previous,
         hash: stored_hash,
         stored_hash,
-        end,
+        end: frame.end,
         coverage: Coverage::Whole,
-    };
+    }
+}
+
+/// Reads and checks the frame that is stored under a revision.
+pub(crate) fn read(first: Revision, bytes: &[u8]) -> Result<DecodedFrame, Error> {
+    let frame = open(first, bytes)?;
+    let end = frame.end;
+    let each = (first.0..end.0).map(Revision);
+    let mut read = without_commits(first, bytes, &frame);
     if frame.format != frame::PLACEHOLDER {
         let commit_bytes = &mut read.commit_bytes;
         let decode = |payload: &[u8]| {

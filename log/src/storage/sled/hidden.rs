@@ -49,6 +49,9 @@ fn refuse(directory: &Path, synced: Revision, again: bool) -> Result<(), Error> 
     if hidden.is_empty() && !is_compared {
         return Ok(());
     }
+    if hidden.is_empty() && Intact::reaches(directory, acknowledged)? {
+        return Ok(());
+    }
     let intact = Intact::of(directory, |_, _| {})?;
     let is_untold = !is_known && intact.broken.is_some();
     let is_beheaded = !beheaded.is_empty()
