@@ -3,6 +3,7 @@
 mod edges;
 mod image;
 mod overtaken;
+mod parts_hasher;
 
 pub use image::Image;
 #[cfg(test)]
@@ -18,6 +19,7 @@ use crate::webhook::Webhooks;
 use edges::{Dependents, Edges};
 use imbl::{OrdMap, OrdSet};
 use overtaken::Overtaken;
+use parts_hasher::PartsHasher;
 use std::borrow::Borrow;
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -248,26 +250,26 @@ impl State {
     /// A hash over the objects, when their deletion was first requested, and the owners that are held:
     /// equal logs give equal hashes. The reason of a deletion is not part of it.
     pub fn hash(&self) -> String {
-        let mut hasher = blake3::Hasher::new();
-        hasher.update(&self.revision.0.to_le_bytes());
+        let mut hasher = PartsHasher::new();
+        hasher.add(&self.revision.0.to_le_bytes());
         for object in self.objects() {
             let mark = object.mark.map_or(0, |mark| mark.revision.0);
             for part in object.key.parts() {
-                hasher.update(part.as_bytes());
-                hasher.update(&[0]);
+                hasher.add(part.as_bytes());
+                hasher.add(&[0]);
             }
-            hasher.update(&mark.to_le_bytes());
-            hasher.update(&object.revision.0.to_le_bytes());
-            hasher.update(&object.body);
+            hasher.add(&mark.to_le_bytes());
+            hasher.add(&object.revision.0.to_le_bytes());
+            hasher.add(&object.body);
         }
         for (uid, held) in &self.held_owners {
-            hasher.update(uid.as_str().as_bytes());
-            hasher.update(&held.since.0.to_le_bytes());
+            hasher.add(uid.as_str().as_bytes());
+            hasher.add(&held.since.0.to_le_bytes());
         }
         for definition in self.accepted.values() {
-            hasher.update(&definition.revision.0.to_le_bytes());
+            hasher.add(&definition.revision.0.to_le_bytes());
         }
-        hasher.finalize().to_hex().to_string()
+        hasher.finish().to_hex().to_string()
     }
 
     /// Whether both states are equal in everything that follows from the log, so that a state that was read

@@ -23,6 +23,10 @@ use std::sync::Arc;
 pub struct Node(Arc<Object>);
 
 impl Node {
+    fn keyed(object: &Arc<Object>) -> (Uid, Self) {
+        (object.meta.uid.clone(), Self(Arc::clone(object)))
+    }
+
     /// Its newest version.
     pub const fn object(&self) -> &Arc<Object> {
         &self.0
@@ -81,12 +85,16 @@ impl OwnershipGraph {
     /// The graph of a state. The state does not show when absent owners were removed, nor since when a kind
     /// is served; the log does: see [`Self::recall`].
     pub fn rebuild(state: &State) -> Self {
-        let mut graph = Self::default();
+        let nodes = state.objects().map(Node::keyed);
+        let mut graph = Self {
+            nodes: nodes.collect(),
+            arrivals: Arrivals::of(state),
+            position: state.revision,
+            ..Self::default()
+        };
         for object in state.objects() {
-            graph.put(object);
+            graph.link(object, None);
         }
-        graph.arrivals = Arrivals::of(state);
-        graph.position = state.revision;
         graph
     }
 
@@ -173,11 +181,16 @@ impl OwnershipGraph {
     }
 
     fn put(&mut self, object: &Arc<Object>) {
+        let (uid, node) = Node::keyed(object);
+        let before = self.nodes.insert(uid, node);
+        self.link(object, before.as_ref().map(|before| &*before.0));
+    }
+
+    /// Replaces the references of an earlier version of an object by those of this one.
+    fn link(&mut self, object: &Object, before: Option<&Object>) {
         let uid = &object.meta.uid;
-        let before = self.nodes.insert(uid.clone(), Node(Arc::clone(object)));
-        let previous = before.as_ref().map(|before| &*before.0);
-        self.kind_references.replace(uid, previous, Some(object));
-        self.arrivals.replace(uid, previous, Some(object));
+        self.kind_references.replace(uid, before, Some(object));
+        self.arrivals.replace(uid, before, Some(object));
         if let Some(before) = before {
             self.unlink(uid, before.owners(), object.owners());
         }
