@@ -237,7 +237,14 @@ impl Write<'_> {
         hooks: &MatchingHooks<'_>,
         warnings: &mut Vec<String>,
     ) -> Result<AdmissionOutcome, Failure> {
-        let first = self.preliminary_decision(state, !hooks.mutating.is_empty())?;
+        // Mutating webhooks may still repair the object, so if there are any it need not be valid yet.
+        let preliminary = if hooks.mutating.is_empty() {
+            decide_before_storage
+        } else {
+            draft
+        };
+        let first = self.decide(state, self.command.clone(), preliminary);
+        let first = first.await?;
         warnings.extend_from_slice(&first.warnings);
         let shown = self.shown(subject, &first);
         let name = self.name(subject, shown.as_ref());
@@ -248,7 +255,8 @@ impl Write<'_> {
         let object = mutated.object;
         warnings.extend(mutated.warnings);
         let admitted = self.admitted(subject, object.clone().filter(|_| mutated.changed));
-        let last = decide_before_storage(state, admitted.clone())?;
+        let last = self.decide(state, admitted.clone(), decide_before_storage);
+        let last = last.await?;
         warnings.extend_from_slice(&last.warnings);
         if self.admission.checks_owners() {
             owners::check(&*self.admission.authorizer, state, subject, &last)?;
@@ -272,14 +280,16 @@ impl Write<'_> {
         AdmissionOutcome::Submit(Box::new(Submission { command, dry_run }))
     }
 
-    /// The decision that webhooks are shown first. Mutating webhooks may still repair the object, so if there
-    /// are any it need not be valid yet.
-    fn preliminary_decision(&self, state: &State, mutates: bool) -> Result<Decision, Rejection> {
-        if mutates {
-            draft(state, self.command.clone())
-        } else {
-            decide_before_storage(state, self.command.clone())
-        }
+    /// Decides a command for those who are asked about it, where a long one holds up no other request.
+    async fn decide(
+        &self,
+        state: &State,
+        command: Command,
+        decide: fn(&State, Command) -> Result<Decision, Rejection>,
+    ) -> Result<Decision, Failure> {
+        let state = state.clone();
+        let decided = offload(self.write_request.bytes, move || decide(&state, command));
+        Ok(decided.await??)
     }
 
     fn shown(&self, subject: &Subject<'_>, first: &Decision) -> Option<Value> {

@@ -21,7 +21,8 @@ impl Write<'_> {
         warnings: &mut Vec<String>,
     ) -> Result<AdmissionOutcome, Failure> {
         let admitted = self.admitted(&subject, None);
-        let decision = decide_before_storage(state, admitted.clone())?;
+        let decision = self.decide(state, admitted.clone(), decide_before_storage);
+        let decision = decision.await?;
         if is_already_under_way(state, &subject, &decision) {
             return Ok(AdmissionOutcome::Answer(Box::new(decision)));
         }

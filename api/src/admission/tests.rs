@@ -1,6 +1,7 @@
 //! Admission over an engine in which other writes happen meanwhile.
 
 mod again;
+mod long;
 mod many;
 mod told;
 
@@ -87,14 +88,25 @@ impl Scene {
             "",
             &json!({"metadata": {"name": "default"}}),
         ));
+        scene.configure(configurations, operations);
+        scene
+    }
+
+    fn configure(&self, configurations: &str, operations: &[&str]) {
         let rules = json!([{"operations": operations, "apiGroups": ["*"], "apiVersions": ["*"],
             "resources": ["*"]}]);
         let configuration = json!({"metadata": {"name": "x"}, "webhooks": [{
             "name": "w.example.com", "admissionReviewVersions": ["v1"], "sideEffects": "None",
             "clientConfig": {"url": "https://w.example.com"}, "timeoutSeconds": 5, "rules": rules}]});
         let group = "admissionregistration.k8s.io";
-        scene.write(create(group, configurations, "", &configuration));
-        scene
+        self.write(create(group, configurations, "", &configuration));
+    }
+
+    fn admission(&self) -> Admission {
+        Admission {
+            webhooks: Arc::clone(&self.webhook) as _,
+            ..Admission::default()
+        }
     }
 
     fn denying(operations: &[&str]) -> Self {
@@ -113,11 +125,7 @@ impl Scene {
     }
 
     fn send(&self, method: &str, path: &str, media: &str, body: &Value) -> Answer {
-        let admission = Admission {
-            webhooks: Arc::clone(&self.webhook) as _,
-            ..Admission::default()
-        };
-        let api = Api::new(Arc::clone(&self.fake) as _, Arc::new(admission));
+        let api = Api::new(Arc::clone(&self.fake) as _, Arc::new(self.admission()));
         let text = if body.is_null() {
             String::new()
         } else {

@@ -1,0 +1,48 @@
+//! Long requests about which webhooks are asked.
+
+use super::*;
+use crate::admission::{WriteRequest, write};
+use crate::offload::LONG_BYTES;
+use crate::params::WriteOptions;
+use crate::testing::runtime;
+use std::future::poll_fn;
+use std::pin::pin;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// In which polls of a request of this length its webhooks are asked: what is decided on another thread is
+/// waited for.
+fn asked_at(bytes: usize) -> Vec<usize> {
+    let (polls, asked) = (Arc::new(AtomicUsize::new(0)), Arc::new(Mutex::default()));
+    let (now, noted) = (Arc::clone(&polls), Arc::clone(&asked));
+    let answers = move |_: &Value| {
+        let mut noted: std::sync::MutexGuard<'_, Vec<_>> = noted.lock().expect("a lock");
+        noted.push(now.load(Ordering::Relaxed));
+        Some(json!({"allowed": true}))
+    };
+    let scene = Scene::new("mutatingwebhookconfigurations", &["CREATE"], answers);
+    scene.configure("validatingwebhookconfigurations", &["CREATE"]);
+    let command = create("", "configmaps", "default", &named("a"));
+    let write_request = WriteRequest {
+        bytes,
+        ..WriteRequest::new(command, WriteOptions::default())
+    };
+    let admission = scene.admission();
+    let mut written = pin!(write(&*scene.fake, &admission, &write_request, None));
+    let counted = poll_fn(|context| {
+        polls.fetch_add(1, Ordering::Relaxed);
+        written.as_mut().poll(context)
+    });
+    assert!(runtime().block_on(counted).is_ok(), "it is allowed");
+    let asked = asked.lock().expect("a lock");
+    asked.clone()
+}
+
+#[test]
+fn what_is_shown_of_a_long_request_is_decided_on_another_thread() {
+    assert_eq!(asked_at(LONG_BYTES), [1, 1]);
+    let long = asked_at(LONG_BYTES + 1);
+    let [mutating, validating] = *long else {
+        panic!("{long:?}");
+    };
+    assert!(1 < mutating && mutating < validating, "{long:?}");
+}
