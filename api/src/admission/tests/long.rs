@@ -12,11 +12,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// In which polls of a request of this length its webhooks are asked: what is decided on another thread is
 /// waited for.
 fn asked_at(bytes: usize) -> Vec<usize> {
-    let (polls, asked) = (Arc::new(AtomicUsize::new(0)), Arc::new(Mutex::default()));
+    let (polls, asked) = (Arc::new(AtomicUsize::new(0)), Arc::new(Mutex::new(vec![])));
     let (now, noted) = (Arc::clone(&polls), Arc::clone(&asked));
     let answers = move |_: &Value| {
-        let mut noted: std::sync::MutexGuard<'_, Vec<_>> = noted.lock().expect("a lock");
-        noted.push(now.load(Ordering::Relaxed));
+        let poll = now.load(Ordering::Relaxed);
+        noted.lock().expect("a lock").push(poll);
         Some(json!({"allowed": true}))
     };
     let scene = Scene::new("mutatingwebhookconfigurations", &["CREATE"], answers);
