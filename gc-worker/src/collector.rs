@@ -46,8 +46,9 @@ enum Origin {
 /// Steps, each with its origin.
 type Batch = Vec<(Origin, Step)>;
 
-/// The most steps in one batch of a server, which shares an fsync.
-pub const BATCH_STEPS_MAX: usize = 1024;
+/// The most steps in one batch of a server. A batch shares an fsync, and everybody else waits until it is
+/// decided and durable.
+pub const BATCH_STEPS_MAX: usize = 384;
 
 /// The two parts of a batch, which are submitted apart: deletions, for which there is room on a full disk
 /// too, and reports.

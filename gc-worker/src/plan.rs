@@ -25,8 +25,9 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// The most steps of one look; the rest comes with the next one. A batch delays other writers.
-const STEPS_MAX: usize = 768;
+/// The most steps of one look; the rest comes with the next one. Each loses an owner in an object that stays,
+/// which takes longer to decide and to write than a removal, and others wait meanwhile.
+const STEPS_MAX: usize = 256;
 /// The most bytes of a deadlock that are released at once: this is one record, which is written, read and
 /// copied as a whole.
 const DEADLOCK_BYTES_MAX: usize = 32 << 20;

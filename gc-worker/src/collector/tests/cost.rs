@@ -2,14 +2,12 @@
 //! in objects that are looked at and in objects and references that are passed on the way, because times
 //! say little.
 
-use crate::collector::{AGAIN_MAX, Collector, Counters};
+use crate::collector::{AGAIN_MAX, BATCH_STEPS_MAX, Collector, Counters};
 use crate::testing::{empty, put, world};
 use crate::trial::{anonymous_command, carry_out};
 use hindsight_core::object::DEFINITION_FINALIZER;
 use hindsight_core::{State, Time};
 use serde_json::{Value, json};
-
-const LIMIT: usize = 1024;
 
 /// The work until nothing is left to do.
 #[derive(Debug, Clone, Copy, Default)]
@@ -23,7 +21,7 @@ fn run(mut state: State) -> (State, Cost) {
     let mut collector = Collector::new(&state);
     let mut cost = Cost::default();
     loop {
-        let batch = collector.next_batch(&state, Time(0), LIMIT);
+        let batch = collector.next_batch(&state, Time(0), BATCH_STEPS_MAX);
         cost.batches += 1;
         if batch.is_empty() {
             cost.counters = collector.counters;
@@ -87,7 +85,7 @@ fn leaves_below_an_owner_and_its_owner_do_not_each_walk_past_all_the_others() {
     ];
     let (left, cost) = run(objects(above.into_iter().chain(leaves)));
     assert_eq!(left.objects().count(), 0);
-    assert!(cost.batches <= LEAVES / LIMIT + 6, "{cost:?}");
+    assert!(cost.batches <= LEAVES / BATCH_STEPS_MAX + 6, "{cost:?}");
     assert!(cost.counters.looks <= 4 * LEAVES, "{cost:?}");
     // In each batch the leaves that remain are passed on the way through `x`.
     assert!(cost.counters.steps <= 30 * LEAVES, "{cost:?}");
