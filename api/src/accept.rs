@@ -28,6 +28,8 @@ pub(crate) struct Accept {
     of_list: bool,
     /// Whether upstream's router, which only requests for built-in kinds pass, accepts one of the media types.
     is_routed: bool,
+    /// Whether the media type asks for indentation.
+    pub(crate) is_pretty: bool,
 }
 
 /// What an answer consists of, in whatever form it is shown.
@@ -200,6 +202,7 @@ impl<'a> Alternative<'a> {
             meta,
             of_list,
             is_routed: self.is_routed(),
+            is_pretty: self.parameter("pretty") == Some("1"),
         })
     }
 }

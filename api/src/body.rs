@@ -13,10 +13,10 @@ use crate::protobuf;
 use crate::status::Failure;
 use bytes::{Bytes, BytesMut};
 use document::Decoded;
-use futures_util::stream::{BoxStream, StreamExt};
+use futures_util::stream::{self, BoxStream, StreamExt};
 use hindsight_core::{Rejection, strict_decoding_error};
 use http_body::{Body, Frame, SizeHint};
-use http_body_util::{BodyExt, Full, Limited, StreamBody};
+use http_body_util::{BodyExt, Limited, StreamBody};
 use serde_json::{Map, Value};
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll};
@@ -30,6 +30,9 @@ const FRAME_BYTES: usize = 128 << 10;
 
 /// The size of a piece of a streamed answer: it ends with the object that reaches this.
 pub(crate) const PIECE_BYTES: usize = 64 << 10;
+
+/// How much of an answer is rewritten at once: its indentation may take some 130 times as much.
+const REWRITTEN_BYTES: usize = 16 << 10;
 
 /// The next frame of what is ready to be sent.
 pub(crate) fn frame(ready: &mut Bytes) -> Bytes {
@@ -53,7 +56,7 @@ impl std::error::Error for Unfinished {}
 pub struct ApiBody(Inner);
 
 enum Inner {
-    Full(Full<Bytes>),
+    Full(Bytes),
     Stream(StreamBody<BoxStream<'static, Result<Frame<Bytes>, Unfinished>>>),
 }
 
@@ -66,7 +69,7 @@ impl std::fmt::Debug for ApiBody {
 impl ApiBody {
     /// A body that is complete already.
     pub fn full(bytes: impl Into<Bytes>) -> Self {
-        Self(Inner::Full(Full::new(bytes.into())))
+        Self(Inner::Full(bytes.into()))
     }
 
     /// A body that comes in parts.
@@ -79,6 +82,34 @@ impl ApiBody {
         let frames = pieces.map(|piece| piece.map(Frame::data)).boxed();
         Self(Inner::Stream(StreamBody::new(frames)))
     }
+
+    /// The body with each part of it replaced, in order; what is not short is sent part by part.
+    pub(crate) fn rewritten(
+        self,
+        mut rewrite: impl FnMut(&[u8]) -> Vec<u8> + Send + 'static,
+    ) -> Self {
+        if let Inner::Full(whole) = &self.0
+            && whole.len() <= REWRITTEN_BYTES
+        {
+            return Self::full(rewrite(whole));
+        }
+        let pieces = self.into_data_stream();
+        let parts = pieces.flat_map(|piece| stream::iter(in_parts(piece)));
+        let rewritten = parts.map(move |part| part.map(|part| rewrite(&part).into()));
+        Self::pieces(rewritten.boxed())
+    }
+}
+
+/// A piece of an answer in parts of at most [`REWRITTEN_BYTES`].
+fn in_parts(piece: Result<Bytes, Unfinished>) -> Vec<Result<Bytes, Unfinished>> {
+    let Ok(mut rest) = piece else {
+        return vec![piece];
+    };
+    let mut parts = Vec::with_capacity(rest.len().div_ceil(REWRITTEN_BYTES));
+    while !rest.is_empty() {
+        parts.push(Ok(rest.split_to(rest.len().min(REWRITTEN_BYTES))));
+    }
+    parts
 }
 
 impl Body for ApiBody {
@@ -90,22 +121,22 @@ impl Body for ApiBody {
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Unfinished>>> {
         match &mut self.0 {
-            Inner::Full(body) => {
-                let polled = Pin::new(body).poll_frame(context);
-                polled.map_err(|never| match never {})
+            Inner::Full(bytes) => {
+                let whole = std::mem::take(bytes);
+                Poll::Ready((!whole.is_empty()).then(|| Ok(Frame::data(whole))))
             }
             Inner::Stream(body) => Pin::new(body).poll_frame(context),
         }
     }
 
     fn is_end_stream(&self) -> bool {
-        matches!(&self.0, Inner::Full(body) if body.is_end_stream())
+        matches!(&self.0, Inner::Full(rest) if rest.is_empty())
     }
 
     // A complete body is sent with its length, not in chunks.
     fn size_hint(&self) -> SizeHint {
         match &self.0 {
-            Inner::Full(body) => body.size_hint(),
+            Inner::Full(rest) => SizeHint::with_exact(rest.len() as u64),
             Inner::Stream(_) => SizeHint::default(),
         }
     }

@@ -13,7 +13,7 @@ use crate::params::Params;
 use crate::path::{self, Route, route, split_time};
 use crate::status::Failure;
 use crate::{
-    discovery, health, impersonation, list, openapi, respond, reviews, table, verbs, watch,
+    discovery, health, impersonation, list, openapi, pretty, respond, reviews, table, verbs, watch,
 };
 use bytes::Bytes;
 use custom::Methods;
@@ -105,6 +105,7 @@ impl Api {
         let uri = parts.uri.clone();
         let accept = accept(&parts.headers);
         let syntax = syntax_of(&accept);
+        let is_pretty = pretty::is_wanted(&uri, &parts.headers, accept.as_ref().ok());
         let mut gap = None;
         let answer = match self.place(&uri, &parts.headers, actor).await {
             Ok(ControlFlow::Continue(place)) => {
@@ -122,6 +123,9 @@ impl Api {
         let mut answer = answer.unwrap_or_else(|failure| respond::failure(&failure, syntax));
         if let Some(gap) = gap {
             respond::warn_first(&mut answer, &gap.to_string());
+        }
+        if is_pretty {
+            answer = pretty::indented(answer);
         }
         finish(answer)
     }

@@ -20,6 +20,7 @@ mod params;
 mod patches;
 mod path;
 mod position;
+mod pretty;
 mod protobuf;
 mod respond;
 mod reviews;

@@ -11,6 +11,8 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fmt;
 
+const JSON: &str = "application/json";
+
 /// The syntax of the request's body; JSON where no media type is given.
 pub(crate) fn syntax(headers: &HeaderMap) -> Result<Syntax, Failure> {
     match media_type(headers).as_str() {
@@ -48,7 +50,7 @@ pub(crate) fn json_bytes(code: u16, bytes: Bytes, syntax: Syntax) -> Response<Ap
             return failure(&too_long_as_yaml(), Syntax::Json);
         }
     }
-    build(code, "application/json", ApiBody::full(bytes))
+    build(code, JSON, ApiBody::full(bytes))
 }
 
 /// The most bytes that an object may have as YAML. It is written as a whole, and a deep one has many times as much
@@ -111,13 +113,29 @@ pub(crate) fn without_body(answer: Response<ApiBody>) -> Response<ApiBody> {
 pub(crate) fn written(body: ApiBody, syntax: Syntax) -> Response<ApiBody> {
     let media = match syntax {
         Syntax::Yaml => "application/yaml",
-        Syntax::Json | Syntax::Protobuf => "application/json",
+        Syntax::Json | Syntax::Protobuf => JSON,
     };
     build(200, media, body)
 }
 
-pub(crate) fn stream(body: ApiBody) -> Response<ApiBody> {
-    build(200, "application/json", body)
+/// An answer that is an event on each line.
+pub(crate) fn events(body: ApiBody) -> Response<ApiBody> {
+    let mut answer = build(200, JSON, body);
+    answer.extensions_mut().insert(Events);
+    answer
+}
+
+/// Marks answers that are events.
+#[derive(Debug, Clone, Copy)]
+struct Events;
+
+pub(crate) fn is_of_events(answer: &Response<ApiBody>) -> bool {
+    answer.extensions().get::<Events>().is_some()
+}
+
+pub(crate) fn is_json(answer: &Response<ApiBody>) -> bool {
+    let media = answer.headers().get(header::CONTENT_TYPE);
+    media.is_some_and(|media| media == JSON)
 }
 
 fn build(code: u16, media: &'static str, body: ApiBody) -> Response<ApiBody> {

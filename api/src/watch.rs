@@ -106,7 +106,7 @@ pub(crate) async fn open(
         let chunk = watch.next().await?;
         Some((chunk, watch))
     });
-    Ok(respond::stream(ApiBody::stream(chunks.boxed())))
+    Ok(respond::events(ApiBody::stream(chunks.boxed())))
 }
 
 /// The time of the next bookmark: at regular intervals and shortly before the end, so that the next watch of a
