@@ -10,6 +10,8 @@ use hindsight_tests::http::{Client, DEFINITIONS, JSON, MAPS, MERGE};
 use serde_json::{Map, Value, json};
 use std::time::{Duration, Instant};
 
+const APPLY: &str = "application/apply-patch+yaml";
+const REQUESTS: &str = "/apis/certificates.k8s.io/v1/certificatesigningrequests";
 /// A request that takes this long counts as endless: it is a hundred times longer than any of these
 /// takes, and a tenth of what comparing each item with each other took.
 const ENDS_WITHIN: Duration = Duration::from_secs(100);
@@ -280,6 +282,59 @@ fn all_that_is_wrong_with_a_definition_has_an_end() {
         assert_eq!(answer.code, 422, "{}", answer.text.len());
         assert!(answer.text.len() < 8 << 20, "{}", answer.text.len());
     }
+}
+
+/// Each is told of with the path to it, which is long.
+#[test]
+fn what_is_unknown_or_wrong_under_a_long_name_has_an_end() {
+    let client = Client::in_memory();
+    let name = "n".repeat(300 << 10);
+    let unknown: Map<String, Value> = (0..20_000).map(|n| (format!("u{n}"), json!(0))).collect();
+    let schema = json!({"type": "object", "properties": {name.clone(): unknown}});
+    let applied = json!({"apiVersion": "certificates.k8s.io/v1", "kind": "CertificateSigningRequest",
+        "metadata": {"name": "a"}, "spec": {"extra": {name: vec![1; 20_000]}}});
+    for (method, path, media, body) in [
+        (
+            "POST",
+            format!("{DEFINITIONS}?fieldValidation=Strict"),
+            JSON,
+            definition(&schema),
+        ),
+        (
+            "PATCH",
+            format!("{REQUESTS}/a?fieldManager=m"),
+            APPLY,
+            applied.to_string(),
+        ),
+    ] {
+        let answer = ends(&path, || client.send(method, &path, media, &body));
+        assert_eq!(answer.code, 400, "{path}");
+        assert!((300 << 10..16 << 20).contains(&answer.text.len()), "{path}");
+    }
+    let nameless = json!({"metadata": {"name": "m", "finalizers": vec![""; 500_000]}}).to_string();
+    let answer = ends("finalizers", || client.send("POST", MAPS, JSON, &nameless));
+    assert_eq!(answer.code, 422);
+}
+
+/// The writer reads them with every write of the object, and keeps all others waiting meanwhile.
+#[test]
+fn fields_that_are_said_to_be_owned_come_in_any_order() {
+    let client = Client::in_memory();
+    // In the order of their names these go down.
+    let values = (100_000..250_000).map(|n| (format!("v:-{n}"), json!({})));
+    let owned: Map<String, Value> = values.collect();
+    let entry = json!({"manager": "m", "operation": "Update", "apiVersion": "v1",
+        "fieldsType": "FieldsV1", "fieldsV1": {"f:data": owned}});
+    let map = json!({"metadata": {"name": "m", "managedFields": [entry]}}).to_string();
+    let one = format!("{MAPS}/m");
+    for (method, path, media, body, code) in [
+        ("POST", MAPS, JSON, &*map, 201),
+        ("PATCH", &*one, MERGE, r#"{"data": {"a": "b"}}"#, 200),
+    ] {
+        let answer = ends(method, || client.send(method, path, media, body));
+        assert_eq!(answer.code, code, "{method}: {}", answer.text.len());
+    }
+    end(&client, &one, "its end");
 }
 
 #[test]

@@ -30,6 +30,7 @@ pub(crate) use path::Path;
 pub(crate) use pattern::{
     PATTERNS_MAX, compile as compile_pattern, compile_within as compile_pattern_within,
 };
+pub(crate) use prune::Removed;
 
 const UNCHECKED: &str = "some validation rules were not checked because the object was invalid; \
                          correct the existing errors to complete validation";
@@ -153,8 +154,10 @@ pub enum Identity {
 /// `x-kubernetes-patch-strategy`, with the merge key.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum PatchStrategy {
-    /// The new list replaces the old one.
+    /// A list is replaced, a map is merged.
     #[default]
+    None,
+    /// A map is replaced, too.
     Replace,
     /// Plain values are added unless they are present.
     Set,
@@ -187,7 +190,8 @@ impl PatchStrategy {
         ) {
             (Some(strategy), Some(key)) if strategy.starts_with("merge") => Self::Key(key.into()),
             (Some(strategy), None) if strategy.starts_with("merge") => Self::Set,
-            _ => Self::Replace,
+            (Some("replace"), _) => Self::Replace,
+            _ => Self::None,
         }
     }
 }

@@ -16,7 +16,7 @@ pub(crate) use names::{label, label_1035, label_value, qualified_name, subdomain
 
 use crate::kind::{Kind, NameRule};
 use crate::object::{FOREGROUND_FINALIZER, NAMESPACE_TOKEN, ORPHAN_FINALIZER};
-use crate::rejection::{FieldCause, go_strings};
+use crate::rejection::{CAUSES_MAX, FieldCause, go_strings};
 use serde_json::{Map, Value, json};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -146,6 +146,9 @@ pub(crate) fn legal_name(rule: NameRule, name: &str) -> Result<(), String> {
 /// Reports what is wrong with the labels in this field.
 pub(crate) fn labels(labels: &Value, field: &str, causes: &mut Vec<FieldCause>) {
     for (key, value) in labels.as_object().into_iter().flatten() {
+        if causes.len() >= CAUSES_MAX {
+            return;
+        }
         for why in qualified_name(key) {
             causes.push(FieldCause::invalid(field, &json!(key), &why));
         }
@@ -165,6 +168,9 @@ fn annotations(metadata: &Map<String, Value>, causes: &mut Vec<FieldCause>) {
         return;
     };
     for key in annotations.keys() {
+        if causes.len() >= CAUSES_MAX {
+            return;
+        }
         for why in qualified_name(&key.to_lowercase()) {
             let field = "metadata.annotations";
             causes.push(FieldCause::invalid(field, &json!(key), &why));
@@ -187,6 +193,9 @@ pub(crate) fn annotations_fit(annotations: &Map<String, Value>) -> bool {
 fn finalizers(strict: bool, metadata: &Map<String, Value>, causes: &mut Vec<FieldCause>) {
     let listed: Vec<&str> = strings(metadata, "finalizers").collect();
     for (index, finalizer) in listed.iter().enumerate() {
+        if causes.len() >= CAUSES_MAX {
+            return;
+        }
         causes.extend(unqualified("metadata.finalizers", finalizer));
         let field = format!("metadata.finalizers[{index}]");
         causes.extend(nonstandard(&field, finalizer).filter(|_| strict));

@@ -41,6 +41,9 @@ impl Converter {
             if map_type(document) == Some("granular") && found.atomic {
                 Arc::make_mut(&mut found).atomic = false;
             }
+            if PatchStrategy::of(document) == PatchStrategy::Replace {
+                Arc::make_mut(&mut found).patch = PatchStrategy::Replace;
+            }
             return found;
         }
         let properties = document.get("properties").and_then(Value::as_object);

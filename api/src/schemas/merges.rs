@@ -76,6 +76,7 @@ api.flowcontrol.v1.ResourcePolicyRule resources set - -
 api.flowcontrol.v1.ResourcePolicyRule verbs set - -
 api.networking.v1.ServiceCIDRStatus conditions map type merge
 api.node.v1.Scheduling nodeSelector atomic-map - -
+api.policy.v1.PodDisruptionBudgetSpec selector - - replace
 api.policy.v1.PodDisruptionBudgetStatus conditions map type merge
 api.resource.v1.AllocatedDeviceStatus conditions map type -
 api.resource.v1.ResourceClaimStatus devices map driver,device,pool,shareID -

@@ -1,7 +1,7 @@
 //! Decodes schemas in definitions (`JSONSchemaProps`): wrong types are refused, unknown members are
 //! dropped. The type is recursive, so the schemas of built-in kinds do not describe it.
 
-use crate::schema::Path;
+use crate::schema::{Path, Removed};
 use serde_json::{Map, Value};
 
 /// The type of a member.
@@ -69,11 +69,11 @@ const MEMBERS: [(&str, Holds); 44] = [
     ("x-kubernetes-validations", Holds::List),
 ];
 
-/// Decodes the schemas of a definition in place. Returns the paths that were dropped, or why
-/// decoding failed.
+/// Decodes the schemas of a definition in place. Returns the paths that were dropped, as far as they
+/// are reported, or why decoding failed.
 pub(crate) fn decode_schemas(document: &mut Value) -> Result<Vec<String>, String> {
     let mut decoder = Decoder {
-        dropped: Vec::new(),
+        dropped: Removed::default(),
     };
     let spec = Path::Root.member("spec");
     let at = spec.member("versions");
@@ -86,12 +86,11 @@ pub(crate) fn decode_schemas(document: &mut Value) -> Result<Vec<String>, String
             decoder.schema(schema, &at.member("openAPIV3Schema"))?;
         }
     }
-    decoder.dropped.sort();
-    Ok(decoder.dropped)
+    Ok(decoder.dropped.into_sorted())
 }
 
 struct Decoder {
-    dropped: Vec<String>,
+    dropped: Removed,
 }
 
 impl Decoder {
@@ -118,7 +117,7 @@ impl Decoder {
         members.retain(|name, value| {
             let known = MEMBERS.iter().any(|(known, _)| known == name);
             if !known {
-                self.dropped.push(at.member(name).to_string());
+                self.dropped.note(&at.member(name));
             }
             known && !value.is_null()
         });

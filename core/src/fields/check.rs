@@ -7,113 +7,128 @@ use crate::patch::{go, type_of};
 use crate::schema::Schema;
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
-use std::fmt::Write;
+use std::fmt;
 
-/// Returns all faults of a configuration as one text.
+/// The most bytes of reported faults: the path of each may be much longer than the value at its end.
+const FAULTS_BYTES_MAX: usize = 1 << 20;
+
+/// Returns the faults of a configuration as one text, as far as they are reported.
 pub(crate) fn check(config: &Value, schema: Option<&Schema>) -> Result<(), String> {
-    let faults = value(config, Type::of_object(schema));
-    match &*faults {
+    let mut faults = Faults::default();
+    value(config, Type::of_object(schema), &At::Root, &mut faults);
+    match &*faults.found {
         [] => Ok(()),
-        [one] => Err(one.to_string()),
-        all => {
-            let mut text = String::from("errors:");
-            for fault in all {
-                // Writing to a `String` cannot fail.
-                write!(text, "\n  {fault}").unwrap_or_default();
-            }
-            Err(text)
+        [one] => Err(one.clone()),
+        all => Err(["errors:", &all.join("\n  ")].join("\n  ")),
+    }
+}
+
+/// The place of a value: the elements that lead to it.
+enum At<'a> {
+    Root,
+    Below(&'a Self, &'a str),
+}
+
+impl fmt::Display for At<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Root => Ok(()),
+            Self::Below(above, element) => write!(formatter, "{above}{element}"),
         }
     }
 }
 
-struct Fault {
-    path: String,
-    why: String,
+/// The faults that were found.
+#[derive(Default)]
+struct Faults {
+    found: Vec<String>,
+    bytes: usize,
 }
 
-impl std::fmt::Display for Fault {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        if self.path.is_empty() {
-            return formatter.write_str(&self.why);
+impl Faults {
+    const fn is_full(&self) -> bool {
+        self.bytes >= FAULTS_BYTES_MAX
+    }
+
+    fn note(&mut self, at: &At<'_>, why: impl fmt::Display) {
+        if self.is_full() {
+            return;
         }
-        write!(formatter, "{}: {}", self.path, self.why)
+        let fault = match at {
+            At::Root => why.to_string(),
+            At::Below(..) => format!("{at}: {why}"),
+        };
+        self.bytes += fault.len();
+        self.found.push(fault);
     }
 }
 
-fn here(why: impl Into<String>) -> Vec<Fault> {
-    vec![Fault {
-        path: String::new(),
-        why: why.into(),
-    }]
-}
-
-fn at(element: &str, mut faults: Vec<Fault>) -> Vec<Fault> {
-    for fault in &mut faults {
-        fault.path.insert_str(0, element);
-    }
-    faults
-}
-
-fn value(value: &Value, kind: Type<'_>) -> Vec<Fault> {
-    if value.is_null() {
-        return Vec::new();
+fn value(value: &Value, kind: Type<'_>, at: &At<'_>, faults: &mut Faults) {
+    if value.is_null() || faults.is_full() {
+        return;
     }
     if let Some(plain) = kind.plain() {
-        return misfit(plain, value).map_or_else(Vec::new, here);
+        if let Some(why) = misfit(plain, value) {
+            faults.note(at, why);
+        }
+        return;
     }
     match (kind.collection(), value) {
-        (None | Some(Collection::Map), Value::Object(members)) => kind
-            .as_map()
-            .map_or_else(Vec::new, |kind| map(members, kind)),
-        (None | Some(Collection::List), Value::Array(items)) => kind
-            .as_list()
-            .map_or_else(Vec::new, |kind| list(items, kind)),
-        (Some(Collection::Map), other) => here(format!("expected map, got &{{{}}}", go(other))),
-        (Some(Collection::List), other) => here(format!("expected list, got &{{{}}}", go(other))),
-        (None, _) => Vec::new(),
+        (None | Some(Collection::Map), Value::Object(members)) => {
+            if let Some(kind) = kind.as_map() {
+                map(members, kind, at, faults);
+            }
+        }
+        (None | Some(Collection::List), Value::Array(items)) => {
+            if let Some(kind) = kind.as_list() {
+                list(items, kind, at, faults);
+            }
+        }
+        (Some(Collection::Map), other) => {
+            faults.note(at, format!("expected map, got &{{{}}}", go(other)));
+        }
+        (Some(Collection::List), other) => {
+            faults.note(at, format!("expected list, got &{{{}}}", go(other)));
+        }
+        (None, _) => {}
     }
 }
 
 /// Stops at the first undeclared field, as upstream does, although upstream's order of fields
 /// differs.
-fn map(members: &Map<String, Value>, kind: MapType<'_>) -> Vec<Fault> {
-    let mut faults = Vec::new();
+fn map(members: &Map<String, Value>, kind: MapType<'_>, at: &At<'_>, faults: &mut Faults) {
     for (name, member) in members {
         let element = format!(".{name}");
+        let at = At::Below(at, &element);
         match kind.member(name) {
-            Member::Named(_, kind) | Member::Other(kind) => {
-                faults.extend(at(&element, value(member, kind)));
-            }
+            Member::Named(_, kind) | Member::Other(kind) => value(member, kind, &at, faults),
             Member::Undeclared => {
-                faults.extend(at(&element, here("field not declared in schema")));
+                faults.note(&at, "field not declared in schema");
                 break;
             }
         }
     }
-    faults
 }
 
-fn list(items: &[Value], kind: ListType<'_>) -> Vec<Fault> {
-    let mut faults = Vec::new();
+fn list(items: &[Value], kind: ListType<'_>, at: &At<'_>, faults: &mut Faults) {
     let mut seen = BTreeSet::new();
     for (index, item) in items.iter().enumerate() {
         let element = match kind.element(item) {
             _ if kind.is_atomic() => format!("[{index}]"),
             Err(why) => {
-                faults.extend(here(format!("element {index}: {why}")));
+                faults.note(at, format!("element {index}: {why}"));
                 break;
             }
             Ok(element) => {
                 let shown = element.to_string();
                 if !seen.insert(element) {
-                    faults.extend(here(format!("duplicate entries for key {shown}")));
+                    faults.note(at, format!("duplicate entries for key {shown}"));
                 }
                 shown
             }
         };
-        faults.extend(at(&element, value(item, kind.item())));
+        value(item, kind.item(), &At::Below(at, &element), faults);
     }
-    faults
 }
 
 fn misfit(plain: Plain, value: &Value) -> Option<String> {

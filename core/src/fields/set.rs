@@ -2,6 +2,7 @@
 
 use super::Element;
 use std::cmp::Ordering;
+use std::collections::BTreeSet;
 
 /// A set of paths, as a tree. That a field is in the set implies nothing about fields above or
 /// below it.
@@ -55,7 +56,42 @@ impl FieldSet {
         }
     }
 
-    /// Adds the fields below a field, and the field itself if `member` is set.
+    /// The set of these parts, each as in [`Self::insert`], in whatever order they come and however often
+    /// a field does.
+    pub(super) fn of_parts(parts: Vec<(Element, bool, Self)>) -> Self {
+        let nodes = parts.into_iter().map(|(element, member, below)| Node {
+            element,
+            member,
+            below,
+        });
+        Self::of_nodes(nodes.filter(|node| !node.is_empty()).collect())
+    }
+
+    fn of_nodes(mut nodes: Vec<Node>) -> Self {
+        nodes.sort_by(|one, other| one.element.cmp(&other.element));
+        let mut merged: Vec<Node> = Vec::with_capacity(nodes.len());
+        let mut repeated = BTreeSet::new();
+        for node in nodes {
+            let place = merged.len().saturating_sub(1);
+            match merged.last_mut() {
+                Some(last) if last.element == node.element => {
+                    last.member |= node.member;
+                    last.below.nodes.extend(node.below.nodes);
+                    repeated.insert(place);
+                }
+                _ => merged.push(node),
+            }
+        }
+        for place in repeated {
+            if let Some(node) = merged.get_mut(place) {
+                node.below = Self::of_nodes(std::mem::take(&mut node.below.nodes));
+            }
+        }
+        Self { nodes: merged }
+    }
+
+    /// Adds the fields below a field, and the field itself if `member` is set. Fast where fields come in
+    /// order.
     pub(super) fn insert(&mut self, element: Element, member: bool, below: Self) {
         if !member && below.is_empty() {
             return;

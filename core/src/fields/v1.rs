@@ -41,7 +41,7 @@ fn read(members: &Map<String, Value>, depth: u8) -> Option<(FieldSet, bool)> {
     if depth > DEPTH_MAX {
         return None;
     }
-    let mut set = FieldSet::default();
+    let mut parts = Vec::with_capacity(members.len());
     for (name, below) in members.iter().filter(|(name, _)| *name != ITSELF) {
         let (below, member) = match below {
             Value::Null => (FieldSet::default(), true),
@@ -49,11 +49,12 @@ fn read(members: &Map<String, Value>, depth: u8) -> Option<(FieldSet, bool)> {
             Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => return None,
         };
         match element(name) {
-            Found::Known(element) => set.insert(element, member, below),
+            Found::Known(element) => parts.push((element, member, below)),
             Found::Unknown => {}
             Found::Nothing => return None,
         }
     }
+    let set = FieldSet::of_parts(parts);
     let member = set.is_empty() || members.contains_key(ITSELF);
     Some((set, member))
 }

@@ -6,7 +6,7 @@ mod list;
 mod text;
 
 use crate::Rejection;
-use crate::schema::Schema;
+use crate::schema::{PatchStrategy, Schema};
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 use text::bad_type;
@@ -189,6 +189,9 @@ fn merge_member(
         .and_then(|schema| schema.member(name))
         .map(|one| &**one);
     match (target.get_mut(name), value) {
+        (Some(Value::Object(old)), Value::Object(change)) if is_replaced(schema) => {
+            old.clone_from(change);
+        }
         (Some(Value::Object(old)), Value::Object(change)) => merge(old, change, schema)?,
         (Some(Value::Array(old)), Value::Array(items)) => {
             *old = list::merge(std::mem::take(old), items, schema)?;
@@ -199,6 +202,11 @@ fn merge_member(
         },
     }
     Ok(())
+}
+
+/// Whether a map is taken as it is sent.
+fn is_replaced(schema: Option<&Schema>) -> bool {
+    schema.is_some_and(|schema| schema.patch == PatchStrategy::Replace)
 }
 
 fn delete_values(

@@ -19,20 +19,25 @@ struct Reach {
 /// at its end.
 const PATHS_BYTES_MAX: usize = 4 << 20;
 
-/// The paths of what was removed.
+/// The paths of what was removed, up to the limit.
 #[derive(Debug, Default)]
-struct Removed {
+pub(crate) struct Removed {
     paths: Vec<String>,
     bytes: usize,
 }
 
 impl Removed {
-    fn note(&mut self, at: &Path<'_>) {
+    pub(crate) fn note(&mut self, at: &Path<'_>) {
         if self.bytes < PATHS_BYTES_MAX {
             let path = at.to_string();
             self.bytes += path.len();
             self.paths.push(path);
         }
+    }
+
+    pub(crate) fn into_sorted(mut self) -> Vec<String> {
+        self.paths.sort();
+        self.paths
     }
 }
 
@@ -52,8 +57,7 @@ pub(super) fn root(schema: &Schema, document: &mut Value) -> Vec<String> {
     };
     let mut removed = Removed::default();
     prune(schema, document, &Path::Root, reach, &mut removed);
-    removed.paths.sort();
-    removed.paths
+    removed.into_sorted()
 }
 
 fn prune(schema: &Schema, value: &mut Value, at: &Path<'_>, reach: Reach, removed: &mut Removed) {

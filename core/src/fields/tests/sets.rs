@@ -117,3 +117,26 @@ fn where_nothing_is_known_maps_are_told_apart_and_lists_are_not() {
     let expected = json!({"f:a": {".": {}, "f:b": {}}, "f:d": {}});
     assert_eq!(set.to_fields_v1(), expected);
 }
+
+/// Upstream's decoder adds one field after the other, too.
+#[test]
+fn a_set_is_the_same_in_whatever_order_its_fields_come() {
+    for (sent, read) in [
+        (
+            json!({"f:b": {}, "f:a": {}, "v:2": {}, "v:-1": {}, "v:10": {}, "i:1": {}}),
+            json!({"f:a": {}, "f:b": {}, "v:-1": {}, "v:2": {}, "v:10": {}, "i:1": {}}),
+        ),
+        (
+            json!({"v:1": {}, "v: 1": {"f:b": {}}, "v:1 ": {"f:a": {"f:c": {}}}, "v:1.0": {"f:a": {}}}),
+            json!({"v:1": {".": {}, "f:a": {".": {}, "f:c": {}}, "f:b": {}}}),
+        ),
+        (
+            json!({"k:{\"a\":1}": {"f:x": {}}, "k:{ \"a\":1}": {"f:x": {}, "f:w": {}}}),
+            json!({"k:{\"a\":1}": {"f:w": {}, "f:x": {}}}),
+        ),
+    ] {
+        let set = FieldSet::from_fields_v1(&sent).expect("a set");
+        assert_eq!(set.to_fields_v1(), read);
+        assert_eq!(FieldSet::from_fields_v1(&read), Some(set));
+    }
+}

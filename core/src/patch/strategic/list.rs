@@ -8,7 +8,7 @@ use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
 fn strategy(schema: Option<&Schema>) -> &PatchStrategy {
-    schema.map_or(&PatchStrategy::Replace, |schema| &schema.patch)
+    schema.map_or(&PatchStrategy::None, |schema| &schema.patch)
 }
 
 /// Merges the items of a patch into a list.
@@ -18,7 +18,7 @@ pub(super) fn merge(
     schema: Option<&Schema>,
 ) -> Result<Vec<Value>, Rejection> {
     let key = match strategy(schema) {
-        PatchStrategy::Replace => return Ok(items.to_vec()),
+        PatchStrategy::None | PatchStrategy::Replace => return Ok(items.to_vec()),
         PatchStrategy::Set => None,
         PatchStrategy::Key(key) => Some(&**key),
     };
@@ -65,7 +65,7 @@ pub(super) fn in_order(
 ) -> Result<Option<Vec<Value>>, Rejection> {
     let key = match strategy(schema) {
         PatchStrategy::Key(key) => Some(&**key),
-        PatchStrategy::Replace | PatchStrategy::Set => None,
+        PatchStrategy::None | PatchStrategy::Replace | PatchStrategy::Set => None,
     };
     follows(sent.map_or(&[], Vec::as_slice), order, key)?;
     let merged = match (&old, sent) {

@@ -23,6 +23,8 @@ fn schema() -> Schema {
         "whole": {"type": "array", "items": {"type": "object"}},
         "labels": {"type": "object", "additionalProperties": {"type": "string"}},
         "count": {"type": "integer"}, "on": {"type": "boolean"}, "text": {"type": "string"},
+        "selector": {"type": "object", "additionalProperties": {"type": "string"},
+            "x-kubernetes-patch-strategy": "replace"},
         "part": {"type": "object", "properties": {"x": {"type": "integer"},
             "y": {"type": "integer"}}}}}))
 }
@@ -34,6 +36,9 @@ fn patched(live: &Value, change: &Value) -> Result<Value, Rejection> {
 /// A member's value, the patch of it, and the result. New elements come before those that the patch
 /// does not name.
 const MERGES: &str = r#"
+labels {"a": "1", "b": "1"} | {"a": "2"} | {"a": "2", "b": "1"}
+selector {"a": "1", "b": "1"} | {"a": "2"} | {"a": "2"}
+selector {"a": "1"} | {} | {}
 items [{"name": "a", "image": "1"}, {"name": "b"}] | [{"name": "a", "image": "2"}] | [{"name": "a", "image": "2"}, {"name": "b"}]
 items [{"name": "a"}, {"name": "b"}] | [{"name": "c"}] | [{"name": "c"}, {"name": "a"}, {"name": "b"}]
 items [{"name": "a"}, {"name": "b"}, {"name": "c"}] | [{"name": "c"}, {"name": "a"}] | [{"name": "b"}, {"name": "c"}, {"name": "a"}]
