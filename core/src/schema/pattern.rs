@@ -57,7 +57,8 @@ pub(crate) fn compile_within(text: &str, bytes: usize) -> Result<Regex, String> 
 }
 
 /// Translates a pattern from Go's syntax to that of `regex`: classes that Go limits to ASCII,
-/// characters that are literal inside Go's brackets, and `\Q...\E`. Refuses what Go does not know.
+/// characters that are literal inside Go's brackets, a `{` that begins no repeat, and `\Q...\E`.
+/// Refuses what Go does not know.
 fn from_go(pattern: &str) -> Result<String, String> {
     let mut translated = String::with_capacity(pattern.len());
     let mut bracket = Bracket::Outside;
@@ -78,6 +79,9 @@ fn from_go(pattern: &str) -> Result<String, String> {
                     .map(|one| escape(one, bracket != Bracket::Outside))
                     .transpose()?;
                 translated.push_str(escaped.as_deref().unwrap_or("\\"));
+                if next.is_some_and(|one| "pPx".contains(one)) {
+                    translated.extend(rest.next_if_eq(&'{'));
+                }
                 bracket = bracket.after_item();
             }
             ('(', Bracket::Outside) if next == Some('?') => {
@@ -88,6 +92,7 @@ fn from_go(pattern: &str) -> Result<String, String> {
                 }
                 translated.push('(');
             }
+            ('{', Bracket::Outside) if !begins_a_repeat(rest.clone()) => translated.push_str("\\{"),
             ('[', Bracket::Outside) => {
                 translated.push('[');
                 bracket = Bracket::Start;
@@ -120,6 +125,19 @@ fn from_go(pattern: &str) -> Result<String, String> {
         }
     }
     Ok(translated)
+}
+
+/// Whether these characters, which follow a `{`, make it a repeat; otherwise Go takes it literally.
+fn begins_a_repeat(behind: impl Iterator<Item = char>) -> bool {
+    let mut behind = behind.peekable();
+    let mut count = String::new();
+    while let Some(one) = behind.next_if(|one| one.is_ascii_digit() || *one == ',') {
+        count.push(one);
+    }
+    let is_number = |text: &str| text == "0" || !(text.is_empty() || text.starts_with('0'));
+    let (low, high) = count.split_once(',').unwrap_or((&count, ""));
+    let is_count = is_number(low) && (high.is_empty() || is_number(high)) && !high.contains(',');
+    is_count && behind.next() == Some('}')
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -190,6 +208,11 @@ mod tests {
             (r"^[\-\<\&]+$", "<&-", true),
             (r"^(?i:A)(?P<b>b)(?<c>c)$", "abc", true),
             ("^[a-z]([-a-z0-9]*[a-z0-9])?$", "a-1", true),
+            (r"^\${[A-Z]+}$", "${A}", true),
+            ("^{{.*}}$", "{{a}}", true),
+            ("^a{2}b{1,}c{0,2}$", "aabbc", true),
+            ("^a{,2}{a,2}{01}{1,2,3}{1$", "a{,2}{a,2}{01}{1,2,3}{1", true),
+            ("^[{]{2}$", "{{", true),
         ] {
             let compiled = compile(pattern).expect(pattern);
             assert_eq!(compiled.is_match(text), matches, "{pattern} {text:?}");
