@@ -91,6 +91,37 @@ fn an_event_is_shown_and_changed_in_the_group_that_a_rule_names() {
 }
 
 #[test]
+fn a_deletion_of_an_event_is_asked_about_in_the_group_that_it_was_sent_to() {
+    let scene = Scene::new(|_, _| Answer::Response(json!({"allowed": false})));
+    let rules = json!([{"operations": ["DELETE"], "apiGroups": ["events.k8s.io"], "apiVersions": ["v1"],
+        "resources": ["events"]}]);
+    let exact = json!({"rules": rules, "matchPolicy": "Exact"});
+    scene.configure("validating", &[("/keep", exact)]);
+    let involved = json!({"kind": "ConfigMap", "namespace": "default", "name": "x"});
+    let event = json!({"metadata": {"name": "e"}, "involvedObject": involved});
+    scene.ok("POST", "/api/v1/namespaces/default/events", &event);
+    let events = "apis/events.k8s.io/v1/namespaces/default/events";
+    for (path, code) in [
+        (format!("/{events}/e"), 400),
+        (format!("/{events}"), 400),
+        ("/api/v1/namespaces/default/events/e".into(), 200),
+    ] {
+        let answer = scene.send("DELETE", &path, &Value::Null);
+        assert_eq!(answer.code, code, "{path}: {}", answer.text);
+        let asked = scene.webhook.take();
+        let groups: Vec<&Value> = asked
+            .iter()
+            .map(|(_, request)| &request["requestResource"]["group"])
+            .collect();
+        assert!(
+            groups.iter().all(|group| *group == "events.k8s.io"),
+            "{groups:?}"
+        );
+        assert_eq!(groups.len(), usize::from(code == 400), "{path}");
+    }
+}
+
+#[test]
 fn what_a_webhook_leaves_that_its_kind_cannot_hold_is_an_error_of_the_server_whatever_its_policy() {
     let scene = Scene::new(|_, _| {
         Answer::patch(&json!([{"op": "add", "path": "/data", "value": {"a": 1}}]))

@@ -5,7 +5,8 @@
 use super::subject::{Operation, Subject};
 use crate::authorizer::{Access, Authorizer, Verdict};
 use hindsight_core::kind::GroupVersionKind;
-use hindsight_core::{Decision, GroupResource, Object, OwnerReference, Rejection, State};
+use hindsight_core::{Decision, GroupResource, Object, OwnerReference, Rejection, State, Uid};
+use std::collections::BTreeMap;
 
 /// Refuses references that the actor may not set.
 pub(super) fn check(
@@ -58,7 +59,7 @@ impl Check<'_> {
     fn may_delete(&self) -> Result<(), Rejection> {
         let access = Access {
             verb: "delete",
-            resource: &self.subject.key.resource,
+            resource: &self.subject.kind.resource,
             subresource: self.subject.subresource_name(),
             namespace: self.subject.namespace(),
             name: &self.subject.key.name,
@@ -72,12 +73,11 @@ impl Check<'_> {
 
     /// References that block their owner's deletion now and did not before; owners are compared by UID.
     fn newly_blocking(&self) -> impl Iterator<Item = &OwnerReference> {
-        let blocked = |uid| {
-            let before = self.old().iter().rev().find(|old| old.uid == uid);
-            before.is_some_and(OwnerReference::blocks)
-        };
+        let before = self.old().iter().map(|old| (&old.uid, old.blocks()));
+        let before: BTreeMap<&Uid, bool> = before.collect();
+        let blocked = move |uid| before.get(uid).is_some_and(|blocked| *blocked);
         let new = self.new.meta.owner_references.iter();
-        new.filter(move |owner| owner.blocks() && !blocked(owner.uid.clone()))
+        new.filter(move |owner| owner.blocks() && !blocked(&owner.uid))
     }
 
     fn may_finalize_everything(&self) -> bool {

@@ -95,7 +95,7 @@ impl Options {
             uid: listed,
             revision: None,
         };
-        let mut delete = Delete::new(target, request.version.name.clone(), rule);
+        let mut delete = Delete::new(target, request.version_named(), rule);
         self.put(&mut delete);
         delete
     }
