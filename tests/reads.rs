@@ -262,3 +262,22 @@ fn assert_outcome(answer: &Answer, expected: &str, what: &str) {
     let items = document["items"].as_array().expect("items");
     assert_eq!(items.len(), count, "{what}");
 }
+
+#[test]
+fn whatever_the_past_lists_can_be_read_there() {
+    let plane = ControlPlane::open(Config::default()).expect("a control plane");
+    let client = Client::new(&plane);
+    let past = format!("/as-of/{}", client.revision());
+    let list = |path: &str| -> Vec<String> {
+        let answer = client.send("GET", path, "", "");
+        let paths = answer.json()["paths"].take();
+        serde_json::from_value(paths).expect("a list of paths")
+    };
+    let (now, then) = (list("/"), list(&format!("{past}/")));
+    for path in &then {
+        let answer = client.send("GET", &format!("{past}{path}"), "", "");
+        assert_eq!(answer.code, 200, "{path}: {}", answer.text);
+    }
+    let only_now: Vec<&String> = now.iter().filter(|path| !then.contains(path)).collect();
+    assert_eq!(only_now, ["/healthz", "/livez", "/readyz"]);
+}

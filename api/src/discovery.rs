@@ -6,8 +6,8 @@ mod tests;
 use crate::accept::{accept_object, wants_aggregate};
 use crate::body::{ApiBody, Syntax};
 use crate::etag::tagged;
-use crate::respond;
 use crate::status::Failure;
+use crate::{health, respond};
 use hindsight_core::State;
 use hindsight_core::builtin;
 use hindsight_core::kind::{Kind, KindRef, Preference};
@@ -32,6 +32,7 @@ const VERBS: [&str; 8] = [
 /// A discovery document, if the path names one.
 pub(crate) fn respond(
     path: &str,
+    is_past: bool,
     headers: &HeaderMap,
     state: &State,
 ) -> Option<Result<Response<ApiBody>, Failure>> {
@@ -43,9 +44,11 @@ pub(crate) fn respond(
     let document = match segments.as_slice() {
         [] => {
             // Upstream's list of paths knows no other form either.
-            let document = json!({"paths": paths(state)});
+            let document = json!({"paths": paths(state, is_past)});
             return Some(Ok(respond::json(200, &document, Syntax::Json)));
         }
+        // Of the present it is answered before anybody logs in.
+        ["version"] => return Some(Ok(health::version())),
         ["api"] if aggregated() => return Some(Ok(aggregate(state, headers, &[String::new()]))),
         ["apis"] if aggregated() => return Some(Ok(aggregate(state, headers, &groups(state)))),
         ["api"] => json!({"kind": "APIVersions", "versions": ["v1"],
@@ -67,20 +70,22 @@ pub(crate) fn respond(
 }
 
 /// Paths that can be read beside those of the named groups. Source: upstream's `routes.Index`.
-const PATHS: [&str; 9] = [
+const PATHS: [&str; 6] = [
     "/api",
     "/api/v1",
     "/apis",
-    "/healthz",
-    "/livez",
     "/openapi/v2",
     "/openapi/v3",
-    "/readyz",
     "/version",
 ];
+/// Those that are about the server as it is now.
+const PROBES: [&str; 3] = ["/healthz", "/livez", "/readyz"];
 
-fn paths(state: &State) -> BTreeSet<String> {
+fn paths(state: &State, is_past: bool) -> BTreeSet<String> {
     let mut paths: BTreeSet<String> = PATHS.map(str::to_owned).into();
+    if !is_past {
+        paths.extend(PROBES.map(str::to_owned));
+    }
     for group in groups(state) {
         let versions = versions(state, &group);
         paths.extend(versions.iter().map(|one| format!("/apis/{group}/{one}")));

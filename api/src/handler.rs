@@ -187,7 +187,8 @@ impl Api {
             is_past,
             past: Past { state, permit, .. },
         } = place;
-        let route = match named_by(&self.documents, path, &parts.headers, &state).await? {
+        let route = match named_by(&self.documents, (path, is_past), &parts.headers, &state).await?
+        {
             Named::Resource(route) => route,
             Named::Document(answer) => return Ok(answer),
         };
@@ -376,11 +377,11 @@ enum Named {
 
 async fn named_by(
     documents: &openapi::Documents,
-    path: &str,
+    (path, is_past): (&str, bool),
     headers: &HeaderMap,
     state: &Arc<State>,
 ) -> Result<Named, Failure> {
-    let mut document = discovery::respond(path, headers, state).transpose()?;
+    let mut document = discovery::respond(path, is_past, headers, state).transpose()?;
     if document.is_none() {
         document = openapi::respond(documents, path, headers, state).await?;
     }

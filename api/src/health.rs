@@ -15,7 +15,7 @@ pub(crate) fn respond(
 ) -> Option<Result<Response<ApiBody>, Failure>> {
     let path = uri.path().trim_end_matches('/').strip_prefix('/')?;
     if path == "version" {
-        return Some(Ok(respond::json(200, &version(), Syntax::Json)));
+        return Some(Ok(version()));
     }
     let (probe, part) = match path.split_once('/') {
         Some((probe, part)) => (probe, Some(part)),
@@ -79,8 +79,8 @@ fn probe_response(probe: &str, checks: &[Check], params: &Params) -> Response<Ap
     respond::text(code, &lines.join("\n"))
 }
 
-fn version() -> serde_json::Value {
-    json!({
+pub(crate) fn version() -> Response<ApiBody> {
+    let version = json!({
         "major": "1",
         "minor": "36",
         "gitVersion": concat!("v1.36.0+hindsight.", env!("CARGO_PKG_VERSION")),
@@ -90,7 +90,8 @@ fn version() -> serde_json::Value {
         "goVersion": "",
         "compiler": "rustc",
         "platform": format!("{}/{}", std::env::consts::OS, std::env::consts::ARCH),
-    })
+    });
+    respond::json(200, &version, Syntax::Json)
 }
 
 #[cfg(test)]
