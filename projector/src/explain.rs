@@ -8,6 +8,8 @@
 mod bounded_history;
 mod chain;
 mod owners;
+#[cfg(test)]
+mod tests;
 
 use crate::History;
 use bounded_history::BoundedHistory;
@@ -206,7 +208,7 @@ pub fn explain<H: History>(
     };
     let Some(mark) = object.mark else {
         return Ok(Explanation {
-            chain: vec![link(&last)],
+            chain: vec![link(&last, None)],
             earlier: match uid {
                 Some(_) => None,
                 None => earlier(history, last)?,
@@ -231,7 +233,12 @@ fn explain_deletion<H: History>(
 ) -> Result<Explanation, H::Error> {
     let (rule, uid) = (rule_of(&first.commit), first.commit.uid.clone());
     let steps = follow(history, first)?;
-    let mut chain: Vec<Link> = steps.iter().map(step_link).collect();
+    let next = steps.iter().skip(1).map(Some).chain([None]);
+    let links = steps
+        .iter()
+        .zip(next)
+        .map(|(step, next)| step_link(step, next));
+    let mut chain: Vec<Link> = links.collect();
     let own = steps.iter().zip(&mut chain);
     let mut floor = None;
     for (step, link) in own.take_while(|(step, _)| step.commit.uid == uid) {
@@ -298,14 +305,15 @@ fn earlier<H: History>(
     Ok(None)
 }
 
-fn step_link(step: &Step) -> Link {
+/// The link of a step; the next one in the chain is its cause.
+fn step_link(step: &Step, next: Option<&Step>) -> Link {
     Link {
-        also: step.also.as_ref().map(|other| Box::new(link(other))),
-        ..link(&step.commit)
+        also: step.also.as_ref().map(|other| Box::new(link(other, None))),
+        ..link(&step.commit, next.map(|next| &next.commit))
     }
 }
 
-fn link(commit: &Commit) -> Link {
+fn link(commit: &Commit, next: Option<&Commit>) -> Link {
     let (event, rule) = event_and_rule(commit);
     Link {
         revision: commit.revision,
@@ -316,7 +324,7 @@ fn link(commit: &Commit) -> Link {
         user: commit.actor.user.to_string(),
         verb: commit.request.verb.clone(),
         also: None,
-        owners: owners::named(commit),
+        owners: owners::named(commit, next),
         dropped: Vec::new(),
     }
 }
@@ -355,127 +363,4 @@ fn event_and_rule(commit: &Commit) -> (LinkEvent, Option<Rule>) {
         | Event::OwnerChanged { .. } => None,
     });
     found.unwrap_or((LinkEvent::Written, None))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::ownership::tests::{created, removed};
-    use hindsight_core::GroupResource;
-    use hindsight_core::event::{OwnerClass, OwnerFinding};
-    use hindsight_core::kind::BuiltinKinds;
-    use std::convert::Infallible;
-    use std::sync::Arc;
-
-    struct Kept {
-        commits: Vec<Commit>,
-        floor: Revision,
-    }
-
-    impl History for Kept {
-        type Error = Infallible;
-
-        fn floor(&self) -> Result<Revision, Infallible> {
-            Ok(self.floor)
-        }
-
-        fn commit(&self, revision: Revision) -> Result<Option<Commit>, Infallible> {
-            let mut kept = self.commits.iter();
-            Ok(kept.find(|one| one.revision == revision).cloned())
-        }
-
-        fn last(
-            &self,
-            key: &ObjectKey,
-            uid: Option<&Uid>,
-            until: Revision,
-        ) -> Result<Option<Commit>, Infallible> {
-            let mut made = self.commits.iter();
-            let made =
-                made.find(|one| one.key == *key && one.events.iter().any(Event::is_creation));
-            let is_late = made.is_none_or(|made| made.revision <= until);
-            assert!(is_late || uid.is_none(), "before it was made");
-            let found = self.commits.iter().rev();
-            let mut found = found.filter(|one| one.key == *key && one.revision <= until);
-            Ok(found.next().cloned())
-        }
-    }
-
-    fn explained(commits: Vec<Commit>) -> Explanation {
-        explained_from(Revision::ZERO, commits)
-    }
-
-    fn explained_from(floor: Revision, commits: Vec<Commit>) -> Explanation {
-        let key = ObjectKey::new(GroupResource::new("", "configmaps"), "default", "child");
-        let subject = Subject {
-            api_version: "v1".into(),
-            kind: "ConfigMap".into(),
-            namespace: "default".into(),
-            name: "child".into(),
-            uid: String::new(),
-        };
-        let state = State::new(Arc::new(BuiltinKinds::new(Vec::new(), None)));
-        let kept = Kept { commits, floor };
-        explain(&kept, &state, &key, None, subject).unwrap_or_else(|never| match never {})
-    }
-
-    #[test]
-    fn a_chain_that_ends_where_nothing_is_kept_has_no_root() {
-        let owner = (*removed(3, "owner").commit).clone();
-        let child = Commit {
-            cause: Cause::Commit(Revision(3)),
-            ..(*removed(4, "child").commit).clone()
-        };
-        let whole = explained(vec![owner, child.clone()]);
-        assert_eq!(whole.root.map(|root| root.revision), Some(Revision(3)));
-        let cut = explained(vec![child]);
-        assert_eq!((cut.state, cut.chain.len()), (Fate::Deleted, 1));
-        assert_eq!(cut.root, None);
-    }
-
-    #[test]
-    fn an_existing_object_is_live() {
-        let made = (*created(1, "child", &[]).commit).clone();
-        assert_eq!(explained(vec![made]).state, Fate::Live);
-        assert_eq!(explained(Vec::new()).state, Fate::Unknown);
-    }
-
-    /// An object with one owner, collected at revision 5.
-    fn collected() -> Commit {
-        let owner = created(1, "child", &["owner"]).commit;
-        let owner = owner.object().expect("an object").owners()[0].clone();
-        let class = OwnerClass::Dangling;
-        Commit {
-            events: vec![Event::ObjectDeleted {
-                rule: Rule::OwnersAbsent,
-                owners: vec![OwnerFinding { owner, class }],
-                decided_at: Revision(4),
-            }],
-            ..(*removed(5, "child").commit).clone()
-        }
-    }
-
-    #[test]
-    fn nothing_is_looked_for_before_an_object_was_made() {
-        let made = (*created(2, "child", &["owner"]).commit).clone();
-        let told = explained(vec![made, collected()]);
-        assert_eq!((told.rule, told.floor), (Some(Rule::OwnersAbsent), None));
-        assert!(told.chain[0].dropped.is_empty());
-    }
-
-    #[test]
-    fn what_is_not_kept_of_its_time_is_told() {
-        let made = (*created(2, "child", &["owner"]).commit).clone();
-        for (floor, commits, told) in [
-            (2, vec![made.clone(), collected()], None),
-            (3, vec![made, collected()], Some(Revision(3))),
-            (6, vec![collected()], Some(Revision(6))),
-        ] {
-            assert_eq!(
-                explained_from(Revision(floor), commits).floor,
-                told,
-                "{floor}"
-            );
-        }
-    }
 }

@@ -83,9 +83,14 @@ pub enum EndedAs {
     Orphaning,
 }
 
-/// All owners that a deletion was decided on; none if there is only one, which the next link shows.
-pub(super) fn named(commit: &Commit) -> Vec<Owner> {
-    let several = findings(commit).filter(|owners| owners.len() > 1);
+/// All owners that a deletion was decided on; none if there is only one and the next commit of the chain is
+/// about it.
+pub(super) fn named(commit: &Commit, next: Option<&Commit>) -> Vec<Owner> {
+    let is_shown = |owners: &[OwnerFinding]| match owners {
+        [one] => next.is_some_and(|next| next.uid == one.owner.uid),
+        _ => false,
+    };
+    let unshown = findings(commit).filter(|owners| !is_shown(owners));
     let owner = |found: &OwnerFinding| Owner {
         kind: found.owner.kind.to_string(),
         name: found.owner.name.to_string(),
@@ -93,7 +98,7 @@ pub(super) fn named(commit: &Commit) -> Vec<Owner> {
         waits: found.class == OwnerClass::Waiting,
         end: None,
     };
-    several.into_iter().flatten().map(owner).collect()
+    unshown.into_iter().flatten().map(owner).collect()
 }
 
 /// Adds to the link of this deletion what became of the owners, and which owners the object had before.

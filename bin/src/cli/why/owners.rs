@@ -3,27 +3,28 @@
 use super::by;
 use hindsight_projector::{Dropped, End, EndedAs, Link};
 
-/// The owners that it had at its end, if there were several, and those that it had before.
+/// The owners that it had at its end, unless the next link shows the only one, and those that it had before.
 pub(super) fn describe(link: &Link) -> String {
     named(link) + &before(link)
 }
 
-/// All owners that were looked up, if there were several: the next link is about the last of them alone.
+/// All owners that were looked up, unless the next link shows the only one: it is about the last of several alone.
 fn named(link: &Link) -> String {
-    if link.owners.is_empty() {
-        return String::new();
-    }
     let owners = link.owners.iter().map(|owner| {
-        let what = if owner.waits {
-            "waits for its dependents"
-        } else {
-            "is gone"
+        let what = match &owner.end {
+            _ if owner.waits => "waits for its dependents",
+            Some(_) => "is gone",
+            None => "does not exist",
         };
         let since = owner.end.as_ref().map_or_else(String::new, since);
         format!("{} {} {what}{since}", owner.kind, owner.name)
     });
     let owners: Vec<String> = owners.collect();
-    format!("\n{:12}of its owners {}", "", owners.join(", "))
+    match &*owners {
+        [] => String::new(),
+        [one] => format!("\n{:12}its owner {one}", ""),
+        several => format!("\n{:12}of its owners {}", "", several.join(", ")),
+    }
 }
 
 /// The owners that it had before, each with who removed the reference, or why the collector did.
@@ -86,14 +87,16 @@ mod tests {
         let owner = |name: &str, waits: bool, end: Value| json!({"kind": "ConfigMap", "name": name, "uid": "u", "waits": waits, "end": end});
         let a = |end| owner("a", false, end);
         let b = owner("b", true, end("waiting", 21));
-        let expected = "of its owners ConfigMap a is gone, ConfigMap b waits for its dependents since revision 21 \
+        let expected = "of its owners ConfigMap a does not exist, ConfigMap b waits for its dependents since revision 21 \
                         [requested] by alice (delete)";
         assert_eq!(lines(&[a(Value::Null), b.clone()], &[]), [expected]);
         let expected = expected.replace(
-            "gone,",
-            "gone since revision 20 [requested] by alice (delete),",
+            "does not exist,",
+            "is gone since revision 20 [requested] by alice (delete),",
         );
         assert_eq!(lines(&[a(end("gone", 20)), b], &[]), [expected]);
+        let alone = "its owner ConfigMap a does not exist";
+        assert_eq!(lines(&[a(Value::Null)], &[]), [alone]);
         assert!(lines(&[], &[]).is_empty());
     }
 

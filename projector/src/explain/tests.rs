@@ -1,0 +1,140 @@
+//! What is explained of a few commits.
+
+use super::*;
+use crate::ownership::tests::{created, removed};
+use hindsight_core::GroupResource;
+use hindsight_core::event::{OwnerClass, OwnerFinding};
+use hindsight_core::kind::BuiltinKinds;
+use std::convert::Infallible;
+use std::sync::Arc;
+
+struct Kept {
+    commits: Vec<Commit>,
+    floor: Revision,
+}
+
+impl History for Kept {
+    type Error = Infallible;
+
+    fn floor(&self) -> Result<Revision, Infallible> {
+        Ok(self.floor)
+    }
+
+    fn commit(&self, revision: Revision) -> Result<Option<Commit>, Infallible> {
+        let mut kept = self.commits.iter();
+        Ok(kept.find(|one| one.revision == revision).cloned())
+    }
+
+    fn last(
+        &self,
+        key: &ObjectKey,
+        uid: Option<&Uid>,
+        until: Revision,
+    ) -> Result<Option<Commit>, Infallible> {
+        let mut made = self.commits.iter();
+        let made = made.find(|one| one.key == *key && one.events.iter().any(Event::is_creation));
+        let is_late = made.is_none_or(|made| made.revision <= until);
+        assert!(is_late || uid.is_none(), "before it was made");
+        let found = self.commits.iter().rev();
+        let mut found = found.filter(|one| one.key == *key && one.revision <= until);
+        Ok(found.next().cloned())
+    }
+}
+
+fn explained(commits: Vec<Commit>) -> Explanation {
+    explained_from(Revision::ZERO, commits)
+}
+
+fn explained_from(floor: Revision, commits: Vec<Commit>) -> Explanation {
+    let key = ObjectKey::new(GroupResource::new("", "configmaps"), "default", "child");
+    let subject = Subject {
+        api_version: "v1".into(),
+        kind: "ConfigMap".into(),
+        namespace: "default".into(),
+        name: "child".into(),
+        uid: String::new(),
+    };
+    let state = State::new(Arc::new(BuiltinKinds::new(Vec::new(), None)));
+    let kept = Kept { commits, floor };
+    explain(&kept, &state, &key, None, subject).unwrap_or_else(|never| match never {})
+}
+
+#[test]
+fn a_chain_that_ends_where_nothing_is_kept_has_no_root() {
+    let owner = (*removed(3, "owner").commit).clone();
+    let child = Commit {
+        cause: Cause::Commit(Revision(3)),
+        ..(*removed(4, "child").commit).clone()
+    };
+    let whole = explained(vec![owner, child.clone()]);
+    assert_eq!(whole.root.map(|root| root.revision), Some(Revision(3)));
+    let cut = explained(vec![child]);
+    assert_eq!((cut.state, cut.chain.len()), (Fate::Deleted, 1));
+    assert_eq!(cut.root, None);
+}
+
+#[test]
+fn an_existing_object_is_live() {
+    let made = (*created(1, "child", &[]).commit).clone();
+    assert_eq!(explained(vec![made]).state, Fate::Live);
+    assert_eq!(explained(Vec::new()).state, Fate::Unknown);
+}
+
+/// An object with one owner, collected at revision 5.
+fn collected() -> Commit {
+    let owner = created(1, "child", &["owner"]).commit;
+    let owner = owner.object().expect("an object").owners()[0].clone();
+    let class = OwnerClass::Dangling;
+    Commit {
+        events: vec![Event::ObjectDeleted {
+            rule: Rule::OwnersAbsent,
+            owners: vec![OwnerFinding { owner, class }],
+            decided_at: Revision(4),
+        }],
+        ..(*removed(5, "child").commit).clone()
+    }
+}
+
+#[test]
+fn the_only_owner_is_named_unless_the_next_link_is_about_it() {
+    let owner = (*removed(4, "owner").commit).clone();
+    for (cause, named) in [
+        (Cause::Commit(Revision(4)), &[][..]),
+        (Cause::Commit(Revision(2)), &["owner"]),
+    ] {
+        let made = (*created(2, "child", &["owner"]).commit).clone();
+        let collected = Commit {
+            cause,
+            ..collected()
+        };
+        let told = explained(vec![made, owner.clone(), collected]);
+        assert_eq!(told.chain.len(), 2);
+        let owners = told.chain[0].owners.iter();
+        let names: Vec<&str> = owners.map(|owner| &*owner.name).collect();
+        assert_eq!(names, named);
+    }
+}
+
+#[test]
+fn nothing_is_looked_for_before_an_object_was_made() {
+    let made = (*created(2, "child", &["owner"]).commit).clone();
+    let told = explained(vec![made, collected()]);
+    assert_eq!((told.rule, told.floor), (Some(Rule::OwnersAbsent), None));
+    assert!(told.chain[0].dropped.is_empty());
+}
+
+#[test]
+fn what_is_not_kept_of_its_time_is_told() {
+    let made = (*created(2, "child", &["owner"]).commit).clone();
+    for (floor, commits, told) in [
+        (2, vec![made.clone(), collected()], None),
+        (3, vec![made, collected()], Some(Revision(3))),
+        (6, vec![collected()], Some(Revision(6))),
+    ] {
+        assert_eq!(
+            explained_from(Revision(floor), commits).floor,
+            told,
+            "{floor}"
+        );
+    }
+}
