@@ -156,11 +156,13 @@ pub enum Rule {
     TtlAfterFinished,
     /// A policy asked for the deletion; the cause names it.
     Policy,
+    /// It is the `Endpoints` of a service that is gone.
+    ServiceDeleted,
 }
 
 impl Rule {
     /// Every rule.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::Requested,
         Self::RequestedForeground,
         Self::RequestedOrphan,
@@ -173,6 +175,7 @@ impl Rule {
         Self::CrdDeleted,
         Self::TtlAfterFinished,
         Self::Policy,
+        Self::ServiceDeleted,
     ];
 
     /// The name that users see.
@@ -190,6 +193,7 @@ impl Rule {
             Self::CrdDeleted => "crd-deleted",
             Self::TtlAfterFinished => "ttl-after-finished",
             Self::Policy => "policy",
+            Self::ServiceDeleted => "service-deleted",
         }
     }
 

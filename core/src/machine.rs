@@ -52,7 +52,8 @@ fn carry_out(
             Err(Rejection::Internal(why.into()))
         }
     };
-    decide::reconsider(context, decision?)
+    let decision = decide::delete_with_service(context, decision?);
+    decide::reconsider(context, decision)
 }
 
 /// Applies a commit to the state and returns the version that it replaced. Total: every commit that was

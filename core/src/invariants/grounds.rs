@@ -66,6 +66,10 @@ impl Checker<'_> {
                 matches!(self.commit.cause, Cause::Policy(_)),
                 "it names no policy",
             ),
+            Rule::ServiceDeleted => (
+                self.service_is_gone(),
+                "it is not the Endpoints of a service that is gone",
+            ),
             Rule::Requested
             | Rule::RequestedForeground
             | Rule::RequestedOrphan
@@ -77,6 +81,11 @@ impl Checker<'_> {
     pub(super) fn namespace_is_deleting(&self) -> bool {
         let home = self.state.namespace(&self.commit.key.namespace);
         home.is_some_and(|home| home.is_deleting())
+    }
+
+    fn service_is_gone(&self) -> bool {
+        let service = self.commit.key.service();
+        service.is_some_and(|service| self.state.get(&service).is_none())
     }
 
     fn definition_is_deleting(&self) -> bool {

@@ -54,6 +54,25 @@ impl ObjectKey {
         Self::new(definitions, "", name)
     }
 
+    /// The key of the `Endpoints` of this `Service`; `None` for any other resource.
+    pub fn endpoints(&self) -> Option<Self> {
+        self.beside("services", "endpoints")
+    }
+
+    /// The key of the `Service` that these `Endpoints` belong to; `None` for any other resource.
+    pub fn service(&self) -> Option<Self> {
+        self.beside("endpoints", "services")
+    }
+
+    /// The key with the same name in another core resource, if this one is in `resource`.
+    fn beside(&self, resource: &str, other: &str) -> Option<Self> {
+        let is_it = (&*self.resource.resource, &*self.resource.group) == (resource, "");
+        is_it.then(|| Self {
+            resource: GroupResource::new("", other),
+            ..self.clone()
+        })
+    }
+
     /// Whether this is the key of a `Namespace`.
     pub fn is_namespace(&self) -> bool {
         (&*self.resource.resource, &*self.resource.group) == ("namespaces", "")

@@ -107,7 +107,7 @@ struct FindingV1<'a> {
     since: Option<u64>,
 }
 
-pub(super) const RULES: [Rule; 12] = [
+pub(super) const RULES: [Rule; 13] = [
     Rule::Requested,
     Rule::RequestedForeground,
     Rule::RequestedOrphan,
@@ -120,6 +120,7 @@ pub(super) const RULES: [Rule; 12] = [
     Rule::CrdDeleted,
     Rule::TtlAfterFinished,
     Rule::Policy,
+    Rule::ServiceDeleted,
 ];
 const PROPAGATIONS: [Propagation; 3] = [
     Propagation::Background,

@@ -19,6 +19,8 @@ pub(super) struct Lives {
     marked_last: BTreeMap<Uid, (Revision, Propagation)>,
     /// What each definition serves, and since when.
     served: BTreeMap<ObjectKey, BTreeMap<Named, Revision>>,
+    /// The newest removal of each service.
+    services: BTreeMap<ObjectKey, Revision>,
     /// Nothing is known about objects that were removed at this revision or before.
     begin: Revision,
 }
@@ -45,6 +47,7 @@ impl Lives {
             by_uid: BTreeMap::new(),
             marked_last: BTreeMap::new(),
             served: BTreeMap::new(),
+            services: BTreeMap::new(),
             begin: state.revision,
         };
         for object in state.objects() {
@@ -71,6 +74,9 @@ impl Lives {
         match commit.object() {
             Some(object) => life.marked = object.mark.map(|mark| mark.revision),
             None => life.ended = Some(commit.revision),
+        }
+        if commit.object().is_none() && commit.key.endpoints().is_some() {
+            self.services.insert(commit.key.clone(), commit.revision);
         }
         if commit.key.is_definition() {
             self.note_definition(commit);
@@ -127,8 +133,8 @@ impl Lives {
         Ok(())
     }
 
-    /// Whether the cause is the mark of the container, the mark or removal of an owner, the commit that
-    /// made the kind of one known, or, if none of that happened, the last write of the object itself.
+    /// Whether the cause is the mark of the container, the removal of the service, the mark or removal of an
+    /// owner, the commit that made the kind of one known, or, if none of that happened, the last write of the object itself.
     fn explains(&self, state: &State, previous: &Object, rule: Rule, cause: Revision) -> bool {
         let is_mark = |container: Option<&Arc<Object>>| {
             let mark = container.and_then(|container| container.mark);
@@ -138,6 +144,12 @@ impl Lives {
         match rule {
             Rule::NamespaceDeleted => is_mark(state.namespace(&key.namespace)),
             Rule::CrdDeleted => is_mark(state.definition_of(&key.resource)),
+            Rule::ServiceDeleted => {
+                let removal = key
+                    .service()
+                    .and_then(|service| self.services.get(&service));
+                removal.map_or(cause <= self.begin, |removal| *removal == cause)
+            }
             Rule::OwnersAbsent
             | Rule::OwnerForeground
             | Rule::NoSuchOwner

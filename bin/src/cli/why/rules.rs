@@ -17,6 +17,7 @@ pub(super) fn in_words(rule: Rule) -> String {
         Rule::CrdDeleted => "the definition of its kind was deleted",
         Rule::TtlAfterFinished => "its time to live after it finished is over",
         Rule::Policy => "a policy asked for it",
+        Rule::ServiceDeleted => "its service is gone",
     };
     format!("{words} ({})", rule.name())
 }

@@ -34,6 +34,11 @@ pub(super) fn check(
             matches!(context.envelope.cause, Cause::Policy(_)),
             "the command names no policy",
         ),
+        Rule::ServiceDeleted => (
+            key.service()
+                .is_some_and(|service| state.get(&service).is_none()),
+            "it is not the Endpoints of a service that is gone",
+        ),
         Rule::Requested
         | Rule::RequestedForeground
         | Rule::RequestedOrphan

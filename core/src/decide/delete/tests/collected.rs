@@ -83,6 +83,7 @@ fn a_rule_that_is_not_about_owners_holds_where_its_ground_is() {
         Rule::CrdDeleted,
         Rule::TtlAfterFinished,
         Rule::Policy,
+        Rule::ServiceDeleted,
     ] {
         let mut world = World::new();
         let object = json!({"metadata": {"name": "a"}});
