@@ -364,24 +364,41 @@ fn a_service_is_called_at_its_endpoints_and_known_by_its_name() {
         Answer::Response(json!({"allowed": true, "warnings": ["careful"]}))
     });
     let core = "/api/v1/namespaces/default";
-    scene.ok(
-        "POST",
-        &format!("{core}/services"),
-        &json!({"metadata": {"name": "hook"},
-        "spec": {"ports": [{"name": "web", "port": 443}]}}),
-    );
-    scene.ok("POST", &format!("{core}/endpoints"), &json!({"metadata": {"name": "hook"},
-        "subsets": [{"addresses": [{"ip": "127.0.0.1"}], "ports": [{"name": "web", "port": scene.webhook.port()}]}]}));
+    let make_service =
+        json!({"metadata": {"name": "hook"}, "spec": {"ports": [{"name": "web", "port": 443}]}});
+    scene.ok("POST", &format!("{core}/services"), &make_service);
+    let ports =
+        json!([{"name": "other", "port": 1}, {"name": "web", "port": scene.webhook.port()}]);
+    let endpoints = json!({"metadata": {"name": "hook"}, "subsets": [{"addresses": [{"ip": "127.0.0.1"}], "ports": ports}]});
+    scene.ok("POST", &format!("{core}/endpoints"), &endpoints);
     let service = json!({"namespace": "default", "name": "hook", "path": "/in/here"});
     let client = json!({"service": service, "caBundle": scene.webhook.ca_bundle()});
     scene.configure("validating", &[("/hook", json!({"clientConfig": client}))]);
-    let answer = scene.create("a");
-    assert_eq!(
-        (answer.code, answer.warnings),
-        (201, vec!["299 - \"careful\"".to_owned()]),
-        "{}",
-        answer.text
-    );
+    let is_called = |name: &str| {
+        let answer = scene.create(name);
+        let careful = vec!["299 - \"careful\"".to_owned()];
+        assert_eq!(
+            (answer.code, answer.warnings),
+            (201, careful),
+            "{}",
+            answer.text
+        );
+    };
+    is_called("a");
+    scene.ok("DELETE", &format!("{core}/endpoints/hook"), &Value::Null);
+    assert_eq!(scene.create("b").code, 500, "no address is left");
+    let slices = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices";
+    for (name, of, address, ready) in [
+        ("of-another", "another", "192.0.2.1", json!(true)),
+        ("not-ready", "hook", "192.0.2.1", json!(false)),
+        ("ready", "hook", "127.0.0.1", Value::Null),
+    ] {
+        let endpoint = json!({"addresses": [address], "conditions": {"ready": ready}});
+        let slice = json!({"metadata": {"name": name, "labels": {"kubernetes.io/service-name": of}},
+            "addressType": "IPv4", "endpoints": [endpoint], "ports": ports});
+        scene.ok("POST", slices, &slice);
+    }
+    is_called("c");
 }
 
 #[test]

@@ -8,10 +8,10 @@ mod index;
 mod revisions;
 mod thinning;
 
-pub(crate) use thinning::state_floor;
 pub use thinning::thin;
 #[cfg(test)]
 pub(crate) use thinning::{TURN_BYTES, TURN_FRAMES};
+pub(crate) use thinning::{state_floor, tidy};
 
 use crate::{Error, Poison, Reader, Snapshots, Storage};
 use aging::Aging;
@@ -141,7 +141,7 @@ impl Pruner {
         aging: &mut Aging,
     ) -> Result<bool, Error> {
         let storage = &*self.storage;
-        if Thinning::tidy(storage)? || thinning.walk(storage, |frame| aging.push(frame))? {
+        if tidy(storage)? || thinning.walk(storage, |frame| aging.push(frame))? {
             return Ok(true);
         }
         let cut = aging.cut(limit);

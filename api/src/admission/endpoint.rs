@@ -69,7 +69,7 @@ fn resolve(state: &State, service: &Service) -> Result<String, String> {
         )
     })?;
     let endpoint = find("endpoints").and_then(|found| endpoint(&found, port));
-    if let Some(address) = endpoint {
+    if let Some(address) = endpoint.or_else(|| in_slices(state, service, port)) {
         return Ok(address);
     }
     match text("/spec/clusterIP") {
@@ -81,14 +81,41 @@ fn resolve(state: &State, service: &Service) -> Result<String, String> {
 /// The first ready address in the endpoints, with the target port of the service's port; the two are matched by
 /// the port's name.
 fn endpoint(endpoints: &Value, port: &Value) -> Option<String> {
-    let name = |port: &Value| port.get("name").and_then(Value::as_str).map(str::to_owned);
     items(endpoints, "/subsets").iter().find_map(|subset| {
-        let mut ports = items(subset, "/ports").iter();
-        let target =
-            ports.find(|one| name(one).unwrap_or_default() == name(port).unwrap_or_default())?;
+        let target = target(subset, port)?;
         let address = items(subset, "/addresses").first()?.get("ip")?.as_str()?;
-        Some(join(address, number(target, "port")?))
+        Some(join(address, target))
     })
+}
+
+/// The same from the endpoint slices of the service.
+fn in_slices(state: &State, service: &Service, port: &Value) -> Option<String> {
+    let resource = GroupResource::new("discovery.k8s.io", "endpointslices");
+    let slices = state.list(&resource, Some(&service.namespace));
+    let mut own = slices.filter(|slice| {
+        let of = slice.meta.labels.get("kubernetes.io/service-name");
+        of.is_some_and(|of| **of == *service.name)
+    });
+    let is_ready = |one: &&Value| one.pointer("/conditions/ready") != Some(&Value::Bool(false));
+    own.find_map(|slice| {
+        let slice = slice.document();
+        let endpoint = items(&slice, "/endpoints").iter().find(is_ready)?;
+        let address = items(endpoint, "/addresses").first()?.as_str()?;
+        Some(join(address, target(&slice, port)?))
+    })
+}
+
+/// The port to which the service's port leads, in a list of ports.
+fn target(listed: &Value, port: &Value) -> Option<u64> {
+    let name = |port: &Value| {
+        port.get("name")
+            .and_then(Value::as_str)
+            .unwrap_or("")
+            .to_owned()
+    };
+    let name_of_port = name(port);
+    let mut ports = items(listed, "/ports").iter();
+    number(ports.find(|one| name(one) == name_of_port)?, "port")
 }
 
 fn join(host: &str, port: u64) -> String {

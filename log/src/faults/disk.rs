@@ -59,6 +59,8 @@ struct Inner {
     is_stuck: bool,
     /// Its capacity in bytes.
     room: Option<usize>,
+    /// Steps of clean-up that are left.
+    owed: usize,
 }
 
 impl Disk {
@@ -99,6 +101,14 @@ impl Disk {
 
     pub(super) fn set_room(&self, bytes: usize) {
         self.inner().room = Some(bytes);
+    }
+
+    pub(super) fn set_owed(&self, steps: usize) {
+        self.inner().owed = steps;
+    }
+
+    pub(super) fn owed(&self) -> usize {
+        self.inner().owed
     }
 
     pub(super) fn used(&self) -> usize {
@@ -168,6 +178,13 @@ impl Storage for Disk {
         }
         inner.frames.insert(first, frame.into());
         Ok(())
+    }
+
+    fn tidy(&self) -> Result<bool, Error> {
+        let mut inner = self.inner();
+        let left = inner.owed.checked_sub(1);
+        inner.owed = left.unwrap_or(0);
+        Ok(left.is_some())
     }
 
     fn sync(&self) -> Result<(), Error> {

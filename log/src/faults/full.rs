@@ -2,6 +2,7 @@
 
 use super::disk::{Disk, Step};
 use super::script::{Commands, create, delete, empty, noise, open, patch, submit};
+use crate::retention::tidy;
 use crate::{Log, Publish, Steps, Storage, Writer};
 use hindsight_core::{Change, Intent, State, Submitted, Unavailable};
 use serde_json::json;
@@ -176,4 +177,16 @@ fn where_not_even_deletions_find_room_nothing_is_written() {
     disk.set_room(1 << 20);
     let found = log.batch(vec![vec![delete("c0"), map(1)]]);
     assert_eq!(found, [Ok(vec![true, true])]);
+}
+
+/// To move what is left of a part of the database takes room, until that part is free.
+#[test]
+fn on_a_full_disk_thinning_moves_nothing() {
+    let disk = Disk::default();
+    disk.set_owed(3);
+    for (room, left) in [(0, 3), (2 << 20, 0)] {
+        disk.set_room(room);
+        assert!(!tidy(&disk).expect("no fault"));
+        assert_eq!(disk.owed(), left, "{room}");
+    }
 }

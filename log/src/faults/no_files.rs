@@ -40,6 +40,8 @@ fn long(at: &Path) {
 fn what_is_in_the_place_of_a_file_of_the_log_is_refused_by_name_and_not_read() {
     let names = [
         "events.tail",
+        "events.reserve",
+        "events.place",
         "events/db",
         "events/conf",
         "events/journal",

@@ -37,7 +37,7 @@ pub fn thin(
     let mut thinning = Thinning::new(reader.floor()?, empty, kinds.to_vec());
     while thinning.walk(storage, |_| {})? {}
     while thinning.advance(storage, floor, |_| {})? || thinning.renew(storage)? {
-        while Thinning::tidy(storage)? {}
+        while tidy(storage)? {}
     }
     thinning.sync(storage)
 }
@@ -52,6 +52,17 @@ pub(crate) fn state_floor(
     let mut group = Group::default();
     group.add_kept(fetch(storage, first)?, |_| true)?;
     group.put(storage, floor)
+}
+
+/// Does some of the clean-up that replacing leaves to the storage. False if none is left, or no disk space for
+/// it.
+pub(crate) fn tidy(storage: &dyn Storage) -> Result<bool, Error> {
+    for _ in 0..TIDIED_MAX {
+        if !storage.ensure_room(ROOM_BYTES, Purpose::Deletions) || !storage.tidy()? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// How far a log is thinned, and which commits of that part were superseded since.
@@ -171,16 +182,6 @@ impl Thinning {
                 group.add(fetch(storage, first)?, &self.index)?;
             }
             self.put(storage, group, self.floor())?;
-        }
-        Ok(true)
-    }
-
-    /// Does some of the clean-up that replacing leaves to the storage. False if none is left.
-    pub(super) fn tidy(storage: &dyn Storage) -> Result<bool, Error> {
-        for _ in 0..TIDIED_MAX {
-            if !storage.tidy()? {
-                return Ok(false);
-            }
         }
         Ok(true)
     }

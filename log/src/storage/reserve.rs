@@ -3,7 +3,7 @@
 //! released.
 
 use super::blocks;
-use crate::{Error, owner_only};
+use crate::{Error, owner_only, regular};
 use std::fs::File;
 use std::io::{ErrorKind, Result};
 use std::path::{Path, PathBuf};
@@ -28,11 +28,17 @@ pub(super) struct Reserve {
 }
 
 impl Reserve {
+    /// Refuses what is in the place of its files and is no regular file, which nobody opens then.
+    pub(super) fn check(path: &Path) -> std::result::Result<(), Error> {
+        regular::check(path, u64::MAX)?;
+        regular::check(&place_of(path), u64::MAX)
+    }
+
     pub(super) fn at(path: PathBuf) -> Self {
         let held = File::open(&path).and_then(|file| blocks::held(&file));
         let found = held.unwrap_or_default();
         Self {
-            place: path.with_extension("place"),
+            place: place_of(&path),
             path,
             found,
             left: found,
@@ -119,6 +125,10 @@ impl Reserve {
         }
         Ok(())
     }
+}
+
+fn place_of(path: &Path) -> PathBuf {
+    path.with_extension("place")
 }
 
 /// The former size, or half of the free space including the reserve itself, whichever is more.

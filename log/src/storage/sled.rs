@@ -90,7 +90,7 @@ impl SledStorage {
         let state = refuse_foreign(directory)?;
         refuse_short_files(&path)?;
         chain::start_threads()?;
-        let mut reserve = Reserve::at(directory.with_extension("reserve"));
+        let mut reserve = Reserve::at(reserve_of(directory));
         sync_before_reading(&path)?;
         let kept = JournalContents::of(directory)?;
         side::quarantine_unreadable_snapshots(directory)?;
@@ -136,6 +136,7 @@ impl SledStorage {
     /// before any is opened.
     pub fn check_files(directory: &Path) -> Result<(), Error> {
         WitnessFile::check(&tail_of(directory))?;
+        Reserve::check(&reserve_of(directory))?;
         refuse_irregular_files(directory)
     }
 
@@ -285,6 +286,10 @@ impl Storage for SledStorage {
 
 fn tail_of(directory: &Path) -> PathBuf {
     directory.with_extension("tail")
+}
+
+fn reserve_of(directory: &Path) -> PathBuf {
+    directory.with_extension("reserve")
 }
 
 /// Opens the file of the witness, which is created, durably, before the first frame. So if it is missing

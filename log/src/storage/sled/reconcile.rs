@@ -8,7 +8,7 @@ use crate::{Error, frame};
 use hindsight_core::Revision;
 
 /// The frames that the journal has and the database lacks, and the newest frame once these are added.
-/// Refuses, before anything is written, a database that lacks more than that or has another frame in the
+/// Refuses, before a frame is written, a database that lacks more than that or has another frame in the
 /// place of one of them: the journal may have the only copy.
 pub(super) fn missing(
     frames: &FrameTrees,
