@@ -4,9 +4,12 @@
     reason = "a test stops where its ground is not what it expects"
 )]
 
-use hindsight_core::command::Propagation;
+use hindsight_core::command::{Create, FieldValidation, Propagation};
 use hindsight_core::kind::BuiltinKinds;
-use hindsight_core::{Cause, Commit, Event, Intent, Object, Revision, Rule, State, apply, builtin};
+use hindsight_core::{
+    Cause, Commit, Event, GroupResource, Intent, Object, ObjectKey, Revision, Rule, State, apply,
+    builtin,
+};
 use hindsight_projector::audit;
 use hindsight_tests::naive;
 use hindsight_tests::reference::{Kind, Policy};
@@ -78,6 +81,26 @@ fn log_of_containers() -> Vec<Commit> {
     commits.map(Arc::unwrap_or_clone).collect()
 }
 
+/// A log of a service that goes, and of its endpoints, which something holds.
+fn log_of_a_service() -> Vec<Commit> {
+    let mut world = World::new();
+    let mut run = |intent: Intent| world.run(intent).expect("accepted");
+    run(naive::create_namespace("n1"));
+    let key = |resource: &str| ObjectKey::new(GroupResource::new("", resource), "n1", "s");
+    for (resource, finalizers) in [("services", json!([])), ("endpoints", json!(["x/y"]))] {
+        let metadata = json!({"name": "s", "finalizers": finalizers});
+        run(Intent::Create(Create {
+            key: key(resource),
+            version: "v1".into(),
+            object: json!({"metadata": metadata, "spec": {"ports": [{"port": 80}]}}),
+            validation: FieldValidation::Ignore,
+        }));
+    }
+    run(naive::delete(key("services"), None));
+    let commits = commits_of(&world).into_iter();
+    commits.map(Arc::unwrap_or_clone).collect()
+}
+
 /// The fault that the audit finds in this log; `None` if it passes.
 fn fault(log: &[Commit]) -> Option<String> {
     fault_after(log, 0)
@@ -138,12 +161,13 @@ fn is_owner(commit: &Commit) -> bool {
     &*commit.key.name == "owner"
 }
 
-fn logs() -> [Vec<Commit>; 4] {
+fn logs() -> [Vec<Commit>; 5] {
     [
         log(Policy::Background),
         log(Policy::Foreground),
         log(Policy::Orphan),
         log_of_containers(),
+        log_of_a_service(),
     ]
 }
 
@@ -267,6 +291,7 @@ fn a_deletion_that_names_a_stranger_as_its_cause_is_found() {
         "owner-foreground",
         "owners-absent",
         "owners-absent",
+        "service-deleted",
     ];
     assert_eq!(rules, expected);
 }

@@ -148,6 +148,23 @@ fn a_definition_that_takes_its_instances_along_is_going() {
 }
 
 #[test]
+fn endpoints_go_along_only_with_a_service_that_is_gone() {
+    let mut world = world();
+    let service = json!({"metadata": {"name": "s"}, "spec": {"ports": [{"port": 80}]}});
+    world.create("services", service).expect("created");
+    for name in ["s", "t"] {
+        let endpoints = json!({"metadata": {"name": name}});
+        world.create("endpoints", endpoints).expect("created");
+    }
+    let steps = |of| removal_and_mark(&world, of, Rule::ServiceDeleted, CAUSE);
+    all_pass(&world, &steps(("endpoints", "t")));
+    let why = "it is not the Endpoints of a service that is gone";
+    for other in [("endpoints", "s"), ("configmaps", "owner")] {
+        all_refused(&world, &steps(other), why);
+    }
+}
+
+#[test]
 fn what_is_built_in_has_no_definition_that_could_take_it_along() {
     let mut world = world();
     let name = "ingresses.networking.k8s.io";
