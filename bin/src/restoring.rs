@@ -14,11 +14,24 @@ pub(crate) fn is_unfinished(directory: &Path) -> bool {
 /// To be called before the directory is used: refuses it if a restore is half done, and removes what a
 /// completed restore or a verification has left behind. The directory must be locked.
 pub(crate) fn settle(directory: &Path) -> Result<(), Error> {
+    settle_with(directory, remove)
+}
+
+/// The same with this way to remove. The copy of a verification may be another user's, and hinders nobody.
+fn settle_with(directory: &Path, remove: impl Fn(&Path) -> Result<(), Error>) -> Result<(), Error> {
     if is_unfinished(directory) {
         return Err(Error::UnfinishedRestore(directory.to_owned()));
     }
     remove(&DataDir(directory).restoring())?;
-    remove(&DataDir(directory).verifying())
+    let copy = DataDir(directory).verifying();
+    if let Err(error) = remove(&copy) {
+        tracing::warn!(
+            %error,
+            directory = %copy.display(),
+            "the copy that a verification left could not be removed; it is not needed, and its owner may remove it"
+        );
+    }
+    Ok(())
 }
 
 /// Removes whatever is at the path.
@@ -35,4 +48,37 @@ pub(crate) fn remove(path: &Path) -> Result<(), Error> {
 /// Says what failed, and at which path.
 pub(crate) fn failed(what: &str, path: &Path) -> impl FnOnce(std::io::Error) -> Error {
     Error::io(format!("{what} {}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::io::ErrorKind;
+
+    #[test]
+    fn a_copy_of_somebody_else_hinders_nobody_and_an_unfinished_restore_does() {
+        let temporary = tempfile::tempdir().expect("a directory");
+        let data = DataDir(temporary.path());
+        for made in [data.events(), data.restoring(), data.verifying()] {
+            fs::create_dir(made).expect("made");
+        }
+        let all_but = |kept: &Path| {
+            let kept = kept.to_owned();
+            settle_with(temporary.path(), move |path| {
+                if path == kept {
+                    return Err(failed("removing", path)(ErrorKind::PermissionDenied.into()));
+                }
+                remove(path)
+            })
+        };
+        let told = all_but(&data.restoring())
+            .expect_err("it is kept")
+            .to_string();
+        assert!(told.contains("restoring"), "{told}");
+        all_but(&data.verifying()).expect("it is a copy");
+        assert!(!data.restoring().exists() && data.verifying().exists());
+        settle(temporary.path()).expect("settled");
+        assert!(!data.verifying().exists());
+    }
 }

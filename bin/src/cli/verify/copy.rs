@@ -31,6 +31,8 @@ impl LogCopy {
             source,
         };
         let half_made = data.verifying();
+        // Nothing of an earlier copy may pass for a part of this one.
+        restoring::remove(&half_made)?;
         let copy = Self {
             directory: half_made.clone(),
             lock: Some(lock),
