@@ -17,7 +17,8 @@ use rcgen::{
 };
 use rustls_pki_types::pem::PemObject;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
-use std::io::Write;
+use std::fs::File;
+use std::io::{ErrorKind, Write};
 use std::net::IpAddr;
 use std::ops::Range;
 use std::path::Path;
@@ -73,9 +74,7 @@ impl Pki {
         // full.
         let server = sign(server_params(address)?, &issuer)?;
         if !path("admin.crt").exists() || !path("admin.key").exists() {
-            let admin = sign(admin_params()?, &issuer)?;
-            write_private(&path("admin.crt"), &admin.0)?;
-            write_private(&path("admin.key"), &admin.1)?;
+            make_admin(directory, &issuer)?;
         }
         let admin = (read(&path("admin.crt"))?, read(&path("admin.key"))?);
         whole::check_admin(directory, &authority, &admin)?;
@@ -161,6 +160,28 @@ fn admin_params() -> Result<CertificateParams> {
 /// The user of the administrator's certificate.
 pub(super) fn administrator() -> Actor {
     actor(ADMINISTRATOR, "", std::iter::once(ADMINISTRATORS))
+}
+
+/// Makes the files of the administrator. What is left of earlier ones goes first: after a crash, an old key beside
+/// a new certificate would refuse every start.
+fn make_admin(directory: &Path, issuer: &Issuer<'_, KeyPair>) -> Result<()> {
+    let [certificate, key] = ["admin.crt", "admin.key"].map(|name| directory.join(name));
+    for left in [&certificate, &key] {
+        remove(left).with_context(|| format!("{} cannot be removed", left.display()))?;
+    }
+    let admin = sign(admin_params()?, issuer)?;
+    write_private(&certificate, &admin.0)?;
+    write_private(&key, &admin.1)
+}
+
+/// Removes the file, durably, if it is there.
+fn remove(path: &Path) -> std::io::Result<()> {
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        removed => removed?,
+    }
+    let directory = path.parent().unwrap_or(Path::new("."));
+    File::open(directory)?.sync_all()
 }
 
 fn sign(params: CertificateParams, issuer: &Issuer<'_, KeyPair>) -> Result<(String, String)> {

@@ -88,3 +88,18 @@ fn what_a_first_start_left_in_the_middle_is_made_whole_and_an_administrator_agai
     open(directory).expect("made again");
     assert_eq!(fs::read(directory.join("ca.crt")).expect("read"), authority);
 }
+
+#[test]
+fn a_crash_between_a_new_certificate_and_its_key_hinders_no_start() {
+    let temporary = tempfile::tempdir().expect("a directory");
+    let directory = temporary.path();
+    open(directory).expect("made");
+    remove(directory, &["admin.crt"]);
+    // In the place of the new key before it is whole.
+    let hindrance = directory.join(format!("admin.key.{UNFINISHED}"));
+    fs::create_dir(&hindrance).expect("made");
+    open(directory).expect_err("no key can be written");
+    assert!(directory.join("admin.crt").exists());
+    fs::remove_dir(&hindrance).expect("removed");
+    open(directory).expect("made again");
+}
