@@ -76,14 +76,23 @@ impl Question {
         }
     }
 
+    /// The names of the parameters without which it names no object.
+    const fn required(self) -> &'static [&'static str] {
+        match self {
+            Self::Why | Self::Plan => &["kind", "name"],
+            Self::Log | Self::State | Self::Kind | Self::Owner => &[],
+        }
+    }
+
     /// Checks that it takes these parameters.
     fn check(self, texts: &BTreeMap<String, String>) -> Result<(), String> {
         // An owner's namespace may be empty.
         if self != Self::Owner {
             refuse_empty(texts)?;
         }
-        if matches!(self, Self::Why | Self::Plan) && !texts.contains_key("name") {
-            return Err("the name is missing; name one object".into());
+        let is_missing = |name: &&&str| !texts.contains_key(**name);
+        if let Some(missing) = self.required().iter().find(is_missing) {
+            return Err(format!("the {missing} is missing; name one object"));
         }
         let taken = self.parameters();
         let is_unknown = |name: &&String| !taken.contains(&name.as_str());
@@ -100,7 +109,7 @@ impl Question {
     }
 }
 
-/// The parameters of a question. An empty one counts as absent.
+/// The parameters of a question. An empty one is refused, but counts as absent where an owner is looked for.
 #[derive(Debug)]
 pub(super) struct Parameters {
     pub(super) filter: Filter,
@@ -204,6 +213,17 @@ mod tests {
     }
 
     #[test]
+    fn a_question_about_one_object_without_its_kind_or_name_says_which_is_missing() {
+        for question in [Question::Why, Question::Plan] {
+            for (query, missing) in [("name=x", "kind"), ("kind=pod", "name"), ("", "kind")] {
+                let refused = Parameters::read(question, query).expect_err("refused");
+                let told = format!("the {missing} is missing; name one object");
+                assert_eq!(refused, told, "{question:?} {query}");
+            }
+        }
+    }
+
+    #[test]
     fn a_parameter_that_a_question_does_not_take_is_refused() {
         for (path, query, is_taken) in [
             ("log", "kind=pod&user=admin&from=3", true),
@@ -220,6 +240,7 @@ mod tests {
             ("log", "since=", false),
             ("log", "from", false),
             ("state", "name=a", false),
+            ("owner", "kind=Node&namespace=&name=a", true),
         ] {
             let question = Question::named(path).expect("a question");
             assert_eq!(question.name(), path);
