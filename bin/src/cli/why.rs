@@ -88,10 +88,6 @@ impl Why {
         }
         let place = &answer.explanation.object.namespace;
         hint(&unknown(&filter, place, &self.directory));
-        // Which restore may have lost it.
-        for reason in &answer.reasons {
-            hint(reason);
-        }
         Ok(ExitCode::from(NOT_FOUND))
     }
 }
