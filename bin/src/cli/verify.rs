@@ -146,32 +146,38 @@ fn summary(report: &Report, audited: Option<&Audited>) -> String {
     let restores = report.restores.iter();
     lines
         .extend(restores.map(|revision| format!("  a backup was restored at revision {revision}")));
-    if let Some(Audited {
-        state,
-        due,
-        reordered,
-    }) = audited
-    {
-        lines.push(format!(
-            "every commit is allowed by the rules; state {state}"
-        ));
-        if *reordered > 0 {
-            lines.push(format!(
-                "collector runs repeated in other orders with the same result: {reordered}"
-            ));
-        }
-        if *due > 0 {
-            let steps = if *due == 1 {
-                "1 step of the collectors is".into()
-            } else {
-                format!("{due} steps of the collectors are")
-            };
-            lines.push(format!(
-                "at its end {steps} due, as when a server is stopped in the middle: the next one takes over"
-            ));
-        }
+    if let Some(audited) = audited {
+        lines.extend(audited.lines(report.floor));
     }
     lines.join("\n")
+}
+
+impl Audited {
+    /// What is said of it. Of commits up to the floor, some may be gone: they were not audited.
+    fn lines(&self, floor: Revision) -> Vec<String> {
+        let state = &self.state;
+        let commits = if floor > Revision::ZERO {
+            format!("every commit from revision {} on", floor.next())
+        } else {
+            "every commit".into()
+        };
+        let mut lines = vec![format!("{commits} is allowed by the rules; state {state}")];
+        if self.reordered > 0 {
+            lines.push(format!(
+                "collector runs repeated in other orders with the same result: {}",
+                self.reordered
+            ));
+        }
+        let steps = match self.due {
+            0 => return lines,
+            1 => "1 step of the collectors is".into(),
+            due => format!("{due} steps of the collectors are"),
+        };
+        lines.push(format!(
+            "at its end {steps} due, as when a server is stopped in the middle: the next one takes over"
+        ));
+        lines
+    }
 }
 
 /// The error of a copy that could not be made.
@@ -216,6 +222,22 @@ fn deep(reader: &Reader, report: &Report) -> Result<Audited> {
 mod tests {
     use super::*;
     use std::io::ErrorKind;
+
+    #[test]
+    fn of_a_log_without_its_beginning_only_the_commits_that_were_audited_are_said_to_be_allowed() {
+        for (floor, commits) in [
+            (0, "every commit is"),
+            (40, "every commit from revision 41 on is"),
+        ] {
+            let audited = Audited {
+                state: "5f".into(),
+                due: 0,
+                reordered: 0,
+            };
+            let told = audited.lines(Revision(floor));
+            assert_eq!(told, [format!("{commits} allowed by the rules; state 5f")]);
+        }
+    }
 
     #[test]
     fn of_a_copy_for_which_there_is_no_room_only_one_advice_is_given() {
