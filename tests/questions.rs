@@ -215,7 +215,7 @@ fn one_of_a_name_is_found_by_its_uid_or_its_namespace_whatever_scope_it_had() {
 }
 
 #[test]
-fn of_namespaces_only_the_one_that_is_named_is_told() {
+fn a_kind_without_namespaces_is_told_whole_whichever_namespace_is_named() {
     let temporary = tempfile::tempdir().expect("a directory");
     let directory = temporary.path().join("data");
     let server = Server::start_on(&directory);
@@ -223,25 +223,28 @@ fn of_namespaces_only_the_one_that_is_named_is_told() {
         server.kubectl(&["create", "namespace", name]);
     }
     server.kubectl(&["create", "priorityclass", "high", "--value=7"]);
-    let questions = [
-        "log namespaces -n one",
-        "log namespace/one -n one",
-        "log namespace/two -n one",
-        "log priorityclasses -n one",
+    let kinds = [
+        (
+            "namespaces",
+            ["namespaces one: created", "namespaces two: "],
+        ),
+        ("namespace/two", ["namespaces two: created"; 2]),
+        ("priorityclasses", [" high: created"; 2]),
     ];
+    let questions = kinds.map(|(kind, _)| [format!("log {kind}"), format!("log {kind} -n one")]);
+    let questions: Vec<&str> = questions.iter().flatten().map(String::as_str).collect();
+    let questions = [&questions[..], &["log -n one"]].concat();
     let answers = ask_online_and_offline(server, &directory, &questions);
-    let told: Vec<String> = answers.iter().map(|answer| text(&answer.stdout)).collect();
-    let lines = |told: &String| told.lines().count();
-    assert_eq!(
-        told.iter().take(3).map(lines).collect::<Vec<_>>(),
-        [1, 1, 0],
-        "{told:?}"
-    );
-    assert!(told[0].contains("namespaces one: created"), "{told:?}");
-    assert!(
-        lines(&told[3]) > 0,
-        "a kind without a namespace is told whole: {told:?}"
-    );
+    for ((kind, expected), told) in kinds.iter().zip(answers.chunks_exact(2)) {
+        let [whole, of_one] = [&told[0], &told[1]].map(|answer| text(&answer.stdout));
+        assert_eq!(whole, of_one, "{kind}");
+        for line in expected {
+            assert!(of_one.contains(line), "{kind}: {of_one}");
+        }
+    }
+    let of_one = text(&answers[6].stdout);
+    assert_eq!(of_one.lines().count(), 1, "{of_one}");
+    assert!(of_one.contains("namespaces one: created"), "{of_one}");
 }
 
 #[test]

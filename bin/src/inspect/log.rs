@@ -58,15 +58,10 @@ impl Selection {
         Ok(selection)
     }
 
-    /// Restricts the selection to a kind that was never in a namespace. A namespace itself is selected by the
-    /// filter's namespace, too.
+    /// Restricts the selection to a kind that was never in a namespace, whichever the filter names.
     fn only_cluster(&mut self, resource: &GroupResource) {
-        let name = self.filter.name.as_deref();
-        let key = ObjectKey::new(resource.clone(), "", name.unwrap_or_default());
-        if !key.is_namespace() {
-            self.filter.namespace = Some(String::new());
-        }
-        self.key = name.is_some().then_some(key);
+        self.filter.namespace = Some(String::new());
+        self.key = self.key_in(resource, Some(""));
     }
 
     fn key_in(&self, resource: &GroupResource, namespace: Option<&str>) -> Option<ObjectKey> {

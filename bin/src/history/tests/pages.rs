@@ -118,7 +118,8 @@ fn pages_put_together_are_the_whole_log_of_a_selection() {
         (one("cm", "", "c1"), true),
         (one("cm", "other", "c1"), false),
         (one("ns", "default", "default"), true),
-        (one("ns", "other", "default"), false),
+        (one("ns", "other", "default"), true),
+        (one("ns", "default", "other"), false),
     ] {
         let selection =
             Selection::of(&plane.history(), &filter, &plane.state()).expect("a known kind");
