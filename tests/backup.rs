@@ -78,11 +78,12 @@ fn listed_restores(directory: &Path) -> Vec<u64> {
         .filter_map(|one| one["revision"].as_u64())
         .collect();
     let text = log(&[]);
-    let lines = text
-        .lines()
-        .filter(|line| line.contains("a backup was restored"));
-    let first = |line: &str| line.split_whitespace().next()?.parse().ok();
-    assert_eq!(lines.filter_map(first).collect::<Vec<u64>>(), revisions);
+    let is_one = |line: &&str| line.contains("a backup was restored");
+    let lines: Vec<&str> = text.lines().filter(is_one).collect();
+    let first = |line: &&str| line.split_whitespace().next()?.parse().ok();
+    let told: Vec<u64> = lines.iter().filter_map(first).collect();
+    assert_eq!(told, revisions);
+    assert!(log(&["--verb", "restore"]).lines().eq(lines));
     let later = revisions.iter().map(|at| at + 1).max().unwrap_or_default();
     let after = log(&["--since", &later.to_string()]);
     let of_one = log(&["configmap/kept", "-n", "default"]);

@@ -62,7 +62,7 @@ pub(super) struct Log {
     /// Only what this user did
     #[arg(long, value_parser = non_empty)]
     user: Option<String>,
-    /// Only requests with this verb, such as delete
+    /// Only requests with this verb, such as delete; restore for the restores of backups
     #[arg(long, value_parser = non_empty)]
     verb: Option<String>,
     /// Only from this revision, time, date (UTC) or age on, such as 42, 2026-01-31T12:00:00Z, 2026-01-31 or 90m

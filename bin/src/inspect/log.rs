@@ -19,6 +19,8 @@ const PAGE_ENTRIES_MAX: usize = 1_000;
 const PAGE_BYTES_MAX: usize = 1 << 20;
 /// The most commits that are looked at for one page.
 const PAGE_COMMITS_MAX: usize = 20_000;
+/// The verb of the entry of a restore, which no request has.
+const RESTORE: &str = "restore";
 
 /// Which commits are shown.
 #[derive(Debug, Clone, Default)]
@@ -75,10 +77,11 @@ impl Selection {
     }
 
     /// Whether a restore is shown. It is of no object and by nobody, so it is shown only if the filter names no
-    /// object, user or verb.
+    /// object, user or other verb.
     fn selects_restore(&self, revision: Revision, time: Time) -> bool {
         let Filter { user, verb, .. } = &self.filter;
-        let narrow = self.is_narrow() || user.is_some() || verb.is_some();
+        let is_other = verb.as_deref().is_some_and(|verb| verb != RESTORE);
+        let narrow = self.is_narrow() || user.is_some() || is_other;
         self.resource.is_none() && !narrow && self.is_in_period(revision, time)
     }
 
@@ -290,7 +293,7 @@ fn restore_entry(revision: Revision, time: Time) -> LogEntry {
         revision,
         time: time.to_rfc3339_micros(),
         user: String::new(),
-        verb: "restore".into(),
+        verb: RESTORE.into(),
         object: String::new(),
         uid: String::new(),
         events: vec!["a backup was restored; revisions before have expired".into()],
