@@ -82,6 +82,42 @@ fn a_log_that_ends_before_its_newest_snapshot_is_intact_to_no_command() {
     );
 }
 
+#[test]
+fn a_log_that_was_moved_away_is_missed_by_every_command_as_by_a_start() {
+    let temporary = tempfile::tempdir().expect("a directory");
+    let data = temporary.path().join("data");
+    let mut command = serve(&data);
+    command.args(["--snapshot-every", "1"]);
+    let server = Server::start_with(command, &data).expect("it starts");
+    server.kubectl(&["create", "configmap", "a"]);
+    stop(server);
+    fs::rename(data.join("events"), temporary.path().join("events")).expect("moved");
+    let file = temporary.path().join("saved");
+    let file = file.to_str().expect("UTF-8");
+    let check = || {
+        let mut told: Vec<String> = [
+            &["log"][..],
+            &["why", "configmap/a"],
+            &["get", "configmaps"],
+            &["verify"],
+            &["backup", file],
+            &["backup", "--intact", file],
+        ]
+        .map(|words| refusal(&data, words))
+        .into();
+        assert!(!data.join("events").exists(), "nothing is made");
+        told.push(refused_start(&data));
+        for told in told {
+            assert!(told.contains("the log ends at revision 0, but"), "{told}");
+            assert!(told.contains("if events was moved, move it back"), "{told}");
+        }
+        fs::remove_dir_all(data.join("events")).expect("made by the start");
+    };
+    check();
+    fs::remove_file(data.join("events.tail")).expect("removed");
+    check();
+}
+
 /// Config maps of almost a MiB each that cannot be compressed, which together take more than a segment.
 fn fill(server: &Server) {
     let mut dice = Dice(1);

@@ -12,9 +12,10 @@ use crate::remote::Client;
 use crate::{OpenError, restoring};
 use anyhow::{Result, bail};
 use hindsight_core::{FutureRevision, Revision, State};
-use hindsight_log::{DirectoryLock, Error, Intact, Reader, SledStorage};
+use hindsight_log::{DirectoryLock, Error, Intact, MemoryStorage, Reader, SledStorage};
 use std::fmt::Write;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// How long to wait for a process that holds the directory and does not serve: another question, or a server
@@ -164,8 +165,9 @@ impl Directory {
             return Err(Error::UnfinishedRestore(self.data_dir.clone()).into());
         }
         let what = format!("looking for the event log in {}", self.data_dir.display());
-        let is_there = DataDir(&self.data_dir).events().try_exists();
-        if !is_there.map_err(Error::io(what))? {
+        let data = DataDir(&self.data_dir);
+        if !data.events().try_exists().map_err(Error::io(what))? {
+            refuse_lost(data)?;
             bail!(
                 "{} contains no event log; give the --data-dir that `hindsight serve` uses, or set HINDSIGHT_DATA_DIR",
                 self.data_dir.display()
@@ -211,6 +213,14 @@ impl Directory {
 /// Whether the error says that nothing can be written where the log is.
 pub(super) fn is_read_only(error: &anyhow::Error) -> bool {
     matches!(error.downcast_ref(), Some(Error::ReadOnly(_)))
+}
+
+/// Refuses a directory without a log, as a start does, if what is beside its place shows that there was one.
+fn refuse_lost(data: DataDir<'_>) -> Result<(), Error> {
+    SledStorage::check_missing(&data.events())?;
+    let nothing = Reader::new(Arc::new(MemoryStorage::default()));
+    nothing.with_snapshots(data.snapshots()).check_end()?;
+    Ok(())
 }
 
 fn is_newer(error: &anyhow::Error) -> bool {

@@ -140,6 +140,15 @@ impl SledStorage {
         refuse_irregular_files(directory)
     }
 
+    /// For a place in which there is no database: refuses it as [`Self::open`] does if something was
+    /// acknowledged there. Nothing is made or changed.
+    pub fn check_missing(directory: &Path) -> Result<(), Error> {
+        match WitnessFile::read(&tail_of(directory))? {
+            Some(witnessed) => check_reaches(Revision::ZERO, witnessed),
+            None => Ok(()),
+        }
+    }
+
     /// For an error of the engine over what it reads, or of a disk that does not give it back, an error that
     /// says how far the log in this directory is intact. Nobody may write to the log meanwhile: its whole
     /// database is read.
@@ -301,12 +310,8 @@ fn open_witness(tail: &Path, newest: Revision) -> Result<(WitnessFile, Option<Ta
         return Err(Error::Unwitnessed { newest });
     }
     let opened = WitnessFile::open(tail)?;
-    if let Some(tail) = opened.1.filter(|tail| tail.revision > newest) {
-        let acknowledged = tail.revision;
-        return Err(Error::Lost {
-            acknowledged,
-            newest,
-        });
+    if let Some(witnessed) = opened.1 {
+        check_reaches(newest, witnessed)?;
     }
     if newest > Revision::ZERO && opened.1.is_none() {
         tracing::warn!(
@@ -317,6 +322,18 @@ fn open_witness(tail: &Path, newest: Revision) -> Result<(WitnessFile, Option<Ta
         );
     }
     Ok(opened)
+}
+
+/// Refuses a log that ends before what is witnessed.
+const fn check_reaches(newest: Revision, witnessed: Tail) -> Result<(), Error> {
+    let acknowledged = witnessed.revision;
+    if acknowledged.0 <= newest.0 {
+        return Ok(());
+    }
+    Err(Error::Lost {
+        acknowledged,
+        newest,
+    })
 }
 
 /// Refuses a database in which sled found none of our trees although it was written to (it is another
