@@ -157,9 +157,13 @@ fn each_command_says_how_far_a_database_that_was_cut_short_is_intact_and_how_to_
     assert!(saved.status.success(), "{told}");
     let (_, end) = told.split_once("intact up to ").expect("it is told");
     let (end, _) = end.split_once(',').expect("more is told");
+    let advice = format!(
+        "hindsight backup --intact FILE --data-dir {}`",
+        data.display()
+    );
     let is_told = |told: &str| {
         assert!(told.contains(&format!(" {end},")), "{end}: {told}");
-        assert!(told.contains("hindsight backup --intact FILE"), "{told}");
+        assert!(told.contains(&advice), "{told}");
         assert!(!told.contains("backtrace"), "{told}");
     };
     for words in [

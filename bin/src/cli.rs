@@ -133,7 +133,7 @@ fn dispatch(cli: Cli) -> anyhow::Result<ExitCode> {
     let directory = cli.command.directory().cloned();
     let result = cli.command.run();
     match directory {
-        Some(directory) => result.map_err(|error| directory.with_intact_part(error)),
+        Some(directory) => result.map_err(|error| directory.told(error)),
         None => result,
     }
 }

@@ -1,7 +1,21 @@
-//! What to do about arguments that the parser refuses, where its own message does not say.
+//! What to do about arguments that the parser refuses, where its own message does not say; and about a damaged log,
+//! whose message does not say which directory to name.
 
+use super::show;
 use clap::Command;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
+
+/// What the errors of the log advise.
+const SAVE_INTACT: &str = "hindsight backup --intact FILE";
+
+/// The error with the option that the advised command needs to find the same log.
+pub(super) fn on_damage(error: anyhow::Error, option: &str) -> anyhow::Error {
+    let told = show::error_chain(&error);
+    if option.is_empty() || !told.contains(SAVE_INTACT) {
+        return error;
+    }
+    anyhow::Error::msg(told.replace(SAVE_INTACT, &format!("{SAVE_INTACT}{option}")))
+}
 
 /// Advice on the first of these arguments that was refused, if there is any.
 pub(super) fn on(error: &clap::Error, cli: &Command, typed: &[String]) -> Option<String> {
@@ -38,4 +52,55 @@ fn variable(long: &str, cli: &Command, typed: &[String]) -> Option<String> {
     Some(format!(
         "the value is that of the environment variable {variable}; set it to another, or unset it"
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hindsight_core::Revision;
+    use hindsight_log::Error;
+
+    #[test]
+    fn whoever_is_told_to_save_what_is_intact_is_told_from_which_directory() {
+        let [revision, acknowledged, newest, until] = [7, 7, 6, 6].map(Revision);
+        let source = || "of the reason".into();
+        let errors = [
+            Error::Corrupt {
+                revision,
+                source: source(),
+            },
+            Error::Lost {
+                acknowledged,
+                newest,
+            },
+            Error::Gap { revision, newest },
+            Error::NewerFormat {
+                found: 9,
+                known: 4,
+                revision: None,
+            },
+            Error::Damaged {
+                path: "db".into(),
+                at: 512,
+            },
+            Error::Unopened {
+                until,
+                broken: None,
+                source: source(),
+            },
+            Error::Engine {
+                what: "writing",
+                source: source(),
+            },
+        ];
+        for error in errors {
+            let plain = error.to_string();
+            let error = on_damage(anyhow::Error::new(error), "");
+            assert_eq!(error.to_string(), plain);
+            let told = on_damage(error, " --data-dir 'my data'").to_string();
+            let advice = "`hindsight backup --intact FILE --data-dir 'my data'`";
+            assert_eq!(told.matches(advice).count(), 1, "{told}");
+            assert_eq!(told.replace(" --data-dir 'my data'", ""), plain);
+        }
+    }
 }

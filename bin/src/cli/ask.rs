@@ -1,7 +1,7 @@
 //! Where a question is answered: on the data directory itself, or by the server that holds it.
 
 use super::point::Point;
-use super::{Directory, show};
+use super::{Directory, advice, show};
 use crate::answer::PATHS;
 use crate::control_plane::{empty_state, open_directory};
 use crate::data_dir::DataDir;
@@ -153,8 +153,13 @@ impl Directory {
         }
     }
 
+    /// The error as it is told: with how far the log is intact, and with advice about this directory.
+    pub(super) fn told(&self, error: anyhow::Error) -> anyhow::Error {
+        advice::on_damage(self.with_intact_part(error), &self.option())
+    }
+
     /// If the storage engine could not read the log, an error that says how far the log is intact.
-    pub(super) fn with_intact_part(&self, error: anyhow::Error) -> anyhow::Error {
+    fn with_intact_part(&self, error: anyhow::Error) -> anyhow::Error {
         let events = DataDir(&self.data_dir).events();
         let told = log_error(&error).and_then(|error| SledStorage::intact_part(&events, error));
         told.map_or(error, Into::into)
@@ -210,17 +215,17 @@ impl Directory {
     }
 }
 
-/// Whether the error says that nothing can be written where the log is.
-pub(super) fn is_read_only(error: &anyhow::Error) -> bool {
-    matches!(error.downcast_ref(), Some(Error::ReadOnly(_)))
-}
-
 /// Refuses a directory without a log, as a start does, if what is beside its place shows that there was one.
 fn refuse_lost(data: DataDir<'_>) -> Result<(), Error> {
     SledStorage::check_missing(&data.events())?;
     let nothing = Reader::new(Arc::new(MemoryStorage::default()));
     nothing.with_snapshots(data.snapshots()).check_end()?;
     Ok(())
+}
+
+/// Whether the error says that nothing can be written where the log is.
+pub(super) fn is_read_only(error: &anyhow::Error) -> bool {
+    matches!(error.downcast_ref(), Some(Error::ReadOnly(_)))
 }
 
 fn is_newer(error: &anyhow::Error) -> bool {

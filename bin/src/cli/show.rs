@@ -78,7 +78,7 @@ pub(super) fn print_error(error: &anyhow::Error) {
 }
 
 /// The chain of causes, without those that a message before has included already.
-fn error_chain(error: &anyhow::Error) -> String {
+pub(super) fn error_chain(error: &anyhow::Error) -> String {
     let mut chain = String::new();
     for cause in error.chain().map(ToString::to_string) {
         if chain.contains(&cause) {
