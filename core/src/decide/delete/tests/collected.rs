@@ -93,6 +93,16 @@ fn a_rule_that_is_not_about_owners_holds_where_its_ground_is() {
         assert!(is_stale, "{rule:?}");
     }
     let mut world = World::new();
+    let service = json!({"metadata": {"name": "s"}, "spec": {"ports": [{"port": 80}]}});
+    world.create("services", service).expect("created");
+    for (name, holds) in [("s", false), ("t", true)] {
+        let endpoints = json!({"metadata": {"name": name}});
+        world.create("endpoints", endpoints).expect("created");
+        let decided = world.delete_with("endpoints", name, |delete| {
+            delete.rule = Rule::ServiceDeleted;
+        });
+        assert_eq!(decided.is_ok(), holds, "{name} {decided:?}");
+    }
     let team = json!({"metadata": {"name": "team"}});
     world.create("namespaces", team).expect("created");
     let object = json!({"metadata": {"name": "a"}});
