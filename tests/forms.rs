@@ -141,6 +141,17 @@ fn the_events_of_both_groups_are_the_same_objects() {
     );
     send(&client, "DELETE", NEW_EVENTS, &json!({}));
     assert_eq!(read(&client, EVENTS)["items"], json!([]));
+    for (path, named, group) in [
+        (EVENTS, "events", Value::Null),
+        (NEW_EVENTS, "events.events.k8s.io", json!("events.k8s.io")),
+    ] {
+        for method in ["GET", "DELETE"] {
+            let answer = client.send(method, &format!("{path}/none"), "", "");
+            let status = answer.json();
+            assert_eq!(status["message"], format!("{named} \"none\" not found"));
+            assert_eq!(status["details"]["group"], group, "{method}");
+        }
+    }
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use crate::backend::AsOfError;
 use crate::body::{ApiBody, Syntax};
 use crate::respond;
-use hindsight_core::kind::GroupResource;
+use hindsight_core::kind::{GroupResource, Kind};
 use hindsight_core::rejection::FieldCause;
 use hindsight_core::{FutureRevision, Rejection, Unavailable};
 use http::Response;
@@ -123,6 +123,21 @@ impl Failure {
             message: message.into(),
             ..self.with(json!({"group": &*resource.group, "kind": &*resource.resource}))
         }
+    }
+
+    /// The failure with this kind as the one that the object is of, where another kind stores it.
+    pub(crate) fn about(mut self, kind: &Kind) -> Self {
+        let (asked, stored) = (&kind.resource, kind.stored_under());
+        let named = format!("{stored} \"");
+        if *asked == stored || !self.message.contains(&named) {
+            return self;
+        }
+        let message = self.message.replacen(&named, &format!("{asked} \""), 1);
+        self.message = message.into();
+        if let Some(Value::Object(details)) = &mut self.details {
+            details.insert("group".into(), Value::from(&*asked.group));
+        }
+        self
     }
 
     pub(crate) fn no_such_resource() -> Self {

@@ -98,23 +98,24 @@ pub fn contents_remaining(state: &State, namespace: &str) -> Vec<String> {
 
 /// The messages of failing conditions, by type; empty if all is well.
 fn remaining(state: &State, namespace: &str) -> BTreeMap<&'static str, String> {
-    let mut resources: BTreeMap<String, usize> = BTreeMap::new();
-    let mut finalizers: BTreeMap<String, usize> = BTreeMap::new();
+    let mut resources: BTreeMap<&GroupResource, usize> = BTreeMap::new();
+    let mut finalizers: BTreeMap<&str, usize> = BTreeMap::new();
     for object in state.contents(namespace) {
-        // The trailing dot of the core group is upstream's.
-        let GroupResource { group, resource } = &object.key.resource;
-        *resources.entry(format!("{resource}.{group}")).or_default() += 1;
+        *resources.entry(&object.key.resource).or_default() += 1;
         for finalizer in object.meta.finalizers.iter() {
-            *finalizers.entry(finalizer.to_string()).or_default() += 1;
+            *finalizers.entry(finalizer).or_default() += 1;
         }
     }
-    let line =
-        |(resource, count): (&String, &usize)| format!("{resource} has {count} resource instances");
-    let resources: Vec<String> = resources.iter().map(line).collect();
-    let line = |(finalizer, count): (&String, &usize)| {
-        format!("{finalizer} in {count} resource instances")
+    let line = |(of, count): (&GroupResource, usize)| {
+        // The trailing dot of the core group is upstream's.
+        let GroupResource { group, resource } = of;
+        format!("{resource}.{group} has {count} resource instances")
     };
-    let finalizers: Vec<String> = finalizers.iter().map(line).collect();
+    let mut resources: Vec<String> = resources.into_iter().map(line).collect();
+    resources.sort();
+    let line =
+        |(finalizer, count): (&str, usize)| format!("{finalizer} in {count} resource instances");
+    let finalizers: Vec<String> = finalizers.into_iter().map(line).collect();
     BTreeMap::from([
         (
             CONTENT_REMAINING,

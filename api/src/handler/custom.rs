@@ -1,5 +1,5 @@
-//! Methods that custom kinds answer differently from built-in ones. Source: upstream's `crdHandler`, which has
-//! no router of its own.
+//! Answers that depend on the kind: methods that custom kinds answer differently from built-in ones, for upstream's
+//! `crdHandler` has no router of its own, and failures about a kind that is stored under another one.
 
 use crate::body::ApiBody;
 use crate::path::Route;
@@ -32,10 +32,11 @@ impl Methods {
         }
     }
 
-    /// Names the resource and the verb in the failure, where a custom kind does not support the method.
+    /// Names the resource and the verb in the failure, where a custom kind does not support the method; and the
+    /// resource that was asked for, where another one stores it.
     pub(super) fn named(&self, failure: Failure) -> Failure {
         if !self.kind.is_custom() {
-            return failure;
+            return failure.about(&self.kind);
         }
         let is_head = self.method == Method::HEAD;
         let method = if is_head { &Method::GET } else { &self.method };

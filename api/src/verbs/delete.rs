@@ -115,8 +115,10 @@ impl Options {
         request: &ResourceRequest,
         answer: Result<Response<ApiBody>, Failure>,
     ) -> Response<ApiBody> {
-        let mut response =
-            answer.unwrap_or_else(|failure| respond::failure(&failure, request.accept.syntax));
+        let mut response = answer.unwrap_or_else(|failure| {
+            let failure = failure.about(&request.kind);
+            respond::failure(&failure, request.accept.syntax)
+        });
         if self.leaves_pods(request) {
             respond::warn(&mut response, &[JOB_WARNING.to_owned()]);
         }
