@@ -29,7 +29,7 @@ pub(crate) async fn delete(
 ) -> Result<Response<ApiBody>, Failure> {
     let options = Options::read(request, &body).await?;
     let answer = delete_one(api, request, &options).await;
-    Ok(options.warned(request, answer))
+    options.warned(request, answer)
 }
 
 async fn delete_one(
@@ -114,15 +114,21 @@ impl Options {
         &self,
         request: &ResourceRequest,
         answer: Result<Response<ApiBody>, Failure>,
-    ) -> Response<ApiBody> {
-        let mut response = answer.unwrap_or_else(|failure| {
-            let failure = failure.about(&request.kind);
-            respond::failure(&failure, request.accept.syntax)
-        });
-        if self.leaves_pods(request) {
-            respond::warn(&mut response, &[JOB_WARNING.to_owned()]);
+    ) -> Result<Response<ApiBody>, Failure> {
+        if !self.leaves_pods(request) {
+            return answer;
         }
-        response
+        let warning = JOB_WARNING.to_owned();
+        match answer {
+            Ok(mut response) => {
+                respond::warn(&mut response, &[warning]);
+                Ok(response)
+            }
+            Err(mut failure) => {
+                failure.warnings.push(warning);
+                Err(failure)
+            }
+        }
     }
 
     fn leaves_pods(&self, request: &ResourceRequest) -> bool {

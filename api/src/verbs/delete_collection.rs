@@ -29,7 +29,7 @@ pub(crate) async fn delete_collection(
     let query = list::Query::of(request)?;
     let options = Options::read(request, &body).await?;
     let answer = delete_listed(api, request, &query, &options).await;
-    Ok(options.warned(request, answer))
+    options.warned(request, answer)
 }
 
 async fn delete_listed(
