@@ -332,3 +332,24 @@ fn the_examples_that_embed_it_run() {
         assert!(text(&output.stdout).contains(told), "{example}");
     }
 }
+
+#[test]
+fn events_go_some_time_after_their_last_write_also_if_that_was_before_a_restart() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let keeping = |ttl: &str| {
+        let mut command = serve(directory.path());
+        command.args(["--event-ttl", ttl]);
+        Server::start_with(command, directory.path()).expect("it starts")
+    };
+    let server = keeping("0");
+    let event = json!({"apiVersion": "v1", "kind": "Event", "metadata": {"name": "e"},
+        "involvedObject": {"namespace": "default"}, "reason": "Tested"});
+    server.kubectl_with(&["create", "-f", "-"], &event.to_string());
+    server.signal("TERM");
+
+    let server = keeping("1ms");
+    server.kubectl(&["wait", "--for=delete", "event/e", "--timeout=60s"]);
+    let why = text(&server.hindsight(&["why", "events", "default/e"]).stdout);
+    assert!(why.contains("a policy asked for it (policy)"), "{why}");
+    assert!(why.contains("policy event-ttl"), "{why}");
+}

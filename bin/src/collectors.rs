@@ -8,7 +8,7 @@ use crate::effects;
 use crate::published::CollectorFeed;
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded, select};
 use health::Health;
-use hindsight_core::{Command, Decision, Rejection, State, Submitted, Unavailable};
+use hindsight_core::{Command, Decision, Object, Rejection, State, Submitted, Time, Unavailable};
 use hindsight_gc::{BATCH_STEPS_MAX, Collector, Step, deletions_and_reports};
 use hindsight_log::{Error, Reader, Writer};
 use std::ops::ControlFlow;
@@ -25,6 +25,25 @@ const HEALTHY_TURNS: u64 = 1024;
 /// The pause when too much was waiting to be written.
 const OVERLOADED: Duration = Duration::from_millis(50);
 
+/// What the collectors read, write and are told.
+#[derive(Debug)]
+pub(crate) struct Surroundings {
+    /// The log, for what the state does not tell.
+    pub(crate) reader: Reader,
+    pub(crate) feed: CollectorFeed,
+    pub(crate) writer: Weak<Writer>,
+    /// How long an event stays after its last write; for ever without one.
+    pub(crate) event_ttl: Option<Duration>,
+}
+
+impl Surroundings {
+    /// When an object was last written; `None` if the log cannot tell.
+    fn written(&self, object: &Object) -> Option<Time> {
+        let commit = self.reader.commit(object.revision).ok().flatten()?;
+        Some(commit.time)
+    }
+}
+
 /// The thread that runs the collectors; dropping this stops it.
 #[derive(Debug)]
 pub(crate) struct Collectors {
@@ -36,9 +55,7 @@ pub(crate) struct Collectors {
 impl Collectors {
     pub(crate) fn start(
         state: State,
-        reader: Reader,
-        feed: CollectorFeed,
-        writer: Weak<Writer>,
+        surroundings: Surroundings,
         turn: Turn,
     ) -> Result<Self, Error> {
         let (stop, stopped) = bounded(0);
@@ -46,9 +63,7 @@ impl Collectors {
         let mut driver = Driver {
             collector: Collector::new(&state),
             state: Arc::new(state),
-            reader,
-            feed,
-            writer,
+            surroundings,
             turn,
             stopped,
             idle: IDLE,
@@ -101,9 +116,7 @@ enum BatchOutcome {
 struct Driver {
     collector: Collector,
     state: Arc<State>,
-    reader: Reader,
-    feed: CollectorFeed,
-    writer: Weak<Writer>,
+    surroundings: Surroundings,
     turn: Turn,
     stopped: Receiver<()>,
     idle: Duration,
@@ -115,7 +128,7 @@ impl Driver {
     /// of its own, and what it submitted was checked by `decide`: so it can begin anew from what is durable, as
     /// after a restart.
     fn run_guarded(&mut self) {
-        let mut begin: fn(&mut Self) = Self::recall;
+        let mut begin: fn(&mut Self) = Self::begin;
         loop {
             let life = || {
                 begin(self);
@@ -161,7 +174,7 @@ impl Driver {
 
     /// Submits a batch in its two parts.
     fn submit_all(&mut self, steps: Vec<Step>) -> BatchOutcome {
-        let Some(writer) = self.writer.upgrade() else {
+        let Some(writer) = self.surroundings.writer.upgrade() else {
             return BatchOutcome::Idle;
         };
         let parts = deletions_and_reports(steps).into_iter();
@@ -206,7 +219,7 @@ impl Driver {
     /// Takes in everything that was published since it last looked. If that is more than the window holds, it
     /// begins anew, as after a restart.
     fn observe(&mut self) {
-        let published = self.feed.published.load_full();
+        let published = self.surroundings.feed.published.load_full();
         let after = self.state.revision;
         if let Ok(changes) = published.window.after(after, usize::MAX) {
             for change in &changes {
@@ -219,17 +232,37 @@ impl Driver {
         }
     }
 
+    /// Begins with the state that it was made of.
+    fn begin(&mut self) {
+        self.recall();
+        let Some(ttl) = self.surroundings.event_ttl else {
+            return;
+        };
+        let written = |event: &Object| {
+            let is_read = !is_stopped(&self.stopped);
+            let written = is_read.then(|| self.surroundings.written(event));
+            written.flatten().unwrap_or_else(effects::now)
+        };
+        self.collector.expire_events(&self.state, ttl, written);
+    }
+
+    /// Begins with the newest state. The log is not asked when each event was written, since that may take longer
+    /// than falling behind again: all count as written now, so that none goes too early.
     fn start_over(&mut self) {
-        self.state = Arc::clone(&self.feed.published.load().state);
+        self.state = Arc::clone(&self.surroundings.feed.published.load().state);
         self.collector = Collector::new(&self.state);
         self.recall();
+        if let Some(ttl) = self.surroundings.event_ttl {
+            let now = effects::now();
+            self.collector.expire_events(&self.state, ttl, |_| now);
+        }
     }
 
     /// Reads back the commits that made removals necessary. If the log cannot be read, removals will not name
     /// that commit. Ends early when it is stopped, since no removals follow then.
     fn recall(&mut self) {
         let stopped = &self.stopped;
-        let back = self.reader.scan_back(self.state.revision);
+        let back = self.surroundings.reader.scan_back(self.state.revision);
         let back = back.take_while(|_| !is_stopped(stopped));
         if let Err(error) = self.collector.recall(back) {
             tracing::warn!(%error, "cannot read the log back; removals made now may not name their cause");
@@ -239,7 +272,7 @@ impl Driver {
     /// Waits until something changes or the clock may have made something due; breaks at the end.
     fn wait(&mut self) -> ControlFlow<()> {
         select! {
-            recv(self.feed.notified) -> notified => {
+            recv(self.surroundings.feed.notified) -> notified => {
                 notified.map_or(ControlFlow::Break(()), ControlFlow::Continue)
             }
             recv(self.stopped) -> _ => ControlFlow::Break(()),

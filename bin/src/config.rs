@@ -4,10 +4,14 @@ use hindsight_log::{Error, NEW_LOG_BYTES, Retention};
 use std::path::PathBuf;
 #[cfg(feature = "http")]
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Commits between two snapshots by default. A start without a snapshot folds several hundred thousand
 /// commits a second, and writing a snapshot takes about as long as writing ten thousand commits.
 pub(crate) const SNAPSHOT_EVERY: u64 = 100_000;
+
+/// How long events are kept by default, as by kube-apiserver.
+pub(crate) const EVENT_TTL: Duration = Duration::from_hours(1);
 
 /// How to open a control plane.
 #[derive(Debug, Clone)]
@@ -23,8 +27,10 @@ pub struct Config {
     /// history is dropped below snapshots. If it has an age, its clock must be later than 1970, as
     /// [`crate::system_clock`] is.
     pub retention: Option<Retention>,
-    /// Whether garbage, deleted namespaces and finished jobs are collected.
+    /// Whether garbage, deleted namespaces, finished jobs and old events are collected.
     pub collectors: bool,
+    /// How long an `Event` stays after its last write, if there are collectors; for ever without one.
+    pub event_ttl: Option<Duration>,
     /// Says who may change owner references so that they own or block what they could not delete or update
     /// themselves, and answers access reviews and the conditions of webhooks. It does not stand before other
     /// requests: whoever is authenticated may do everything, with an authorizer or without one
@@ -38,13 +44,14 @@ pub struct Config {
 }
 
 impl Default for Config {
-    /// In memory, with collectors, everybody may do everything.
+    /// In memory, with collectors, events for an hour; everybody may do everything.
     fn default() -> Self {
         Self {
             data_dir: None,
             snapshot_every: SNAPSHOT_EVERY,
             retention: None,
             collectors: true,
+            event_ttl: Some(EVENT_TTL),
             #[cfg(feature = "http")]
             authorizer: None,
             #[cfg(feature = "http")]

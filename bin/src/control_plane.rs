@@ -3,7 +3,7 @@
 #[cfg(test)]
 mod tests;
 
-use crate::collectors::{self, Collectors};
+use crate::collectors::{self, Collectors, Surroundings};
 use crate::data_dir::DataDir;
 use crate::history::{HistoryIndex, LogHistory};
 #[cfg(feature = "http")]
@@ -88,14 +88,13 @@ impl ControlPlane {
         let restored = log.restored();
         let writer = Arc::new(log.start(Box::new(publisher))?);
         let collectors = if config.collectors {
-            let writer = Arc::downgrade(&writer);
-            Some(Collectors::start(
-                state,
-                reader.clone(),
+            let surroundings = Surroundings {
+                reader: reader.clone(),
                 feed,
-                writer,
-                turn,
-            )?)
+                writer: Arc::downgrade(&writer),
+                event_ttl: config.event_ttl,
+            };
+            Some(Collectors::start(state, surroundings, turn)?)
         } else {
             None
         };

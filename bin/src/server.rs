@@ -44,6 +44,7 @@ pub(crate) struct Options {
     pub(crate) owner_reference_permissions: bool,
     pub(crate) snapshot_every: u64,
     pub(crate) retention: Option<Retention>,
+    pub(crate) event_ttl: Option<Duration>,
 }
 
 /// Serves until a signal comes, and closes the log; `ready` is called once with the address and the
@@ -69,6 +70,7 @@ pub(crate) async fn run(options: Options, ready: impl FnOnce(SocketAddr, &Path))
         owner_reference_permissions: options.owner_reference_permissions,
         snapshot_every: options.snapshot_every,
         retention: options.retention.clone(),
+        event_ttl: options.event_ttl,
         ..Config::default()
     };
     // Before the log is opened: a log that cannot be served is not written to.

@@ -1,50 +1,34 @@
 //! All workers as one value without threads: it observes changes and returns the steps to take next. A
 //! driver, a simulator or a test runs the loop.
 
+mod origin;
 #[cfg(test)]
 mod tests;
 mod waiting;
 
 use crate::affected::affected;
 use crate::content;
-use crate::naming::{Freed, Naming};
+use crate::event_ttl::Events;
+use crate::naming::Naming;
 use crate::plan::{Findings, View, ends_a_definition, plan};
 use crate::queue::Queue;
 use crate::steps::Step;
-use crate::ttl::Deadlines;
-use crate::warnings::{Warning, Warnings};
+use crate::ttl::FinishedJobs;
+use crate::warnings::Warnings;
 use hindsight_core::Intent;
 use hindsight_core::object::Object;
 use hindsight_core::{Change, Commit, ObjectKey, Rejection, State, Time, Uid, served_kind};
 use hindsight_projector::OwnershipGraph;
+use origin::{Batch, Origin};
 use std::borrow::Borrow;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
+use std::time::Duration;
 use waiting::Waiting;
 
 /// How many of those who wait are looked at again with each batch, even if nothing is known to have changed
 /// for them.
 const AGAIN_MAX: usize = 8;
-
-/// The source of a step: what is looked at again if the step was out of date, or was never decided.
-#[derive(Debug, Clone)]
-enum Origin {
-    /// A job whose time to live is over: it is due until it is gone.
-    Deadline,
-    /// A warning about a reference of a dependent.
-    Warning(Warning),
-    /// An owner or a dependent.
-    Object(Uid),
-    /// A container (namespace or definition) that is being deleted.
-    Container(ObjectKey),
-    /// A definition that is released.
-    Definition(ObjectKey),
-    /// A name that has become free.
-    Name(Freed),
-}
-
-/// Steps, each with its origin.
-type Batch = Vec<(Origin, Step)>;
 
 /// The most steps in one batch of a server. A batch shares an fsync, and everybody else waits until it is
 /// decided and durable.
@@ -75,7 +59,8 @@ pub struct Collector {
     /// Definitions that are being deleted.
     ending: BTreeSet<ObjectKey>,
     naming: Naming,
-    deadlines: Deadlines,
+    finished_jobs: FinishedJobs,
+    events: Events,
     warnings: Warnings,
     /// The origins of the steps of the last batch, except those that have been answered.
     in_flight: VecDeque<Origin>,
@@ -114,7 +99,8 @@ impl Collector {
             blocked: BTreeMap::new(),
             ending: BTreeSet::new(),
             naming: Naming::default(),
-            deadlines: Deadlines::default(),
+            finished_jobs: FinishedJobs::default(),
+            events: Events::default(),
             warnings: Warnings::default(),
             in_flight: VecDeque::new(),
             #[cfg(test)]
@@ -159,6 +145,17 @@ impl Collector {
         Ok(())
     }
 
+    /// Deletes each event this long after its last write, from the next batch on. `written` tells when an
+    /// event of the state that was passed to [`Self::new`] was last written.
+    pub fn expire_events(
+        &mut self,
+        state: &State,
+        ttl: Duration,
+        written: impl FnMut(&Object) -> Time,
+    ) {
+        self.events = Events::of(state, ttl, written);
+    }
+
     /// The ownership graph as of the last change.
     pub const fn graph(&self) -> &OwnershipGraph {
         &self.graph
@@ -169,7 +166,9 @@ impl Collector {
         self.graph.apply(change);
         self.warnings.note(change, &self.graph);
         let key = &change.commit.key;
-        self.note(key, change.commit.object().map(|object| &**object));
+        let object = change.commit.object().map(|object| &**object);
+        self.note(key, object);
+        self.events.note(key, object, change.commit.time);
         self.queue.extend(affected(change, &self.graph));
         self.note_container_of(change);
         // A new definition gives up no name.
@@ -206,7 +205,7 @@ impl Collector {
         self.requeue(self.in_flight.len());
         let mut batch = Batch::default();
         self.end_definitions(state, limit, &mut batch);
-        for step in self.deadlines.due(state, now, limit) {
+        for step in self.finished_jobs.due(state, now, limit) {
             batch.push((Origin::Deadline, step));
         }
         let emptying = self.empty_containers(state, now, limit, &mut batch);
@@ -215,6 +214,10 @@ impl Collector {
         let room = limit.saturating_sub(batch.len());
         for (freed, step) in self.naming.take(state, room) {
             batch.push((Origin::Name(freed), step));
+        }
+        let room = limit.saturating_sub(batch.len());
+        for step in self.events.due(state, now, room) {
+            batch.push((Origin::Deadline, step));
         }
         // Warnings come last: if they cannot be written they return again and again, and must not be in
         // the way.
@@ -443,7 +446,7 @@ impl Collector {
     }
 
     fn note(&mut self, key: &ObjectKey, object: Option<&Object>) {
-        self.deadlines.note(key, object);
+        self.finished_jobs.note(key, object);
         let is_deleting = object.is_some_and(Object::is_deleting);
         if is_deleting && (key.is_namespace() || key.is_definition()) {
             self.containers.push(key.clone());

@@ -65,7 +65,7 @@ fn of_namespace(state: &State, namespace: &Object, now: Time, limit: usize) -> V
 fn of_definition(state: &State, definition: &Object, now: Time, limit: usize) -> Vec<Step> {
     let status = terminating::changed(state, definition, now);
     let mut steps: Vec<Step> = status
-        .map(|status| report(Worker::DefinitionController, definition, status))
+        .map(|status| report(Worker::ApiServer, definition, status))
         .into_iter()
         .collect();
     let room = limit.saturating_sub(steps.len());
@@ -137,7 +137,7 @@ fn waits_for_contents(namespace: &Object) -> bool {
 fn instances(state: &State, definition: &Object, limit: usize) -> Vec<Step> {
     let cause = cause_of_mark(definition);
     let why = Why {
-        worker: Worker::DefinitionController,
+        worker: Worker::ApiServer,
         rule: Rule::CrdDeleted,
         cause: &cause,
     };
@@ -160,7 +160,7 @@ pub(crate) fn release_of(state: &State, definition: &Object) -> Option<Step> {
         return None;
     }
     let basis = Basis::at(state.revision);
-    Some(Worker::DefinitionController.release(definition, DEFINITION_FINALIZER, basis))
+    Some(Worker::ApiServer.release(definition, DEFINITION_FINALIZER, basis))
 }
 
 /// On whose behalf contents are deleted.

@@ -7,6 +7,8 @@ mod backlog;
 mod collector;
 mod conditions;
 mod content;
+mod deadlines;
+mod event_ttl;
 mod forecast;
 mod naming;
 mod orders;

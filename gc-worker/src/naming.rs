@@ -64,7 +64,7 @@ pub(crate) fn is_naming(step: &Step) -> bool {
 fn step(state: &State, freed: &Freed) -> Option<Step> {
     let next = next_to_be_named(state, &freed.definition)?;
     let intent = status_patch(&next.key, json!({}));
-    Some(Worker::DefinitionController.step(intent, Cause::Commit(freed.revision)))
+    Some(Worker::ApiServer.step(intent, Cause::Commit(freed.revision)))
 }
 
 #[cfg(test)]
@@ -119,7 +119,7 @@ mod tests {
     fn next(collector: &mut Collector, state: &State) -> Vec<Step> {
         let batch = collector.next_batch(state, Time(0), 10);
         for step in &batch {
-            assert_eq!(step.worker, Worker::DefinitionController);
+            assert_eq!(step.worker, Worker::ApiServer);
             assert!(is_naming(step), "{step:?}");
         }
         batch

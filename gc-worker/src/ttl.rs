@@ -1,56 +1,41 @@
 //! Deletes finished jobs whose time to live is over. Source: upstream's `ttlafterfinished` controller.
 
+use crate::deadlines::Deadlines;
 use crate::steps::{Step, deletion, target};
 use crate::worker::Worker;
 use hindsight_core::command::{Delete, Intent, Propagation};
 use hindsight_core::object::Object;
 use hindsight_core::{Cause, ObjectKey, Rule, State, Time};
 use serde_json::Value;
-use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
-/// Deadlines of finished jobs.
+/// The deadlines of finished jobs.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Deadlines {
-    by_key: BTreeMap<ObjectKey, Time>,
-    by_time: BTreeSet<(Time, ObjectKey)>,
-}
+pub(crate) struct FinishedJobs(Deadlines);
 
-impl Deadlines {
+impl FinishedJobs {
     /// Notes the newest version of an object. Only a finished job with a time to live has a deadline.
     pub(crate) fn note(&mut self, key: &ObjectKey, object: Option<&Object>) {
         if &*key.resource.resource != "jobs" || &*key.resource.group != "batch" {
             return;
         }
-        if let Some(before) = self.by_key.remove(key) {
-            self.by_time.remove(&(before, key.clone()));
-        }
         let live = object.filter(|object| !object.is_deleting());
-        if let Some(deadline) = live.and_then(|object| deadline(&object.document())) {
-            self.by_key.insert(key.clone(), deadline);
-            self.by_time.insert((deadline, key.clone()));
-        }
+        let deadline = live.and_then(|object| deadline(&object.document()));
+        self.0.set(key, deadline);
     }
 
     /// Deletions of the jobs that are due.
     pub(crate) fn due(&self, state: &State, now: Time, limit: usize) -> Vec<Step> {
-        let due = self
-            .by_time
-            .iter()
-            .take_while(|(time, _)| *time <= now)
-            .take(limit);
-        let live = due
-            .filter_map(|(_, key)| state.get(key))
-            .filter(|job| !job.is_deleting());
-        let delete = |job: &Object| {
+        let delete = |job: &Arc<Object>| {
             let target = target(&job.key, &job.meta.uid, Some(job.revision));
-            Delete {
+            let delete = Delete {
                 propagation: Some(Propagation::Foreground),
                 ..deletion(state, target, Rule::TtlAfterFinished)
-            }
+            };
+            let cause = Cause::Policy("ttlSecondsAfterFinished".into());
+            Worker::TtlController.step(Intent::Delete(delete), cause)
         };
-        let cause = Cause::Policy("ttlSecondsAfterFinished".into());
-        live.map(|job| Worker::TtlController.step(Intent::Delete(delete(job)), cause.clone()))
-            .collect()
+        self.0.due(state, now, limit).map(delete).collect()
     }
 }
 
@@ -70,7 +55,6 @@ fn deadline(job: &Value) -> Option<Time> {
 mod tests {
     use super::*;
     use crate::testing::{empty, put};
-    use hindsight_core::{GroupResource, Revision};
     use serde_json::json;
 
     const END: &str = "2024-01-01T00:00:10Z";
@@ -105,27 +89,11 @@ mod tests {
             ("batch", "jobs"),
             job(json!(30), "Complete", "True"),
         );
-        let mut deadlines = Deadlines::default();
-        deadlines.note(&job.key, Some(&job));
+        let mut jobs = FinishedJobs::default();
+        jobs.note(&job.key, Some(&job));
         let deadline = Time::parse(END).expect("a time").plus_seconds(30);
         for (now, due) in [(Time(deadline.0 - 1), 0), (deadline, 1)] {
-            assert_eq!(deadlines.due(&state, now, 10).len(), due, "{now:?}");
+            assert_eq!(jobs.due(&state, now, 10).len(), due, "{now:?}");
         }
-    }
-
-    #[test]
-    fn a_new_version_has_its_own_deadline_and_what_is_gone_has_none() {
-        let key = ObjectKey::new(GroupResource::new("batch", "jobs"), "n", "j");
-        let end = Time::parse(END).expect("a time");
-        let mut deadlines = Deadlines::default();
-        for (revision, ttl) in [(1, 30), (2, 60)] {
-            let document = job(json!(ttl), "Complete", "True");
-            let object = Object::from_value(key.clone(), document, Revision(revision), None);
-            deadlines.note(&key, Some(&object.expect("an object")));
-            let next = deadlines.by_time.first().map(|(time, _)| *time);
-            assert_eq!(next, Some(end.plus_seconds(ttl)));
-        }
-        deadlines.note(&key, None);
-        assert!(deadlines.by_time.is_empty());
     }
 }

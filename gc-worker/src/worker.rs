@@ -12,8 +12,9 @@ pub enum Worker {
     GarbageCollector,
     /// `namespace-controller`.
     NamespaceController,
-    /// `customresourcedefinition-controller`, upstream part of the API server.
-    DefinitionController,
+    /// The API server itself, of which the controllers of definitions and the end of events are a part
+    /// upstream.
+    ApiServer,
     /// `ttl-after-finished-controller`.
     TtlController,
 }
@@ -23,17 +24,16 @@ impl Worker {
     pub const ALL: [Self; 4] = [
         Self::GarbageCollector,
         Self::NamespaceController,
-        Self::DefinitionController,
+        Self::ApiServer,
         Self::TtlController,
     ];
 
-    /// Its user name, as in the log. The user of the definition controller is the server itself, which
-    /// also creates the first namespaces of a log.
+    /// Its user name, as in the log. The server itself also creates the first namespaces of a log.
     pub const fn user(self) -> &'static str {
         match self {
             Self::GarbageCollector => "system:serviceaccount:kube-system:generic-garbage-collector",
             Self::NamespaceController => "system:serviceaccount:kube-system:namespace-controller",
-            Self::DefinitionController => "system:apiserver",
+            Self::ApiServer => "system:apiserver",
             Self::TtlController => {
                 "system:serviceaccount:kube-system:ttl-after-finished-controller"
             }
@@ -52,18 +52,18 @@ impl Worker {
     pub fn actor(self) -> Arc<Actor> {
         static ACTORS: LazyLock<[Arc<Actor>; 4]> =
             LazyLock::new(|| Worker::ALL.map(|worker| Arc::new(worker.new_actor())));
-        let [garbage, namespaces, definitions, ttl] = &*ACTORS;
+        let [garbage, namespaces, server, ttl] = &*ACTORS;
         Arc::clone(match self {
             Self::GarbageCollector => garbage,
             Self::NamespaceController => namespaces,
-            Self::DefinitionController => definitions,
+            Self::ApiServer => server,
             Self::TtlController => ttl,
         })
     }
 
     fn new_actor(self) -> Actor {
         let group = match self {
-            Self::DefinitionController => "system:masters",
+            Self::ApiServer => "system:masters",
             Self::GarbageCollector | Self::NamespaceController | Self::TtlController => {
                 "system:serviceaccounts"
             }
@@ -77,7 +77,7 @@ impl Worker {
     /// The field manager of its writes: the program of which it is a part upstream.
     pub const fn field_manager(self) -> &'static str {
         match self {
-            Self::DefinitionController => "kube-apiserver",
+            Self::ApiServer => "kube-apiserver",
             Self::GarbageCollector | Self::NamespaceController | Self::TtlController => {
                 "kube-controller-manager"
             }
@@ -115,7 +115,7 @@ mod tests {
         for (worker, name) in [
             (Worker::GarbageCollector, "generic-garbage-collector"),
             (Worker::NamespaceController, "namespace-controller"),
-            (Worker::DefinitionController, "system:apiserver"),
+            (Worker::ApiServer, "system:apiserver"),
             (Worker::TtlController, "ttl-after-finished-controller"),
         ] {
             let actor = worker.actor();

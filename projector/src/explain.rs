@@ -14,7 +14,6 @@ mod tests;
 use crate::History;
 use bounded_history::BoundedHistory;
 use chain::{Step, follow, marked};
-use hindsight_core::object::Name;
 use hindsight_core::{Cause, Commit, Event, ObjectKey, Revision, Rule, State, Uid};
 pub use owners::{Dropped, End, EndedAs, Owner};
 use serde::{Deserialize, Serialize};
@@ -171,7 +170,7 @@ pub struct Link {
     pub object: String,
     /// The user who made it.
     pub user: String,
-    /// The verb of the request; empty for the collector.
+    /// The verb of the request, or the policy; empty for the other work of the collectors.
     pub verb: String,
     /// Another request, earlier or later, for the deletion that this one requests, if the two asked for
     /// different treatment of the dependents.
@@ -322,7 +321,7 @@ fn link(commit: &Commit, next: Option<&Commit>) -> Link {
         event,
         object: commit.key.to_string(),
         user: commit.actor.user.to_string(),
-        verb: commit.request.verb.clone(),
+        verb: verb_or_policy(commit),
         also: None,
         owners: owners::named(commit, next),
         dropped: Vec::new(),
@@ -330,19 +329,19 @@ fn link(commit: &Commit, next: Option<&Commit>) -> Link {
 }
 
 fn root(commit: &Commit) -> Root {
-    let policy = match &commit.cause {
-        Cause::Policy(name) => Some(Name::clone(name)),
-        Cause::Request | Cause::Commit(_) => None,
-    };
     Root {
         user: commit.actor.user.to_string(),
-        verb: policy.map_or_else(
-            || commit.request.verb.clone(),
-            |name| format!("policy {name}"),
-        ),
+        verb: verb_or_policy(commit),
         object: commit.key.to_string(),
         revision: commit.revision,
         time: commit.time.to_rfc3339_micros(),
+    }
+}
+
+fn verb_or_policy(commit: &Commit) -> String {
+    match &commit.cause {
+        Cause::Policy(name) => format!("policy {name}"),
+        Cause::Request | Cause::Commit(_) => commit.request.verb.clone(),
     }
 }
 

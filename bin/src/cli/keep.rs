@@ -1,4 +1,4 @@
-//! Parses the retention options. They are checked before the server starts, for dropped history does not come
+//! Parses the options that say what is kept for how long. They are checked before the server starts, for dropped history does not come
 //! back.
 
 use crate::config::AGE_MICROS_MIN;
@@ -34,6 +34,11 @@ pub(super) fn age(text: &str) -> Result<Duration, String> {
         );
     }
     Ok(age)
+}
+
+pub(super) fn event_ttl(text: &str) -> Result<Duration, String> {
+    let age = humantime::parse_duration(text);
+    age.map_err(|error| format!("{error}; give an age such as 1h, or 0 to keep all events"))
 }
 
 /// A warning about history that is kept this shortly: more likely days were meant.
@@ -99,6 +104,18 @@ pub(super) fn resource(text: &str) -> Result<GroupResource, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::EVENT_TTL;
+
+    #[test]
+    fn events_are_kept_for_an_hour_unless_another_age_is_given_or_none() {
+        assert_eq!(event_ttl("1h"), Ok(EVENT_TTL));
+        assert_eq!(event_ttl("0"), Ok(Duration::ZERO));
+        let told = event_ttl("1").expect_err("no unit");
+        assert!(
+            told.ends_with("give an age such as 1h, or 0 to keep all events"),
+            "{told}"
+        );
+    }
 
     #[test]
     fn an_age_below_an_hour_is_doubted() {

@@ -79,6 +79,16 @@ pub(super) struct Serve {
         value_parser = keep::resource
     )]
     keep_kind: Vec<GroupResource>,
+    /// Delete events this long after their last write, as kube-apiserver does; 0 for never. What was deleted stays
+    /// in the log
+    #[arg(
+        long,
+        env = "HINDSIGHT_EVENT_TTL",
+        value_name = "AGE",
+        default_value = "1h",
+        value_parser = keep::event_ttl
+    )]
+    event_ttl: Duration,
     /// Format of the server's own log on standard error; `RUST_LOG` selects what is logged, by default warnings
     #[arg(long, env = "HINDSIGHT_LOG_FORMAT", default_value = "text")]
     log_format: LogFormat,
@@ -124,6 +134,7 @@ impl Serve {
             kubeconfig: self.kubeconfig,
             token_auth_file: self.token_auth_file,
             owner_reference_permissions: self.owner_reference_permissions == Switch::On,
+            event_ttl: Some(self.event_ttl).filter(|ttl| !ttl.is_zero()),
         };
         let runtime = start_runtime()?;
         let served = runtime.block_on(server::run(options, |address, kubeconfig| {

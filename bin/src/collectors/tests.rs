@@ -46,9 +46,12 @@ fn alone(plane: &ControlPlane, feed: CollectorFeed) -> Driver {
     Driver {
         collector: Collector::new(&state),
         state,
-        reader: plane.reader().clone(),
-        feed,
-        writer: Weak::new(),
+        surroundings: Surroundings {
+            reader: plane.reader().clone(),
+            feed,
+            writer: Weak::new(),
+            event_ttl: None,
+        },
         turn: next_batch,
         stopped: never(),
         idle: IDLE,

@@ -1,0 +1,26 @@
+//! Where the steps of a batch come from.
+
+use crate::naming::Freed;
+use crate::steps::Step;
+use crate::warnings::Warning;
+use hindsight_core::{ObjectKey, Uid};
+
+/// The source of a step: what is looked at again if the step was out of date, or was never decided.
+#[derive(Debug, Clone)]
+pub(super) enum Origin {
+    /// A job or an event whose time to live is over: it is due until it is gone.
+    Deadline,
+    /// A warning about a reference of a dependent.
+    Warning(Warning),
+    /// An owner or a dependent.
+    Object(Uid),
+    /// A container (namespace or definition) that is being deleted.
+    Container(ObjectKey),
+    /// A definition that is released.
+    Definition(ObjectKey),
+    /// A name that has become free.
+    Name(Freed),
+}
+
+/// Steps, each with its origin.
+pub(super) type Batch = Vec<(Origin, Step)>;

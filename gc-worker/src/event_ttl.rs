@@ -1,0 +1,149 @@
+//! Deletes `Event` objects some time after they were last written. Upstream gives them a lease of etcd
+//! that each write renews (`--event-ttl` of kube-apiserver).
+
+use crate::deadlines::Deadlines;
+use crate::steps::{Step, deletion, target};
+use crate::worker::Worker;
+use hindsight_core::object::Object;
+use hindsight_core::{Cause, GroupResource, Intent, ObjectKey, Rule, State, Time};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The cause of these deletions.
+const POLICY: &str = "event-ttl";
+
+/// The deadlines of events; none has one until a time to live is set.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Events {
+    ttl: Option<Duration>,
+    deadlines: Deadlines,
+}
+
+impl Events {
+    /// The deadlines of the events of a state; `written` tells when each was last written.
+    pub(crate) fn of(
+        state: &State,
+        ttl: Duration,
+        mut written: impl FnMut(&Object) -> Time,
+    ) -> Self {
+        let mut events = Self {
+            ttl: Some(ttl),
+            deadlines: Deadlines::default(),
+        };
+        for event in state.list(&GroupResource::new("", "events"), None) {
+            events.note(&event.key, Some(event), written(event));
+        }
+        events
+    }
+
+    /// Notes the newest version of an object, which was written at this time.
+    pub(crate) fn note(&mut self, key: &ObjectKey, object: Option<&Object>, written: Time) {
+        let Some(ttl) = self.ttl.filter(|_| key.resource.is_event()) else {
+            return;
+        };
+        let live = object.filter(|object| !object.is_deleting());
+        let micros = i64::try_from(ttl.as_micros()).unwrap_or(i64::MAX);
+        let deadline = Time(written.0.saturating_add(micros));
+        self.deadlines.set(key, live.map(|_| deadline));
+    }
+
+    /// Deletions of the events that are due.
+    pub(crate) fn due(&self, state: &State, now: Time, limit: usize) -> Vec<Step> {
+        let delete = |event: &Arc<Object>| {
+            let target = target(&event.key, &event.meta.uid, Some(event.revision));
+            let delete = deletion(state, target, Rule::Policy);
+            Worker::ApiServer.step(Intent::Delete(delete), Cause::Policy(POLICY.into()))
+        };
+        self.deadlines.due(state, now, limit).map(delete).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Collector;
+    use crate::testing::{empty, write};
+    use hindsight_core::{Change, Revision};
+    use serde_json::json;
+
+    const TTL: Duration = Duration::from_mins(1);
+    const FIRST: Time = Time(1_000_000);
+
+    fn at(change: Change, time: Time) -> Change {
+        let commit = hindsight_core::Commit {
+            time,
+            ..(*change.commit).clone()
+        };
+        Change {
+            commit: Arc::new(commit),
+            ..change
+        }
+    }
+
+    fn event(message: &str) -> serde_json::Value {
+        json!({"apiVersion": "v1", "kind": "Event", "message": message,
+            "metadata": {"name": "e", "namespace": "n"}})
+    }
+
+    /// The revisions of the versions that are to be deleted.
+    fn due(collector: &mut Collector, state: &State, now: Time) -> Vec<Revision> {
+        let steps = collector.next_batch(state, now, 9);
+        let revision = |step: &Step| {
+            let Intent::Delete(delete) = &step.intent else {
+                panic!("no deletion: {step:?}");
+            };
+            delete.target.revision
+        };
+        steps.iter().filter_map(revision).collect()
+    }
+
+    #[test]
+    fn an_event_goes_when_its_last_write_is_long_enough_ago() {
+        let mut state = empty();
+        let mut collector = Collector::new(&state);
+        collector.expire_events(&state, TTL, |_| Time(0));
+        let end = FIRST.plus_seconds(60);
+        collector.observe(&at(write(&mut state, ("", "events"), event("one")), FIRST));
+        assert_eq!(due(&mut collector, &state, Time(end.0 - 1)), []);
+        assert_eq!(due(&mut collector, &state, end), [Revision(1)]);
+        let again = Time(end.0 - 1);
+        collector.observe(&at(write(&mut state, ("", "events"), event("two")), again));
+        assert_eq!(due(&mut collector, &state, end), []);
+        assert_eq!(
+            due(&mut collector, &state, again.plus_seconds(60)),
+            [Revision(2)]
+        );
+    }
+
+    #[test]
+    fn nothing_else_goes_and_no_event_without_a_time_to_live() {
+        let mut state = empty();
+        let mut with = Collector::new(&state);
+        let mut without = with.clone();
+        with.expire_events(&state, TTL, |_| Time(0));
+        let written = [
+            write(&mut state, ("", "configmaps"), event("")),
+            write(&mut state, ("", "events"), event("")),
+        ];
+        for change in written {
+            with.observe(&change);
+            without.observe(&change);
+        }
+        assert_eq!(due(&mut with, &state, Time::MAX), [Revision(2)]);
+        assert_eq!(due(&mut without, &state, Time::MAX), []);
+    }
+
+    #[test]
+    fn after_a_restart_the_time_counts_from_the_last_write() {
+        let mut state = empty();
+        write(&mut state, ("", "events"), event(""));
+        let mut collector = Collector::new(&state);
+        collector.expire_events(&state, TTL, |event| {
+            assert_eq!(event.revision, Revision(1));
+            FIRST
+        });
+        let end = FIRST.plus_seconds(60);
+        assert_eq!(due(&mut collector, &state, Time(end.0 - 1)), []);
+        assert_eq!(due(&mut collector, &state, end), [Revision(1)]);
+    }
+}
