@@ -187,7 +187,10 @@ impl Deletion<'_> {
         }
         metadata.insert("deletionGracePeriodSeconds".into(), json!(grace.seconds()));
         if first && self.object.meta.generation > 0 {
-            metadata.insert("generation".into(), json!(self.object.meta.generation + 1));
+            metadata.insert(
+                "generation".into(),
+                json!(self.object.meta.next_generation()),
+            );
         }
         *metadata != before
     }

@@ -100,6 +100,12 @@ impl Meta {
         Self::deserialize(metadata).map_err(|error| error.to_string())
     }
 
+    /// The generation after a change that counts. A client chooses the first one of some kinds, so that the
+    /// last one may be reached.
+    pub(crate) const fn next_generation(&self) -> i64 {
+        self.generation.saturating_add(1)
+    }
+
     /// Whether this finalizer is listed.
     pub fn has_finalizer(&self, finalizer: &str) -> bool {
         self.finalizers.iter().any(|held| &**held == finalizer)

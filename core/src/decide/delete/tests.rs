@@ -147,6 +147,20 @@ fn the_old_option_and_the_types_default_have_their_places() {
 }
 
 #[test]
+fn a_generation_that_a_client_chose_grows_up_to_the_last_one() {
+    for (sent, marked) in [(7, 8), (i64::MAX - 1, i64::MAX), (i64::MAX, i64::MAX)] {
+        let mut world = World::new();
+        let object = json!({"metadata": {"name": "a", "generation": sent}});
+        world.create("configmaps", object).expect("created");
+        world
+            .delete("configmaps", "a", Some(Foreground))
+            .expect("marked");
+        let object = world.get("configmaps", "a").expect("it waits");
+        assert_eq!(object.meta.generation, marked);
+    }
+}
+
+#[test]
 fn a_mark_says_when_how_and_why() {
     let mut world = with("deployments", &["x/a"]);
     world.delete("deployments", "a", None).expect("accepted");

@@ -188,7 +188,7 @@ impl<'a> Edit<'a> {
         };
         let metadata = metadata_mut(&mut self.next);
         if let Some(metadata) = metadata.filter(|_| moves) {
-            let grown = self.change.stored.meta.generation + 1;
+            let grown = self.change.stored.meta.next_generation();
             metadata.insert("generation".into(), json!(grown));
         }
     }
