@@ -139,15 +139,17 @@ impl Selection {
 
     /// The first `limit` objects that match and come after this place.
     async fn first(&self, state: &State, after: Option<&ContinueAfter>, limit: usize) -> Selected {
-        let follows =
-            |object: &&Arc<Object>| after.is_none_or(|after| after.is_before(&object.key));
-        let objects = state.list(&self.resource, self.namespace.as_deref());
-        let mut rest = objects.filter(follows);
+        let (namespace, after) = (self.namespace.as_deref(), after.map(ContinueAfter::place));
+        let mut rest = state.list_after(&self.resource, namespace, after);
         let (mut pace, mut items) = (Pace::default(), Vec::new());
         while let Some(object) = rest.next() {
             let is_one = self.matches(object);
             if is_one && items.len() == limit {
-                let others = self.is_plain().then(|| rest.count());
+                let others = if self.is_plain() {
+                    Some(Box::pin(pace.count(rest)).await)
+                } else {
+                    None
+                };
                 return Selected {
                     items,
                     more: true,

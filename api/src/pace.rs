@@ -20,6 +20,16 @@ impl Pace {
             tokio::task::yield_now().await;
         }
     }
+
+    /// Counts what is left, which is passed but not read.
+    pub(crate) async fn count(&mut self, rest: impl Iterator) -> usize {
+        let mut count = 0;
+        for _ in rest {
+            count += 1;
+            self.read(0).await;
+        }
+        count
+    }
 }
 
 #[cfg(test)]

@@ -22,6 +22,7 @@ use overtaken::Overtaken;
 use parts_hasher::PartsHasher;
 use std::borrow::Borrow;
 use std::cmp::Ordering;
+use std::ops::Bound;
 use std::sync::Arc;
 
 /// Orders after every possible name of a namespace.
@@ -144,9 +145,24 @@ impl State {
         resource: &'a GroupResource,
         namespace: Option<&'a str>,
     ) -> impl Iterator<Item = &'a Arc<Object>> {
-        let start = ObjectKey::new(resource.clone(), namespace.unwrap_or(""), "");
+        self.list_after(resource, namespace, None)
+    }
+
+    /// The same, but only those that come after the object of this namespace and name, which need not exist.
+    pub fn list_after<'a>(
+        &'a self,
+        resource: &'a GroupResource,
+        namespace: Option<&'a str>,
+        after: Option<(&str, &str)>,
+    ) -> impl Iterator<Item = &'a Arc<Object>> {
+        let key = |namespace, name| ObjectKey::new(resource.clone(), namespace, name);
+        let first = Bound::Included(key(namespace.unwrap_or(""), ""));
+        let after = after.filter(|(other, _)| namespace.is_none_or(|wanted| *other >= wanted));
+        let start = after.map_or(first, |(namespace, name)| {
+            Bound::Excluded(key(namespace, name))
+        });
         self.stored
-            .range(start..)
+            .range((start, Bound::Unbounded))
             .map(|stored| &stored.0)
             .take_while(move |object| {
                 object.key.resource == *resource
@@ -412,4 +428,39 @@ const fn owner_of_edge(event: &Event) -> Option<&OwnerReference> {
 
 fn is_held(object: &Object) -> bool {
     object.is_waiting() || object.is_orphaning()
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::World;
+    use serde_json::json;
+
+    #[test]
+    fn a_list_goes_on_after_any_place_whether_it_exists_or_not() {
+        let mut world = World::new();
+        for (namespace, name) in [("a", "m"), ("default", "b"), ("default", "d"), ("z", "a")] {
+            if namespace != "default" {
+                let namespace = json!({"metadata": {"name": namespace}});
+                world.create("namespaces", namespace).expect("created");
+            }
+            let object = json!({"metadata": {"name": name}});
+            let made = world.create_in(namespace, "configmaps", object);
+            made.expect("created");
+        }
+        let resource = world.key("configmaps", "").resource;
+        let places = ["", "a", "c", "default", "z", "zz"];
+        let places = places
+            .iter()
+            .flat_map(|one| places.map(|other| (*one, other)));
+        let all = |namespace| world.state.list(&resource, namespace);
+        for after in places {
+            for namespace in [None, Some("a"), Some("default"), Some("none")] {
+                let rest = world.state.list_after(&resource, namespace, Some(after));
+                let expected = all(namespace)
+                    .filter(|object| (&*object.key.namespace, &*object.key.name) > after);
+                let (rest, expected): (Vec<_>, Vec<_>) = (rest.collect(), expected.collect());
+                assert_eq!(rest, expected, "{namespace:?} after {after:?}");
+            }
+        }
+    }
 }

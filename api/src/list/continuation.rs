@@ -25,9 +25,9 @@ pub(super) struct ContinueAfter {
 }
 
 impl ContinueAfter {
-    /// Whether the object is still to be shown.
-    pub(super) fn is_before(&self, key: &ObjectKey) -> bool {
-        (self.namespace.as_str(), self.name.as_str()) < (&*key.namespace, &*key.name)
+    /// Its namespace and its name.
+    pub(super) fn place(&self) -> (&str, &str) {
+        (&self.namespace, &self.name)
     }
 }
 
