@@ -40,9 +40,13 @@ fn asked_at(bytes: usize) -> Vec<usize> {
 #[test]
 fn what_is_shown_of_a_long_request_is_decided_on_another_thread() {
     assert_eq!(asked_at(LONG_BYTES), [1, 1]);
-    let long = asked_at(LONG_BYTES + 1);
-    let [mutating, validating] = *long else {
-        panic!("{long:?}");
+    let waits_twice = |_| {
+        let long = asked_at(LONG_BYTES + 1);
+        let [mutating, validating] = *long else {
+            panic!("{long:?}");
+        };
+        1 < mutating && mutating < validating
     };
-    assert!(1 < mutating && mutating < validating, "{long:?}");
+    // The other thread may be done before this one looks.
+    assert!((0..1_000).any(waits_twice));
 }
