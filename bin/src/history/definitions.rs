@@ -8,17 +8,31 @@ use hindsight_log::{Entry, Error, Reader};
 use std::sync::Arc;
 
 /// A kind that was defined once.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub(crate) struct Defined {
     pub(crate) resource: GroupResource,
     /// The kind as it was; `None` if the history in which its definition was is no longer kept.
     pub(crate) kind: Option<KindRef>,
 }
 
+impl Defined {
+    fn is_called_like(&self, other: &Self) -> bool {
+        let names = |of: &Self| {
+            let kind = of.kind.clone()?;
+            Some((
+                kind.kind.clone(),
+                kind.singular.clone(),
+                kind.short_names.clone(),
+            ))
+        };
+        self.resource == other.resource && names(self) == names(other)
+    }
+}
+
 /// What was found, and up to where the log was read for it.
 #[derive(Debug, Default)]
 pub(super) struct Definitions {
-    /// The latest last.
+    /// One for each resource and set of names, the latest last.
     all: Vec<Defined>,
     /// The last restore.
     pub(super) restored: Option<Revision>,
@@ -52,7 +66,8 @@ impl Definitions {
             return;
         }
         let defined = Defined { resource, kind };
-        self.all.retain(|one| *one != defined);
+        // The names decide which one is found: what else a definition says may change at any time.
+        self.all.retain(|one| !one.is_called_like(&defined));
         self.all.push(defined);
     }
 
@@ -64,5 +79,58 @@ impl Definitions {
         let mut latest = self.all.iter().rev();
         let found = latest.find(|one| is_it(&one.resource, one.kind.as_deref()));
         found.cloned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hindsight_core::{Actor, Cause, Event, Object, ObjectKey, Request, Time};
+    use serde_json::json;
+
+    /// A version of a definition with this short name and this description of its objects.
+    fn version(short: &str, description: &str) -> Commit {
+        let key = ObjectKey::definition("widgets.example.com");
+        let schema = json!({"type": "object", "description": description});
+        let version = json!({"name": "v1", "served": true, "storage": true,
+            "schema": {"openAPIV3Schema": schema},
+            "additionalPrinterColumns": [{"name": description, "type": "string", "jsonPath": ".a"}]});
+        let names = json!({"plural": "widgets", "singular": "widget", "kind": "Widget",
+            "listKind": "WidgetList", "shortNames": [short]});
+        let document = json!({"apiVersion": "apiextensions.k8s.io/v1",
+            "kind": "CustomResourceDefinition",
+            "metadata": {"name": "widgets.example.com", "uid": "u"},
+            "spec": {"group": "example.com", "scope": "Cluster", "names": names,
+                "versions": [version]},
+            "status": {"acceptedNames": names}});
+        let object = Object::from_value(key.clone(), document, Revision(1), None);
+        let object = Arc::new(object.expect("an object"));
+        Commit {
+            revision: Revision(1),
+            time: Time(0),
+            actor: Arc::new(Actor::new("")),
+            request: Arc::new(Request::default()),
+            cause: Cause::Request,
+            key,
+            uid: "u".into(),
+            events: vec![Event::ObjectUpdated { object }],
+        }
+    }
+
+    #[test]
+    fn a_definition_that_is_rewritten_for_ever_is_held_once_for_each_set_of_names() {
+        let mut definitions = Definitions::default();
+        let mut held = |short, description: &str| {
+            definitions.add(&version(short, description));
+            definitions.all.len()
+        };
+        assert_eq!(held("w", "0"), 1);
+        for description in 1..9 {
+            assert_eq!(held("w", &description.to_string()), 1);
+        }
+        assert_eq!((held("x", "0"), held("w", "0")), (2, 2));
+        let of_its_time = |kind: Option<&Kind>| kind.is_some_and(|kind| kind.is_called("x"));
+        let found = definitions.find(|_, kind| of_its_time(kind));
+        assert!(found.is_some_and(|one| one.kind.is_some()));
     }
 }
