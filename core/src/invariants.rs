@@ -12,7 +12,6 @@ mod tests;
 use crate::event::{Cause, Commit, Event, OwnerFinding};
 use crate::object::{FOREGROUND_FINALIZER, ORPHAN_FINALIZER, Object, OwnerReference};
 use crate::{Revision, State};
-pub(crate) use grounds::is_over;
 use owners::{Hold, hold};
 
 /// A commit that breaks an invariant.

@@ -95,7 +95,7 @@ impl Checker<'_> {
 }
 
 /// Whether a job has finished, and its time to live has passed since.
-pub(crate) fn is_over(object: &Object, now: Time) -> bool {
+fn is_over(object: &Object, now: Time) -> bool {
     let resource = &object.key.resource;
     if (&*resource.group, &*resource.resource) != ("batch", "jobs") {
         return false;

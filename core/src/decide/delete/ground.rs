@@ -4,7 +4,7 @@
 use crate::command::Delete;
 use crate::decide::Context;
 use crate::event::Cause;
-use crate::invariants::is_over;
+use crate::job::end_of_life;
 use crate::object::Object;
 use crate::{Rejection, Rule};
 use std::sync::Arc;
@@ -27,7 +27,7 @@ pub(super) fn check(
             "the definition of its kind is not being deleted",
         ),
         Rule::TtlAfterFinished => (
-            is_over(object, context.envelope.time),
+            end_of_life(object).is_some_and(|end| end <= context.envelope.time),
             "it is not a finished job whose time to live is over",
         ),
         Rule::Policy => (
