@@ -220,6 +220,16 @@ pub struct Decision {
     pub warnings: Vec<String>,
 }
 
+impl Decision {
+    pub(crate) const fn new(commits: Vec<Arc<Commit>>, outcome: Outcome) -> Self {
+        Self {
+            commits,
+            outcome,
+            warnings: Vec::new(),
+        }
+    }
+}
+
 /// The answer to the client.
 #[derive(Debug, Clone)]
 pub enum Outcome {

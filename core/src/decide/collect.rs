@@ -10,7 +10,7 @@ pub(crate) use deadlock::break_deadlock;
 use super::Context;
 use super::commit::NewVersion;
 use super::delete::owners::{findings, going, refuse_overtaken};
-use super::delete::{decision, removal};
+use super::delete::removal;
 use super::managed_fields;
 use crate::command::{DropOwners, DropReason, FinalizeNamespace, Release, Target, Unblock};
 use crate::document::metadata_mut;
@@ -219,11 +219,11 @@ fn write(
         revision,
     };
     let (object, commit) = context.new_version(Some(object), written, Vec::new())?;
-    Ok(decision(vec![commit], Outcome::Updated(object)))
+    Ok(Decision::new(vec![commit], Outcome::Updated(object)))
 }
 
 fn nothing(object: &Arc<Object>) -> Decision {
-    decision(Vec::new(), Outcome::Updated(Arc::clone(object)))
+    Decision::new(Vec::new(), Outcome::Updated(Arc::clone(object)))
 }
 
 fn to_value<T: serde::Serialize>(value: &T) -> Result<Value, Rejection> {

@@ -111,7 +111,7 @@ impl Deletion<'_> {
         let listed = self.object.meta.finalizers.iter();
         let replaced = listed.filter(|one| is_collector_finalizer(one));
         let commit = self.context.remove(self.object, revision, replaced, event);
-        decision(vec![commit], Outcome::Deleted(Arc::clone(self.object)))
+        Decision::new(vec![commit], Outcome::Deleted(Arc::clone(self.object)))
     }
 
     /// Marks the object: a finalizer holds it, or it has time left to stop.
@@ -128,11 +128,12 @@ impl Deletion<'_> {
         if !changed {
             return Ok(self.unchanged());
         }
-        let extra = self.request_event(policy, grace, &owners);
+        let known_at_end = ends.then(|| owners.clone());
+        let extra = self.request_event(policy, Some(grace.seconds()), owners);
         let (object, commit) = self.write(document, extra)?;
-        if !ends {
-            return Ok(decision(vec![commit], Outcome::Deleting(object)));
-        }
+        let Some(owners) = known_at_end else {
+            return Ok(Decision::new(vec![commit], Outcome::Deleting(object)));
+        };
         let event = Event::ObjectDeleted {
             rule: self.rule_of(&object, policy),
             owners,
@@ -140,20 +141,23 @@ impl Deletion<'_> {
         };
         let revision = commit.revision.next();
         let removal = self.context.remove(&object, revision, [].iter(), event);
-        Ok(decision(vec![commit, removal], Outcome::Deleted(object)))
+        Ok(Decision::new(
+            vec![commit, removal],
+            Outcome::Deleted(object),
+        ))
     }
 
     fn request_event(
         &self,
         policy: Propagation,
-        grace: Grace,
-        owners: &[OwnerFinding],
+        grace_period_seconds: Option<i64>,
+        owners: Vec<OwnerFinding>,
     ) -> Vec<Event> {
         vec![Event::DeletionRequested {
             rule: self.rule(policy),
             propagation: policy,
-            grace_period_seconds: Some(grace.seconds()),
-            owners: owners.to_vec(),
+            grace_period_seconds,
+            owners,
             decided_at: self.context.state.revision,
         }]
     }
@@ -212,13 +216,13 @@ impl Deletion<'_> {
         let pending = Condition::new_true("Terminating", "InstanceDeletionPending", why);
         conditions::set(&mut document, &pending, &now);
         let policy = policy::of_mark(&finalizers);
-        let extra = self.request_event(policy, Grace::None, &owners);
+        let extra = self.request_event(policy, Some(Grace::None.seconds()), owners);
         let (object, commit) = self.write(document, extra)?;
-        Ok(decision(vec![commit], Outcome::Deleting(object)))
+        Ok(Decision::new(vec![commit], Outcome::Deleting(object)))
     }
 
     fn unchanged(&self) -> Decision {
-        decision(Vec::new(), Outcome::Deleting(Arc::clone(self.object)))
+        Decision::new(Vec::new(), Outcome::Deleting(Arc::clone(self.object)))
     }
 
     /// The rule of the mark, or of the request if there is no mark.
@@ -242,13 +246,5 @@ impl Deletion<'_> {
         self.object.is_deleting()
             && spec_finalizers(&self.object.document()).is_empty()
             && removal::content(self.context.state, self.object).is_none()
-    }
-}
-
-pub(crate) fn decision(commits: Vec<Arc<crate::Commit>>, outcome: Outcome) -> Decision {
-    Decision {
-        commits,
-        outcome,
-        warnings: Vec::new(),
     }
 }

@@ -3,7 +3,6 @@
 
 use super::{find, release};
 use crate::command::{Deadlock, Release, Target};
-use crate::decide::delete::decision;
 use crate::decide::{Context, Envelope};
 use crate::machine::apply;
 use crate::object::FOREGROUND_FINALIZER;
@@ -43,7 +42,7 @@ pub(crate) fn break_deadlock(
         }
         commits.extend(decision.commits);
     }
-    Ok(decision(commits, outcome))
+    Ok(Decision::new(commits, outcome))
 }
 
 fn still_waits(context: Context<'_>, member: &Target) -> Result<(), Rejection> {

@@ -3,7 +3,6 @@
 use super::{admit, name, own, shape, workload};
 use crate::command::{Create, FieldValidation};
 use crate::decide::commit::NewVersion;
-use crate::decide::delete::decision;
 use crate::decide::managed_fields::{Ownership, WriteTarget};
 use crate::decide::update::{namespace, same_coordinates, same_namespace};
 use crate::decide::{Causes, Context, Strictness, prepare, warned};
@@ -183,7 +182,7 @@ impl<'a> Creation<'a> {
         // Commits are kept, and most creations are all that happens in theirs.
         let events = Vec::with_capacity(1);
         let (object, commit) = context.new_version(None, written, events)?;
-        Ok(decision(vec![commit], Outcome::Created(object)))
+        Ok(Decision::new(vec![commit], Outcome::Created(object)))
     }
 }
 

@@ -1,10 +1,9 @@
 //! Deleting a namespace takes a first step of its own: it becomes `Terminating` and waits until it is
 //! empty.
 
-use super::{Deletion, decision, owners, policy};
+use super::{Deletion, owners, policy};
 use crate::command::Propagation;
 use crate::document::metadata_mut;
-use crate::event::Event;
 use crate::object::Name;
 use crate::{Decision, Outcome, Rejection};
 use serde_json::json;
@@ -38,15 +37,9 @@ pub(super) fn mark(deletion: &Deletion<'_>) -> Result<Decision, Rejection> {
         }
     }
     let propagation = policy::of_mark(&finalizers);
-    let extra = vec![Event::DeletionRequested {
-        rule: deletion.rule(propagation),
-        propagation,
-        grace_period_seconds: None,
-        owners,
-        decided_at: deletion.context.state.revision,
-    }];
+    let extra = deletion.request_event(propagation, None, owners);
     let (object, commit) = deletion.write(document, extra)?;
-    Ok(decision(vec![commit], Outcome::Deleting(object)))
+    Ok(Decision::new(vec![commit], Outcome::Deleting(object)))
 }
 
 /// The finalizers of the marked namespace. `orphanDependents: false` means foreground here, and without

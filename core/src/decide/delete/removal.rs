@@ -1,7 +1,6 @@
 //! A write that removes the last finalizer of an object in deletion removes the object, unless it still
 //! contains others: a namespace its contents, a definition its instances.
 
-use super::decision;
 use crate::decide::Context;
 use crate::event::Event;
 use crate::kind::Subresource;
@@ -98,5 +97,8 @@ pub(crate) fn remove(
     let commit = context.remove(stored, context.state.revision.next(), let_go, event);
     let shown = Object::from_value(stored.key.clone(), next, stored.revision, stored.mark)
         .map_err(|error| Rejection::Internal(error.to_string()))?;
-    Ok(decision(vec![commit], Outcome::Updated(Arc::new(shown))))
+    Ok(Decision::new(
+        vec![commit],
+        Outcome::Updated(Arc::new(shown)),
+    ))
 }

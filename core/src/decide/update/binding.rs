@@ -4,7 +4,6 @@
 use super::{same_coordinates, same_identity, version_allows};
 use crate::command::Update;
 use crate::decide::commit::NewVersion;
-use crate::decide::delete::decision;
 use crate::decide::{Context, namespace_of_new, prepare, warned};
 use crate::kind::{Kind, Subresource};
 use crate::object::{Object, ObjectKey};
@@ -80,7 +79,7 @@ impl Pod<'_> {
         let (object, commit) = self
             .context
             .new_version(Some(self.stored), written, Vec::new())?;
-        Ok(decision(vec![commit], Outcome::Updated(object)))
+        Ok(Decision::new(vec![commit], Outcome::Updated(object)))
     }
 
     fn node(&self, binding: &Value) -> Result<String, Rejection> {

@@ -3,7 +3,7 @@
 use super::{PendingWrite, Sent, approval, merge, namespace, restore, service};
 use crate::decide::commit::NewVersion;
 use crate::decide::create::{label_namespace, refresh_definition, settle_names};
-use crate::decide::delete::{decision, removal};
+use crate::decide::delete::removal;
 use crate::decide::managed_fields::{Ownership, put};
 use crate::decide::{Causes, Strictness, prepare, warned};
 use crate::document::{equal_except, metadata_mut};
@@ -236,7 +236,7 @@ impl<'a> Edit<'a> {
         Ok(if removal::follows(context.state, stored, &next) {
             removal::remove(context, stored, next)?
         } else if is_unchanged && !form::is_outdated(&context.state.kinds, stored) {
-            decision(Vec::new(), Outcome::Updated(Arc::clone(stored)))
+            Decision::new(Vec::new(), Outcome::Updated(Arc::clone(stored)))
         } else {
             // Keep what the version that the command uses does not know of.
             let document = if is_unchanged {
@@ -250,7 +250,7 @@ impl<'a> Edit<'a> {
                 revision: context.state.revision.next(),
             };
             let (object, commit) = context.new_version(Some(stored), written, Vec::new())?;
-            decision(vec![commit], Outcome::Updated(object))
+            Decision::new(vec![commit], Outcome::Updated(object))
         })
     }
 }
