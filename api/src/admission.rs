@@ -355,12 +355,7 @@ impl Write<'_> {
     ) -> Command {
         let mut command = self.command.clone();
         if subject.posted.is_none() {
-            let intent = command.intent;
-            command.intent = Intent::Admitted(Box::new(Admitted {
-                seen,
-                object,
-                intent,
-            }));
+            command.admitted = Some(Box::new(Admitted { seen, object }));
         }
         command
     }

@@ -29,6 +29,8 @@ pub struct Command {
     /// Warnings that reading the body of a create, an update or a patch gave; they are returned with the
     /// answer.
     pub warnings: Vec<String>,
+    /// What admission saw and left, if the intent has passed it.
+    pub admitted: Option<Box<Admitted>>,
     /// What is wanted.
     pub intent: Intent,
 }
@@ -46,6 +48,7 @@ impl Command {
             cause: Cause::Request,
             manager: None,
             warnings: Vec::new(),
+            admitted: None,
             intent,
         }
     }
@@ -107,8 +110,6 @@ pub enum Intent {
     BreakDeadlock(Deadlock),
     /// Remove a token from a namespace's `spec.finalizers`.
     FinalizeNamespace(FinalizeNamespace),
-    /// Carry out an intent that admission let through.
-    Admitted(Box<Admitted>),
 }
 
 impl Intent {
@@ -124,21 +125,17 @@ impl Intent {
             | Self::Release(_)
             | Self::BreakDeadlock(_)
             | Self::FinalizeNamespace(_) => true,
-            // Only a client's own intent passes admission, and an `Admitted` is never nested in another.
-            Self::Admitted(admitted) => matches!(admitted.intent, Self::Delete(_) | Self::Evict(_)),
         }
     }
 }
 
-/// An intent that has passed admission, with the version that admission saw.
+/// What admission saw, and what it left.
 #[derive(Debug, Clone)]
 pub struct Admitted {
     /// The version that admission decided on; if the object has changed since, the command is stale.
     pub seen: AdmissionBasis,
     /// The object as admission left it, if admission changed it.
     pub object: Option<Value>,
-    /// What was asked for.
-    pub intent: Intent,
 }
 
 /// What was stored under the key when an intent was admitted.

@@ -17,7 +17,7 @@ mod patch;
 mod prepare;
 mod update;
 
-pub(crate) use admitted::{is_mutated, unwrap_admitted};
+pub(crate) use admitted::as_admitted;
 pub(crate) use bound::OversizePolicy;
 pub(crate) use collect::{break_deadlock, drop_owners, finalize_namespace, release, unblock};
 pub use create::next_to_be_named;
@@ -32,6 +32,7 @@ pub(crate) use patch::patch;
 pub use prepare::{prune_posted, prune_review, strict_decoding_error};
 pub(crate) use update::update;
 
+use crate::command::Admitted;
 use crate::kind::Kind;
 use crate::object::Name;
 use crate::rejection::{self, FieldCause};
@@ -119,7 +120,7 @@ pub(crate) struct Envelope {
 }
 
 impl Envelope {
-    pub(crate) fn split(command: Command) -> (Self, Intent) {
+    pub(crate) fn split(command: Command) -> (Self, Intent, Option<Box<Admitted>>) {
         let Command {
             actor,
             request,
@@ -129,6 +130,7 @@ impl Envelope {
             manager,
             warnings,
             intent,
+            admitted,
         } = command;
         let envelope = Self {
             actor,
@@ -139,6 +141,6 @@ impl Envelope {
             manager,
             warnings,
         };
-        (envelope, intent)
+        (envelope, intent, admitted)
     }
 }

@@ -28,15 +28,21 @@ fn carry_out(
     command: Command,
     strictness: Strictness,
 ) -> Result<Decision, Rejection> {
-    let (envelope, intent) = Envelope::split(command);
+    let (envelope, intent, admitted) = Envelope::split(command);
     let context = Context {
         state,
         envelope: &envelope,
         strictness,
-        is_mutated: decide::is_mutated(&intent),
+        is_mutated: admitted
+            .as_ref()
+            .is_some_and(|admitted| admitted.object.is_some()),
         oversize: OversizePolicy::of(&intent),
     };
-    let decision = match decide::unwrap_admitted(context, intent)? {
+    let intent = match admitted {
+        Some(admitted) => decide::as_admitted(context, intent, *admitted)?,
+        None => intent,
+    };
+    let decision = match intent {
         Intent::Create(intent) => decide::create(context, intent),
         Intent::Update(intent) => decide::update(context, intent),
         Intent::Patch(intent) => decide::patch(context, &intent),
@@ -47,10 +53,6 @@ fn carry_out(
         Intent::Release(intent) => decide::release(context, &intent),
         Intent::BreakDeadlock(deadlock) => decide::break_deadlock(context, &deadlock),
         Intent::FinalizeNamespace(intent) => decide::finalize_namespace(context, &intent),
-        Intent::Admitted(_) => {
-            let why = "the command has already passed admission";
-            Err(Rejection::Internal(why.into()))
-        }
     };
     let decision = decide::delete_with_service(context, decision?);
     decide::reconsider(context, decision)

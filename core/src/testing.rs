@@ -1,7 +1,7 @@
 //! A world for unit tests: a state with the built-in kinds, driven by short commands.
 
 use crate::command::{
-    Create, Delete, FieldValidation, Patch, PatchObject, Propagation, Target, Update,
+    Admitted, Create, Delete, FieldValidation, Patch, PatchObject, Propagation, Target, Update,
 };
 use crate::kind::{BuiltinKinds, Subresource};
 use crate::object::{Name, Object, ObjectKey};
@@ -68,10 +68,20 @@ impl World {
     }
 
     pub(crate) fn run(&mut self, intent: Intent) -> Result<Decision, Rejection> {
+        self.run_admitted(intent, None)
+    }
+
+    /// Carries out what has passed admission, if that was asked.
+    pub(crate) fn run_admitted(
+        &mut self,
+        intent: Intent,
+        admitted: Option<Admitted>,
+    ) -> Result<Decision, Rejection> {
         self.commands = self.commands.wrapping_add(1);
         let actor = Arc::new(Actor::new("tester"));
         let command = Command {
             manager: self.manager.clone(),
+            admitted: admitted.map(Box::new),
             ..Command::new(actor, self.now(), [self.commands; 16], intent)
         };
         let decision = decide(&self.state, command)?;

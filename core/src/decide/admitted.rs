@@ -4,27 +4,23 @@
 
 use super::Context;
 use crate::Rejection;
-use crate::command::{AdmissionBasis, Create, FieldValidation, Intent, Update};
+use crate::command::{AdmissionBasis, Admitted, Create, FieldValidation, Intent, Update};
 use crate::document::metadata_mut;
 use crate::object::ObjectKey;
 use serde_json::Value;
 
-/// Whether admission replaced the object that was sent.
-pub(crate) fn is_mutated(intent: &Intent) -> bool {
-    matches!(intent, Intent::Admitted(admitted) if admitted.object.is_some())
-}
-
-/// Unwraps an admitted intent, once the object is still the one that admission saw.
-pub(crate) fn unwrap_admitted(context: Context<'_>, intent: Intent) -> Result<Intent, Rejection> {
-    let Intent::Admitted(admitted) = intent else {
-        return Ok(intent);
-    };
-    if let Some(key) = key(&admitted.intent) {
+/// The intent as admission left it. Stale unless the object is still the one that admission saw.
+pub(crate) fn as_admitted(
+    context: Context<'_>,
+    intent: Intent,
+    admitted: Admitted,
+) -> Result<Intent, Rejection> {
+    if let Some(key) = key(&intent) {
         check_basis(context, key, admitted.seen)?;
     }
     Ok(match admitted.object {
-        Some(object) => with_object(admitted.intent, object, admitted.seen),
-        None => admitted.intent,
+        Some(object) => with_object(intent, object, admitted.seen),
+        None => intent,
     })
 }
 
@@ -39,8 +35,7 @@ fn key(intent: &Intent) -> Option<&ObjectKey> {
         | Intent::Unblock(_)
         | Intent::Release(_)
         | Intent::BreakDeadlock(_)
-        | Intent::FinalizeNamespace(_)
-        | Intent::Admitted(_) => None,
+        | Intent::FinalizeNamespace(_) => None,
     }
 }
 
@@ -118,7 +113,6 @@ fn with_object(intent: Intent, object: Value, seen: AdmissionBasis) -> Intent {
         | Intent::Unblock(_)
         | Intent::Release(_)
         | Intent::BreakDeadlock(_)
-        | Intent::FinalizeNamespace(_)
-        | Intent::Admitted(_) => intent,
+        | Intent::FinalizeNamespace(_) => intent,
     }
 }

@@ -31,7 +31,6 @@ impl OversizePolicy {
             Intent::Patch(patch) if matches!(patch.patch, Patch::Apply { .. }) => Self::Refused,
             Intent::Patch(patch) if patch.refreshes_names() => Self::Open,
             Intent::Create(_) | Intent::Update(_) | Intent::Patch(_) => Self::WithoutManagedFields,
-            Intent::Admitted(admitted) => Self::of(&admitted.intent),
             Intent::Delete(_)
             | Intent::Evict(_)
             | Intent::DropOwners(_)

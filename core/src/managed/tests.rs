@@ -259,31 +259,26 @@ fn what_admission_adds_is_nobodys() {
     let admitted = Admitted {
         seen: AdmissionBasis::At(stored.revision),
         object: Some(object),
-        intent,
     };
-    world
-        .run(Intent::Admitted(Box::new(admitted)))
-        .expect("written");
+    world.run_admitted(intent, Some(admitted)).expect("written");
     let now = managed_fields(&world);
     assert_eq!(now, std::mem::take(&mut owned));
 
-    let created = Admitted {
+    let admitted = Admitted {
         seen: AdmissionBasis::Absent,
         object: Some(
             json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "b",
             "managedFields": [entry("m", "Update", "2020-01-01T00:00:00Z", json!({"f:data": {}}))]},
             "data": {"webhook": "w"}}),
         ),
-        intent: Intent::Create(Create {
-            key: world.key("configmaps", ""),
-            version: "v1".into(),
-            object: json!({}),
-            validation: FieldValidation::Warn,
-        }),
     };
-    world
-        .run(Intent::Admitted(Box::new(created)))
-        .expect("created");
+    let intent = Intent::Create(Create {
+        key: world.key("configmaps", ""),
+        version: "v1".into(),
+        object: json!({}),
+        validation: FieldValidation::Warn,
+    });
+    world.run_admitted(intent, Some(admitted)).expect("created");
     let made = world.get("configmaps", "b").expect("an object").document();
     let fields = made.pointer("/metadata/managedFields/0/fieldsV1");
     assert_eq!(fields, Some(&json!({"f:data": {}})));
@@ -305,15 +300,15 @@ fn a_write_that_admission_undoes_is_none_also_when_time_has_passed() {
         let admitted = Admitted {
             seen: AdmissionBasis::At(stored.revision),
             object: Some(object),
-            intent: Intent::Patch(PatchObject {
-                key: stored.key.clone(),
-                version: "v1".into(),
-                subresource: None,
-                patch: Patch::Merge(json!({"data": {"k": "w"}})),
-                validation: FieldValidation::Warn,
-            }),
         };
-        let decision = world.run(Intent::Admitted(Box::new(admitted)));
+        let intent = Intent::Patch(PatchObject {
+            key: stored.key.clone(),
+            version: "v1".into(),
+            subresource: None,
+            patch: Patch::Merge(json!({"data": {"k": "w"}})),
+            validation: FieldValidation::Warn,
+        });
+        let decision = world.run_admitted(intent, Some(admitted));
         assert_eq!(decision.expect("decided").commits.len(), written, "{list}");
     }
 }
@@ -337,11 +332,8 @@ fn a_configuration_of_what_is_not_there_is_admitted_as_a_creation() {
     let admitted = Admitted {
         seen: AdmissionBasis::Absent,
         object: Some(object),
-        intent,
     };
-    world
-        .run(Intent::Admitted(Box::new(admitted)))
-        .expect("created");
+    world.run_admitted(intent, Some(admitted)).expect("created");
     let made = world.get("configmaps", "a").expect("an object").document();
     assert_eq!(made["data"]["k"], "mutated");
 }

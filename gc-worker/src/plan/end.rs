@@ -32,8 +32,7 @@ fn released(step: &Step) -> impl Iterator<Item = &ObjectKey> {
         | Intent::Evict(_)
         | Intent::DropOwners(_)
         | Intent::Unblock(_)
-        | Intent::FinalizeNamespace(_)
-        | Intent::Admitted(_) => &[],
+        | Intent::FinalizeNamespace(_) => &[],
     };
     owners.iter().map(|owner| &owner.key)
 }

@@ -27,8 +27,7 @@ fn describe(intent: &Intent) -> String {
         | Intent::Update(_)
         | Intent::Patch(_)
         | Intent::FinalizeNamespace(_)
-        | Intent::Evict(_)
-        | Intent::Admitted(_) => format!("{intent:?}"),
+        | Intent::Evict(_) => format!("{intent:?}"),
     }
 }
 

@@ -56,7 +56,9 @@ impl Drop for Slot {
 }
 
 fn size(command: &Command) -> usize {
-    COMMAND_BYTES + documents(&command.intent)
+    let admitted = command.admitted.as_ref();
+    let admitted = admitted.and_then(|admitted| admitted.object.as_ref());
+    COMMAND_BYTES + documents(&command.intent) + admitted.map_or(0, heap)
 }
 
 fn documents(intent: &Intent) -> usize {
@@ -71,14 +73,6 @@ fn documents(intent: &Intent) -> usize {
                 config, complaint, ..
             } => heap(config) + complaint.as_ref().map_or(0, String::len),
         },
-        Intent::Admitted(admitted) => {
-            // An admitted intent never contains another one.
-            let asked = match &admitted.intent {
-                Intent::Admitted(_) => 0,
-                inner => documents(inner),
-            };
-            asked + admitted.object.as_ref().map_or(0, heap)
-        }
         Intent::Delete(_)
         | Intent::Evict(_)
         | Intent::DropOwners(_)
