@@ -327,35 +327,42 @@ fn whoever_named_one_owner_by_the_uid_of_another_is_told() {
     let temporary = tempfile::tempdir().expect("a directory");
     let server = Server::start_on(temporary.path());
     server.kubectl(&["create", "configmap", "there"]);
+    server.kubectl(&["create", "namespace", "elsewhere"]);
     let uid = server.uid("configmap/there");
-    for (name, owner, kind) in [
-        ("of-name", "other", "ConfigMap"),
-        ("of-kind", "there", "Secret"),
+    for (name, owner, kind, uid, namespace) in [
+        ("of-name", "other", "ConfigMap", &*uid, "default"),
+        ("of-kind", "there", "Secret", &uid, "default"),
+        ("of-uid", "there", "ConfigMap", "made-up", "default"),
+        ("of-place", "there", "ConfigMap", &uid, "elsewhere"),
     ] {
-        let map = dependent(name, owner, &uid)
+        let map = dependent(name, owner, uid)
             .replace("kind: ConfigMap, name", &format!("kind: {kind}, name"));
-        server.kubectl_with(&["create", "-f", "-"], &map);
-        server.kubectl(&[
-            "wait",
-            &format!("cm/{name}"),
-            "--for=delete",
-            "--timeout=10s",
-        ]);
+        server.kubectl_with(&["-n", namespace, "create", "-f", "-"], &map);
+        let (gone, named) = ("--for=delete", format!("cm/{name}"));
+        server.kubectl(&["-n", namespace, "wait", &named, gone, "--timeout=10s"]);
     }
     let told = ask_online_and_offline(
         server,
         temporary.path(),
-        &["why cm/of-name", "why cm/of-kind", "why cm/there"],
+        &[
+            "why cm/of-name",
+            "why cm/of-kind",
+            "why cm/of-uid",
+            "why cm/of-place -n elsewhere",
+            "why cm/there",
+        ],
     );
-    assert_printed(
-        &told[0],
+    let now = format!("the ConfigMap there that exists now has the uid {uid};");
+    for (told, expected) in told.iter().zip([
         "its reference to ConfigMap other has the uid of ConfigMap there;",
-    );
-    assert_printed(
-        &told[1],
         "its reference to Secret there has the uid of ConfigMap there;",
-    );
-    assert!(!text(&told[2].stdout).contains("reference"), "{told:?}");
+        &format!("its reference to ConfigMap there has the uid made-up, and {now}"),
+        "its reference to ConfigMap there has the uid of ConfigMap there in default; an owner must be in the same \
+         namespace, or in none",
+    ]) {
+        assert_printed(told, expected);
+    }
+    assert!(!text(&told[4].stdout).contains("reference"), "{told:?}");
 }
 
 #[test]

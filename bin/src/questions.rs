@@ -6,7 +6,7 @@ mod tests;
 
 use crate::effects;
 use crate::history::LogHistory;
-use crate::reasons::{self, reasons};
+use crate::reasons::{self, Reasons};
 use hindsight_core::kind::KindRef;
 use hindsight_core::{Command, ObjectKey, Rule, State, Time, Uid};
 use hindsight_gc::{Baseline, Forecast, Step};
@@ -28,7 +28,7 @@ pub struct Why {
     pub explanation: Explanation,
     /// In words: for an object that is being deleted, what it waits for; for another one that exists, what its
     /// owners are, and which namespace or definition in deletion takes it along; for one that was deleted
-    /// because of its owners, which of its references had the UID of another object that exists; for one that
+    /// because of its owners, which of its references gave an object that exists the UID of another; for one that
     /// is not in the log, which restore may have lost it.
     #[cfg_attr(feature = "http", serde(default))]
     pub reasons: Vec<String>,
@@ -47,7 +47,7 @@ pub(crate) fn explain(
     let mut explanation = hindsight_projector::explain(history, state, key, uid, subject)?;
     let object = state.get(key);
     let object = object.filter(|object| object.meta.uid.as_str() == explanation.object.uid);
-    let mut reasons = object.map_or_else(Vec::new, |object| reasons(state, object));
+    let mut reasons = object.map_or_else(Vec::new, |object| Reasons::new(state).of(object));
     reasons.extend(mismatched_owners(history, state, &explanation)?);
     let object = &mut explanation.object;
     if object.kind.is_empty() {
@@ -69,10 +69,7 @@ fn mismatched_owners(
     let Some(link) = explanation.chain.first() else {
         return Ok(Vec::new());
     };
-    if !matches!(
-        explanation.rule,
-        Some(Rule::OwnersAbsent | Rule::NoSuchOwner)
-    ) {
+    if !explanation.rule.is_some_and(Rule::is_about_owners) {
         return Ok(Vec::new());
     }
     let deletion = history.commit(link.revision)?;

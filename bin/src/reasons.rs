@@ -1,37 +1,29 @@
 //! Why an object exists, according to the state: what an object in deletion waits for; who owns any other, and
 //! what will take it along. Also what was wrong with the owners of an object that was deleted.
 
+mod owners;
 #[cfg(test)]
 mod tests;
 
-use hindsight_core::classify::{classify, owner_key};
-use hindsight_core::event::OwnerClass;
 use hindsight_core::object::{
     DEFINITION_FINALIZER, FOREGROUND_FINALIZER, NAMESPACE_TOKEN, spec_finalizers,
 };
-use hindsight_core::{Commit, Event, Object, ObjectKey, OwnerReference, State, Uid};
+use hindsight_core::{Object, ObjectKey, State, Uid};
 use hindsight_gc::contents_remaining;
+pub(crate) use owners::mismatched_owners;
+use owners::{is_unresolvable, owner_line, owners};
 use serde_json::Value;
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// For an object that is being deleted, what it waits for; for another, what its owners are, and what takes it
-/// along.
-pub(crate) fn reasons(state: &State, object: &Object) -> Vec<String> {
-    if object.is_deleting() {
-        return held(state, object)
-            .into_iter()
-            .map(|by| format!("waits for {by}"))
-            .collect();
-    }
-    let mut reasons = owners(state, object);
-    reasons.extend(containers(state, object));
-    reasons
-}
-
-/// What an object that is being deleted waits for.
-pub(crate) fn held(state: &State, object: &Object) -> Vec<String> {
-    held_and_why(state, object, Detail::Whole)
+/// Tells why the objects of one state exist.
+#[derive(Debug)]
+pub(crate) struct Reasons<'a> {
+    state: &'a State,
+    /// For each owner that an object blocks and stays, the first such object. Found in one pass over all objects,
+    /// once it is asked for.
+    staying: OnceCell<BTreeMap<&'a Uid, &'a Arc<Object>>>,
 }
 
 /// What is said of other objects that an object waits for. These may wait for it in turn, so that what they wait
@@ -44,25 +36,113 @@ enum Detail {
     Number,
 }
 
-fn held_and_why(state: &State, object: &Object, detail: Detail) -> Vec<String> {
-    let finalizers = object.meta.finalizers.iter();
-    let mut held: Vec<String> = finalizers
-        .map(|finalizer| match &**finalizer {
-            DEFINITION_FINALIZER if object.key.is_definition() => {
-                instances(state, &object.key, detail)
+impl<'a> Reasons<'a> {
+    pub(crate) const fn new(state: &'a State) -> Self {
+        Self {
+            state,
+            staying: OnceCell::new(),
+        }
+    }
+
+    /// For an object that is being deleted, what it waits for; for another, what its owners are, and what takes it
+    /// along.
+    pub(crate) fn of(&self, object: &Object) -> Vec<String> {
+        if object.is_deleting() {
+            let held = self.held(object).into_iter();
+            return held.map(|by| format!("waits for {by}")).collect();
+        }
+        let mut reasons = owners(self.state, object);
+        reasons.extend(containers(self.state, object));
+        reasons
+    }
+
+    /// What an object that is being deleted waits for.
+    pub(crate) fn held(&self, object: &Object) -> Vec<String> {
+        self.held_and_why(object, Detail::Whole)
+    }
+
+    fn held_and_why(&self, object: &Object, detail: Detail) -> Vec<String> {
+        let finalizers = object.meta.finalizers.iter();
+        let mut held: Vec<String> = finalizers
+            .map(|finalizer| match &**finalizer {
+                DEFINITION_FINALIZER if object.key.is_definition() => {
+                    self.instances(&object.key, detail)
+                }
+                FOREGROUND_FINALIZER if object.is_waiting() => self.blockers(object, detail),
+                other => other.to_owned(),
+            })
+            .collect();
+        if object.key.is_namespace() {
+            held.extend(tokens_and_contents(self.state, object));
+        }
+        let seconds = object.meta.deletion_grace_period_seconds.unwrap_or(0);
+        if seconds > 0 {
+            held.push(format!("its node, which has {seconds} s to stop it"));
+        }
+        held
+    }
+
+    /// How many dependents block an owner in foreground deletion, what the first of them that is being deleted
+    /// waits for, and why one that is not being deleted stays: owners of a kind that is not served protect it.
+    fn blockers(&self, owner: &Object, detail: Detail) -> String {
+        let state = self.state;
+        let mut told = blocker_count(state, owner);
+        if detail == Detail::Number {
+            return told;
+        }
+        let uid = &owner.meta.uid;
+        if let Some(first) = state.deleting_blockers(uid).next() {
+            let by = self.held_and_why(first, Detail::Number).join(", ");
+            told = format!("{told}; {} waits for {by}", first.key);
+        }
+        let going = state.deleting_blockers(uid).count() as u64;
+        if state.blocker_count(uid) > going
+            && let Some(kept) = self.staying().get(uid)
+        {
+            let unknown = kept.owners().iter();
+            let unknown = unknown.filter(|one| is_unresolvable(state, kept, one));
+            let why: Vec<String> = unknown.map(|one| owner_line(state, kept, one)).collect();
+            told = format!("{told}; {} stays: {}", kept.key, why.join(", "));
+        }
+        told
+    }
+
+    /// By owner, the first object that blocks it and is not deleted, because it is not known whether another of
+    /// the object's owners exists.
+    fn staying(&self) -> &BTreeMap<&'a Uid, &'a Arc<Object>> {
+        self.staying.get_or_init(|| {
+            let state = self.state;
+            let stays = |object: &&Arc<Object>| {
+                let mut owners = object.owners().iter();
+                !object.is_deleting() && owners.any(|one| is_unresolvable(state, object, one))
+            };
+            let mut first = BTreeMap::new();
+            for object in state.objects().filter(stays) {
+                let blocked = object.owners().iter().filter(|one| one.blocks());
+                for owner in blocked.filter(|one| one.uid != object.meta.uid) {
+                    first.entry(&owner.uid).or_insert(object);
+                }
             }
-            FOREGROUND_FINALIZER if object.is_waiting() => blockers(state, object, detail),
-            other => other.to_owned(),
+            first
         })
-        .collect();
-    if object.key.is_namespace() {
-        held.extend(tokens_and_contents(state, object));
     }
-    let seconds = object.meta.deletion_grace_period_seconds.unwrap_or(0);
-    if seconds > 0 {
-        held.push(format!("its node, which has {seconds} s to stop it"));
+
+    /// How many instances hold a definition, and what the first of them that is being deleted waits for.
+    fn instances(&self, definition: &ObjectKey, detail: Detail) -> String {
+        let left: Vec<&Arc<Object>> = self.state.instances(definition).collect();
+        let mut told = left.iter().filter(|_| detail == Detail::Whole);
+        let waiting = told.find(|instance| instance.is_deleting());
+        let waiting = waiting.map_or_else(String::new, |instance| {
+            let by = self.held_and_why(instance, Detail::Number).join(", ");
+            format!("; {} waits for {by}", instance.key)
+        });
+        let instances = if left.len() == 1 {
+            "1 instance".to_owned()
+        } else {
+            format!("{} instances", left.len())
+        };
+        format!("{DEFINITION_FINALIZER}: {instances} left{waiting}")
     }
-    held
 }
 
 /// How many dependents block an owner.
@@ -74,65 +154,6 @@ fn blocker_count(state: &State, owner: &Object) -> String {
         more => format!("{more} dependents block it"),
     };
     format!("{FOREGROUND_FINALIZER}: {blocking}")
-}
-
-/// How many dependents block an owner in foreground deletion, what the first of them that is being deleted waits
-/// for, and why one that is not being deleted stays: owners of a kind that is not served protect it.
-fn blockers(state: &State, owner: &Object, detail: Detail) -> String {
-    let mut told = blocker_count(state, owner);
-    if detail == Detail::Number {
-        return told;
-    }
-    let uid = &owner.meta.uid;
-    let mut going = state.deleting_blockers(uid);
-    if let Some(first) = going.next() {
-        let by = held_and_why(state, first, Detail::Number).join(", ");
-        told = format!("{told}; {} waits for {by}", first.key);
-    }
-    let going = state.deleting_blockers(uid).count() as u64;
-    if state.blocker_count(uid) > going
-        && let Some(kept) = state.objects().find(|one| stays(state, one, uid))
-    {
-        let unknown = kept.owners().iter();
-        let unknown = unknown.filter(|one| is_unresolvable(state, kept, one));
-        let why: Vec<String> = unknown.map(|one| owner_line(state, kept, one)).collect();
-        told = format!("{told}; {} stays: {}", kept.key, why.join(", "));
-    }
-    told
-}
-
-/// Whether an object blocks this owner and is not deleted, because it is not known whether another of its owners
-/// exists.
-fn stays(state: &State, object: &Object, owner: &Uid) -> bool {
-    let blocks = |one: &OwnerReference| one.uid == *owner && one.blocks();
-    object.meta.uid != *owner
-        && !object.is_deleting()
-        && object.owners().iter().any(blocks)
-        && object
-            .owners()
-            .iter()
-            .any(|one| is_unresolvable(state, object, one))
-}
-
-fn is_unresolvable(state: &State, object: &Object, owner: &OwnerReference) -> bool {
-    classify(state, object, owner) == OwnerClass::Unresolvable
-}
-
-/// How many instances hold a definition, and what the first of them that is being deleted waits for.
-fn instances(state: &State, definition: &ObjectKey, detail: Detail) -> String {
-    let left: Vec<&Arc<Object>> = state.instances(definition).collect();
-    let mut told = left.iter().filter(|_| detail == Detail::Whole);
-    let waiting = told.find(|instance| instance.is_deleting());
-    let waiting = waiting.map_or_else(String::new, |instance| {
-        let by = held_and_why(state, instance, Detail::Number).join(", ");
-        format!("; {} waits for {by}", instance.key)
-    });
-    let instances = if left.len() == 1 {
-        "1 instance".to_owned()
-    } else {
-        format!("{} instances", left.len())
-    };
-    format!("{DEFINITION_FINALIZER}: {instances} left{waiting}")
 }
 
 /// The namespace or definition of an object that is not being deleted, if that is in deletion and takes the
@@ -173,54 +194,4 @@ fn tokens_and_contents(state: &State, namespace: &Object) -> Vec<String> {
         held.push(contents);
     }
     held
-}
-
-/// References because of which an object was deleted that gave one object the UID of another: such an owner
-/// does not exist, though its UID does.
-pub(crate) fn mismatched_owners(state: &State, deletion: &Commit) -> Vec<String> {
-    let verdicts = deletion.events.iter().filter_map(Event::verdict);
-    let findings = verdicts.flat_map(|(_, owners)| owners);
-    let gone = findings.filter(|found| found.class == OwnerClass::Dangling);
-    let gone: BTreeMap<_, _> = gone.map(|found| (&found.owner.uid, &found.owner)).collect();
-    if gone.is_empty() {
-        return Vec::new();
-    }
-    let namespace = &deletion.key.namespace;
-    let mismatches = state.objects().filter_map(|object| {
-        let owner = gone.get(&object.meta.uid)?;
-        if owner_key(state, namespace, owner).is_some_and(|key| key == object.key) {
-            return None;
-        }
-        let place = match &object.key.namespace {
-            same if same == namespace => String::new(),
-            none if none.is_empty() => String::new(),
-            other => format!(" in {other}"),
-        };
-        Some(format!(
-            "its reference to {} {} has the uid of {} {}{place}; an owner must match in kind, name and uid",
-            owner.kind, owner.name, object.type_meta.kind, object.key.name
-        ))
-    });
-    mismatches.collect()
-}
-
-fn owners(state: &State, object: &Object) -> Vec<String> {
-    let owners = object.owners().iter();
-    owners
-        .map(|owner| owner_line(state, object, owner))
-        .collect()
-}
-
-fn owner_line(state: &State, object: &Object, owner: &OwnerReference) -> String {
-    let (kind, name) = (&owner.kind, &owner.name);
-    match classify(state, object, owner) {
-        OwnerClass::Solid => format!("its owner {kind} {name} exists"),
-        OwnerClass::Dangling => format!("its owner {kind} {name} is gone"),
-        OwnerClass::Waiting => format!("its owner {kind} {name} waits for its dependents"),
-        OwnerClass::Unresolvable => format!(
-            "whether its owner {kind} {name} exists is unknown: {} is not served here, or not in the scope that the \
-             reference looks in",
-            owner.api_version
-        ),
-    }
 }

@@ -8,7 +8,7 @@ use super::{Filter, QueryError, kind, log, not_served};
 use crate::answer::{OnceReleased, PlanAnswer, Planned, PlannedCommit, Unplanned, Waiting};
 use crate::effects;
 use crate::questions::{self, CHANGES_MAX};
-use crate::reasons::held;
+use crate::reasons::Reasons;
 use hindsight_core::command::{Delete, Intent, Propagation, Target};
 use hindsight_core::{
     Actor, Command, Commit, Object, ObjectKey, Rejection, Rule, State, Time, Uid,
@@ -181,7 +181,8 @@ fn changes_beyond_due(
         let uid = &object.meta.uid;
         is_subject(uid) || (is_new(before, object) && !due.still_deleting.contains(uid))
     };
-    let waiting = |object| waiting(&course.end, object);
+    let reasons = Reasons::new(&course.end);
+    let waiting = |object| waiting(&reasons, object);
     let waiting: Vec<Waiting> = going.filter(is_left).map(waiting).collect();
     let with_it: BTreeSet<&Uid> = removed(course).collect();
     let is_other = |uid: &&Uid| !is_subject(uid) && (!course.is_complete || with_it.contains(*uid));
@@ -238,11 +239,11 @@ fn gone_once_released(
     (!complete || !deleted.is_empty()).then_some(OnceReleased { deleted, complete })
 }
 
-fn waiting(state: &State, object: &Arc<Object>) -> Waiting {
+fn waiting(reasons: &Reasons<'_>, object: &Arc<Object>) -> Waiting {
     Waiting {
         object: object.key.to_string(),
         finalizers: object.meta.finalizers.to_vec(),
-        held_by: held(state, object),
+        held_by: reasons.held(object),
     }
 }
 

@@ -60,7 +60,9 @@ fn an_owner_in_the_foreground_says_who_blocks_it_and_why_these_stay() {
     };
     let told = || {
         let state = plane.state();
-        reasons(&state, state.get(&map("a")).expect("it waits")).join(" | ")
+        Reasons::new(&state)
+            .of(state.get(&map("a")).expect("it waits"))
+            .join(" | ")
     };
     kid("a", json!({}));
     let (a, foreground) = (uid("a"), Some(Propagation::Foreground));
@@ -174,7 +176,11 @@ fn a_definition_that_blocks_its_own_instance_is_told_of_without_end_to_neither()
         );
     }
     let state = plane.state();
-    let told = |key| held(&state, state.get(key).expect("it waits")).join(", ");
+    let told = |key| {
+        Reasons::new(&state)
+            .held(state.get(key).expect("it waits"))
+            .join(", ")
+    };
     let of_widget = told(&widget);
     assert!(of_widget.contains("1 dependent blocks it; "), "{of_widget}");
     assert!(of_widget.ends_with(": 1 instance left"), "{of_widget}");
@@ -214,5 +220,60 @@ fn a_namespace_whose_token_was_taken_out_waits_for_its_contents() {
     let namespace = state.namespace("n").expect("it is held");
     let expected = "its contents: Some resources are remaining: configmaps. has 1 resource instances; \
         Some content in the namespace has finalizers remaining: x.io/hold in 1 resource instances";
-    assert_eq!(held(&state, namespace), [expected]);
+    assert_eq!(Reasons::new(&state).held(namespace), [expected]);
+}
+
+/// A dependent that stays whatever becomes of this owner, since another one is of a kind that is not served.
+#[test]
+fn of_the_owners_of_a_live_object_the_end_is_told_and_who_took_their_names() {
+    let plane = plane();
+    let reference = |name: &str, uid: &str| json!({"apiVersion": "v1", "kind": "ConfigMap", "name": name, "uid": uid});
+    let unknown = json!({"apiVersion": "no.such/v1", "kind": "N", "name": "n", "uid": "u"});
+    let told = |name: &str| {
+        let state = plane.state();
+        let reasons = Reasons::new(&state).of(state.get(&map(name)).expect("it lives"));
+        reasons.first().cloned().expect("an owner")
+    };
+    for (name, policy) in [("b", Propagation::Background), ("o", Propagation::Orphan)] {
+        let metadata = json!({"name": name, "finalizers": ["x.io/hold"]});
+        create(&plane, "configmaps", "default", &metadata);
+        let owners = json!([reference(name, &uid_of(&plane, name)), unknown]);
+        let kid = format!("kid-of-{name}");
+        let metadata = json!({"name": kid, "ownerReferences": owners});
+        create(&plane, "configmaps", "default", &metadata);
+        assert_eq!(told(&kid), format!("its owner ConfigMap {name} exists"));
+        let delete = Delete::new(Target::any(map(name)), "v1".into(), Rule::Requested);
+        let propagation = Some(policy);
+        run(
+            &plane,
+            Intent::Delete(Delete {
+                propagation,
+                ..delete
+            }),
+        );
+        let state = plane.state();
+        let since = state
+            .get(&map(name))
+            .expect("it is held")
+            .meta
+            .deletion_timestamp;
+        let since = since.expect("it is marked").to_rfc3339();
+        let orphans = if policy == Propagation::Orphan {
+            ", orphaning its dependents"
+        } else {
+            ""
+        };
+        let expected = format!(
+            "its owner ConfigMap {name} exists, and has been terminating since {since}{orphans}"
+        );
+        assert_eq!(told(&kid), expected);
+    }
+    let owners = json!([reference("b", "made-up"), unknown]);
+    let metadata = json!({"name": "kid-of-nobody", "ownerReferences": owners});
+    create(&plane, "configmaps", "default", &metadata);
+    let uid = uid_of(&plane, "b");
+    let expected = format!(
+        "its owner ConfigMap b is gone; the one that exists has the uid {uid}, and the reference made-up"
+    );
+    assert_eq!(told("kid-of-nobody"), expected);
 }
