@@ -189,6 +189,50 @@ fn a_kind_whose_definition_is_gone_goes_by_all_its_names_and_what_never_was_one_
 }
 
 #[test]
+fn of_two_kinds_of_one_name_the_one_is_meant_that_has_the_object() {
+    let temporary = tempfile::tempdir().expect("a directory");
+    let directory = temporary.path().join("data");
+    let server = Server::start_on(&directory);
+    let make = |group: &str, name: &str| {
+        let definition = widgets("{type: object}").replace("example.com", group);
+        server.kubectl_with(&["create", "-f", "-"], &definition);
+        let (established, named) = (
+            "--for=condition=Established",
+            format!("crd/widgets.{group}"),
+        );
+        server.kubectl(&["wait", &named, established]);
+        let object = format!("apiVersion: {group}/v1\nkind: Widget\nmetadata: {{name: {name}}}\n");
+        server.kubectl_with(&["create", "-f", "-"], &object);
+    };
+    make("gone.example", "before");
+    server.kubectl(&["delete", "crd", "widgets.gone.example"]);
+    make("a.example", "one");
+    make("b.example", "two");
+    let mut questions = Vec::new();
+    let mut expected = Vec::new();
+    for (name, group, fate) in [
+        ("before", "gone", "deleted"),
+        ("one", "a", "live"),
+        ("two", "b", "live"),
+    ] {
+        questions.push(format!("why widget/{name}"));
+        expected.push(format!("Widget {name} in default is {fate}"));
+        if fate == "live" {
+            questions.push(format!("log widgets/{name}"));
+            expected.push(format!("widgets.{group}.example default/{name}: created"));
+        }
+    }
+    questions.push("why widget/none".into());
+    expected.push("no object of this name ever existed in default".into());
+    let questions: Vec<&str> = questions.iter().map(String::as_str).collect();
+    let answers = ask_online_and_offline(server, &directory, &questions);
+    for ((question, answer), expected) in questions.iter().zip(&answers).zip(expected) {
+        let said = text(&answer.stdout) + &text(&answer.stderr);
+        assert!(said.contains(&expected), "{question}: {said}");
+    }
+}
+
+#[test]
 fn one_of_a_name_is_found_by_its_uid_or_its_namespace_whatever_scope_it_had() {
     let temporary = tempfile::tempdir().expect("a directory");
     let server = scoped_anew(&temporary.path().join("data"), true);

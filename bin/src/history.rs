@@ -130,13 +130,13 @@ impl<'a> LogHistory<'a> {
         }
     }
 
-    /// The kind that was defined last, at any time, of those with such a resource and, as far as it is known,
-    /// such a kind.
+    /// The kinds that were defined at any time with such a resource and, as far as it is known, such a kind, the
+    /// latest first.
     #[cfg(feature = "http")]
     pub(crate) fn defined(
         &self,
         is_it: impl Fn(&GroupResource, Option<&Kind>) -> bool,
-    ) -> Result<Option<Defined>, Error> {
+    ) -> Result<Vec<Defined>, Error> {
         Ok(self.definitions()?.find(is_it))
     }
 

@@ -146,23 +146,50 @@ fn readings(text: &str) -> impl Iterator<Item = Reading<'_>> {
     std::iter::once(whole).chain(versioned)
 }
 
-/// The resource that a text names, and its kind. One that no longer exists is found in the log, by the
-/// names that it had last; without its kind if only the end of its definition is kept.
-fn named(
-    history: &LogHistory<'_>,
-    state: &State,
-    text: &str,
-) -> Result<(GroupResource, Option<KindRef>), QueryError> {
-    if let Some(kind) = kind(state, text) {
-        return Ok((kind.stored_under(), Some(kind)));
+/// A resource that a text names, and its kind; without it if only the end of its definition is kept.
+type Named = (GroupResource, Option<KindRef>);
+
+/// Every resource that a text names: several groups may have a kind of one name. Those that no longer exist are
+/// looked for only if none exists.
+fn named(history: &LogHistory<'_>, state: &State, text: &str) -> Result<Vec<Named>, QueryError> {
+    let served = served_as(state, text);
+    let named = if served.is_empty() {
+        once_defined_as(history, text)?
+    } else {
+        served
+    };
+    if named.is_empty() {
+        return Err(QueryError::UnknownKind(text.to_owned()));
     }
+    Ok(named)
+}
+
+fn served_as(state: &State, text: &str) -> Vec<Named> {
+    let mut found: Vec<Named> = Vec::new();
     for reading in readings(text) {
-        let found = history.defined(|resource, kind| reading.is_of(resource, kind))?;
-        if let Some(Defined { resource, kind }) = found {
-            return Ok((resource, kind));
+        let kinds = state.kinds.iter();
+        for kind in kinds.filter(|kind| reading.is_of(&kind.resource, Some(kind))) {
+            let resource = kind.stored_under();
+            if found.iter().all(|(other, _)| *other != resource) {
+                found.push((resource, Some(kind.clone())));
+            }
         }
     }
-    Err(QueryError::UnknownKind(text.to_owned()))
+    found
+}
+
+/// Those that were ever defined, by the names that they had, the latest first.
+fn once_defined_as(history: &LogHistory<'_>, text: &str) -> Result<Vec<Named>, QueryError> {
+    let mut found: Vec<Named> = Vec::new();
+    for reading in readings(text) {
+        for defined in history.defined(|resource, kind| reading.is_of(resource, kind))? {
+            let Defined { resource, kind } = defined;
+            if found.iter().all(|(other, _)| *other != resource) {
+                found.push((resource, kind));
+            }
+        }
+    }
+    Ok(found)
 }
 
 /// The refusal of a kind that this state does not have, in a question about what is in it.
@@ -180,21 +207,48 @@ pub(crate) fn why(
     filter: &Filter,
 ) -> Result<Why, QueryError> {
     let wanted = filter.kind.as_deref().unwrap_or_default();
-    let (resource, kind) = named(history, state, wanted)?;
-    let name = filter.name.as_deref().unwrap_or_default();
-    let uid = filter.uid.as_deref().map(Uid::from);
-    let mut answer = None;
-    for namespace in places(kind.as_deref(), filter.namespace.as_deref()) {
-        let key = ObjectKey::new(resource.clone(), namespace, name);
-        let why = questions::explain(history, state, &key, uid.as_ref(), kind.as_ref())?;
-        if why.explanation.state != Fate::Unknown {
-            return Ok(why);
-        }
-        answer.get_or_insert(why);
+    let named = named(history, state, wanted)?;
+    let unknown = match why_any(history, state, filter, &named)? {
+        Some(found) if is_known(&found) => return Ok(found),
+        other => other,
+    };
+    let mut earlier = once_defined_as(history, wanted)?;
+    earlier.retain(|(resource, _)| named.iter().all(|(known, _)| known != resource));
+    let found = why_any(history, state, filter, &earlier)?;
+    if let Some(found) = found.filter(is_known) {
+        return Ok(found);
     }
-    let mut answer = answer.ok_or_else(|| QueryError::UnknownKind(resource.to_string()))?;
+    let mut answer = unknown.ok_or_else(|| QueryError::UnknownKind(wanted.to_owned()))?;
     answer.reasons.extend(history.restored()?.map(lost_at));
     Ok(answer)
+}
+
+fn is_known(why: &Why) -> bool {
+    why.explanation.state != Fate::Unknown
+}
+
+/// The answer for the first of these kinds, and of the places in which it may have been, that the object is found
+/// in; otherwise that for the first of all.
+fn why_any(
+    history: &LogHistory<'_>,
+    state: &State,
+    filter: &Filter,
+    named: &[Named],
+) -> Result<Option<Why>, QueryError> {
+    let name = filter.name.as_deref().unwrap_or_default();
+    let uid = filter.uid.as_deref().map(Uid::from);
+    let mut unknown = None;
+    for (resource, kind) in named {
+        for namespace in places(kind.as_deref(), filter.namespace.as_deref()) {
+            let key = ObjectKey::new(resource.clone(), namespace, name);
+            let why = questions::explain(history, state, &key, uid.as_ref(), kind.as_ref())?;
+            if is_known(&why) {
+                return Ok(Some(why));
+            }
+            unknown.get_or_insert(why);
+        }
+    }
+    Ok(unknown)
 }
 
 /// What is said of the last restore where nothing was found.

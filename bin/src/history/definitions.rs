@@ -71,14 +71,14 @@ impl Definitions {
         self.all.push(defined);
     }
 
-    /// The latest with such a resource and, as far as it is known, such a kind.
+    /// All with such a resource and, as far as it is known, such a kind, the latest first.
     pub(super) fn find(
         &self,
         is_it: impl Fn(&GroupResource, Option<&Kind>) -> bool,
-    ) -> Option<Defined> {
-        let mut latest = self.all.iter().rev();
-        let found = latest.find(|one| is_it(&one.resource, one.kind.as_deref()));
-        found.cloned()
+    ) -> Vec<Defined> {
+        let latest = self.all.iter().rev();
+        let found = latest.filter(|one| is_it(&one.resource, one.kind.as_deref()));
+        found.cloned().collect()
     }
 }
 
@@ -131,6 +131,6 @@ mod tests {
         assert_eq!((held("x", "0"), held("w", "0")), (2, 2));
         let of_its_time = |kind: Option<&Kind>| kind.is_some_and(|kind| kind.is_called("x"));
         let found = definitions.find(|_, kind| of_its_time(kind));
-        assert!(found.is_some_and(|one| one.kind.is_some()));
+        assert!(matches!(&*found, [one] if one.kind.is_some()));
     }
 }

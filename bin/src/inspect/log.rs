@@ -25,7 +25,8 @@ const RESTORE: &str = "restore";
 /// Which commits are shown.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Selection {
-    resource: Option<GroupResource>,
+    /// Those of one name; empty if none is named.
+    resources: Vec<GroupResource>,
     filter: Filter,
     /// Whether objects in no namespace are shown with those of the filter's namespace, since the kind is
     /// cluster-wide now, or may have been.
@@ -46,16 +47,16 @@ impl Selection {
             ..Self::default()
         };
         if let Some(text) = &filter.kind {
-            let (resource, kind) = named(history, state, text)?;
-            match kind {
-                Some(kind) if kind.is_namespaced() => {
-                    selection.key = selection.key_in(&resource, filter.namespace.as_deref());
+            let named = named(history, state, text)?;
+            match &*named {
+                [(resource, Some(kind))] if kind.is_namespaced() => {
+                    selection.key = selection.key_in(resource, filter.namespace.as_deref());
                 }
-                Some(kind) if !kind.is_custom() => selection.only_cluster(&resource),
+                [(resource, Some(kind))] if !kind.is_custom() => selection.only_cluster(resource),
                 // An earlier definition may have had objects in namespaces.
-                Some(_) | None => selection.with_cluster = true,
+                _ => selection.with_cluster = true,
             }
-            selection.resource = Some(resource);
+            selection.resources = named.into_iter().map(|(resource, _)| resource).collect();
         }
         Ok(selection)
     }
@@ -82,14 +83,13 @@ impl Selection {
         let Filter { user, verb, .. } = &self.filter;
         let is_other = verb.as_deref().is_some_and(|verb| verb != RESTORE);
         let narrow = self.is_narrow() || user.is_some() || is_other;
-        self.resource.is_none() && !narrow && self.is_in_period(revision, time)
+        self.resources.is_empty() && !narrow && self.is_in_period(revision, time)
     }
 
     fn selects_object(&self, commit: &Commit) -> bool {
         let (key, filter) = (&commit.key, &self.filter);
         let is = |wanted: Option<&str>, found: &str| wanted.is_none_or(|wanted| wanted == found);
-        let resource = self.resource.as_ref();
-        resource.is_none_or(|wanted| *wanted == key.resource)
+        (self.resources.is_empty() || self.resources.contains(&key.resource))
             && filter.namespace.as_deref().is_none_or(|wanted| {
                 is_in(key, wanted) || (self.with_cluster && key.namespace.is_empty())
             })
