@@ -62,7 +62,7 @@ const DIRECTORIES: &[(&str, Prepare, &str)] = &[
             used(at);
             fs::remove_dir_all(at.join("events")).expect("removed");
         },
-        "restore a backup of the whole data directory",
+        "restore a backup, or a copy of the whole data directory",
     ),
     (
         "the beginning of a database",

@@ -44,7 +44,7 @@ pub enum Error {
     /// The log ends before an acknowledged record.
     #[error(
         "the log ends at revision {newest}, but revision {acknowledged} was acknowledged: the records \
-         after {newest} are lost; restore a backup of the whole data directory, or, {} replace \
+         after {newest} are lost; restore a backup, or a copy of the whole data directory, or, {} replace \
          events.tail with an empty file and move the snapshots directory aside",
         without_lost(*.newest)
     )]
@@ -58,7 +58,7 @@ pub enum Error {
     #[error(
         "the file events.tail is missing: it records how far the log was acknowledged; the log ends at \
          revision {newest}, and whether anything came after that is unknown; put the file back, or \
-         restore a backup of the whole data directory, or, to accept the log as it is, create an empty \
+         restore a copy of the whole data directory, or, to accept the log as it is, create an empty \
          events.tail"
     )]
     Unwitnessed {
@@ -68,7 +68,7 @@ pub enum Error {
     /// The log is intact, but it is not the one that was acknowledged.
     #[error(
         "the record at revision {revision} is not the one that was acknowledged: the files of the data \
-         directory are from different times; nothing was deleted; restore all of them from one backup, \
+         directory are from different times; nothing was deleted; restore all of them from one copy, \
          or, to accept the log as it is, replace events.tail with an empty file and move the snapshots \
          directory aside"
     )]
@@ -80,8 +80,8 @@ pub enum Error {
     #[error(
         "events/journal refers to a record at revision {revision}, but the log has nothing after revision \
          {newest} that leads to it: records are lost or damaged, or the files of the data directory are \
-         from different times; nothing was deleted; restore a backup of the whole data directory, or \
-         save what is intact with `hindsight backup --intact FILE` and restore that"
+         from different times; nothing was deleted; restore a backup, or a copy of the whole data \
+         directory, or save what is intact with `hindsight backup --intact FILE` and restore that"
     )]
     Gap {
         /// The first revision of the record.
@@ -169,7 +169,7 @@ pub enum Error {
     /// not read.
     #[error(
         "{} is not a regular file, or is too long; it was not read; put the original file back, or \
-         restore a backup of the whole data directory",
+         restore a copy of the whole data directory",
         .0.display()
     )]
     NotAFile(PathBuf),
@@ -239,8 +239,8 @@ pub enum Error {
     },
     /// The storage engine returned an error.
     #[error(
-        "the storage engine failed while {what}: {source}; if this persists, restore a backup of the \
-         whole data directory, or save what is intact with `hindsight backup --intact FILE` and \
+        "the storage engine failed while {what}: {source}; if this persists, restore a backup, or a copy \
+         of the whole data directory, or save what is intact with `hindsight backup --intact FILE` and \
          restore that"
     )]
     Engine {
