@@ -23,7 +23,7 @@ use thinning::Thinning;
 #[derive(Debug, Clone)]
 pub struct Retention {
     /// Commits older than this may be dropped, in microseconds; `None` if age is no reason to drop any. By
-    /// a negative age everything is old.
+    /// a negative age everything is old; `ControlPlane::open` refuses an age below a millisecond.
     pub age_micros: Option<i64>,
     /// While the frames that are still whole take more than this, in bytes, the oldest of their commits
     /// may be dropped; what is left of thinned ones does not count. `None` if size is no reason.

@@ -70,7 +70,7 @@ pub(super) struct Serve {
     /// Drop the oldest history while what is kept in full is larger than this, such as 10GiB; deletions are always kept
     #[arg(long, env = "HINDSIGHT_KEEP_HISTORY_BYTES", value_name = "SIZE", value_parser = keep::size)]
     keep_history_bytes: Option<ByteSize>,
-    /// Keep all history of a resource, PLURAL or PLURAL.GROUP; may be repeated
+    /// Keep all history of a resource, PLURAL or PLURAL.GROUP; may be repeated, or be a list with commas
     #[arg(
         long,
         env = "HINDSIGHT_KEEP_KIND",

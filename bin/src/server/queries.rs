@@ -24,7 +24,7 @@ const WAIT_MAX: Duration = Duration::from_secs(3);
 
 /// Names what may be asked; `kind` and `owner` are for the command line alone.
 const NO_QUESTION: &str =
-    "no such question; ask for log, why, plan or state, as docs/time-travel.md shows";
+    "no such question; ask for log, why, plan, state or backup, as docs/time-travel.md shows";
 
 /// The seats for questions: each may read the whole log.
 pub(super) fn seats() -> Arc<Semaphore> {
