@@ -336,9 +336,11 @@ impl Api {
         let agent = agent.and_then(|value| value.to_str().ok());
         let agent = agent.unwrap_or_default();
         let manager = request.manager(&intent, agent);
+        // Over HTTP/2 the URI names the host too.
+        let asked = request.parts.uri.path_and_query();
         let origin = hindsight_core::Request {
             verb: verb.unwrap_or_default().to_owned(),
-            uri: request.parts.uri.to_string(),
+            uri: asked.map_or_else(String::new, ToString::to_string),
             user_agent: agent.to_owned(),
         };
         let actor = Arc::clone(&request.actor);

@@ -3,6 +3,7 @@
 
 use hindsight_core::object::Name;
 use hindsight_core::{Revision, State};
+use hindsight_projector::RequestDetails;
 use serde::{Deserialize, Serialize};
 
 /// The prefix of the paths at which a server answers questions about its log.
@@ -22,6 +23,8 @@ pub(crate) struct LogEntry {
     pub(crate) time: String,
     pub(crate) user: String,
     pub(crate) verb: String,
+    #[serde(flatten)]
+    pub(crate) request: RequestDetails,
     /// The object's path; empty for a restore of a backup.
     pub(crate) object: String,
     pub(crate) uid: String,

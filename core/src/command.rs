@@ -1,10 +1,13 @@
 //! Commands: what somebody wants to happen. The time, the randomness and the actor of a write come in with
 //! its command.
 
+mod origin;
+
 use crate::event::{Cause, Rule};
 use crate::kind::Subresource;
 use crate::object::{FOREGROUND_FINALIZER, Name, ORPHAN_FINALIZER, ObjectKey, OwnerReference, Uid};
 use crate::{Revision, Time};
+pub use origin::{Actor, Request};
 use serde_json::Value;
 use std::sync::{Arc, LazyLock};
 
@@ -52,39 +55,6 @@ impl Command {
             intent,
         }
     }
-}
-
-/// An authenticated identity.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Actor {
-    /// `system:serviceaccount:...`, `admin`, ...
-    pub user: Name,
-    /// The uid of the user, often empty.
-    pub uid: Name,
-    /// The groups that the user is in.
-    pub groups: Vec<Name>,
-}
-
-impl Actor {
-    /// A user who is in no group.
-    pub fn new(user: &str) -> Self {
-        Self {
-            user: user.into(),
-            uid: "".into(),
-            groups: Vec::new(),
-        }
-    }
-}
-
-/// The request that a command came with. It is recorded in the log; no decision depends on it.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Request {
-    /// Kubernetes verb: `create`, `deletecollection`, ...; empty for the server's own work.
-    pub verb: String,
-    /// Path and query as sent; empty for the server's own work.
-    pub uri: String,
-    /// The `User-Agent` header.
-    pub user_agent: String,
 }
 
 /// What is wanted.

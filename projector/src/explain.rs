@@ -14,7 +14,7 @@ mod tests;
 use crate::History;
 use bounded_history::BoundedHistory;
 use chain::{Step, follow, marked};
-use hindsight_core::{Cause, Commit, Event, ObjectKey, Revision, Rule, State, Uid};
+use hindsight_core::{Cause, Commit, Event, ObjectKey, Request, Revision, Rule, State, Uid};
 pub use owners::{Dropped, End, EndedAs, Owner};
 use serde::{Deserialize, Serialize};
 
@@ -147,12 +147,37 @@ pub struct Root {
     pub user: String,
     /// The verb of the request, or the policy.
     pub verb: String,
+    /// The rest of the request.
+    #[serde(flatten)]
+    pub request: RequestDetails,
     /// The object that it was about.
     pub object: String,
     /// Its revision.
     pub revision: Revision,
     /// Its time.
     pub time: String,
+}
+
+/// What is recorded of a request beside its verb.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct RequestDetails {
+    /// The subresource that it was sent to, such as `eviction`; empty for the object itself.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub subresource: String,
+    /// The program that sent it, as it named itself; empty if it did not.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub user_agent: String,
+}
+
+impl RequestDetails {
+    /// Those of a request.
+    pub fn of(request: &Request) -> Self {
+        Self {
+            subresource: request.subresource().to_owned(),
+            user_agent: request.user_agent.clone(),
+        }
+    }
 }
 
 /// One commit of the chain.
@@ -172,6 +197,9 @@ pub struct Link {
     pub user: String,
     /// The verb of the request, or the policy; empty for the other work of the collectors.
     pub verb: String,
+    /// The rest of the request.
+    #[serde(flatten)]
+    pub request: RequestDetails,
     /// Another request, earlier or later, for the deletion that this one requests, if the two asked for
     /// different treatment of the dependents.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -322,6 +350,7 @@ fn link(commit: &Commit, next: Option<&Commit>) -> Link {
         object: commit.key.to_string(),
         user: commit.actor.user.to_string(),
         verb: verb_or_policy(commit),
+        request: RequestDetails::of(&commit.request),
         also: None,
         owners: owners::named(commit, next),
         dropped: Vec::new(),
@@ -332,6 +361,7 @@ fn root(commit: &Commit) -> Root {
     Root {
         user: commit.actor.user.to_string(),
         verb: verb_or_policy(commit),
+        request: RequestDetails::of(&commit.request),
         object: commit.key.to_string(),
         revision: commit.revision,
         time: commit.time.to_rfc3339_micros(),

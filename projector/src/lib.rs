@@ -12,8 +12,8 @@ mod window;
 
 pub use audit::{Audit, Unsound, audit};
 pub use explain::{
-    Dropped, Earlier, End, EndedAs, Explanation, Fate, Link, LinkEvent, Owner, Root, Subject,
-    explain,
+    Dropped, Earlier, End, EndedAs, Explanation, Fate, Link, LinkEvent, Owner, RequestDetails,
+    Root, Subject, explain,
 };
 pub use history::History;
 pub use ownership::{Components, Deadlocks, Node, OwnershipGraph, new_owners};

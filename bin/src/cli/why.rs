@@ -15,10 +15,13 @@ use crate::questions;
 use anyhow::Result;
 use clap::Args;
 use hindsight_core::Rule;
-use hindsight_projector::{Earlier, Fate, Link};
+use hindsight_projector::{Earlier, Fate, Link, RequestDetails};
 use rules::in_words;
 use std::fmt::Write;
 use std::process::ExitCode;
+
+/// How much of the name of a program is shown.
+const PROGRAM_CHARS_MAX: usize = 60;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -163,11 +166,26 @@ fn link_line(link: &Link) -> String {
         .rule
         .map_or_else(String::new, |rule| format!(" [{}]", rule.name()));
     let (by, also, owners) = (
-        by(&link.user, &link.verb),
+        by_request(link),
         other_request(link),
         owners::describe(link),
     );
     format!("{revision:>10}  {time}  {object} {event}{rule} by {by}{owners}{also}")
+}
+
+/// Who asked, how, and with which program.
+fn by_request(link: &Link) -> String {
+    let RequestDetails {
+        subresource,
+        user_agent,
+    } = &link.request;
+    let by = by(&link.user, format!("{} {subresource}", link.verb).trim());
+    let program = user_agent.split_whitespace().next().unwrap_or_default();
+    if program.is_empty() {
+        return by;
+    }
+    let program: String = program.chars().take(PROGRAM_CHARS_MAX).collect();
+    format!("{by} with {program}")
 }
 
 fn by(user: &str, verb: &str) -> String {
@@ -187,7 +205,7 @@ fn other_request(link: &Link) -> String {
     } else {
         "asked for again"
     };
-    let (revision, time, by) = (other.revision, &other.time, by(&other.user, &other.verb));
+    let (revision, time, by) = (other.revision, &other.time, by_request(other));
     let rule = other.rule.map_or("", Rule::name);
     format!(
         "\n{:12}{when} at revision {revision}, {time} [{rule}] by {by}",

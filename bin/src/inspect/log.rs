@@ -9,7 +9,7 @@ use crate::history::LogHistory;
 use hindsight_api::AsOf;
 use hindsight_core::{Commit, Event, GroupResource, Object, ObjectKey, Revision, State, Time};
 use hindsight_log::{Entry, Error};
-use hindsight_projector::History;
+use hindsight_projector::{History, RequestDetails};
 use serde_json::json;
 use std::sync::Arc;
 
@@ -294,6 +294,7 @@ fn restore_entry(revision: Revision, time: Time) -> LogEntry {
         time: time.to_rfc3339_micros(),
         user: String::new(),
         verb: RESTORE.into(),
+        request: RequestDetails::default(),
         object: String::new(),
         uid: String::new(),
         events: vec!["a backup was restored; revisions before have expired".into()],
@@ -312,6 +313,7 @@ fn commit_entry(commit: &Commit, before: Option<&Object>) -> LogEntry {
         time: commit.time.to_rfc3339_micros(),
         user: commit.actor.user.to_string(),
         verb: commit.request.verb.clone(),
+        request: RequestDetails::of(&commit.request),
         object: commit.key.to_string(),
         uid: commit.uid.to_string(),
         events: events.texts,

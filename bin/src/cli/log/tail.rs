@@ -86,7 +86,8 @@ fn line(entry: &LogEntry) -> String {
         }
         // What the server does by itself has no verb.
         if !entry.verb.is_empty() {
-            told = format!("{told} ({})", entry.verb);
+            let verb = format!("{} {}", entry.verb, entry.request.subresource);
+            told = format!("{told} ({})", verb.trim());
         }
     }
     format!("{revision:>10}  {time}  {user}  {object}: {told}")
