@@ -1,6 +1,7 @@
 //! Encodes commits as bytes and decodes them. The stored types are separate from the types in memory;
 //! they are never edited, newer ones are added beside them.
 
+mod codes;
 mod image;
 #[cfg(test)]
 mod tests;

@@ -1,6 +1,7 @@
 //! The blocks of a snapshot: bincode of plain structs, with object bodies as JSON bytes.
 
-use super::v1::{RULES, code, mark_from};
+use super::codes::rule_code;
+use super::v1::mark_from;
 use super::{Undecodable, read, write};
 use crate::frame::Hash;
 use hindsight_core::object::Name;
@@ -47,7 +48,7 @@ impl<'a> ObjectV1<'a> {
             revision: object.revision.0,
             mark: object
                 .mark
-                .map(|mark| (mark.revision.0, code(&RULES, mark.rule))),
+                .map(|mark| (mark.revision.0, rule_code(mark.rule))),
             body: Bytes::new(&object.body),
         }
     }

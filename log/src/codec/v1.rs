@@ -1,14 +1,14 @@
 //! Format 1: bincode of plain structs. Object bodies are JSON bytes; each origin (actor and request) is
 //! stored once a frame.
 
+use super::codes::{class_code, class_of, propagation_code, propagation_of, rule_code, rule_of};
 use super::{Undecodable, read, write};
 use crate::Error;
-use hindsight_core::command::Propagation;
-use hindsight_core::event::{OwnerClass, OwnerFinding};
+use hindsight_core::event::OwnerFinding;
 use hindsight_core::object::{Mark, Name};
 use hindsight_core::{
     Actor, Cause, Commit, Event, GroupResource, Object, ObjectKey, OwnerReference, Request,
-    Revision, Rule, Time, Uid,
+    Revision, Time, Uid,
 };
 use serde::{Deserialize, Serialize};
 use serde_bytes::Bytes;
@@ -106,33 +106,6 @@ struct FindingV1<'a> {
     /// When the owner was removed: never filled, and ignored.
     since: Option<u64>,
 }
-
-pub(super) const RULES: [Rule; 13] = [
-    Rule::Requested,
-    Rule::RequestedForeground,
-    Rule::RequestedOrphan,
-    Rule::RequestedCollection,
-    Rule::OwnersAbsent,
-    Rule::OwnerForeground,
-    Rule::NoSuchOwner,
-    Rule::OwnerInOtherNamespace,
-    Rule::NamespaceDeleted,
-    Rule::CrdDeleted,
-    Rule::TtlAfterFinished,
-    Rule::Policy,
-    Rule::ServiceDeleted,
-];
-const PROPAGATIONS: [Propagation; 3] = [
-    Propagation::Background,
-    Propagation::Foreground,
-    Propagation::Orphan,
-];
-const CLASSES: [OwnerClass; 4] = [
-    OwnerClass::Solid,
-    OwnerClass::Dangling,
-    OwnerClass::Waiting,
-    OwnerClass::Unresolvable,
-];
 
 /// Appends the payload of a frame to `payload`.
 pub(crate) fn encode(commits: &[&Commit], payload: &mut Vec<u8>) -> Result<(), Error> {
@@ -296,7 +269,7 @@ fn event_of(event: &Event) -> EventV1<'_> {
             body: Bytes::new(&object.body),
             mark: object
                 .mark
-                .map(|mark| (mark.revision.0, code(&RULES, mark.rule))),
+                .map(|mark| (mark.revision.0, rule_code(mark.rule))),
         },
         Event::FinalizerAdded { finalizer } => EventV1::FinalizerAdded(finalizer),
         Event::FinalizerRemoved { finalizer } => EventV1::FinalizerRemoved(finalizer),
@@ -310,8 +283,8 @@ fn event_of(event: &Event) -> EventV1<'_> {
             owners,
             decided_at,
         } => EventV1::DeletionRequested {
-            rule: code(&RULES, *rule),
-            propagation: code(&PROPAGATIONS, *propagation),
+            rule: rule_code(*rule),
+            propagation: propagation_code(*propagation),
             grace: *grace_period_seconds,
             owners: owners.iter().map(finding_of).collect(),
             decided_at: decided_at.0,
@@ -321,7 +294,7 @@ fn event_of(event: &Event) -> EventV1<'_> {
             owners,
             decided_at,
         } => EventV1::Deleted {
-            rule: code(&RULES, *rule),
+            rule: rule_code(*rule),
             owners: owners.iter().map(finding_of).collect(),
             decided_at: decided_at.0,
         },
@@ -373,8 +346,8 @@ fn event_from(
             owners,
             decided_at,
         } => Event::DeletionRequested {
-            rule: rule_from(rule)?,
-            propagation: value("deletion policy", &PROPAGATIONS, propagation)?,
+            rule: rule_of(rule)?,
+            propagation: propagation_of(propagation)?,
             grace_period_seconds: grace,
             owners: owners
                 .into_iter()
@@ -387,7 +360,7 @@ fn event_from(
             owners,
             decided_at,
         } => Event::ObjectDeleted {
-            rule: rule_from(rule)?,
+            rule: rule_of(rule)?,
             owners: owners
                 .into_iter()
                 .map(finding_from)
@@ -400,7 +373,7 @@ fn event_from(
 pub(super) fn mark_from(at: u64, rule: u8) -> Result<Mark, Undecodable> {
     Ok(Mark {
         revision: Revision(at),
-        rule: rule_from(rule)?,
+        rule: rule_of(rule)?,
     })
 }
 
@@ -429,7 +402,7 @@ fn owner_from(owner: OwnerV1<'_>) -> OwnerReference {
 fn finding_of(finding: &OwnerFinding) -> FindingV1<'_> {
     FindingV1 {
         owner: owner_of(&finding.owner),
-        class: code(&CLASSES, finding.class),
+        class: class_code(finding.class),
         since: None,
     }
 }
@@ -437,23 +410,6 @@ fn finding_of(finding: &OwnerFinding) -> FindingV1<'_> {
 fn finding_from(finding: FindingV1<'_>) -> Result<OwnerFinding, Undecodable> {
     Ok(OwnerFinding {
         owner: owner_from(finding.owner),
-        class: value("class of owners", &CLASSES, finding.class)?,
+        class: class_of(finding.class)?,
     })
-}
-
-/// The stored code of a value: its place in its table. Tables only grow at their end.
-pub(super) fn code<T: PartialEq>(table: &[T], value: T) -> u8 {
-    let place = table.iter().position(|one| *one == value);
-    place
-        .and_then(|place| u8::try_from(place).ok())
-        .unwrap_or(u8::MAX)
-}
-
-fn rule_from(code: u8) -> Result<Rule, Undecodable> {
-    value("rule", &RULES, code)
-}
-
-fn value<T: Copy>(what: &'static str, table: &[T], code: u8) -> Result<T, Undecodable> {
-    let found = table.get(usize::from(code)).copied();
-    found.ok_or(Undecodable::Unknown { what, code })
 }
