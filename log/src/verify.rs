@@ -92,17 +92,17 @@ pub fn verify(reader: &Reader, mut progress: impl FnMut(Revision)) -> Result<Rep
 
 /// The state at the floor, folded from the first frame and not from a snapshot. Also compares every
 /// readable snapshot with the log at its revision: its state, unless the log no longer gives that, and the
-/// frame that it names. The error names the first that differs.
+/// frame that it names. The error names the first that differs. Refuses a floor at which no frame ends.
 pub fn state_at_floor(reader: &Reader, empty: &State, floor: Revision) -> Result<State, Error> {
     let snapshots = reader.snapshots();
     let written = snapshots.map_or_else(|| Ok(Vec::new()), Snapshots::revisions)?;
     let mut base = Base::empty(empty.clone());
-    let mut at_floor = empty.clone();
+    let mut at_floor = (floor == Revision::ZERO).then(|| empty.clone());
     for frame in reader.verified_frames(Tail::START)? {
         base.fold(&frame?);
         let revision = base.state.revision;
         if revision == floor {
-            at_floor = base.state.clone();
+            at_floor = Some(base.state.clone());
         }
         let is_written = written.contains(&revision);
         let snapshot = snapshots.filter(|_| is_written);
@@ -118,7 +118,12 @@ pub fn state_at_floor(reader: &Reader, empty: &State, floor: Revision) -> Result
             ));
         }
     }
-    Ok(at_floor)
+    at_floor.ok_or_else(|| {
+        Error::corrupt(
+            floor,
+            "history was dropped up to it, but no record ends there",
+        )
+    })
 }
 
 impl Report {

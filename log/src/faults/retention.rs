@@ -175,6 +175,25 @@ fn a_snapshot_of_another_state_than_the_log_comes_to_is_found() {
     assert!(error.to_string().contains("snapshot"), "{error}");
 }
 
+#[test]
+fn a_floor_at_which_no_record_ends_is_refused_and_not_taken_for_an_empty_state() {
+    let disk = logged();
+    let ends = ends(&disk);
+    let found = |floor| state_at_floor(&reader(&disk), &script::empty(), floor);
+    let whole = found(Revision::ZERO).expect("nothing was dropped");
+    assert_eq!(whole.hash(), script::empty().hash());
+    let mut all = (1..).map(Revision);
+    let inside = all.find(|revision| !ends.contains(revision));
+    let inside = inside.expect("a record of more than one commit");
+    assert!(ends.iter().any(|end| *end > inside));
+    let error = found(inside).expect_err("nothing gives its state");
+    assert!(
+        matches!(error, Error::Corrupt { revision, .. } if revision == inside),
+        "{error}"
+    );
+    assert!(error.to_string().contains("no record ends"), "{error}");
+}
+
 /// Such a snapshot may have been put back, or left by a process that could not remove it.
 #[test]
 fn a_snapshot_from_before_the_floor_does_not_make_an_intact_log_damaged() {
