@@ -7,7 +7,7 @@
 )]
 
 use hindsight_core::Revision;
-use hindsight_log::{SledStorage, Storage};
+use hindsight_log::{Records, SledStorage, Storage};
 use hindsight_tests::server::{Server, hindsight, serve, stdout, text};
 use std::path::Path;
 

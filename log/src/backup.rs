@@ -11,7 +11,7 @@ use crate::frame::Hash;
 use crate::frame::decoded::{Coverage, DecodedFrame, read};
 use crate::tail::VerifiedFrames;
 use crate::verify::{Content, hex};
-use crate::{Error, Reader, Storage, Tail, frame};
+use crate::{Error, Reader, Records, Tail, frame};
 pub(crate) use file::FORMAT;
 use file::{Entry, Input, Output};
 use hindsight_core::{Pruned, Revision, Time};
@@ -79,7 +79,7 @@ impl Reader {
             time,
         })?;
         let source = Source {
-            storage: &**self.storage(),
+            records: &**self.records(),
             next: Some(Revision::ZERO),
             until,
             links: Links::default(),
@@ -87,7 +87,7 @@ impl Reader {
         };
         let (mut frames, mut reached) = (0, Tail::START);
         let mut content = Content::default();
-        for frame in VerifiedFrames::new(Tail::START, source, &**self.storage())? {
+        for frame in VerifiedFrames::new(Tail::START, source, &**self.records())? {
             let frame = frame?;
             frames += 1;
             content.add(&frame.stored_hash);
@@ -115,7 +115,7 @@ impl Reader {
 
 /// Copies frames into a backup, and checks that each follows the one before.
 struct Source<'a, W> {
-    storage: &'a dyn Storage,
+    records: &'a dyn Records,
     /// Where to look next; nothing at the end or after a failure.
     next: Option<Revision>,
     until: Revision,
@@ -128,13 +128,13 @@ impl<W: Write> Source<'_, W> {
         let Some(from) = self.next.take() else {
             return Ok(None);
         };
-        let found = self.storage.at_or_after(from)?;
+        let found = self.records.at_or_after(from)?;
         let Some((first, bytes)) = found.filter(|(first, _)| *first <= self.until) else {
-            return self.links.end(self.storage, self.until).map(|()| None);
+            return self.links.end(self.records, self.until).map(|()| None);
         };
         let frame = read(first, &bytes)?;
         self.check_not_passed(&frame)?;
-        let frame = self.links.follow(self.storage, first, frame)?;
+        let frame = self.links.follow(self.records, first, frame)?;
         self.next = frame::end(first, &bytes);
         self.output.entry(&Entry::Frame(bytes))?;
         Ok(Some(frame))

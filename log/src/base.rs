@@ -2,7 +2,7 @@
 
 use crate::frame::Hash;
 use crate::frame::decoded::{self, Coverage, DecodedFrame};
-use crate::{Error, Storage, Tail};
+use crate::{Error, Records, Tail};
 use hindsight_core::{Revision, State, Time, apply};
 use std::ops::ControlFlow;
 
@@ -89,16 +89,16 @@ impl Base {
         ControlFlow::Continue(())
     }
 
-    /// Checks that this base was made from the log in `storage`. A log that ends before it has lost
+    /// Checks that this base was made from the log in `records`. A log that ends before it has lost
     /// acknowledged records.
-    pub(crate) fn check_belongs_to(&self, storage: &dyn Storage) -> Result<(), Error> {
-        check_tail(storage, self.tail())
+    pub(crate) fn check_belongs_to(&self, records: &dyn Records) -> Result<(), Error> {
+        check_tail(records, self.tail())
     }
 }
 
 /// Whether a thinned frame covers this revision and later ones, so that no frame ends at it any more.
-pub(crate) fn is_thinned_over(storage: &dyn Storage, revision: Revision) -> Result<bool, Error> {
-    let found = storage.at_or_before(revision)?;
+pub(crate) fn is_thinned_over(records: &dyn Records, revision: Revision) -> Result<bool, Error> {
+    let found = records.at_or_before(revision)?;
     let found = found.map(|(first, bytes)| decoded::read(first, &bytes));
     Ok(found.transpose()?.is_some_and(|frame| {
         matches!(frame.coverage, Coverage::Thinned { .. }) && frame.last() > revision
@@ -106,12 +106,12 @@ pub(crate) fn is_thinned_over(storage: &dyn Storage, revision: Revision) -> Resu
 }
 
 /// Checks that the log once ended with exactly this tail.
-pub(crate) fn check_tail(storage: &dyn Storage, tail: Tail) -> Result<(), Error> {
+pub(crate) fn check_tail(records: &dyn Records, tail: Tail) -> Result<(), Error> {
     let revision = tail.revision;
     if revision == Revision::ZERO {
         return Ok(());
     }
-    let found = storage.at_or_before(revision)?;
+    let found = records.at_or_before(revision)?;
     let found = found.map(|(first, bytes)| decoded::read(first, &bytes));
     let Some(frame) = found.transpose()? else {
         return Err(Error::Lost {
@@ -120,7 +120,7 @@ pub(crate) fn check_tail(storage: &dyn Storage, tail: Tail) -> Result<(), Error>
         });
     };
     let newest = frame.last();
-    if newest < revision && storage.at_or_after(frame.end)?.is_none() {
+    if newest < revision && records.at_or_after(frame.end)?.is_none() {
         return Err(Error::Lost {
             acknowledged: revision,
             newest,
@@ -134,9 +134,9 @@ pub(crate) fn check_tail(storage: &dyn Storage, tail: Tail) -> Result<(), Error>
 
 /// As [`check_tail`], but accepts a tail that a thinned frame covers: of the frames that it replaces, only
 /// the hash of the last is known.
-pub(crate) fn check_passes_through(storage: &dyn Storage, tail: Tail) -> Result<(), Error> {
-    match check_tail(storage, tail) {
-        Err(Error::Diverged { .. }) if is_thinned_over(storage, tail.revision)? => Ok(()),
+pub(crate) fn check_passes_through(records: &dyn Records, tail: Tail) -> Result<(), Error> {
+    match check_tail(records, tail) {
+        Err(Error::Diverged { .. }) if is_thinned_over(records, tail.revision)? => Ok(()),
         held => held,
     }
 }

@@ -8,7 +8,7 @@ mod tests;
 use crate::frame::decoded::{Coverage, DecodedFrame, read, read_links, weight};
 use crate::frame::{self, Hash};
 use crate::storage::Stored;
-use crate::{Error, Storage, Tail};
+use crate::{Error, Records, Tail};
 use crossbeam_channel::{Receiver, bounded};
 use hindsight_core::{Pruned, Revision};
 use rayon::ThreadPoolBuilder;
@@ -27,7 +27,7 @@ const BATCHES_INLINE: usize = 16;
 const BATCHES_AHEAD: usize = 2;
 
 pub(crate) struct Chain {
-    storage: Arc<dyn Storage>,
+    records: Arc<dyn Records>,
     source: Source,
     ready: VecDeque<Decoded>,
     links: Links,
@@ -50,10 +50,10 @@ enum Source {
 
 impl Chain {
     /// Walks from the frame that holds this revision.
-    pub(crate) fn new(storage: Arc<dyn Storage>, from: Revision) -> Self {
+    pub(crate) fn new(records: Arc<dyn Records>, from: Revision) -> Self {
         Self {
-            source: Source::Inline(Decoder::within(Arc::clone(&storage), from)),
-            storage,
+            source: Source::Inline(Decoder::within(Arc::clone(&records), from)),
+            records,
             ready: VecDeque::new(),
             links: Links::default(),
         }
@@ -68,11 +68,11 @@ impl Chain {
     }
 
     /// Walks the frames after `tail`.
-    pub(crate) fn after(storage: Arc<dyn Storage>, tail: Tail) -> Self {
+    pub(crate) fn after(records: Arc<dyn Records>, tail: Tail) -> Self {
         let next = tail.revision.next();
         Self {
-            source: Source::Inline(Decoder::new(Arc::clone(&storage), next)),
-            storage,
+            source: Source::Inline(Decoder::new(Arc::clone(&records), next)),
+            records,
             ready: VecDeque::new(),
             links: Links::after(tail),
         }
@@ -95,8 +95,8 @@ impl Chain {
             return Ok(None);
         };
         let checked = match frame {
-            Ok(frame) => self.links.follow(&*self.storage, first, frame),
-            Err(error) => self.links.unreadable(&*self.storage, first, error),
+            Ok(frame) => self.links.follow(&*self.records, first, frame),
+            Err(error) => self.links.unreadable(&*self.records, first, error),
         };
         if checked.is_err() {
             self.source = Source::Ended;
@@ -168,13 +168,13 @@ impl Links {
     /// meanwhile, the error says so.
     pub(crate) fn follow(
         &mut self,
-        storage: &dyn Storage,
+        records: &dyn Records,
         first: Revision,
         frame: DecodedFrame,
     ) -> Result<DecodedFrame, Error> {
         let followed = self.check(first, frame);
         if followed.is_err() {
-            self.check_not_thinned(storage)?;
+            self.check_not_thinned(records)?;
         }
         followed
     }
@@ -182,11 +182,11 @@ impl Links {
     /// The error for a frame that could not be read: it is damaged, or it has been thinned meanwhile.
     fn unreadable<T>(
         &self,
-        storage: &dyn Storage,
+        records: &dyn Records,
         first: Revision,
         error: Error,
     ) -> Result<T, Error> {
-        check_not_covered(storage, self.wanted().unwrap_or(first))?;
+        check_not_covered(records, self.wanted().unwrap_or(first))?;
         Err(error)
     }
 
@@ -207,23 +207,23 @@ impl Links {
 
     /// Checks, where no frame was found up to `until` although one was expected, whether it has been
     /// thinned meanwhile.
-    pub(crate) fn end(&self, storage: &dyn Storage, until: Revision) -> Result<(), Error> {
+    pub(crate) fn end(&self, records: &dyn Records, until: Revision) -> Result<(), Error> {
         match self.wanted() {
-            Some(wanted) if wanted <= until => self.check_not_thinned(storage),
+            Some(wanted) if wanted <= until => self.check_not_thinned(records),
             Some(_) | None => Ok(()),
         }
     }
 
     /// Fails with [`Error::Pruned`] if the expected frame was thinned while the log was being read.
-    fn check_not_thinned(&self, storage: &dyn Storage) -> Result<(), Error> {
+    fn check_not_thinned(&self, records: &dyn Records) -> Result<(), Error> {
         self.wanted()
-            .map_or(Ok(()), |wanted| check_not_covered(storage, wanted))
+            .map_or(Ok(()), |wanted| check_not_covered(records, wanted))
     }
 }
 
 /// Fails with [`Error::Pruned`] if a thinned frame has replaced the one that held this revision.
-fn check_not_covered(storage: &dyn Storage, wanted: Revision) -> Result<(), Error> {
-    let Some((first, bytes)) = storage.at_or_before(wanted)? else {
+fn check_not_covered(records: &dyn Records, wanted: Revision) -> Result<(), Error> {
+    let Some((first, bytes)) = records.at_or_before(wanted)? else {
         return Ok(());
     };
     match read(first, &bytes)? {
@@ -248,7 +248,7 @@ fn is_decoded_in_parallel(frames: usize) -> bool {
 
 /// Fetches one frame after the other; they are checked, hashed and decoded on all cores.
 struct Decoder {
-    storage: Arc<dyn Storage>,
+    records: Arc<dyn Records>,
     /// Where to fetch next; `None` at the end or after a failure.
     next: Option<Revision>,
     /// Only one frame that begins behind this revision is fetched: a fold may need to see what it
@@ -262,9 +262,9 @@ struct Decoder {
 }
 
 impl Decoder {
-    fn new(storage: Arc<dyn Storage>, from: Revision) -> Self {
+    fn new(records: Arc<dyn Records>, from: Revision) -> Self {
         Self {
-            storage,
+            records,
             next: Some(from),
             last: Revision::MAX,
             within: false,
@@ -275,10 +275,10 @@ impl Decoder {
     }
 
     /// As [`Self::new`], but begins with the frame that contains the revision.
-    fn within(storage: Arc<dyn Storage>, from: Revision) -> Self {
+    fn within(records: Arc<dyn Records>, from: Revision) -> Self {
         Self {
             within: true,
-            ..Self::new(storage, from)
+            ..Self::new(records, from)
         }
     }
 
@@ -313,11 +313,11 @@ impl Decoder {
     /// ended.
     fn fetch(&mut self, from: Revision) -> Result<Option<Stored>, Error> {
         if std::mem::take(&mut self.within)
-            && let Some(found) = self.storage.at_or_before(from)?
+            && let Some(found) = self.records.at_or_before(from)?
         {
             return Ok(Some(found));
         }
-        self.storage.at_or_after(from)
+        self.records.at_or_after(from)
     }
 
     /// Moves the rest of the walk to a thread of its own.

@@ -1,7 +1,8 @@
 //! The durable event log: one writer that decides and appends, frames chained by their hashes, recovery
 //! and verification. A write is acknowledged only after the fsync of its frame.
 //!
-//! Open a [`Log`] on a [`Storage`], submit commands to its [`Writer`], read with its [`Reader`].
+//! Open a [`Log`] on a [`Storage`], submit commands to its [`Writer`], read its [`Records`] with its
+//! [`Reader`].
 
 mod backup;
 mod base;
@@ -42,7 +43,7 @@ pub use retention::{Retention, thin};
 pub use snapshot::Snapshots;
 pub use storage::memory::MemoryStorage;
 pub use storage::sled::{Intact, NEW_LOG_BYTES, Newer, SledStorage};
-pub use storage::{Purpose, Storage, Stored};
+pub use storage::{Purpose, Records, Storage, Stored};
 pub use tail::Tail;
 pub use verify::{Report, state_at_floor, verify};
 pub use whole_file::WholeFile;

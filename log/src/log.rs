@@ -32,7 +32,7 @@ impl Log {
     /// as the log is read.
     pub fn open_from(storage: Arc<dyn Storage>, mut base: Base) -> Result<(Self, State), Error> {
         chain::start_threads()?;
-        let reader = Reader::new(Arc::clone(&storage));
+        let reader = Reader::new(Arc::clone(&storage) as _);
         base.check_belongs_to(&*storage)?;
         for frame in reader.verified_frames(base.tail())? {
             base.fold(&frame?);

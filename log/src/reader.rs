@@ -8,7 +8,7 @@ use crate::codec::Placeholder;
 use crate::frame;
 use crate::frame::decoded::{self, Coverage, DecodedFrame};
 use crate::tail::{self, VerifiedFrames};
-use crate::{Base, Error, Snapshots, Storage, Tail, base};
+use crate::{Base, Error, Records, Snapshots, Tail, base};
 use backward::BackwardLinks;
 use hindsight_core::{Commit, FutureRevision, Pruned, PrunedTime, Revision, State, Time};
 use std::sync::Arc;
@@ -19,7 +19,7 @@ const WHOLE_BYTES_MIN: usize = 48 << 10;
 /// Reads what is durable. Cheap to clone; never waits for the writer.
 #[derive(Debug, Clone)]
 pub struct Reader {
-    storage: Arc<dyn Storage>,
+    records: Arc<dyn Records>,
     snapshots: Option<Snapshots>,
 }
 
@@ -56,16 +56,16 @@ impl Entry {
 }
 
 impl Reader {
-    /// A reader of this storage.
-    pub const fn new(storage: Arc<dyn Storage>) -> Self {
+    /// A reader of these records.
+    pub const fn new(records: Arc<dyn Records>) -> Self {
         Self {
-            storage,
+            records,
             snapshots: None,
         }
     }
 
-    pub(crate) fn storage(&self) -> &Arc<dyn Storage> {
-        &self.storage
+    pub(crate) fn records(&self) -> &Arc<dyn Records> {
+        &self.records
     }
 
     pub(crate) const fn snapshots(&self) -> Option<&Snapshots> {
@@ -83,7 +83,7 @@ impl Reader {
 
     /// The last revision that was written; zero in an empty log.
     pub fn newest(&self) -> Result<Revision, Error> {
-        let Some((first, bytes)) = self.storage.at_or_before(Revision::MAX)? else {
+        let Some((first, bytes)) = self.records.at_or_before(Revision::MAX)? else {
             return Ok(Revision::ZERO);
         };
         Ok(decoded::open(first, &bytes)?.end.previous())
@@ -91,7 +91,7 @@ impl Reader {
 
     /// The end of the log.
     pub(crate) fn tail(&self) -> Result<Tail, Error> {
-        let Some((first, bytes)) = self.storage.at_or_before(Revision::MAX)? else {
+        let Some((first, bytes)) = self.records.at_or_before(Revision::MAX)? else {
             return Ok(Tail::START);
         };
         Ok(decoded::read(first, &bytes)?.tail())
@@ -102,20 +102,20 @@ impl Reader {
     /// called before questions are answered from files whose log nobody has opened. Returns the last
     /// revision that is known to have been acknowledged; `None` without a witness.
     pub fn check_end(&self) -> Result<Option<Revision>, Error> {
-        let storage = &*self.storage;
-        let witness = storage.witnessed()?;
+        let records = &*self.records;
+        let witness = records.witnessed()?;
         let snapshots = self.snapshots.as_ref();
         let checked = snapshots
-            .map_or(Ok(()), |all| all.check_newest(storage))
+            .map_or(Ok(()), |all| all.check_newest(records))
             .and_then(|()| self.tail())
-            .and_then(|_| witness.map_or(Ok(()), |tail| base::check_passes_through(storage, tail)));
+            .and_then(|_| witness.map_or(Ok(()), |tail| base::check_passes_through(records, tail)));
         checked.map_err(|error| tail::annotate(error, witness))?;
         Ok(witness.map(|tail| tail.revision))
     }
 
     /// The commit at this revision, if it was written.
     pub fn commit(&self, revision: Revision) -> Result<Option<Commit>, Error> {
-        let Some(stored) = self.storage.at_or_before(revision)? else {
+        let Some(stored) = self.records.at_or_before(revision)? else {
             return Ok(None);
         };
         let commits = decoded::read(stored.0, &stored.1)?.commits;
@@ -139,13 +139,13 @@ impl Reader {
     pub fn scan_back(&self, until: Revision) -> impl Iterator<Item = Result<Commit, Error>> {
         let mut next = Some(until);
         let mut links = BackwardLinks::default();
-        let storage = Arc::clone(&self.storage);
+        let records = Arc::clone(&self.records);
         std::iter::from_fn(move || {
             let until = next?;
-            let found = storage.at_or_before(until).transpose();
+            let found = records.at_or_before(until).transpose();
             let found = found.or_else(|| links.missing(until).map(Err))?;
             let read = found.and_then(|(first, bytes)| {
-                let frame = links.follow(&*storage, decoded::read(first, &bytes)?)?;
+                let frame = links.follow(&*records, decoded::read(first, &bytes)?)?;
                 next = (frame.first.0 > 1).then(|| frame.first.previous());
                 let mut commits = frame.commits;
                 commits.retain(|commit| commit.revision <= until);
@@ -227,9 +227,9 @@ impl Reader {
 
     fn state_until(&self, empty: State, revision: Revision) -> Result<State, Error> {
         let found = self.snapshots.as_ref();
-        let found = found.and_then(|one| one.until(&*self.storage, revision, &empty));
+        let found = found.and_then(|one| one.until(&*self.records, revision, &empty));
         let base = found.unwrap_or_else(|| Base::empty(empty));
-        let chain = Chain::new(Arc::clone(&self.storage), base.state.revision.next());
+        let chain = Chain::new(Arc::clone(&self.records), base.state.revision.next());
         let frames = walk(chain.until(revision));
         let folded = self.fold_frames(frames, base, |at, _| at <= revision, |_| {});
         folded.map_err(|error| match error {
@@ -247,7 +247,7 @@ impl Reader {
     /// no longer kept.
     pub fn state_at_time(&self, empty: State, time: Time) -> Result<State, Error> {
         let found = self.snapshots.as_ref();
-        let found = found.and_then(|one| one.until_time(&*self.storage, time, &empty));
+        let found = found.and_then(|one| one.until_time(&*self.records, time, &empty));
         let base = found.unwrap_or_else(|| Base::empty(empty));
         let folded = self.fold(base, |_, at| at <= time, |_| {});
         folded.map_err(|error| match error {
@@ -282,7 +282,7 @@ impl Reader {
     /// The frame that states the floor; `None` if none does, as in an empty log.
     pub(crate) fn head(&self) -> Result<Option<Head>, Error> {
         let mut from = Revision(1);
-        while let Some((first, bytes)) = self.storage.at_or_after(from)? {
+        while let Some((first, bytes)) = self.records.at_or_after(from)? {
             let frame = decoded::open(first, &bytes)?;
             let is_whole = frame.format != frame::PLACEHOLDER;
             if !is_whole
@@ -321,16 +321,16 @@ impl Reader {
         &self,
         after: Tail,
     ) -> Result<impl Iterator<Item = Result<DecodedFrame, Error>>, Error> {
-        let frames = walk(Chain::after(Arc::clone(&self.storage), after));
-        VerifiedFrames::new(after, frames, &*self.storage)
+        let frames = walk(Chain::after(Arc::clone(&self.records), after));
+        VerifiedFrames::new(after, frames, &*self.records)
     }
 
     /// As [`Self::verified_frames`] from the beginning, without the commits of whole frames.
     pub(crate) fn verified_links(
         &self,
     ) -> Result<impl Iterator<Item = Result<DecodedFrame, Error>>, Error> {
-        let chain = Chain::after(Arc::clone(&self.storage), Tail::START);
-        VerifiedFrames::new(Tail::START, walk(chain.links_only()), &*self.storage)
+        let chain = Chain::after(Arc::clone(&self.records), Tail::START);
+        VerifiedFrames::new(Tail::START, walk(chain.links_only()), &*self.records)
     }
 
     /// The frames that hold revisions from `from` on, each checked and chained to the one before.
@@ -338,7 +338,7 @@ impl Reader {
         &self,
         from: Revision,
     ) -> impl Iterator<Item = Result<DecodedFrame, Error>> {
-        walk(Chain::new(Arc::clone(&self.storage), from))
+        walk(Chain::new(Arc::clone(&self.records), from))
     }
 }
 

@@ -71,7 +71,7 @@ impl Pruner {
         poison: Poison,
     ) -> Self {
         Self {
-            reader: Reader::new(Arc::clone(&storage)),
+            reader: Reader::new(Arc::clone(&storage) as _),
             storage,
             snapshots,
             empty,

@@ -11,7 +11,7 @@ pub(crate) use snapshotter::{Snapshotter, SnapshotterOptions};
 
 use crate::framing::Unreadable;
 use crate::place::Place;
-use crate::{Base, Error, Storage, WholeFile, base, owner_only};
+use crate::{Base, Error, Records, WholeFile, base, owner_only};
 use file::Head;
 use hindsight_core::{Revision, State, Time};
 use std::io::ErrorKind;
@@ -154,7 +154,7 @@ impl Snapshots {
     /// The newest snapshot of this log up to this revision.
     pub(crate) fn until(
         &self,
-        log: &dyn Storage,
+        log: &dyn Records,
         revision: Revision,
         empty: &State,
     ) -> Option<Base> {
@@ -164,7 +164,7 @@ impl Snapshots {
     }
 
     /// The newest snapshot of this log that contains no commit or restore later than this time.
-    pub(crate) fn until_time(&self, log: &dyn Storage, time: Time, empty: &State) -> Option<Base> {
+    pub(crate) fn until_time(&self, log: &dyn Records, time: Time, empty: &State) -> Option<Base> {
         self.find(empty, |path, head| {
             head.latest <= time && belongs_to(log, path, head)
         })
@@ -186,7 +186,7 @@ impl Snapshots {
 
     /// Refuses a log that ends before its newest snapshot, or differs there. Damaged snapshots are
     /// ignored.
-    pub(crate) fn check_newest(&self, log: &dyn Storage) -> Result<(), Error> {
+    pub(crate) fn check_newest(&self, log: &dyn Records) -> Result<(), Error> {
         for revision in self.listed() {
             let path = self.path(revision);
             let head = file::head(&path).ok();
@@ -240,7 +240,7 @@ impl Snapshots {
 
 /// Whether the snapshot was made from this log. It may have been copied here from another; and in a log
 /// that was thinned over its revision it cannot be placed any more.
-fn belongs_to(log: &dyn Storage, path: &Path, head: &Head) -> bool {
+fn belongs_to(log: &dyn Records, path: &Path, head: &Head) -> bool {
     let held = base::check_tail(log, head.tail());
     let is_over = || base::is_thinned_over(log, head.revision).unwrap_or_default();
     if let Err(error) = &held

@@ -1,4 +1,4 @@
-//! The interface to a storage engine: frames by their first revision, appended and synced.
+//! The interfaces to a storage engine: frames by their first revision, read, appended and synced.
 
 mod blocks;
 #[cfg(test)]
@@ -22,6 +22,7 @@ pub(crate) use witness::FORMAT as WITNESS_FORMAT;
 
 use crate::{Error, Tail};
 use hindsight_core::Revision;
+use std::fmt::Debug;
 
 /// A frame as stored: its first revision and its bytes.
 pub type Stored = (Revision, Vec<u8>);
@@ -45,10 +46,21 @@ pub enum Purpose {
     },
 }
 
-/// Stores frames. One writer appends; any number of readers read what was appended. After a crash it
-/// returns everything up to the last sync and, of what was appended since, nothing or the first frames,
-/// each of them whole.
-pub trait Storage: Send + Sync + std::fmt::Debug {
+/// The frames of a log, for its readers: any number of them read what was appended.
+pub trait Records: Send + Sync + Debug {
+    /// The frame with the smallest first revision that is not below `from`.
+    fn at_or_after(&self, from: Revision) -> Result<Option<Stored>, Error>;
+
+    /// The frame with the largest first revision that is not above `until`.
+    fn at_or_before(&self, until: Revision) -> Result<Option<Stored>, Error>;
+
+    /// The newest note of an acknowledged end that was found when the storage was opened.
+    fn witnessed(&self) -> Result<Option<Tail>, Error>;
+}
+
+/// Stores frames, for one writer who appends. After a crash it returns everything up to the last sync and,
+/// of what was appended since, nothing or the first frames, each of them whole.
+pub trait Storage: Records {
     /// Appends a frame. It is durable only after [`Self::sync`].
     fn append(&self, first: Revision, frame: &[u8]) -> Result<(), Error>;
 
@@ -66,18 +78,9 @@ pub trait Storage: Send + Sync + std::fmt::Debug {
     /// Makes everything that was appended durable. After a failure nothing may be appended.
     fn sync(&self) -> Result<(), Error>;
 
-    /// The frame with the smallest first revision that is not below `from`.
-    fn at_or_after(&self, from: Revision) -> Result<Option<Stored>, Error>;
-
-    /// The frame with the largest first revision that is not above `until`.
-    fn at_or_before(&self, until: Revision) -> Result<Option<Stored>, Error>;
-
     /// Notes that everything up to `tail` is synced and about to be acknowledged. A power cut may lose
     /// the note, so that an older one is found; a note is never ahead of what was synced.
     fn witness(&self, tail: &Tail);
-
-    /// The newest note that was found when the storage was opened.
-    fn witnessed(&self) -> Result<Option<Tail>, Error>;
 
     /// Makes sure that records of this many bytes can be appended, or that there is space for such a
     /// snapshot. It is called before every batch and every snapshot; if it returns false, nothing is

@@ -2,7 +2,7 @@
 
 use crate::frame::Hash;
 use crate::frame::decoded::{Coverage, DecodedFrame};
-use crate::{Error, Storage};
+use crate::{Error, Records};
 use hindsight_core::Revision;
 
 /// The end of a log: its last frame.
@@ -34,10 +34,10 @@ pub(crate) struct VerifiedFrames<I> {
 }
 
 impl<I: Iterator<Item = Result<DecodedFrame, Error>>> VerifiedFrames<I> {
-    pub(crate) fn new(after: Tail, frames: I, storage: &dyn Storage) -> Result<Self, Error> {
+    pub(crate) fn new(after: Tail, frames: I, records: &dyn Records) -> Result<Self, Error> {
         Ok(Self {
             frames,
-            witness: storage.witnessed()?,
+            witness: records.witnessed()?,
             newest: after,
             floor: Revision::ZERO,
             is_done: false,

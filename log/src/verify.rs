@@ -61,7 +61,7 @@ pub(crate) fn hex(hash: Hash) -> String {
 /// Checks frames, checksums, hash chain, revisions and the acknowledged end. The error names the first
 /// bad record.
 pub fn verify(reader: &Reader, mut progress: impl FnMut(Revision)) -> Result<Report, Error> {
-    let witnessed = reader.storage().witnessed()?;
+    let witnessed = reader.records().witnessed()?;
     let mut report = Report {
         witnessed: witnessed.map(|tail| tail.revision),
         ..Report::default()

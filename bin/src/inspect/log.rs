@@ -419,7 +419,10 @@ mod tests {
     #[test]
     fn a_page_of_a_log_that_is_thinned_meanwhile_tells_the_floor_of_what_it_shows() {
         let (storage, revisions) = versions();
-        let (reader, index) = (Reader::new(Arc::clone(&storage)), HistoryIndex::default());
+        let (reader, index) = (
+            Reader::new(Arc::clone(&storage) as _),
+            HistoryIndex::default(),
+        );
         let history = LogHistory::new(&reader, &index);
         let (selection, empty) = (Selection::default(), plane().empty_state());
         let whole = page(&history, &selection, Revision(1)).expect("a page");

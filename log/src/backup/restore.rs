@@ -92,7 +92,7 @@ impl Restore<'_> {
         mut progress: impl FnMut(Revision, Revision),
     ) -> Result<Revision, Error> {
         let until = backup.tail.revision;
-        let reader = Reader::new(Arc::clone(self.storage));
+        let reader = Reader::new(Arc::clone(self.storage) as _);
         let whole = verify(&reader, |at| progress(at, until))?;
         let agrees = match whole.frames {
             0 => backup.tail == Tail::START,
@@ -110,7 +110,7 @@ impl Restore<'_> {
     /// Has the beginning of the log state its floor, as every log does. If the log was thinned while it
     /// was backed up, only what was copied after that states the floor that it has since.
     fn state_floor(&self, floor: Revision) -> Result<(), Error> {
-        let head = Reader::new(Arc::clone(self.storage)).head()?;
+        let head = Reader::new(Arc::clone(self.storage) as _).head()?;
         let Some(head) = head.filter(|head| head.floor < floor) else {
             return Ok(());
         };

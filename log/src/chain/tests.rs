@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::storage::Counting;
-use crate::{Log, MemoryStorage, Purpose, Reader, codec, packing, thin, verify};
+use crate::{Log, MemoryStorage, Purpose, Reader, Storage, codec, packing, thin, verify};
 use hindsight_core::event::Commit;
 use hindsight_core::kind::BuiltinKinds;
 use hindsight_core::{
@@ -75,7 +75,7 @@ fn a_frame_that_cannot_be_read_and_is_thinned_by_now_is_not_told_as_damage() {
     let (cut_at, floor) = (Revision(5), Revision(6));
     let thinned: Arc<dyn Storage> = Arc::new(MemoryStorage::default());
     fill(&*thinned, FRAMES, 1 << 10);
-    let reader = Reader::new(Arc::clone(&thinned));
+    let reader = Reader::new(Arc::clone(&thinned) as _);
     thin(&*thinned, &reader, floor, empty(), &[]).expect("thinned");
     for (is_thinned, beginning) in [(false, 1), (true, 1), (true, cut_at.0)] {
         let storage = Arc::new(MemoryStorage::default());
@@ -84,7 +84,7 @@ fn a_frame_that_cannot_be_read_and_is_thinned_by_now_is_not_told_as_damage() {
         let cut = storage.append(cut_at, &bytes[..bytes.len() / 2]);
         cut.expect("in its place");
         let mut chain = Chain::new(
-            Arc::clone(&storage) as Arc<dyn Storage>,
+            Arc::clone(&storage) as Arc<dyn Records>,
             Revision(beginning),
         );
         // When the walk arrives at this frame it has been fetched already; then it is thinned.
@@ -112,7 +112,7 @@ fn a_walk_that_ends_early_fetches_one_frame_behind_its_end() {
     let storage = Arc::new(Counting::default());
     filled(&*storage);
     for last in [1, 2, 7, FRAMES - 1] {
-        let mut chain = Chain::new(Arc::clone(&storage) as Arc<dyn Storage>, Revision(1));
+        let mut chain = Chain::new(Arc::clone(&storage) as Arc<dyn Records>, Revision(1));
         chain = chain.until(Revision(last));
         let frames = std::iter::from_fn(|| chain.advance().transpose());
         let walked = frames.collect::<Result<Vec<_>, _>>().expect("intact");
@@ -124,7 +124,7 @@ fn a_walk_that_ends_early_fetches_one_frame_behind_its_end() {
 fn a_long_walk_is_ahead_by_bytes_and_not_by_frames_alone() {
     let storage = Arc::new(Counting::default());
     filled(&*storage);
-    let mut chain = Chain::new(Arc::clone(&storage) as Arc<dyn Storage>, Revision(1));
+    let mut chain = Chain::new(Arc::clone(&storage) as Arc<dyn Records>, Revision(1));
     let (mut walked, mut held_most) = (0, 0);
     while chain.advance().expect("intact").is_some() {
         // Gives the thread that reads ahead time to run.
@@ -140,6 +140,21 @@ fn a_long_walk_is_ahead_by_bytes_and_not_by_frames_alone() {
 #[derive(Debug, Default)]
 struct Broken(MemoryStorage, Option<Revision>);
 
+impl Records for Broken {
+    fn at_or_after(&self, from: Revision) -> Result<Option<Stored>, Error> {
+        assert_ne!(self.1, Some(from), "a defect");
+        self.0.at_or_after(from)
+    }
+
+    fn at_or_before(&self, until: Revision) -> Result<Option<Stored>, Error> {
+        self.0.at_or_before(until)
+    }
+
+    fn witnessed(&self) -> Result<Option<Tail>, Error> {
+        Ok(None)
+    }
+}
+
 impl Storage for Broken {
     fn append(&self, first: Revision, frame: &[u8]) -> Result<(), Error> {
         self.0.append(first, frame)
@@ -153,24 +168,11 @@ impl Storage for Broken {
         self.0.sync()
     }
 
-    fn at_or_after(&self, from: Revision) -> Result<Option<Stored>, Error> {
-        assert_ne!(self.1, Some(from), "a defect");
-        self.0.at_or_after(from)
-    }
-
-    fn at_or_before(&self, until: Revision) -> Result<Option<Stored>, Error> {
-        self.0.at_or_before(until)
-    }
-
     fn ensure_room(&self, _: usize, _: Purpose) -> bool {
         true
     }
 
     fn witness(&self, _: &Tail) {}
-
-    fn witnessed(&self) -> Result<Option<Tail>, Error> {
-        Ok(None)
-    }
 }
 
 /// Without a witness nothing else would show that there was more.
@@ -182,7 +184,7 @@ fn a_panic_of_what_reads_ahead_is_no_end_of_the_log() {
         fill(&storage, frames, 1 << 10);
         storage.1 = Some(Revision(broken_at));
         let storage: Arc<dyn Storage> = Arc::new(storage);
-        let reader = Reader::new(Arc::clone(&storage));
+        let reader = Reader::new(Arc::clone(&storage) as _);
         let empty = empty();
         let last = reader
             .scan(Revision(1))

@@ -2,7 +2,7 @@
 
 use super::disk::Disk;
 use super::script;
-use crate::{Error, Log, Publish, Reader, Snapshots, Storage, thin};
+use crate::{Error, Log, Publish, Reader, Records, Snapshots, Storage, thin};
 use hindsight_core::{Actor, Change, Command, Revision, State, Time};
 use serde_json::json;
 use std::sync::Arc;
@@ -77,7 +77,7 @@ fn a_snapshot_of_the_writer_answers_for_no_time_before_its_latest_commit() {
 fn thinned() -> (Reader, Vec<(i64, Option<Revision>)>) {
     let (_directory, snapshots) = snapshots();
     let disk = written(&snapshots);
-    let reader = Reader::new(Arc::clone(&disk) as Arc<dyn Storage>);
+    let reader = Reader::new(Arc::clone(&disk) as Arc<dyn Records>);
     let whole = answers(&reader);
     thin(&*disk, &reader, Revision(5), script::empty(), &[]).expect("thinned");
     assert!(reader.commit(Revision(3)).expect("read").is_none());

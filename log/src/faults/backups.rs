@@ -3,8 +3,8 @@
 use super::disk::Disk;
 use super::script;
 use crate::{
-    Base, Error, Log, MemoryStorage, Reader, Restore, Restored, Snapshots, Storage, Tail, Writer,
-    copy_backup, thin, verify,
+    Base, Error, Log, MemoryStorage, Reader, Records, Restore, Restored, Snapshots, Storage, Tail,
+    Writer, copy_backup, thin, verify,
 };
 use hindsight_core::{Command, FutureRevision, Revision, State, Time};
 use std::num::NonZeroU64;
@@ -88,7 +88,7 @@ impl Target {
     }
 
     pub(super) fn reader(&self) -> Reader {
-        Reader::new(Arc::clone(&self.storage))
+        Reader::new(Arc::clone(&self.storage) as _)
     }
 }
 
@@ -294,7 +294,7 @@ fn entry(kind: u8, payload: &[u8]) -> Vec<u8> {
 #[test]
 fn a_thinned_frame_that_is_sound_and_not_the_one_that_was_backed_up_is_refused() {
     let disk = logged();
-    let reader = Reader::new(Arc::clone(&disk) as Arc<dyn Storage>);
+    let reader = Reader::new(Arc::clone(&disk) as Arc<dyn Records>);
     let middle = at(&reader, Revision(500));
     let end = reader.frames(middle.revision).next();
     let end = end.expect("a frame").expect("intact").end.previous();
@@ -382,7 +382,7 @@ fn with_forged_snapshot() -> (Reader, Snapshots, tempfile::TempDir) {
 #[test]
 fn no_state_is_restored_from_a_snapshot() {
     let (reader, snapshots, _directory) = with_forged_snapshot();
-    let folded = Reader::new(Arc::clone(reader.storage()));
+    let folded = Reader::new(Arc::clone(reader.records()));
     let folded = folded.base(script::empty()).expect("folded").state;
     let newest = folded.revision;
     let file = backup_of(&reader);

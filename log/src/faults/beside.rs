@@ -3,8 +3,8 @@
 use super::disk::Disk;
 use super::script::{self, Commands};
 use crate::{
-    Base, Error, Log, Publish, Purpose, Reader, Retention, Snapshots, Storage, Stored, Tail,
-    Writer, base, verify,
+    Base, Error, Log, Publish, Purpose, Reader, Records, Retention, Snapshots, Storage, Stored,
+    Tail, Writer, base, verify,
 };
 use crossbeam_channel::{Receiver, bounded};
 use hindsight_core::{Change, Revision, State, Time};
@@ -216,7 +216,9 @@ fn history_is_thinned_up_to_the_older_snapshot_so_that_a_damaged_newest_can_be_d
     ));
     let found = snapshots.revisions().expect("listed");
     assert_eq!(found.len(), 2, "{found:?}");
-    let floor = Reader::new(Arc::clone(&storage)).floor().expect("read");
+    let floor = Reader::new(Arc::clone(&storage) as _)
+        .floor()
+        .expect("read");
     assert!(Revision::ZERO < floor && floor <= found[1], "{floor}");
     let whole = snapshots.newest(&script::empty()).expect("there");
     let (_, expected) = Log::open_from(Arc::clone(&storage), whole).expect("opened");
@@ -236,6 +238,20 @@ struct Slow {
     let_go: Receiver<()>,
 }
 
+impl Records for Slow {
+    fn at_or_after(&self, from: Revision) -> Result<Option<Stored>, Error> {
+        self.disk.at_or_after(from)
+    }
+
+    fn at_or_before(&self, until: Revision) -> Result<Option<Stored>, Error> {
+        self.disk.at_or_before(until)
+    }
+
+    fn witnessed(&self) -> Result<Option<Tail>, Error> {
+        self.disk.witnessed()
+    }
+}
+
 impl Storage for Slow {
     fn append(&self, first: Revision, frame: &[u8]) -> Result<(), Error> {
         self.disk.append(first, frame)
@@ -249,20 +265,8 @@ impl Storage for Slow {
         self.disk.sync()
     }
 
-    fn at_or_after(&self, from: Revision) -> Result<Option<Stored>, Error> {
-        self.disk.at_or_after(from)
-    }
-
-    fn at_or_before(&self, until: Revision) -> Result<Option<Stored>, Error> {
-        self.disk.at_or_before(until)
-    }
-
     fn witness(&self, tail: &Tail) {
         self.disk.witness(tail);
-    }
-
-    fn witnessed(&self) -> Result<Option<Tail>, Error> {
-        self.disk.witnessed()
     }
 
     fn ensure_room(&self, bytes: usize, purpose: Purpose) -> bool {

@@ -7,7 +7,7 @@ use super::rot::open;
 use super::script::{self, Commands, create, empty, noise, patch, submit};
 use crate::retention::thin;
 use crate::storage::sled::SEGMENT_BYTES;
-use crate::{Reader, SledStorage, Storage, Tail, frame};
+use crate::{Reader, Records, SledStorage, Storage, Tail, frame};
 use hindsight_core::Revision;
 use serde_json::json;
 use std::fs;
@@ -139,7 +139,7 @@ fn changes(at: &Path) -> Revision {
             hash,
         });
     }
-    let reader = Reader::new(Arc::clone(&storage) as Arc<dyn Storage>);
+    let reader = Reader::new(Arc::clone(&storage) as Arc<dyn Records>);
     thin(&*storage, &reader, newest.previous(), empty(), &[]).expect("thinned");
     storage.sync().expect("synced");
     newest

@@ -7,7 +7,7 @@ use super::rot::open;
 use super::script::{self, Commands, create, empty, noise, patch, submit};
 use crate::retention::thin;
 use crate::storage::sled::SEGMENT_BYTES;
-use crate::{Error, Intact, Reader, SledStorage, Snapshots, Storage, Tail, frame};
+use crate::{Error, Intact, Reader, Records, SledStorage, Snapshots, Storage, Tail, frame};
 use hindsight_core::{Commit, Revision};
 use serde_json::json;
 use std::fs;
@@ -121,7 +121,7 @@ fn without_the_engine_a_log_reads_as_with_it() {
     let with = || {
         let storage = Arc::new(SledStorage::open(&at.join("events")).expect("opened"));
         (
-            Reader::new(Arc::clone(&storage) as Arc<dyn Storage>),
+            Reader::new(Arc::clone(&storage) as Arc<dyn Records>),
             storage,
         )
     };
@@ -139,20 +139,6 @@ fn without_the_engine_a_log_reads_as_with_it() {
     same(&reader);
     drop((reader, storage));
     same(&with().0);
-}
-
-#[test]
-fn what_is_left_of_a_log_is_not_written_to() {
-    let temporary = tempfile::tempdir().expect("a directory");
-    make(temporary.path(), &frames(9)[..3]);
-    let found = intact(temporary.path());
-    let storage = found.reader.storage();
-    let writes = [
-        storage.append(Revision(99), b"x"),
-        storage.replace(Revision(1), Revision(1), b"x"),
-        storage.sync(),
-    ];
-    assert!(writes.iter().all(Result::is_err), "{writes:?}");
 }
 
 /// The records of one batch may reach the disk in any order, so a tear is normal after a power cut before

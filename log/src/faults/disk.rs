@@ -2,7 +2,7 @@
 //! synced survives, and of the rest whatever the test chooses.
 
 use crate::storage::conformance::{Backend, conforms};
-use crate::{Error, Purpose, Storage, Stored, Tail};
+use crate::{Error, Purpose, Records, Storage, Stored, Tail};
 use hindsight_core::Revision;
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
@@ -157,6 +157,24 @@ impl Disk {
     }
 }
 
+impl Records for Disk {
+    fn at_or_after(&self, from: Revision) -> Result<Option<Stored>, Error> {
+        let inner = self.read()?;
+        let found = inner.frames.range(from..).next();
+        Ok(found.map(|(first, bytes)| (*first, bytes.to_vec())))
+    }
+
+    fn at_or_before(&self, until: Revision) -> Result<Option<Stored>, Error> {
+        let inner = self.read()?;
+        let found = inner.frames.range(..=until).next_back();
+        Ok(found.map(|(first, bytes)| (*first, bytes.to_vec())))
+    }
+
+    fn witnessed(&self) -> Result<Option<Tail>, Error> {
+        Ok(self.found)
+    }
+}
+
 impl Storage for Disk {
     /// A frame whose append failed may still be there after a crash.
     fn append(&self, first: Revision, frame: &[u8]) -> Result<(), Error> {
@@ -198,18 +216,6 @@ impl Storage for Disk {
         outcome
     }
 
-    fn at_or_after(&self, from: Revision) -> Result<Option<Stored>, Error> {
-        let inner = self.read()?;
-        let found = inner.frames.range(from..).next();
-        Ok(found.map(|(first, bytes)| (*first, bytes.to_vec())))
-    }
-
-    fn at_or_before(&self, until: Revision) -> Result<Option<Stored>, Error> {
-        let inner = self.read()?;
-        let found = inner.frames.range(..=until).next_back();
-        Ok(found.map(|(first, bytes)| (*first, bytes.to_vec())))
-    }
-
     fn ensure_room(&self, bytes: usize, purpose: Purpose) -> bool {
         let spare = match purpose {
             Purpose::Writes => DELETIONS_BYTES,
@@ -222,10 +228,6 @@ impl Storage for Disk {
 
     fn witness(&self, tail: &Tail) {
         self.note(Step::Witness(*tail));
-    }
-
-    fn witnessed(&self) -> Result<Option<Tail>, Error> {
-        Ok(self.found)
     }
 }
 

@@ -6,7 +6,8 @@ use super::script::{self, Commands, create, delete, empty, patch, submit};
 use crate::frame::{self, FRAME_FORMAT};
 use crate::retention::thin;
 use crate::{
-    Log, MemoryStorage, Reader, SledStorage, Snapshots, Storage, backup, snapshot, storage, verify,
+    Log, MemoryStorage, Reader, Records, SledStorage, Snapshots, Storage, backup, snapshot,
+    storage, verify,
 };
 use hindsight_core::{Intent, Revision};
 use serde::{Deserialize, Serialize};
@@ -95,7 +96,7 @@ fn written(disk: &Arc<Disk>) {
 fn log() -> (Target, Vec<(Revision, Vec<u8>)>) {
     let disk = Arc::new(Disk::default());
     written(&disk);
-    let reader = Reader::new(Arc::clone(&disk) as Arc<dyn Storage>);
+    let reader = Reader::new(Arc::clone(&disk) as Arc<dyn Records>);
     thin(&*disk, &reader, Revision(5), empty(), &[]).expect("thinned");
     let (target, _) = Target::restored(&backup_of(&reader));
     let mut frames = Vec::new();
@@ -275,7 +276,7 @@ fn frames_of_every_format_make_the_log_that_they_were() {
             read_frames(&storage, name);
         }
         let storage: Arc<dyn Storage> = Arc::new(storage);
-        let report = verify(&Reader::new(Arc::clone(&storage)), |_| {}).expect("intact");
+        let report = verify(&Reader::new(Arc::clone(&storage) as _), |_| {}).expect("intact");
         assert_eq!(report.chain, expected_in(expected, "chain"));
         assert_eq!(report.content, expected_in(expected, "content"));
         assert_expected(storage, expected, "frames");

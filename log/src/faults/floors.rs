@@ -5,7 +5,7 @@ use super::damaged::{frames, intact, make};
 use super::script::empty;
 use crate::frame::decoded::DecodedFrame;
 use crate::retention::thin;
-use crate::{Error, Reader, SledStorage, Storage, Tail};
+use crate::{Error, Reader, Records, SledStorage, Storage, Tail};
 use hindsight_core::Revision;
 use std::fs;
 use std::path::Path;
@@ -18,7 +18,7 @@ fn thinned(directory: &Path) -> Vec<Revision> {
     make(directory, &frames(9));
     let storage = SledStorage::open(&directory.join("events")).expect("opened");
     let storage = Arc::new(storage);
-    let reader = Reader::new(Arc::clone(&storage) as Arc<dyn Storage>);
+    let reader = Reader::new(Arc::clone(&storage) as Arc<dyn Records>);
     thin(&*storage, &reader, FLOOR, empty(), &[]).expect("thinned");
     storage.sync().expect("synced");
     let frames = reader.verified_frames(Tail::START).expect("read");

@@ -4,7 +4,7 @@
 use super::backups::Target;
 use super::disk::Disk;
 use super::script;
-use crate::{Error, Reader, Storage, Tail, Writer, copy_backup, thin, verify};
+use crate::{Error, Reader, Records, Tail, Writer, copy_backup, thin, verify};
 use hindsight_core::{Pruned, Revision, Time};
 use serde_json::json;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ fn overtaken(
     until: fn(&[Revision]) -> Revision,
 ) -> (Results, Vec<u8>) {
     let disk = logged();
-    let reader = Reader::new(Arc::clone(&disk) as Arc<dyn Storage>);
+    let reader = Reader::new(Arc::clone(&disk) as Arc<dyn Records>);
     if is_thinned {
         let floor = disk.frames()[20].0.previous();
         thin(&*disk, &reader, floor, script::empty(), &[]).expect("thinned");
@@ -92,7 +92,7 @@ fn a_backup_that_thinning_overtakes_says_so_to_its_reader_too() {
 /// Once this many frames are copied, more is written, and all of the log is thinned but its last frame.
 fn passed(copied: usize) -> Results {
     let disk = logged();
-    let reader = Reader::new(Arc::clone(&disk) as Arc<dyn Storage>);
+    let reader = Reader::new(Arc::clone(&disk) as Arc<dyn Records>);
     let (mut file, mut frames) = (Vec::new(), 0);
     let made = reader.backup(Time(5), &mut file, |_, until| {
         frames += 1;
@@ -135,7 +135,7 @@ fn a_backup_whose_end_thinning_passes_is_overtaken_and_nothing_is_called_damaged
 #[test]
 fn thinning_behind_a_backup_does_not_disturb_it() {
     let disk = logged();
-    let reader = Reader::new(Arc::clone(&disk) as Arc<dyn Storage>);
+    let reader = Reader::new(Arc::clone(&disk) as Arc<dyn Records>);
     let (mut file, mut is_thinned) = (Vec::new(), false);
     let made = reader.backup(Time(5), &mut file, |reached, until| {
         if !is_thinned && reached.0 > until.0 / 2 {

@@ -5,7 +5,7 @@ use super::is_long;
 use super::script::{empty, run};
 use crate::frame::decoded::read;
 use crate::retention::thin;
-use crate::{Error, Log, Reader, SledStorage, Storage, frame};
+use crate::{Error, Log, Reader, Records, SledStorage, Storage, frame};
 use hindsight_core::Revision;
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use std::collections::{BTreeMap, BTreeSet};
@@ -68,7 +68,7 @@ fn every_turned_bit_of_a_log_is_noticed() {
 #[test]
 fn every_turned_bit_of_what_was_thinned_is_noticed() {
     let whole = Arc::new(Disk::holding(frames(), None));
-    let reader = Reader::new(Arc::clone(&whole) as Arc<dyn Storage>);
+    let reader = Reader::new(Arc::clone(&whole) as Arc<dyn Records>);
     let floor = frames()[frames().len() / 2].0.previous();
     thin(&*whole, &reader, floor, empty(), &[]).expect("thinned");
     let is_thinned = |one: &(Revision, Arc<[u8]>)| one.1[4] == frame::PLACEHOLDER;
@@ -98,7 +98,7 @@ fn a_turned_bit_refuses_the_log_and_the_record_is_named() {
         let mut damaged = frames.clone();
         damaged[place].1 = turned(bytes, place * 7919 % (bytes.len() * 8)).into();
         let disk = Arc::new(Disk::holding(damaged, None)) as Arc<dyn Storage>;
-        let verified = crate::verify(&Reader::new(Arc::clone(&disk)), |_| {});
+        let verified = crate::verify(&Reader::new(Arc::clone(&disk) as _), |_| {});
         let errors = [verified.err(), Log::open(disk, empty()).err()];
         for error in errors {
             let revision = match error.expect("refused") {
@@ -136,7 +136,7 @@ fn a_record_that_is_missing_is_noticed_backwards_too() {
 fn what_is_left_of_what_was_thinned_is_no_hole_backwards() {
     let whole = frames();
     let disk = Arc::new(Disk::holding(whole.clone(), None));
-    let reader = Reader::new(Arc::clone(&disk) as Arc<dyn Storage>);
+    let reader = Reader::new(Arc::clone(&disk) as Arc<dyn Records>);
     let floor = whole[whole.len() / 2].0.previous();
     thin(&*disk, &reader, floor, empty(), &[]).expect("thinned");
     let kept: Vec<_> = reader

@@ -17,7 +17,7 @@ fn logged() -> Arc<Disk> {
 /// The end of the log, as a base.
 fn end(disk: &Arc<Disk>) -> Base {
     let storage: Arc<dyn Storage> = Arc::<Disk>::clone(disk);
-    let reader = Reader::new(Arc::clone(&storage));
+    let reader = Reader::new(Arc::clone(&storage) as _);
     let mut base = Base::empty(script::empty());
     for frame in reader.verified_frames(base.tail()).expect("readable") {
         base.fold(&frame.expect("intact"));
@@ -204,7 +204,7 @@ fn a_question_is_refused_where_the_newest_snapshot_is_not_of_the_log() {
     let older: Arc<dyn Storage> = Arc::new(Disk::holding(all.into_iter().take(100), None));
     let (_directory, snapshots) = directory();
     let checked = |storage: &Arc<dyn Storage>| {
-        let reader = Reader::new(Arc::clone(storage));
+        let reader = Reader::new(Arc::clone(storage) as _);
         reader.with_snapshots(snapshots.clone()).check_end()
     };
     checked(&older).expect("nothing is known of what came after");

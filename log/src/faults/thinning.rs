@@ -5,7 +5,7 @@ use super::script;
 use crate::poison::Poison;
 use crate::retention::{Pruner, TURN_BYTES, TURN_FRAMES};
 use crate::storage::Counting;
-use crate::{Base, Log, Reader, Retention, Snapshots, Storage, Writer, thin, verify};
+use crate::{Base, Log, Reader, Records, Retention, Snapshots, Storage, Writer, thin, verify};
 use hindsight_core::{Revision, Time};
 use serde_json::json;
 use std::sync::Arc;
@@ -83,7 +83,7 @@ impl Kept {
     }
 
     fn reader(&self) -> Reader {
-        Reader::new(Arc::clone(&self.storage) as Arc<dyn Storage>)
+        Reader::new(Arc::clone(&self.storage) as Arc<dyn Records>)
     }
 
     fn snapshot(&self) -> Base {
@@ -268,7 +268,7 @@ fn a_log_that_begins_with_a_large_version_knows_what_is_gone_behind_it() {
             (0..count).map(|index| script::patch("a", json!({"data": {"k": index.to_string()}})));
         changes.map(&mut write).last().expect("one")
     };
-    let reader = Reader::new(Arc::clone(&disk) as Arc<dyn Storage>);
+    let reader = Reader::new(Arc::clone(&disk) as Arc<dyn Records>);
     for _ in 0..2 {
         let floor = change(20);
         change(3);

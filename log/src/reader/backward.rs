@@ -2,7 +2,7 @@
 
 use crate::frame::Hash;
 use crate::frame::decoded::{Coverage, DecodedFrame, read};
-use crate::{Error, Storage};
+use crate::{Error, Records};
 use hindsight_core::Revision;
 
 /// Checks that each frame precedes the one that was read before it.
@@ -30,7 +30,7 @@ impl BackwardLinks {
     /// predecessor.
     pub(super) fn follow(
         &mut self,
-        storage: &dyn Storage,
+        records: &dyn Records,
         frame: DecodedFrame,
     ) -> Result<DecodedFrame, Error> {
         let Some(successor) = self.successor else {
@@ -45,7 +45,7 @@ impl BackwardLinks {
         let frame = if skips || frame.end >= first {
             frame
         } else {
-            find_thinned_frame(storage, frame, first)?
+            find_thinned_frame(records, frame, first)?
         };
         let is_over = matches!(frame.coverage, Coverage::Thinned { .. }) && frame.end > first;
         if !is_over && (frame.hash != previous || frame.end > first) {
@@ -67,14 +67,14 @@ impl BackwardLinks {
 /// Looks further back for a thinned frame up to `first`: some of the frames that it replaces may still be
 /// stored.
 fn find_thinned_frame(
-    storage: &dyn Storage,
+    records: &dyn Records,
     frame: DecodedFrame,
     first: Revision,
 ) -> Result<DecodedFrame, Error> {
     let missing = frame.end;
     let mut before = frame.first;
     while before.0 > 1
-        && let Some((at, bytes)) = storage.at_or_before(before.previous())?
+        && let Some((at, bytes)) = records.at_or_before(before.previous())?
     {
         let frame = read(at, &bytes)?;
         if matches!(frame.coverage, Coverage::Thinned { .. }) && frame.end >= first {

@@ -6,7 +6,7 @@ use super::index::Index;
 use crate::chain::Links;
 use crate::frame::decoded::{Coverage, DecodedFrame, read};
 use crate::storage::Purpose;
-use crate::{Error, Reader, Storage, Tail};
+use crate::{Error, Reader, Records, Storage, Tail};
 use hindsight_core::{GroupResource, Revision, State};
 
 /// The most frames that are read at a time, and their stored bytes.
@@ -98,12 +98,12 @@ impl Thinning {
     /// False once all are known.
     pub(super) fn walk(
         &mut self,
-        storage: &dyn Storage,
+        records: &dyn Records,
         mut whole: impl FnMut(&DecodedFrame),
     ) -> Result<bool, Error> {
         let mut bytes = 0;
         for _ in 0..TURN_FRAMES {
-            let frame = match self.walked.next(storage)? {
+            let frame = match self.walked.next(records)? {
                 Visit::End => return Ok(false),
                 Visit::Leftover(revision) => {
                     self.index.mark_leftover(revision);
@@ -196,14 +196,14 @@ impl Thinning {
 
     fn take_frames(
         &mut self,
-        storage: &dyn Storage,
+        records: &dyn Records,
         until: Revision,
     ) -> Result<Vec<DecodedFrame>, Error> {
         let mut frames: Vec<DecodedFrame> = Vec::new();
         let mut bytes = 0;
         while frames.len() < TURN_FRAMES && bytes < TURN_BYTES && self.floor() < until {
             let before = self.thinned.clone();
-            match self.thinned.next(storage)? {
+            match self.thinned.next(records)? {
                 Visit::Frame(frame) if frame.last() <= until => {
                     bytes += frame.stored_bytes;
                     frames.push(frame);
@@ -241,7 +241,7 @@ impl Thinning {
     /// Begins a group with the frames before it, if they hold little.
     fn begin_group(
         &self,
-        storage: &dyn Storage,
+        records: &dyn Records,
         group: &mut Group,
         first: Revision,
     ) -> Result<(), Error> {
@@ -257,7 +257,7 @@ impl Thinning {
             firsts.push(before);
         }
         for first in firsts.into_iter().rev() {
-            group.add(fetch(storage, first)?, &self.index)?;
+            group.add(fetch(records, first)?, &self.index)?;
         }
         Ok(())
     }
@@ -311,8 +311,8 @@ impl Thinning {
     }
 }
 
-fn fetch(storage: &dyn Storage, first: Revision) -> Result<DecodedFrame, Error> {
-    match storage.at_or_after(first)? {
+fn fetch(records: &dyn Records, first: Revision) -> Result<DecodedFrame, Error> {
+    match records.at_or_after(first)? {
         Some((found, bytes)) if found == first => read(first, &bytes),
         _ => Err(Error::missing(first)),
     }
@@ -344,15 +344,15 @@ impl Cursor {
         }
     }
 
-    fn next(&mut self, storage: &dyn Storage) -> Result<Visit, Error> {
-        let Some((first, bytes)) = storage.at_or_after(self.from)? else {
+    fn next(&mut self, records: &dyn Records) -> Result<Visit, Error> {
+        let Some((first, bytes)) = records.at_or_after(self.from)? else {
             return Ok(Visit::End);
         };
         if first <= self.tail.revision {
             self.from = self.tail.revision.next();
             return Ok(Visit::Leftover(first));
         }
-        let frame = self.links.follow(storage, first, read(first, &bytes)?)?;
+        let frame = self.links.follow(records, first, read(first, &bytes)?)?;
         self.tail = frame.tail();
         self.from = first.next();
         Ok(Visit::Frame(frame))

@@ -1,7 +1,7 @@
 //! A storage that counts what is read and written, for tests of costs.
 
 use super::memory::MemoryStorage;
-use super::{Purpose, Storage, Stored};
+use super::{Purpose, Records, Storage, Stored};
 use crate::{Error, Tail};
 use hindsight_core::Revision;
 use std::sync::Mutex;
@@ -54,6 +54,21 @@ impl Counting {
     }
 }
 
+impl Records for Counting {
+    fn at_or_after(&self, from: Revision) -> Result<Option<Stored>, Error> {
+        self.fetched.fetch_add(1, Ordering::SeqCst);
+        Ok(self.found(self.inner.at_or_after(from)?))
+    }
+
+    fn at_or_before(&self, until: Revision) -> Result<Option<Stored>, Error> {
+        Ok(self.found(self.inner.at_or_before(until)?))
+    }
+
+    fn witnessed(&self) -> Result<Option<Tail>, Error> {
+        self.inner.witnessed()
+    }
+}
+
 impl Storage for Counting {
     fn append(&self, first: Revision, frame: &[u8]) -> Result<(), Error> {
         self.inner.append(first, frame)
@@ -71,21 +86,8 @@ impl Storage for Counting {
         self.inner.sync()
     }
 
-    fn at_or_after(&self, from: Revision) -> Result<Option<Stored>, Error> {
-        self.fetched.fetch_add(1, Ordering::SeqCst);
-        Ok(self.found(self.inner.at_or_after(from)?))
-    }
-
-    fn at_or_before(&self, until: Revision) -> Result<Option<Stored>, Error> {
-        Ok(self.found(self.inner.at_or_before(until)?))
-    }
-
     fn witness(&self, tail: &Tail) {
         self.inner.witness(tail);
-    }
-
-    fn witnessed(&self) -> Result<Option<Tail>, Error> {
-        self.inner.witnessed()
     }
 
     fn ensure_room(&self, bytes: usize, purpose: Purpose) -> bool {

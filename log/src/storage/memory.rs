@@ -1,6 +1,6 @@
 //! Frames in memory: for tests and for control planes that need not outlive their process.
 
-use super::{Purpose, Storage, Stored};
+use super::{Purpose, Records, Storage, Stored};
 use crate::unpoisoned::unpoisoned;
 use crate::{Error, Tail};
 use hindsight_core::Revision;
@@ -11,6 +11,28 @@ use std::sync::RwLock;
 #[derive(Debug, Default)]
 pub struct MemoryStorage {
     frames: RwLock<BTreeMap<Revision, Vec<u8>>>,
+}
+
+impl Records for MemoryStorage {
+    fn at_or_after(&self, from: Revision) -> Result<Option<Stored>, Error> {
+        let frames = unpoisoned(self.frames.read());
+        Ok(frames
+            .range(from..)
+            .next()
+            .map(|(first, bytes)| (*first, bytes.clone())))
+    }
+
+    fn at_or_before(&self, until: Revision) -> Result<Option<Stored>, Error> {
+        let frames = unpoisoned(self.frames.read());
+        Ok(frames
+            .range(..=until)
+            .next_back()
+            .map(|(first, bytes)| (*first, bytes.clone())))
+    }
+
+    fn witnessed(&self) -> Result<Option<Tail>, Error> {
+        Ok(None)
+    }
 }
 
 impl Storage for MemoryStorage {
@@ -31,30 +53,10 @@ impl Storage for MemoryStorage {
         Ok(())
     }
 
-    fn at_or_after(&self, from: Revision) -> Result<Option<Stored>, Error> {
-        let frames = unpoisoned(self.frames.read());
-        Ok(frames
-            .range(from..)
-            .next()
-            .map(|(first, bytes)| (*first, bytes.clone())))
-    }
-
-    fn at_or_before(&self, until: Revision) -> Result<Option<Stored>, Error> {
-        let frames = unpoisoned(self.frames.read());
-        Ok(frames
-            .range(..=until)
-            .next_back()
-            .map(|(first, bytes)| (*first, bytes.clone())))
-    }
-
     /// Nothing outlives the process, so nothing needs to be witnessed.
     fn witness(&self, _: &Tail) {}
 
     fn ensure_room(&self, _: usize, _: Purpose) -> bool {
         true
-    }
-
-    fn witnessed(&self) -> Result<Option<Tail>, Error> {
-        Ok(None)
     }
 }

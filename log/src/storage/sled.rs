@@ -21,7 +21,7 @@ mod values;
 use super::reserve::Reserve;
 use super::room::{Room, WRITE_AMPLIFICATION};
 use super::witness::WitnessFile;
-use super::{Purpose, Storage, Stored, blocks};
+use super::{Purpose, Records, Storage, Stored, blocks};
 use crate::place::Place;
 use crate::unpoisoned::unpoisoned;
 use crate::{Error, Tail, chain, owner_only};
@@ -224,6 +224,30 @@ impl Drop for SledStorage {
     }
 }
 
+impl Records for SledStorage {
+    fn at_or_after(&self, from: Revision) -> Result<Option<Stored>, Error> {
+        let pending = self.pending.at_or_after(from);
+        if !pending.excludes_database
+            && let Some(found) = self.frames.at_or_after(from)?
+        {
+            return Ok(Some(found));
+        }
+        let pending = pending.frame;
+        Ok(pending.map(|(first, frame)| (first, frame.to_vec())))
+    }
+
+    fn at_or_before(&self, until: Revision) -> Result<Option<Stored>, Error> {
+        match self.pending.at_or_before(until) {
+            Some((first, frame)) => Ok(Some((first, frame.to_vec()))),
+            None => self.frames.at_or_before(until),
+        }
+    }
+
+    fn witnessed(&self) -> Result<Option<Tail>, Error> {
+        Ok(self.witnessed)
+    }
+}
+
 impl Storage for SledStorage {
     fn append(&self, first: Revision, frame: &[u8]) -> Result<(), Error> {
         self.write(|journal| {
@@ -262,34 +286,12 @@ impl Storage for SledStorage {
         })
     }
 
-    fn at_or_after(&self, from: Revision) -> Result<Option<Stored>, Error> {
-        let pending = self.pending.at_or_after(from);
-        if !pending.excludes_database
-            && let Some(found) = self.frames.at_or_after(from)?
-        {
-            return Ok(Some(found));
-        }
-        let pending = pending.frame;
-        Ok(pending.map(|(first, frame)| (first, frame.to_vec())))
-    }
-
-    fn at_or_before(&self, until: Revision) -> Result<Option<Stored>, Error> {
-        match self.pending.at_or_before(until) {
-            Some((first, frame)) => Ok(Some((first, frame.to_vec()))),
-            None => self.frames.at_or_before(until),
-        }
-    }
-
     fn ensure_room(&self, bytes: usize, purpose: Purpose) -> bool {
         self.room.ensure(bytes, purpose)
     }
 
     fn witness(&self, tail: &Tail) {
         self.witness.note(tail);
-    }
-
-    fn witnessed(&self) -> Result<Option<Tail>, Error> {
-        Ok(self.witnessed)
     }
 }
 

@@ -2,7 +2,7 @@
 //! once a write or a sync has failed, or any call has panicked, the log is poisoned and nothing more is
 //! written, by any thread.
 
-use super::{Purpose, Storage, Stored};
+use super::{Purpose, Records, Storage, Stored};
 use crate::unpoisoned::unpoisoned;
 use crate::{Error, Poison, Tail};
 use hindsight_core::Revision;
@@ -114,6 +114,26 @@ impl Drop for Synced {
     }
 }
 
+impl Records for Synced {
+    fn at_or_after(&self, from: Revision) -> Result<Option<Stored>, Error> {
+        let newest = self.newest();
+        if from > newest {
+            return Ok(None);
+        }
+        let found = self.call_engine("reading", |inner| inner.at_or_after(from))?;
+        Ok(found.filter(|(first, _)| *first <= newest))
+    }
+
+    fn at_or_before(&self, until: Revision) -> Result<Option<Stored>, Error> {
+        let until = until.min(self.newest());
+        self.call_engine("reading", |inner| inner.at_or_before(until))
+    }
+
+    fn witnessed(&self) -> Result<Option<Tail>, Error> {
+        self.call_engine("reading", |inner| inner.witnessed())
+    }
+}
+
 impl Storage for Synced {
     fn append(&self, first: Revision, frame: &[u8]) -> Result<(), Error> {
         self.unless_failed(|inner| inner.append(first, frame))?;
@@ -139,20 +159,6 @@ impl Storage for Synced {
         })
     }
 
-    fn at_or_after(&self, from: Revision) -> Result<Option<Stored>, Error> {
-        let newest = self.newest();
-        if from > newest {
-            return Ok(None);
-        }
-        let found = self.call_engine("reading", |inner| inner.at_or_after(from))?;
-        Ok(found.filter(|(first, _)| *first <= newest))
-    }
-
-    fn at_or_before(&self, until: Revision) -> Result<Option<Stored>, Error> {
-        let until = until.min(self.newest());
-        self.call_engine("reading", |inner| inner.at_or_before(until))
-    }
-
     fn ensure_room(&self, bytes: usize, purpose: Purpose) -> bool {
         let inner = self.inner();
         inner
@@ -164,10 +170,6 @@ impl Storage for Synced {
         if let Some(inner) = self.inner().as_deref() {
             inner.witness(tail);
         }
-    }
-
-    fn witnessed(&self) -> Result<Option<Tail>, Error> {
-        self.call_engine("reading", |inner| inner.witnessed())
     }
 }
 
@@ -213,6 +215,22 @@ mod tests {
         }
     }
 
+    impl Records for Fails {
+        fn at_or_after(&self, from: Revision) -> Result<Option<Stored>, Error> {
+            self.enter("after");
+            self.inner.at_or_after(from)
+        }
+
+        fn at_or_before(&self, until: Revision) -> Result<Option<Stored>, Error> {
+            self.enter("before");
+            self.inner.at_or_before(until)
+        }
+
+        fn witnessed(&self) -> Result<Option<Tail>, Error> {
+            Ok(None)
+        }
+    }
+
     impl Storage for Fails {
         fn append(&self, first: Revision, frame: &[u8]) -> Result<(), Error> {
             self.enter_to_write("append");
@@ -232,25 +250,11 @@ mod tests {
             Err(Error::io("syncing")(std::io::Error::other("gone")))
         }
 
-        fn at_or_after(&self, from: Revision) -> Result<Option<Stored>, Error> {
-            self.enter("after");
-            self.inner.at_or_after(from)
-        }
-
-        fn at_or_before(&self, until: Revision) -> Result<Option<Stored>, Error> {
-            self.enter("before");
-            self.inner.at_or_before(until)
-        }
-
         fn ensure_room(&self, _: usize, _: Purpose) -> bool {
             true
         }
 
         fn witness(&self, _: &Tail) {}
-
-        fn witnessed(&self) -> Result<Option<Tail>, Error> {
-            Ok(None)
-        }
     }
 
     fn over(inner: &Arc<Fails>) -> (Synced, Poison) {

@@ -113,8 +113,8 @@ impl Appender {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::MemoryStorage;
     use crate::writer::tests::{create, empty};
+    use crate::{MemoryStorage, Records};
     use hindsight_core::decide;
 
     #[test]

@@ -1,7 +1,7 @@
 //! The writer over recording and failing storages.
 
 use super::{Publish, Reply, Submitted, Writer};
-use crate::{Error, Log, MemoryStorage, Purpose, Report, Storage, Stored, Tail, verify};
+use crate::{Error, Log, MemoryStorage, Purpose, Records, Report, Storage, Stored, Tail, verify};
 use hindsight_core::command::{
     Basis, Create, Deadlock, Delete, FieldValidation, Patch, PatchObject, Propagation, Target,
 };
@@ -22,6 +22,20 @@ pub(super) struct Recording {
     inner: MemoryStorage,
     syncs: AtomicUsize,
     fail_after: Option<usize>,
+}
+
+impl Records for Recording {
+    fn at_or_after(&self, from: Revision) -> Result<Option<Stored>, Error> {
+        self.inner.at_or_after(from)
+    }
+
+    fn at_or_before(&self, until: Revision) -> Result<Option<Stored>, Error> {
+        self.inner.at_or_before(until)
+    }
+
+    fn witnessed(&self) -> Result<Option<Tail>, Error> {
+        Ok(None)
+    }
 }
 
 impl Storage for Recording {
@@ -45,22 +59,10 @@ impl Storage for Recording {
         Ok(())
     }
 
-    fn at_or_after(&self, from: Revision) -> Result<Option<Stored>, Error> {
-        self.inner.at_or_after(from)
-    }
-
-    fn at_or_before(&self, until: Revision) -> Result<Option<Stored>, Error> {
-        self.inner.at_or_before(until)
-    }
-
     fn witness(&self, _: &Tail) {}
 
     fn ensure_room(&self, _: usize, _: Purpose) -> bool {
         true
-    }
-
-    fn witnessed(&self) -> Result<Option<Tail>, Error> {
-        Ok(None)
     }
 }
 

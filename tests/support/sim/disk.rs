@@ -4,7 +4,7 @@
 use super::damage::Repair;
 use crate::dice::Dice;
 use hindsight_core::Revision;
-use hindsight_log::{Error, Purpose, Storage, Stored, Tail};
+use hindsight_log::{Error, Purpose, Records, Storage, Stored, Tail};
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -199,6 +199,26 @@ impl Inner {
     }
 }
 
+impl Records for Disk {
+    fn at_or_after(&self, from: Revision) -> Result<Option<Stored>, Error> {
+        let mut inner = self.inner();
+        inner.on_read()?;
+        let found = inner.live.range(from..).next();
+        Ok(found.map(|(first, bytes)| (*first, bytes.to_vec())))
+    }
+
+    fn at_or_before(&self, until: Revision) -> Result<Option<Stored>, Error> {
+        let mut inner = self.inner();
+        inner.on_read()?;
+        let found = inner.live.range(..=until).next_back();
+        Ok(found.map(|(first, bytes)| (*first, bytes.to_vec())))
+    }
+
+    fn witnessed(&self) -> Result<Option<Tail>, Error> {
+        Ok(self.inner().witness)
+    }
+}
+
 impl Storage for Disk {
     fn append(&self, first: Revision, frame: &[u8]) -> Result<(), Error> {
         self.inner().append(first, frame)
@@ -213,20 +233,6 @@ impl Storage for Disk {
 
     fn sync(&self) -> Result<(), Error> {
         self.inner().sync()
-    }
-
-    fn at_or_after(&self, from: Revision) -> Result<Option<Stored>, Error> {
-        let mut inner = self.inner();
-        inner.on_read()?;
-        let found = inner.live.range(from..).next();
-        Ok(found.map(|(first, bytes)| (*first, bytes.to_vec())))
-    }
-
-    fn at_or_before(&self, until: Revision) -> Result<Option<Stored>, Error> {
-        let mut inner = self.inner();
-        inner.on_read()?;
-        let found = inner.live.range(..=until).next_back();
-        Ok(found.map(|(first, bytes)| (*first, bytes.to_vec())))
     }
 
     fn ensure_room(&self, _: usize, purpose: Purpose) -> bool {
@@ -244,9 +250,5 @@ impl Storage for Disk {
         if inner.dice.roll(3) == 0 {
             inner.durable_witness = Some(*tail);
         }
-    }
-
-    fn witnessed(&self) -> Result<Option<Tail>, Error> {
-        Ok(self.inner().witness)
     }
 }

@@ -32,7 +32,7 @@ fn logged(snapshots: &Snapshots, empty: &State) -> Arc<dyn Storage> {
         writer.submit(vec![command], Box::new(|_| {}));
         assert!(steps.decide() && steps.sync());
     }
-    let base = Reader::new(Arc::clone(&storage)).base(empty.clone());
+    let base = Reader::new(Arc::clone(&storage) as _).base(empty.clone());
     snapshots.write(&base.expect("folded")).expect("written");
     storage
 }
@@ -65,7 +65,11 @@ fn a_log_that_nobody_writes_to_is_thinned_after_a_minute_and_every_hour() {
             pruner: Some(pruner),
             received: crossbeam_channel::never(),
         };
-        let floor = || Reader::new(Arc::clone(&storage)).floor().expect("read");
+        let floor = || {
+            Reader::new(Arc::clone(&storage) as _)
+                .floor()
+                .expect("read")
+        };
         // No round is in progress: the pause between two turns does not begin one.
         assert_eq!(work.step(idle(), PRUNED_PAUSE), Some(PRUNED_EVERY));
         assert_eq!(floor(), Revision::ZERO);

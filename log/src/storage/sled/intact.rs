@@ -9,7 +9,7 @@ use super::{hidden, sectors, tail_of};
 use crate::error::{Source, extent};
 use crate::storage::witness::WitnessFile;
 use crate::unpoisoned::unpoisoned;
-use crate::{Error, Purpose, Reader, Snapshots, Storage, Stored, Tail, frame};
+use crate::{Error, Reader, Records, Snapshots, Stored, Tail, frame};
 use hindsight_core::Revision;
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -67,7 +67,7 @@ impl Intact {
     #[must_use]
     pub fn beside(mut self, snapshots: &Snapshots) -> Self {
         if self.has_all_acknowledged
-            && let Err(error) = snapshots.check_newest(&**self.reader.storage())
+            && let Err(error) = snapshots.check_newest(&**self.reader.records())
         {
             self.has_all_acknowledged = false;
             self.broken = Some(error);
@@ -156,7 +156,7 @@ pub struct Newer {
     pub until: Revision,
 }
 
-/// A read-only storage of the frames of which copies were found.
+/// The frames of which copies were found.
 #[derive(Debug)]
 struct Copies {
     file: Arc<Mutex<File>>,
@@ -378,21 +378,8 @@ const fn is_newer<T>(read: &Result<T, Error>) -> bool {
 }
 
 const UNREAD: &str = "the disk does not give back a copy of this record";
-const READ_ONLY: &str = "the remains of a damaged log are read-only";
 
-impl Storage for Copies {
-    fn append(&self, _: Revision, _: &[u8]) -> Result<(), Error> {
-        Err(Error::engine("writing", READ_ONLY))
-    }
-
-    fn replace(&self, _: Revision, _: Revision, _: &[u8]) -> Result<(), Error> {
-        Err(Error::engine("replacing", READ_ONLY))
-    }
-
-    fn sync(&self) -> Result<(), Error> {
-        Err(Error::engine("syncing", READ_ONLY))
-    }
-
+impl Records for Copies {
     fn at_or_after(&self, from: Revision) -> Result<Option<Stored>, Error> {
         let begin = self.all.partition_point(|one| one.first < from.0);
         Ok(self.first_whole(self.all.get(begin..).unwrap_or_default().iter()))
@@ -403,13 +390,7 @@ impl Storage for Copies {
         Ok(self.first_whole(self.all.get(..end).unwrap_or_default().iter().rev()))
     }
 
-    fn witness(&self, _: &Tail) {}
-
     fn witnessed(&self) -> Result<Option<Tail>, Error> {
         Ok(self.witnessed)
-    }
-
-    fn ensure_room(&self, _: usize, _: Purpose) -> bool {
-        false
     }
 }

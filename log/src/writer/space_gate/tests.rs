@@ -1,7 +1,7 @@
 //! Batches that are decided but not stored yet count against the free space.
 
 use super::*;
-use crate::{Error, Stored, Tail};
+use crate::{Error, Records, Stored, Tail};
 use hindsight_core::command::{Create, FieldValidation};
 use hindsight_core::kind::BuiltinKinds;
 use hindsight_core::{Actor, GroupResource, Intent, ObjectKey, Revision, State, Time, builtin};
@@ -9,6 +9,20 @@ use hindsight_core::{Actor, GroupResource, Intent, ObjectKey, Revision, State, T
 /// A disk with this many bytes free, to which nothing can be written.
 #[derive(Debug)]
 struct Left(usize);
+
+impl Records for Left {
+    fn at_or_after(&self, _: Revision) -> Result<Option<Stored>, Error> {
+        Ok(None)
+    }
+
+    fn at_or_before(&self, _: Revision) -> Result<Option<Stored>, Error> {
+        Ok(None)
+    }
+
+    fn witnessed(&self) -> Result<Option<Tail>, Error> {
+        Ok(None)
+    }
+}
 
 impl Storage for Left {
     fn append(&self, _: Revision, _: &[u8]) -> Result<(), Error> {
@@ -23,19 +37,7 @@ impl Storage for Left {
         self.append(Revision::ZERO, &[])
     }
 
-    fn at_or_after(&self, _: Revision) -> Result<Option<Stored>, Error> {
-        Ok(None)
-    }
-
-    fn at_or_before(&self, _: Revision) -> Result<Option<Stored>, Error> {
-        Ok(None)
-    }
-
     fn witness(&self, _: &Tail) {}
-
-    fn witnessed(&self) -> Result<Option<Tail>, Error> {
-        Ok(None)
-    }
 
     fn ensure_room(&self, bytes: usize, _: Purpose) -> bool {
         bytes <= self.0

@@ -9,7 +9,7 @@ use super::written::{
 use super::{Piece, key, other_key};
 use crate::storage::Stored;
 use crate::storage::conformance::copy;
-use crate::{Error, SledStorage, Storage};
+use crate::{Error, Records, SledStorage, Storage};
 use hindsight_core::Revision;
 use std::cell::Cell;
 use std::collections::BTreeSet;
