@@ -147,31 +147,53 @@ struct Work {
     received: Receiver<Base>,
 }
 
+/// Why the thread rests until something is handed over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Rest {
+    /// It has just started.
+    First,
+    /// All that could be thinned is, for now.
+    UntilDue,
+    /// A round of thinning is in progress.
+    BetweenTurns,
+}
+
+impl Rest {
+    /// The longest that it takes.
+    const fn pause(self) -> Duration {
+        match self {
+            Self::First => PRUNED_AFTER,
+            Self::UntilDue => PRUNED_EVERY,
+            Self::BetweenTurns => PRUNED_PAUSE,
+        }
+    }
+}
+
 impl Work {
     fn run(mut self) {
-        let mut pause = PRUNED_AFTER;
-        while let Some(next) = self.step(self.received.recv_timeout(pause), pause) {
-            pause = next;
+        let mut rest = Rest::First;
+        while let Some(next) = self.step(self.received.recv_timeout(rest.pause()), rest) {
+            rest = next;
         }
         let mut left = 0..PRUNED_AT_END;
         while left.next().is_some() && self.turn() {}
     }
 
-    /// Does what is due after a pause, and returns how long the next pause may be; `None` at the end.
-    fn step(&mut self, came: Result<Base, RecvTimeoutError>, pause: Duration) -> Option<Duration> {
-        match came {
-            Ok(base) => {
+    /// Does what is due after a rest, and returns the next one; `None` at the end.
+    fn step(&mut self, came: Result<Base, RecvTimeoutError>, rest: Rest) -> Option<Rest> {
+        match (came, rest) {
+            (Ok(base), _) => {
                 self.keep(&base);
                 self.begin();
             }
-            Err(RecvTimeoutError::Timeout) if pause != PRUNED_PAUSE => self.begin(),
-            Err(RecvTimeoutError::Timeout) => {}
-            Err(RecvTimeoutError::Disconnected) => return None,
+            (Err(RecvTimeoutError::Timeout), Rest::First | Rest::UntilDue) => self.begin(),
+            (Err(RecvTimeoutError::Timeout), Rest::BetweenTurns) => {}
+            (Err(RecvTimeoutError::Disconnected), _) => return None,
         }
         Some(if self.turn() {
-            PRUNED_PAUSE
+            Rest::BetweenTurns
         } else {
-            PRUNED_EVERY
+            Rest::UntilDue
         })
     }
 

@@ -43,7 +43,12 @@ fn a_log_that_nobody_writes_to_is_thinned_after_a_minute_and_every_hour() {
     let snapshots = Snapshots::at(directory.path().to_owned());
     let empty = State::new(Arc::new(BuiltinKinds::new(builtin::kinds(), None)));
     let idle = || Err(RecvTimeoutError::Timeout);
-    for waited in [PRUNED_AFTER, PRUNED_EVERY] {
+    let waits = [
+        (Rest::First, Duration::from_mins(1)),
+        (Rest::UntilDue, Duration::from_hours(1)),
+    ];
+    for (waited, pause) in waits {
+        assert_eq!(waited.pause(), pause);
         let storage = logged(&snapshots, &empty);
         let policy = Retention {
             age_micros: None,
@@ -71,17 +76,17 @@ fn a_log_that_nobody_writes_to_is_thinned_after_a_minute_and_every_hour() {
                 .expect("read")
         };
         // No round is in progress: the pause between two turns does not begin one.
-        assert_eq!(work.step(idle(), PRUNED_PAUSE), Some(PRUNED_EVERY));
+        assert_eq!(work.step(idle(), Rest::BetweenTurns), Some(Rest::UntilDue));
         assert_eq!(floor(), Revision::ZERO);
         let mut pieces = 0;
-        let mut pause = waited;
-        while let Some(PRUNED_PAUSE) = work.step(idle(), pause) {
-            pause = PRUNED_PAUSE;
+        let mut rest = waited;
+        while let Some(Rest::BetweenTurns) = work.step(idle(), rest) {
+            rest = Rest::BetweenTurns;
             pieces += 1;
         }
         assert!(pieces > 0, "{waited:?}");
         assert!(floor() > Revision(COMMITS / 2), "{waited:?}");
         let end = Err(RecvTimeoutError::Disconnected);
-        assert_eq!(work.step(end, PRUNED_EVERY), None);
+        assert_eq!(work.step(end, Rest::UntilDue), None);
     }
 }
