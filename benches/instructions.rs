@@ -192,8 +192,8 @@ fn cascade(world: &World) -> Result<()> {
 fn replay() -> Result<()> {
     let world = World::new(TIMES - 1)?;
     let (storage, empty) = (world.plane.storage(), stepped::empty());
-    let (_, state) = counted(|| Log::open(storage, empty))?;
-    ensure!(state.hash() == world.state().hash());
+    let log = counted(|| Log::open(storage, empty))?;
+    ensure!(log.state().hash() == world.state().hash());
     Ok(())
 }
 

@@ -67,7 +67,8 @@ impl Stepped {
     /// Opens an empty control plane.
     pub fn open() -> Result<Self> {
         let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::default());
-        let (log, state) = Log::open(Arc::clone(&storage), empty())?;
+        let log = Log::open(Arc::clone(&storage), empty())?;
+        let state = log.state();
         let published = Arc::new(Mutex::new(Published {
             state: Arc::new(state.clone()),
             window: Window::new(state.revision, WINDOW_CHANGES_MAX, WINDOW_BYTES_MAX),

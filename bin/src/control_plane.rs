@@ -75,12 +75,8 @@ impl ControlPlane {
         let builtin = builtin_kinds();
         let empty = State::new(Arc::clone(&builtin));
         // The lock is bound first and so released last, if anything below fails.
-        let OpenedLog {
-            lock,
-            log,
-            reader,
-            state,
-        } = open_log(&config, empty)?;
+        let OpenedLog { lock, log, reader } = open_log(&config, empty)?;
+        let state = log.state().clone();
         let window = Window::new(state.revision, WINDOW_CHANGES_MAX, WINDOW_BYTES_MAX);
         let (publisher, feed) = published::channel(state.clone(), window);
         let published = Arc::clone(&feed.published);
@@ -351,7 +347,6 @@ fn builtin_kinds() -> Arc<BuiltinKinds> {
 struct OpenedLog {
     log: Log,
     reader: Reader,
-    state: State,
     /// `None` for a log in memory.
     lock: Option<DirectoryLock>,
 }
@@ -371,20 +366,15 @@ fn open_log(config: &Config, empty: State) -> Result<OpenedLog, OpenError> {
     let base = snapshots.as_ref().and_then(|one| one.newest(&empty));
     let base = base.unwrap_or_else(|| Base::empty(empty.clone()));
     let snapshot = base.state.revision;
-    let (mut log, state) = Log::open_from(storage, base)?;
-    log_opening(state.revision, snapshot, begun);
+    let mut log = Log::open_from(storage, base)?;
+    log_opening(log.state().revision, snapshot, begun);
     let mut reader = log.reader.clone();
     if let Some(snapshots) = snapshots {
         reader = reader.with_snapshots(snapshots.clone());
         let retention = config.retention.clone().map(|policy| (policy, empty));
         log.keep_snapshots(snapshots, config.snapshot_every, retention)?;
     }
-    Ok(OpenedLog {
-        log,
-        reader,
-        state,
-        lock,
-    })
+    Ok(OpenedLog { log, reader, lock })
 }
 
 /// Logs how far the log was read, from which snapshot, and how long that took: if it took long, snapshots are

@@ -24,35 +24,36 @@ pub struct Log {
 impl Log {
     /// Reads the whole log and folds it into `empty`. Refuses a log with a damaged record, and one that
     /// ends before an acknowledged record.
-    pub fn open(storage: Arc<dyn Storage>, empty: State) -> Result<(Self, State), Error> {
+    pub fn open(storage: Arc<dyn Storage>, empty: State) -> Result<Self, Error> {
         Self::open_from(storage, Base::empty(empty))
     }
 
     /// Reads only what follows `base` and folds it into that. Refuses what [`Self::open`] refuses, as far
     /// as the log is read.
-    pub fn open_from(storage: Arc<dyn Storage>, mut base: Base) -> Result<(Self, State), Error> {
+    pub fn open_from(storage: Arc<dyn Storage>, mut base: Base) -> Result<Self, Error> {
         chain::start_threads()?;
         let reader = Reader::new(Arc::clone(&storage) as _);
         base.check_belongs_to(&*storage)?;
         for frame in reader.verified_frames(base.tail())? {
             base.fold(&frame?);
         }
-        sync_recovered(&*storage, base.tail())?;
+        acknowledge_recovered(&*storage, base.tail())?;
         let revision = base.state.revision;
         let poison = Poison::default();
         let storage = Arc::new(Synced::new(storage, revision, poison.clone()));
         let reader = Reader::new(Arc::clone(&storage) as _);
-        let state = base.state.clone();
-        Ok((
-            Self {
-                reader,
-                storage,
-                end: base,
-                snapshotter: None,
-                poison,
-            },
-            state,
-        ))
+        Ok(Self {
+            reader,
+            storage,
+            end: base,
+            snapshotter: None,
+            poison,
+        })
+    }
+
+    /// The state that was recovered.
+    pub const fn state(&self) -> &State {
+        &self.end.state
     }
 
     /// The last revision at which a backup was restored; zero if none ever was. Positions before it
@@ -102,9 +103,9 @@ impl Log {
     }
 }
 
-/// Syncs what was found in the log: a process that was killed may have appended it without an fsync, and
-/// nothing may be visible before it is durable.
-fn sync_recovered(storage: &dyn Storage, tail: Tail) -> Result<(), Error> {
+/// Syncs what was found in the log, and then witnesses it as acknowledged: a process that was killed may
+/// have appended it without an fsync, and nothing may be visible before it is durable.
+fn acknowledge_recovered(storage: &dyn Storage, tail: Tail) -> Result<(), Error> {
     storage.sync()?;
     if tail.revision > Revision::ZERO {
         storage.witness(&tail);

@@ -21,7 +21,7 @@ impl Publish for Silent {
 fn written(snapshots: &Snapshots) -> Arc<Disk> {
     let disk = Arc::new(Disk::default());
     let storage = Arc::clone(&disk) as Arc<dyn Storage>;
-    let (mut log, _) = Log::open(storage, script::empty()).expect("opened");
+    let mut log = Log::open(storage, script::empty()).expect("opened");
     let kept = log.keep_snapshots(snapshots.clone(), 10, None);
     kept.expect("started");
     let writer = log.start(Box::new(Silent)).expect("started");

@@ -30,7 +30,7 @@ fn logged() -> Arc<Disk> {
 /// A log of a few frames.
 pub(super) fn short() -> Arc<Disk> {
     let disk = Arc::new(Disk::default());
-    let (writer, _) = script::open(&disk);
+    let writer = script::open(&disk);
     let mut commands = script::Commands::default();
     for _ in 0..12 {
         script::submit(&writer, &disk, commands.submission()).expect("written");
@@ -83,7 +83,7 @@ impl Target {
         (target, restored)
     }
 
-    fn opened(&self) -> (Log, State) {
+    fn opened(&self) -> Log {
         Log::open(Arc::clone(&self.storage), script::empty()).expect("opened")
     }
 
@@ -97,7 +97,8 @@ fn at(reader: &Reader, revision: Revision) -> State {
 }
 
 /// The hash of the state, as if it had this revision.
-fn hash_at(mut state: State, revision: Revision) -> String {
+fn hash_at(state: &State, revision: Revision) -> String {
+    let mut state = state.clone();
     state.revision = revision;
     state.hash()
 }
@@ -110,13 +111,14 @@ fn a_restored_log_has_the_state_of_the_backup_at_a_later_revision_and_all_its_pa
     let jumped = Revision(CONTINUED);
     assert_eq!(restored.revision, jumped);
     assert_eq!(restored.backup.tail.revision, newest);
-    let (log, state) = target.opened();
+    let log = target.opened();
+    let state = log.state();
     assert_eq!((log.restored(), state.revision), (jumped, jumped));
     assert_eq!(hash_at(state, newest), at(&reader, newest).hash());
     let base = target.reader().base(script::empty()).expect("folded");
     target.snapshots.write(&base).expect("written");
     let found = target.snapshots.newest(&script::empty()).expect("usable");
-    let (log, _) = Log::open_from(Arc::clone(&target.storage), found).expect("opened");
+    let log = Log::open_from(Arc::clone(&target.storage), found).expect("opened");
     assert_eq!(log.restored(), jumped, "from a snapshot too");
     let again = target.reader();
     for revision in (1..=newest.0).step_by(97).map(Revision) {
@@ -150,11 +152,12 @@ fn revisions_of_a_restored_log_never_go_down_and_it_can_be_restored_again() {
     let mut target = Target::restored(&backup_of(&Reader::new(short()))).0;
     let mut last = Revision::ZERO;
     for seed in 200..203 {
-        let (log, state) = target.opened();
-        assert_eq!(log.restored(), state.revision);
+        let log = target.opened();
+        let newest = log.state().revision;
+        assert_eq!(log.restored(), newest);
         let disk = Arc::new(Disk::default());
         let writer = log.start(Box::new(Silent)).expect("started");
-        let name = format!("r{}", state.revision);
+        let name = format!("r{newest}");
         let object = serde_json::json!({"metadata": {"name": name}});
         let create = script::create("configmaps", "default", object);
         let command = Command {
@@ -162,7 +165,7 @@ fn revisions_of_a_restored_log_never_go_down_and_it_can_be_restored_again() {
             ..script::Commands::default().command(create)
         };
         let written = script::submit(&writer, &disk, vec![command]).expect("written");
-        assert_eq!(written, state.revision.next());
+        assert_eq!(written, newest.next());
         assert!(last < written, "{last} {written}");
         last = written;
         drop(writer);
@@ -184,7 +187,7 @@ fn an_empty_log_can_be_put_back_too() {
     let nothing = Reader::new(Arc::new(MemoryStorage::default()));
     let (target, restored) = Target::restored(&backup_of(&nothing));
     assert_eq!(restored.revision, Revision(CONTINUED));
-    assert_eq!(target.opened().1.revision, restored.revision);
+    assert_eq!(target.opened().state().revision, restored.revision);
 }
 
 #[test]
@@ -193,7 +196,7 @@ fn a_log_is_not_restored_over() {
     let (target, restored) = Target::restored(&file);
     let error = target.take(&file).expect_err("refused");
     assert!(matches!(error, Error::Backup(_)), "{error}");
-    assert_eq!(target.opened().1.revision, restored.revision);
+    assert_eq!(target.opened().state().revision, restored.revision);
 }
 
 #[test]
@@ -404,8 +407,8 @@ fn no_state_is_restored_from_a_snapshot() {
         let next = target.snapshots.newest(&script::empty());
         let base = next.unwrap_or_else(|| Base::empty(script::empty()));
         let opened = Log::open_from(Arc::clone(&target.storage), base);
-        let (_, state) = opened.expect("opened");
-        assert_eq!(hash_at(state, newest), folded.hash());
+        let log = opened.expect("opened");
+        assert_eq!(hash_at(log.state(), newest), folded.hash());
     }
 }
 
@@ -428,7 +431,7 @@ fn a_log_is_not_restored_beside_snapshots_of_another() {
 fn a_backup_under_writes_holds_everything_that_was_acknowledged_before_it_began() {
     let disk = Arc::new(Disk::default());
     let storage: Arc<dyn Storage> = Arc::<Disk>::clone(&disk);
-    let (log, _) = Log::open(storage, script::empty()).expect("opened");
+    let log = Log::open(storage, script::empty()).expect("opened");
     let reader = log.reader.clone();
     let writer = log.start(Box::new(Silent)).expect("started");
     let told = std::sync::atomic::AtomicU64::new(0);
@@ -452,7 +455,7 @@ fn a_backup_under_writes_holds_everything_that_was_acknowledged_before_it_began(
         let (target, restored) = Target::restored(file);
         let newest = restored.backup.tail.revision;
         assert!(newest.0 >= *acknowledged, "{newest} {acknowledged}");
-        let state = target.opened().1;
-        assert_eq!(hash_at(state, newest), at(&reader, newest).hash());
+        let log = target.opened();
+        assert_eq!(hash_at(log.state(), newest), at(&reader, newest).hash());
     }
 }

@@ -23,7 +23,7 @@ impl Publish for Silent {
 /// A log of this many objects, with names that have a common prefix.
 fn logged(prefix: &str, count: u64) -> Arc<Disk> {
     let disk = Arc::new(Disk::default());
-    let (writer, _) = script::open(&disk);
+    let writer = script::open(&disk);
     let mut commands = Commands::default();
     let namespace = script::create("namespaces", "", json!({"metadata": {"name": "default"}}));
     let maps = (0..count).map(|index| {
@@ -96,7 +96,7 @@ fn files(directory: &Path) -> BTreeMap<String, Vec<u8>> {
 
 /// A log in a directory, with a snapshot every `every` commits.
 fn started(at: &Path, storage: Arc<dyn Storage>, every: u64) -> Writer {
-    let (mut log, _) = Log::open(storage, script::empty()).expect("opened");
+    let mut log = Log::open(storage, script::empty()).expect("opened");
     log.keep_snapshots(kept_beside(at), every, None)
         .expect("started");
     log.start(Box::new(Silent)).expect("started")
@@ -188,8 +188,8 @@ pub(super) fn thinning_life(
     let storage = Arc::clone(disk) as Arc<dyn Storage>;
     let base = snapshots.newest(&script::empty());
     let base = base.unwrap_or_else(|| Base::empty(script::empty()));
-    let (mut log, state) = Log::open_from(storage, base).expect("opened");
-    let mut newest = state.revision;
+    let mut log = Log::open_from(storage, base).expect("opened");
+    let mut newest = log.state().revision;
     log.keep_snapshots(snapshots.clone(), 40, Some((policy, script::empty())))
         .expect("started");
     let writer = log.start(Box::new(Silent)).expect("started");
@@ -221,12 +221,14 @@ fn history_is_thinned_up_to_the_older_snapshot_so_that_a_damaged_newest_can_be_d
         .expect("read");
     assert!(Revision::ZERO < floor && floor <= found[1], "{floor}");
     let whole = snapshots.newest(&script::empty()).expect("there");
-    let (_, expected) = Log::open_from(Arc::clone(&storage), whole).expect("opened");
+    let log = Log::open_from(Arc::clone(&storage), whole).expect("opened");
+    let expected = log.state();
     fs::write(snapshots.path(found[0]), "rot").expect("written");
     let older = snapshots.newest(&script::empty()).expect("the older");
     assert_eq!(older.state.revision, found[1]);
     base::check_tail(&*storage, older.tail()).expect("the log was that once");
-    let (_, state) = Log::open_from(storage, older).expect("opened");
+    let log = Log::open_from(storage, older).expect("opened");
+    let state = log.state();
     assert_eq!((state.revision, state.hash()), (newest, expected.hash()));
     verify(&Reader::new(disk), |_| {}).expect("intact");
 }

@@ -112,7 +112,7 @@ fn damage_to_a_side_file_too_takes_nothing_that_was_whole() {
 /// One object that is changed again and again, in frames of several values.
 fn changes(at: &Path) -> Revision {
     let disk = Arc::new(Disk::default());
-    let (writer, _) = script::open(&disk);
+    let writer = script::open(&disk);
     let mut commands = Commands::default();
     let namespace = json!({"metadata": {"name": "default"}});
     let object = json!({"metadata": {"name": "c"}});

@@ -92,7 +92,8 @@ fn check_broken(crash: &Crash) -> usize {
 /// Opens the log and compares it with what it was at this revision.
 fn opens(disk: Disk, expected: &Expected) -> Revision {
     let disk = Arc::new(disk);
-    let (log, state) = Log::open(Arc::clone(&disk) as Arc<dyn Storage>, empty()).expect("opened");
+    let log = Log::open(Arc::clone(&disk) as Arc<dyn Storage>, empty()).expect("opened");
+    let state = log.state();
     let (tail, hash) = &expected[&state.revision];
     assert_eq!(log.end.tail(), *tail);
     assert_eq!(state.hash(), *hash);

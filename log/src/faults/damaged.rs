@@ -39,7 +39,7 @@ pub(super) fn frames(apart: u64) -> Vec<(Revision, Arc<[u8]>)> {
 /// Frames of single objects of these lengths.
 pub(super) fn frames_of(length: impl Fn(u64) -> usize) -> Vec<(Revision, Arc<[u8]>)> {
     let disk = Arc::new(Disk::default());
-    let (writer, _) = script::open(&disk);
+    let writer = script::open(&disk);
     let mut commands = Commands::default();
     let namespace = json!({"metadata": {"name": "default"}});
     let mut intents = vec![create("namespaces", "", namespace)];
@@ -207,7 +207,7 @@ fn is_opened(events: &Path) -> bool {
 #[test]
 fn a_tear_before_the_end_is_let_go_by_nobody() {
     let disk = Arc::new(Disk::default());
-    let (writer, _) = script::open(&disk);
+    let writer = script::open(&disk);
     let mut commands = Commands::default();
     let namespace = json!({"metadata": {"name": "default"}});
     let mut intents = vec![create("namespaces", "", namespace)];

@@ -29,7 +29,7 @@ fn deletion() -> Intent {
 fn all_commits_of_a_decision_are_in_one_frame() {
     for bytes in BODIES.step_by(BYTES_APART) {
         let disk = Arc::new(Disk::default());
-        let (writer, _) = open(&disk);
+        let writer = open(&disk);
         let mut commands = Commands::default();
         let mut put = |intents: Vec<Intent>| {
             let commands = intents.into_iter().map(|intent| commands.command(intent));

@@ -71,7 +71,8 @@ fn check(faults: Faults, expected: &Expected) {
     let witness = crash.newest_witness();
     for kept in 0..=crash.unsynced.len() {
         let disk = crash.keeping(|index| index < kept, witness);
-        let (_, state) = Log::open(Arc::new(disk), empty()).expect("opened");
+        let log = Log::open(Arc::new(disk), empty()).expect("opened");
+        let state = log.state();
         assert!(state.revision >= crash.told);
         assert_eq!(state.hash(), expected[&state.revision].1, "{faults:?}");
     }
@@ -98,7 +99,7 @@ fn a_panic_of_the_thread_that_thins_the_log_poisons_it() {
     let snapshots = Snapshots::at(directory.path().to_owned());
     let disk = Arc::new(Disk::default());
     let storage = Arc::clone(&disk) as Arc<dyn Storage>;
-    let (mut log, _) = Log::open(storage, empty()).expect("opened");
+    let mut log = Log::open(storage, empty()).expect("opened");
     let broken = keeping(|| panic!("a defect"));
     log.keep_snapshots(snapshots, 1, Some((broken, empty())))
         .expect("started");

@@ -60,7 +60,7 @@ struct Made {
 }
 
 fn written(disk: &Arc<Disk>) {
-    let (writer, _) = script::open(disk);
+    let writer = script::open(disk);
     let mut commands = Commands::default();
     let mut write = |intents: Vec<Intent>| {
         let made = intents.into_iter().map(|intent| commands.command(intent));
@@ -247,7 +247,8 @@ fn expected_in(file: &str, of: &str) -> String {
 }
 
 fn assert_expected(storage: Arc<dyn Storage>, file: &str, what: &str) {
-    let (_, state) = Log::open(storage, empty()).expect(what);
+    let log = Log::open(storage, empty()).expect(what);
+    let state = log.state();
     let expected = |of| expected_in(file, of);
     assert_eq!(state.revision.to_string(), expected("revision"), "{what}");
     assert_eq!(state.hash(), expected("state"), "{what}");

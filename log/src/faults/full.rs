@@ -20,7 +20,7 @@ fn map(index: u64) -> Intent {
 fn on_a_full_disk_deletions_go_on_and_writes_do_when_there_is_room_again() {
     let disk = Arc::new(Disk::default());
     disk.set_room(ROOM);
-    let (writer, _) = open(&disk);
+    let writer = open(&disk);
     let mut commands = Commands::default();
     let mut write = |intents: Vec<Intent>| {
         let made = intents.into_iter().map(|intent| commands.command(intent));
@@ -52,7 +52,8 @@ fn on_a_full_disk_deletions_go_on_and_writes_do_when_there_is_room_again() {
     drop(writer);
     let is_failure = |step: &Step| matches!(step, Step::FailedSync);
     assert!(!disk.steps().iter().any(is_failure));
-    let (_, state) = Log::open(Arc::clone(&disk) as Arc<dyn Storage>, empty()).expect("opened");
+    let log = Log::open(Arc::clone(&disk) as Arc<dyn Storage>, empty()).expect("opened");
+    let state = log.state();
     assert!(state.revision == last && last > first);
 }
 
@@ -72,7 +73,7 @@ struct ByBatch {
 impl ByBatch {
     fn open(disk: &Arc<Disk>) -> Self {
         let storage = Arc::clone(disk) as Arc<dyn Storage>;
-        let (log, _) = Log::open(storage, empty()).expect("opened");
+        let log = Log::open(storage, empty()).expect("opened");
         let (writer, steps) = log.by_steps(Box::new(Nobody));
         Self {
             writer,
@@ -128,7 +129,8 @@ fn a_write_that_finds_no_room_takes_no_deletion_with_it() {
     disk.set_room(4 * used);
     assert_eq!(log.batch(vec![vec![map(20)]]), [Ok(vec![true])]);
     drop(log);
-    let (_, state) = Log::open(Arc::clone(&disk) as Arc<dyn Storage>, empty()).expect("opened");
+    let log = Log::open(Arc::clone(&disk) as Arc<dyn Storage>, empty()).expect("opened");
+    let state = log.state();
     let left = state
         .objects()
         .filter(|one| &*one.key.resource.resource == "configmaps");

@@ -97,7 +97,7 @@ fn passed(copied: usize) -> Results {
     let made = reader.backup(Time(5), &mut file, |_, until| {
         frames += 1;
         if frames == copied {
-            let (writer, _) = script::open(&disk);
+            let writer = script::open(&disk);
             let mut commands = script::Commands::default();
             for index in 0..20 {
                 let object = json!({"metadata": {"name": format!("later{index}")}});

@@ -68,8 +68,8 @@ pub(super) fn assert_thinned<S: Storage + 'static>(storage: &Arc<S>, whole: &Rea
     let thinned = reader(storage);
     let newest = whole.newest().expect("read");
     let floor = thinned.floor().expect("read");
-    let (log, state) = Log::open(dynamic(storage), script::empty()).expect("opened");
-    assert_eq!(state.hash(), hash_of(whole, newest));
+    let log = Log::open(dynamic(storage), script::empty()).expect("opened");
+    assert_eq!(log.state().hash(), hash_of(whole, newest));
     let before = whole.base(script::empty()).expect("folded");
     assert_eq!(log.end.tail(), before.tail(), "the chain goes on");
     verify(&thinned, |_| {}).expect("intact");
@@ -313,7 +313,7 @@ impl Publish for Silent {
 }
 
 fn start(storage: &Arc<MemoryStorage>, snapshots: &Snapshots, policy: Retention) -> Writer {
-    let (mut log, _) = Log::open(dynamic(storage), script::empty()).expect("opened");
+    let mut log = Log::open(dynamic(storage), script::empty()).expect("opened");
     let retention = Some((policy, script::empty()));
     log.keep_snapshots(snapshots.clone(), 100, retention)
         .expect("started");
@@ -431,7 +431,7 @@ fn a_thinned_frame_that_says_what_cannot_be_is_refused() {
 #[test]
 fn since_when_an_owner_waits_is_not_forgotten() {
     let whole = Arc::new(Disk::default());
-    let (writer, _) = script::open(&whole);
+    let writer = script::open(&whole);
     let mut commands = script::Commands::default();
     let mut run = |intent| {
         let command = commands.command(intent);

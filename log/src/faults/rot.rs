@@ -162,6 +162,6 @@ fn what_is_left_of_what_was_thinned_is_no_hole_backwards() {
 
 pub(super) fn open(directory: &Path) -> Result<Revision, Error> {
     let storage = SledStorage::open(&directory.join("events"))?;
-    let (_, state) = Log::open(Arc::new(storage), empty())?;
-    Ok(state.revision)
+    let log = Log::open(Arc::new(storage), empty())?;
+    Ok(log.state().revision)
 }

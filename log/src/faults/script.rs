@@ -29,9 +29,10 @@ pub(super) fn empty() -> State {
 
 /// Runs the script until it ends or the log refuses; returns the refusals in order.
 pub(super) fn run(disk: &Arc<Disk>) -> Vec<Unavailable> {
-    let (writer, state) = open(disk);
+    let log = opened(disk);
+    let mut newest = log.state().revision;
+    let writer = started(log, disk);
     let mut commands = Commands::default();
-    let mut newest = state.revision;
     let mut refusals = Vec::new();
     while newest.0 < COMMITS && refusals.len() < 3 {
         match submit(&writer, disk, commands.submission()) {
@@ -42,11 +43,17 @@ pub(super) fn run(disk: &Arc<Disk>) -> Vec<Unavailable> {
     refusals
 }
 
-pub(super) fn open(disk: &Arc<Disk>) -> (Writer, State) {
-    let (log, state) = Log::open(Arc::clone(disk) as Arc<dyn Storage>, empty()).expect("opened");
+pub(super) fn open(disk: &Arc<Disk>) -> Writer {
+    started(opened(disk), disk)
+}
+
+fn opened(disk: &Arc<Disk>) -> Log {
+    Log::open(Arc::clone(disk) as Arc<dyn Storage>, empty()).expect("opened")
+}
+
+fn started(log: Log, disk: &Arc<Disk>) -> Writer {
     let shown = Shown(Arc::clone(disk));
-    let writer = log.start(Box::new(shown)).expect("started");
-    (writer, state)
+    log.start(Box::new(shown)).expect("started")
 }
 
 struct Shown(Arc<Disk>);

@@ -62,7 +62,7 @@ fn what_waits_is_measured_by_what_it_takes_in_memory_and_not_by_its_text() {
 /// written.
 fn fill(intent: impl Fn(&str) -> Intent, places: RangeInclusive<usize>) {
     let disk = Arc::new(Disk::default());
-    let (writer, _) = open(&disk);
+    let writer = open(&disk);
     let mut commands = Commands::default();
     disk.set_stuck(true);
     let (sender, answers) = mpsc::channel();
@@ -89,6 +89,6 @@ fn fill(intent: impl Fn(&str) -> Intent, places: RangeInclusive<usize>) {
     let last = submit(&writer, &disk, vec![commands.command(intent("last"))]);
     assert_eq!(last, Ok(Revision(accepted as u64 + 1)));
     drop(writer);
-    let (_, state) = Log::open(Arc::clone(&disk) as Arc<dyn Storage>, empty()).expect("opened");
-    assert_eq!(state.len(), accepted + 1);
+    let log = Log::open(Arc::clone(&disk) as Arc<dyn Storage>, empty()).expect("opened");
+    assert_eq!(log.state().len(), accepted + 1);
 }

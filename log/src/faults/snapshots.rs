@@ -59,8 +59,8 @@ fn a_log_that_is_begun_from_any_snapshot_comes_to_the_same_state() {
         let read = snapshots.newest(&script::empty()).expect("there");
         assert_eq!(read.state.hash(), base.state.hash());
         assert_eq!((read.tail(), read.latest), (base.tail(), base.latest));
-        let (log, state) = Log::open_from(Arc::<Disk>::clone(&disk), read).expect("opened");
-        assert_eq!(state.hash(), end.state.hash());
+        let log = Log::open_from(Arc::<Disk>::clone(&disk), read).expect("opened");
+        assert_eq!(log.state().hash(), end.state.hash());
         assert_eq!(log.end.tail(), end.tail());
     }
 }
@@ -165,7 +165,7 @@ fn what_is_left_of_unfinished_and_damaged_snapshots_goes() {
         std::fs::write(named(name), "").expect("written");
     }
     let storage = Arc::clone(&disk) as Arc<dyn Storage>;
-    let (mut log, _) = Log::open(storage, script::empty()).expect("opened");
+    let mut log = Log::open(storage, script::empty()).expect("opened");
     log.keep_snapshots(snapshots.clone(), 0, None)
         .expect("kept");
     snapshots.retain(newest, &[newest]).expect("removed");
@@ -252,7 +252,7 @@ fn the_writer_has_snapshots_written_beside_it_and_at_its_end_and_keeps_two() {
         assert_eq!(base.is_some(), round > 0);
         let base = base.unwrap_or_else(|| Base::empty(script::empty()));
         let storage: Arc<dyn Storage> = Arc::<Disk>::clone(&disk);
-        let (mut log, _) = Log::open_from(storage, base).expect("opened");
+        let mut log = Log::open_from(storage, base).expect("opened");
         log.keep_snapshots(snapshots.clone(), 50, None)
             .expect("started");
         let writer = log.start(Box::new(Silent)).expect("started");
@@ -274,7 +274,7 @@ fn a_writer_that_has_written_too_little_for_a_snapshot_ends_without_one() {
     let (_directory, snapshots) = directory();
     let disk = Arc::new(Disk::default());
     let storage: Arc<dyn Storage> = Arc::<Disk>::clone(&disk);
-    let (mut log, _) = Log::open(storage, script::empty()).expect("opened");
+    let mut log = Log::open(storage, script::empty()).expect("opened");
     log.keep_snapshots(snapshots.clone(), 1000, None)
         .expect("started");
     let writer = log.start(Box::new(Silent)).expect("started");
@@ -304,7 +304,7 @@ fn life(
     let storage = Arc::clone(disk) as Arc<dyn Storage>;
     let base = snapshots.newest(&script::empty());
     let base = base.unwrap_or_else(|| Base::empty(script::empty()));
-    let (mut log, _) = Log::open_from(storage, base).expect("opened");
+    let mut log = Log::open_from(storage, base).expect("opened");
     let retention = thins.then(|| (keeps_all(), script::empty()));
     log.keep_snapshots(snapshots.clone(), 1, retention)
         .expect("started");

@@ -36,7 +36,7 @@ impl Kept {
         let directory = tempfile::tempdir().expect("a directory");
         let storage = Arc::new(Counting::default());
         let opened = Log::open(Arc::clone(&storage) as Arc<dyn Storage>, script::empty());
-        let (log, _) = opened.expect("opened");
+        let log = opened.expect("opened");
         let writer = log.start(Box::new(Silent)).expect("started");
         let mut kept = Self {
             storage,
@@ -251,7 +251,7 @@ fn what_keeps_nothing_becomes_one_frame_however_large_the_versions_between_were(
 #[test]
 fn a_log_that_begins_with_a_large_version_knows_what_is_gone_behind_it() {
     let disk = Arc::new(Disk::default());
-    let (writer, _) = script::open(&disk);
+    let writer = script::open(&disk);
     let mut commands = script::Commands::default();
     let mut write = |intent| {
         let command = commands.command(intent);

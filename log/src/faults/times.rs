@@ -52,7 +52,7 @@ fn after(steps: &[Step]) -> Arc<Disk> {
                     time: Time(*time),
                     ..made
                 };
-                let (writer, _) = script::open(&disk);
+                let writer = script::open(&disk);
                 script::submit(&writer, &disk, vec![command]).expect("written");
             }
         }

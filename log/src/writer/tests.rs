@@ -98,7 +98,7 @@ pub(super) fn create(name: &str) -> Command {
 pub(super) fn start(storage: &Arc<Recording>) -> (Writer, Seen) {
     let seen = Seen::default();
     let storage: Arc<dyn Storage> = Arc::<Recording>::clone(storage);
-    let (log, _) = Log::open(storage, empty()).expect("opened");
+    let log = Log::open(storage, empty()).expect("opened");
     (log.start(Box::new(seen.clone())).expect("started"), seen)
 }
 
@@ -182,7 +182,8 @@ fn whichever_thread_syncs_the_order_is_that_of_the_revisions() {
     let expected: Vec<Revision> = (1..=24_000).map(Revision).collect();
     assert_eq!(*seen.0.lock().expect("unpoisoned"), expected);
     drop(writer);
-    let (_, state) = Log::open(storage, empty()).expect("reopened");
+    let log = Log::open(storage, empty()).expect("reopened");
+    let state = log.state();
     assert_eq!(state.revision, Revision(24_000));
 }
 
@@ -241,7 +242,7 @@ impl Publish for Broken {
 fn a_thread_that_ends_in_a_panic_poisons_the_log() {
     for submit in [Writer::submit, Writer::submit_here] {
         let storage: Arc<dyn Storage> = Arc::new(Recording::default());
-        let (log, _) = Log::open(storage, empty()).expect("opened");
+        let log = Log::open(storage, empty()).expect("opened");
         let writer = log.start(Box::new(Broken)).expect("started");
         assert_eq!(writer.poison().reason(), None);
         let (reply, answered) = reply();
@@ -265,7 +266,8 @@ fn a_reopened_log_gives_the_same_state() {
     submit(&writer, &["a", "b"]).expect("written");
     submit(&writer, &["c"]).expect("written");
     drop(writer);
-    let (log, state) = Log::open(Arc::<Recording>::clone(&storage), empty()).expect("reopened");
+    let log = Log::open(Arc::<Recording>::clone(&storage), empty()).expect("reopened");
+    let state = log.state();
     assert_eq!((state.revision, state.len()), (Revision(3), 3));
     let folded = log.reader.state_at(empty(), Revision(3)).expect("folded");
     assert_eq!(folded.hash(), state.hash());

@@ -68,7 +68,8 @@ impl Server {
     /// Opens the log as a starting process does.
     pub fn open(disk: &Arc<Disk>, base: Base, options: &Options) -> Result<Self, Error> {
         let storage = Arc::<Disk>::clone(disk);
-        let (log, state) = Log::open_from(storage, base)?;
+        let log = Log::open_from(storage, base)?;
+        let state = log.state().clone();
         let published = Arc::default();
         let (reader, restored) = (log.reader.clone(), log.restored());
         let publisher = Publisher(Arc::clone(&published));

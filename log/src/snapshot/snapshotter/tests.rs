@@ -18,7 +18,7 @@ const COMMITS: u64 = 40;
 fn logged(snapshots: &Snapshots, empty: &State) -> Arc<dyn Storage> {
     let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::default());
     let opened = Log::open(Arc::clone(&storage), empty.clone());
-    let (log, _) = opened.expect("opened");
+    let log = opened.expect("opened");
     let (writer, mut steps) = log.by_steps(Box::new(Silent));
     for number in 0..COMMITS {
         let intent = Intent::Create(Create {
