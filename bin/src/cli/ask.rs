@@ -155,13 +155,13 @@ impl Directory {
 
     /// The error as it is told: with how far the log is intact, and with advice about this directory.
     pub(super) fn told(&self, error: anyhow::Error) -> anyhow::Error {
-        advice::on_damage(self.with_intact_part(error), &self.option())
+        advice::on_damage(self.with_extent(error), &self.option())
     }
 
     /// If the storage engine could not read the log, an error that says how far the log is intact.
-    fn with_intact_part(&self, error: anyhow::Error) -> anyhow::Error {
+    fn with_extent(&self, error: anyhow::Error) -> anyhow::Error {
         let events = DataDir(&self.data_dir).events();
-        let told = log_error(&error).and_then(|error| SledStorage::intact_part(&events, error));
+        let told = log_error(&error).and_then(|error| SledStorage::with_extent(&events, error));
         told.map_or(error, Into::into)
     }
 

@@ -73,7 +73,7 @@ pub struct SledStorage {
 impl SledStorage {
     /// Opens the database in `directory`, or creates it.
     pub fn open(directory: &Path) -> Result<Self, Error> {
-        let told = |error| Self::intact_part(directory, &error).unwrap_or(error);
+        let told = |error| Self::with_extent(directory, &error).unwrap_or(error);
         Self::open_untold(directory).map_err(told)
     }
 
@@ -149,10 +149,10 @@ impl SledStorage {
         }
     }
 
-    /// For an error of the engine over what it reads, or of a disk that does not give it back, an error that
-    /// says how far the log in this directory is intact. Nobody may write to the log meanwhile: its whole
-    /// database is read.
-    pub fn intact_part(directory: &Path, error: &Error) -> Option<Error> {
+    /// For an error of the engine over what it reads, or of a disk that does not give it back, the error to
+    /// tell in its place: it says how far the log in this directory is intact. Nobody may write to the log
+    /// meanwhile: its whole database is read.
+    pub fn with_extent(directory: &Path, error: &Error) -> Option<Error> {
         let reason = match error {
             Error::Engine { what, source } if [OPENING, READING].contains(what) => {
                 source.to_string()

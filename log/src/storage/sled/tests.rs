@@ -39,7 +39,7 @@ fn over_a_bad_sector_it_is_told_how_far_the_log_is_intact() {
     drop(SledStorage::open(&events).expect("made"));
     let told = |what: &str, errno: Errno| {
         let error = Error::io(what)(errno.into());
-        SledStorage::intact_part(&events, &error).map(|error| error.to_string())
+        SledStorage::with_extent(&events, &error).map(|error| error.to_string())
     };
     for errno in [Errno::IO, Errno::NODATA, Errno::UCLEAN] {
         let told = told("reading the event log", errno).expect("told");
