@@ -205,8 +205,6 @@ impl Copies {
     }
 
     fn into_intact(self, directory: &Path) -> Result<Intact, Error> {
-        let (file, kept) = (Arc::clone(&self.file), Arc::clone(&self.kept));
-        let all = Arc::clone(&self.all);
         let found = Arc::new(self);
         let Walked {
             records,
@@ -228,12 +226,9 @@ impl Copies {
         };
         let records = Arc::new(records);
         let whole = Self {
-            file,
-            kept,
-            all: Arc::clone(&all),
             only: Some(Arc::clone(&records)),
             witnessed: found.witnessed.filter(|_| would_be_dropped),
-            unpacked: Mutex::default(),
+            ..found.with(Arc::clone(&found.all))
         };
         Ok(Intact {
             reader: Reader::new(Arc::new(whole)),
@@ -241,9 +236,21 @@ impl Copies {
             broken,
             newer,
             has_all_acknowledged: would_be_dropped,
-            copies: all,
+            copies: Arc::clone(&found.all),
             records,
         })
+    }
+
+    /// All frames of these copies, read from the same files.
+    fn with(&self, all: Arc<Vec<FrameCopy>>) -> Self {
+        Self {
+            file: Arc::clone(&self.file),
+            kept: Arc::clone(&self.kept),
+            all,
+            only: None,
+            witnessed: self.witnessed,
+            unpacked: Mutex::default(),
+        }
     }
 
     fn walk(self: &Arc<Self>) -> Result<Walked, Error> {
@@ -267,14 +274,8 @@ impl Copies {
             return Ok(false);
         };
         let is_seen = |copy: &&FrameCopy| !copy.is_in(&hidden);
-        let seen = Arc::new(Self {
-            file: Arc::clone(&self.file),
-            kept: Arc::clone(&self.kept),
-            all: Arc::new(self.all.iter().filter(is_seen).copied().collect()),
-            only: None,
-            witnessed: self.witnessed,
-            unpacked: Mutex::default(),
-        });
+        let seen = self.all.iter().filter(is_seen).copied().collect();
+        let seen = Arc::new(self.with(Arc::new(seen)));
         Ok(seen.walk()?.broken.is_none())
     }
 
