@@ -2,6 +2,7 @@
 //! flush, and the directories when they are new. See `docs/decisions/0004-sled-with-our-own-fsync.md`.
 
 mod bundle;
+mod database;
 mod foreign;
 mod frame_copy;
 mod frames;
@@ -22,9 +23,9 @@ use super::reserve::Reserve;
 use super::room::{Room, WRITE_AMPLIFICATION};
 use super::witness::WitnessFile;
 use super::{Purpose, Records, Storage, Stored, blocks};
-use crate::place::Place;
 use crate::unpoisoned::unpoisoned;
 use crate::{Error, Tail, chain, owner_only};
+use database::Database;
 use foreign::{DatabaseState, refuse_foreign, refuse_irregular_files};
 use frames::FrameTrees;
 use hindsight_core::Revision;
@@ -38,7 +39,6 @@ use opening::{
 };
 use pending::Pending;
 use reconcile::missing;
-use std::fs::File;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -54,10 +54,7 @@ pub(crate) const TREE_FORMAT: u8 = 3;
 /// A log in a sled database, in a directory of its own.
 #[derive(Debug)]
 pub struct SledStorage {
-    database: ::sled::Db,
-    frames: FrameTrees,
-    file: File,
-    place: Arc<Place>,
+    database: Database,
     /// Locked by everything that writes frames, flushes or syncs. No frame may be written between sled's
     /// flush and the sync: the header of a new segment states what sled considers stable, which is what
     /// was flushed, and must not be durable before that is. Readers do not lock it, although sled
@@ -79,7 +76,6 @@ impl SledStorage {
 
     /// Without how far the log is intact in an error.
     fn open_untold(directory: &Path) -> Result<Self, Error> {
-        let io = |what: &str| Error::io(format!("{what} {}", directory.display()));
         if directory.exists() && !directory.is_dir() {
             return Err(Error::Foreign(directory.to_owned()));
         }
@@ -95,41 +91,30 @@ impl SledStorage {
         let kept = JournalContents::of(directory)?;
         side::quarantine_unreadable_snapshots(directory)?;
         hidden::refuse_hidden(directory, kept.synced())?;
-        let database = open_in_room(directory, kept.synced(), &mut reserve);
+        let engine = open_in_room(directory, kept.synced(), &mut reserve);
         reserve.replenish();
-        let database = database?;
-        refuse_unknown_trees(&database, state, &path)?;
-        let frames = FrameTrees::open(&database)?;
+        let engine = engine?;
+        refuse_unknown_trees(&engine, state, &path)?;
+        let frames = FrameTrees::open(&engine)?;
         let (missing, newest) = missing(&frames, &kept)?;
         let bytes = missing.iter().map(|(_, frame)| frame.len() as u64);
         reserve.release_until_free(bytes.sum::<u64>().saturating_mul(WRITE_AMPLIFICATION))?;
-        let file = File::options().write(true).open(&path);
-        let file = file.map_err(io("opening the database in"))?;
-        let opened = file.metadata().map_err(io("finding the database in"))?;
-        let place = Place::of(&path, &opened).map_err(io("finding the database in"))?;
-        let place = Arc::new(place);
+        let database = Database::new(engine, frames, directory)?;
         let (witness, witnessed) = open_witness(&tail_of(directory), newest.until)?;
-        let room = file.try_clone().map_err(io("opening"))?;
-        let room = Room::new(room, reserve, Arc::clone(&place));
-        let mut storage = Self {
+        let room = Room::new(database.file()?, reserve, Arc::clone(database.place()));
+        database.append(&missing)?;
+        database.make_durable()?;
+        let journal = Journal::begin(directory, newest.first)?;
+        room.replenish_reserve();
+        sync_directories(directory)?;
+        Ok(Self {
             database,
-            frames,
-            file,
-            place,
-            journal: Mutex::new(Journal::none()),
+            journal: Mutex::new(journal),
             pending: Pending::default(),
             room,
             witness,
             witnessed,
-        };
-        storage
-            .frames
-            .append(&missing, &|| storage.make_durable())?;
-        storage.make_durable()?;
-        storage.journal = Mutex::new(Journal::begin(directory, newest.first)?);
-        storage.room.replenish_reserve();
-        sync_directories(directory)?;
-        Ok(storage)
+        })
     }
 
     /// Refuses a directory in which something other than a regular file has the name of one of ours,
@@ -186,23 +171,10 @@ impl SledStorage {
     /// Makes everything that was appended durable in the database, so that the journal is no longer
     /// needed for it.
     fn store(&self, journal: &mut Journal) -> Result<(), Error> {
-        let frames = self.pending.all();
-        self.frames.append(&frames, &|| self.make_durable())?;
-        self.make_durable()?;
+        self.database.append(&self.pending.all())?;
+        self.database.make_durable()?;
         self.pending.clear();
         journal.begin_round()
-    }
-
-    /// Flushes and fsyncs the database. Returns the number of bytes that were written.
-    fn make_durable(&self) -> Result<usize, Error> {
-        self.frames.note_sync();
-        let written = self.database.flush();
-        let written = written.map_err(|error| engine("flushing", error))?;
-        self.file
-            .sync_data()
-            .map_err(Error::io("syncing the event log"))?;
-        self.place.check()?;
-        Ok(written)
     }
 }
 
@@ -228,7 +200,7 @@ impl Records for SledStorage {
     fn at_or_after(&self, from: Revision) -> Result<Option<Stored>, Error> {
         let pending = self.pending.at_or_after(from);
         if !pending.excludes_database
-            && let Some(found) = self.frames.at_or_after(from)?
+            && let Some(found) = self.database.frames.at_or_after(from)?
         {
             return Ok(Some(found));
         }
@@ -239,7 +211,7 @@ impl Records for SledStorage {
     fn at_or_before(&self, until: Revision) -> Result<Option<Stored>, Error> {
         match self.pending.at_or_before(until) {
             Some((first, frame)) => Ok(Some((first, frame.to_vec()))),
-            None => self.frames.at_or_before(until),
+            None => self.database.frames.at_or_before(until),
         }
     }
 
@@ -267,20 +239,19 @@ impl Storage for SledStorage {
                 journal.invalidate(first, last)?;
             }
             journal.require_database_sync();
-            self.frames
-                .replace(first, last, frame, &|| self.make_durable())
+            self.database.replace(first, last, frame)
         })
     }
 
     fn tidy(&self) -> Result<bool, Error> {
-        self.write(|_| self.frames.move_pages(&|| self.make_durable()))
+        self.write(|_| self.database.move_pages())
     }
 
     fn sync(&self) -> Result<(), Error> {
         self.write(|journal| {
             if journal.holds_all() {
                 journal.sync()?;
-                return self.place.check();
+                return self.database.place().check();
             }
             self.store(journal)
         })

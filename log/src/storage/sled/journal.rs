@@ -56,21 +56,6 @@ struct JournalFile {
 }
 
 impl Journal {
-    /// A journal without a file. It counts as failed, so that a start that is interrupted writes nothing.
-    pub(super) const fn none() -> Self {
-        Self {
-            file: None,
-            salt: Salt(0),
-            at: BEGIN_BYTES,
-            start: Revision::ZERO,
-            last: Revision::ZERO,
-            synced: Revision::ZERO,
-            holds_all: false,
-            has_failed: true,
-            bytes: Vec::new(),
-        }
-    }
-
     /// Opens or creates the file, durably without valid records: everything that it held is synced in the
     /// database, whose newest frame begins at `newest`.
     pub(super) fn begin(directory: &Path, newest: Revision) -> Result<Self, Error> {
@@ -97,11 +82,12 @@ impl Journal {
             holds_all: file.is_some(),
             file,
             salt,
+            at: BEGIN_BYTES,
             start: newest,
             last: newest,
             synced: newest,
             has_failed: false,
-            ..Self::none()
+            bytes: Vec::new(),
         })
     }
 

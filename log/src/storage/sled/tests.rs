@@ -77,9 +77,9 @@ fn nobody_writes_between_a_flush_and_its_sync() {
         begun.wait();
         for revision in (1..=SYNCS).map(Revision) {
             let frame = (revision, [7; 100][..].into());
-            let appended = storage.frames.append(&[frame], &|| Ok(0));
+            let appended = storage.database.frames.append(&[frame], &|| Ok(0));
             appended
-                .and_then(|()| storage.make_durable())
+                .and_then(|()| storage.database.make_durable())
                 .expect("durable");
         }
         did("all are durable");
@@ -164,11 +164,11 @@ fn after_a_clean_end_a_start_takes_nothing_from_the_journal() {
         storage.sync().expect("synced");
     }
     let kept = JournalContents::of(&events).expect("read");
-    let (three, _) = missing(&storage.frames, &kept).expect("it follows");
+    let (three, _) = missing(&storage.database.frames, &kept).expect("it follows");
     assert_eq!(three.len(), 3, "they are in the journal alone");
     drop(storage);
     let storage = SledStorage::open(&events).expect("opened");
-    let (none, newest) = missing(&storage.frames, &kept).expect("it has all");
+    let (none, newest) = missing(&storage.database.frames, &kept).expect("it has all");
     assert!(none.is_empty() && newest.first == Revision(3));
 }
 
@@ -177,7 +177,7 @@ fn after_a_clean_end_a_start_takes_nothing_from_the_journal() {
 fn a_database_says_what_format_it_has() {
     let temporary = tempfile::tempdir().expect("a directory");
     let storage = SledStorage::open(&temporary.path().join("events")).expect("opened");
-    let trees = storage.database.tree_names();
+    let trees = storage.database.engine.tree_names();
     let newest = format!("{TREE_PREFIX}{TREE_FORMAT}");
     assert!(trees.iter().any(|name| **name == *newest.as_bytes()));
 }

@@ -18,7 +18,10 @@ use std::sync::atomic::Ordering;
 /// Stores the frame as a value of its own.
 fn put(storage: &SledStorage, number: u64, frame: &[u8]) {
     let frame = (Revision(number), frame.into());
-    let put = storage.frames.append(&[frame], &|| storage.make_durable());
+    let put = storage
+        .database
+        .frames
+        .append(&[frame], &|| storage.database.make_durable());
     put.expect("put");
 }
 
@@ -29,14 +32,14 @@ fn no_more_is_written_without_a_sync_than_sled_keeps_apart() {
     let storage = SledStorage::open(temporary.path()).expect("opened");
     let (unsynced, most) = (Cell::new(0), Cell::new(0));
     let sync = || {
-        storage.frames.note_sync();
+        storage.database.frames.note_sync();
         unsynced.set(0);
         Ok(0)
     };
     for number in 1..=200 {
         unsynced.set(unsynced.get() + FRAME_BYTES * TIMES_WRITTEN);
         let frame = (Revision(number), vec![7; FRAME_BYTES].into());
-        let appended = storage.frames.append(&[frame], &sync);
+        let appended = storage.database.frames.append(&[frame], &sync);
         appended.expect("appended");
         most.set(most.get().max(unsynced.get()));
     }
@@ -53,7 +56,7 @@ fn a_frame_that_is_replaced_while_it_is_read_is_looked_for_again() {
             let appended = storage.append(Revision(number), &vec![7; length]);
             appended.expect("appended");
         }
-        let frames = &storage.frames;
+        let frames = &storage.database.frames;
         storage
             .write(|journal| storage.store(journal))
             .expect("stored");
@@ -109,7 +112,7 @@ fn of_a_frame_that_is_synced_in_the_middle_nothing_is_found() {
     let syncs = Cell::new(0);
     let sync = || {
         syncs.set(syncs.get() + 1);
-        storage.make_durable()?;
+        storage.database.make_durable()?;
         let copied = tempfile::tempdir().expect("a directory");
         copy(temporary.path(), copied.path());
         let found = SledStorage::open(&copied.path().join("events")).expect("opened");
@@ -119,10 +122,14 @@ fn of_a_frame_that_is_synced_in_the_middle_nothing_is_found() {
     };
     let frame = vec![8; 200 * PIECE_BYTES + 1];
     let large = (Revision(2), frame.clone().into());
-    let appended = storage.frames.append(&[large], &sync);
+    let appended = storage.database.frames.append(&[large], &sync);
     appended.expect("appended");
     assert!(syncs.get() > 1);
-    let last = storage.frames.at_or_before(Revision(2)).expect("read");
+    let last = storage
+        .database
+        .frames
+        .at_or_before(Revision(2))
+        .expect("read");
     assert!(last == Some((Revision(2), frame)), "now it is there");
 }
 
@@ -167,8 +174,8 @@ fn what_is_moved_for_the_room_of_what_was_replaced_is_synced_as_well() {
         for number in 1..=400 {
             put(&storage, number, &vec![7; length]);
         }
-        storage.make_durable().expect("synced");
-        let frames = &storage.frames;
+        storage.database.make_durable().expect("synced");
+        let frames = &storage.database.frames;
         let replaced = storage.replace(Revision(1), Revision(400), &[1; 200]);
         replaced.expect("replaced");
         let turn = || frames.written.turn.load(Ordering::Relaxed);
@@ -176,7 +183,7 @@ fn what_is_moved_for_the_room_of_what_was_replaced_is_synced_as_well() {
         let sync = || {
             most.set(most.get().max(turn() - synced.get()));
             synced.set(turn());
-            storage.make_durable()
+            storage.database.make_durable()
         };
         while frames.move_pages(&sync).expect("moved") {}
         let most = usize::try_from(most.get()).expect("small");
@@ -191,8 +198,8 @@ fn what_is_paid_for_and_not_there_is_not_moved() {
     let temporary = tempfile::tempdir().expect("a directory");
     let storage = SledStorage::open(temporary.path()).expect("opened");
     put(&storage, 1, &[7; 200]);
-    storage.make_durable().expect("synced");
-    let frames = &storage.frames;
+    storage.database.make_durable().expect("synced");
+    let frames = &storage.database.frames;
     frames
         .written
         .owed
@@ -213,8 +220,8 @@ fn a_turn_that_moves_nothing_is_not_taken_for_the_last() {
     let temporary = tempfile::tempdir().expect("a directory");
     let storage = SledStorage::open(temporary.path()).expect("opened");
     put(&storage, 1, &[7; 10 << 10]);
-    storage.make_durable().expect("synced");
-    let frames = &storage.frames;
+    storage.database.make_durable().expect("synced");
+    let frames = &storage.database.frames;
     let turns = |moved_at: usize| {
         let before = frames.written.turn.load(Ordering::Relaxed);
         if moved_at > 1 {
@@ -250,7 +257,7 @@ fn a_turn_that_moves_nothing_is_not_taken_for_the_last() {
 fn how_large_values_are_is_known_at_the_next_start() {
     let temporary = tempfile::tempdir().expect("a directory");
     let path = temporary.path().join("events");
-    let page_bytes = |storage: &SledStorage| storage.frames.written.page_bytes();
+    let page_bytes = |storage: &SledStorage| storage.database.frames.written.page_bytes();
     let largest = {
         let storage = SledStorage::open(&path).expect("opened");
         let empty = page_bytes(&storage);
@@ -263,6 +270,7 @@ fn how_large_values_are_is_known_at_the_next_start() {
     assert_eq!(page_bytes(&storage), largest);
     // The database of a release that did not note it.
     storage
+        .database
         .frames
         .written
         .turns
@@ -283,7 +291,7 @@ fn of_a_frame_that_was_replaced_no_piece_is_left() {
         put(&storage, number, &vec![7; length]);
     }
     let pieces = || {
-        let keys = storage.frames.others.iter().keys();
+        let keys = storage.database.frames.others.iter().keys();
         let firsts =
             keys.map(|one| u64::from_be_bytes(one.expect("read")[..8].try_into().expect("8")));
         firsts.collect::<BTreeSet<u64>>()
@@ -309,7 +317,7 @@ fn frames_in_the_pieces_of_earlier_releases_are_read() {
     let frames: Vec<_> = lengths
         .map(|(first, length)| (first as u64, vec![7_u8; length]))
         .collect();
-    let trees = &storage.frames;
+    let trees = &storage.database.frames;
     for (first, frame) in &frames {
         let mut pieces = frame.chunks(VALUE_BYTES_MAX).chain([&[][..]]);
         let head = pieces.next().expect("not empty");

@@ -456,7 +456,13 @@ fn a_journal_of_a_newer_release_is_refused() {
 
 #[test]
 fn without_a_file_everything_is_synced_in_the_database() {
-    let mut journal = Journal::none();
+    let directory = tempfile::tempdir().expect("a directory");
+    let begun = Journal::begin(directory.path(), Revision::ZERO).expect("begun");
+    let mut journal = Journal {
+        file: None,
+        holds_all: false,
+        ..begun
+    };
     assert!(!journal.holds_all());
     journal.add(Revision(1), b"frame");
     journal.begin_round().expect("nothing to do");

@@ -93,8 +93,8 @@ fn bundles_read_and_are_replaced_as_frames_are() {
         let mut random = random(seed);
         let temporary = tempfile::tempdir().expect("a directory");
         let storage = SledStorage::open(temporary.path()).expect("opened");
-        let sync = || storage.make_durable();
-        let (frames, mut model, mut next) = (&storage.frames, Model::new(), 1);
+        let sync = || storage.database.make_durable();
+        let (frames, mut model, mut next) = (&storage.database.frames, Model::new(), 1);
         for step in 0..STEPS {
             let what = format!("seed {seed}, step {step}");
             if step % 3 == 0 {
@@ -142,11 +142,11 @@ fn bundles_read_and_are_replaced_as_frames_are() {
 fn of_frames_that_are_in_two_values_those_of_the_later_count() {
     let temporary = tempfile::tempdir().expect("a directory");
     let storage = SledStorage::open(temporary.path()).expect("opened");
-    let frames = &storage.frames;
+    let frames = &storage.database.frames;
     let batch: Vec<_> = [10, 12, 14, 16]
         .map(|first| (Revision(first), [1; 9][..].into()))
         .to_vec();
-    let sync = || storage.make_durable();
+    let sync = || storage.database.make_durable();
     frames.append(&batch, &sync).expect("appended");
     assert_eq!(frames.first.len(), 1, "they are one value");
     assert!(

@@ -1,0 +1,86 @@
+//! The open database with its file: all that it takes to write to it durably.
+
+use super::engine;
+use super::frames::FrameTrees;
+use super::pending::Frame;
+use crate::Error;
+use crate::place::Place;
+use hindsight_core::Revision;
+use std::fs::File;
+use std::path::Path;
+use std::sync::Arc;
+
+/// What sled holds, and the file in which it does.
+#[derive(Debug)]
+pub(super) struct Database {
+    pub(super) engine: ::sled::Db,
+    pub(super) frames: FrameTrees,
+    file: File,
+    place: Arc<Place>,
+}
+
+impl Database {
+    /// The database that sled has opened in this directory.
+    pub(super) fn new(
+        engine: ::sled::Db,
+        frames: FrameTrees,
+        directory: &Path,
+    ) -> Result<Self, Error> {
+        let io = |what: &str| Error::io(format!("{what} {}", directory.display()));
+        let path = directory.join("db");
+        let file = File::options().write(true).open(&path);
+        let file = file.map_err(io("opening the database in"))?;
+        let opened = file.metadata().map_err(io("finding the database in"))?;
+        let place = Place::of(&path, &opened).map_err(io("finding the database in"))?;
+        Ok(Self {
+            engine,
+            frames,
+            file,
+            place: Arc::new(place),
+        })
+    }
+
+    /// Another handle of the file.
+    pub(super) fn file(&self) -> Result<File, Error> {
+        self.file
+            .try_clone()
+            .map_err(Error::io("opening the event log again"))
+    }
+
+    pub(super) const fn place(&self) -> &Arc<Place> {
+        &self.place
+    }
+
+    /// Appends the newest frames.
+    pub(super) fn append(&self, frames: &[Frame]) -> Result<(), Error> {
+        self.frames.append(frames, &|| self.make_durable())
+    }
+
+    /// Replaces the frames from `first` to `last` by one.
+    pub(super) fn replace(
+        &self,
+        first: Revision,
+        last: Revision,
+        frame: &[u8],
+    ) -> Result<(), Error> {
+        self.frames
+            .replace(first, last, frame, &|| self.make_durable())
+    }
+
+    /// Has sled move some pages. False if none is left to move.
+    pub(super) fn move_pages(&self) -> Result<bool, Error> {
+        self.frames.move_pages(&|| self.make_durable())
+    }
+
+    /// Flushes and fsyncs. Returns the number of bytes that were written.
+    pub(super) fn make_durable(&self) -> Result<usize, Error> {
+        self.frames.note_sync();
+        let written = self.engine.flush();
+        let written = written.map_err(|error| engine("flushing", error))?;
+        self.file
+            .sync_data()
+            .map_err(Error::io("syncing the event log"))?;
+        self.place.check()?;
+        Ok(written)
+    }
+}
