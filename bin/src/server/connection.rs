@@ -21,6 +21,7 @@ use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use hyper_util::server::conn::auto::Builder;
+use socket2::{SockRef, TcpKeepalive};
 use std::convert::Infallible;
 use std::future::Future;
 use std::sync::Arc;
@@ -42,6 +43,13 @@ const HEAD_BYTES_MAX: u32 = 128 << 10;
 const BUFFER_BYTES: usize = HEAD_BYTES_MAX as usize;
 /// How long open requests may take to end once the server stops.
 const DRAIN: Duration = Duration::from_secs(2);
+/// A client on whose connection nothing comes or goes for so long is asked whether it is still there. Source:
+/// `defaultKeepAlivePeriod` of upstream's secure serving.
+const KEEPALIVE_AFTER: Duration = Duration::from_mins(3);
+/// The time between two such questions.
+const KEEPALIVE_EVERY: Duration = Duration::from_secs(15);
+/// How many of them may be unanswered before the connection is closed.
+const KEEPALIVE_QUESTIONS: u32 = 9;
 /// A pause after a failed accept, for when file descriptors run out.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
@@ -133,13 +141,24 @@ pub(super) async fn accept(
     tokio::time::timeout(DRAIN, stop.closed()).await.ok();
 }
 
+/// Sets what holds for every connection. A client may be gone without a word, and a watch has nothing to send for
+/// hours.
+fn prepare(stream: &TcpStream) -> std::io::Result<()> {
+    stream.set_nodelay(true)?;
+    let keepalive = TcpKeepalive::new()
+        .with_time(KEEPALIVE_AFTER)
+        .with_interval(KEEPALIVE_EVERY)
+        .with_retries(KEEPALIVE_QUESTIONS);
+    SockRef::from(stream).set_tcp_keepalive(&keepalive)
+}
+
 async fn serve(
     stream: TcpStream,
     context: Arc<ServerContext>,
     slot: Arc<Slot>,
     mut stopping: watch::Receiver<()>,
 ) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
-    stream.set_nodelay(true)?;
+    prepare(&stream)?;
     let timeouts = context.timeouts;
     let handshake = TlsAcceptor::from(Arc::clone(&context.tls.config)).accept(stream);
     let stream = tokio::select! {

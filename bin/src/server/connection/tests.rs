@@ -438,3 +438,19 @@ fn an_answer_after_which_nothing_is_read_says_so() {
         }
     });
 }
+
+#[test]
+fn a_client_that_may_be_gone_without_a_word_is_asked() {
+    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+    runtime.block_on(async {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a listener");
+        let address = listener.local_addr().expect("an address");
+        let (client, accepted) = tokio::join!(TcpStream::connect(address), listener.accept());
+        let (_client, (accepted, _)) = (client.expect("connected"), accepted.expect("accepted"));
+        prepare(&accepted).expect("prepared");
+        let socket = SockRef::from(&accepted);
+        assert!(socket.keepalive().expect("an option"));
+        let after = socket.tcp_keepalive_time().expect("an option");
+        assert_eq!(after, KEEPALIVE_AFTER);
+    });
+}
