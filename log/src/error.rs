@@ -303,6 +303,14 @@ fn advice(source: &std::io::Error) -> Cow<'static, str> {
         ErrorKind::WouldBlock => {
             "; too many threads or processes are running: stop some, or raise the limit"
         }
+        ErrorKind::ReadOnlyFilesystem => {
+            "; the file system is read-only: make it writable, or name another data directory"
+        }
+        ErrorKind::NotADirectory => "; a part of this path is not a directory: name another one",
+        ErrorKind::AlreadyExists => {
+            "; its place is taken by what is no directory, such as a link that leads nowhere: remove that, or name \
+             another data directory"
+        }
         ErrorKind::PermissionDenied => {
             "; give this user read and write permission there, or run as a user that has it"
         }

@@ -73,9 +73,11 @@ pub(super) fn of_command() {
     builder.try_init().ok();
 }
 
+/// Whether standard error shows colours, and the user has not declined them.
 fn is_coloured() -> bool {
     let is_colourless = std::env::var_os("NO_COLOR").is_some_and(|set| !set.is_empty());
-    std::io::stderr().is_terminal() && !is_colourless
+    let is_dumb = std::env::var_os("TERM").is_some_and(|terminal| terminal == "dumb");
+    std::io::stderr().is_terminal() && !is_colourless && !is_dumb
 }
 
 #[cfg(test)]

@@ -38,7 +38,7 @@ pub(super) struct Serve {
     #[arg(long, env = "HINDSIGHT_LISTEN", default_value = "127.0.0.1:6443", value_parser = address)]
     listen: SocketAddr,
     /// Also write the administrator's kubeconfig to this file, if it does not exist yet, is empty, or was written
-    /// by an earlier start; one that was changed since is left as it is
+    /// by an earlier start; one for this data directory that says anything else is left as it is
     #[arg(long, env = "HINDSIGHT_KUBECONFIG", value_hint = ValueHint::FilePath)]
     kubeconfig: Option<PathBuf>,
     /// File of accepted tokens, with lines of token,user,uid,"group1,group2"

@@ -76,7 +76,7 @@ impl Entries<'_> {
 pub(super) enum Use {
     /// It is written: nothing of the user's is lost with it.
     Written,
-    /// It is left as it is: it is for this data directory, and was changed since a start wrote it.
+    /// It is left as it is: it is for this data directory, and is not as a start writes it.
     Kept,
 }
 
@@ -103,11 +103,12 @@ pub(super) fn check(path: &Path, data: DataDir<'_>) -> Result<Use> {
     }
     let word = |path: &Path| shell_word(&path.to_string_lossy()).into_owned();
     bail!(
-        "{name} is not replaced, because it is not empty and has no cluster with the certificate authority of {}; \
-         name a file that does not exist yet, or remove this one if it is of no use any more, as after \
-         {} was replaced, or leave the option out: {} is written in any case, and `KUBECONFIG={}:{} kubectl \
-         config view --flatten` prints both as one, but of entries with equal names only the first: if {CLUSTER} \
-         or {USER} is there already, rename ours first with `sed s/{CLUSTER}/NAME/ {} > FILE`",
+        "{name} is not replaced, because it is not empty and has no cluster with the certificate authority of {}\n\
+         name a new file, or remove this one if it is of no use any more, as after {} was replaced; without the \
+         option {} is written all the same\n\
+         to have both in one file: `KUBECONFIG={}:{} kubectl config view --flatten` prints them; of entries with \
+         equal names it takes only the first, so if {CLUSTER} or {USER} is there already, rename ours before with \
+         `sed s/{CLUSTER}/NAME/ {} > FILE`",
         data.0.display(),
         data.pki().display(),
         admin.display(),
@@ -195,8 +196,8 @@ impl Found {
         let (path, admin) = (path.display(), data.kubeconfig());
         let admin = admin.display();
         let kept = format!(
-            "--kubeconfig {path} is left as it is, because it was changed since `hindsight serve` wrote it; {admin} \
-             was written instead"
+            "--kubeconfig {path} is left as it is, because it is for this data directory but not as `hindsight serve` \
+             writes it; the current kubeconfig is {admin}"
         );
         let here = format!("https://{address}");
         let elsewhere = self.servers().find(|(_, server)| *server != here);
@@ -206,7 +207,7 @@ impl Found {
         };
         let name = shell_word(name);
         format!(
-            "{kept}; it leads to {server}, and this server is at {here}: if clients do not reach it there, run \
+            "{kept}; {path} leads to {server}, and this server is at {here}: if clients do not reach it there, run \
              `kubectl config set-cluster {name} --server {here} --kubeconfig {}`",
             shell_word(&path.to_string())
         )
@@ -378,13 +379,11 @@ mod tests {
         let (here, elsewhere) = (at(1), at(2));
         for told in [&here, &elsewhere] {
             assert!(told.contains("config is left as it is"), "{told}");
-            assert!(
-                told.contains("admin.kubeconfig was written instead"),
-                "{told}"
-            );
+            assert!(told.contains("the current kubeconfig is "), "{told}");
+            assert!(told.contains("admin.kubeconfig"), "{told}");
         }
         assert!(!here.contains("set-cluster"), "{here}");
-        let command = "it leads to https://127.0.0.1:1, and this server is at https://127.0.0.1:2: if clients do not \
+        let command = "/config leads to https://127.0.0.1:1, and this server is at https://127.0.0.1:2: if clients do not \
             reach it there, run `kubectl config set-cluster hindsight --server https://127.0.0.1:2 --kubeconfig ";
         assert!(elsewhere.contains(command), "{elsewhere}");
     }

@@ -143,3 +143,30 @@ fn every_message_goes_on_with_what_to_do() {
         assert!(advice.trim().len() > 20, "{wrong}");
     }
 }
+
+#[test]
+fn an_error_of_the_system_says_what_can_be_done_about_it() {
+    for (kind, advice) in [
+        (
+            ErrorKind::ReadOnlyFilesystem,
+            "the file system is read-only",
+        ),
+        (
+            ErrorKind::NotADirectory,
+            "a part of this path is not a directory",
+        ),
+        (
+            ErrorKind::AlreadyExists,
+            "its place is taken by what is no directory",
+        ),
+        (
+            ErrorKind::PermissionDenied,
+            "give this user read and write permission",
+        ),
+        (ErrorKind::Other, "look for disk errors"),
+    ] {
+        let told = Error::io("creating d")(kind.into()).to_string();
+        assert!(told.starts_with("creating d: "), "{told}");
+        assert!(told.contains(advice), "{told}");
+    }
+}
