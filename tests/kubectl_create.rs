@@ -262,6 +262,51 @@ fn rights_are_asked_for_as_kubectl_asks() {
     }
 }
 
+/// Reviews, each of which needs no metadata, and what its answer says. Older versions of kubectl check on their own
+/// what the server's schemas require.
+const REVIEWS: &[(&str, &str)] = &[
+    (
+        "{apiVersion: authorization.k8s.io/v1, kind: SelfSubjectAccessReview,
+          spec: {resourceAttributes: {resource: pods, verb: get}}}",
+        r#"{"allowed": true}"#,
+    ),
+    (
+        "{apiVersion: authorization.k8s.io/v1, kind: SubjectAccessReview,
+          spec: {user: ann, resourceAttributes: {resource: pods, verb: get}}}",
+        r#"{"allowed": true}"#,
+    ),
+    (
+        "{apiVersion: authorization.k8s.io/v1, kind: LocalSubjectAccessReview,
+          spec: {user: ann, resourceAttributes: {namespace: default, resource: pods, verb: get}}}",
+        r#"{"allowed": true}"#,
+    ),
+    (
+        "{apiVersion: authorization.k8s.io/v1, kind: SelfSubjectRulesReview,
+          spec: {namespace: default}}",
+        r#"{"incomplete": false}"#,
+    ),
+    (
+        "{apiVersion: authentication.k8s.io/v1, kind: SelfSubjectReview}",
+        r#"{"userInfo": {"username": "admin"}}"#,
+    ),
+    (
+        "{apiVersion: authentication.k8s.io/v1, kind: TokenReview, spec: {token: t}}",
+        r#"{"error": "invalid bearer token"}"#,
+    ),
+];
+
+#[test]
+fn a_review_needs_no_metadata() {
+    let server = Server::start();
+    for (manifest, expected) in REVIEWS {
+        let manifest = format!("---\n{manifest}");
+        let answer = server.kubectl_with(&["create", "-o", "json", "-f", "-"], &manifest);
+        let expected = serde_json::from_str(expected).expect("a row is JSON");
+        let answer = json_of(&answer);
+        assert_eq!(missing(&answer["status"], &expected, ""), None, "{answer:#}");
+    }
+}
+
 #[test]
 fn rollouts_pause_resume_restart_and_tell_their_history() {
     let server = Server::start();

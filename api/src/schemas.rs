@@ -48,21 +48,37 @@ pub(crate) fn document(group: &str, version: &str, kind: &str) -> Option<(String
     found.map(|row| row.3())
 }
 
-/// The same for clients, annotated with how lists merge and with the form of some types on the wire.
+/// The same for clients, annotated with how lists merge and with the form of some types on the wire. Metadata is
+/// required nowhere, as upstream: some clients check what they send, and nobody names a review.
 pub(crate) fn annotated(group: &str, version: &str, kind: &str) -> Option<(String, Value)> {
     let (name, mut document) = document(group, version, kind)?;
     if let Some(members) = document.as_object_mut() {
         members.remove("$schema");
     }
     merges::annotate(&name, &mut document);
+    require_no_metadata(&mut document);
     let definitions = document
         .get_mut("definitions")
         .and_then(Value::as_object_mut);
     for (name, definition) in definitions.into_iter().flatten() {
         merges::annotate(name, definition);
+        require_no_metadata(definition);
         on_the_wire(name, definition);
     }
     Some((name, document))
+}
+
+fn require_no_metadata(definition: &mut Value) {
+    let Some(members) = definition.as_object_mut() else {
+        return;
+    };
+    let Some(Value::Array(required)) = members.get_mut("required") else {
+        return;
+    };
+    required.retain(|member| member != "metadata");
+    if required.is_empty() {
+        members.remove("required");
+    }
 }
 
 /// Describes types whose form on the wire their generated schema does not show.

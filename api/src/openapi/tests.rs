@@ -49,6 +49,28 @@ fn version_two_says_nothing_that_it_cannot() {
     }
 }
 
+/// Source: upstream's `api/openapi-spec/swagger.json`.
+#[test]
+fn no_built_in_kind_requires_metadata() {
+    let state = State::new(builtin_kinds());
+    let mut seen = 0;
+    for document in [
+        &v2::document(&state)["definitions"],
+        &v3::document(&state, "authorization.k8s.io", "v1")["components"]["schemas"],
+    ] {
+        for (name, definition) in document.as_object().expect("definitions") {
+            let Some(required) = definition.get("required") else {
+                continue;
+            };
+            let required = required.as_array().expect("a list");
+            assert!(!required.contains(&json!("metadata")), "{name}");
+            assert!(!required.is_empty(), "{name}");
+            seen += usize::from(name.ends_with(".SubjectAccessReview"));
+        }
+    }
+    assert_eq!(seen, 2, "their specification is required");
+}
+
 #[test]
 fn a_patch_may_be_written_as_it_is_taken_and_an_apply_by_force() {
     let document = v2::document(&State::new(builtin_kinds()));
