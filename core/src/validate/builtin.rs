@@ -79,14 +79,25 @@ impl<'a> Subject<'a> {
 /// What is said of a field that an update may not change.
 const IMMUTABLE: &str = "field is immutable";
 
-/// Returns everything that is wrong with an object of a built-in kind. An update that changes only
-/// metadata and status is not checked: the rest was accepted before.
+/// Returns everything that is wrong with an object of a built-in kind. Of an update that changes only
+/// metadata and status no more than the status is checked: the rest was accepted before.
 pub(crate) fn object(kind: &Kind, new: &Value, old: Option<&Value>) -> Vec<FieldCause> {
-    let is_same = |old: &Value| equal_except(&["metadata", "status"], old, new);
-    if kind.is_custom() || old.is_some_and(is_same) {
+    if kind.is_custom() {
         return Vec::new();
     }
-    causes_of(&Subject::new(kind, new, old))
+    let subject = Subject::new(kind, new, old);
+    let is_same = |old: &Value| equal_except(&["metadata", "status"], old, new);
+    if old.is_some_and(is_same) {
+        return causes_of_status(&subject);
+    }
+    causes_of(&subject)
+}
+
+fn causes_of_status(subject: &Subject<'_>) -> Vec<FieldCause> {
+    match subject.resource {
+        "services" => service::status(subject),
+        _ => Vec::new(),
+    }
 }
 
 fn causes_of(subject: &Subject<'_>) -> Vec<FieldCause> {

@@ -131,6 +131,40 @@ const UPDATES: &[Update<'static>] = &[
         r#"{"spec": {"healthCheckNodePort": 30002}}"#,
         &["spec.healthCheckNodePort: Forbidden: field is immutable"],
     ),
+    (
+        "services",
+        "{}",
+        r#"{"status": {"loadBalancer": {"ingress": [{"ip": "192.0.2.1"}]}}}"#,
+        &[
+            "status.loadBalancer.ingress: Forbidden: may only be used when `spec.type` is 'LoadBalancer'",
+        ],
+    ),
+    (
+        "services",
+        r#"{"spec": {"type": "LoadBalancer"}}"#,
+        r#"{"status": {"loadBalancer": {"ingress": [{"ip": "192.0.2.1"}]}}}"#,
+        &[],
+    ),
+    (
+        "services",
+        r#"{"status": {"loadBalancer": {"ingress": [{"ip": "192.0.2.1"}]}}}"#,
+        r#"{"status": {"conditions": [{"type": "a", "status": "True"}]}}"#,
+        &[],
+    ),
+    (
+        "services",
+        r#"{"status": {"loadBalancer": {"ingress": [{"ip": "192.0.2.1"}]}}}"#,
+        r#"{"status": {"loadBalancer": {"ingress": null}}}"#,
+        &[],
+    ),
+    (
+        "services",
+        r#"{"status": {"loadBalancer": {"ingress": [{"ip": "192.0.2.1"}]}}}"#,
+        r#"{"status": {"loadBalancer": {"ingress": [{"ip": "192.0.2.2"}]}}}"#,
+        &[
+            "status.loadBalancer.ingress: Forbidden: may only be used when `spec.type` is 'LoadBalancer'",
+        ],
+    ),
 ];
 
 #[test]
