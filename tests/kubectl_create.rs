@@ -303,7 +303,11 @@ fn a_review_needs_no_metadata() {
         let answer = server.kubectl_with(&["create", "-o", "json", "-f", "-"], &manifest);
         let expected = serde_json::from_str(expected).expect("a row is JSON");
         let answer = json_of(&answer);
-        assert_eq!(missing(&answer["status"], &expected, ""), None, "{answer:#}");
+        assert_eq!(
+            missing(&answer["status"], &expected, ""),
+            None,
+            "{answer:#}"
+        );
     }
 }
 

@@ -86,9 +86,19 @@ impl NotAcceptable {
 }
 
 pub(crate) fn accept(headers: &HeaderMap) -> Result<Accept, NotAcceptable> {
+    negotiate(headers, |_| true)
+}
+
+/// Negotiates for a review, which has no table. Source: upstream's `AllowsMediaTypeTransform`.
+pub(crate) fn accept_review(headers: &HeaderMap) -> Result<Accept, NotAcceptable> {
+    negotiate(headers, |view| view != View::Table)
+}
+
+fn negotiate(headers: &HeaderMap, exists: impl Fn(View) -> bool) -> Result<Accept, NotAcceptable> {
     let all = alternatives(headers);
     let is_routed = all.iter().any(Alternative::is_routed);
-    let first = all.iter().find_map(Alternative::accept);
+    let mut known = all.iter().filter_map(Alternative::accept);
+    let first = known.find(|accept| exists(accept.view));
     let first = first.map(|first| Accept { is_routed, ..first });
     first.ok_or(NotAcceptable {
         is_known: is_routed,

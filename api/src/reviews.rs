@@ -6,14 +6,14 @@
 mod tests;
 mod tokens;
 
-use crate::accept::accept_object;
+use crate::accept::{Answer, View, accept_review};
 use crate::admission::ReviewAdmission;
 use crate::authorizer::{Access, Authorizer, Verdict};
 use crate::body::{ApiBody, BodyWarnings, Received};
 use crate::handler::{Api, ResourceRequest};
 use crate::respond;
 use crate::status::Failure;
-use crate::verbs;
+use crate::{table, verbs};
 use hindsight_core::rejection::FieldCause;
 use hindsight_core::{Actor, GroupResource, Rejection, prune_review};
 use http::{Method, Response};
@@ -31,7 +31,9 @@ pub(crate) async fn answer(
     if request.parts.method != Method::POST {
         return Err(Failure::method_not_allowed());
     }
-    let accept = accept_object(&request.parts.headers)?;
+    let accept = accept_review(&request.parts.headers);
+    let accept = accept.map_err(|refused| refused.of(&request.kind))?;
+    accept.check(Answer::One, &request.kind)?;
     let options = request.params.create_options()?;
     let mut body_warnings = BodyWarnings::new(options.validation());
     let mut review = verbs::document(request, body, &mut body_warnings).await?;
@@ -49,7 +51,11 @@ pub(crate) async fn answer(
         Ok(review) => review,
         Err(failure) => return Err(failure.with_warnings(warnings)),
     };
-    let mut response = respond::json(201, &review, accept.syntax);
+    let shown = match accept.view {
+        View::Metadata => table::partial(accept.meta, &review),
+        View::Object | View::Table => review,
+    };
+    let mut response = respond::json(201, &shown, accept.syntax);
     respond::warn(&mut response, &warnings);
     Ok(response)
 }

@@ -165,7 +165,8 @@ pub(crate) fn metadata_of(meta: &str, form: &Form, object: &Object) -> Value {
     partial(meta, &form.document(object))
 }
 
-fn partial(meta: &str, document: &Value) -> Value {
+/// The same of a document.
+pub(crate) fn partial(meta: &str, document: &Value) -> Value {
     json!({"kind": "PartialObjectMetadata", "apiVersion": meta,
         "metadata": document.get("metadata")})
 }

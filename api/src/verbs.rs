@@ -75,7 +75,8 @@ pub(crate) fn show(
         let scale = scale.ok_or_else(Failure::no_such_resource)?;
         let shown = match request.accept.view {
             View::Table => table::of_scale(request, &scale),
-            View::Object | View::Metadata => scale,
+            View::Metadata => table::partial(request.accept.meta, &scale),
+            View::Object => scale,
         };
         return Ok(respond::json(code, &shown, syntax));
     }

@@ -5,6 +5,7 @@ use crate::admission::Admission;
 use crate::authorizer::AllowAll;
 use crate::backend::fake::Fake;
 use crate::handler::Api;
+use bytes::Bytes;
 use http::response::Parts;
 use http::{Request, header};
 use http_body_util::{BodyExt, Full};
@@ -41,14 +42,17 @@ fn answered(authorizer: Arc<dyn Authorizer>, path: &str, review: &Value) -> (u16
 }
 
 fn sent(authorizer: Arc<dyn Authorizer>, path: &str, review: &Value) -> (Parts, Value) {
+    let path = format!("/apis/authorization.k8s.io/v1/{path}");
+    let request = Request::post(path).body(Full::from(review.to_string()));
+    heard(authorizer, request.expect("a request"))
+}
+
+fn heard(authorizer: Arc<dyn Authorizer>, request: Request<Full<Bytes>>) -> (Parts, Value) {
     let admission = Admission {
         authorizer,
         ..Admission::default()
     };
     let api = Api::new(Arc::new(Fake::new()), Arc::new(admission));
-    let body = Full::from(review.to_string());
-    let path = format!("/apis/authorization.k8s.io/v1/{path}");
-    let request = Request::post(path).body(body).expect("a request");
     let actor = Actor {
         groups: vec!["owners".into()],
         ..Actor::new("ann")
@@ -266,6 +270,36 @@ fn a_review_in_a_namespace_is_of_that_namespace_and_of_no_path() {
         let told = answer["details"]["causes"].as_array().cloned();
         let told: Vec<_> = told.iter().flatten().map(cause).collect();
         assert_eq!(told, causes, "{answer}");
+    }
+}
+
+/// Source: upstream's `AllowsMediaTypeTransform` and `doTransformObject`.
+#[test]
+fn a_review_has_a_form_of_its_metadata_and_no_table() {
+    const METADATA: &str = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io";
+    const TABLE: &str = "application/json;as=Table;v=v1;g=meta.k8s.io";
+    let either = format!("{TABLE},{METADATA}");
+    let list = METADATA.replace("Metadata;", "MetadataList;");
+    for (accepted, code, kind) in [
+        ("application/json", 201, "LocalSubjectAccessReview"),
+        (METADATA, 201, "PartialObjectMetadata"),
+        (&either, 201, "PartialObjectMetadata"),
+        (TABLE, 406, "Status"),
+        (&list, 406, "Status"),
+        ("text/html", 406, "Status"),
+    ] {
+        let review = json!({"spec": {"user": "a", "resourceAttributes": {"namespace": "d"}}});
+        let path = "/apis/authorization.k8s.io/v1/namespaces/d/localsubjectaccessreviews";
+        let request = Request::post(path).header(header::ACCEPT, accepted);
+        let request = request.body(Full::from(review.to_string()));
+        let (head, answer) = heard(Arc::new(AllowAll), request.expect("a request"));
+        assert_eq!(head.status.as_u16(), code, "{accepted}: {answer}");
+        assert_eq!(answer["kind"], kind, "{accepted}");
+        if kind == "PartialObjectMetadata" {
+            assert_eq!(answer["apiVersion"], "meta.k8s.io/v1");
+            assert_eq!(answer["metadata"], json!({"namespace": "d"}));
+            assert_eq!(answer.get("status"), None);
+        }
     }
 }
 

@@ -27,8 +27,10 @@ fn every_built_in_kind_has_its_columns_or_is_known_to_have_none() {
     assert_eq!(known, stored);
 }
 
-#[tokio::test]
-async fn a_scale_has_columns_of_its_own() {
+const TABLE: &str = "application/json;as=Table;g=meta.k8s.io;v=v1";
+
+/// The scale of a deployment in this form.
+async fn scale(accepted: &str) -> Value {
     let fake = Arc::new(Fake::new());
     let key = ObjectKey::new(GroupResource::new("apps", "deployments"), "default", "a");
     let document = json!({"apiVersion": "apps/v1", "kind": "Deployment",
@@ -37,15 +39,28 @@ async fn a_scale_has_columns_of_its_own() {
     let object = Object::from_value(key, document, Revision(1), None);
     drop(fake.put(&Arc::new(object.expect("an object"))));
     let path = "/apis/apps/v1/namespaces/default/deployments/a/scale";
-    let accept = "application/json;as=Table;g=meta.k8s.io;v=v1";
-    let request = Request::get(path).header("accept", accept);
+    let request = Request::get(path).header("accept", accepted);
     let request = request.body(Full::<Bytes>::default()).expect("a request");
     let api = Api::new(fake, Arc::default());
     let answer = api
         .handle(request, Some(Arc::new(Actor::new("admin"))))
         .await;
     let body = answer.into_body().collect().await.expect("a body");
-    let table: Value = serde_json::from_slice(&body.to_bytes()).expect("JSON");
+    serde_json::from_slice(&body.to_bytes()).expect("JSON")
+}
+
+#[tokio::test]
+async fn a_scale_has_a_form_of_its_metadata() {
+    let metadata = scale(&TABLE.replace("Table", "PartialObjectMetadata")).await;
+    assert_eq!(metadata["kind"], "PartialObjectMetadata");
+    assert_eq!(metadata["apiVersion"], "meta.k8s.io/v1");
+    assert_eq!(metadata["metadata"]["name"], "a");
+    assert_eq!(metadata.get("spec"), None);
+}
+
+#[tokio::test]
+async fn a_scale_has_columns_of_its_own() {
+    let table = scale(TABLE).await;
     let columns = table["columnDefinitions"].as_array().expect("columns");
     let names: Vec<&Value> = columns.iter().map(|column| &column["name"]).collect();
     assert_eq!(names, ["Name", "Desired", "Available", "Age"]);
