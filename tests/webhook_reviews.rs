@@ -86,13 +86,14 @@ fn a_binding_is_shown_as_what_it_was_posted_to() {
 #[test]
 fn what_is_answered_is_the_review_as_mutating_webhooks_left_it() {
     let scene = Scene::new(|_, _| {
-        Answer::patch(&json!([{"op": "add", "path": "/spec/namespace", "value": "default"}]))
+        Answer::patch(&json!([{"op": "add", "path": "/spec/user", "value": "u"}]))
     });
     let rules = json!({"rules": [{"operations": ["*"], "apiGroups": ["authorization.k8s.io"],
-        "apiVersions": ["v1"], "resources": ["selfsubjectrulesreviews"]}]});
+        "apiVersions": ["v1"], "resources": ["subjectaccessreviews"]}]});
     scene.configure("mutating", &[("/name", rules)]);
-    let path = "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews";
-    let made = scene.ok("POST", path, &json!({"spec": {}}));
-    assert_eq!(made["spec"]["namespace"], "default");
-    assert_eq!(made["status"]["incomplete"], false);
+    let path = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
+    let asked = json!({"spec": {"resourceAttributes": {"verb": "get"}}});
+    let made = scene.ok("POST", path, &asked);
+    assert_eq!(made["spec"]["user"], "u");
+    assert_eq!(made["status"]["allowed"], true);
 }

@@ -4,6 +4,7 @@ use crate::body::{ApiBody, Syntax};
 use crate::status::Failure;
 use bytes::Bytes;
 use futures_util::stream::{self, StreamExt};
+use hindsight_core::Actor;
 use hindsight_core::kind::GroupVersionKind;
 use http::{HeaderMap, Response, StatusCode, header};
 use http_body::Body;
@@ -152,6 +153,16 @@ fn build(code: u16, media: &'static str, body: ApiBody) -> Response<ApiBody> {
 /// A kind, as discovery, OpenAPI and reviews name it.
 pub(crate) fn gvk(kind: &GroupVersionKind) -> Value {
     serde_json::json!({"group": &*kind.group, "version": &*kind.version, "kind": &*kind.kind})
+}
+
+/// A user, as reviews tell of one. No UID is written where there is none.
+pub(crate) fn user_info(actor: &Actor) -> Value {
+    let groups: Vec<&str> = actor.groups.iter().map(|group| &**group).collect();
+    let mut user = serde_json::json!({"username": &*actor.user, "groups": groups});
+    if let Some(members) = user.as_object_mut().filter(|_| !actor.uid.is_empty()) {
+        members.insert("uid".into(), Value::from(&*actor.uid));
+    }
+    user
 }
 
 /// A failure in the client's syntax.

@@ -75,7 +75,7 @@ async fn settle(
     let authorizer = &*api.admission.authorizer;
     let spec = review.get("spec").unwrap_or(&Value::Null);
     let status = match &*request.kind.resource.resource {
-        "selfsubjectreviews" => json!({"userInfo": user(&request.actor)}),
+        "selfsubjectreviews" => json!({"userInfo": respond::user_info(&request.actor)}),
         "tokenreviews" => tokens::status(api.authenticator.as_deref(), spec),
         "selfsubjectrulesreviews" => rules(authorizer),
         _ => access(authorizer, request, spec),
@@ -83,8 +83,25 @@ async fn settle(
     let root = review
         .as_object_mut()
         .ok_or_else(|| Failure::bad_request("the review is not an object"))?;
+    forget_question(request, root);
     root.insert("status".into(), status);
     Ok(review)
+}
+
+/// Empties a review whose answer does not repeat what was asked. Source: `Create` of upstream's
+/// `selfsubjectreview` and `selfsubjectrulesreview`.
+fn forget_question(request: &ResourceRequest, review: &mut Map<String, Value>) {
+    match &*request.kind.resource.resource {
+        "selfsubjectreviews" => {
+            let metadata = json!({"creationTimestamp": request.now().to_rfc3339()});
+            review.insert("metadata".into(), metadata);
+        }
+        "selfsubjectrulesreviews" => {
+            review.insert("metadata".into(), json!({}));
+            review.insert("spec".into(), json!({}));
+        }
+        _ => {}
+    }
 }
 
 /// Refuses a review that is not a valid question.
@@ -103,11 +120,6 @@ fn check(request: &ResourceRequest, review: &Value) -> Result<(), Failure> {
         }
         _ => Err(Failure::method_not_allowed()),
     }
-}
-
-fn user(actor: &Actor) -> Value {
-    let groups: Vec<&str> = actor.groups.iter().map(|group| &**group).collect();
-    json!({"username": &*actor.user, "uid": &*actor.uid, "groups": groups})
 }
 
 /// The rules of the asking user. An authorizer answers single questions, and cannot list everything that it

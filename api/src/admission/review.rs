@@ -48,8 +48,6 @@ impl AdmissionRequest<'_> {
     /// The document that is sent.
     pub(super) fn document(&self, version: &str) -> Value {
         let subject = self.subject;
-        let groups: Vec<&str> = subject.actor.groups.iter().map(|one| &**one).collect();
-        let mut user = json!({"username": &*subject.actor.user, "groups": groups});
         let mut request = json!({
             "uid": self.uid,
             "kind": self.kind(self.kind, self.version),
@@ -61,8 +59,8 @@ impl AdmissionRequest<'_> {
             "oldObject": self.old,
             "dryRun": subject.dry_run,
             "options": subject.options,
+            "userInfo": respond::user_info(subject.actor),
         });
-        put(&mut user, "uid", &subject.actor.uid);
         let namespace = match subject.namespace() {
             "" if subject.is_namespace() => self.name,
             namespace => namespace,
@@ -75,9 +73,6 @@ impl AdmissionRequest<'_> {
             "requestSubResource",
             subject.subresource_name(),
         );
-        if let Some(members) = request.as_object_mut() {
-            members.insert("userInfo".into(), user);
-        }
         json!({"apiVersion": format!("admission.k8s.io/{version}"), "kind": "AdmissionReview",
             "request": request})
     }

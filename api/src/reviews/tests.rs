@@ -303,6 +303,43 @@ fn a_review_has_a_form_of_its_metadata_and_no_table() {
     }
 }
 
+/// Source: `Create` of upstream's `selfsubjectreview` and `selfsubjectrulesreview`.
+#[test]
+fn who_asks_about_itself_is_told_no_more_than_the_answer() {
+    let rules = json!({"incomplete": false,
+        "resourceRules": [{"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}],
+        "nonResourceRules": [{"verbs": ["*"], "nonResourceURLs": ["*"]}]});
+    let user = json!({"userInfo": {"username": "ann", "groups": ["owners"]}});
+    let now = json!({"creationTimestamp": "1970-01-01T00:00:00Z"});
+    for (version, resource, kind, answered) in [
+        (
+            "authentication.k8s.io/v1",
+            "selfsubjectreviews",
+            "SelfSubjectReview",
+            json!({"metadata": now, "status": user}),
+        ),
+        (
+            "authorization.k8s.io/v1",
+            "selfsubjectrulesreviews",
+            "SelfSubjectRulesReview",
+            json!({"metadata": {}, "spec": {}, "status": rules}),
+        ),
+    ] {
+        let mut review = json!({"metadata": {"name": "n", "labels": {"a": "b"}}});
+        if resource == "selfsubjectrulesreviews" {
+            review["spec"] = json!({"namespace": "d"});
+        }
+        let request = Request::post(format!("/apis/{version}/{resource}"));
+        let request = request.body(Full::from(review.to_string()));
+        let (head, answer) = heard(Arc::new(AllowAll), request.expect("a request"));
+        assert_eq!(head.status.as_u16(), 201, "{answer}");
+        let mut expected = answered;
+        expected["apiVersion"] = json!(version);
+        expected["kind"] = json!(kind);
+        assert_eq!(answer, expected);
+    }
+}
+
 /// A cause as its field and its message; objects in the message are abbreviated.
 fn cause(cause: &Value) -> String {
     let text = |member: &str| cause[member].as_str().unwrap_or_default();

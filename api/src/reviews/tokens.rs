@@ -1,8 +1,8 @@
 //! Reviews of tokens: whose they are, and that they are for this server. Source: upstream's
 //! `pkg/registry/authentication/tokenreview` and its `WrapAudienceAgnosticToken`.
 
-use super::user;
 use crate::authenticator::Authenticator;
+use crate::respond;
 use serde_json::{Value, json};
 
 /// What every token is for: upstream's default for the server itself, there the issuer of service accounts.
@@ -21,7 +21,8 @@ pub(super) fn status(authenticator: Option<&dyn Authenticator>, spec: &Value) ->
     let actor = known.and_then(|(authenticator, token)| authenticator.authenticate(token.trim()));
     match actor {
         Some(actor) => {
-            json!({"authenticated": true, "user": user(&actor), "audiences": [AUDIENCE]})
+            let user = respond::user_info(&actor);
+            json!({"authenticated": true, "user": user, "audiences": [AUDIENCE]})
         }
         None => json!({"authenticated": false, "user": {}, "error": INVALID}),
     }

@@ -117,7 +117,10 @@ fn name_requester(context: &Context<'_>, root: &mut Map<String, Value>) {
     };
     let actor = &context.envelope.actor;
     spec.insert("username".into(), json!(&*actor.user));
-    spec.insert("uid".into(), json!(&*actor.uid));
+    spec.remove("uid");
+    if !actor.uid.is_empty() {
+        spec.insert("uid".into(), json!(&*actor.uid));
+    }
     let groups: Vec<&str> = actor.groups.iter().map(|group| &**group).collect();
     spec.insert("groups".into(), json!(groups));
     spec.remove("extra");
