@@ -109,6 +109,7 @@ pub(crate) struct Rows {
     now: Time,
     form: Form,
     meta: &'static str,
+    are_pods: bool,
 }
 
 impl Rows {
@@ -119,6 +120,7 @@ impl Rows {
             now,
             form: request.form.clone(),
             meta: request.accept.meta,
+            are_pods: !request.kind.is_custom() && &*request.kind.resource.resource == "pods",
         }
     }
 
@@ -135,7 +137,13 @@ impl Rows {
             _ => metadata_of(self.meta, &self.form, object),
         };
         let cells = cells(&self.columns, document, self.now, looks);
-        json!({"cells": cells, "object": shown})
+        let mut row = json!({"cells": cells, "object": shown});
+        let completed = Some(document).filter(|_| self.are_pods);
+        let completed = completed.and_then(computed::completed);
+        if let Some((completed, members)) = completed.zip(row.as_object_mut()) {
+            members.insert("conditions".into(), json!([completed]));
+        }
+        row
     }
 
     /// The table without its rows.

@@ -8,6 +8,7 @@ mod tests;
 mod usage;
 mod workload;
 
+pub(super) use pod::completed;
 pub(super) use workload::containers;
 
 use super::age::human;

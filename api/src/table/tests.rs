@@ -3,10 +3,14 @@
 use super::cells::ROW_BYTES_MAX;
 use super::columns::COLUMNS_MAX;
 use super::*;
+use crate::backend::fake::Fake;
+use crate::handler::Api;
 use crate::testing::Served;
+use hindsight_core::{Actor, GroupResource, ObjectKey, Revision};
 use http::{Request, Response};
 use http_body::Body;
 use http_body_util::{BodyExt, Full};
+use std::sync::Arc;
 
 const TABLE: &str = "application/json;as=Table;g=meta.k8s.io;v=v1";
 const ROWS: &str = "/apis/y.io/v1/rows";
@@ -68,6 +72,36 @@ fn beside_a_list(columns: &[Value], objects: u32) -> (u32, String) {
     let body = crate::testing::runtime().block_on(answer.into_body().collect());
     let text = body.expect("to its end").to_bytes();
     (turns, String::from_utf8_lossy(&text).into_owned())
+}
+
+/// Source: upstream's `printPod`.
+#[test]
+fn the_row_of_a_pod_that_is_over_says_so() {
+    let fake = Arc::new(Fake::new());
+    let phases = ["Running", "Succeeded", "Failed"];
+    for (revision, phase) in (1..).zip(phases) {
+        let name = phase.to_lowercase();
+        let key = ObjectKey::new(GroupResource::new("", "pods"), "default", &name);
+        let document = json!({"apiVersion": "v1", "kind": "Pod",
+            "metadata": {"name": name, "namespace": "default", "uid": phase},
+            "spec": {"containers": [{"name": "c"}]}, "status": {"phase": phase}});
+        let object = Object::from_value(key, document, Revision(revision), None);
+        drop(fake.put(&Arc::new(object.expect("an object"))));
+    }
+    let completed = |reason: &str, message: &str| json!([{"type": "Completed", "status": "True", "reason": reason, "message": message}]);
+    let failed = completed("Failed", "The pod failed.");
+    let succeeded = completed("Succeeded", "The pod has completed successfully.");
+    let api = Api::new(fake, Arc::default());
+    let known = Some(Arc::new(Actor::new("admin")));
+    let answer = async {
+        let answer = api.handle(table("/api/v1/pods"), known).await;
+        answer.into_body().collect().await.expect("a body")
+    };
+    let body = crate::testing::runtime().block_on(answer).to_bytes();
+    let list: Value = serde_json::from_slice(&body).expect("JSON");
+    let rows = list["rows"].as_array().expect("rows").iter();
+    let told: Vec<_> = rows.map(|row| row.get("conditions")).collect();
+    assert_eq!(told, [Some(&failed), None, Some(&succeeded)]);
 }
 
 #[test]

@@ -17,6 +17,17 @@ pub(super) fn cell(name: &str, pod: &Value, now: Time) -> Option<Value> {
     })
 }
 
+/// The condition of a row whose pod is over.
+pub(in crate::table) fn completed(pod: &Value) -> Option<Value> {
+    let phase = text(pod, "status.phase");
+    let message = match phase {
+        "Succeeded" => "The pod has completed successfully.",
+        "Failed" => "The pod failed.",
+        _ => return None,
+    };
+    Some(json!({"type": "Completed", "status": "True", "reason": phase, "message": message}))
+}
+
 /// The status. A deletion takes precedence over what the containers say, but a finished pod is not shown as
 /// terminating.
 fn status(pod: &Value) -> String {
