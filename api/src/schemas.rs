@@ -12,6 +12,7 @@ use crate::unpoisoned::unpoisoned;
 use convert::Converter;
 use hindsight_core::kind::{BuiltinKinds, BuiltinSchemas, GroupVersionKind};
 use hindsight_core::{builtin, schema::Schema};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Value, json};
@@ -97,6 +98,15 @@ fn on_the_wire(name: &str, definition: &mut Value) {
     if let Some(format) = format {
         members.insert("format".into(), format.into());
     }
+}
+
+/// What clients are told of a member of every object's metadata.
+pub(crate) fn description_in_metadata(member: &str) -> String {
+    let (_, schema) = generate::<ObjectMeta>();
+    let member = schema.get("properties").and_then(|all| all.get(member));
+    let description = member.and_then(|member| member.get("description"));
+    let description = description.and_then(Value::as_str).unwrap_or_default();
+    description.to_owned()
 }
 
 fn generate<T: JsonSchema>() -> (String, Value) {

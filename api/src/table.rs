@@ -79,7 +79,7 @@ pub(crate) fn of_bookmark(request: &ResourceRequest, metadata: &Value, headings:
 
 /// The table of a `Scale`.
 pub(crate) fn of_scale(request: &ResourceRequest, scale: &Value) -> Value {
-    let columns = columns::of_scale();
+    let columns = columns::of_scale(&request.kind);
     let cells = cells(&columns, scale, request.now(), &mut Looks::default());
     let shown = match request.params.text("includeObject") {
         "None" => Value::Null,

@@ -2,8 +2,10 @@
 //! upstream's `pkg/printers/internalversion`.
 
 use super::jsonpath::JsonPath;
+use crate::schemas;
 use hindsight_core::kind::{Kind, PrinterColumn, Version};
 use hindsight_core::object::Name;
+use std::sync::LazyLock;
 
 /// The most columns of a custom kind that are shown. Each is looked up in every object of a list, and a definition
 /// has room for tens of thousands.
@@ -92,13 +94,43 @@ ipaddresses: ParentRef=@parent-ref
 apiservices: Service=@api-service, Available=@available, Age=@age
 ";
 
-/// The columns of every kind's `Scale`.
-const SCALE: &str = "Desired=#spec.replicas, Available=#status.replicas, Age=@age";
+/// The columns of every kind's `Scale`, before its age, and what they are described as for custom kinds.
+const SCALE: [(&str, &str); 2] = [
+    ("Desired=#spec.replicas", "Number of desired replicas"),
+    ("Available=#status.replicas", "Number of actual replicas"),
+];
+const AGE: &str = "Age=@age";
 
-/// The columns of a table of a `Scale`.
-pub(super) fn of_scale() -> Vec<Column> {
-    let columns = SCALE.split(", ").filter_map(|column| builtin(None, column));
-    std::iter::once(name()).chain(columns).collect()
+/// The columns of a table of a `Scale`. Source: for custom kinds, upstream's `getScaleColumnsForVersion`.
+pub(super) fn of_scale(kind: &Kind) -> Vec<Column> {
+    if !kind.is_custom() {
+        let texts = SCALE.into_iter().map(|(text, _)| text).chain([AGE]);
+        let columns = texts.filter_map(|text| builtin(None, text));
+        return std::iter::once(name()).chain(columns).collect();
+    }
+    let counts = SCALE.into_iter().filter_map(|(text, description)| {
+        let description = description.into();
+        Some(Column {
+            description,
+            ..builtin(None, text)?
+        })
+    });
+    let columns = std::iter::once(name()).chain(counts);
+    columns.chain(age_of_custom()).collect()
+}
+
+/// The age of an object of a custom kind. Source: upstream's `serveDefaultColumnsIfEmpty`.
+fn age_of_custom() -> Option<Column> {
+    static DESCRIPTION: LazyLock<Name> =
+        LazyLock::new(|| schemas::description_in_metadata("creationTimestamp").into());
+    custom(&PrinterColumn {
+        name: "Age".into(),
+        type_name: "date".into(),
+        format: "".into(),
+        description: Name::clone(&DESCRIPTION),
+        priority: 0,
+        json_path: ".metadata.creationTimestamp".into(),
+    })
 }
 
 fn name() -> Column {
@@ -114,22 +146,21 @@ fn name() -> Column {
 
 pub(super) fn columns(kind: &Kind, version: &Version) -> Vec<Column> {
     let resource = &*kind.resource.resource;
-    let row = ROWS.lines().filter_map(|row| row.split_once(": "));
-    let row = row
-        .filter(|_| !kind.is_custom())
-        .find(|row| row.0 == resource);
-    let row = row.map_or("Age=@age", |(_, row)| row).split(", ");
-    let row = row.filter_map(|column| builtin(kind.pod.as_ref(), column));
-    if resource == "events" && !kind.is_custom() {
-        // Events are told apart by what they say; the name comes last.
-        return row.collect();
-    }
     let mut columns = vec![name()];
-    if kind.is_custom() && !version.columns.is_empty() {
+    if kind.is_custom() {
         // An invalid path ends the columns, as it does upstream.
         let first = version.columns.iter().take(COLUMNS_MAX);
         columns.extend(first.map_while(custom));
+        columns.extend(age_of_custom().filter(|_| version.columns.is_empty()));
         return columns;
+    }
+    let mut rows = ROWS.lines().filter_map(|row| row.split_once(": "));
+    let row = rows.find(|row| row.0 == resource);
+    let row = row.map_or(AGE, |(_, row)| row).split(", ");
+    let row = row.filter_map(|column| builtin(kind.pod.as_ref(), column));
+    if resource == "events" {
+        // Events are told apart by what they say; the name comes last.
+        return row.collect();
     }
     columns.extend(row);
     columns

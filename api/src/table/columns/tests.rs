@@ -3,6 +3,7 @@
 use super::*;
 use crate::backend::fake::Fake;
 use crate::handler::Api;
+use crate::testing::Served;
 use bytes::Bytes;
 use hindsight_core::builtin::kinds;
 use hindsight_core::{Actor, GroupResource, Object, ObjectKey, Revision};
@@ -66,6 +67,53 @@ async fn a_scale_has_columns_of_its_own() {
     assert_eq!(names, ["Name", "Desired", "Available", "Age"]);
     assert_eq!(table["rows"][0]["cells"], json!(["a", 3, 2, "<unknown>"]));
     assert_eq!(table["rows"][0]["object"]["metadata"]["name"], "a");
+}
+
+/// A kind without columns of its own, and its scale, as tables. Source: upstream's `serveDefaultColumnsIfEmpty`
+/// and `getScaleColumnsForVersion`.
+#[test]
+fn what_a_custom_kind_says_of_age_is_a_date_and_described() {
+    let served = Served::new();
+    let schema = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
+    let scale = json!({"specReplicasPath": ".spec.replicas",
+        "statusReplicasPath": ".status.replicas"});
+    let version = json!({"name": "v1", "served": true, "storage": true,
+        "schema": {"openAPIV3Schema": schema}, "subresources": {"scale": scale}});
+    let definition = json!({"metadata": {"name": "rows.y.io"}, "spec": {"group": "y.io",
+        "scope": "Cluster", "names": {"plural": "rows", "kind": "Row"}, "versions": [version]}});
+    let row = json!({"apiVersion": "y.io/v1", "kind": "Row", "metadata": {"name": "a"},
+        "spec": {"replicas": 3}});
+    let definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+    for (path, document) in [(definitions, definition), ("/apis/y.io/v1/rows", row)] {
+        let request = Request::post(path).body(Full::from(document.to_string()));
+        let answer = served.whole(request.expect("a request"));
+        assert_eq!(answer.status().as_u16(), 201, "{path}");
+    }
+    let created = "CreationTimestamp is a timestamp";
+    let age = ("Age", "date", created);
+    let counts = [
+        ("Desired", "integer", "Number of desired replicas"),
+        ("Available", "integer", "Number of actual replicas"),
+        age,
+    ];
+    for (path, expected) in [("a", &[age][..]), ("a/scale", &counts)] {
+        let request = Request::get(format!("/apis/y.io/v1/rows/{path}")).header("accept", TABLE);
+        let answer = served.whole(request.body(Full::default()).expect("a request"));
+        let table: Value = serde_json::from_slice(answer.body()).expect("JSON");
+        let columns = table["columnDefinitions"].as_array().expect("columns");
+        let columns: Vec<_> = columns.iter().skip(1).collect();
+        assert_eq!(columns.len(), expected.len(), "{table}");
+        for (column, (name, type_name, description)) in columns.into_iter().zip(expected) {
+            assert_eq!(
+                (&column["name"], &column["type"]),
+                (&json!(name), &json!(type_name))
+            );
+            let told = column["description"].as_str().expect("a text");
+            assert!(told.starts_with(description), "{told}");
+        }
+        let cells = table["rows"][0]["cells"].as_array().expect("cells");
+        assert_eq!(cells.last(), Some(&json!("0s")), "{table}");
+    }
 }
 
 #[test]
