@@ -68,14 +68,20 @@ impl Continuation {
     }
 
     pub(super) fn from_token(token: &str) -> Result<Self, Failure> {
-        read(token).ok_or_else(|| {
-            let message = "invalid continue token: continue key is not valid: encoded value";
-            Failure::bad_request(message)
-        })
+        let found = document(token)
+            .ok_or(UNREADABLE)
+            .and_then(|place| read(&place));
+        let refused = |why| format!("invalid continue token: continue key is not valid: {why}");
+        found.map_err(|why| Failure::bad_request(refused(why)))
     }
 }
 
-fn read(token: &str) -> Option<Continuation> {
+/// What is wrong with a token. Source: upstream's `DecodeContinue`.
+const UNREADABLE: &str = "encoded value";
+const NO_REVISION: &str = "incorrect encoded start resourceVersion (version meta.k8s.io/v1)";
+const NO_START: &str = "encoded start key empty (version meta.k8s.io/v1)";
+
+fn document(token: &str) -> Option<Value> {
     let digits = token.chars().map(|digit| digit.to_digit(16));
     let digits = digits.collect::<Option<Vec<u32>>>()?;
     let (pairs, []) = digits.as_chunks::<2>() else {
@@ -83,19 +89,35 @@ fn read(token: &str) -> Option<Continuation> {
     };
     let byte = |[high, low]: &[u32; 2]| u8::try_from(high * 16 + low).ok();
     let bytes = pairs.iter().map(byte).collect::<Option<Vec<u8>>>()?;
-    let document: Value = serde_json::from_slice(&bytes).ok()?;
-    let text = |member: &str| Some(document.get(member)?.as_str()?.to_owned());
-    let revision = document.get("rv")?;
-    let revision = if revision.as_i64() == Some(NEWEST) {
-        None
-    } else {
-        Some(Revision(revision.as_u64()?))
+    serde_json::from_slice(&bytes).ok()
+}
+
+/// The place that the document names. A member that is absent is zero or empty, as in Go.
+fn read(document: &Value) -> Result<Continuation, &'static str> {
+    if !document.is_object() {
+        return Err(UNREADABLE);
+    }
+    let text = |member: &str| match document.get(member) {
+        None => Ok(""),
+        Some(text) => text.as_str().ok_or(UNREADABLE),
     };
-    Some(Continuation {
+    let (namespace, name) = (text("ns")?, text("start")?);
+    let revision = match document.get("rv") {
+        None => return Err(NO_REVISION),
+        Some(revision) if revision.as_i64() == Some(NEWEST) => None,
+        Some(revision) => Some(Revision(revision.as_u64().ok_or(UNREADABLE)?)),
+    };
+    if revision == Some(Revision::ZERO) {
+        return Err(NO_REVISION);
+    }
+    if name.is_empty() {
+        return Err(NO_START);
+    }
+    Ok(Continuation {
         revision,
         after: ContinueAfter {
-            namespace: text("ns")?,
-            name: text("start")?,
+            namespace: namespace.to_owned(),
+            name: name.to_owned(),
         },
     })
 }
@@ -121,14 +143,33 @@ mod tests {
 
     #[test]
     fn what_is_no_token_is_refused() {
-        let hex = |text: &str| {
-            text.bytes()
-                .fold(String::new(), |all, one| all + &format!("{one:02x}"))
-        };
         let document = r#"{"rv":-2,"ns":"a","start":"b"}"#;
         for token in ["7", "7b7d", "zz", "\u{e4}", &hex(document), &hex("[1]")] {
             let failure = Continuation::from_token(token).expect_err(token);
             assert_eq!(failure.code, 400, "{token}");
+        }
+    }
+
+    fn hex(text: &str) -> String {
+        let bytes = text.bytes();
+        bytes.fold(String::new(), |all, one| all + &format!("{one:02x}"))
+    }
+
+    #[test]
+    fn a_token_without_a_revision_or_a_place_is_none() {
+        for (document, expected) in [
+            (r#"{"rv":0,"ns":"a","start":"b"}"#, NO_REVISION),
+            (r#"{"ns":"a","start":"b"}"#, NO_REVISION),
+            (r#"{"rv":0,"ns":"","start":""}"#, NO_REVISION),
+            (r#"{"rv":7,"ns":"a","start":""}"#, NO_START),
+            (r#"{"rv":-1,"ns":"a"}"#, NO_START),
+            (r#"{"rv":7,"ns":"a","start":1}"#, UNREADABLE),
+        ] {
+            let failure = Continuation::from_token(&hex(document)).expect_err(document);
+            let told = failure.to_json();
+            assert_eq!(told["code"], 400, "{document}");
+            let message = format!("invalid continue token: continue key is not valid: {expected}");
+            assert_eq!(told["message"], message, "{document}");
         }
     }
 }
