@@ -283,10 +283,13 @@ async fn start(api: &Api, request: &mut ResourceRequest, paged: bool) -> Result<
     else {
         return Ok(Start::first(request.shown()));
     };
-    let ahead = revision > request.state.revision;
-    if ahead && (request.past || matching == "Exact") {
-        let newest = request.state.revision.0;
-        return Err(Failure::too_large_version(revision.0, newest));
+    let newest = request.state.revision;
+    let ahead = revision > newest;
+    if ahead && request.past {
+        return Err(position::after_past(revision, newest));
+    }
+    if ahead && matching == "Exact" {
+        return Err(Failure::too_large_version(revision.0, newest.0));
     }
     if ahead {
         request.catch_up(api, revision).await?;

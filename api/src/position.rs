@@ -5,6 +5,15 @@ use crate::backend::Backend;
 use crate::status::Failure;
 use hindsight_core::{Expired, Revision};
 
+/// The refusal of a version that is later than the revision which a path of the past shows. It says nothing of
+/// a retry, or clients would wait for it: the past never becomes newer.
+pub(crate) fn after_past(asked: Revision, shown: Revision) -> Failure {
+    Failure::bad_request(format!(
+        "the resource version is {asked}, and the path shows revision {shown}; ask for it at a path that shows it, or \
+         for none"
+    ))
+}
+
 /// Refuses a position from before a restore with 410, as after a compaction.
 pub(crate) fn check(backend: &dyn Backend, asked: Revision) -> Result<(), Failure> {
     let oldest = backend.restored();

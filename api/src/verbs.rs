@@ -16,6 +16,7 @@ pub(crate) use write::{OTHER_NAMESPACE, create, document, patch, update};
 use crate::accept::View;
 use crate::body::ApiBody;
 use crate::handler::{Api, ResourceRequest};
+use crate::position;
 use crate::respond;
 use crate::status::Failure;
 use crate::table::{self, Looks};
@@ -53,7 +54,7 @@ pub(crate) async fn get(
     let revision = request.params.revision()?;
     if let Some(wanted) = revision.filter(|wanted| *wanted > newest) {
         if request.past {
-            return Err(Failure::too_large_version(wanted.0, newest.0));
+            return Err(position::after_past(wanted, newest));
         }
         request.catch_up(api, wanted).await?;
     }
