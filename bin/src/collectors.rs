@@ -8,9 +8,13 @@ use crate::effects;
 use crate::published::CollectorFeed;
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded, select};
 use health::Health;
-use hindsight_core::{Command, Decision, Object, Rejection, State, Submitted, Time, Unavailable};
+use hindsight_core::{
+    Command, Decision, GroupResource, Object, Rejection, Revision, State, Submitted, Time,
+    Unavailable,
+};
 use hindsight_gc::{BATCH_STEPS_MAX, Collector, Step, deletions_and_reports};
 use hindsight_log::{Error, Reader, Writer};
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Weak};
@@ -34,14 +38,6 @@ pub(crate) struct Surroundings {
     pub(crate) writer: Weak<Writer>,
     /// How long an event stays after its last write; for ever without one.
     pub(crate) event_ttl: Option<Duration>,
-}
-
-impl Surroundings {
-    /// When an object was last written; `None` if the log cannot tell.
-    fn written(&self, object: &Object) -> Option<Time> {
-        let commit = self.reader.commit(object.revision).ok().flatten()?;
-        Some(commit.time)
-    }
 }
 
 /// The thread that runs the collectors; dropping this stops it.
@@ -238,24 +234,52 @@ impl Driver {
         let Some(ttl) = self.surroundings.event_ttl else {
             return;
         };
+        let (written, now) = (self.read_when_written(), effects::now());
+        let written = |event: &Object| written.get(&event.revision).copied().unwrap_or(now);
+        self.collector.expire_events(&self.state, ttl, written);
+    }
+
+    /// Begins with the newest state. An event that was written since counts as written now, so that none goes too
+    /// early.
+    fn start_over(&mut self) {
+        let known = self.state.revision;
+        self.state = Arc::clone(&self.surroundings.feed.published.load().state);
+        let before = std::mem::replace(&mut self.collector, Collector::new(&self.state));
+        self.recall();
+        let Some(ttl) = self.surroundings.event_ttl else {
+            return;
+        };
+        let now = effects::now();
         let written = |event: &Object| {
-            let is_read = !is_stopped(&self.stopped);
-            let written = is_read.then(|| self.surroundings.written(event));
-            written.flatten().unwrap_or_else(effects::now)
+            let before = before.event_written(&event.key);
+            before.filter(|_| event.revision <= known).unwrap_or(now)
         };
         self.collector.expire_events(&self.state, ttl, written);
     }
 
-    /// Begins with the newest state. The log is not asked when each event was written, since that may take longer
-    /// than falling behind again: all count as written now, so that none goes too early.
-    fn start_over(&mut self) {
-        self.state = Arc::clone(&self.surroundings.feed.published.load().state);
-        self.collector = Collector::new(&self.state);
-        self.recall();
-        if let Some(ttl) = self.surroundings.event_ttl {
-            let now = effects::now();
-            self.collector.expire_events(&self.state, ttl, |_| now);
+    /// When each event was last written, by its revision. Reads the log back as far as to the oldest event; what
+    /// cannot be read is missing. Ends early when it is stopped.
+    fn read_when_written(&self) -> BTreeMap<Revision, Time> {
+        let events = GroupResource::new("", "events");
+        let live = self.state.list(&events, None);
+        let live = live.filter(|event| !event.is_deleting());
+        let mut unread: BTreeSet<Revision> = live.map(|event| event.revision).collect();
+        let mut written = BTreeMap::new();
+        let mut back = self.surroundings.reader.scan_back(self.state.revision);
+        while !unread.is_empty() && !is_stopped(&self.stopped) {
+            match back.next() {
+                Some(Ok(commit)) if unread.remove(&commit.revision) => {
+                    written.insert(commit.revision, commit.time);
+                }
+                Some(Ok(_)) => {}
+                Some(Err(error)) => {
+                    tracing::warn!(%error, "cannot read the log back; old events count as written now");
+                    break;
+                }
+                None => break,
+            }
         }
+        written
     }
 
     /// Reads back the commits that made removals necessary. If the log cannot be read, removals will not name

@@ -84,12 +84,15 @@ pub enum Intent {
 
 impl Intent {
     /// Whether this is a client's deletion or a step of the collectors towards one. These are still
-    /// accepted while the disk is full.
-    pub const fn advances_deletion(&self) -> bool {
+    /// accepted while the disk is full. The end of an old event is not: it can wait, and all events
+    /// together would take the space that is kept for deletions.
+    pub fn advances_deletion(&self) -> bool {
         match self {
             Self::Create(_) | Self::Update(_) | Self::Patch(_) => false,
-            Self::Delete(_)
-            | Self::Evict(_)
+            Self::Delete(delete) => {
+                delete.rule != Rule::Policy || !delete.target.key.resource.is_event()
+            }
+            Self::Evict(_)
             | Self::DropOwners(_)
             | Self::Unblock(_)
             | Self::Release(_)

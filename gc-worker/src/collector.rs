@@ -156,6 +156,11 @@ impl Collector {
         self.events = Events::of(state, ttl, written);
     }
 
+    /// When this event was last written, if that is known.
+    pub fn event_written(&self, key: &ObjectKey) -> Option<Time> {
+        self.events.written(key)
+    }
+
     /// The ownership graph as of the last change.
     pub const fn graph(&self) -> &OwnershipGraph {
         &self.graph

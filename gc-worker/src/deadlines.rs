@@ -24,6 +24,19 @@ impl Deadlines {
         }
     }
 
+    pub(crate) fn of(&self, key: &ObjectKey) -> Option<Time> {
+        self.by_key.get(key).copied()
+    }
+
+    /// Moves later deadlines to this time.
+    pub(crate) fn cut(&mut self, latest: Time) {
+        while let Some((time, key)) = self.by_time.last()
+            && *time > latest
+        {
+            self.set(&key.clone(), Some(latest));
+        }
+    }
+
     /// Those that are due and live, the earliest first.
     pub(crate) fn due<'a>(
         &self,
@@ -68,5 +81,10 @@ mod tests {
         assert_eq!(due(10, 9), [&a]);
         assert_eq!(due(20, 9), [&a, &b, &c]);
         assert_eq!(due(20, 2), [&a, &b]);
+        deadlines.cut(Time(15));
+        assert_eq!(
+            [&a, &b, &c, &d].map(|key| deadlines.of(key)),
+            [Some(Time(10)), Some(Time(15)), Some(Time(15)), None]
+        );
     }
 }

@@ -42,13 +42,21 @@ impl Events {
             return;
         };
         let live = object.filter(|object| !object.is_deleting());
-        let micros = i64::try_from(ttl.as_micros()).unwrap_or(i64::MAX);
-        let deadline = Time(written.0.saturating_add(micros));
-        self.deadlines.set(key, live.map(|_| deadline));
+        self.deadlines.set(key, live.map(|_| after(written, ttl)));
     }
 
-    /// Deletions of the events that are due.
-    pub(crate) fn due(&self, state: &State, now: Time, limit: usize) -> Vec<Step> {
+    /// When an event was last written, if that is known.
+    pub(crate) fn written(&self, key: &ObjectKey) -> Option<Time> {
+        let (ttl, deadline) = (self.ttl?, self.deadlines.of(key)?);
+        Some(Time(deadline.0.saturating_sub(micros(ttl))))
+    }
+
+    /// Deletions of the events that are due. None stays for longer than its time to live from now on, also if
+    /// the clock was ahead when it was written.
+    pub(crate) fn due(&mut self, state: &State, now: Time, limit: usize) -> Vec<Step> {
+        if let Some(ttl) = self.ttl {
+            self.deadlines.cut(after(now, ttl));
+        }
         let delete = |event: &Arc<Object>| {
             let target = target(&event.key, &event.meta.uid, Some(event.revision));
             let delete = deletion(state, target, Rule::Policy);
@@ -56,6 +64,14 @@ impl Events {
         };
         self.deadlines.due(state, now, limit).map(delete).collect()
     }
+}
+
+fn after(time: Time, ttl: Duration) -> Time {
+    Time(time.0.saturating_add(micros(ttl)))
+}
+
+fn micros(ttl: Duration) -> i64 {
+    i64::try_from(ttl.as_micros()).unwrap_or(i64::MAX)
 }
 
 #[cfg(test)]
@@ -92,6 +108,7 @@ mod tests {
             let Intent::Delete(delete) = &step.intent else {
                 panic!("no deletion: {step:?}");
             };
+            assert!(!step.intent.advances_deletion(), "it waits on a full disk");
             delete.target.revision
         };
         steps.iter().filter_map(revision).collect()
@@ -112,6 +129,22 @@ mod tests {
         assert_eq!(
             due(&mut collector, &state, again.plus_seconds(60)),
             [Revision(2)]
+        );
+    }
+
+    #[test]
+    fn an_event_from_the_future_stays_no_longer_than_others() {
+        let mut state = empty();
+        let mut collector = Collector::new(&state);
+        collector.expire_events(&state, TTL, |_| Time(0));
+        let change = at(write(&mut state, ("", "events"), event("")), Time::MAX);
+        collector.observe(&change);
+        assert_eq!(collector.event_written(&change.commit.key), Some(Time::MAX));
+        assert_eq!(due(&mut collector, &state, FIRST), []);
+        assert_eq!(collector.event_written(&change.commit.key), Some(FIRST));
+        assert_eq!(
+            due(&mut collector, &state, FIRST.plus_seconds(60)),
+            [Revision(1)]
         );
     }
 

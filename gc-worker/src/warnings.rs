@@ -59,8 +59,8 @@ impl Warnings {
     }
 
     /// Checks an object that exists when a collector begins: every reference with a wrong namespace. If
-    /// it was reported, the event exists under the same name, unless somebody has deleted it: see
-    /// [`Self::doubts`].
+    /// it was reported not long ago, the event exists under the same name. If that is gone, the log is read
+    /// back to where it was: see [`Self::doubts`].
     pub(crate) fn begin(&mut self, state: &State, object: &Arc<Object>, graph: &OwnershipGraph) {
         let Some(all) = Warning::of(object, object.owners().iter(), graph) else {
             return;

@@ -304,7 +304,8 @@ fn advice(source: &std::io::Error) -> Cow<'static, str> {
             "; too many threads or processes are running: stop some, or raise the limit"
         }
         ErrorKind::ReadOnlyFilesystem => {
-            "; the file system is read-only: make it writable, or name another data directory"
+            "; the file system is read-only: make it writable, or name another data directory; if it became \
+             so by itself, look for disk errors in the system log"
         }
         ErrorKind::NotADirectory => "; a part of this path is not a directory: name another one",
         ErrorKind::AlreadyExists => {

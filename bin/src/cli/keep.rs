@@ -1,5 +1,5 @@
-//! Parses the options that say what is kept for how long. They are checked before the server starts, for dropped history does not come
-//! back.
+//! Parses the options that say what is kept for how long. They are checked before the server starts, for dropped
+//! history does not come back.
 
 use crate::config::AGE_MICROS_MIN;
 use bytesize::ByteSize;
@@ -38,7 +38,14 @@ pub(super) fn age(text: &str) -> Result<Duration, String> {
 
 pub(super) fn event_ttl(text: &str) -> Result<Duration, String> {
     let age = humantime::parse_duration(text);
-    age.map_err(|error| format!("{error}; give an age such as 1h, or 0 to keep all events"))
+    let advice = "give an age such as 1h, or 0 to keep all events";
+    match age {
+        Ok(age) if !age.is_zero() && age < AGE_MIN => {
+            Err(format!("it would delete every event at once; {advice}"))
+        }
+        Ok(age) => Ok(age),
+        Err(error) => Err(format!("{error}; {advice}")),
+    }
 }
 
 /// A warning about history that is kept this shortly: more likely days were meant.
@@ -110,11 +117,13 @@ mod tests {
     fn events_are_kept_for_an_hour_unless_another_age_is_given_or_none() {
         assert_eq!(event_ttl("1h"), Ok(EVENT_TTL));
         assert_eq!(event_ttl("0"), Ok(Duration::ZERO));
-        let told = event_ttl("1").expect_err("no unit");
-        assert!(
-            told.ends_with("give an age such as 1h, or 0 to keep all events"),
-            "{told}"
-        );
+        for text in ["1", "1ns"] {
+            let told = event_ttl(text).expect_err(text);
+            assert!(
+                told.ends_with("give an age such as 1h, or 0 to keep all events"),
+                "{told}"
+            );
+        }
     }
 
     #[test]

@@ -166,7 +166,7 @@ fn link_line(link: &Link) -> String {
         .rule
         .map_or_else(String::new, |rule| format!(" [{}]", rule.name()));
     let (by, also, owners) = (
-        by_request(link),
+        by_request(&link.user, &link.verb, &link.request),
         other_request(link),
         owners::describe(link),
     );
@@ -174,12 +174,12 @@ fn link_line(link: &Link) -> String {
 }
 
 /// Who asked, how, and with which program.
-fn by_request(link: &Link) -> String {
+fn by_request(user: &str, verb: &str, details: &RequestDetails) -> String {
     let RequestDetails {
         subresource,
         user_agent,
-    } = &link.request;
-    let by = by(&link.user, format!("{} {subresource}", link.verb).trim());
+    } = details;
+    let by = by(user, format!("{verb} {subresource}").trim());
     let program = user_agent.split_whitespace().next().unwrap_or_default();
     if program.is_empty() {
         return by;
@@ -205,7 +205,11 @@ fn other_request(link: &Link) -> String {
     } else {
         "asked for again"
     };
-    let (revision, time, by) = (other.revision, &other.time, by_request(other));
+    let (revision, time, by) = (
+        other.revision,
+        &other.time,
+        by_request(&other.user, &other.verb, &other.request),
+    );
     let rule = other.rule.map_or("", Rule::name);
     format!(
         "\n{:12}{when} at revision {revision}, {time} [{rule}] by {by}",
@@ -220,7 +224,8 @@ fn earlier_object(earlier: &Earlier, asked: &str) -> String {
     let rule = earlier.rule.map_or_else(String::new, in_words);
     let root = earlier.root.as_ref().filter(|root| !root.user.is_empty());
     let by = root.map_or_else(String::new, |root| {
-        format!("; it began with {} ({})", root.user, root.verb)
+        let by = by_request(&root.user, &root.verb, &root.request);
+        format!("; it began with {by}")
     });
     format!(
         "An earlier object of this name was deleted at revision {revision}: {rule}{by}\n  hindsight why {asked} \

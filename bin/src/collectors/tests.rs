@@ -4,9 +4,9 @@ use super::*;
 use crate::testing::{failure, plane};
 use crate::{Config, ControlPlane, published};
 use crossbeam_channel::never;
-use hindsight_core::command::{Create, Delete, FieldValidation, Target};
+use hindsight_core::command::{Create, Delete, FieldValidation, Patch, PatchObject, Target};
 use hindsight_core::{
-    Cause, Change, GroupResource, Intent, ObjectKey, Revision, Rule, Unavailable,
+    Actor, Cause, Change, GroupResource, Intent, ObjectKey, Revision, Rule, Unavailable,
 };
 use hindsight_gc::Worker;
 use hindsight_log::Publish;
@@ -245,4 +245,80 @@ fn delete(plane: &ControlPlane, made: &Change) -> Revision {
     let answers = plane.submit_blocking(vec![command]).expect("it is open");
     assert!(answers.iter().all(Result::is_ok));
     plane.state().revision
+}
+
+/// Events that were written one and zero hours ago, by a driver that keeps them for two.
+fn with_events() -> (ControlPlane, Driver, [Time; 2]) {
+    let plane = plane();
+    let now = effects::now();
+    let times = [now.plus_seconds(-3_600), now];
+    for (time, name) in times.into_iter().zip(["a", "b"]) {
+        write_event(&plane, time, name);
+    }
+    let state = plane.state();
+    let window = Window::new(state.revision, 100, usize::MAX);
+    let (_, feed) = published::channel(State::clone(&state), window);
+    let mut driver = alone(&plane, feed);
+    driver.surroundings.event_ttl = Some(Duration::from_hours(2));
+    (plane, driver, times)
+}
+
+fn write_event(plane: &ControlPlane, time: Time, name: &str) {
+    let create = Create {
+        key: ObjectKey::new(GroupResource::new("", "events"), "default", ""),
+        version: "v1".into(),
+        object: json!({"metadata": {"name": name}, "involvedObject": {"namespace": "default"}}),
+        validation: FieldValidation::Ignore,
+    };
+    carry_out(plane, time, Intent::Create(create));
+}
+
+fn carry_out(plane: &ControlPlane, time: Time, intent: Intent) {
+    let actor = Arc::new(Actor::new("t"));
+    let command = Command::new(actor, time, effects::seed(), intent);
+    let answers = plane.submit_blocking(vec![command]).expect("it is open");
+    assert!(answers.iter().all(Result::is_ok), "{answers:?}");
+}
+
+/// The names of the events that are due at this time.
+fn due(driver: &mut Driver, now: Time) -> Vec<String> {
+    let steps = driver.collector.next_batch(&driver.state, now, 9);
+    let name = |step: &Step| {
+        let Intent::Delete(delete) = &step.intent else {
+            panic!("no deletion: {step:?}");
+        };
+        delete.target.key.name.to_string()
+    };
+    steps.iter().map(name).collect()
+}
+
+#[test]
+fn the_life_of_an_event_counts_from_its_last_write_and_not_from_a_start() {
+    let (_plane, mut driver, [first, second]) = with_events();
+    driver.begin();
+    let end = first.plus_seconds(7_200);
+    assert_eq!(due(&mut driver, Time(end.0 - 1)), [""; 0]);
+    assert_eq!(due(&mut driver, end), ["a"]);
+    assert_eq!(due(&mut driver, second.plus_seconds(7_200)), ["a", "b"]);
+}
+
+#[test]
+fn whoever_begins_anew_remembers_when_events_were_written_that_have_not_changed() {
+    let (plane, mut driver, [first, second]) = with_events();
+    driver.begin();
+    let change = PatchObject {
+        key: ObjectKey::new(GroupResource::new("", "events"), "default", "b"),
+        version: "v1".into(),
+        subresource: None,
+        patch: Patch::Merge(json!({"message": "again"})),
+        validation: FieldValidation::Ignore,
+    };
+    carry_out(&plane, second, Intent::Patch(change));
+    let state = plane.state();
+    let window = Window::new(state.revision, 100, usize::MAX);
+    driver.surroundings.feed = published::channel(State::clone(&state), window).1;
+    driver.start_over();
+    assert_eq!(due(&mut driver, first.plus_seconds(7_200)), ["a"]);
+    assert_eq!(due(&mut driver, second.plus_seconds(7_200)), ["a"]);
+    assert_eq!(due(&mut driver, second.plus_seconds(7_300)), ["a", "b"]);
 }

@@ -3,6 +3,7 @@
 
 use hindsight_core::kind::{Kind, KindRef};
 use hindsight_core::kind_of_definition;
+use hindsight_core::object::Name;
 use hindsight_core::{Commit, GroupResource, Revision};
 use hindsight_log::{Entry, Error, Reader};
 use std::sync::Arc;
@@ -19,10 +20,13 @@ impl Defined {
     fn is_called_like(&self, other: &Self) -> bool {
         let names = |of: &Self| {
             let kind = of.kind.clone()?;
+            let versions = kind.versions.iter().map(|version| version.name.clone());
+            let versions: Vec<Name> = versions.collect();
             Some((
                 kind.kind.clone(),
                 kind.singular.clone(),
                 kind.short_names.clone(),
+                versions,
             ))
         };
         self.resource == other.resource && names(self) == names(other)
@@ -32,7 +36,7 @@ impl Defined {
 /// What was found, and up to where the log was read for it.
 #[derive(Debug, Default)]
 pub(super) struct Definitions {
-    /// One for each resource and set of names, the latest last.
+    /// One for each resource, set of names and list of versions, the latest last.
     all: Vec<Defined>,
     /// The last restore.
     pub(super) restored: Option<Revision>,
@@ -66,7 +70,7 @@ impl Definitions {
             return;
         }
         let defined = Defined { resource, kind };
-        // The names decide which one is found: what else a definition says may change at any time.
+        // Names and versions decide which one is found: what else a definition says may change at any time.
         self.all.retain(|one| !one.is_called_like(&defined));
         self.all.push(defined);
     }
@@ -90,9 +94,13 @@ mod tests {
 
     /// A version of a definition with this short name and this description of its objects.
     fn version(short: &str, description: &str) -> Commit {
+        version_called("v1", short, description)
+    }
+
+    fn version_called(name: &str, short: &str, description: &str) -> Commit {
         let key = ObjectKey::definition("widgets.example.com");
         let schema = json!({"type": "object", "description": description});
-        let version = json!({"name": "v1", "served": true, "storage": true,
+        let version = json!({"name": name, "served": true, "storage": true,
             "schema": {"openAPIV3Schema": schema},
             "additionalPrinterColumns": [{"name": description, "type": "string", "jsonPath": ".a"}]});
         let names = json!({"plural": "widgets", "singular": "widget", "kind": "Widget",
@@ -129,6 +137,8 @@ mod tests {
             assert_eq!(held("w", &description.to_string()), 1);
         }
         assert_eq!((held("x", "0"), held("w", "0")), (2, 2));
+        definitions.add(&version_called("v2", "w", "0"));
+        assert_eq!(definitions.all.len(), 3);
         let of_its_time = |kind: Option<&Kind>| kind.is_some_and(|kind| kind.is_called("x"));
         let found = definitions.find(|_, kind| of_its_time(kind));
         assert!(matches!(&*found, [one] if one.kind.is_some()));
