@@ -11,6 +11,9 @@ use crate::rejection::{CauseList, FieldCause};
 use serde_json::{Map, Value};
 use std::fmt::Display;
 
+/// Above this, a float stands for several integers, and is none of them.
+const WHOLE_MAX: f64 = 9_007_199_254_740_991.0;
+
 /// Returns everything that does not fit the schema, except in parts that are unchanged since `old`.
 pub(super) fn causes(schema: &Schema, value: &Value, old: Option<&Value>) -> Vec<FieldCause> {
     let mut report = Report::default();
@@ -212,7 +215,8 @@ fn is_whole(schema: &Schema, value: &Value) -> bool {
     if schema.rewritten {
         return rewritten(value).is_some();
     }
-    value.is_i64() || value.is_u64() || value.as_f64().is_some_and(|one| one.fract() == 0.0)
+    let whole = |one: f64| one.fract() == 0.0 && one.abs() <= WHOLE_MAX;
+    value.is_i64() || value.as_f64().is_some_and(whole)
 }
 
 /// The 64-bit integer that a number denotes, however it is written: 1.0 is 1.
@@ -225,8 +229,8 @@ fn type_of(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
         Value::Bool(_) => "boolean",
-        Value::Number(number) if number.is_f64() => "number",
-        Value::Number(_) => "integer",
+        Value::Number(number) if number.is_i64() => "integer",
+        Value::Number(_) => "number",
         Value::String(_) => "string",
         Value::Array(_) => "array",
         Value::Object(_) => "object",

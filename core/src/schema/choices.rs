@@ -1,5 +1,6 @@
 //! `enum`: the values that a schema allows. There may be many, so they are indexed.
 
+use crate::patch::whole;
 use serde_json::Value;
 use std::collections::BTreeSet;
 
@@ -34,11 +35,12 @@ impl Choices {
     }
 }
 
-/// The index key of a value. Numbers are compared by value, not by notation.
+/// The index key of a value. Numbers are compared by value, not by notation; above 2^53 a float stands for several
+/// integers.
 fn key(value: &Value) -> String {
-    match value.as_f64() {
-        // Adding 0.0 turns -0 into 0.
-        Some(number) => (number + 0.0).to_string(),
+    let float = || value.as_f64().filter(|_| value.is_f64());
+    match value.as_i64().or_else(|| whole(float()?)) {
+        Some(number) => number.to_string(),
         None => value.to_string(),
     }
 }
@@ -50,7 +52,14 @@ mod tests {
 
     #[test]
     fn numbers_are_the_same_however_they_are_written_and_texts_are_not() {
-        let choices = Choices::new(&[json!(1), json!("2"), json!(null), json!([1]), json!(-0.0)]);
+        let choices = Choices::new(&[
+            json!(1),
+            json!("2"),
+            json!(null),
+            json!([1]),
+            json!(-0.0),
+            json!(9_007_199_254_740_992_i64),
+        ]);
         for (value, is_allowed) in [
             (json!(1.0), true),
             (json!("1"), false),
@@ -60,6 +69,7 @@ mod tests {
             (json!([1]), true),
             (json!([1.0]), false),
             (json!(0), true),
+            (json!(9_007_199_254_740_993_i64), false),
         ] {
             assert_eq!(choices.allow(&value), is_allowed, "{value}");
         }

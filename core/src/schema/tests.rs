@@ -39,6 +39,15 @@ const SCALARS: &str = r#"
 {"type": "number", "maximum": 3.5} | 4 | Invalid spec: Invalid value: 4: spec in body should be less than or equal to 3
 {"type": "number", "multipleOf": 5} | 7 | Invalid spec: Invalid value: 7: spec in body should be a multiple of 5
 {"type": "number", "multipleOf": 0.5} | 7.25 | Invalid spec: Invalid value: 7.25: spec in body should be a multiple of 0.5
+{"type": "number", "multipleOf": 0.1} | 0.3 | fits
+{"type": "number", "multipleOf": 0.01} | 0.29 | fits
+{"type": "number", "multipleOf": 0.1} | 0.35 | Invalid spec: Invalid value: 0.35: spec in body should be a multiple of 0.1
+{"type": "integer", "multipleOf": 2} | 9007199254740993 | Invalid spec: Invalid value: 9007199254740993: spec in body should be a multiple of 2
+{"type": "integer", "maximum": 9007199254740992} | 9007199254740993 | Invalid spec: Invalid value: 9007199254740993: spec in body should be less than or equal to 9007199254740992
+{"type": "integer", "minimum": 9007199254740992} | 9007199254740992 | fits
+{"type": "integer"} | 9007199254740991.0 | fits
+{"type": "integer"} | 1e20 | TypeInvalid spec: Invalid value: "number": spec in body must be of type integer: "number"
+{"type": "integer"} | 18446744073709551615 | TypeInvalid spec: Invalid value: "number": spec in body must be of type integer: "number"
 {"type": "integer", "minimum": 1, "exclusiveMinimum": true} | 1 | Invalid spec: Invalid value: 1: spec in body should be greater than 1
 {"type": "integer", "maximum": 3, "exclusiveMaximum": true} | 3 | Invalid spec: Invalid value: 3: spec in body should be less than 3
 {"type": "integer"} | 2.0 | fits

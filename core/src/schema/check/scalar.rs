@@ -1,9 +1,14 @@
 //! Bounds of strings and numbers.
 
-use super::{Path, Report};
+use super::{Path, Report, WHOLE_MAX};
+use crate::patch::whole;
 use crate::rejection::FieldCause;
 use crate::schema::{Bounds, Schema};
 use serde_json::{Number, Value};
+use std::cmp::Ordering;
+
+/// How far a quotient may be from a whole number, as a part of it.
+const TOLERANCE: f64 = 1e-9;
 
 pub(super) fn text(schema: &Schema, text: &str, at: &Path<'_>, report: &mut Report) {
     let bounds = &schema.bounds;
@@ -26,39 +31,72 @@ pub(super) fn text(schema: &Schema, text: &str, at: &Path<'_>, report: &mut Repo
 }
 
 pub(super) fn number(bounds: &Bounds, number: &Number, at: &Path<'_>, report: &mut Report) {
-    let Some(value) = number.as_f64() else { return };
     let mut refuse = |why: String| {
         report.invalid(at, Value::Number(number.clone()), why);
     };
-    // An integer is compared with the integral part of a bound, and that is what the message shows.
-    let bound = |bound: f64| {
-        if number.is_f64() {
-            bound
-        } else {
-            bound.trunc()
-        }
-    };
+    let bound = |bound: f64| compared_with(bound, number);
     let shown = |bound: f64| shown(bound, number.is_f64());
     if let Some(factor) = bounds.multiple_of.map(bound)
-        && factor > 0.0
-        && (value / factor).fract() != 0.0
+        && !is_multiple(number, factor)
     {
         refuse(format!("should be a multiple of {}", shown(factor)));
     }
     if let Some(max) = bounds.maximum.map(bound) {
-        if bounds.exclusive_maximum && value >= max {
-            refuse(format!("should be less than {}", shown(max)));
-        } else if value > max {
-            refuse(format!("should be less than or equal to {}", shown(max)));
+        match compare(number, max) {
+            Some(Ordering::Equal | Ordering::Greater) if bounds.exclusive_maximum => {
+                refuse(format!("should be less than {}", shown(max)));
+            }
+            Some(Ordering::Greater) => {
+                refuse(format!("should be less than or equal to {}", shown(max)));
+            }
+            _ => {}
         }
     }
     if let Some(min) = bounds.minimum.map(bound) {
-        if bounds.exclusive_minimum && value <= min {
-            refuse(format!("should be greater than {}", shown(min)));
-        } else if value < min {
-            refuse(format!("should be greater than or equal to {}", shown(min)));
+        match compare(number, min) {
+            Some(Ordering::Equal | Ordering::Less) if bounds.exclusive_minimum => {
+                refuse(format!("should be greater than {}", shown(min)));
+            }
+            Some(Ordering::Less) => {
+                refuse(format!("should be greater than or equal to {}", shown(min)));
+            }
+            _ => {}
         }
     }
+}
+
+/// An integer is compared with the integral part of a bound, and that is what the message shows.
+fn compared_with(bound: f64, number: &Number) -> f64 {
+    if number.is_f64() {
+        bound
+    } else {
+        bound.trunc()
+    }
+}
+
+/// Integers are compared as such: above 2^53 a float stands for several.
+fn compare(number: &Number, bound: f64) -> Option<Ordering> {
+    match (number.as_i64(), whole(bound)) {
+        (Some(number), Some(bound)) => Some(number.cmp(&bound)),
+        _ => number.as_f64()?.partial_cmp(&bound),
+    }
+}
+
+/// Source: `MultipleOf` and `MultipleOfInt` of kube-openapi's validation, and `IsFloat64AJSONInteger` of swag.
+fn is_multiple(number: &Number, factor: f64) -> bool {
+    if let (Some(number), Some(factor)) = (number.as_i64(), whole(factor)) {
+        return factor <= 0 || number % factor == 0;
+    }
+    let Some(number) = number.as_f64().filter(|_| factor > 0.0) else {
+        return true;
+    };
+    let times = if factor < 1.0 {
+        1.0 / factor * number
+    } else {
+        number / factor
+    };
+    let nearest = times.round();
+    nearest.abs() <= WHOLE_MAX && (times - nearest).abs() <= nearest.abs() * TOLERANCE
 }
 
 /// Formats a number like Go: a float gets an exponent if that is below -4 or above 5.
