@@ -188,7 +188,10 @@ mod tests {
         ] {
             let (code, said) = ask(question).await;
             assert_eq!(code, StatusCode::NOT_FOUND);
-            assert!(said.contains("ask for log, why, plan or state"), "{said}");
+            assert!(
+                said.contains("ask for log, why, plan, state or backup"),
+                "{said}"
+            );
         }
         for question in [
             "log",
