@@ -4,7 +4,8 @@
 mod autoscaler;
 mod event;
 
-use crate::kind::{GroupResource, Kind, Version};
+use crate::kind::{GroupResource, Kind, Kinds, Version};
+use crate::schema::Schema;
 use serde_json::Value;
 
 const EVENTS: &str = "events.k8s.io";
@@ -38,7 +39,7 @@ pub fn to_version(kind: &Kind, version: &str, document: &mut Value) {
 
 /// Converts a document into the version that writes are decided in: for a built-in kind the stored version,
 /// for a custom one the version of the request, whose schema it is validated against.
-pub(crate) fn to_decide(kind: &Kind, version: &Version, document: &mut Value) {
+pub(crate) fn to_decide(kinds: &Kinds, kind: &Kind, version: &Version, document: &mut Value) {
     let requested = kind.api_version(&version.name);
     let decided = if kind.is_custom() {
         Some(requested.clone())
@@ -54,6 +55,42 @@ pub(crate) fn to_decide(kind: &Kind, version: &Version, document: &mut Value) {
     };
     if requested != decided || !is("apiVersion", &decided) || !is("kind", &kind.kind) {
         convert(kind, document, &requested, &decided);
+    }
+    if requested == "autoscaling/v1"
+        && let Some(stored) = kind.storage_version()
+        && let Some(schema) = kinds.schema(kind, &stored.name)
+    {
+        drop_misfits(schema, document);
+    }
+}
+
+/// What a document of `autoscaling/v1` gets from its annotations when it is converted.
+const FROM_ANNOTATIONS: [(&str, &str); 4] = [
+    ("spec", "metrics"),
+    ("spec", "behavior"),
+    ("status", "currentMetrics"),
+    ("status", "conditions"),
+];
+
+/// Removes what came out of annotations and does not fit the schema of the stored version: nobody checked it, and
+/// typed clients cannot read a list with it.
+fn drop_misfits(stored: &Schema, document: &mut Value) {
+    for (parent, name) in FROM_ANNOTATIONS {
+        let schema = stored.member(parent).and_then(|schema| schema.member(name));
+        let members = document.get_mut(parent).and_then(Value::as_object_mut);
+        let Some((schema, members)) = schema.zip(members) else {
+            continue;
+        };
+        if let Some(Value::Array(items)) = members.get_mut(name)
+            && let Some(item) = &schema.items
+        {
+            items.retain(|value| item.validate_value(value).is_empty());
+        }
+        match members.get_mut(name) {
+            Some(value) if schema.validate_value(value).is_empty() => schema.prune_value(value),
+            Some(_) => drop(members.remove(name)),
+            None => {}
+        }
     }
 }
 

@@ -56,7 +56,7 @@ impl AdmissionView<'_> {
                 schema.apply_defaults(document);
             }
         } else {
-            convert::to_decide(self.kind, self.version, document);
+            convert::to_decide(self.kinds, self.kind, self.version, document);
             defaults::apply(self.kind, document);
             self.name(document);
             convert::to_version(self.kind, &self.version.name, document);

@@ -135,7 +135,7 @@ impl<'a> Creation<'a> {
         self.shares_labels = self.selects_pods() && self.is_unlabelled();
         let document = &mut self.document;
         shape(&context, kind, version, document);
-        convert::to_decide(kind, version, document);
+        convert::to_decide(&context.state.kinds, kind, version, document);
         let wrong = prepare::complete(&context, kind, version, document, None);
         self.causes.wrong.extend(wrong);
         if kind.strategy.shape == Shape::Namespace {

@@ -57,7 +57,8 @@ impl<'a> Edit<'a> {
         let mut old = change.stored();
         let old_managed_fields = managed::take(&mut old);
         if change.subresource != Some(Subresource::Scale) {
-            convert::to_decide(change.kind, change.version, &mut sent);
+            let kinds = &change.context.state.kinds;
+            convert::to_decide(kinds, change.kind, change.version, &mut sent);
         }
         let next = merge::into_stored(change, &old, sent)?;
         Ok(Self {
