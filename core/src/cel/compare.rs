@@ -66,7 +66,7 @@ fn same_entry(
     value: &Value<'_>,
     map: &Value<'_>,
 ) -> Result<bool, Fault> {
-    match find(meter, map, key)? {
+    match entry(meter, map, key)? {
         Some(same) => equal(meter, value, &same),
         None => Ok(false),
     }
@@ -74,6 +74,17 @@ fn same_entry(
 
 /// Returns the value of a key in a map.
 pub(super) fn find<'a>(
+    meter: &mut Meter,
+    map: &Value<'a>,
+    key: &Value<'_>,
+) -> Result<Option<Value<'a>>, Fault> {
+    let found = entry(meter, map, key)?;
+    let absent = matches!(key, Value::Text(name) if map.leaves_out(name.as_str()));
+    Ok(found.filter(|_| !absent))
+}
+
+/// The same, with fields that are null: two objects that have the same ones are equal.
+fn entry<'a>(
     meter: &mut Meter,
     map: &Value<'a>,
     key: &Value<'_>,

@@ -126,13 +126,14 @@ impl<'a> Evaluation<'a, '_> {
     /// Whether a field is present. The value of a document's field is not read for this.
     fn has(&mut self, of: &Value<'a>, name: &str) -> Result<bool, Fault> {
         match of {
-            Value::Object(members, _) => Ok(members.contains_key(name)),
+            Value::Object(members, _) => Ok(members.contains_key(name) && !of.leaves_out(name)),
             _ => self.member(of, name).map(|found| found.is_some()),
         }
     }
 
     fn member(&mut self, of: &Value<'a>, name: &str) -> Result<Option<Value<'a>>, Fault> {
         match of {
+            Value::Object(..) if of.leaves_out(name) => Ok(None),
             Value::Object(..) => of.member(self.meter, name),
             Value::Map(_) => compare::find(self.meter, of, &Value::text(name)),
             _ => Err(Fault::no_overload()),

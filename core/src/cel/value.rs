@@ -227,6 +227,17 @@ impl<'a> Value<'a> {
             .transpose()
     }
 
+    /// Whether an object in a document has this member, but expressions take it for absent: a field
+    /// that is null. Entries of maps and members without a schema are there even if they are null.
+    /// Source: upstream's `unstructuredMap.Find`.
+    pub(super) fn leaves_out(&self, name: &str) -> bool {
+        let Self::Object(members, Some(schema)) = self else {
+            return false;
+        };
+        let has_fields = schema.embedded || !schema.properties.is_empty();
+        has_fields && members.get(name).is_some_and(Json::is_null)
+    }
+
     /// Returns the schema of a part of a document.
     pub(super) fn schema(&self) -> Option<&'a Schema> {
         match self {

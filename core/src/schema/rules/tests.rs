@@ -1,6 +1,7 @@
 //! Which causes rules produce.
 
 use super::super::parse;
+use crate::cel;
 use crate::schema::Schema;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -124,6 +125,47 @@ fn a_transition_is_looked_at_only_where_there_was_something_before() {
         let found = told(&schema, &json!({"spec": new}), old.as_ref());
         assert_eq!(found.trim_end(), said, "{old:?} {new}");
     }
+}
+
+/// Source: `unstructuredMap.Find` in `k8s.io/apiserver/pkg/cel/common`.
+#[test]
+fn a_field_that_is_null_is_absent_and_an_entry_that_is_null_is_not() {
+    let schema = |rule: &str| {
+        root(
+            json!({"type": "object", "x-kubernetes-validations": [{"rule": rule}], "properties": {
+            "x": {"type": "string", "nullable": true}, "y": {"type": "string", "nullable": true},
+            "object": {"type": "object", "nullable": true, "properties": {"a": {"type": "string"}}},
+            "map": {"type": "object", "additionalProperties": {"type": "string", "nullable": true}},
+            "inner": {"type": "object", "x-kubernetes-embedded-resource": true,
+                "x-kubernetes-preserve-unknown-fields": true}}}),
+        )
+    };
+    let spec = json!({"spec": {"x": null, "y": "b", "object": null, "map": {"k": null, "l": "c"}}});
+    for rule in [
+        "!has(self.x) || self.x.size() > 0",
+        "!has(self.x) && has(self.y)",
+        "self.?x.orValue('d') == 'd' && self.?y.orValue('d') == 'b'",
+        "!self.?x.hasValue() && !self.?object.?a.hasValue() && !self.?object.a.hasValue()",
+        "!has(self.object)",
+        "!('x' in dyn(self)) && 'y' in dyn(self) && !dyn(self)[?'x'].hasValue()",
+        "has(self.map.k) && 'k' in self.map && self.map.k == dyn(null) && self.map['l'] == 'c'",
+        "self.?map.?k.hasValue() && self.map[?'k'].hasValue()",
+        "dyn(self) == dyn(self) && self == self",
+        "!has(self.inner)",
+    ] {
+        assert_eq!(told(&schema(rule), &spec, None), "", "{rule}");
+    }
+    let found = told(&schema("self.x == 'a'"), &spec, None);
+    assert!(found.contains("no such key: x evaluating rule"), "{found}");
+    let bare = cel::Value::of(&spec["spec"]);
+    let env = cel::Env {
+        variables: vec![("object", cel::Type::Dyn)],
+        ..cel::Env::default()
+    };
+    let source = "has(object.x) && object.x == null && object.?x.hasValue() && 'x' in object";
+    let (program, _) = cel::Program::compile(source, &env).expect(source);
+    let holds = program.evaluate(&[("object", bare)], &mut cel::Meter::new(1_000));
+    assert!(matches!(holds, Ok(cel::Value::Bool(true))), "{holds:?}");
 }
 
 #[test]
