@@ -48,7 +48,8 @@ struct Run {
 /// What is known about the place of a value.
 #[derive(Clone, Copy)]
 struct Place<'a> {
-    /// The old value, if the two can be correlated.
+    /// The old value, if the two can be correlated. While a value is looked at, it is not null:
+    /// there is nothing to compare with then.
     old: Option<&'a Value>,
     /// Whether the nearest enclosing value that can be correlated is unchanged.
     unchanged: bool,
@@ -70,8 +71,13 @@ impl Run {
         if value.is_null() || !schema.rules.any || self.stopped || self.causes.is_full() {
             return;
         }
-        let unchanged = place.old.map_or(place.unchanged, |old| old == value);
-        let place = Place { unchanged, ..place };
+        let old = place.old.filter(|old| !old.is_null());
+        let unchanged = old.map_or(place.unchanged, |old| old == value);
+        let place = Place {
+            old,
+            unchanged,
+            ..place
+        };
         self.own(schema, value, place, at);
         match value {
             Value::Object(members) => {

@@ -89,8 +89,8 @@ Invalid spec.none: Invalid value: \"string\": failed rule: self == 'x'
 #[test]
 fn a_transition_is_looked_at_only_where_there_was_something_before() {
     let schema = root(json!({"type": "object", "properties": {
-        "fixed": {"type": "string", "x-kubernetes-validations": [{"rule": "self == oldSelf", "message": "is fixed"}]},
-        "once": {"type": "integer", "x-kubernetes-validations": [
+        "fixed": {"type": "string", "nullable": true, "x-kubernetes-validations": [{"rule": "self == oldSelf", "message": "is fixed"}]},
+        "once": {"type": "integer", "nullable": true, "x-kubernetes-validations": [
             {"rule": "oldSelf.orValue(0) <= self", "optionalOldSelf": true, "message": "only grows"}]},
         "items": {"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["k"],
             "items": {"type": "object", "required": ["k"], "properties": {"k": {"type": "string"}, "v": {"type": "integer"}},
@@ -105,6 +105,12 @@ fn a_transition_is_looked_at_only_where_there_was_something_before() {
         ),
         (json!({}), json!({"fixed": "a"}), ""),
         (json!({"fixed": "a"}), json!({}), ""),
+        (
+            json!({"fixed": null, "once": null}),
+            json!({"fixed": "a", "once": 1}),
+            "",
+        ),
+        (json!({"fixed": "a"}), json!({"fixed": null}), ""),
         (
             json!({"fixed": "a"}),
             json!({"fixed": "b"}),
