@@ -79,7 +79,10 @@ impl Parser<'_> {
     /// Makes a node that is one level higher than its highest child.
     pub(super) fn node(&self, at: usize, expr: Expr) -> Parsed {
         let depths = expr.children().into_iter().map(|child| child.depth);
-        let depth = 1 + depths.max().unwrap_or(0);
+        self.node_of_depth(at, 1 + depths.max().unwrap_or(0), expr)
+    }
+
+    fn node_of_depth(&self, at: usize, depth: usize, expr: Expr) -> Parsed {
         if depth > DEPTH_MAX {
             return Err(self.too_deep(at));
         }
@@ -182,8 +185,15 @@ impl Parser<'_> {
         }
     }
 
-    /// Joins two operands of `&&` or `||`. A chain of the same operator stays one flat node.
+    /// Joins two operands of `&&` or `||`. A chain of the same operator stays one flat node, and
+    /// only its new operand is looked at: a chain may be as long as the expression.
     fn joined(&self, at: usize, and: bool, left: Node, right: Node) -> Parsed {
+        let joins = matches!(
+            (&left.expr, and),
+            (Expr::And(_), true) | (Expr::Or(_), false)
+        );
+        let depth_of_left = left.depth + usize::from(!joins);
+        let depth = depth_of_left.max(right.depth + 1);
         let expr = match (left.expr, and) {
             (Expr::And(mut nodes), true) => {
                 nodes.push(right);
@@ -202,7 +212,7 @@ impl Parser<'_> {
                 }
             }
         };
-        self.node(at, expr)
+        self.node_of_depth(at, depth, expr)
     }
 
     pub(super) fn call(&self, at: usize, name: &str, member: bool, of: Vec<Node>) -> Parsed {

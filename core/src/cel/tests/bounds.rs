@@ -90,6 +90,35 @@ fn an_expression_that_nests_too_deep_or_is_too_long_is_refused() {
     assert_eq!(told(&flat), "Bool(true)");
 }
 
+/// Looking at all operands again for each of them would take minutes.
+#[test]
+fn a_long_chain_is_read_in_one_go_and_as_deep_as_its_deepest_operand() {
+    for sign in ["||", "&&"] {
+        let source = vec!["a"; LENGTH_MAX / 3].join(sign);
+        for _ in 0..50 {
+            let root = parse::parse(&source).expect("a chain");
+            assert_eq!(
+                (root.depth, root.expr.children().len()),
+                (2, LENGTH_MAX / 3)
+            );
+        }
+    }
+    for (source, depth) in [
+        ("a || b || c", 2),
+        ("(a && b) || c || d", 3),
+        ("a || b || (c && !d) || e", 4),
+        ("(a || !b) || c", 3),
+        ("a || (b || !c)", 4),
+        ("a && b || c && d && !e", 4),
+    ] {
+        assert_eq!(parse::parse(source).expect(source).depth, depth, "{source}");
+    }
+    for (times, fits) in [(DEPTH_MAX - 2, true), (DEPTH_MAX - 1, false)] {
+        let source = format!("a || {} || b", nested("", "c", ".d", times));
+        assert_eq!(parse::parse(&source).is_ok(), fits, "{times}");
+    }
+}
+
 #[test]
 fn a_type_does_not_grow_faster_than_its_expression() {
     let loops = |range: &dyn Fn(usize) -> String, body: &str| {
