@@ -62,16 +62,15 @@ pub(crate) fn compile_within(text: &str, bytes: usize) -> Result<Regex, String> 
 fn from_go(pattern: &str) -> Result<String, String> {
     let mut translated = String::with_capacity(pattern.len());
     let mut bracket = Bracket::Outside;
-    let mut rest = pattern.chars().peekable();
+    let mut rest = pattern.chars();
     while let Some(one) = rest.next() {
-        let next = rest.peek().copied();
+        let next = rest.clone().next();
         match (one, bracket) {
             ('\\', Bracket::Outside) if next == Some('Q') => {
-                let behind: String = rest.clone().skip(1).collect();
-                let (literal, _) = behind.split_once("\\E").unwrap_or((&behind, ""));
+                let behind = rest.as_str().get(1..).unwrap_or_default();
+                let (literal, after) = behind.split_once("\\E").unwrap_or((behind, ""));
                 translated.push_str(&regex::escape(literal));
-                let taken = 1 + literal.chars().count() + 2;
-                rest.by_ref().take(taken).for_each(drop);
+                rest = after.chars();
             }
             ('\\', _) => {
                 let escaped = rest
@@ -80,7 +79,12 @@ fn from_go(pattern: &str) -> Result<String, String> {
                     .transpose()?;
                 translated.push_str(escaped.as_deref().unwrap_or("\\"));
                 if next.is_some_and(|one| "pPx".contains(one)) {
-                    translated.extend(rest.next_if_eq(&'{'));
+                    translated.extend(rest.clone().next().filter(|one| *one == '{'));
+                    rest = rest
+                        .as_str()
+                        .strip_prefix('{')
+                        .unwrap_or(rest.as_str())
+                        .chars();
                 }
                 bracket = bracket.after_item();
             }
@@ -213,6 +217,8 @@ mod tests {
             ("^a{2}b{1,}c{0,2}$", "aabbc", true),
             ("^a{,2}{a,2}{01}{1,2,3}{1$", "a{,2}{a,2}{01}{1,2,3}{1", true),
             ("^[{]{2}$", "{{", true),
+            (r"^\Qa\Eb\Q\E\Q.\E$", "ab.", true),
+            (r"^\Q\u{e9}\Q\Ea$", "\\u{e9}\\Qa", true),
         ] {
             let compiled = compile(pattern).expect(pattern);
             assert_eq!(compiled.is_match(text), matches, "{pattern} {text:?}");
@@ -235,6 +241,15 @@ mod tests {
         ] {
             let error = compile(pattern).expect_err(pattern);
             assert!(error.contains(why), "{pattern}: {error}");
+        }
+    }
+
+    /// Reading all that follows for each of them would take minutes.
+    #[test]
+    fn many_quoted_parts_are_read_in_one_go() {
+        let pattern = format!("^{}a$", r"\Q\E".repeat(PATTERN_LENGTH_MAX / 4 - 1));
+        for _ in 0..500 {
+            assert_eq!(from_go(&pattern).as_deref(), Ok("^a$"));
         }
     }
 
