@@ -1,5 +1,7 @@
 //! Regular expressions in Go's syntax, with bounds on their size and number.
 
+mod go;
+
 use regex::{Regex, RegexBuilder};
 use std::collections::BTreeMap;
 
@@ -44,7 +46,7 @@ pub(crate) fn compile_within(text: &str, bytes: usize) -> Result<Regex, String> 
             "error parsing regexp: it is longer than {PATTERN_LENGTH_MAX} bytes"
         ));
     }
-    let translated = from_go(text).map_err(|why| format!("error parsing regexp: {why}"))?;
+    let translated = go::translated(text).map_err(|why| format!("error parsing regexp: {why}"))?;
     let built = RegexBuilder::new(&translated).size_limit(bytes).build();
     built.map_err(|error| {
         let text = error.to_string();
@@ -54,134 +56,6 @@ pub(crate) fn compile_within(text: &str, bytes: usize) -> Result<Regex, String> 
             last.trim_start_matches("error: ")
         )
     })
-}
-
-/// Translates a pattern from Go's syntax to that of `regex`: classes that Go limits to ASCII,
-/// characters that are literal inside Go's brackets, a `{` that begins no repeat, and `\Q...\E`.
-/// Refuses what Go does not know.
-fn from_go(pattern: &str) -> Result<String, String> {
-    let mut translated = String::with_capacity(pattern.len());
-    let mut bracket = Bracket::Outside;
-    let mut rest = pattern.chars();
-    while let Some(one) = rest.next() {
-        let next = rest.clone().next();
-        match (one, bracket) {
-            ('\\', Bracket::Outside) if next == Some('Q') => {
-                let behind = rest.as_str().get(1..).unwrap_or_default();
-                let (literal, after) = behind.split_once("\\E").unwrap_or((behind, ""));
-                translated.push_str(&regex::escape(literal));
-                rest = after.chars();
-            }
-            ('\\', _) => {
-                let escaped = rest
-                    .next()
-                    .map(|one| escape(one, bracket != Bracket::Outside))
-                    .transpose()?;
-                translated.push_str(escaped.as_deref().unwrap_or("\\"));
-                if next.is_some_and(|one| "pPx".contains(one)) {
-                    translated.extend(rest.clone().next().filter(|one| *one == '{'));
-                    rest = rest
-                        .as_str()
-                        .strip_prefix('{')
-                        .unwrap_or(rest.as_str())
-                        .chars();
-                }
-                bracket = bracket.after_item();
-            }
-            ('(', Bracket::Outside) if next == Some('?') => {
-                let flags = rest.clone().skip(1);
-                let flags: String = flags.take_while(|flag| !":)<P".contains(*flag)).collect();
-                if flags.contains(|flag: char| !"imsU-".contains(flag)) {
-                    return Err(format!("invalid or unsupported Perl syntax: `(?{flags}`"));
-                }
-                translated.push('(');
-            }
-            ('{', Bracket::Outside) if !begins_a_repeat(rest.clone()) => translated.push_str("\\{"),
-            ('[', Bracket::Outside) => {
-                translated.push('[');
-                bracket = Bracket::Start;
-            }
-            ('[', _) if next == Some(':') => {
-                translated.push('[');
-                bracket = Bracket::Class;
-            }
-            ('[' | '&' | '~', Bracket::Start | Bracket::Inside) => {
-                translated.extend(['\\', one]);
-                bracket = Bracket::Inside;
-            }
-            ('^', Bracket::Start) if !translated.ends_with("[^") => translated.push('^'),
-            (']', Bracket::Start) => {
-                translated.push_str("\\]");
-                bracket = Bracket::Inside;
-            }
-            (']', Bracket::Class) => {
-                translated.push(']');
-                bracket = Bracket::Inside;
-            }
-            (']', Bracket::Inside) => {
-                translated.push(']');
-                bracket = Bracket::Outside;
-            }
-            (_, _) => {
-                translated.push(one);
-                bracket = bracket.after_item();
-            }
-        }
-    }
-    Ok(translated)
-}
-
-/// Whether these characters, which follow a `{`, make it a repeat; otherwise Go takes it literally.
-fn begins_a_repeat(behind: impl Iterator<Item = char>) -> bool {
-    let mut behind = behind.peekable();
-    let mut count = String::new();
-    while let Some(one) = behind.next_if(|one| one.is_ascii_digit() || *one == ',') {
-        count.push(one);
-    }
-    let is_number = |text: &str| text == "0" || !(text.is_empty() || text.starts_with('0'));
-    let (low, high) = count.split_once(',').unwrap_or((&count, ""));
-    let is_count = is_number(low) && (high.is_empty() || is_number(high)) && !high.contains(',');
-    is_count && behind.next() == Some('}')
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Bracket {
-    Outside,
-    /// Right after `[` or `[^`, where `]` is literal.
-    Start,
-    Inside,
-    /// Inside `[:alpha:]`.
-    Class,
-}
-
-impl Bracket {
-    const fn after_item(self) -> Self {
-        match self {
-            Self::Start => Self::Inside,
-            Self::Outside | Self::Inside | Self::Class => self,
-        }
-    }
-}
-
-fn escape(one: char, inside: bool) -> Result<String, String> {
-    let plain = match one {
-        'd' => "[0-9]",
-        'D' => "[^0-9]",
-        'w' => "[0-9A-Za-z_]",
-        'W' => "[^0-9A-Za-z_]",
-        's' => "[\\t\\n\\f\\r ]",
-        'S' => "[^\\t\\n\\f\\r ]",
-        'b' if !inside => "(?-u:\\b)",
-        'B' if !inside => "(?-u:\\B)",
-        'A' | 'z' if !inside => return Ok(format!("\\{one}")),
-        'a' | 'f' | 'n' | 'p' | 'P' | 'r' | 't' | 'v' | 'x' => return Ok(format!("\\{one}")),
-        _ if one.is_ascii_alphanumeric() || !one.is_ascii() => {
-            return Err(format!("invalid escape sequence: `\\{one}`"));
-        }
-        // Some escaped punctuation has a meaning in `regex` but not in Go.
-        _ => return Ok(regex::escape(one.encode_utf8(&mut [0; 4]))),
-    };
-    Ok(plain.to_owned())
 }
 
 #[cfg(test)]
@@ -219,6 +93,23 @@ mod tests {
             ("^[{]{2}$", "{{", true),
             (r"^\Qa\Eb\Q\E\Q.\E$", "ab.", true),
             (r"^\Q\u{e9}\Q\Ea$", "\\u{e9}\\Qa", true),
+            ("^[a-z--9]+$", "b-.5", true),
+            ("^[a-z--9]+$", "a:", false),
+            ("^[--9]+$", "-.5", true),
+            ("^[^--9]+$", ".", false),
+            ("^[+--]+$", "+,-", true),
+            ("^[+--]+$", ".", false),
+            ("^[---]$", "-", true),
+            ("^[a-]+$", "a-", true),
+            (r"^[\d--9]+$", "7./", true),
+            (r"^[\w-.]+$", "a-.", true),
+            (r"^[\x41-\x43--9]+$", "B-.", true),
+            (r"^[\x{41}-\x{43}-9]+$", "B-9", true),
+            (r"^[\x{41}-\x{43}-9]+$", "5", false),
+            (r"^[\p{Greek}-\pN-9]+$", "\u{3b1}-9", true),
+            ("^[a-c-e]+$", "b-e", true),
+            ("^[a-c-e]+$", "d", false),
+            ("^[*-[:]+$", "A:[", true),
         ] {
             let compiled = compile(pattern).expect(pattern);
             assert_eq!(compiled.is_match(text), matches, "{pattern} {text:?}");
@@ -230,6 +121,8 @@ mod tests {
         for (pattern, why) in [
             ("(", "unclosed group"),
             ("[b-a]", "invalid character class range"),
+            ("[a--]", "invalid character class range"),
+            (r"[A-\d]", r"invalid escape sequence: `\d`"),
             ("a{1000}{1000}{1000}", "size limit"),
             ("\\", "incomplete escape sequence"),
             ("(?x)a b", "unsupported Perl syntax: `(?x`"),
@@ -249,7 +142,7 @@ mod tests {
     fn many_quoted_parts_are_read_in_one_go() {
         let pattern = format!("^{}a$", r"\Q\E".repeat(PATTERN_LENGTH_MAX / 4 - 1));
         for _ in 0..500 {
-            assert_eq!(from_go(&pattern).as_deref(), Ok("^a$"));
+            assert_eq!(go::translated(&pattern).as_deref(), Ok("^a$"));
         }
     }
 
