@@ -14,7 +14,7 @@ use crate::kind::{
     Scope, Shape, Strategy, Subresource, Version,
 };
 use crate::object::{Name, Object, Uid};
-use crate::schema::{self, Schema};
+use crate::schema::{self, Patterns, Schema};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -42,8 +42,10 @@ pub fn kind_of_definition(
     if !readable {
         return None;
     }
+    let mut patterns = Patterns::default();
     let schemas = reader.versions().iter().filter_map(|version| {
-        let schema = schema::parse(version.pointer("/schema/openAPIV3Schema")?);
+        let root = version.pointer("/schema/openAPIV3Schema")?;
+        let schema = schema::parse_with(root, &mut patterns);
         Some((text(version, "/name").into(), Arc::new(schema)))
     });
     let schemas = schemas.collect();

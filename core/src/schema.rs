@@ -16,6 +16,7 @@ pub(crate) mod rules;
 #[cfg(test)]
 mod tests;
 
+use crate::cel::Allowance;
 use crate::rejection::FieldCause;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -26,9 +27,10 @@ pub use format::Format;
 pub(crate) use format::duration as parse_duration;
 pub(crate) use metadata::{any_object, metadata_causes, object_meta};
 pub use parse::parse;
+pub(crate) use parse::parse_with;
 pub(crate) use path::Path;
 pub(crate) use pattern::{
-    PATTERNS_MAX, compile as compile_pattern, compile_within as compile_pattern_within,
+    PATTERNS_MAX, Patterns, compile as compile_pattern, compile_within as compile_pattern_within,
 };
 pub(crate) use prune::Removed;
 
@@ -249,15 +251,32 @@ impl Schema {
     /// Everything that is wrong with an object of a custom kind. Faults that an earlier version already had
     /// are ignored where nothing changed.
     pub(crate) fn validate_object(&self, document: &Value, old: Option<&Value>) -> Vec<FieldCause> {
-        self.hold(document, old, true)
+        self.hold(document, old, true, &Allowance::new(PATTERNS_MAX))
     }
 
     /// The same, for a value inside of an object.
     pub(crate) fn validate_value(&self, value: &Value) -> Vec<FieldCause> {
-        self.hold(value, None, false)
+        self.hold(value, None, false, &Allowance::new(PATTERNS_MAX))
     }
 
-    fn hold(&self, document: &Value, old: Option<&Value>, resource: bool) -> Vec<FieldCause> {
+    /// The same, for a default; `resource` says whether it has `apiVersion`, `kind` and `metadata`, and
+    /// `patterns` how many regular expressions its rules may still have.
+    pub(crate) fn validate_default(
+        &self,
+        value: &Value,
+        resource: bool,
+        patterns: &Allowance,
+    ) -> Vec<FieldCause> {
+        self.hold(value, None, resource, patterns)
+    }
+
+    fn hold(
+        &self,
+        document: &Value,
+        old: Option<&Value>,
+        resource: bool,
+        patterns: &Allowance,
+    ) -> Vec<FieldCause> {
         let mut causes = check::causes(self, document, None);
         if !causes.is_empty() && old.is_some() {
             causes = check::causes(self, document, old);
@@ -271,7 +290,8 @@ impl Schema {
         if self.rules.any && causes.iter().any(is_blocking) {
             causes.push(FieldCause::invalid("<nil>", &Value::Null, UNCHECKED));
         } else {
-            causes.extend(rules::causes(self, document, old, resource));
+            let place = (old, resource);
+            causes.extend(rules::causes(self, document, place, patterns));
         }
         causes
     }

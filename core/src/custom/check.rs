@@ -20,8 +20,9 @@ mod update;
 mod version;
 
 use super::text;
+use crate::cel::Allowance;
 use crate::rejection::{CauseList, FieldCause};
-use crate::schema::Path;
+use crate::schema::{PATTERNS_MAX, Path, Patterns};
 use crate::validate;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -103,13 +104,30 @@ fn scope(document: &Value, causes: &mut CauseList) {
     }
 }
 
+/// The regular expressions of a definition, which all of its versions share.
+struct Limits {
+    patterns: Patterns,
+    /// For literals in rules.
+    literals: Allowance,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            patterns: Patterns::default(),
+            literals: Allowance::new(PATTERNS_MAX),
+        }
+    }
+}
+
 fn versions(document: &Value, causes: &mut CauseList) {
     let found = document.pointer("/spec/versions").and_then(Value::as_array);
     let found = found.map_or(&[][..], Vec::as_slice);
     let spec = Path::Root.member("spec");
     let at = spec.member("versions");
+    let mut limits = Limits::default();
     for (index, one) in found.iter().enumerate() {
-        version::check(one, &at.item(index), causes);
+        version::check(one, &at.item(index), &mut limits, causes);
     }
     let names: Vec<&str> = found.iter().map(|one| text(one, "/name")).collect();
     let mut refuse = |why: &str| {

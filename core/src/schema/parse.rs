@@ -11,7 +11,12 @@ use std::sync::Arc;
 
 /// Reads a schema. Recursion is safe: the decoder bounds the depth of the document.
 pub fn parse(document: &Value) -> Schema {
-    schema(document, &mut Patterns::default())
+    parse_with(document, &mut Patterns::default())
+}
+
+/// The same for one of several schemas that share their patterns.
+pub(crate) fn parse_with(document: &Value, patterns: &mut Patterns) -> Schema {
+    schema(document, patterns)
 }
 
 fn schema(document: &Value, patterns: &mut Patterns) -> Schema {

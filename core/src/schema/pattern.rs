@@ -3,34 +3,49 @@
 mod go;
 
 use regex::{Regex, RegexBuilder};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Size limit of a compiled pattern, in bytes.
 const PATTERN_BYTES_MAX: usize = 1 << 20;
 /// Length limit of a pattern, in bytes. The size limit alone is not enough: each character may be
 /// expanded to a class of several kilobytes before the size is known.
 const PATTERN_LENGTH_MAX: usize = 16 << 10;
-/// How many different patterns one schema may have.
+/// How many different patterns all schemas of one definition may have.
 pub(crate) const PATTERNS_MAX: usize = 256;
 
-/// The patterns of one schema; equal ones are compiled once.
+/// The patterns of all schemas of a definition; equal ones are compiled once.
 #[derive(Debug, Default)]
 pub(crate) struct Patterns {
-    compiled: BTreeMap<String, Option<Regex>>,
+    compiled: BTreeMap<String, Result<Regex, String>>,
 }
 
 impl Patterns {
     /// Returns the compiled pattern, or `None` if it does not compile or there are too many.
     pub(crate) fn get(&mut self, text: &str) -> Option<Regex> {
-        if let Some(known) = self.compiled.get(text) {
-            return known.clone();
+        self.compiled(text)?.as_ref().ok().cloned()
+    }
+
+    /// Says what is wrong with a pattern.
+    pub(crate) fn wrong(&mut self, text: &str) -> Option<&str> {
+        self.compiled(text)?.as_ref().err().map(String::as_str)
+    }
+
+    /// How many there are together with others.
+    pub(crate) fn count_with(&self, others: &BTreeSet<&str>) -> usize {
+        let new = others
+            .iter()
+            .filter(|one| !self.compiled.contains_key(**one));
+        self.compiled.len() + new.count()
+    }
+
+    fn compiled(&mut self, text: &str) -> Option<&Result<Regex, String>> {
+        if !self.compiled.contains_key(text) {
+            if text.is_empty() || self.compiled.len() >= PATTERNS_MAX {
+                return None;
+            }
+            self.compiled.insert(text.to_owned(), compile(text));
         }
-        if text.is_empty() || self.compiled.len() >= PATTERNS_MAX {
-            return None;
-        }
-        let made = compile(text).ok();
-        self.compiled.insert(text.to_owned(), made.clone());
-        made
+        self.compiled.get(text)
     }
 }
 

@@ -2,48 +2,66 @@
 //! Source: `apiextensions-apiserver/pkg/apiserver/schema/defaulting/validation.go`.
 
 use super::schema::{Place, each_child, is_true};
+use crate::cel::Allowance;
 use crate::rejection::{CauseList, FieldCause};
-use crate::schema::{self, Path};
+use crate::schema::{Path, Schema};
 use serde_json::Value;
 
-pub(super) fn check(root: &Value, at: &Path<'_>, causes: &mut CauseList) {
-    walk(root, true, at, causes);
+pub(super) fn check(
+    root: &Value,
+    schema: &Schema,
+    at: &Path<'_>,
+    patterns: &Allowance,
+    causes: &mut CauseList,
+) {
+    let mut found = Found { causes, patterns };
+    found.walk(root, schema, true, at);
 }
 
-fn walk(schema: &Value, resource: bool, at: &Path<'_>, causes: &mut CauseList) {
-    if causes.is_full() {
-        return;
-    }
-    if let Some(default) = schema.get("default").filter(|one| !one.is_null()) {
-        one(schema, default, at, causes);
-    }
-    each_child(schema, &mut |place, child| match place {
-        // The metadata of an object has its own rules.
-        Place::Entry(_, "metadata" | "apiVersion" | "kind") if resource => {}
-        Place::Item(..) | Place::Only("not") => {}
-        Place::Only(_) | Place::Entry(..) => {
-            let resource = is_true(child, "x-kubernetes-embedded-resource");
-            place.within(at, |at| walk(child, resource, at, causes));
+/// The causes so far, and the allowance of regular expressions in rules.
+struct Found<'a> {
+    causes: &'a mut CauseList,
+    patterns: &'a Allowance,
+}
+
+impl Found<'_> {
+    fn walk(&mut self, document: &Value, schema: &Schema, resource: bool, at: &Path<'_>) {
+        if self.causes.is_full() {
+            return;
         }
-    });
-}
-
-fn one(schema: &Value, default: &Value, at: &Path<'_>, causes: &mut CauseList) {
-    let field = || at.member("default").to_string();
-    let schema = schema::parse(schema);
-    let mut pruned = default.clone();
-    schema.prune_value(&mut pruned);
-    if pruned != *default {
-        let why = "must not have unknown fields";
-        causes.push_with(|| FieldCause::invalid(field(), default, why));
-    }
-    for cause in schema.validate_value(default) {
-        causes.push_with(|| FieldCause {
-            field: match cause.field.as_str() {
-                "" | "<nil>" => field(),
-                inside => format!("{}.{inside}", field()),
-            },
-            ..cause
+        if let Some(default) = document.get("default").filter(|one| !one.is_null()) {
+            self.one(schema, default, resource, at);
+        }
+        each_child(document, &mut |place, child| match place {
+            // The metadata of an object has its own rules.
+            Place::Entry(_, "metadata" | "apiVersion" | "kind") if resource => {}
+            Place::Only(_) | Place::Entry(..) | Place::Item(..) => {
+                let Some(inside) = place.of(schema) else {
+                    return;
+                };
+                let resource = is_true(child, "x-kubernetes-embedded-resource");
+                place.within(at, |at| self.walk(child, inside, resource, at));
+            }
         });
+    }
+
+    fn one(&mut self, schema: &Schema, default: &Value, resource: bool, at: &Path<'_>) {
+        let field = || at.member("default").to_string();
+        let mut pruned = default.clone();
+        schema.prune_value(&mut pruned);
+        if pruned != *default {
+            let why = "must not have unknown fields";
+            let cause = || FieldCause::invalid(field(), default, why);
+            self.causes.push_with(cause);
+        }
+        for cause in schema.validate_default(default, resource, self.patterns) {
+            self.causes.push_with(|| FieldCause {
+                field: match cause.field.as_str() {
+                    "" | "<nil>" => field(),
+                    inside => format!("{}.{inside}", field()),
+                },
+                ..cause
+            });
+        }
     }
 }

@@ -1,27 +1,32 @@
 //! Compiles the rules in `x-kubernetes-validations` against their schema. This is done only if
 //! nothing else is wrong with the schema. Source: `ValidateCustomResourceDefinitionOpenAPISchema`.
 
-use super::schema::{Place, each_child, is_true};
+use super::schema::{each_child, is_true};
 use crate::cel::Allowance;
 use crate::custom::text;
 use crate::rejection::{CauseList, FieldCause};
 use crate::schema::rules::Checked;
-use crate::schema::{self, PATTERNS_MAX, Path, Schema};
+use crate::schema::{PATTERNS_MAX, Path, Schema};
 use serde_json::Value;
 
 const RULES: &str = "x-kubernetes-validations";
 
-pub(super) fn check(root: &Value, at: &Path<'_>, causes: &mut CauseList) {
+pub(super) fn check(
+    root: &Value,
+    schema: &Schema,
+    at: &Path<'_>,
+    patterns: &Allowance,
+    causes: &mut CauseList,
+) {
+    if patterns.is_over() {
+        return;
+    }
     let place = Inside {
         resource: true,
         uncorrelatable: None,
     };
-    let patterns = Allowance::new(PATTERNS_MAX);
-    let mut found = Found {
-        causes,
-        patterns: &patterns,
-    };
-    walk(root, &schema::parse(root), &place, at, &mut found);
+    let mut found = Found { causes, patterns };
+    walk(root, schema, &place, at, &mut found);
     if patterns.is_over() {
         let count = PATTERNS_MAX + 1;
         causes.push(FieldCause::too_many(at.to_string(), count, PATTERNS_MAX));
@@ -62,13 +67,9 @@ fn walk(
     let own = (!correlates).then_some(at);
     let uncorrelatable = inside.uncorrelatable.or(own);
     each_child(document, &mut |place, child| {
-        let parsed = match place {
-            Place::Entry("properties", name) => schema.properties.get(name),
-            Place::Only("items") => schema.items.as_ref(),
-            Place::Only("additionalProperties") => schema.additional.as_ref(),
-            Place::Only(_) | Place::Entry(..) | Place::Item(..) => None,
+        let Some(parsed) = place.of(schema) else {
+            return;
         };
-        let Some(parsed) = parsed else { return };
         let inside = Inside {
             resource: is_true(child, "x-kubernetes-embedded-resource"),
             uncorrelatable,

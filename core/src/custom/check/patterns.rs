@@ -1,43 +1,38 @@
-//! `pattern`: each different pattern is compiled once, and none if there are too many.
+//! `pattern`: each different pattern is compiled once, and none of a version that has too many.
 
 use super::schema::{each_child, visit};
 use crate::custom::text;
 use crate::rejection::{CauseList, FieldCause};
-use crate::schema::{PATTERNS_MAX, Path, compile_pattern};
+use crate::schema::{PATTERNS_MAX, Path, Patterns};
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
-/// Each pattern of a schema, with what is wrong with it.
-type Wrong<'a> = BTreeMap<&'a str, Option<String>>;
-
-pub(super) fn check(root: &Value, at: &Path<'_>, causes: &mut CauseList) {
-    let mut wrong = Wrong::new();
+pub(super) fn check(root: &Value, at: &Path<'_>, known: &mut Patterns, causes: &mut CauseList) {
+    let mut found = BTreeSet::new();
     visit(root, &mut |schema| {
-        wrong.insert(text(schema, "/pattern"), None);
+        found.insert(text(schema, "/pattern"));
     });
-    let count = wrong.len();
+    // A schema without a pattern has an empty one.
+    found.remove("");
+    let count = known.count_with(&found);
     if count > PATTERNS_MAX {
         let cause = FieldCause::too_many(at.to_string(), count, PATTERNS_MAX);
         return causes.push(cause);
     }
-    // A schema without a pattern has an empty one.
-    for (pattern, wrong) in wrong.iter_mut().filter(|(one, _)| !one.is_empty()) {
-        *wrong = compile_pattern(pattern).err();
-    }
-    walk(root, &wrong, at, causes);
+    walk(root, known, at, causes);
 }
 
-fn walk(schema: &Value, wrong: &Wrong<'_>, at: &Path<'_>, causes: &mut CauseList) {
+fn walk(schema: &Value, known: &mut Patterns, at: &Path<'_>, causes: &mut CauseList) {
     if causes.is_full() {
         return;
     }
     let pattern = text(schema, "/pattern");
-    if let Some(Some(why)) = wrong.get(pattern) {
+    if let Some(why) = known.wrong(pattern) {
         let why = format!("must be a valid regular expression, but isn't: {why}");
         let field = at.member("pattern").to_string();
         causes.push(FieldCause::invalid(field, &json!(pattern), &why));
     }
     each_child(schema, &mut |place, child| {
-        place.within(at, |at| walk(child, wrong, at, causes));
+        place.within(at, |at| walk(child, known, at, causes));
     });
 }

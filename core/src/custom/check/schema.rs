@@ -1,9 +1,9 @@
 //! `schema.openAPIV3Schema`: it must be structural, with valid defaults and no unsupported members.
 
-use super::{complete, defaults, expressions, openapi, patterns, structural};
+use super::{Limits, complete, defaults, expressions, openapi, patterns, structural};
 use crate::custom::text;
 use crate::rejection::{CauseList, FieldCause};
-use crate::schema::{Format, Path};
+use crate::schema::{self, Format, Path, Schema};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
@@ -37,38 +37,60 @@ const ALLOWED_BESIDE_STATUS: [(&str, &str); 22] = [
     ("XValidations", "x-kubernetes-validations"),
 ];
 
-pub(super) fn check(root: &Value, status: bool, at: &Path<'_>, causes: &mut CauseList) {
-    let mut found = CauseList::default();
-    form(root, status, at, &mut found);
-    if found.is_empty() {
-        expressions::check(root, at, &mut found);
-    }
-    causes.extend(found.into_causes());
+/// The schema of a version, with its place.
+pub(super) struct Root<'a> {
+    pub(super) document: &'a Value,
+    /// Whether the version has a status subresource.
+    pub(super) status: bool,
+    pub(super) at: &'a Path<'a>,
 }
 
-fn form(root: &Value, status: bool, at: &Path<'_>, causes: &mut CauseList) {
-    if status {
-        beside_status(root, at, causes);
-    }
-    if is_true(root, "nullable") {
-        let field = at.member("nullable").to_string();
-        causes.push(FieldCause::forbidden(
-            field,
-            "nullable cannot be true at the root",
-        ));
-    }
-    if structural::is_supported(root) {
+impl Root<'_> {
+    pub(super) fn check(&self, limits: &mut Limits, causes: &mut CauseList) {
         let mut found = CauseList::default();
-        structural::check(root, at, &mut found);
-        complete::check(root, at, &mut found);
-        patterns::check(root, at, &mut found);
-        found.sort();
-        if found.is_empty() {
-            defaults::check(root, at, &mut found);
+        let parsed = self.form(limits, &mut found);
+        if let Some(parsed) = parsed.filter(|_| found.is_empty()) {
+            expressions::check(
+                self.document,
+                &parsed,
+                self.at,
+                &limits.literals,
+                &mut found,
+            );
         }
         causes.extend(found.into_causes());
     }
-    openapi::check(root, at, causes);
+
+    /// Returns the schema itself if its structure is right.
+    fn form(&self, limits: &mut Limits, causes: &mut CauseList) -> Option<Schema> {
+        let (root, at) = (self.document, self.at);
+        let mut parsed = None;
+        if self.status {
+            beside_status(root, at, causes);
+        }
+        if is_true(root, "nullable") {
+            let field = at.member("nullable").to_string();
+            causes.push(FieldCause::forbidden(
+                field,
+                "nullable cannot be true at the root",
+            ));
+        }
+        if structural::is_supported(root) {
+            let mut found = CauseList::default();
+            structural::check(root, at, &mut found);
+            complete::check(root, at, &mut found);
+            patterns::check(root, at, &mut limits.patterns, &mut found);
+            found.sort();
+            if found.is_empty() {
+                let schema = schema::parse_with(root, &mut limits.patterns);
+                defaults::check(root, &schema, at, &limits.literals, &mut found);
+                parsed = Some(schema);
+            }
+            causes.extend(found.into_causes());
+        }
+        openapi::check(root, at, causes);
+        parsed
+    }
 }
 
 fn beside_status(root: &Value, at: &Path<'_>, causes: &mut CauseList) {
@@ -151,6 +173,17 @@ pub(super) fn each_child<'a>(schema: &'a Value, seen: &mut dyn FnMut(Place<'a>, 
 }
 
 impl Place<'_> {
+    /// The schema at this place outside of junctors.
+    pub(super) fn of(self, schema: &Schema) -> Option<&Schema> {
+        let found = match self {
+            Place::Entry("properties", name) => schema.properties.get(name),
+            Place::Only("items") => schema.items.as_ref(),
+            Place::Only("additionalProperties") => schema.additional.as_ref(),
+            Place::Only(_) | Place::Entry(..) | Place::Item(..) => None,
+        };
+        found.map(|one| &**one)
+    }
+
     /// Calls a function with the path of the place.
     pub(super) fn within(self, at: &Path<'_>, call: impl FnOnce(&Path<'_>)) {
         match self {

@@ -1,6 +1,6 @@
 //! The checks of one entry of `spec.versions` in a definition.
 
-use super::{column, schema, selectable};
+use super::{Limits, column, schema, selectable};
 use crate::custom::text;
 use crate::rejection::{CauseList, FieldCause};
 use crate::schema::Path;
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 const WARNING_BYTES_MAX: usize = 256;
 
-pub(super) fn check(version: &Value, at: &Path<'_>, causes: &mut CauseList) {
+pub(super) fn check(version: &Value, at: &Path<'_>, limits: &mut Limits, causes: &mut CauseList) {
     let name = text(version, "/name");
     if let Err(why) = validate::label_1035(name) {
         let field = at.member("name").to_string();
@@ -23,7 +23,12 @@ pub(super) fn check(version: &Value, at: &Path<'_>, causes: &mut CauseList) {
     let at_root = at_schema.member("openAPIV3Schema");
     match version.pointer("/schema/openAPIV3Schema") {
         Some(root @ Value::Object(_)) => {
-            schema::check(root, status, &at_root, causes);
+            let schema = schema::Root {
+                document: root,
+                status,
+                at: &at_root,
+            };
+            schema.check(limits, causes);
             selectable::check(version, root, at, causes);
         }
         _ => causes.push(FieldCause::required(

@@ -4,26 +4,27 @@ use super::{Compiled, OLD_SELF, Rule, SELF, Wrong};
 use crate::cel::{self, Allowance, Fault, Meter};
 use crate::rejection::{CauseList, FieldCause};
 use crate::schema::lists::Counterparts;
-use crate::schema::{PATTERNS_MAX, Path, Schema};
+use crate::schema::{Path, Schema};
 use serde_json::Value;
 
 /// Cost limit of all rules of one object together. Source: upstream's `RuntimeCELCostBudget`.
 const OBJECT_MAX: u64 = 10_000_000;
 const MESSAGE_BYTES_MAX: usize = 5 * 1024;
 
-/// Returns the violations of the rules of an object. `old` is its previous version;
-/// `resource` says whether the value has `apiVersion`, `kind` and `metadata`.
+/// Returns the violations of the rules of an object. `old` is its previous version; `resource` says
+/// whether the value has `apiVersion`, `kind` and `metadata`, and `patterns` how many regular
+/// expressions may be compiled.
 pub(crate) fn causes(
     schema: &Schema,
     value: &Value,
-    old: Option<&Value>,
-    resource: bool,
+    (old, resource): (Option<&Value>, bool),
+    patterns: &Allowance,
 ) -> Vec<FieldCause> {
     if !schema.rules.any {
         return Vec::new();
     }
     let mut run = Run {
-        patterns: Allowance::new(PATTERNS_MAX),
+        patterns: patterns.clone(),
         causes: CauseList::default(),
         meter: Meter::new(OBJECT_MAX),
         stopped: false,
