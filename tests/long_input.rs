@@ -173,6 +173,34 @@ fn a_refusal_ends_after_so_many_causes() {
     }
 }
 
+/// The causes would take gigabytes: each repeats the list that it is about, and there is one for each item.
+#[test]
+fn a_list_is_not_written_down_for_each_of_its_items() {
+    let client = Client::in_memory();
+    let context = json!({"allowPrivilegeEscalation": false,
+        "capabilities": {"add": vec!["CAP_SYS_ADMIN"; 100_000]}});
+    let container = json!({"name": "c", "image": "i", "securityContext": context});
+    let scope = json!({"scopeName": "BestEffort", "operator": "Exists"});
+    let hard = json!({"cpu": "1"});
+    for (resource, spec) in [
+        ("pods", json!({"containers": [container]})),
+        (
+            "resourcequotas",
+            json!({"hard": hard, "scopes": vec!["x"; 200_000]}),
+        ),
+        (
+            "resourcequotas",
+            json!({"hard": hard, "scopeSelector": {"matchExpressions": vec![scope; 40_000]}}),
+        ),
+    ] {
+        let path = format!("/api/v1/namespaces/default/{resource}");
+        let body = json!({"metadata": {"name": "a"}, "spec": spec}).to_string();
+        let answer = ends(resource, || client.send("POST", &path, JSON, &body));
+        assert_eq!(answer.code, 422, "{resource}: {}", answer.text.len());
+        assert!(answer.text.len() < 16 << 20, "{}", answer.text.len());
+    }
+}
+
 const WIDGETS: &str = "/apis/example.com/v1/namespaces/default/widgets";
 
 /// As JSON, because YAML limits the length of keys.

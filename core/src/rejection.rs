@@ -262,6 +262,11 @@ impl CauseList {
         !self.is_wrong
     }
 
+    /// How many causes are reported: as many as before if the list is full.
+    pub(crate) const fn len(&self) -> usize {
+        self.causes.len()
+    }
+
     /// Whether no more causes are reported, so that none need be looked for.
     pub(crate) const fn is_full(&self) -> bool {
         self.causes.len() >= CAUSES_MAX || self.bytes >= CAUSES_BYTES_MAX
@@ -310,7 +315,12 @@ impl CauseList {
 
 impl Extend<FieldCause> for CauseList {
     fn extend<T: IntoIterator<Item = FieldCause>>(&mut self, causes: T) {
-        causes.into_iter().for_each(|cause| self.push(cause));
+        let mut causes = causes.into_iter();
+        while !self.is_full()
+            && let Some(cause) = causes.next()
+        {
+            self.push(cause);
+        }
     }
 }
 

@@ -16,7 +16,7 @@ pub(crate) use names::{label, label_1035, label_value, qualified_name, subdomain
 
 use crate::kind::{Kind, NameRule};
 use crate::object::{FOREGROUND_FINALIZER, NAMESPACE_TOKEN, ORPHAN_FINALIZER};
-use crate::rejection::{CAUSES_MAX, FieldCause, go_strings};
+use crate::rejection::{CauseList, FieldCause, go_strings};
 use serde_json::{Map, Value, json};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -28,30 +28,30 @@ const STANDARD_FINALIZERS: [&str; 3] = [NAMESPACE_TOKEN, ORPHAN_FINALIZER, FOREG
 ///
 /// The name of an existing object is not checked again: it was accepted once, perhaps by an older rule.
 pub fn metadata(kind: &Kind, metadata: &Map<String, Value>, is_new: bool) -> Vec<FieldCause> {
-    let mut causes = Vec::new();
+    let mut causes = CauseList::default();
     name(kind, metadata, is_new, &mut causes);
     own_labels(metadata, &mut causes);
     annotations(metadata, &mut causes);
     owners::check(metadata, &mut causes);
     finalizers(kind.strategy.strict_finalizers, metadata, &mut causes);
-    causes
+    causes.into_causes()
 }
 
 /// Everything that is wrong with the metadata of an object that is embedded in another one. It needs no
 /// name.
 pub(crate) fn embedded_metadata(metadata: &Map<String, Value>) -> Vec<FieldCause> {
-    let mut causes = Vec::new();
+    let mut causes = CauseList::default();
     let name = metadata.get("name").and_then(Value::as_str);
     if let Some(name) = name.filter(|name| !name.is_empty())
         && let Err(why) = names::path_segment(name)
     {
-        causes.push(FieldCause::invalid("metadata.name", &json!(name), &why));
+        causes.push_with(|| FieldCause::invalid("metadata.name", &json!(name), &why));
     }
     own_labels(metadata, &mut causes);
     annotations(metadata, &mut causes);
     owners::check(metadata, &mut causes);
     finalizers(false, metadata, &mut causes);
-    causes
+    causes.into_causes()
 }
 
 /// Checks the name of a kind: a DNS-1035 label that may have upper-case letters.
@@ -94,27 +94,26 @@ pub(crate) fn finalizer_warnings(
     odd.map(tell).collect()
 }
 
-fn name(kind: &Kind, metadata: &Map<String, Value>, is_new: bool, causes: &mut Vec<FieldCause>) {
+fn name(kind: &Kind, metadata: &Map<String, Value>, is_new: bool, causes: &mut CauseList) {
     let prefix = metadata.get("generateName").and_then(Value::as_str);
     if let Some(prefix) = prefix.filter(|prefix| !prefix.is_empty())
         && let Err(why) = legal_name(kind.strategy.names, &masked(prefix))
     {
         let field = "metadata.generateName";
-        causes.push(FieldCause::invalid(field, &json!(prefix), &why));
+        causes.push_with(|| FieldCause::invalid(field, &json!(prefix), &why));
     }
     let Some(name) = metadata
         .get("name")
         .and_then(Value::as_str)
         .filter(|name| !name.is_empty())
     else {
-        causes.push(FieldCause::required(
-            "metadata.name",
-            "name or generateName is required",
-        ));
+        causes.push_with(|| {
+            FieldCause::required("metadata.name", "name or generateName is required")
+        });
         return;
     };
     if is_new && let Err(why) = legal_name(kind.strategy.names, name) {
-        causes.push(FieldCause::invalid("metadata.name", &json!(name), &why));
+        causes.push_with(|| FieldCause::invalid("metadata.name", &json!(name), &why));
     }
 }
 
@@ -144,43 +143,40 @@ pub(crate) fn legal_name(rule: NameRule, name: &str) -> Result<(), String> {
 }
 
 /// Reports what is wrong with the labels in this field.
-pub(crate) fn labels(labels: &Value, field: &str, causes: &mut Vec<FieldCause>) {
+pub(crate) fn labels(labels: &Value, field: &str, causes: &mut CauseList) {
     for (key, value) in labels.as_object().into_iter().flatten() {
-        if causes.len() >= CAUSES_MAX {
+        if causes.is_full() {
             return;
         }
         for why in qualified_name(key) {
-            causes.push(FieldCause::invalid(field, &json!(key), &why));
+            causes.push_with(|| FieldCause::invalid(field, &json!(key), &why));
         }
         for why in label_value(value.as_str().unwrap_or_default()) {
-            causes.push(FieldCause::invalid(field, value, &why));
+            causes.push_with(|| FieldCause::invalid(field, value, &why));
         }
     }
 }
 
-fn own_labels(metadata: &Map<String, Value>, causes: &mut Vec<FieldCause>) {
+fn own_labels(metadata: &Map<String, Value>, causes: &mut CauseList) {
     let of_object = metadata.get("labels").unwrap_or(&Value::Null);
     labels(of_object, "metadata.labels", causes);
 }
 
-fn annotations(metadata: &Map<String, Value>, causes: &mut Vec<FieldCause>) {
+fn annotations(metadata: &Map<String, Value>, causes: &mut CauseList) {
     let Some(annotations) = metadata.get("annotations").and_then(Value::as_object) else {
         return;
     };
     for key in annotations.keys() {
-        if causes.len() >= CAUSES_MAX {
+        if causes.is_full() {
             return;
         }
         for why in qualified_name(&key.to_lowercase()) {
             let field = "metadata.annotations";
-            causes.push(FieldCause::invalid(field, &json!(key), &why));
+            causes.push_with(|| FieldCause::invalid(field, &json!(key), &why));
         }
     }
     if !annotations_fit(annotations) {
-        causes.push(FieldCause::too_long(
-            "metadata.annotations",
-            ANNOTATION_BYTES_MAX,
-        ));
+        causes.push_with(|| FieldCause::too_long("metadata.annotations", ANNOTATION_BYTES_MAX));
     }
 }
 
@@ -190,10 +186,10 @@ pub(crate) fn annotations_fit(annotations: &Map<String, Value>) -> bool {
     annotations.iter().map(one).sum::<usize>() <= ANNOTATION_BYTES_MAX
 }
 
-fn finalizers(strict: bool, metadata: &Map<String, Value>, causes: &mut Vec<FieldCause>) {
+fn finalizers(strict: bool, metadata: &Map<String, Value>, causes: &mut CauseList) {
     let listed: Vec<&str> = strings(metadata, "finalizers").collect();
     for (index, finalizer) in listed.iter().enumerate() {
-        if causes.len() >= CAUSES_MAX {
+        if causes.is_full() {
             return;
         }
         causes.extend(unqualified("metadata.finalizers", finalizer));
@@ -201,11 +197,13 @@ fn finalizers(strict: bool, metadata: &Map<String, Value>, causes: &mut Vec<Fiel
         causes.extend(nonstandard(&field, finalizer).filter(|_| strict));
     }
     if listed.contains(&ORPHAN_FINALIZER) && listed.contains(&FOREGROUND_FINALIZER) {
-        causes.push(FieldCause::invalid_list(
-            "metadata.finalizers",
-            &listed,
-            "finalizer orphan and foregroundDeletion cannot be both set",
-        ));
+        causes.push_with(|| {
+            FieldCause::invalid_list(
+                "metadata.finalizers",
+                &listed,
+                "finalizer orphan and foregroundDeletion cannot be both set",
+            )
+        });
     }
 }
 

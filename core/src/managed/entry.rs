@@ -3,7 +3,7 @@
 use crate::Time;
 use crate::fields::{FieldSet, ManagerId, Managers, Owned};
 use crate::object::Name;
-use crate::rejection::FieldCause;
+use crate::rejection::{CauseList, FieldCause};
 use crate::validate;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
@@ -147,7 +147,7 @@ pub(crate) fn is_reset(list: &Value) -> bool {
 /// Returns what is wrong with a list that a client sent. A list that cannot be decoded is ignored.
 /// Source: `ValidateManagedFields`.
 pub(crate) fn causes(list: Option<&Value>) -> Vec<FieldCause> {
-    let mut causes = Vec::new();
+    let mut causes = CauseList::default();
     let readable = list.filter(|list| Managed::read(Some(list)).is_some());
     let entries = readable.and_then(Value::as_array).into_iter().flatten();
     for (index, entry) in entries.enumerate() {
@@ -160,8 +160,8 @@ pub(crate) fn causes(list: Option<&Value>) -> Vec<FieldCause> {
         ));
         if text("subresource").unwrap_or_default().len() > SUBRESOURCE_MAX {
             let field = format!("{field}.subresource");
-            causes.push(FieldCause::too_long(field, SUBRESOURCE_MAX));
+            causes.push_with(|| FieldCause::too_long(field, SUBRESOURCE_MAX));
         }
     }
-    causes
+    causes.into_causes()
 }

@@ -44,7 +44,7 @@ pub(crate) use selector::{MISMATCH, selects};
 use super::field::Field;
 use crate::document::equal_except;
 use crate::kind::Kind;
-use crate::rejection::FieldCause;
+use crate::rejection::{CauseList, FieldCause};
 use serde_json::Value;
 
 /// An object as it is about to be stored, and its old version if there is one.
@@ -95,15 +95,15 @@ pub(crate) fn object(kind: &Kind, new: &Value, old: Option<&Value>) -> Vec<Field
 
 fn causes_of_status(subject: &Subject<'_>) -> Vec<FieldCause> {
     match subject.resource {
-        "services" => service::status(subject),
+        "services" => service::status(subject).into_iter().collect(),
         _ => Vec::new(),
     }
 }
 
 fn causes_of(subject: &Subject<'_>) -> Vec<FieldCause> {
-    let mut causes = Vec::new();
+    let mut causes = CauseList::default();
     for rule in table::rules(subject.resource) {
         rule.check(subject, &mut causes);
     }
-    causes
+    causes.into_causes()
 }

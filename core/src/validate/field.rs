@@ -1,6 +1,6 @@
 //! A place in a document: its path, as causes name it, and its value.
 
-use crate::rejection::FieldCause;
+use crate::rejection::{CauseList, FieldCause};
 use serde_json::Value;
 
 static ABSENT: Value = Value::Null;
@@ -118,21 +118,21 @@ impl<'a> Field<'a> {
     pub(super) fn refuse(
         &self,
         problems: impl IntoIterator<Item = String>,
-        causes: &mut Vec<FieldCause>,
+        causes: &mut CauseList,
     ) {
         causes.extend(problems.into_iter().map(|why| self.invalid(&why)));
     }
 
-    pub(super) fn at_least(&self, low: i64, causes: &mut Vec<FieldCause>) {
+    pub(super) fn at_least(&self, low: i64, causes: &mut CauseList) {
         if self.value.as_i64().is_some_and(|number| number < low) {
-            causes.push(self.invalid(&format!("must be greater than or equal to {low}")));
+            causes.push_with(|| self.invalid(&format!("must be greater than or equal to {low}")));
         }
     }
 
     /// Reports a value that is none of these; an empty one passes.
-    pub(super) fn one_of(&self, supported: &[&str], causes: &mut Vec<FieldCause>) {
+    pub(super) fn one_of(&self, supported: &[&str], causes: &mut CauseList) {
         if !self.is_empty() && !supported.contains(&self.text()) {
-            causes.push(self.not_supported(supported));
+            causes.push_with(|| self.not_supported(supported));
         }
     }
 

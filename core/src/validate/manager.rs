@@ -1,24 +1,24 @@
 //! Names of field managers.
 
-use crate::rejection::FieldCause;
+use crate::rejection::{CauseList, FieldCause};
 
 /// Source: apimachinery's `FieldManagerMaxLength`.
 const FIELD_MANAGER_MAX: usize = 128;
 
 /// Returns what is wrong with the name of a field manager: its length, or unprintable characters.
 pub fn field_manager(field: &str, name: &str) -> Vec<FieldCause> {
-    let mut causes = Vec::new();
+    let mut causes = CauseList::default();
     if name.len() > FIELD_MANAGER_MAX {
-        causes.push(FieldCause::too_long(field, FIELD_MANAGER_MAX));
+        causes.push_with(|| FieldCause::too_long(field, FIELD_MANAGER_MAX));
     }
     for (at, one) in name.char_indices().filter(|(_, one)| !is_printed(*one)) {
         let why = format!(
             "invalid character U+{:04X} (at position {at})",
             u32::from(one)
         );
-        causes.push(FieldCause::invalid(field, &name.into(), &why));
+        causes.push_with(|| FieldCause::invalid(field, &name.into(), &why));
     }
-    causes
+    causes.into_causes()
 }
 
 /// The name of a field manager that did not give one: its user agent up to the first slash.

@@ -2,15 +2,15 @@
 //! checked.
 
 use crate::kind::GroupVersionKind;
-use crate::rejection::{CAUSES_MAX, FieldCause};
+use crate::rejection::{CauseList, FieldCause};
 use serde_json::{Map, Value, json};
 
 /// Adds what is wrong with `metadata.ownerReferences`.
-pub(super) fn check(metadata: &Map<String, Value>, causes: &mut Vec<FieldCause>) {
+pub(super) fn check(metadata: &Map<String, Value>, causes: &mut CauseList) {
     let references = metadata.get("ownerReferences").and_then(Value::as_array);
     let references: &[Value] = references.map_or(&[], Vec::as_slice);
     for reference in references {
-        if causes.len() >= CAUSES_MAX {
+        if causes.is_full() {
             return;
         }
         check_one(reference, causes);
@@ -26,15 +26,15 @@ pub(super) fn check(metadata: &Map<String, Value>, causes: &mut Vec<FieldCause>)
             title(second)
         );
         let field = "metadata.ownerReferences";
-        causes.push(FieldCause::invalid(field, &json!(references), &why));
+        causes.push_with(|| FieldCause::invalid(field, &json!(references), &why));
     }
 }
 
-fn check_one(reference: &Value, causes: &mut Vec<FieldCause>) {
+fn check_one(reference: &Value, causes: &mut CauseList) {
     let text = |field: &str| reference.get(field).and_then(Value::as_str).unwrap_or("");
     let mut empty = |field: &str, why: &str| {
         let path = format!("metadata.ownerReferences.{field}");
-        causes.push(FieldCause::invalid(path, &json!(text(field)), why));
+        causes.push_with(|| FieldCause::invalid(path, &json!(text(field)), why));
     };
     let gvk = GroupVersionKind::parse(text("apiVersion"), text("kind"));
     if gvk.is_none() {
@@ -46,11 +46,13 @@ fn check_one(reference: &Value, causes: &mut Vec<FieldCause>) {
         }
     }
     if gvk.is_some_and(|gvk| is_banned(&gvk)) {
-        causes.push(FieldCause::invalid(
-            "metadata.ownerReferences",
-            reference,
-            "/v1, Kind=Event is disallowed from being an owner",
-        ));
+        causes.push_with(|| {
+            FieldCause::invalid(
+                "metadata.ownerReferences",
+                reference,
+                "/v1, Kind=Event is disallowed from being an owner",
+            )
+        });
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::document::metadata_mut;
 use crate::quantity::Quantity;
-use crate::rejection::FieldCause;
+use crate::rejection::{CauseList, FieldCause};
 use crate::validate;
 use serde_json::{Map, Value, json};
 
@@ -125,7 +125,7 @@ pub(super) fn select_own_pods(job: &mut Value, shares_labels: bool) {
 pub(super) fn wrong_selection(job: &Value, shares_labels: bool) -> Vec<FieldCause> {
     let mut job = job.clone();
     select_own_pods(&mut job, shares_labels);
-    let mut causes = Vec::new();
+    let mut causes = CauseList::default();
     if at(&job, "/spec/manualSelector") != &Value::Bool(true) {
         if shares_labels {
             let labels = at(&job, "/metadata/labels");
@@ -135,21 +135,21 @@ pub(super) fn wrong_selection(job: &Value, shares_labels: bool) -> Vec<FieldCaus
     }
     let selector = at(&job, "/spec/selector");
     if selector.is_null() {
-        causes.push(FieldCause::required("spec.selector", ""));
+        causes.push_with(|| FieldCause::required("spec.selector", ""));
     }
     let labels = at(&job, POD_LABELS);
     validate::labels(labels, "spec.template.labels", &mut causes);
     if !validate::selects(selector, labels) {
         let field = "spec.template.metadata.labels";
-        causes.push(FieldCause::invalid(field, labels, validate::MISMATCH));
+        causes.push_with(|| FieldCause::invalid(field, labels, validate::MISMATCH));
     }
-    causes
+    causes.into_causes()
 }
 
 /// For a generated selector, reports labels and selectors that would select the pods of another job.
 ///
 /// Source: upstream's `ValidateGeneratedSelector`.
-fn selects_others(job: &Value, causes: &mut Vec<FieldCause>) {
+fn selects_others(job: &Value, causes: &mut CauseList) {
     let labels = at(job, POD_LABELS);
     let own = [(JOB_UIDS, "/metadata/uid"), (JOB_NAMES, "/metadata/name")];
     let own = own.into_iter().flat_map(|(labels, place)| {
@@ -161,13 +161,13 @@ fn selects_others(job: &Value, causes: &mut Vec<FieldCause>) {
         if labels.get(label) != Some(value) {
             let why = format!("must be '{}'", value.as_str().unwrap_or_default());
             let field = format!("spec.template.metadata.labels[{label}]");
-            causes.push(FieldCause::invalid(field, labels, &why));
+            causes.push_with(|| FieldCause::invalid(field, labels, &why));
         }
     }
     let selector = at(job, "/spec/selector");
     if !validate::selects(selector, &own.into()) {
         let why = "`selector` not auto-generated";
-        causes.push(FieldCause::invalid("spec.selector", selector, why));
+        causes.push_with(|| FieldCause::invalid("spec.selector", selector, why));
     }
 }
 

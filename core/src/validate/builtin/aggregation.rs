@@ -1,10 +1,10 @@
 //! `APIService`s, which announce other API servers. Source: `pkg/apis/apiregistration/validation`.
 
 use super::Subject;
-use crate::rejection::FieldCause;
+use crate::rejection::CauseList;
 
 /// The name must consist of the served version and group. It is not checked again unless they change.
-pub(super) fn api_service(subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
+pub(super) fn api_service(subject: &Subject<'_>, causes: &mut CauseList) {
     let named = ["spec.version", "spec.group"].map(|way| subject.new.at(way));
     if subject.old.is_some() && !named.iter().any(|place| subject.changes(place)) {
         return;
@@ -14,6 +14,6 @@ pub(super) fn api_service(subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
     let name = subject.new.at("metadata.name");
     if name.text() != required {
         let why = format!("must be `spec.version+\".\"+spec.group`: {required:?}");
-        causes.push(name.invalid(&why));
+        causes.push_with(|| name.invalid(&why));
     }
 }

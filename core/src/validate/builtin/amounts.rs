@@ -4,7 +4,7 @@
 
 use super::Field;
 use crate::quantity::{self, Quantity};
-use crate::rejection::FieldCause;
+use crate::rejection::{CauseList, FieldCause};
 use crate::validate::qualified_name;
 
 pub(super) const NEGATIVE: &str = "must be greater than or equal to 0";
@@ -96,27 +96,22 @@ fn quota_problems(name: &str) -> Vec<String> {
     problems
 }
 
-fn named(
-    place: &Field<'_>,
-    name: &str,
-    problems: fn(&str) -> Vec<String>,
-    causes: &mut Vec<FieldCause>,
-) {
+fn named(place: &Field<'_>, name: &str, problems: fn(&str) -> Vec<String>, causes: &mut CauseList) {
     let shown = format!("{name:?}");
     let problems = problems(name).into_iter();
     causes.extend(problems.map(|why| place.invalid_as(&shown, &why)));
 }
 
 /// Source: `ValidateResourceQuantityValue`.
-pub(super) fn value(place: &Field<'_>, name: &str, causes: &mut Vec<FieldCause>) {
+pub(super) fn value(place: &Field<'_>, name: &str, causes: &mut CauseList) {
     let Some(amount) = amount(place) else {
         return;
     };
     if amount.sign() < 0 {
-        causes.push(place.invalid(NEGATIVE));
+        causes.push_with(|| place.invalid(NEGATIVE));
     }
     if is_whole(name) && amount.integer().is_none() {
-        causes.push(place.invalid("must be an integer"));
+        causes.push_with(|| place.invalid("must be an integer"));
     }
 }
 
@@ -126,7 +121,7 @@ pub(super) fn is_of_quotas(name: &str) -> bool {
 }
 
 /// Checks the names of resources that there are limits for.
-pub(super) fn names_of(map: &Field<'_>, of_containers: bool, causes: &mut Vec<FieldCause>) {
+pub(super) fn names_of(map: &Field<'_>, of_containers: bool, causes: &mut CauseList) {
     let problems = if of_containers {
         container_problems
     } else {
@@ -138,7 +133,7 @@ pub(super) fn names_of(map: &Field<'_>, of_containers: bool, causes: &mut Vec<Fi
 }
 
 /// Checks the amounts in a quota.
-pub(super) fn of_quota(map: &Field<'_>, causes: &mut Vec<FieldCause>) {
+pub(super) fn of_quota(map: &Field<'_>, causes: &mut CauseList) {
     for (name, place) in map.entries() {
         named(&place, name, quota_problems, causes);
         value(&place, name, causes);
@@ -146,7 +141,7 @@ pub(super) fn of_quota(map: &Field<'_>, causes: &mut Vec<FieldCause>) {
 }
 
 /// Checks a map of amounts of what containers can have.
-pub(super) fn amounts(map: &Field<'_>, causes: &mut Vec<FieldCause>) {
+pub(super) fn amounts(map: &Field<'_>, causes: &mut CauseList) {
     for (name, place) in map.entries() {
         named(&place, name, container_problems, causes);
         value(&place, name, causes);
@@ -154,7 +149,7 @@ pub(super) fn amounts(map: &Field<'_>, causes: &mut Vec<FieldCause>) {
 }
 
 /// Checks what a container asks for, and what it is limited to.
-pub(super) fn resources(resources: &Field<'_>, causes: &mut Vec<FieldCause>) {
+pub(super) fn resources(resources: &Field<'_>, causes: &mut CauseList) {
     let (limits, requests) = (resources.child("limits"), resources.child("requests"));
     amounts(&limits, causes);
     for (name, request) in requests.entries() {
@@ -164,7 +159,7 @@ pub(super) fn resources(resources: &Field<'_>, causes: &mut Vec<FieldCause>) {
         let Some(limit) = limit.filter(|limit| !limit.is_null()) else {
             if !overcommits {
                 let why = "Limit must be set for non overcommitable resources";
-                causes.push(limits.required(why));
+                causes.push_with(|| limits.required(why));
             }
             continue;
         };
@@ -179,7 +174,7 @@ pub(super) fn resources(resources: &Field<'_>, causes: &mut Vec<FieldCause>) {
         };
         let why = format!("must be {relation} {name} limit of {shown}");
         let field = requests.path.as_str();
-        causes.push(FieldCause::invalid(field, request.value, &why));
+        causes.push_with(|| FieldCause::invalid(field, request.value, &why));
     }
 }
 

@@ -1,7 +1,7 @@
 //! Jobs and cron jobs, in upstream's order. Source: `pkg/apis/batch/validation`.
 
 use super::{Field, IMMUTABLE, Subject, cron, pod, policies};
-use crate::rejection::FieldCause;
+use crate::rejection::{CauseList, FieldCause};
 use crate::validate::{formats, names};
 use serde_json::{Map, Value, json};
 
@@ -17,7 +17,7 @@ const PARALLEL_OF_MANY_MAX: i64 = 10_000;
 const FAILED_OF_MANY_MAX: i64 = 10_000;
 
 /// Checks the specification of a job or of a template of jobs. Source: `validateJobSpec`.
-pub(super) fn job_spec(spec: &Field<'_>, subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
+pub(super) fn job_spec(spec: &Field<'_>, subject: &Subject<'_>, causes: &mut CauseList) {
     for member in [
         "parallelism",
         "completions",
@@ -34,7 +34,7 @@ pub(super) fn job_spec(spec: &Field<'_>, subject: &Subject<'_>, causes: &mut Vec
         spec.child("maxFailedIndexes"),
     );
     if !failed.is_absent() && per_index.is_absent() {
-        causes.push(per_index.required("when maxFailedIndexes is specified"));
+        causes.push_with(|| per_index.required("when maxFailedIndexes is specified"));
     }
     let manager = spec.child("managedBy");
     if !manager.is_absent() {
@@ -47,7 +47,7 @@ pub(super) fn job_spec(spec: &Field<'_>, subject: &Subject<'_>, causes: &mut Vec
         "NonIndexed" | "" => {
             for place in [&per_index, &failed] {
                 if !place.is_absent() {
-                    causes.push(place.invalid("requires indexed completion mode"));
+                    causes.push_with(|| place.invalid("requires indexed completion mode"));
                 }
             }
         }
@@ -61,41 +61,42 @@ pub(super) fn job_spec(spec: &Field<'_>, subject: &Subject<'_>, causes: &mut Vec
 }
 
 /// Who manages a job is named by a path after a domain.
-fn managed(manager: &Field<'_>, causes: &mut Vec<FieldCause>) {
+fn managed(manager: &Field<'_>, causes: &mut CauseList) {
     if manager.is_empty() {
-        causes.push(manager.required(""));
+        causes.push_with(|| manager.required(""));
         return;
     }
     let problems = formats::prefixed_path(manager.text()).into_iter();
     causes.extend(problems.map(|(part, why)| manager.invalid_as(&format!("{part:?}"), &why)));
     if manager.text().len() > MANAGER_MAX {
-        causes.push(FieldCause::too_long(manager.path.as_str(), MANAGER_MAX));
+        causes.push_with(|| FieldCause::too_long(manager.path.as_str(), MANAGER_MAX));
     }
 }
 
-fn indexed(spec: &Field<'_>, causes: &mut Vec<FieldCause>) {
+fn indexed(spec: &Field<'_>, causes: &mut CauseList) {
     let (completions, failed) = (spec.child("completions"), spec.child("maxFailedIndexes"));
     let (parallel, count) = (spec.child("parallelism"), completions.number());
     if completions.is_absent() {
-        causes.push(completions.required("when completion mode is Indexed"));
+        causes.push_with(|| completions.required("when completion mode is Indexed"));
     }
     if parallel.number() > PARALLEL_MAX {
         let why =
             format!("must be less than or equal to {PARALLEL_MAX} when completion mode is Indexed");
-        causes.push(parallel.invalid(&why));
+        causes.push_with(|| parallel.invalid(&why));
     }
     if !completions.is_absent() && failed.number() > count {
-        causes.push(failed.invalid("must be less than or equal to completions"));
+        causes.push_with(|| failed.invalid("must be less than or equal to completions"));
     }
     if failed.number() > PARALLEL_MAX {
-        causes.push(failed.invalid(&format!("must be less than or equal to {PARALLEL_MAX}")));
+        causes
+            .push_with(|| failed.invalid(&format!("must be less than or equal to {PARALLEL_MAX}")));
     }
     if count <= MANY || spec.child("backoffLimitPerIndex").is_absent() {
         return;
     }
     if failed.is_absent() {
         let why = format!("must be specified when completions is above {MANY}");
-        causes.push(failed.required(&why));
+        causes.push_with(|| failed.required(&why));
     }
     for (place, most) in [
         (parallel, PARALLEL_OF_MANY_MAX),
@@ -106,14 +107,14 @@ fn indexed(spec: &Field<'_>, causes: &mut Vec<FieldCause>) {
                 "must be less than or equal to {most} when completions are above {MANY} and used with \
                  backoff limit per index"
             );
-            causes.push(place.invalid(&why));
+            causes.push_with(|| place.invalid(&why));
         }
     }
 }
 
 /// With a policy for failures, pods are only replaced once they have failed. Source:
 /// `validatePodReplacementPolicy`.
-fn replacement(spec: &Field<'_>, causes: &mut Vec<FieldCause>) {
+fn replacement(spec: &Field<'_>, causes: &mut CauseList) {
     let policy = spec.child("podReplacementPolicy");
     let known: &[&str] = if spec.child("podFailurePolicy").is_absent() {
         &["Failed", "TerminatingOrFailed"]
@@ -121,29 +122,29 @@ fn replacement(spec: &Field<'_>, causes: &mut Vec<FieldCause>) {
         &["Failed"]
     };
     if !policy.is_absent() && !known.contains(&policy.text()) {
-        causes.push(policy.not_supported(known));
+        causes.push_with(|| policy.not_supported(known));
     }
 }
 
 /// A job must come to an end, so `Always` is refused, and the field has no default.
-fn restart_policy(spec: &Field<'_>, causes: &mut Vec<FieldCause>) {
+fn restart_policy(spec: &Field<'_>, causes: &mut CauseList) {
     let policy = spec.at("template.spec.restartPolicy");
     let has_rules = !spec.child("podFailurePolicy").is_absent();
     match policy.text() {
         "" | "Always" => {
-            causes.push(policy.required("valid values: \"OnFailure\", \"Never\""));
+            causes.push_with(|| policy.required("valid values: \"OnFailure\", \"Never\""));
         }
         "OnFailure" if has_rules => {
             let why = "only \"Never\" is supported when podFailurePolicy is specified";
-            causes.push(policy.invalid(why));
+            causes.push_with(|| policy.invalid(why));
         }
         "OnFailure" | "Never" => {}
-        _ => causes.push(policy.not_supported(&RESTARTS)),
+        _ => causes.push_with(|| policy.not_supported(&RESTARTS)),
     }
 }
 
 /// The pods of an indexed job are hosts whose names end with their index. Source: `ValidateJob`.
-pub(super) fn host_names(job: &Field<'_>, _: &Subject<'_>, causes: &mut Vec<FieldCause>) {
+pub(super) fn host_names(job: &Field<'_>, _: &Subject<'_>, causes: &mut CauseList) {
     let (name, completions) = (job.at("metadata.name"), job.at("spec.completions").number());
     if job.at("spec.completionMode").text() != "Indexed" || completions <= 0 {
         return;
@@ -151,13 +152,13 @@ pub(super) fn host_names(job: &Field<'_>, _: &Subject<'_>, causes: &mut Vec<Fiel
     let host = format!("{}-{}", name.text(), completions - 1);
     if names::label(&host).is_err() {
         let why = format!("will not able to create pod with invalid DNS label: {host}");
-        causes.push(name.invalid(&why));
+        causes.push_with(|| name.invalid(&why));
     }
 }
 
 /// What an update of a job leaves as it was, with the template where upstream looks at it. Source:
 /// `ValidateJobSpecUpdate`.
-pub(super) fn job_update(spec: &Field<'_>, subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
+pub(super) fn job_update(spec: &Field<'_>, subject: &Subject<'_>, causes: &mut CauseList) {
     let Some(old) = &subject.old else {
         return;
     };
@@ -171,7 +172,7 @@ pub(super) fn job_update(spec: &Field<'_>, subject: &Subject<'_>, causes: &mut V
         !subject.changes(&template)
     };
     if !is_same {
-        causes.push(template.invalid(IMMUTABLE));
+        causes.push_with(|| template.invalid(IMMUTABLE));
     }
     for member in [
         "completionMode",
@@ -184,17 +185,17 @@ pub(super) fn job_update(spec: &Field<'_>, subject: &Subject<'_>, causes: &mut V
     }
 }
 
-fn completions(spec: &Field<'_>, subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
+fn completions(spec: &Field<'_>, subject: &Subject<'_>, causes: &mut CauseList) {
     let completions = spec.child("completions");
     let is_indexed = spec.child("completionMode").text() == "Indexed";
     if !subject.changes(&completions) {
         return;
     }
     if !is_indexed {
-        causes.push(completions.invalid(IMMUTABLE));
+        causes.push_with(|| completions.invalid(IMMUTABLE));
     } else if !completions.is_absent() && completions.value != spec.child("parallelism").value {
         let why = "can only be modified in tandem with spec.parallelism";
-        causes.push(completions.invalid(why));
+        causes.push_with(|| completions.invalid(why));
     }
 }
 
@@ -249,7 +250,7 @@ fn drop_empty(value: &mut Value, name: &str) {
 }
 
 /// Source: `validateScheduleFormat`.
-pub(super) fn schedule(schedule: &Field<'_>, subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
+pub(super) fn schedule(schedule: &Field<'_>, subject: &Subject<'_>, causes: &mut CauseList) {
     if schedule.is_empty() {
         return;
     }
@@ -261,16 +262,16 @@ pub(super) fn schedule(schedule: &Field<'_>, subject: &Subject<'_>, causes: &mut
     }
     if !had_zone {
         let why = "cannot use TZ or CRON_TZ in schedule, use timeZone field instead";
-        causes.push(schedule.invalid(why));
+        causes.push_with(|| schedule.invalid(why));
     } else if !subject.new.at("spec.timeZone").is_absent() {
         let why = "cannot use both timeZone field and TZ or CRON_TZ in schedule";
-        causes.push(schedule.invalid(why));
+        causes.push_with(|| schedule.invalid(why));
     }
 }
 
 /// Checks the form of a zone's name. Whether there is such a zone is left to the controller that needs it, but
 /// for the zone of the server. Source: `validateTimeZone`.
-pub(super) fn time_zone(zone: &Field<'_>, subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
+pub(super) fn time_zone(zone: &Field<'_>, subject: &Subject<'_>, causes: &mut CauseList) {
     if zone.is_absent() || subject.old.is_some() && !subject.changes(zone) {
         return;
     }
@@ -282,37 +283,33 @@ pub(super) fn time_zone(zone: &Field<'_>, subject: &Subject<'_>, causes: &mut Ve
     };
     let unknown = format!("unknown time zone {name}");
     if name.is_empty() {
-        causes.push(zone.invalid("timeZone must be nil or non-empty string"));
+        causes.push_with(|| zone.invalid("timeZone must be nil or non-empty string"));
     } else if !name.split('/').all(is_part) {
-        causes.push(zone.invalid(&unknown));
+        causes.push_with(|| zone.invalid(&unknown));
     } else if name.eq_ignore_ascii_case("local") {
         let why = "timeZone must be an explicit time zone as defined in \
              https://www.iana.org/time-zones";
-        causes.push(zone.invalid(why));
+        causes.push_with(|| zone.invalid(why));
         if name != "Local" {
-            causes.push(zone.invalid(&unknown));
+            causes.push_with(|| zone.invalid(&unknown));
         }
     }
 }
 
 /// A cron job's jobs get selectors of their own. Source: `ValidateJobTemplateSpec`.
-pub(super) fn unselected(spec: &Field<'_>, _: &Subject<'_>, causes: &mut Vec<FieldCause>) {
+pub(super) fn unselected(spec: &Field<'_>, _: &Subject<'_>, causes: &mut CauseList) {
     let (selector, manual) = (spec.child("selector"), spec.child("manualSelector"));
     if !selector.is_absent() {
-        causes.push(selector.invalid("`selector` will be auto-generated"));
+        causes.push_with(|| selector.invalid("`selector` will be auto-generated"));
     }
     if manual.is_true() {
         let field = manual.path.as_str();
-        causes.push(FieldCause::unsupported(
-            field,
-            &json!(true),
-            &["nil", "false"],
-        ));
+        causes.push_with(|| FieldCause::unsupported(field, &json!(true), &["nil", "false"]));
     }
 }
 
-pub(super) fn short_name(name: &Field<'_>, subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
+pub(super) fn short_name(name: &Field<'_>, subject: &Subject<'_>, causes: &mut CauseList) {
     if subject.old.is_none() && name.text().len() > CRON_JOB_NAME_MAX {
-        causes.push(name.invalid("must be no more than 52 characters"));
+        causes.push_with(|| name.invalid("must be no more than 52 characters"));
     }
 }

@@ -2,7 +2,7 @@
 //! `pkg/apis/storage/validation`, `pkg/apis/networking/validation` and `pkg/apis/coordination/validation`.
 
 use super::{Field, IMMUTABLE, Subject, shown};
-use crate::rejection::FieldCause;
+use crate::rejection::{CauseList, FieldCause};
 use crate::validate::{formats, names, qualified_name};
 
 const CONTROLLER_MAX: usize = 250;
@@ -10,7 +10,7 @@ const SOURCES: &str = "must specify exactly one of inlineVolumeSpec and persiste
 const LIFECYCLES: [&str; 2] = ["Persistent", "Ephemeral"];
 
 /// Source: `validateProvisioner`.
-pub(super) fn provisioner(name: &Field<'_>, _: &Subject<'_>, causes: &mut Vec<FieldCause>) {
+pub(super) fn provisioner(name: &Field<'_>, _: &Subject<'_>, causes: &mut CauseList) {
     let lower = name.text().to_lowercase();
     if !lower.is_empty() {
         let problems = qualified_name(&lower).into_iter();
@@ -19,14 +19,14 @@ pub(super) fn provisioner(name: &Field<'_>, _: &Subject<'_>, causes: &mut Vec<Fi
 }
 
 /// Source: `validateIngressClassSpec`.
-pub(super) fn ingress_class(spec: &Field<'_>, _: &Subject<'_>, causes: &mut Vec<FieldCause>) {
+pub(super) fn ingress_class(spec: &Field<'_>, _: &Subject<'_>, causes: &mut CauseList) {
     let controller = spec.child("controller");
     if controller.is_empty() {
-        causes.push(controller.required(""));
+        causes.push_with(|| controller.required(""));
     } else {
         if controller.text().len() > CONTROLLER_MAX {
             let field = controller.path.as_str();
-            causes.push(FieldCause::too_long(field, CONTROLLER_MAX));
+            causes.push_with(|| FieldCause::too_long(field, CONTROLLER_MAX));
         }
         let problems = formats::prefixed_path(controller.text()).into_iter();
         let shown = |part: &str| format!("{part:?}");
@@ -40,31 +40,31 @@ pub(super) fn ingress_class(spec: &Field<'_>, _: &Subject<'_>, causes: &mut Vec<
     segment(&parameters.child("name"), causes);
     let (scope, namespace) = (parameters.child("scope"), parameters.child("namespace"));
     match (scope.text(), namespace.is_absent()) {
-        ("", _) => causes.push(scope.required("")),
+        ("", _) => causes.push_with(|| scope.required("")),
         ("Namespace", true) => {
-            causes.push(namespace.required("`parameters.scope` is set to 'Namespace'"));
+            causes.push_with(|| namespace.required("`parameters.scope` is set to 'Namespace'"));
         }
         ("Namespace", false) => namespace.refuse(names::label(namespace.text()).err(), causes),
         ("Cluster", false) => {
-            causes.push(namespace.forbidden("`parameters.scope` is set to 'Cluster'"));
+            causes.push_with(|| namespace.forbidden("`parameters.scope` is set to 'Cluster'"));
         }
         ("Cluster", true) => {}
-        _ => causes.push(scope.not_supported(&["Cluster", "Namespace"])),
+        _ => causes.push_with(|| scope.not_supported(&["Cluster", "Namespace"])),
     }
 }
 
 /// Checks a name that must be there, and can be a part of a path.
-fn segment(name: &Field<'_>, causes: &mut Vec<FieldCause>) {
+fn segment(name: &Field<'_>, causes: &mut CauseList) {
     if name.is_empty() {
-        causes.push(name.required(""));
+        causes.push_with(|| name.required(""));
     }
     name.refuse(names::path_segment(name.text()).err(), causes);
 }
 
 /// Source: `validateIPAddressParentReference`.
-pub(super) fn parent(place: &Field<'_>, subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
+pub(super) fn parent(place: &Field<'_>, subject: &Subject<'_>, causes: &mut CauseList) {
     if place.is_absent() {
-        causes.push(place.required(""));
+        causes.push_with(|| place.required(""));
     } else {
         let group = place.child("group");
         if !group.is_empty() {
@@ -75,15 +75,15 @@ pub(super) fn parent(place: &Field<'_>, subject: &Subject<'_>, causes: &mut Vec<
     }
     if subject.changes(place) {
         let shown = shown::object(place.value, shown::PARENT_REF);
-        causes.push(place.invalid_as(&shown, IMMUTABLE));
+        causes.push_with(|| place.invalid_as(&shown, IMMUTABLE));
     }
 }
 
 /// Source: `ValidateVolumeAttachment` and its update.
-pub(super) fn attachment(spec: &Field<'_>, subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
+pub(super) fn attachment(spec: &Field<'_>, subject: &Subject<'_>, causes: &mut CauseList) {
     let (attacher, node) = (spec.child("attacher"), spec.child("nodeName"));
     if attacher.is_empty() {
-        causes.push(attacher.required(""));
+        causes.push_with(|| attacher.required(""));
     }
     let source = spec.child("source");
     let name = source.child("persistentVolumeName");
@@ -91,22 +91,22 @@ pub(super) fn attachment(spec: &Field<'_>, subject: &Subject<'_>, causes: &mut V
         source.child("inlineVolumeSpec").is_absent(),
         name.is_absent(),
     ) {
-        (true, true) => causes.push(source.required(SOURCES)),
-        (false, false) => causes.push(source.forbidden(SOURCES)),
+        (true, true) => causes.push_with(|| source.required(SOURCES)),
+        (false, false) => causes.push_with(|| source.forbidden(SOURCES)),
         (true, false) if name.is_empty() => {
-            causes.push(name.required("must specify non empty persistentVolumeName"));
+            causes.push_with(|| name.required("must specify non empty persistentVolumeName"));
         }
         _ => {}
     }
     let problem = names::subdomain(node.text()).err();
     causes.extend(problem.map(|why| node.invalid_as(&format!("{:?}", node.text()), &why)));
     if subject.changes(spec) {
-        causes.push(spec.invalid_as(&shown::attachment(spec), IMMUTABLE));
+        causes.push_with(|| spec.invalid_as(&shown::attachment(spec), IMMUTABLE));
     }
 }
 
 /// Source: `ValidateCSIDriver` and its update, which has its own name for one of the members.
-pub(super) fn driver(spec: &Field<'_>, subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
+pub(super) fn driver(spec: &Field<'_>, subject: &Subject<'_>, causes: &mut CauseList) {
     let policy = spec.child("fsGroupPolicy");
     policy.one_of(&["File", "None", "ReadWriteOnceWithFSType"], causes);
     let modes = spec.child("volumeLifecycleModes");
@@ -115,27 +115,27 @@ pub(super) fn driver(spec: &Field<'_>, subject: &Subject<'_>, causes: &mut Vec<F
         .filter(|mode| !LIFECYCLES.contains(&mode.text()))
     {
         let field = modes.path.as_str();
-        causes.push(FieldCause::not_supported(field, mode.text(), &LIFECYCLES));
+        causes.push_with(|| FieldCause::not_supported(field, mode.text(), &LIFECYCLES));
     }
     let attaches = spec.child("attachRequired");
     if subject.changes(&attaches) {
         let field = "spec.attachedRequired";
-        causes.push(FieldCause::invalid(field, attaches.value, IMMUTABLE));
+        causes.push_with(|| FieldCause::invalid(field, attaches.value, IMMUTABLE));
     }
     if subject.changes(&modes) {
-        causes.push(modes.invalid(IMMUTABLE));
+        causes.push_with(|| modes.invalid(IMMUTABLE));
     }
 }
 
 /// Source: `ValidateLeaseSpec`.
-pub(super) fn lease(spec: &Field<'_>, _: &Subject<'_>, causes: &mut Vec<FieldCause>) {
+pub(super) fn lease(spec: &Field<'_>, _: &Subject<'_>, causes: &mut CauseList) {
     let duration = spec.child("leaseDurationSeconds");
     if duration.value.as_i64().is_some_and(|seconds| seconds <= 0) {
-        causes.push(duration.invalid("must be greater than 0"));
+        causes.push_with(|| duration.invalid("must be greater than 0"));
     }
     spec.child("leaseTransitions").at_least(0, causes);
     let holder = spec.child("preferredHolder");
     if !holder.is_empty() && spec.child("strategy").is_empty() {
-        causes.push(holder.forbidden("may only be specified if `strategy` is defined"));
+        causes.push_with(|| holder.forbidden("may only be specified if `strategy` is defined"));
     }
 }

@@ -3,7 +3,7 @@
 //! `ValidatePriorityClass` of `pkg/apis/scheduling/validation`.
 
 use super::{Field, IMMUTABLE, Subject, amounts, placement, shown};
-use crate::rejection::FieldCause;
+use crate::rejection::{CauseList, FieldCause};
 use crate::validate::formats;
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ const RANGE_FROZEN: &str = "node updates may not change podCIDR except from \"\"
 const PROVIDER_FROZEN: &str = "node updates may not change providerID except from \"\" to valid";
 
 /// Upstream checks an updated node as if it were new, and some of it a second time; here it is checked once.
-pub(super) fn node(node: &Field<'_>, subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
+pub(super) fn node(node: &Field<'_>, subject: &Subject<'_>, causes: &mut CauseList) {
     placement::taints(&node.at("spec.taints"), causes);
     resources(node, causes);
     pod_ranges(&node.at("spec.podCIDRs"), causes);
@@ -22,17 +22,17 @@ pub(super) fn node(node: &Field<'_>, subject: &Subject<'_>, causes: &mut Vec<Fie
     for address in node.at("status.addresses").items() {
         let shown = shown::object(address.value, shown::NODE_ADDRESS);
         if !seen.insert(shown.clone()) {
-            causes.push(FieldCause::duplicate_as(address.path, &shown, ""));
+            causes.push_with(|| FieldCause::duplicate_as(address.path, &shown, ""));
         }
     }
     kept_by_node(old, node, subject, causes);
     let external = node.at("spec.externalID");
     if subject.changes(&external) {
-        causes.push(external.forbidden("may not be updated"));
+        causes.push_with(|| external.forbidden("may not be updated"));
     }
 }
 
-fn resources(node: &Field<'_>, causes: &mut Vec<FieldCause>) {
+fn resources(node: &Field<'_>, causes: &mut CauseList) {
     for map in ["status.capacity", "status.allocatable"].map(|way| node.at(way)) {
         for (name, amount) in map.entries() {
             let path = format!("{}.{name}", map.path);
@@ -41,14 +41,14 @@ fn resources(node: &Field<'_>, causes: &mut Vec<FieldCause>) {
     }
 }
 
-fn pod_ranges(ranges: &Field<'_>, causes: &mut Vec<FieldCause>) {
+fn pod_ranges(ranges: &Field<'_>, causes: &mut CauseList) {
     let before = causes.len();
     for range in ranges.items() {
         range.refuse(formats::old_range(range.text()), causes);
     }
     if causes.len() == before && !differ_in_family(ranges) {
         let why = "may specify no more than one CIDR for each IP family";
-        causes.push(ranges.invalid(why));
+        causes.push_with(|| ranges.invalid(why));
     }
 }
 
@@ -60,19 +60,14 @@ fn differ_in_family(ranges: &Field<'_>) -> bool {
 }
 
 /// A node keeps its ranges of pod addresses and its provider's id once it has them.
-fn kept_by_node(
-    old: &Field<'_>,
-    new: &Field<'_>,
-    subject: &Subject<'_>,
-    causes: &mut Vec<FieldCause>,
-) {
+fn kept_by_node(old: &Field<'_>, new: &Field<'_>, subject: &Subject<'_>, causes: &mut CauseList) {
     let before = ranges(old);
     if !before.is_empty() && before != ranges(new) {
-        causes.push(new.at("spec.podCIDRs").forbidden(RANGE_FROZEN));
+        causes.push_with(|| new.at("spec.podCIDRs").forbidden(RANGE_FROZEN));
     }
     let provider = new.at("spec.providerID");
     if !old.at("spec.providerID").is_empty() && subject.changes(&provider) {
-        causes.push(provider.forbidden(PROVIDER_FROZEN));
+        causes.push_with(|| provider.forbidden(PROVIDER_FROZEN));
     }
 }
 
@@ -96,7 +91,7 @@ const ONE_OF_EACH: &str = "may specify no more than one IP for each IP family, i
      2001:db8::/64";
 
 /// A range may get a second one of the other family; what is there stays.
-pub(super) fn service_range(spec: &Field<'_>, subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
+pub(super) fn service_range(spec: &Field<'_>, subject: &Subject<'_>, causes: &mut CauseList) {
     let ranges = spec.child("cidrs");
     let after: Vec<Field<'_>> = ranges.items().collect();
     let Some(old) = &subject.old else {
@@ -105,12 +100,12 @@ pub(super) fn service_range(spec: &Field<'_>, subject: &Subject<'_>, causes: &mu
     let before: Vec<Field<'_>> = old.at("spec.cidrs").items().collect();
     let grows = (before.len(), after.len()) == (1, 2);
     if before.len() != after.len() && !grows {
-        causes.push(ranges.invalid(IMMUTABLE));
+        causes.push_with(|| ranges.invalid(IMMUTABLE));
         return;
     }
     for (before, after) in before.iter().zip(&after) {
         if before.value != after.value {
-            causes.push(after.invalid(IMMUTABLE));
+            causes.push_with(|| after.invalid(IMMUTABLE));
         }
     }
     if grows {
@@ -118,26 +113,26 @@ pub(super) fn service_range(spec: &Field<'_>, subject: &Subject<'_>, causes: &mu
     }
 }
 
-fn new_range(spec: &Field<'_>, causes: &mut Vec<FieldCause>) {
+fn new_range(spec: &Field<'_>, causes: &mut CauseList) {
     let ranges = spec.child("cidrs");
     if ranges.is_empty() {
-        return causes.push(ranges.required("at least one CIDR required"));
+        return causes.push_with(|| ranges.required("at least one CIDR required"));
     }
     if ranges.items().count() > 2 {
         let shown = shown::object(spec.value, shown::SERVICE_RANGES);
-        return causes.push(ranges.invalid_as(&shown, "may only hold up to 2 values"));
+        return causes.push_with(|| ranges.invalid_as(&shown, "may only hold up to 2 values"));
     }
     in_one_form(&ranges, causes);
 }
 
-fn in_one_form(ranges: &Field<'_>, causes: &mut Vec<FieldCause>) {
+fn in_one_form(ranges: &Field<'_>, causes: &mut CauseList) {
     for range in ranges.items() {
         range.refuse(formats::strict_range(range.text()), causes);
     }
     let mut all = ranges.items();
     let are_ranges = all.all(|range| formats::old_range(range.text()).is_none());
     if are_ranges && !differ_in_family(ranges) {
-        causes.push(ranges.invalid(ONE_OF_EACH));
+        causes.push_with(|| ranges.invalid(ONE_OF_EACH));
     }
 }
 
@@ -150,11 +145,7 @@ const CRITICAL: [(&str, i64); 2] = [
 ];
 
 /// The highest values, and names in `system-`, are those of the system.
-pub(super) fn priority_class(
-    class: &Field<'_>,
-    subject: &Subject<'_>,
-    causes: &mut Vec<FieldCause>,
-) {
+pub(super) fn priority_class(class: &Field<'_>, subject: &Subject<'_>, causes: &mut CauseList) {
     if subject.old.is_none() {
         priority(class, causes);
         let preemption = class.child("preemptionPolicy");
@@ -162,13 +153,13 @@ pub(super) fn priority_class(
     }
 }
 
-fn priority(class: &Field<'_>, causes: &mut Vec<FieldCause>) {
+fn priority(class: &Field<'_>, causes: &mut CauseList) {
     let (name, value) = (class.at("metadata.name"), class.child("value"));
     let number = value.number();
     if !name.text().starts_with(SYSTEM) {
         if number > PRIORITY_MAX {
             let why = format!("maximum allowed value of a user defined priority is {PRIORITY_MAX}");
-            causes.push(value.forbidden(&why));
+            causes.push_with(|| value.forbidden(&why));
         }
         return;
     }
@@ -184,5 +175,5 @@ fn priority(class: &Field<'_>, causes: &mut Vec<FieldCause>) {
         Some(_) => return,
     };
     let reserved = "priority class names with 'system-' prefix are reserved for system use only";
-    causes.push(name.forbidden(&format!("{reserved}. error: {why}")));
+    causes.push_with(|| name.forbidden(&format!("{reserved}. error: {why}")));
 }

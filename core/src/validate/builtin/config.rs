@@ -2,7 +2,7 @@
 //! Source: `ValidateConfigMap`, `ValidateSecret` and their updates.
 
 use super::{Field, Subject};
-use crate::rejection::FieldCause;
+use crate::rejection::{CauseList, FieldCause};
 use crate::validate::formats;
 use serde_json::Value;
 
@@ -17,7 +17,7 @@ const SECRET_KEYS: &[(&str, &[&str])] = &[
     ("kubernetes.io/ssh-auth", &["ssh-privatekey"]),
 ];
 
-pub(super) fn check(document: &Field<'_>, subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
+pub(super) fn check(document: &Field<'_>, subject: &Subject<'_>, causes: &mut CauseList) {
     if let Some(old) = &subject.old {
         frozen(old, document, causes);
     }
@@ -33,7 +33,7 @@ pub(super) fn check(document: &Field<'_>, subject: &Subject<'_>, causes: &mut Ve
         check_key(key, &place, causes);
         if binary.value.get(key).is_some() {
             let why = "duplicate of key present in binaryData";
-            causes.push(FieldCause::invalid(place.path, &key.into(), why));
+            causes.push_with(|| FieldCause::invalid(place.path, &key.into(), why));
         }
     }
     for (key, place) in binary.entries() {
@@ -43,7 +43,7 @@ pub(super) fn check(document: &Field<'_>, subject: &Subject<'_>, causes: &mut Ve
     if bytes > BYTES_MAX {
         // Upstream's path of a configuration has no name, and an empty path is written like an index.
         let field = if is_secret { "data" } else { "[]" };
-        causes.push(FieldCause::too_long(field, BYTES_MAX));
+        causes.push_with(|| FieldCause::too_long(field, BYTES_MAX));
     }
 }
 
@@ -53,48 +53,48 @@ fn decoded(text: &str) -> usize {
     (text.len() / 4 * 3).saturating_sub(padding)
 }
 
-fn check_key(key: &str, place: &Field<'_>, causes: &mut Vec<FieldCause>) {
+fn check_key(key: &str, place: &Field<'_>, causes: &mut CauseList) {
     for why in formats::config_key(key) {
-        causes.push(FieldCause::invalid(place.path.as_str(), &key.into(), &why));
+        causes.push_with(|| FieldCause::invalid(place.path.as_str(), &key.into(), &why));
     }
 }
 
-fn frozen(old: &Field<'_>, new: &Field<'_>, causes: &mut Vec<FieldCause>) {
+fn frozen(old: &Field<'_>, new: &Field<'_>, causes: &mut CauseList) {
     let is_set = |place: &Field<'_>| place.child("immutable").is_true();
     if !is_set(old) {
         return;
     }
     if !is_set(new) {
-        causes.push(new.child("immutable").forbidden(FROZEN));
+        causes.push_with(|| new.child("immutable").forbidden(FROZEN));
     }
     for member in ["data", "binaryData"] {
         let (before, after) = (old.child(member), new.child(member));
         if before.value != after.value && !(before.is_empty() && after.is_empty()) {
-            causes.push(after.forbidden(FROZEN));
+            causes.push_with(|| after.forbidden(FROZEN));
         }
     }
 }
 
-pub(super) fn secret(secret: &Field<'_>, _: &Subject<'_>, causes: &mut Vec<FieldCause>) {
+pub(super) fn secret(secret: &Field<'_>, _: &Subject<'_>, causes: &mut CauseList) {
     let data = secret.child("data");
     let kind = secret.child("type").text();
     let needed = SECRET_KEYS.iter().find(|row| row.0 == kind);
     for key in needed.map_or(&[][..], |row| row.1) {
         let value = data.child(key);
         if value.is_absent() || kind == "kubernetes.io/ssh-auth" && value.is_empty() {
-            causes.push(FieldCause::required(format!("data[{key}]"), ""));
+            causes.push_with(|| FieldCause::required(format!("data[{key}]"), ""));
         }
     }
     let has = |key: &str| data.value.get(key).is_some();
     if kind == "kubernetes.io/basic-auth" && !has("username") && !has("password") {
-        causes.push(FieldCause::required("data[username]", ""));
-        causes.push(FieldCause::required("data[password]", ""));
+        causes.push_with(|| FieldCause::required("data[username]", ""));
+        causes.push_with(|| FieldCause::required("data[password]", ""));
     }
     let account = "kubernetes.io/service-account.name";
     let annotations = secret.at("metadata.annotations");
     let named = annotations.value.get(account).and_then(Value::as_str);
     if kind == "kubernetes.io/service-account-token" && named.unwrap_or_default().is_empty() {
         let field = format!("metadata.annotations[{account}]");
-        causes.push(FieldCause::required(field, ""));
+        causes.push_with(|| FieldCause::required(field, ""));
     }
 }

@@ -4,7 +4,7 @@
 
 use super::amounts::resources;
 use super::{Field, pod, probe, shown, variables, volumes};
-use crate::rejection::{CAUSES_MAX, FieldCause};
+use crate::rejection::{CauseList, FieldCause};
 use crate::validate::{formats, names};
 use serde_json::json;
 use std::collections::BTreeSet;
@@ -19,25 +19,22 @@ const RESTARTS: [&str; 3] = ["Always", "Never", "OnFailure"];
 type Mounts<'a> = Option<&'a BTreeSet<&'a str>>;
 
 /// Checks the containers of a pod; `mounts` are the volumes that they may mount.
-pub(super) fn all(spec: &Field<'_>, mounts: Mounts<'_>, causes: &mut Vec<FieldCause>) {
+pub(super) fn all(spec: &Field<'_>, mounts: Mounts<'_>, causes: &mut CauseList) {
     let grace = spec.child("terminationGracePeriodSeconds").value.as_i64();
     let own = spec.child("containers");
     if own.is_empty() {
-        causes.push(own.required(""));
+        causes.push_with(|| own.required(""));
     }
     let mut names = BTreeSet::new();
     let mut ports = BTreeSet::new();
     for container in own.items() {
-        if causes.len() >= CAUSES_MAX {
+        if causes.is_full() {
             return;
         }
         common(&container, mounts, causes);
         let name = container.child("name");
         if !names.insert(name.text()) {
-            causes.push(FieldCause::duplicate(
-                name.path.as_str(),
-                &json!(name.text()),
-            ));
+            causes.push_with(|| FieldCause::duplicate(name.path.as_str(), &json!(name.text())));
         }
         probe::all(&container, grace, causes);
         restarts(&container, causes);
@@ -46,17 +43,14 @@ pub(super) fn all(spec: &Field<'_>, mounts: Mounts<'_>, causes: &mut Vec<FieldCa
         host_ports(&container, &container.path, &mut ports, causes);
     }
     for container in spec.child("initContainers").items() {
-        if causes.len() >= CAUSES_MAX {
+        if causes.is_full() {
             return;
         }
         common(&container, mounts, causes);
         restarts(&container, causes);
         let name = container.child("name");
         if names.contains(name.text()) {
-            causes.push(FieldCause::duplicate(
-                name.path.as_str(),
-                &json!(name.text()),
-            ));
+            causes.push_with(|| FieldCause::duplicate(name.path.as_str(), &json!(name.text())));
         } else if !name.is_empty() {
             names.insert(name.text());
         }
@@ -76,7 +70,7 @@ fn ephemeral<'a>(
     spec: &Field<'a>,
     names: &mut BTreeSet<&'a str>,
     mounts: Mounts<'_>,
-    causes: &mut Vec<FieldCause>,
+    causes: &mut CauseList,
 ) {
     let targets = names.clone();
     for container in spec.child("ephemeralContainers").items() {
@@ -87,26 +81,23 @@ fn ephemeral<'a>(
             container.child("targetContainerName"),
         );
         if !names.insert(name.text()) {
-            causes.push(FieldCause::duplicate(
-                name.path.as_str(),
-                &json!(name.text()),
-            ));
+            causes.push_with(|| FieldCause::duplicate(name.path.as_str(), &json!(name.text())));
         }
         if !target.is_empty() && !targets.contains(target.text()) {
-            causes.push(target.not_found());
+            causes.push_with(|| target.not_found());
         }
     }
 }
 
-fn common(container: &Field<'_>, mounts: Mounts<'_>, causes: &mut Vec<FieldCause>) {
+fn common(container: &Field<'_>, mounts: Mounts<'_>, causes: &mut CauseList) {
     let (name, image) = (container.child("name"), container.child("image"));
     if name.is_empty() {
-        causes.push(name.required(""));
+        causes.push_with(|| name.required(""));
     } else {
         name.refuse(names::label(name.text()).err(), causes);
     }
     if image.is_empty() {
-        causes.push(image.required(""));
+        causes.push_with(|| image.required(""));
     }
     let policy = container.child("terminationMessagePolicy");
     policy.one_of(&MESSAGES, causes);
@@ -123,15 +114,17 @@ fn common(container: &Field<'_>, mounts: Mounts<'_>, causes: &mut Vec<FieldCause
 
 /// A container that may not gain privileges has none that it would have to gain. Source:
 /// `ValidateSecurityContext`.
-fn escalation(context: &Field<'_>, causes: &mut Vec<FieldCause>) {
+fn escalation(context: &Field<'_>, causes: &mut CauseList) {
     let escalates = context.child("allowPrivilegeEscalation");
     if escalates.is_absent() || escalates.is_true() {
         return;
     }
     let mut refuse = |what: &str| {
-        let shown = shown::object(context.value, shown::SECURITY_CONTEXT);
-        let why = format!("cannot set `allowPrivilegeEscalation` to false and {what}");
-        causes.push(context.invalid_as(&shown, &why));
+        causes.push_with(|| {
+            let shown = shown::object(context.value, shown::SECURITY_CONTEXT);
+            let why = format!("cannot set `allowPrivilegeEscalation` to false and {what}");
+            context.invalid_as(&shown, &why)
+        });
     };
     if context.child("privileged").is_true() {
         refuse("`privileged` to true");
@@ -144,23 +137,23 @@ fn escalation(context: &Field<'_>, causes: &mut Vec<FieldCause>) {
 }
 
 /// Source: `validateContainerPorts`.
-fn ports(container: &Field<'_>, causes: &mut Vec<FieldCause>) {
+fn ports(container: &Field<'_>, causes: &mut CauseList) {
     let mut known = BTreeSet::new();
     for port in container.child("ports").items() {
         let (name, own) = (port.child("name"), port.child("containerPort"));
         if !name.is_empty() {
             let problems = formats::port_name(name.text());
             if problems.is_empty() && !known.insert(name.text()) {
-                causes.push(name.duplicate());
+                causes.push_with(|| name.duplicate());
             }
             name.refuse(problems, causes);
         }
         if own.is_empty() {
-            causes.push(own.required(""));
+            causes.push_with(|| own.required(""));
         }
         for place in [&own, &port.child("hostPort")] {
             if place.number() != 0 && !formats::is_port(place.number()) {
-                causes.push(place.invalid(formats::PORT));
+                causes.push_with(|| place.invalid(formats::PORT));
             }
         }
         port.child("protocol").one_of(&PROTOCOLS, causes);
@@ -172,7 +165,7 @@ fn host_ports(
     container: &Field<'_>,
     path: &str,
     used: &mut BTreeSet<String>,
-    causes: &mut Vec<FieldCause>,
+    causes: &mut CauseList,
 ) {
     for (index, port) in container.child("ports").items().enumerate() {
         let number = port.child("hostPort").number();
@@ -180,28 +173,28 @@ fn host_ports(
         let what = format!("{protocol}/{address}/{number}");
         if number != 0 && !used.insert(what.clone()) {
             let field = format!("{path}.ports[{index}].hostPort");
-            causes.push(FieldCause::duplicate(field, &json!(what)));
+            causes.push_with(|| FieldCause::duplicate(field, &json!(what)));
         }
     }
 }
 
 /// Source: `validateContainerRestartPolicy`.
-fn restarts(container: &Field<'_>, causes: &mut Vec<FieldCause>) {
+fn restarts(container: &Field<'_>, causes: &mut CauseList) {
     let policy = container.child("restartPolicy");
     if policy.is_absent() && !container.child("restartPolicyRules").is_empty() {
         let why = "must specify restartPolicy when restart rules are used";
-        causes.push(policy.required(why));
+        causes.push_with(|| policy.required(why));
     }
     if !policy.is_absent() && !RESTARTS.contains(&policy.text()) {
-        causes.push(policy.not_supported(&RESTARTS));
+        causes.push_with(|| policy.not_supported(&RESTARTS));
     }
 }
 
 /// The image of a pod has no space around it; templates may. Source: `validateContainerOnlyForPod`.
-pub(super) fn trimmed(images: &[Field<'_>], causes: &mut Vec<FieldCause>) {
+pub(super) fn trimmed(images: &[Field<'_>], causes: &mut CauseList) {
     for image in images {
         if image.text().trim() != image.text() {
-            causes.push(image.invalid("must not have leading or trailing whitespace"));
+            causes.push_with(|| image.invalid("must not have leading or trailing whitespace"));
         }
     }
 }

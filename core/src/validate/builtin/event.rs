@@ -2,7 +2,7 @@
 //! Source: `pkg/apis/core/validation/events.go`.
 
 use super::{Field, IMMUTABLE, Subject};
-use crate::rejection::FieldCause;
+use crate::rejection::{CauseList, FieldCause};
 use crate::validate::qualified_name;
 use serde_json::json;
 
@@ -26,7 +26,7 @@ const FROZEN: [(&str, &str); 12] = [
     ("reportingInstance", "reportingInstance"),
 ];
 
-pub(super) fn check(subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
+pub(super) fn check(subject: &Subject<'_>, causes: &mut CauseList) {
     let event = &subject.new;
     let is_strict = &*subject.kind.resource.group == "events.k8s.io";
     of_its_namespace(event, causes);
@@ -47,17 +47,17 @@ pub(super) fn check(subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
     for (member, called) in FROZEN {
         let place = event.child(member);
         if subject.changes(&place) {
-            causes.push(FieldCause::invalid(called, place.value, IMMUTABLE));
+            causes.push_with(|| FieldCause::invalid(called, place.value, IMMUTABLE));
         }
     }
     let time = event.child("eventTime");
     if subject.changes(&time) {
-        causes.push(time.invalid(IMMUTABLE));
+        causes.push_with(|| time.invalid(IMMUTABLE));
     }
 }
 
 /// An event is in the namespace of its object, and in a namespace of the system if that has none.
-fn of_its_namespace(event: &Field<'_>, causes: &mut Vec<FieldCause>) {
+fn of_its_namespace(event: &Field<'_>, causes: &mut CauseList) {
     let place = event.at("involvedObject.namespace");
     let (own, other) = (event.at("metadata.namespace").text(), place.text());
     let is_timed = !event.child("eventTime").value.is_null();
@@ -67,12 +67,12 @@ fn of_its_namespace(event: &Field<'_>, causes: &mut Vec<FieldCause>) {
     };
     if !fits {
         let other = json!(other);
-        causes.push(FieldCause::invalid(place.path, &other, ELSEWHERE));
+        causes.push_with(|| FieldCause::invalid(place.path, &other, ELSEWHERE));
     }
 }
 
 /// What an event with an exact time must say.
-fn described(event: &Field<'_>, is_strict: bool, causes: &mut Vec<FieldCause>) {
+fn described(event: &Field<'_>, is_strict: bool, causes: &mut CauseList) {
     let controller = event.child("reportingComponent").text();
     let called = if is_strict {
         "reportingController"
@@ -80,7 +80,7 @@ fn described(event: &Field<'_>, is_strict: bool, causes: &mut Vec<FieldCause>) {
         "reportingComponent"
     };
     if controller.is_empty() {
-        causes.push(FieldCause::required(called, ""));
+        causes.push_with(|| FieldCause::required(called, ""));
     }
     let problems = qualified_name(controller);
     let invalid = |why: &String| FieldCause::invalid(called, &json!(controller), why);
@@ -93,37 +93,37 @@ fn described(event: &Field<'_>, is_strict: bool, causes: &mut Vec<FieldCause>) {
     ] {
         let place = event.child(member);
         if place.is_empty() && member != "message" {
-            causes.push(place.required(""));
+            causes.push_with(|| place.required(""));
         }
         if place.text().len() > most {
             let why = format!("can have at most {most} characters");
-            causes.push(FieldCause::invalid(member, &json!(""), &why));
+            causes.push_with(|| FieldCause::invalid(member, &json!(""), &why));
         }
     }
 }
 
-fn repeated(series: &Field<'_>, causes: &mut Vec<FieldCause>) {
+fn repeated(series: &Field<'_>, causes: &mut CauseList) {
     if series.value.is_null() {
         return;
     }
     let count = series.child("count");
     if count.value.as_i64().unwrap_or(0) < 2 {
         let why = "should be at least 2";
-        causes.push(FieldCause::invalid(count.path, &json!(""), why));
+        causes.push_with(|| FieldCause::invalid(count.path, &json!(""), why));
     }
     let last = series.child("lastObservedTime");
     if last.value.is_null() {
-        causes.push(last.required(""));
+        causes.push_with(|| last.required(""));
     }
 }
 
-fn created(event: &Field<'_>, causes: &mut Vec<FieldCause>) {
+fn created(event: &Field<'_>, causes: &mut CauseList) {
     let time = event.child("eventTime");
     if time.value.is_null() {
-        causes.push(time.required(""));
+        causes.push_with(|| time.required(""));
     }
     let mut refuse = |field: &str, why: &str| {
-        causes.push(FieldCause::invalid(field, &json!(""), why));
+        causes.push_with(|| FieldCause::invalid(field, &json!(""), why));
     };
     let kind = event.child("type").text();
     if !matches!(kind, "Normal" | "Warning") {

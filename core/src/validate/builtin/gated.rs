@@ -4,7 +4,7 @@
 //! `pkg/apis/core/validation`.
 
 use super::{Field, shown};
-use crate::rejection::FieldCause;
+use crate::rejection::CauseList;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ const TERMS: &str = "requiredDuringSchedulingIgnoredDuringExecution.nodeSelector
 const REQUIREMENTS: [&str; 2] = ["matchExpressions", "matchFields"];
 
 /// Refuses gates that the pod did not have before.
-pub(super) fn gates(old: &Field<'_>, new: &Field<'_>, causes: &mut Vec<FieldCause>) {
+pub(super) fn gates(old: &Field<'_>, new: &Field<'_>, causes: &mut CauseList) {
     let before = old.child("schedulingGates").items();
     let known: BTreeSet<&str> = before.map(|gate| gate.child("name").text()).collect();
     for gate in new.child("schedulingGates").items() {
@@ -20,7 +20,7 @@ pub(super) fn gates(old: &Field<'_>, new: &Field<'_>, causes: &mut Vec<FieldCaus
         if !known.contains(name.text()) {
             let gate = name.text();
             let why = format!("only deletion is allowed, but found new scheduling gate '{gate}'");
-            causes.push(name.forbidden(&why));
+            causes.push_with(|| name.forbidden(&why));
         }
     }
 }
@@ -28,11 +28,7 @@ pub(super) fn gates(old: &Field<'_>, new: &Field<'_>, causes: &mut Vec<FieldCaus
 /// Checks the changes to node selector and node affinity of a pod with gates. Returns the new spec
 /// with the old values of these two, so that they are not compared again; `None` if the pod has no
 /// gates.
-pub(super) fn narrowed(
-    old: &Field<'_>,
-    new: &Field<'_>,
-    causes: &mut Vec<FieldCause>,
-) -> Option<Value> {
+pub(super) fn narrowed(old: &Field<'_>, new: &Field<'_>, causes: &mut CauseList) -> Option<Value> {
     if old.child("schedulingGates").is_empty() {
         return None;
     }
@@ -40,7 +36,7 @@ pub(super) fn narrowed(
     let is_kept = |(key, value): (&str, Field<'_>)| selector.value.get(key) == Some(value.value);
     if !old.child("nodeSelector").entries().all(is_kept) {
         let why = "only additions to spec.nodeSelector are allowed (no mutations or deletions)";
-        causes.push(selector.invalid(why));
+        causes.push_with(|| selector.invalid(why));
     }
     affinity(
         &old.at("affinity.nodeAffinity"),
@@ -67,7 +63,7 @@ pub(super) fn narrowed(
 }
 
 /// Existing terms may only be narrowed; if there are any, none may be added or removed.
-fn affinity(old: &Field<'_>, new: &Field<'_>, causes: &mut Vec<FieldCause>) {
+fn affinity(old: &Field<'_>, new: &Field<'_>, causes: &mut CauseList) {
     let (old, new) = (old.at(TERMS), new.at(TERMS));
     let (before, after) = (list(old.value), list(new.value));
     if before.is_empty() {
@@ -75,13 +71,13 @@ fn affinity(old: &Field<'_>, new: &Field<'_>, causes: &mut Vec<FieldCause>) {
     }
     if before.len() != after.len() {
         let why = "no additions/deletions to non-empty NodeSelectorTerms list are allowed";
-        causes.push(new.invalid_as(&shown::terms(&new), why));
+        causes.push_with(|| new.invalid_as(&shown::terms(&new), why));
         return;
     }
     for (before, after) in before.iter().zip(new.items()) {
         if !only_adds(before, after.value) {
             let why = "only additions are allowed (no mutations or deletions)";
-            causes.push(after.invalid_as(&shown::term(after.value), why));
+            causes.push_with(|| after.invalid_as(&shown::term(after.value), why));
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{Field, Subject, amounts};
 use crate::quantity::{self, Quantity};
-use crate::rejection::FieldCause;
+use crate::rejection::{CauseList, FieldCause};
 use crate::validate::qualified_name;
 use std::collections::BTreeSet;
 
@@ -17,13 +17,13 @@ const MAPS: [&str; 5] = [
 ];
 
 /// Checks the limits of a namespace.
-pub(super) fn limits(list: &Field<'_>, _: &Subject<'_>, causes: &mut Vec<FieldCause>) {
+pub(super) fn limits(list: &Field<'_>, _: &Subject<'_>, causes: &mut CauseList) {
     let mut kinds = BTreeSet::new();
     for limit in list.items() {
         let kind = limit.child("type");
         kind_of_limit(&kind, causes);
         if !kinds.insert(kind.text()) {
-            causes.push(kind.duplicate());
+            causes.push_with(|| kind.duplicate());
         }
         let mut resources = BTreeSet::new();
         for map in MAPS {
@@ -34,7 +34,7 @@ pub(super) fn limits(list: &Field<'_>, _: &Subject<'_>, causes: &mut Vec<FieldCa
             }
             if is_default && kind.text() == "Pod" {
                 if !place.is_empty() {
-                    causes.push(place.forbidden(FOR_PODS));
+                    causes.push_with(|| place.forbidden(FOR_PODS));
                 }
                 continue;
             }
@@ -48,21 +48,21 @@ pub(super) fn limits(list: &Field<'_>, _: &Subject<'_>, causes: &mut Vec<FieldCa
     }
 }
 
-fn kind_of_limit(kind: &Field<'_>, causes: &mut Vec<FieldCause>) {
+fn kind_of_limit(kind: &Field<'_>, causes: &mut CauseList) {
     let name = kind.text();
     let problems = qualified_name(name);
     let quoted = format!("{name:?}");
     if problems.is_empty() && !name.contains('/') && !KINDS.contains(&name) {
         let why = "must be a standard limit type or fully qualified";
-        causes.push(kind.invalid_as(&quoted, why));
+        causes.push_with(|| kind.invalid_as(&quoted, why));
     }
     causes.extend(problems.iter().map(|why| kind.invalid_as(&quoted, why)));
 }
 
-fn storage(limit: &Field<'_>, causes: &mut Vec<FieldCause>) {
+fn storage(limit: &Field<'_>, causes: &mut CauseList) {
     if limit.at("min.storage").is_absent() && limit.at("max.storage").is_absent() {
         let why = "either minimum or maximum storage value is required, but neither was provided";
-        causes.push(limit.child("limits").required(why));
+        causes.push_with(|| limit.child("limits").required(why));
     }
 }
 
@@ -88,7 +88,7 @@ impl Amounts<'_> {
         FieldCause::invalid(field, &shown.into(), why)
     }
 
-    fn check(&self, causes: &mut Vec<FieldCause>) {
+    fn check(&self, causes: &mut CauseList) {
         // The two maps and what their amounts are called, the one that is named, and the one that is shown.
         for [low, low_name, high, high_name, named, shown] in [
             ["min", "min", "max", "max", "min", "min"],
@@ -127,7 +127,7 @@ impl Amounts<'_> {
                     least.1, most.1
                 );
                 let shown = if shown == low { &least.1 } else { &most.1 };
-                causes.push(self.refused(named, shown, &why));
+                causes.push_with(|| self.refused(named, shown, &why));
             }
         }
         self.ratio(causes);
@@ -139,23 +139,23 @@ impl Amounts<'_> {
                 "default value {} must equal to defaultRequest value {} in {}",
                 default.1, request.1, self.resource
             );
-            causes.push(self.refused("defaultRequest", &request.1, &why));
+            causes.push_with(|| self.refused("defaultRequest", &request.1, &why));
         }
     }
 
-    fn ratio(&self, causes: &mut Vec<FieldCause>) {
+    fn ratio(&self, causes: &mut CauseList) {
         let map = "maxLimitRequestRatio";
         let Some((ratio, text)) = self.of(map) else {
             return;
         };
         if ratio < Quantity::whole(1) {
-            causes.push(self.refused(map, &text, &format!("ratio {text} is less than 1")));
+            causes.push_with(|| self.refused(map, &text, &format!("ratio {text} is less than 1")));
         }
         if let (Some((min, _)), Some((max, _))) = (self.of("min"), self.of("max")) {
             let most = max.approximate() / min.approximate();
             if ratio.approximate() > most {
                 let why = format!("ratio {text} is greater than max/min = {most:.6}");
-                causes.push(self.refused(map, &text, &why));
+                causes.push_with(|| self.refused(map, &text, &why));
             }
         }
     }

@@ -3,7 +3,7 @@
 
 use super::selector::label_selector;
 use super::{Field, Subject, probe};
-use crate::rejection::FieldCause;
+use crate::rejection::{CauseList, FieldCause};
 use crate::validate::{formats, names};
 use serde_json::json;
 
@@ -13,11 +13,11 @@ const ENDS: [&str; 2] = ["/..", "/."];
 const CLASS: &str = "kubernetes.io/ingress.class";
 const POLICY_TYPES: [&str; 2] = ["Ingress", "Egress"];
 
-pub(super) fn ingress(spec: &Field<'_>, subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
+pub(super) fn ingress(spec: &Field<'_>, subject: &Subject<'_>, causes: &mut CauseList) {
     let (rules, default) = (spec.child("rules"), spec.child("defaultBackend"));
     if rules.is_empty() && default.is_absent() {
         let why = "either `defaultBackend` or `rules` must be specified";
-        causes.push(FieldCause::invalid("spec", rules.value, why));
+        causes.push_with(|| FieldCause::invalid("spec", rules.value, why));
     }
     if !default.is_absent() {
         backend(&default, causes);
@@ -26,7 +26,7 @@ pub(super) fn ingress(spec: &Field<'_>, subject: &Subject<'_>, causes: &mut Vec<
         host(&rule.child("host"), causes);
         let http = rule.child("http");
         if !http.is_absent() && http.child("paths").is_empty() {
-            causes.push(http.child("paths").required(""));
+            causes.push_with(|| http.child("paths").required(""));
         }
         for path in http.child("paths").items() {
             check_path(&path, causes);
@@ -48,33 +48,33 @@ pub(super) fn ingress(spec: &Field<'_>, subject: &Subject<'_>, causes: &mut Vec<
     if differs && subject.old.is_none() {
         let why = "must match `ingressClassName` when both are specified";
         let field = format!("annotations.{CLASS}");
-        causes.push(FieldCause::invalid(field, annotated.value, why));
+        causes.push_with(|| FieldCause::invalid(field, annotated.value, why));
     }
 }
 
-fn subdomain(name: &Field<'_>, causes: &mut Vec<FieldCause>) {
+fn subdomain(name: &Field<'_>, causes: &mut CauseList) {
     if !name.is_empty() {
         name.refuse(names::subdomain(name.text()).err(), causes);
     }
 }
 
-fn host(host: &Field<'_>, causes: &mut Vec<FieldCause>) {
+fn host(host: &Field<'_>, causes: &mut CauseList) {
     if host.is_empty() {
         return;
     }
     if formats::old_address(host.text()).is_none() {
-        causes.push(host.invalid("must be a DNS name, not an IP address"));
+        causes.push_with(|| host.invalid("must be a DNS name, not an IP address"));
     }
     host.refuse(formats::host(host.text()), causes);
 }
 
-fn check_path(place: &Field<'_>, causes: &mut Vec<FieldCause>) {
+fn check_path(place: &Field<'_>, causes: &mut CauseList) {
     let (kind, path) = (place.child("pathType"), place.child("path"));
     let text = path.text();
     let absolute = text.starts_with('/');
-    let mut refuse = |why: &str| causes.push(path.invalid_as(&format!("{text:?}"), why));
+    let mut refuse = |why: &str| causes.push_with(|| path.invalid_as(&format!("{text:?}"), why));
     match kind.text() {
-        "" => return causes.push(kind.required("pathType must be specified")),
+        "" => return causes.push_with(|| kind.required("pathType must be specified")),
         "Exact" | "Prefix" => {
             if !absolute {
                 refuse("must be an absolute path");
@@ -92,15 +92,15 @@ fn check_path(place: &Field<'_>, causes: &mut Vec<FieldCause>) {
             refuse("must be an absolute path");
         }
         one if PATH_TYPES.contains(&one) => {}
-        _ => causes.push(kind.not_supported(&PATH_TYPES)),
+        _ => causes.push_with(|| kind.not_supported(&PATH_TYPES)),
     }
     backend(&place.child("backend"), causes);
 }
 
-fn backend(place: &Field<'_>, causes: &mut Vec<FieldCause>) {
+fn backend(place: &Field<'_>, causes: &mut CauseList) {
     let (service, resource) = (place.child("service"), place.child("resource"));
     let mut refuse = |why: &str| {
-        causes.push(FieldCause::invalid(place.path.as_str(), &json!(""), why));
+        causes.push_with(|| FieldCause::invalid(place.path.as_str(), &json!(""), why));
     };
     match (service.is_absent(), resource.is_absent()) {
         (false, false) => refuse("cannot set both resource and service backends"),
@@ -108,7 +108,7 @@ fn backend(place: &Field<'_>, causes: &mut Vec<FieldCause>) {
         (true, false) => {
             for member in ["kind", "name"].map(|name| resource.child(name)) {
                 if member.is_empty() {
-                    causes.push(member.required(""));
+                    causes.push_with(|| member.required(""));
                 }
             }
         }
@@ -116,26 +116,26 @@ fn backend(place: &Field<'_>, causes: &mut Vec<FieldCause>) {
     }
 }
 
-fn of_service(place: &Field<'_>, service: &Field<'_>, causes: &mut Vec<FieldCause>) {
+fn of_service(place: &Field<'_>, service: &Field<'_>, causes: &mut CauseList) {
     let (name, port) = (service.child("name"), service.child("port"));
     let (named, numbered) = (port.child("name"), port.child("number"));
     if name.is_empty() {
-        causes.push(name.required(""));
+        causes.push_with(|| name.required(""));
     } else {
         name.refuse(names::label(name.text()).err(), causes);
     }
     match (named.is_empty(), numbered.is_empty()) {
-        (true, true) => causes.push(place.required("port name or number is required")),
+        (true, true) => causes.push_with(|| place.required("port name or number is required")),
         (false, false) => {
             let why = "cannot set both port name & port number";
-            causes.push(FieldCause::invalid(place.path.as_str(), &json!(""), why));
+            causes.push_with(|| FieldCause::invalid(place.path.as_str(), &json!(""), why));
         }
         (false, true) => probe::port(&named, causes),
         (true, false) => probe::port(&numbered, causes),
     }
 }
 
-pub(super) fn policy(spec: &Field<'_>, _: &Subject<'_>, causes: &mut Vec<FieldCause>) {
+pub(super) fn policy(spec: &Field<'_>, _: &Subject<'_>, causes: &mut CauseList) {
     label_selector(&spec.child("podSelector"), causes);
     for (rules, peers) in [("ingress", "from"), ("egress", "to")] {
         for rule in spec.child(rules).items() {
@@ -149,30 +149,30 @@ pub(super) fn policy(spec: &Field<'_>, _: &Subject<'_>, causes: &mut Vec<FieldCa
     }
     let kinds = spec.child("policyTypes");
     if kinds.items().count() > POLICY_TYPES.len() {
-        return causes.push(kinds.invalid("may not specify more than two policyTypes"));
+        return causes.push_with(|| kinds.invalid("may not specify more than two policyTypes"));
     }
     for kind in kinds
         .items()
         .filter(|kind| !POLICY_TYPES.contains(&kind.text()))
     {
-        causes.push(kind.not_supported(&POLICY_TYPES));
+        causes.push_with(|| kind.not_supported(&POLICY_TYPES));
     }
 }
 
-fn check_port(place: &Field<'_>, causes: &mut Vec<FieldCause>) {
+fn check_port(place: &Field<'_>, causes: &mut CauseList) {
     let (port, end) = (place.child("port"), place.child("endPort"));
     place
         .child("protocol")
         .one_of(&["TCP", "UDP", "SCTP"], causes);
     if port.is_absent() {
         if !end.is_absent() {
-            causes.push(end.invalid("may not be specified when `port` is not specified"));
+            causes.push_with(|| end.invalid("may not be specified when `port` is not specified"));
         }
         return;
     }
     if port.value.is_string() {
         if !end.is_absent() {
-            causes.push(end.invalid("may not be specified when `port` is non-numeric"));
+            causes.push_with(|| end.invalid("may not be specified when `port` is non-numeric"));
         }
         return probe::port(&port, causes);
     }
@@ -181,12 +181,12 @@ fn check_port(place: &Field<'_>, causes: &mut Vec<FieldCause>) {
         return;
     }
     if end.number() < port.number() {
-        causes.push(end.invalid("must be greater than or equal to `port`"));
+        causes.push_with(|| end.invalid("must be greater than or equal to `port`"));
     }
     probe::port(&end, causes);
 }
 
-fn check_peer(peer: &Field<'_>, causes: &mut Vec<FieldCause>) {
+fn check_peer(peer: &Field<'_>, causes: &mut CauseList) {
     let (pods, namespaces) = (peer.child("podSelector"), peer.child("namespaceSelector"));
     let block = peer.child("ipBlock");
     label_selector(&pods, causes);
@@ -196,25 +196,25 @@ fn check_peer(peer: &Field<'_>, causes: &mut Vec<FieldCause>) {
     }
     let selects = !pods.is_absent() || !namespaces.is_absent();
     if !selects && block.is_absent() {
-        causes.push(peer.required("must specify a peer"));
+        causes.push_with(|| peer.required("must specify a peer"));
     } else if selects && !block.is_absent() {
-        causes.push(peer.forbidden("may not specify both ipBlock and another peer"));
+        causes.push_with(|| peer.forbidden("may not specify both ipBlock and another peer"));
     }
 }
 
-fn check_block(block: &Field<'_>, causes: &mut Vec<FieldCause>) {
+fn check_block(block: &Field<'_>, causes: &mut CauseList) {
     let range = block.child("cidr");
     if range.is_empty() {
-        return causes.push(range.required(""));
+        return causes.push_with(|| range.required(""));
     }
     if let Some(why) = formats::old_range(range.text()) {
-        return causes.push(range.invalid(&why));
+        return causes.push_with(|| range.invalid(&why));
     }
     for part in block.child("except").items() {
         if let Some(why) = formats::old_range(part.text()) {
-            causes.push(part.invalid(&why));
+            causes.push_with(|| part.invalid(&why));
         } else if !formats::is_within(part.text(), range.text()) {
-            causes.push(part.invalid("must be a strict subset of `cidr`"));
+            causes.push_with(|| part.invalid("must be a strict subset of `cidr`"));
         }
     }
 }

@@ -4,7 +4,7 @@
 
 use super::selector::{is_of_sets, label_selector};
 use super::{Field, shown};
-use crate::rejection::FieldCause;
+use crate::rejection::{CauseList, FieldCause};
 use crate::validate::{label_value, names, qualified_name};
 use serde_json::json;
 use std::collections::BTreeSet;
@@ -14,7 +14,7 @@ const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";
 const PREFERRED: &str = "preferredDuringSchedulingIgnoredDuringExecution";
 const WEIGHT: &str = "must be in the range 1-100";
 
-pub(super) fn tolerations(list: &Field<'_>, causes: &mut Vec<FieldCause>) {
+pub(super) fn tolerations(list: &Field<'_>, causes: &mut CauseList) {
     for toleration in list.items() {
         let (key, value) = (toleration.child("key"), toleration.child("value"));
         let (operator, effect) = (toleration.child("operator"), toleration.child("effect"));
@@ -25,35 +25,35 @@ pub(super) fn tolerations(list: &Field<'_>, causes: &mut Vec<FieldCause>) {
         if key.is_empty() && operator.text() != "Exists" {
             let why = "operator must be Exists when `key` is empty, which means \"match all values and all \
                  keys\"";
-            causes.push(operator.invalid_as(&shown(&operator), why));
+            causes.push_with(|| operator.invalid_as(&shown(&operator), why));
         }
         if !toleration.child("tolerationSeconds").is_absent() && effect.text() != "NoExecute" {
             let why = "effect must be 'NoExecute' when `tolerationSeconds` is set";
-            causes.push(effect.invalid_as(&shown(&effect), why));
+            causes.push_with(|| effect.invalid_as(&shown(&effect), why));
         }
         match operator.text() {
             "Equal" | "" => {
                 let problems = label_value(value.text());
                 if !problems.is_empty() {
-                    causes.push(operator.invalid_as(&shown(&value), &problems.join(";")));
+                    causes.push_with(|| operator.invalid_as(&shown(&value), &problems.join(";")));
                 }
             }
             "Exists" if !value.is_empty() => {
                 let why = "value must be empty when `operator` is 'Exists'";
-                causes.push(operator.invalid_as(&shown(&value), why));
+                causes.push_with(|| operator.invalid_as(&shown(&value), why));
             }
             "Exists" => {}
             "Lt" | "Gt" => {
-                causes.push(operator.not_supported(&["Equal", "Exists", "Lt", "Gt"]));
+                causes.push_with(|| operator.not_supported(&["Equal", "Exists", "Lt", "Gt"]));
             }
-            _ => causes.push(operator.not_supported(&["Equal", "Exists"])),
+            _ => causes.push_with(|| operator.not_supported(&["Equal", "Exists"])),
         }
         effect.one_of(&EFFECTS, causes);
     }
 }
 
 /// Checks the taints of a node, which upstream reports as if they were metadata.
-pub(super) fn taints(list: &Field<'_>, causes: &mut Vec<FieldCause>) {
+pub(super) fn taints(list: &Field<'_>, causes: &mut CauseList) {
     let list = Field {
         path: "metadata.taints".into(),
         value: list.value,
@@ -63,25 +63,25 @@ pub(super) fn taints(list: &Field<'_>, causes: &mut Vec<FieldCause>) {
         let (key, value) = (taint.child("key"), taint.child("value"));
         let effect = taint.child("effect");
         for why in qualified_name(key.text()) {
-            causes.push(key.invalid_as(&format!("{:?}", key.text()), &why));
+            causes.push_with(|| key.invalid_as(&format!("{:?}", key.text()), &why));
         }
         let problems = label_value(value.text());
         if !problems.is_empty() {
-            causes.push(value.invalid(&problems.join(";")));
+            causes.push_with(|| value.invalid(&problems.join(";")));
         }
         if effect.is_empty() {
-            causes.push(effect.required(""));
+            causes.push_with(|| effect.required(""));
         }
         effect.one_of(&EFFECTS, causes);
         if !seen.insert((key.text(), effect.text())) {
             let why = "taints must be unique by key and effect pair";
             let shown = shown::object(taint.value, shown::TAINT);
-            causes.push(FieldCause::duplicate_as(taint.path, &shown, why));
+            causes.push_with(|| FieldCause::duplicate_as(taint.path, &shown, why));
         }
     }
 }
 
-pub(super) fn affinity(affinity: &Field<'_>, causes: &mut Vec<FieldCause>) {
+pub(super) fn affinity(affinity: &Field<'_>, causes: &mut CauseList) {
     let nodes = affinity.child("nodeAffinity");
     let required = nodes.child(REQUIRED);
     if !required.is_absent() {
@@ -102,25 +102,25 @@ pub(super) fn affinity(affinity: &Field<'_>, causes: &mut Vec<FieldCause>) {
     }
 }
 
-fn weight(term: &Field<'_>, causes: &mut Vec<FieldCause>) {
+fn weight(term: &Field<'_>, causes: &mut CauseList) {
     let weight = term.child("weight");
     if !(1..=100).contains(&weight.number()) {
-        causes.push(weight.invalid_as(&weight.number().to_string(), WEIGHT));
+        causes.push_with(|| weight.invalid_as(&weight.number().to_string(), WEIGHT));
     }
 }
 
 /// Source: `ValidateNodeSelector`.
-pub(super) fn node_selector(selector: &Field<'_>, causes: &mut Vec<FieldCause>) {
+pub(super) fn node_selector(selector: &Field<'_>, causes: &mut CauseList) {
     let terms = selector.child("nodeSelectorTerms");
     if terms.is_empty() {
-        causes.push(terms.required("must have at least one node selector term"));
+        causes.push_with(|| terms.required("must have at least one node selector term"));
     }
     for term in terms.items() {
         node_term(&term, true, causes);
     }
 }
 
-fn node_term(term: &Field<'_>, checks_values: bool, causes: &mut Vec<FieldCause>) {
+fn node_term(term: &Field<'_>, checks_values: bool, causes: &mut CauseList) {
     for requirement in term.child("matchExpressions").items() {
         let (key, operator) = (requirement.child("key"), requirement.child("operator"));
         let values = requirement.child("values");
@@ -128,17 +128,17 @@ fn node_term(term: &Field<'_>, checks_values: bool, causes: &mut Vec<FieldCause>
             "Gt" | "Lt" if values.items().count() == 1 => {}
             "Gt" | "Lt" => {
                 let why = "must be specified single value when `operator` is 'Lt' or 'Gt'";
-                causes.push(values.required(why));
+                causes.push_with(|| values.required(why));
             }
             other => {
                 if !is_of_sets(&operator, &values, causes) {
                     let why = "not a valid selector operator";
-                    causes.push(operator.invalid_as(&format!("{other:?}"), why));
+                    causes.push_with(|| operator.invalid_as(&format!("{other:?}"), why));
                 }
             }
         }
         for why in qualified_name(key.text()) {
-            causes.push(key.invalid_as(&format!("{:?}", key.text()), &why));
+            causes.push_with(|| key.invalid_as(&format!("{:?}", key.text()), &why));
         }
         for value in values.items().filter(|_| checks_values) {
             value.refuse(label_value(value.text()), causes);
@@ -151,11 +151,11 @@ fn node_term(term: &Field<'_>, checks_values: bool, causes: &mut Vec<FieldCause>
             "In" | "NotIn" if values.items().count() == 1 => {}
             "In" | "NotIn" => {
                 let why = "must be only one value when `operator` is 'In' or 'NotIn' for node field selector";
-                causes.push(values.required(why));
+                causes.push_with(|| values.required(why));
             }
             other => {
                 let why = "not a valid selector operator";
-                causes.push(operator.invalid_as(&format!("{other:?}"), why));
+                causes.push_with(|| operator.invalid_as(&format!("{other:?}"), why));
             }
         }
         if key.text() == "metadata.name" {
@@ -164,44 +164,46 @@ fn node_term(term: &Field<'_>, checks_values: bool, causes: &mut Vec<FieldCause>
             }
         } else {
             let why = "not a valid field selector key";
-            causes.push(key.invalid_as(&format!("{:?}", key.text()), why));
+            causes.push_with(|| key.invalid_as(&format!("{:?}", key.text()), why));
         }
     }
 }
 
 /// Source: `validatePodAffinityTerm`.
-fn pod_term(term: &Field<'_>, causes: &mut Vec<FieldCause>) {
+fn pod_term(term: &Field<'_>, causes: &mut CauseList) {
     label_selector(&term.child("labelSelector"), causes);
     label_selector(&term.child("namespaceSelector"), causes);
     for name in term.child("namespaces").items() {
         if let Err(why) = names::label(name.text()) {
             let field = format!("{}.namespace", term.path);
-            causes.push(FieldCause::invalid(field, name.value, &why));
+            causes.push_with(|| FieldCause::invalid(field, name.value, &why));
         }
     }
     let key = term.child("topologyKey");
     if key.is_empty() {
-        causes.push(key.required("can not be empty"));
+        causes.push_with(|| key.required("can not be empty"));
     }
     for why in qualified_name(key.text()) {
-        causes.push(key.invalid_as(&format!("{:?}", key.text()), &why));
+        causes.push_with(|| key.invalid_as(&format!("{:?}", key.text()), &why));
     }
 }
 
-pub(super) fn spread(list: &Field<'_>, causes: &mut Vec<FieldCause>) {
+pub(super) fn spread(list: &Field<'_>, causes: &mut CauseList) {
     let all: Vec<Field<'_>> = list.items().collect();
     for (index, one) in all.iter().enumerate() {
         let (skew, key) = (one.child("maxSkew"), one.child("topologyKey"));
         let (action, domains) = (one.child("whenUnsatisfiable"), one.child("minDomains"));
         if skew.number() <= 0 {
-            causes.push(skew.invalid_as(&skew.number().to_string(), "must be greater than zero"));
+            causes.push_with(|| {
+                skew.invalid_as(&skew.number().to_string(), "must be greater than zero")
+            });
         }
         if key.is_empty() {
-            causes.push(key.required("can not be empty"));
+            causes.push_with(|| key.required("can not be empty"));
         }
         let actions = ["DoNotSchedule", "ScheduleAnyway"];
         if !actions.contains(&action.text()) {
-            causes.push(action.not_supported(&actions));
+            causes.push_with(|| action.not_supported(&actions));
         }
         let is_same = |other: &Field<'_>| {
             let same = |name: &str| other.child(name).text() == one.child(name).text();
@@ -210,17 +212,17 @@ pub(super) fn spread(list: &Field<'_>, causes: &mut Vec<FieldCause>) {
         if all.iter().skip(index + 1).any(is_same) {
             let field = format!("{}.{{topologyKey, whenUnsatisfiable}}", one.path);
             let what = format!("{{{}, {}}}", key.text(), action.text());
-            causes.push(FieldCause::duplicate(field, &json!(what)));
+            causes.push_with(|| FieldCause::duplicate(field, &json!(what)));
         }
         if domains.value.as_i64().is_some_and(|least| least <= 0) {
-            causes.push(domains.invalid("must be greater than zero"));
+            causes.push_with(|| domains.invalid("must be greater than zero"));
         }
         if !domains.is_absent() && action.text() != "DoNotSchedule" {
             let why = format!(
                 "can only use minDomains if whenUnsatisfiable=DoNotSchedule, not {}",
                 action.text()
             );
-            causes.push(domains.invalid(&why));
+            causes.push_with(|| domains.invalid(&why));
         }
         for policy in ["nodeAffinityPolicy", "nodeTaintsPolicy"] {
             one.child(policy).one_of(&["Honor", "Ignore"], causes);

@@ -2,7 +2,7 @@
 //! `ValidatePodTemplateSpec` and `ValidatePodCreate` of upstream's `pkg/apis/core/validation`.
 
 use super::{Field, Subject, container, placement, volumes};
-use crate::rejection::FieldCause;
+use crate::rejection::{CauseList, FieldCause};
 use crate::validate::{formats, labels, names, qualified_name};
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ const DNS: [&str; 4] = ["ClusterFirstWithHostNet", "ClusterFirst", "Default", "N
 const SECCOMP: [&str; 3] = ["Localhost", "RuntimeDefault", "Unconfined"];
 
 /// Checks the specification of a pod or of a template.
-pub(super) fn spec(spec: &Field<'_>, subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
+pub(super) fn spec(spec: &Field<'_>, subject: &Subject<'_>, causes: &mut CauseList) {
     let known = volumes::volumes(&spec.child("volumes"), causes);
     let mounts = (!subject.kind.strategy.claims_volumes).then_some(&known);
     container::all(spec, mounts, causes);
@@ -38,7 +38,7 @@ pub(super) fn spec(spec: &Field<'_>, subject: &Subject<'_>, causes: &mut Vec<Fie
         .as_i64()
         .is_some_and(|number| !(1..=SECONDS_MAX).contains(&number))
     {
-        causes.push(seconds.invalid("must be between 1 and 2147483647, inclusive"));
+        causes.push_with(|| seconds.invalid("must be between 1 and 2147483647, inclusive"));
     }
     for name in ["hostname", "subdomain"].map(|member| spec.child(member)) {
         let problem = names::label(name.text()).err();
@@ -48,7 +48,7 @@ pub(super) fn spec(spec: &Field<'_>, subject: &Subject<'_>, causes: &mut Vec<Fie
     for alias in spec.child("hostAliases").items() {
         let address = alias.child("ip");
         if let Some(why) = formats::old_address(address.text()) {
-            causes.push(address.invalid_as(&format!("{:?}", address.text()), &why));
+            causes.push_with(|| address.invalid_as(&format!("{:?}", address.text()), &why));
         }
         for name in alias.child("hostnames").items() {
             name.refuse(names::subdomain(name.text()).err(), causes);
@@ -63,7 +63,7 @@ pub(super) fn spec(spec: &Field<'_>, subject: &Subject<'_>, causes: &mut Vec<Fie
 }
 
 /// Checks a template of pods: its labels, whose path has no `metadata` in upstream's reports, and its pods.
-pub(super) fn template(template: &Field<'_>, subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
+pub(super) fn template(template: &Field<'_>, subject: &Subject<'_>, causes: &mut CauseList) {
     // The labels of a job are checked with its selector.
     if subject.resource != "jobs" {
         let path = format!("{}.labels", template.path);
@@ -73,12 +73,13 @@ pub(super) fn template(template: &Field<'_>, subject: &Subject<'_>, causes: &mut
     spec(&pod, subject, causes);
     let ephemeral = pod.child("ephemeralContainers");
     if !ephemeral.is_empty() {
-        causes.push(ephemeral.forbidden("ephemeral containers not allowed in pod template"));
+        causes
+            .push_with(|| ephemeral.forbidden("ephemeral containers not allowed in pod template"));
     }
 }
 
 /// Checks what only pods have to keep to, and new ones.
-pub(super) fn pod(spec: &Field<'_>, subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
+pub(super) fn pod(spec: &Field<'_>, subject: &Subject<'_>, causes: &mut CauseList) {
     self::spec(spec, subject, causes);
     for list in ["containers[].image", "initContainers[].image"] {
         container::trimmed(&spec.select(list), causes);
@@ -88,16 +89,16 @@ pub(super) fn pod(spec: &Field<'_>, subject: &Subject<'_>, causes: &mut Vec<Fiel
     }
     let ephemeral = spec.child("ephemeralContainers");
     if !ephemeral.is_empty() {
-        causes.push(ephemeral.forbidden("cannot be set on create"));
+        causes.push_with(|| ephemeral.forbidden("cannot be set on create"));
     }
     let node = spec.child("nodeName");
     if !node.is_empty() && !spec.child("schedulingGates").is_empty() {
         let why = "cannot be set until all schedulingGates have been cleared";
-        causes.push(node.forbidden(why));
+        causes.push_with(|| node.forbidden(why));
     }
 }
 
-fn subdomain(name: &Field<'_>, causes: &mut Vec<FieldCause>) {
+fn subdomain(name: &Field<'_>, causes: &mut CauseList) {
     if !name.is_empty() {
         name.refuse(names::subdomain(name.text()).err(), causes);
     }
@@ -105,7 +106,7 @@ fn subdomain(name: &Field<'_>, causes: &mut Vec<FieldCause>) {
 
 /// In the network of the host, a port is a port of the host; a template may leave it out. Source:
 /// `validatePodHostNetworkDeps`.
-fn host_ports(spec: &Field<'_>, is_pod: bool, causes: &mut Vec<FieldCause>) {
+fn host_ports(spec: &Field<'_>, is_pod: bool, causes: &mut CauseList) {
     if !spec.child("hostNetwork").is_true() {
         return;
     }
@@ -113,12 +114,12 @@ fn host_ports(spec: &Field<'_>, is_pod: bool, causes: &mut Vec<FieldCause>) {
         let (own, host) = (port.child("containerPort"), port.child("hostPort"));
         if (is_pod || host.number() != 0) && host.number() != own.number() {
             let why = "must match `containerPort` when `hostNetwork` is true";
-            causes.push(host.invalid_as(&host.number().to_string(), why));
+            causes.push_with(|| host.invalid_as(&host.number().to_string(), why));
         }
     }
 }
 
-fn security(context: &Field<'_>, causes: &mut Vec<FieldCause>) {
+fn security(context: &Field<'_>, causes: &mut CauseList) {
     identities(context, &["fsGroup", "runAsUser", "runAsGroup"], causes);
     for group in context.child("supplementalGroups").items() {
         identity(&group, causes);
@@ -129,62 +130,62 @@ fn security(context: &Field<'_>, causes: &mut Vec<FieldCause>) {
 }
 
 /// Checks numbers of users and groups.
-pub(super) fn identities(context: &Field<'_>, names: &[&str], causes: &mut Vec<FieldCause>) {
+pub(super) fn identities(context: &Field<'_>, names: &[&str], causes: &mut CauseList) {
     for name in names {
         identity(&context.child(name), causes);
     }
 }
 
-fn identity(place: &Field<'_>, causes: &mut Vec<FieldCause>) {
+fn identity(place: &Field<'_>, causes: &mut CauseList) {
     if !(0..=SECONDS_MAX).contains(&place.number()) {
-        causes.push(place.invalid(ID));
+        causes.push_with(|| place.invalid(ID));
     }
 }
 
 /// Source: `validateSeccompProfileField`.
-pub(super) fn seccomp(profile: &Field<'_>, causes: &mut Vec<FieldCause>) {
+pub(super) fn seccomp(profile: &Field<'_>, causes: &mut CauseList) {
     if profile.is_absent() {
         return;
     }
     let kind = profile.child("type");
     if kind.is_empty() {
-        causes.push(kind.required("type is required when seccompProfile is set"));
+        causes.push_with(|| kind.required("type is required when seccompProfile is set"));
     }
     kind.one_of(&SECCOMP, causes);
     let file = profile.child("localhostProfile");
     if kind.text() == "Localhost" && file.is_absent() {
-        causes.push(file.required("must be set when seccomp type is Localhost"));
+        causes.push_with(|| file.required("must be set when seccomp type is Localhost"));
     }
 }
 
 /// Source: `validatePodDNSConfig`.
-fn dns(spec: &Field<'_>, causes: &mut Vec<FieldCause>) {
+fn dns(spec: &Field<'_>, causes: &mut CauseList) {
     let config = spec.child("dnsConfig");
     let servers = config.child("nameservers");
     if spec.child("dnsPolicy").text() == "None" {
         if config.is_absent() {
             let why = "must provide `dnsConfig` when `dnsPolicy` is None";
-            return causes.push(config.required(why));
+            return causes.push_with(|| config.required(why));
         }
         if servers.is_empty() {
             let why = "must provide at least one DNS nameserver when `dnsPolicy` is None";
-            return causes.push(servers.required(why));
+            return causes.push_with(|| servers.required(why));
         }
     }
     if servers.items().count() > NAMESERVERS_MAX {
-        causes.push(servers.invalid("must not have more than 3 nameservers"));
+        causes.push_with(|| servers.invalid("must not have more than 3 nameservers"));
     }
     for server in servers.items() {
         server.refuse(formats::old_address(server.text()), causes);
     }
     for option in config.child("options").items() {
         if option.child("name").is_empty() {
-            causes.push(option.required("must not be empty"));
+            causes.push_with(|| option.required("must not be empty"));
         }
     }
 }
 
-fn gates(spec: &Field<'_>, causes: &mut Vec<FieldCause>) {
+fn gates(spec: &Field<'_>, causes: &mut CauseList) {
     for gate in spec.select("readinessGates[].conditionType") {
         gate.refuse(qualified_name(gate.text()), causes);
     }
@@ -196,13 +197,13 @@ fn gates(spec: &Field<'_>, causes: &mut Vec<FieldCause>) {
         };
         name.refuse(qualified_name(name.text()), causes);
         if !seen.insert(name.text()) {
-            causes.push(name.duplicate());
+            causes.push_with(|| name.duplicate());
         }
     }
 }
 
 /// Source: `validateHostUsers`.
-fn host_users(spec: &Field<'_>, causes: &mut Vec<FieldCause>) {
+fn host_users(spec: &Field<'_>, causes: &mut CauseList) {
     if spec.child("hostUsers").value != &serde_json::Value::Bool(false) {
         return;
     }
@@ -212,25 +213,21 @@ fn host_users(spec: &Field<'_>, causes: &mut Vec<FieldCause>) {
         ("hostIPC", "HostIPC"),
     ] {
         if spec.child(member).is_true() {
-            causes.push(spec.child(called).forbidden("when `hostUsers` is false"));
+            causes.push_with(|| spec.child(called).forbidden("when `hostUsers` is false"));
         }
     }
 }
 
-fn system(os: &Field<'_>, causes: &mut Vec<FieldCause>) {
+fn system(os: &Field<'_>, causes: &mut CauseList) {
     let name = os.child("name");
     if os.is_absent() {
         return;
     }
     if name.is_empty() {
-        causes.push(name.required("cannot be empty"));
+        causes.push_with(|| name.required("cannot be empty"));
     } else if !matches!(name.text(), "linux" | "windows") {
         // Upstream's path ends before the name.
         let known = ["linux", "windows"];
-        causes.push(FieldCause::not_supported(
-            os.path.as_str(),
-            name.text(),
-            &known,
-        ));
+        causes.push_with(|| FieldCause::not_supported(os.path.as_str(), name.text(), &known));
     }
 }

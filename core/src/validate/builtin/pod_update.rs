@@ -2,7 +2,7 @@
 //! `validateOnlyAddedTolerations` of upstream's `pkg/apis/core/validation`.
 
 use super::{Field, Subject, gated};
-use crate::rejection::FieldCause;
+use crate::rejection::CauseList;
 use serde_json::Value;
 use std::collections::BTreeSet;
 
@@ -17,7 +17,7 @@ const GRACE: &str = "terminationGracePeriodSeconds";
 /// The spec of a pod is immutable except for images, `activeDeadlineSeconds` and additional
 /// tolerations; a pod with scheduling gates may also lose gates. Binding is not an update, so
 /// `nodeName` cannot change.
-pub(super) fn update(subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
+pub(super) fn update(subject: &Subject<'_>, causes: &mut CauseList) {
     let Some(old) = &subject.old else {
         return;
     };
@@ -26,7 +26,7 @@ pub(super) fn update(subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
         let count = |spec: &Field<'_>| spec.child(list).items().count();
         if count(&old) != count(&new) {
             let why = "pod updates may not add or remove containers";
-            causes.push(new.child(list).forbidden(why));
+            causes.push_with(|| new.child(list).forbidden(why));
             return;
         }
     }
@@ -42,7 +42,7 @@ pub(super) fn update(subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
     };
     if !tolerations(&old).is_subset(&tolerations(&new)) {
         let why = "existing toleration can not be modified except its tolerationSeconds";
-        causes.push(new.child("tolerations").forbidden(why));
+        causes.push_with(|| new.child("tolerations").forbidden(why));
     }
     gated::gates(&old, &new, causes);
     let narrowed = gated::narrowed(&old, &new, causes);
@@ -55,25 +55,27 @@ pub(super) fn update(subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
         members.insert(GRACE.into(), before.value.clone());
     }
     if frozen(old.value) != kept {
-        causes.push(new.forbidden(FROZEN));
+        causes.push_with(|| new.forbidden(FROZEN));
     }
 }
 
 /// The deadline may be set or brought forward. Returns whether the rest is to be checked too.
-fn deadline(old: &Field<'_>, new: &Field<'_>, causes: &mut Vec<FieldCause>) -> bool {
+fn deadline(old: &Field<'_>, new: &Field<'_>, causes: &mut CauseList) -> bool {
     let place = new.child("activeDeadlineSeconds");
     let seconds = |spec: &Field<'_>| spec.child("activeDeadlineSeconds").value.as_i64();
     match (seconds(old), seconds(new)) {
         (_, Some(after)) if !(0..=SECONDS_MAX).contains(&after) => {
-            causes.push(place.invalid("must be between 0 and 2147483647, inclusive"));
+            causes.push_with(|| place.invalid("must be between 0 and 2147483647, inclusive"));
             false
         }
         (Some(before), Some(after)) if before < after => {
-            causes.push(place.invalid("must be less than or equal to previous value"));
+            causes.push_with(|| place.invalid("must be less than or equal to previous value"));
             false
         }
         (Some(_), None) => {
-            causes.push(place.invalid("must not update from a positive integer to nil value"));
+            causes.push_with(|| {
+                place.invalid("must not update from a positive integer to nil value")
+            });
             true
         }
         _ => true,

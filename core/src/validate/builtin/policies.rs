@@ -2,7 +2,7 @@
 //! and `validateSuccessPolicy` of upstream's `pkg/apis/batch/validation`.
 
 use super::Field;
-use crate::rejection::FieldCause;
+use crate::rejection::{CauseList, FieldCause};
 use crate::validate::qualified_name;
 use std::collections::BTreeSet;
 
@@ -18,18 +18,18 @@ fn choice(values: &[&str]) -> String {
     format!("valid values: [{}]", quoted.join(" "))
 }
 
-fn one_of(place: &Field<'_>, values: &[&str], causes: &mut Vec<FieldCause>) {
+fn one_of(place: &Field<'_>, values: &[&str], causes: &mut CauseList) {
     if place.is_empty() {
-        causes.push(place.required(&choice(values)));
+        causes.push_with(|| place.required(&choice(values)));
     }
     place.one_of(values, causes);
 }
 
-pub(super) fn failure(spec: &Field<'_>, causes: &mut Vec<FieldCause>) {
+pub(super) fn failure(spec: &Field<'_>, causes: &mut CauseList) {
     let rules = spec.at("podFailurePolicy.rules");
     let count = rules.items().count();
     if count > RULES_MAX {
-        causes.push(FieldCause::too_many(rules.path.as_str(), count, RULES_MAX));
+        causes.push_with(|| FieldCause::too_many(rules.path.as_str(), count, RULES_MAX));
     }
     let pod = spec.at("template.spec");
     let lists = ["containers[].name", "initContainers[].name"];
@@ -39,7 +39,7 @@ pub(super) fn failure(spec: &Field<'_>, causes: &mut Vec<FieldCause>) {
         let action = rule.child("action");
         let by_index = !spec.child("backoffLimitPerIndex").is_absent();
         if action.text() == "FailIndex" && !by_index {
-            causes.push(action.invalid("requires the backoffLimitPerIndex to be set"));
+            causes.push_with(|| action.invalid("requires the backoffLimitPerIndex to be set"));
         } else {
             one_of(&action, &ACTIONS, causes);
         }
@@ -50,7 +50,7 @@ pub(super) fn failure(spec: &Field<'_>, causes: &mut Vec<FieldCause>) {
         for pattern in conditions.items() {
             let kind = pattern.child("type");
             for why in qualified_name(kind.text()) {
-                causes.push(kind.invalid_as(&format!("{:?}", kind.text()), &why));
+                causes.push_with(|| kind.invalid_as(&format!("{:?}", kind.text()), &why));
             }
             one_of(&pattern.child("status"), &STATUSES, causes);
         }
@@ -60,77 +60,70 @@ pub(super) fn failure(spec: &Field<'_>, causes: &mut Vec<FieldCause>) {
             _ => continue,
         };
         // Upstream shows no value here.
-        causes.push(FieldCause::unreadable(
-            rule.path,
-            &format!("Invalid value: {why}"),
-        ));
+        causes.push_with(|| FieldCause::unreadable(rule.path, &format!("Invalid value: {why}")));
     }
 }
 
-fn exit_codes(codes: &Field<'_>, names: &BTreeSet<&str>, causes: &mut Vec<FieldCause>) {
+fn exit_codes(codes: &Field<'_>, names: &BTreeSet<&str>, causes: &mut CauseList) {
     let operator = codes.child("operator");
     one_of(&operator, &OPERATORS, causes);
     let container = codes.child("containerName");
     if !container.is_absent() && !names.contains(container.text()) {
         let why = "must be one of the container or initContainer names in the pod template";
-        causes.push(container.invalid(why));
+        causes.push_with(|| container.invalid(why));
     }
     let values = codes.child("values");
     let all: Vec<Field<'_>> = values.items().collect();
     if all.is_empty() {
-        causes.push(values.invalid("at least one value is required"));
+        causes.push_with(|| values.invalid("at least one value is required"));
     } else if all.len() > CODES_MAX {
-        causes.push(FieldCause::too_many(
-            values.path.as_str(),
-            all.len(),
-            CODES_MAX,
-        ));
+        causes.push_with(|| FieldCause::too_many(values.path.as_str(), all.len(), CODES_MAX));
     }
     let mut seen = BTreeSet::new();
     for value in &all {
         if operator.text() == "In" && value.number() == 0 {
-            causes.push(value.invalid("must not be 0 for the In operator"));
+            causes.push_with(|| value.invalid("must not be 0 for the In operator"));
         }
         if !seen.insert(value.number()) {
-            causes.push(value.duplicate());
+            causes.push_with(|| value.duplicate());
         }
     }
     if !all.is_sorted_by_key(Field::number) {
-        causes.push(values.invalid("must be ordered"));
+        causes.push_with(|| values.invalid("must be ordered"));
     }
 }
 
-pub(super) fn success(spec: &Field<'_>, causes: &mut Vec<FieldCause>) {
+pub(super) fn success(spec: &Field<'_>, causes: &mut CauseList) {
     let policy = spec.child("successPolicy");
     if policy.is_absent() {
         return;
     }
     if spec.child("completionMode").text() != "Indexed" {
-        causes.push(policy.invalid("requires indexed completion mode"));
+        causes.push_with(|| policy.invalid("requires indexed completion mode"));
         return;
     }
     let rules = policy.child("rules");
     let count = rules.items().count();
     if count == 0 {
         let why = "at least one rules must be specified when the successPolicy is specified";
-        causes.push(rules.required(why));
+        causes.push_with(|| rules.required(why));
     }
     if count > RULES_MAX {
-        causes.push(FieldCause::too_many(rules.path.as_str(), count, RULES_MAX));
+        causes.push_with(|| FieldCause::too_many(rules.path.as_str(), count, RULES_MAX));
     }
     let completions = spec.child("completions").number();
     for rule in rules.items() {
         let (count, indexes) = (rule.child("succeededCount"), rule.child("succeededIndexes"));
         if count.is_absent() && indexes.is_absent() {
             let why = "at least one of succeededCount or succeededIndexes must be specified";
-            causes.push(rule.required(why));
+            causes.push_with(|| rule.required(why));
         }
         count.at_least(0, causes);
         if count.number() > completions {
             let why = format!(
                 "must be less than or equal to {completions} (the number of specified completions)"
             );
-            causes.push(count.invalid(&why));
+            causes.push_with(|| count.invalid(&why));
         }
     }
 }

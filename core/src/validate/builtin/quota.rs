@@ -2,7 +2,7 @@
 //! `pkg/apis/core/validation`, and `pkg/apis/core/helper`.
 
 use super::{Field, IMMUTABLE, Subject, amounts, shown};
-use crate::rejection::FieldCause;
+use crate::rejection::CauseList;
 use std::collections::BTreeSet;
 
 /// Scopes that exclude each other.
@@ -44,7 +44,7 @@ fn can_limit(scope: &str, resource: &str) -> bool {
     }
 }
 
-pub(super) fn quota(spec: &Field<'_>, subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
+pub(super) fn quota(spec: &Field<'_>, subject: &Subject<'_>, causes: &mut CauseList) {
     let hard = spec.child("hard");
     amounts::of_quota(&hard, causes);
     let scopes = spec.child("scopes");
@@ -54,20 +54,20 @@ pub(super) fn quota(spec: &Field<'_>, subject: &Subject<'_>, causes: &mut Vec<Fi
     };
     for scope in scopes.items() {
         if !is_scope(scope.text()) {
-            causes.push(scopes.invalid("unsupported scope"));
+            causes.push_with(|| scopes.invalid("unsupported scope"));
         }
         for _ in beyond(scope.text(), &hard) {
-            causes.push(scopes.invalid("unsupported scope applied to resource"));
+            causes.push_with(|| scopes.invalid("unsupported scope applied to resource"));
         }
     }
     let all = names(spec);
     if conflict(|scope| all.contains(scope)) {
-        causes.push(scopes.invalid("conflicting scopes"));
+        causes.push_with(|| scopes.invalid("conflicting scopes"));
     }
     selected(&spec.at("scopeSelector.matchExpressions"), spec, causes);
     let differs = |old: &Field<'_>| names(&old.child("spec")) != all;
     if subject.old.as_ref().is_some_and(differs) {
-        causes.push(scopes.invalid(IMMUTABLE));
+        causes.push_with(|| scopes.invalid(IMMUTABLE));
     }
 }
 
@@ -85,7 +85,7 @@ fn conflict(has: impl Fn(&str) -> bool) -> bool {
 }
 
 /// Upstream's reports do not say which expression is wrong.
-fn selected(list: &Field<'_>, spec: &Field<'_>, causes: &mut Vec<FieldCause>) {
+fn selected(list: &Field<'_>, spec: &Field<'_>, causes: &mut CauseList) {
     let mut names = BTreeSet::new();
     for expression in list.items() {
         let part = |name: &str| Field {
@@ -95,33 +95,35 @@ fn selected(list: &Field<'_>, spec: &Field<'_>, causes: &mut Vec<FieldCause>) {
         let (scope, operator, values) = (part("scopeName"), part("operator"), part("values"));
         let quoted = |place: &Field<'_>| format!("{:?}", place.text());
         if !is_scope(scope.text()) {
-            causes.push(scope.invalid_as(&quoted(&scope), "unsupported scope"));
+            causes.push_with(|| scope.invalid_as(&quoted(&scope), "unsupported scope"));
         }
         for _ in beyond(scope.text(), &spec.child("hard")) {
-            let shown = shown::scopes(list);
-            causes.push(list.invalid_as(&shown, "unsupported scope applied to resource"));
+            let why = "unsupported scope applied to resource";
+            causes.push_with(|| list.invalid_as(&shown::scopes(list), why));
         }
         if OF_PODS.contains(&scope.text()) && operator.text() != "Exists" {
-            causes.push(operator.invalid_as(&quoted(&operator), ONLY_EXISTS));
+            causes.push_with(|| operator.invalid_as(&quoted(&operator), ONLY_EXISTS));
         }
         match operator.text() {
             "In" | "NotIn" if values.is_empty() => {
                 let why = "must be at least one value when `operator` is 'In' or 'NotIn' for scope selector";
-                causes.push(values.required(why));
+                causes.push_with(|| values.required(why));
             }
             "Exists" | "DoesNotExist" if !values.is_empty() => {
                 let why = "must be no value when `operator` is 'Exist' or 'DoesNotExist' for scope selector";
-                causes.push(values.invalid(why));
+                causes.push_with(|| values.invalid(why));
             }
             "In" | "NotIn" | "Exists" | "DoesNotExist" => {}
             _ => {
                 let why = "not a valid selector operator";
-                causes.push(operator.invalid_as(&quoted(&operator), why));
+                causes.push_with(|| operator.invalid_as(&quoted(&operator), why));
             }
         }
         names.insert(scope.text());
     }
     if conflict(|scope| names.contains(scope)) {
-        causes.push(list.invalid_as(&shown::list_of(&spec.child("scopes")), "conflicting scopes"));
+        causes.push_with(|| {
+            list.invalid_as(&shown::list_of(&spec.child("scopes")), "conflicting scopes")
+        });
     }
 }

@@ -1,20 +1,21 @@
 //! Roles and bindings. Source: `pkg/apis/rbac/validation`.
 
 use super::{Field, Subject, shown};
-use crate::rejection::FieldCause;
+use crate::rejection::CauseList;
 use crate::validate::names;
 
 const GROUP: &str = "rbac.authorization.k8s.io";
 
-pub(super) fn rules(rules: &Field<'_>, subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
+pub(super) fn rules(rules: &Field<'_>, subject: &Subject<'_>, causes: &mut CauseList) {
     for rule in rules.items() {
         check_rule(&rule, subject.resource == "roles", causes);
     }
 }
 
-fn check_rule(rule: &Field<'_>, namespaced: bool, causes: &mut Vec<FieldCause>) {
+fn check_rule(rule: &Field<'_>, namespaced: bool, causes: &mut CauseList) {
     let empty = |member: &str| rule.child(member).is_empty();
-    let mut require = |member: &str, why: &str| causes.push(rule.child(member).required(why));
+    let mut require =
+        |member: &str, why: &str| causes.push_with(|| rule.child(member).required(why));
     if empty("verbs") {
         require("verbs", "verbs must contain at least one value");
     }
@@ -35,16 +36,16 @@ fn check_rule(rule: &Field<'_>, namespaced: bool, causes: &mut Vec<FieldCause>) 
         return;
     }
     if namespaced {
-        causes.push(urls.invalid("namespaced rules cannot apply to non-resource URLs"));
+        causes.push_with(|| urls.invalid("namespaced rules cannot apply to non-resource URLs"));
     }
     if !(empty("apiGroups") && empty("resources") && empty("resourceNames")) {
         let why = "rules cannot apply to both regular resources and non-resource URLs";
-        causes.push(urls.invalid(why));
+        causes.push_with(|| urls.invalid(why));
     }
 }
 
 /// Checks to what a binding binds, and whom.
-pub(super) fn binding(binding: &Field<'_>, subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
+pub(super) fn binding(binding: &Field<'_>, subject: &Subject<'_>, causes: &mut CauseList) {
     let cluster = subject.resource == "clusterrolebindings";
     let role = binding.child("roleRef");
     let (group, kind, name) = (
@@ -53,7 +54,7 @@ pub(super) fn binding(binding: &Field<'_>, subject: &Subject<'_>, causes: &mut V
         role.child("name"),
     );
     if group.text() != GROUP {
-        causes.push(group.not_supported(&[GROUP]));
+        causes.push_with(|| group.not_supported(&[GROUP]));
     }
     let kinds: &[&str] = if cluster {
         &["ClusterRole"]
@@ -61,10 +62,10 @@ pub(super) fn binding(binding: &Field<'_>, subject: &Subject<'_>, causes: &mut V
         &["Role", "ClusterRole"]
     };
     if !kinds.contains(&kind.text()) {
-        causes.push(kind.not_supported(kinds));
+        causes.push_with(|| kind.not_supported(kinds));
     }
     if name.is_empty() {
-        causes.push(name.required(""));
+        causes.push_with(|| name.required(""));
     } else {
         name.refuse(names::path_segment(name.text()).err(), causes);
     }
@@ -73,15 +74,15 @@ pub(super) fn binding(binding: &Field<'_>, subject: &Subject<'_>, causes: &mut V
     }
     if subject.changes(&role) {
         let shown = shown::object(role.value, shown::ROLE_REF);
-        causes.push(role.invalid_as(&shown, "cannot change roleRef"));
+        causes.push_with(|| role.invalid_as(&shown, "cannot change roleRef"));
     }
 }
 
-fn check_subject(one: &Field<'_>, cluster: bool, causes: &mut Vec<FieldCause>) {
+fn check_subject(one: &Field<'_>, cluster: bool, causes: &mut CauseList) {
     let (kind, group) = (one.child("kind"), one.child("apiGroup"));
     let name = one.child("name");
     if name.is_empty() {
-        causes.push(name.required(""));
+        causes.push_with(|| name.required(""));
     }
     match kind.text() {
         "ServiceAccount" => {
@@ -89,14 +90,16 @@ fn check_subject(one: &Field<'_>, cluster: bool, causes: &mut Vec<FieldCause>) {
                 name.refuse(names::subdomain(name.text()).err(), causes);
             }
             if !group.is_empty() {
-                causes.push(group.not_supported(&[""]));
+                causes.push_with(|| group.not_supported(&[""]));
             }
             if cluster && one.child("namespace").is_empty() {
-                causes.push(one.child("namespace").required(""));
+                causes.push_with(|| one.child("namespace").required(""));
             }
         }
-        "User" | "Group" if group.text() != GROUP => causes.push(group.not_supported(&[GROUP])),
+        "User" | "Group" if group.text() != GROUP => {
+            causes.push_with(|| group.not_supported(&[GROUP]));
+        }
         "User" | "Group" => {}
-        _ => causes.push(kind.not_supported(&["ServiceAccount", "User", "Group"])),
+        _ => causes.push_with(|| kind.not_supported(&["ServiceAccount", "User", "Group"])),
     }
 }

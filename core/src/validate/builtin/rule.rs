@@ -1,7 +1,7 @@
 //! One row of the table: where to look in an object, and what must hold there.
 
 use super::{Field, IMMUTABLE, Subject, checks};
-use crate::rejection::{CAUSES_MAX, FieldCause};
+use crate::rejection::{CauseList, FieldCause};
 use crate::validate::names;
 use std::collections::BTreeSet;
 
@@ -37,7 +37,7 @@ enum Test {
 }
 
 /// A function that checks a place of an object.
-pub(super) type Check = fn(&Field<'_>, &Subject<'_>, &mut Vec<FieldCause>);
+pub(super) type Check = fn(&Field<'_>, &Subject<'_>, &mut CauseList);
 
 impl Rule {
     pub(super) fn parse(way: String, tests: &'static str) -> Option<Self> {
@@ -46,13 +46,13 @@ impl Rule {
         Some(Self { way, tests })
     }
 
-    pub(super) fn check(&self, subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
+    pub(super) fn check(&self, subject: &Subject<'_>, causes: &mut CauseList) {
         let places = match &*self.way {
             "." => vec![subject.new.clone()],
             way => subject.new.select(way),
         };
         for place in places {
-            if causes.len() >= CAUSES_MAX {
+            if causes.is_full() {
                 return;
             }
             for test in &self.tests {
@@ -86,24 +86,28 @@ fn test(text: &'static str) -> Option<Test> {
 }
 
 impl Test {
-    fn check(&self, place: &Field<'_>, subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
+    fn check(&self, place: &Field<'_>, subject: &Subject<'_>, causes: &mut CauseList) {
         match self {
-            Self::Required(why) if place.is_empty() => causes.push(place.required(why)),
-            Self::Present if place.value.is_null() => causes.push(place.required("")),
+            Self::Required(why) if place.is_empty() => causes.push_with(|| place.required(why)),
+            Self::Present if place.value.is_null() => causes.push_with(|| place.required("")),
             Self::AtLeast(low) => place.at_least(*low, causes),
             Self::Between(low, high) if out_of(place, *low, *high) => {
                 let why = format!("must be between {low} and {high}, inclusive");
-                causes.push(place.invalid(&why));
+                causes.push_with(|| place.invalid(&why));
             }
             Self::OneOf(values) => place.one_of(values, causes),
             Self::Label if !place.is_empty() => {
                 if let Err(why) = names::label(place.text()) {
-                    causes.push(place.invalid(&why));
+                    causes.push_with(|| place.invalid(&why));
                 }
             }
             Self::Unique(member) => unique(place, member, causes),
-            Self::Immutable(why) if subject.changes(place) => causes.push(place.invalid(why)),
-            Self::Frozen(why) if subject.changes(place) => causes.push(place.forbidden(why)),
+            Self::Immutable(why) if subject.changes(place) => {
+                causes.push_with(|| place.invalid(why));
+            }
+            Self::Frozen(why) if subject.changes(place) => {
+                causes.push_with(|| place.forbidden(why));
+            }
             Self::Call(check) => check(place, subject, causes),
             Self::Required(_)
             | Self::Present
@@ -121,7 +125,7 @@ fn out_of(place: &Field<'_>, low: i64, high: i64) -> bool {
     number.is_some_and(|number| !(low..=high).contains(&number))
 }
 
-fn unique(list: &Field<'_>, member: &str, causes: &mut Vec<FieldCause>) {
+fn unique(list: &Field<'_>, member: &str, causes: &mut CauseList) {
     let mut seen = BTreeSet::new();
     for item in list.items() {
         let name = item.child(member);
@@ -129,7 +133,7 @@ fn unique(list: &Field<'_>, member: &str, causes: &mut Vec<FieldCause>) {
             continue;
         }
         if !seen.insert(name.value.to_string()) {
-            causes.push(FieldCause::duplicate(name.path.as_str(), name.value));
+            causes.push_with(|| FieldCause::duplicate(name.path.as_str(), name.value));
         }
     }
 }

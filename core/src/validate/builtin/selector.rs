@@ -2,7 +2,7 @@
 //! `LabelSelectorAsSelector` of apimachinery's `apis/meta/v1`.
 
 use super::Field;
-use crate::rejection::FieldCause;
+use crate::rejection::CauseList;
 use crate::validate::{label_value, labels, qualified_name};
 use serde_json::Value;
 
@@ -10,19 +10,15 @@ use serde_json::Value;
 pub(crate) const MISMATCH: &str = "`selector` does not match template `labels`";
 
 /// Whether an operator compares with sets of values, or asks for presence; checks how many values it has.
-pub(super) fn is_of_sets(
-    operator: &Field<'_>,
-    values: &Field<'_>,
-    causes: &mut Vec<FieldCause>,
-) -> bool {
+pub(super) fn is_of_sets(operator: &Field<'_>, values: &Field<'_>, causes: &mut CauseList) -> bool {
     match operator.text() {
         "In" | "NotIn" if values.is_empty() => {
             let why = "must be specified when `operator` is 'In' or 'NotIn'";
-            causes.push(values.required(why));
+            causes.push_with(|| values.required(why));
         }
         "Exists" | "DoesNotExist" if !values.is_empty() => {
             let why = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'";
-            causes.push(values.forbidden(why));
+            causes.push_with(|| values.forbidden(why));
         }
         "In" | "NotIn" | "Exists" | "DoesNotExist" => {}
         _ => return false,
@@ -31,7 +27,7 @@ pub(super) fn is_of_sets(
 }
 
 /// Checks a label selector. What is wrong with it also keeps it from being used.
-pub(super) fn label_selector(selector: &Field<'_>, causes: &mut Vec<FieldCause>) {
+pub(super) fn label_selector(selector: &Field<'_>, causes: &mut CauseList) {
     let equal = selector.child("matchLabels");
     labels(equal.value, &equal.path, causes);
     for requirement in selector.child("matchExpressions").items() {
@@ -39,10 +35,10 @@ pub(super) fn label_selector(selector: &Field<'_>, causes: &mut Vec<FieldCause>)
         let values = requirement.child("values");
         if !is_of_sets(&operator, &values, causes) {
             let why = "not a valid selector operator";
-            causes.push(operator.invalid_as(&format!("{:?}", operator.text()), why));
+            causes.push_with(|| operator.invalid_as(&format!("{:?}", operator.text()), why));
         }
         for why in qualified_name(key.text()) {
-            causes.push(key.invalid_as(&format!("{:?}", key.text()), &why));
+            causes.push_with(|| key.invalid_as(&format!("{:?}", key.text()), &why));
         }
         for value in values.items() {
             value.refuse(label_value(value.text()), causes);

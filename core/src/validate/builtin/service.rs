@@ -3,7 +3,7 @@
 //! `ValidateServiceStatusUpdate` of upstream's `pkg/apis/core/validation`, and `pkg/registry/core/service`.
 
 use super::{Field, IMMUTABLE, Subject, service_address, service_ports};
-use crate::rejection::FieldCause;
+use crate::rejection::{CauseList, FieldCause};
 use crate::validate::{formats, labels, names, qualified_name};
 use serde_json::json;
 
@@ -14,7 +14,7 @@ const SET_ONCE: &str = "may not change once set";
 const AFFINITY_MAX: i64 = 86_400;
 const DISTRIBUTIONS: [&str; 3] = ["PreferClose", "PreferSameZone", "PreferSameNode"];
 
-pub(super) fn check(spec: &Field<'_>, subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
+pub(super) fn check(spec: &Field<'_>, subject: &Subject<'_>, causes: &mut CauseList) {
     let old = subject.old.as_ref().map(|old| old.child("spec"));
     let addresses = service_address::addresses(spec, old.as_ref());
     if !is_named(spec) {
@@ -51,47 +51,43 @@ fn is_checked(spec: &Field<'_>) -> bool {
 }
 
 /// What an update leaves as long as it has a use.
-fn changed(old: &Field<'_>, new: &Field<'_>, causes: &mut Vec<FieldCause>) {
+fn changed(old: &Field<'_>, new: &Field<'_>, causes: &mut CauseList) {
     let class = new.child("loadBalancerClass");
     let is_other = |name: &str| old.child(name).value != new.child(name).value;
     if is_balanced(old) && is_balanced(new) && is_other("loadBalancerClass") {
-        causes.push(class.invalid(SET_ONCE));
+        causes.push_with(|| class.invalid(SET_ONCE));
     }
     let checks = new.child("healthCheckNodePort");
     if is_checked(old)
         && is_checked(new)
         && old.child("healthCheckNodePort").number() != checks.number()
     {
-        causes.push(checks.forbidden(IMMUTABLE));
+        causes.push_with(|| checks.forbidden(IMMUTABLE));
     }
 }
 
 /// The part of the specification that comes with the type, and the ports.
-fn kept_to_its_type(spec: &Field<'_>, addresses: &[&str], causes: &mut Vec<FieldCause>) {
+fn kept_to_its_type(spec: &Field<'_>, addresses: &[&str], causes: &mut CauseList) {
     let (kind, ports) = (spec.child("type").text(), spec.child("ports"));
     let is_headless = addresses == ["None"];
     if ports.is_empty() && !is_headless && !is_named(spec) {
-        causes.push(ports.required(""));
+        causes.push_with(|| ports.required(""));
     }
     match kind {
         "LoadBalancer" | "NodePort" if is_headless => {
             let why = format!("may not be set to 'None' for {kind} services");
-            causes.push(FieldCause::invalid(
-                "spec.clusterIPs[0]",
-                &json!("None"),
-                &why,
-            ));
+            causes.push_with(|| FieldCause::invalid("spec.clusterIPs[0]", &json!("None"), &why));
         }
         "ExternalName" => {
             let why = "may not be set for ExternalName services";
             if !addresses.is_empty() {
-                causes.push(spec.child("clusterIPs").forbidden(why));
+                causes.push_with(|| spec.child("clusterIPs").forbidden(why));
             }
             if !spec.child("ipFamilies").is_empty() {
-                causes.push(spec.child("ipFamilies").forbidden(why));
+                causes.push_with(|| spec.child("ipFamilies").forbidden(why));
             }
             if !spec.child("ipFamilyPolicy").is_absent() {
-                causes.push(spec.child("ipFamilyPolicy").forbidden(why));
+                causes.push_with(|| spec.child("ipFamilyPolicy").forbidden(why));
             }
             external_name(&spec.child("externalName"), causes);
         }
@@ -102,11 +98,11 @@ fn kept_to_its_type(spec: &Field<'_>, addresses: &[&str], causes: &mut Vec<Field
     labels(selector.value, &selector.path, causes);
 }
 
-fn external_name(name: &Field<'_>, causes: &mut Vec<FieldCause>) {
+fn external_name(name: &Field<'_>, causes: &mut CauseList) {
     let text = name.text();
     let host = text.strip_suffix('.').unwrap_or(text);
     if host.is_empty() {
-        causes.push(name.required(""));
+        causes.push_with(|| name.required(""));
     } else {
         let why = names::subdomain(host).err();
         causes.extend(why.map(|why| name.invalid_as(&format!("{host:?}"), &why)));
@@ -114,18 +110,18 @@ fn external_name(name: &Field<'_>, causes: &mut Vec<FieldCause>) {
 }
 
 /// From where a service is reached, and which clients stay with their pods.
-fn reached(spec: &Field<'_>, causes: &mut Vec<FieldCause>) {
+fn reached(spec: &Field<'_>, causes: &mut CauseList) {
     let affinity = spec.child("sessionAffinity");
     affinity.one_of(&["ClientIP", "None"], causes);
     let seconds = spec.at("sessionAffinityConfig.clientIP.timeoutSeconds");
     let is_out = |number: i64| number <= 0 || number > AFFINITY_MAX;
     if affinity.text() == "ClientIP" && seconds.value.as_i64().is_some_and(is_out) {
         let why = format!("must be greater than 0 and less than {AFFINITY_MAX}");
-        causes.push(seconds.invalid(&why));
+        causes.push_with(|| seconds.invalid(&why));
     }
     for address in spec.child("externalIPs").items() {
         match formats::old_address(address.text()) {
-            Some(why) => causes.push(address.invalid(&why)),
+            Some(why) => causes.push_with(|| address.invalid(&why)),
             None => address.refuse(formats::special(address.text()), causes),
         }
     }
@@ -134,7 +130,7 @@ fn reached(spec: &Field<'_>, causes: &mut Vec<FieldCause>) {
 }
 
 /// What only load balancers have.
-fn balanced(spec: &Field<'_>, causes: &mut Vec<FieldCause>) {
+fn balanced(spec: &Field<'_>, causes: &mut CauseList) {
     let is_balanced = is_balanced(spec);
     let ranges = spec.child("loadBalancerSourceRanges");
     if !ranges.is_empty() {
@@ -144,7 +140,7 @@ fn balanced(spec: &Field<'_>, causes: &mut Vec<FieldCause>) {
             value: ranges.value,
         };
         if !is_balanced {
-            causes.push(place.forbidden(ONLY_BALANCED));
+            causes.push_with(|| place.forbidden(ONLY_BALANCED));
         }
         for range in place.items() {
             range.refuse(formats::old_range(range.text().trim()), causes);
@@ -152,7 +148,7 @@ fn balanced(spec: &Field<'_>, causes: &mut Vec<FieldCause>) {
     }
     let allocates = spec.child("allocateLoadBalancerNodePorts");
     if !is_balanced && !allocates.is_absent() {
-        causes.push(allocates.forbidden(ONLY_BALANCED));
+        causes.push_with(|| allocates.forbidden(ONLY_BALANCED));
     }
     let class = spec.child("loadBalancerClass");
     if class.is_absent() {
@@ -161,23 +157,21 @@ fn balanced(spec: &Field<'_>, causes: &mut Vec<FieldCause>) {
     if is_balanced {
         class.refuse(qualified_name(class.text()), causes);
     } else {
-        causes.push(class.forbidden(ONLY_BALANCED));
+        causes.push_with(|| class.forbidden(ONLY_BALANCED));
     }
 }
 
 /// What is wrong with a status that changes. An ingress that is stored may stay as it is. Source:
 /// `ValidateLoadBalancerStatus`.
-pub(super) fn status(subject: &Subject<'_>) -> Vec<FieldCause> {
+pub(super) fn status(subject: &Subject<'_>) -> Option<FieldCause> {
     let ingress = subject.new.at("status.loadBalancer.ingress");
     let is_new = !ingress.is_empty() && subject.changes(&ingress);
-    if is_new && !is_balanced(&subject.new.child("spec")) {
-        return vec![ingress.forbidden(STATUS_ONLY_BALANCED)];
-    }
-    Vec::new()
+    let is_wrong = is_new && !is_balanced(&subject.new.child("spec"));
+    is_wrong.then(|| ingress.forbidden(STATUS_ONLY_BALANCED))
 }
 
 /// Which pods get the traffic.
-fn policies(spec: &Field<'_>, causes: &mut Vec<FieldCause>) {
+fn policies(spec: &Field<'_>, causes: &mut CauseList) {
     let kind = spec.child("type").text();
     let has_addresses = !spec.child("externalIPs").is_empty();
     let is_outside =
@@ -185,7 +179,7 @@ fn policies(spec: &Field<'_>, causes: &mut Vec<FieldCause>) {
     let outside = spec.child("externalTrafficPolicy");
     if !is_outside && !outside.is_empty() {
         let why = "may only be set for externally-accessible services";
-        causes.push(outside.invalid(why));
+        causes.push_with(|| outside.invalid(why));
     } else {
         outside.one_of(&["Cluster", "Local"], causes);
     }
@@ -193,12 +187,12 @@ fn policies(spec: &Field<'_>, causes: &mut Vec<FieldCause>) {
     if checks.number() != 0 && !is_checked(spec) {
         let why =
             "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'";
-        causes.push(checks.invalid(why));
+        causes.push_with(|| checks.invalid(why));
     }
     spec.child("internalTrafficPolicy")
         .one_of(&["Cluster", "Local"], causes);
     let distribution = spec.child("trafficDistribution");
     if !distribution.is_absent() && !DISTRIBUTIONS.contains(&distribution.text()) {
-        causes.push(distribution.not_supported(&DISTRIBUTIONS));
+        causes.push_with(|| distribution.not_supported(&DISTRIBUTIONS));
     }
 }

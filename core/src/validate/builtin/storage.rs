@@ -4,7 +4,7 @@
 use super::selector::label_selector;
 use super::{Field, IMMUTABLE, Subject, shown};
 use crate::quantity::{self, Quantity};
-use crate::rejection::FieldCause;
+use crate::rejection::{CauseList, FieldCause};
 use crate::validate::names;
 use serde_json::Value;
 
@@ -21,10 +21,10 @@ const REQUESTED: &str = "resources.requests.storage";
 const CLASS: &str = "volumeAttributesClassName";
 
 /// Checks how volumes are used.
-pub(super) fn modes(list: &Field<'_>, causes: &mut Vec<FieldCause>) {
+pub(super) fn modes(list: &Field<'_>, causes: &mut CauseList) {
     for mode in list.items().filter(|mode| !MODES.contains(&mode.text())) {
         let field = list.path.as_str();
-        causes.push(FieldCause::not_supported(field, mode.text(), &MODES));
+        causes.push_with(|| FieldCause::not_supported(field, mode.text(), &MODES));
     }
     let all: Vec<&str> = list.items().map(|mode| mode.text()).collect();
     let others = all
@@ -32,19 +32,19 @@ pub(super) fn modes(list: &Field<'_>, causes: &mut Vec<FieldCause>) {
         .any(|mode| MODES.contains(mode) && *mode != "ReadWriteOncePod");
     if others && all.contains(&"ReadWriteOncePod") {
         let why = "may not use ReadWriteOncePod with other access modes";
-        causes.push(list.forbidden(why));
+        causes.push_with(|| list.forbidden(why));
     }
 }
 
 /// Checks members that claims and volumes have in common.
-pub(super) fn class_and_mode(spec: &Field<'_>, causes: &mut Vec<FieldCause>) {
+pub(super) fn class_and_mode(spec: &Field<'_>, causes: &mut CauseList) {
     let class = spec.child("storageClassName");
     if !class.is_empty() {
         class.refuse(names::subdomain(class.text()).err(), causes);
     }
     let mode = spec.child("volumeMode");
     if !mode.is_absent() && !VOLUME_MODES.contains(&mode.text()) {
-        causes.push(mode.not_supported(&VOLUME_MODES));
+        causes.push_with(|| mode.not_supported(&VOLUME_MODES));
     }
 }
 
@@ -53,23 +53,23 @@ pub(super) fn size_of(value: &Value) -> Option<Quantity> {
 }
 
 /// Refuses amounts that are not above zero.
-pub(super) fn positive(amount: &Field<'_>, causes: &mut Vec<FieldCause>) {
+pub(super) fn positive(amount: &Field<'_>, causes: &mut CauseList) {
     if size_of(amount.value).is_some_and(|size| size.sign() <= 0) {
-        causes.push(amount.invalid("must be greater than zero"));
+        causes.push_with(|| amount.invalid("must be greater than zero"));
     }
 }
 
-pub(super) fn claim(spec: &Field<'_>, subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
+pub(super) fn claim(spec: &Field<'_>, subject: &Subject<'_>, causes: &mut CauseList) {
     let list = spec.child("accessModes");
     if list.is_empty() {
-        causes.push(list.required("at least 1 access mode is required"));
+        causes.push_with(|| list.required("at least 1 access mode is required"));
     }
     label_selector(&spec.child("selector"), causes);
     modes(&list, causes);
     let path = "spec.resources[storage]".to_owned();
     let asked = spec.at(REQUESTED);
     if asked.is_absent() {
-        causes.push(FieldCause::required(path, ""));
+        causes.push_with(|| FieldCause::required(path, ""));
     } else {
         positive(&Field { path, ..asked }, causes);
     }
@@ -77,7 +77,7 @@ pub(super) fn claim(spec: &Field<'_>, subject: &Subject<'_>, causes: &mut Vec<Fi
     let source = spec.child("dataSource");
     for member in ["name", "kind"].map(|name| source.child(name)) {
         if !source.is_absent() && member.is_empty() {
-            causes.push(member.required(""));
+            causes.push_with(|| member.required(""));
         }
     }
     if let Some(old) = &subject.old {
@@ -85,27 +85,22 @@ pub(super) fn claim(spec: &Field<'_>, subject: &Subject<'_>, causes: &mut Vec<Fi
     }
 }
 
-fn claim_update(
-    old: &Field<'_>,
-    spec: &Field<'_>,
-    subject: &Subject<'_>,
-    causes: &mut Vec<FieldCause>,
-) {
+fn claim_update(old: &Field<'_>, spec: &Field<'_>, subject: &Subject<'_>, causes: &mut CauseList) {
     let bound = subject.new.at("status.phase").text() == "Bound";
     let before = old.child("spec");
     if frozen(&before, spec, bound) != frozen(spec, spec, bound) {
-        causes.push(spec.forbidden(FROZEN));
+        causes.push_with(|| spec.forbidden(FROZEN));
     }
     let size = |place: &Field<'_>| size_of(place.value);
     let asked = spec.at(REQUESTED);
     let has = size(&old.at("status.capacity.storage")).unwrap_or(Quantity::whole(0));
     let now = size(&asked).unwrap_or(Quantity::whole(0));
     if size(&before.at(REQUESTED)).is_some_and(|before| now < before) && now <= has {
-        causes.push(asked.forbidden("field can not be less than status.capacity"));
+        causes.push_with(|| asked.forbidden("field can not be less than status.capacity"));
     }
     let mode = spec.child("volumeMode");
     if subject.changes(&mode) {
-        causes.push(FieldCause::invalid("volumeMode", mode.value, IMMUTABLE));
+        causes.push_with(|| FieldCause::invalid("volumeMode", mode.value, IMMUTABLE));
     }
     let (class, current) = (spec.child(CLASS), "status.currentVolumeAttributesClassName");
     if subject.new.at(current).is_absent() || before.child(CLASS).is_absent() {
@@ -121,7 +116,7 @@ fn claim_update(
     let why = format!(
         "update to {what} is forbidden when status.currentVolumeAttributesClassName is not nil"
     );
-    causes.push(class.forbidden(&why));
+    causes.push_with(|| class.forbidden(&why));
 }
 
 /// The part of the spec that an update may not change. A volume may be named once, and a class if none was
@@ -158,7 +153,7 @@ fn frozen(old: &Field<'_>, new: &Field<'_>, bound: bool) -> Value {
 }
 
 /// A driver of a node keeps everything but the number of volumes that it can attach.
-pub(super) fn csi_node(spec: &Field<'_>, subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
+pub(super) fn csi_node(spec: &Field<'_>, subject: &Subject<'_>, causes: &mut CauseList) {
     let fixed = |driver: &Field<'_>| {
         let mut driver = driver.value.clone();
         if let Some(members) = driver.as_object_mut() {
@@ -176,7 +171,7 @@ pub(super) fn csi_node(spec: &Field<'_>, subject: &Subject<'_>, causes: &mut Vec
             .filter(|new| *new != fixed(&old))
         {
             let shown = shown::object(&new, shown::NODE_DRIVER);
-            causes.push(FieldCause::invalid_as("spec.drivers", &shown, IMMUTABLE));
+            causes.push_with(|| FieldCause::invalid_as("spec.drivers", &shown, IMMUTABLE));
         }
     }
 }

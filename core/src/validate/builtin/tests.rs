@@ -317,3 +317,35 @@ fn mounts_of_claims_are_not_looked_for_in_the_template() {
     set["spec"]["template"]["spec"]["containers"][0]["volumeMounts"] = mount;
     assert_eq!(said("daemonsets", &set, None).len(), 1);
 }
+
+/// All causes together may be a thousand times as long as the document.
+#[test]
+fn no_more_causes_are_kept_than_are_told() {
+    let quota = json!({"spec": {"hard": {"pods": "1"}, "scopeSelector": {}}});
+    let mut pod = right("pods");
+    pod["spec"]["containers"][0]["securityContext"] =
+        json!({"allowPrivilegeEscalation": false, "capabilities": {}});
+    let capabilities = "/spec/containers/0/securityContext/capabilities/add";
+    for (resource, document, place, item) in [
+        ("pods", &pod, "/spec/tolerations", json!({})),
+        ("pods", &pod, "/spec/hostAliases", json!({"ip": "x"})),
+        ("pods", &pod, "/spec/topologySpreadConstraints", json!({})),
+        ("pods", &pod, "/spec/containers/0/env", json!({})),
+        ("pods", &pod, capabilities, json!("CAP_SYS_ADMIN")),
+        ("resourcequotas", &quota, "/spec/scopes", json!("x")),
+        (
+            "resourcequotas",
+            &quota,
+            "/spec/scopeSelector/matchExpressions",
+            json!({"scopeName": "x"}),
+        ),
+    ] {
+        let mut document = document.clone();
+        let (parent, member) = place.rsplit_once('/').expect("a path");
+        document.pointer_mut(parent).expect("there")[member] = json!(vec![item; 5_000]);
+        let said = said(resource, &document, None);
+        assert!((1..=1_000).contains(&said.len()), "{place}: {}", said.len());
+        let bytes: usize = said.iter().map(String::len).sum();
+        assert!(bytes < 2 << 20, "{place}: {bytes}");
+    }
+}

@@ -2,7 +2,7 @@
 //! upstream's `pkg/apis/core/validation`.
 
 use super::Field;
-use crate::rejection::FieldCause;
+use crate::rejection::CauseList;
 use crate::validate::{formats, names};
 
 const SOURCES: [&str; 5] = [
@@ -45,11 +45,11 @@ const AMOUNTS: [&str; 6] = [
     "requests.memory",
 ];
 
-pub(super) fn all(container: &Field<'_>, causes: &mut Vec<FieldCause>) {
+pub(super) fn all(container: &Field<'_>, causes: &mut CauseList) {
     for variable in container.child("env").items() {
         let name = variable.child("name");
         if name.is_empty() {
-            causes.push(name.required(""));
+            causes.push_with(|| name.required(""));
         }
         name.refuse(formats::variable(name.text()), causes);
         value_from(&variable, causes);
@@ -63,7 +63,7 @@ pub(super) fn all(container: &Field<'_>, causes: &mut Vec<FieldCause>) {
         let count = there.clone().count();
         for name in there.map(|map| map.child("name")) {
             if name.is_empty() {
-                causes.push(name.required(""));
+                causes.push_with(|| name.required(""));
             } else {
                 name.refuse(names::subdomain(name.text()).err(), causes);
             }
@@ -71,15 +71,15 @@ pub(super) fn all(container: &Field<'_>, causes: &mut Vec<FieldCause>) {
         // Upstream's path ends before the index.
         if count == 0 {
             let why = "must specify one of: `configMapRef` or `secretRef`";
-            causes.push(list.invalid_as("\"\"", why));
+            causes.push_with(|| list.invalid_as("\"\"", why));
         } else if count > 1 {
-            causes.push(list.invalid_as("\"\"", SEVERAL));
+            causes.push_with(|| list.invalid_as("\"\"", SEVERAL));
         }
     }
 }
 
 /// A variable has a value or comes from one place.
-fn value_from(variable: &Field<'_>, causes: &mut Vec<FieldCause>) {
+fn value_from(variable: &Field<'_>, causes: &mut CauseList) {
     let from = variable.child("valueFrom");
     if from.is_absent() {
         return;
@@ -101,10 +101,10 @@ fn value_from(variable: &Field<'_>, causes: &mut Vec<FieldCause>) {
     } else {
         return;
     };
-    causes.push(from.invalid_as("\"\"", why));
+    causes.push_with(|| from.invalid_as("\"\"", why));
 }
 
-fn one_source(kind: &str, source: &Field<'_>, causes: &mut Vec<FieldCause>) {
+fn one_source(kind: &str, source: &Field<'_>, causes: &mut CauseList) {
     match kind {
         "fieldRef" => field_of_pod(source, causes),
         "resourceFieldRef" => {
@@ -112,7 +112,7 @@ fn one_source(kind: &str, source: &Field<'_>, causes: &mut Vec<FieldCause>) {
             let prefixes = ["limits.hugepages-", "requests.hugepages-"];
             let is_huge = prefixes.iter().any(|one| resource.text().starts_with(one));
             if resource.is_empty() {
-                causes.push(resource.required(""));
+                causes.push_with(|| resource.required(""));
             } else if !is_huge {
                 resource.one_of(&AMOUNTS, causes);
             }
@@ -120,17 +120,17 @@ fn one_source(kind: &str, source: &Field<'_>, causes: &mut Vec<FieldCause>) {
         "fileKeyRef" => {
             for member in ["key", "volumeName", "path"].map(|name| source.child(name)) {
                 if member.is_empty() {
-                    causes.push(member.required(""));
+                    causes.push_with(|| member.required(""));
                 }
             }
         }
         _ => {
             let (name, key) = (source.child("name"), source.child("key"));
             if let Err(why) = names::subdomain(name.text()) {
-                causes.push(name.invalid_as(&format!("{:?}", name.text()), &why));
+                causes.push_with(|| name.invalid_as(&format!("{:?}", name.text()), &why));
             }
             if key.is_empty() {
-                causes.push(key.required(""));
+                causes.push_with(|| key.required(""));
             } else {
                 key.refuse(formats::config_key(key.text()), causes);
             }
@@ -139,10 +139,10 @@ fn one_source(kind: &str, source: &Field<'_>, causes: &mut Vec<FieldCause>) {
 }
 
 /// Source: `validateObjectFieldSelector`.
-fn field_of_pod(source: &Field<'_>, causes: &mut Vec<FieldCause>) {
+fn field_of_pod(source: &Field<'_>, causes: &mut CauseList) {
     let (version, path) = (source.child("apiVersion"), source.child("fieldPath"));
     if let Some(absent) = [&version, &path].into_iter().find(|place| place.is_empty()) {
-        return causes.push(absent.required(""));
+        return causes.push_with(|| absent.required(""));
     }
     let refuse = |why: String| path.invalid(&format!("error converting fieldPath: {why}"));
     let text = path.text();
@@ -151,10 +151,7 @@ fn field_of_pod(source: &Field<'_>, causes: &mut Vec<FieldCause>) {
         .and_then(|head| head.split_once("['"));
     match part {
         _ if version.text() != "v1" => {
-            causes.push(refuse(format!(
-                "unsupported pod version: {}",
-                version.text()
-            )));
+            causes.push_with(|| refuse(format!("unsupported pod version: {}", version.text())));
         }
         Some((map, key)) if OTHER_FIELDS[..2].contains(&map) => {
             let is_label = map == "metadata.labels";
@@ -168,7 +165,7 @@ fn field_of_pod(source: &Field<'_>, causes: &mut Vec<FieldCause>) {
             causes.extend(problems.map(|why| source.invalid_as(&shown, &why)));
         }
         None if text == "spec.host" || FIELDS.contains(&text) => {}
-        None if OTHER_FIELDS.contains(&text) => causes.push(path.not_supported(&FIELDS)),
-        _ => causes.push(refuse(format!("field label not supported: {text}"))),
+        None if OTHER_FIELDS.contains(&text) => causes.push_with(|| path.not_supported(&FIELDS)),
+        _ => causes.push_with(|| refuse(format!("field label not supported: {text}"))),
     }
 }

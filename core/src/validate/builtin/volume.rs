@@ -4,7 +4,7 @@
 
 use super::storage::{class_and_mode, modes, positive};
 use super::{Field, IMMUTABLE, Subject, amounts, placement, shown, volumes};
-use crate::rejection::FieldCause;
+use crate::rejection::{CauseList, FieldCause};
 use serde_json::{Map, Value};
 
 const RELABELLED: &str = "field is immutable, except for updating from beta label to GA";
@@ -22,22 +22,19 @@ const NO_SOURCES: [&str; 9] = [
     "volumeAttributesClassName",
 ];
 
-pub(super) fn volume(spec: &Field<'_>, subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
+pub(super) fn volume(spec: &Field<'_>, subject: &Subject<'_>, causes: &mut CauseList) {
     let (list, capacity) = (spec.child("accessModes"), spec.child("capacity"));
     if list.is_empty() {
-        causes.push(list.required(""));
+        causes.push_with(|| list.required(""));
     }
     modes(&list, causes);
     if capacity.is_empty() {
-        causes.push(capacity.required(""));
+        causes.push_with(|| capacity.required(""));
     }
     if capacity.child("storage").is_absent() || capacity.entries().count() > 1 {
         let known = ["storage"];
-        causes.push(FieldCause::unsupported(
-            capacity.path.as_str(),
-            capacity.value,
-            &known,
-        ));
+        causes
+            .push_with(|| FieldCause::unsupported(capacity.path.as_str(), capacity.value, &known));
     }
     for (name, amount) in capacity.entries() {
         amounts::value(&amount, name, causes);
@@ -55,26 +52,26 @@ pub(super) fn volume(spec: &Field<'_>, subject: &Subject<'_>, causes: &mut Vec<F
 }
 
 /// On which nodes a volume can be used. Source: `validateVolumeNodeAffinity`.
-fn affinity(spec: &Field<'_>, causes: &mut Vec<FieldCause>) {
+fn affinity(spec: &Field<'_>, causes: &mut CauseList) {
     let affinity = spec.child("nodeAffinity");
     let required = affinity.child("required");
     if affinity.is_absent() {
         return;
     }
     if required.is_absent() {
-        causes.push(required.required("must specify required node constraints"));
+        causes.push_with(|| required.required("must specify required node constraints"));
     } else {
         placement::node_selector(&required, causes);
     }
 }
 
-fn first_source(spec: &Field<'_>, sources: &Map<String, Value>, causes: &mut Vec<FieldCause>) {
+fn first_source(spec: &Field<'_>, sources: &Map<String, Value>, causes: &mut CauseList) {
     if sources.is_empty() {
-        causes.push(spec.required("must specify a volume type"));
+        causes.push_with(|| spec.required("must specify a volume type"));
     }
     for second in sources.keys().skip(1) {
         let why = "may not specify more than 1 volume type";
-        causes.push(spec.child(second).forbidden(why));
+        causes.push_with(|| spec.child(second).forbidden(why));
     }
     let Some(kind) = sources.keys().next() else {
         return;
@@ -86,11 +83,11 @@ fn first_source(spec: &Field<'_>, sources: &Map<String, Value>, causes: &mut Vec
         "local" => {
             let path = source.child("path");
             if path.is_empty() {
-                causes.push(path.required(""));
+                causes.push_with(|| path.required(""));
             }
             if spec.child("nodeAffinity").is_absent() {
                 let why = "Local volume requires node affinity";
-                causes.push(FieldCause::required("metadata.annotations", why));
+                causes.push_with(|| FieldCause::required("metadata.annotations", why));
             }
         }
         _ => {}
@@ -101,7 +98,7 @@ fn volume_update(
     before: &Field<'_>,
     spec: &Field<'_>,
     mut now: Map<String, Value>,
-    causes: &mut Vec<FieldCause>,
+    causes: &mut CauseList,
 ) {
     if before.at(EXPANDS).value.is_null()
         && let Some(csi) = now.get_mut("csi").and_then(Value::as_object_mut)
@@ -111,21 +108,21 @@ fn volume_update(
     // Upstream's paths of these have no `spec`, and the first one has a name of its own.
     if now != source(before) {
         let why = "spec.persistentvolumesource is immutable after creation";
-        causes.push(FieldCause::forbidden("spec.persistentvolumesource", why));
+        causes.push_with(|| FieldCause::forbidden("spec.persistentvolumesource", why));
     }
     let mode = spec.child("volumeMode");
     if before.child("volumeMode").value != mode.value {
-        causes.push(FieldCause::invalid("volumeMode", mode.value, IMMUTABLE));
+        causes.push_with(|| FieldCause::invalid("volumeMode", mode.value, IMMUTABLE));
     }
     let (old, new) = (before.child("nodeAffinity"), spec.child("nodeAffinity"));
     if !old.is_absent() && !relabelled(old.value, new.value) {
         let shown = shown::volume_affinity(&new);
-        causes.push(FieldCause::invalid_as("nodeAffinity", &shown, RELABELLED));
+        causes.push_with(|| FieldCause::invalid_as("nodeAffinity", &shown, RELABELLED));
     }
     let class = spec.child("volumeAttributesClassName");
     if class.is_absent() && !before.child("volumeAttributesClassName").is_absent() {
         let why = "update from non-nil value to nil is forbidden";
-        causes.push(class.forbidden(why));
+        causes.push_with(|| class.forbidden(why));
     }
 }
 

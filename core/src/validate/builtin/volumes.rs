@@ -3,7 +3,7 @@
 
 use super::Field;
 use crate::quantity;
-use crate::rejection::FieldCause;
+use crate::rejection::{CauseList, FieldCause};
 use crate::validate::names;
 use std::collections::BTreeSet;
 
@@ -56,19 +56,19 @@ const TYPES: [(&str, &str); 30] = [
 ];
 
 /// Checks the volumes of a pod, and returns the names of those that are right: nothing can mount the others.
-pub(super) fn volumes<'a>(list: &Field<'a>, causes: &mut Vec<FieldCause>) -> BTreeSet<&'a str> {
+pub(super) fn volumes<'a>(list: &Field<'a>, causes: &mut CauseList) -> BTreeSet<&'a str> {
     let mut known = BTreeSet::new();
     for volume in list.items() {
         let before = causes.len();
         source(&volume, causes);
         let name = volume.child("name");
         if name.is_empty() {
-            causes.push(name.required(""));
+            causes.push_with(|| name.required(""));
         } else {
             name.refuse(names::label(name.text()).err(), causes);
         }
         if known.contains(name.text()) {
-            causes.push(name.duplicate());
+            causes.push_with(|| name.duplicate());
         }
         if causes.len() == before {
             known.insert(name.text());
@@ -77,27 +77,27 @@ pub(super) fn volumes<'a>(list: &Field<'a>, causes: &mut Vec<FieldCause>) -> BTr
     known
 }
 
-fn source(volume: &Field<'_>, causes: &mut Vec<FieldCause>) {
+fn source(volume: &Field<'_>, causes: &mut CauseList) {
     let is_there = |row: &&(&str, &str)| !volume.child(row.0).is_absent();
     let mut there = TYPES.iter().filter(is_there);
     let Some((first, _)) = there.next() else {
-        return causes.push(volume.required("must specify a volume type"));
+        return causes.push_with(|| volume.required("must specify a volume type"));
     };
     one_source(first, &volume.child(first), causes);
     for (_, called) in there {
         let why = "may not specify more than 1 volume type";
-        causes.push(volume.child(called).forbidden(why));
+        causes.push_with(|| volume.child(called).forbidden(why));
     }
 }
 
-fn one_source(kind: &str, source: &Field<'_>, causes: &mut Vec<FieldCause>) {
+fn one_source(kind: &str, source: &Field<'_>, causes: &mut CauseList) {
     match kind {
         "emptyDir" => {
             let limit = source.child("sizeLimit");
             let size = quantity::read(limit.value).ok().flatten();
             if size.is_some_and(|(size, _)| size.sign() < 0) {
                 let why = "SizeLimit field must be a valid resource quantity";
-                causes.push(limit.forbidden(why));
+                causes.push_with(|| limit.forbidden(why));
             }
         }
         "hostPath" => host_path(source, causes),
@@ -110,41 +110,41 @@ fn one_source(kind: &str, source: &Field<'_>, causes: &mut Vec<FieldCause>) {
     }
 }
 
-fn needed(place: &Field<'_>, causes: &mut Vec<FieldCause>) {
+fn needed(place: &Field<'_>, causes: &mut CauseList) {
     if place.is_empty() {
-        causes.push(place.required(""));
+        causes.push_with(|| place.required(""));
     }
 }
 
 /// Source: `validateHostPathVolumeSource`.
-pub(super) fn host_path(source: &Field<'_>, causes: &mut Vec<FieldCause>) {
+pub(super) fn host_path(source: &Field<'_>, causes: &mut CauseList) {
     let (path, kind) = (source.child("path"), source.child("type"));
     if path.is_empty() {
-        return causes.push(path.required(""));
+        return causes.push_with(|| path.required(""));
     }
     stays_below(&path, causes);
     kind.one_of(&HOST_PATHS, causes);
 }
 
 /// Source: `validateNFSVolumeSource`.
-pub(super) fn nfs(source: &Field<'_>, causes: &mut Vec<FieldCause>) {
+pub(super) fn nfs(source: &Field<'_>, causes: &mut CauseList) {
     let path = source.child("path");
     needed(&source.child("server"), causes);
     needed(&path, causes);
     if !path.text().starts_with('/') {
         let shown = format!("{:?}", path.text());
-        causes.push(path.invalid_as(&shown, "must be an absolute path"));
+        causes.push_with(|| path.invalid_as(&shown, "must be an absolute path"));
     }
 }
 
-fn stays_below(path: &Field<'_>, causes: &mut Vec<FieldCause>) {
+fn stays_below(path: &Field<'_>, causes: &mut CauseList) {
     if path.text().split('/').any(|part| part == "..") {
-        causes.push(path.invalid(BACKSTEPS));
+        causes.push_with(|| path.invalid(BACKSTEPS));
     }
 }
 
 /// Checks a source that consists of files.
-fn files(source: &Field<'_>, name: &str, causes: &mut Vec<FieldCause>) {
+fn files(source: &Field<'_>, name: &str, causes: &mut CauseList) {
     needed(&source.child(name), causes);
     mode(&source.child("defaultMode"), causes);
     for item in source.child("items").items() {
@@ -152,16 +152,16 @@ fn files(source: &Field<'_>, name: &str, causes: &mut Vec<FieldCause>) {
         needed(&item.child("key"), causes);
         needed(&path, causes);
         if path.text().starts_with('/') {
-            causes.push(path.invalid("must be a relative path"));
+            causes.push_with(|| path.invalid("must be a relative path"));
         }
         stays_below(&path, causes);
         mode(&item.child("mode"), causes);
     }
 }
 
-fn mode(place: &Field<'_>, causes: &mut Vec<FieldCause>) {
+fn mode(place: &Field<'_>, causes: &mut CauseList) {
     if !(0..=MODE_MAX).contains(&place.number()) {
-        causes.push(place.invalid(MODE));
+        causes.push_with(|| place.invalid(MODE));
     }
 }
 
@@ -169,7 +169,7 @@ fn mode(place: &Field<'_>, causes: &mut Vec<FieldCause>) {
 pub(super) fn mounts(
     container: &Field<'_>,
     known: Option<&BTreeSet<&str>>,
-    causes: &mut Vec<FieldCause>,
+    causes: &mut CauseList,
 ) {
     let list = container.child("volumeMounts");
     let mut paths = BTreeSet::new();
@@ -178,18 +178,18 @@ pub(super) fn mounts(
         needed(&name, causes);
         if known.is_some_and(|known| !known.contains(name.text())) {
             let text = name.text().into();
-            causes.push(FieldCause::not_found(name.path.as_str(), &text));
+            causes.push_with(|| FieldCause::not_found(name.path.as_str(), &text));
         }
         needed(&path, causes);
         if !paths.insert(path.text()) {
             let shown = format!("{:?}", path.text());
-            causes.push(path.invalid_as(&shown, "must be unique"));
+            causes.push_with(|| path.invalid_as(&shown, "must be unique"));
         }
         let (below, expression) = (mount.child("subPath"), mount.child("subPathExpr"));
         descends(&list, &below, causes);
         if !below.is_empty() && !expression.is_empty() {
             let why = "subPathExpr and subPath are mutually exclusive";
-            causes.push(expression.invalid(why));
+            causes.push_with(|| expression.invalid(why));
         }
         descends(&list, &expression, causes);
     }
@@ -197,14 +197,14 @@ pub(super) fn mounts(
 
 /// A path inside of a volume; upstream's reports do not say in which mount. Source:
 /// `validateLocalDescendingPath`.
-fn descends(list: &Field<'_>, path: &Field<'_>, causes: &mut Vec<FieldCause>) {
+fn descends(list: &Field<'_>, path: &Field<'_>, causes: &mut CauseList) {
     let member = path.path.rsplit('.').next().unwrap_or_default();
     let place = Field {
         path: format!("{}.{member}", list.path),
         value: path.value,
     };
     if path.text().starts_with('/') {
-        causes.push(place.invalid("must be a relative path"));
+        causes.push_with(|| place.invalid("must be a relative path"));
     }
     stays_below(&place, causes);
 }

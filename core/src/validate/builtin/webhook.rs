@@ -4,7 +4,7 @@
 
 use super::{Field, Subject, selector};
 use crate::cel::Env;
-use crate::rejection::FieldCause;
+use crate::rejection::{CauseList, FieldCause};
 use crate::validate::names;
 use crate::webhook::condition::{self, compile};
 use std::collections::BTreeSet;
@@ -16,7 +16,7 @@ const REVIEWS: [&str; 2] = ["v1", "v1beta1"];
 /// Source: `maxMatchConditionsCount`, 64.
 const CONDITIONS_MAX: usize = 64;
 
-pub(super) fn check(subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
+pub(super) fn check(subject: &Subject<'_>, causes: &mut CauseList) {
     let env = condition::env();
     for webhook in subject.new.child("webhooks").items() {
         name(&webhook.child("name"), causes);
@@ -44,33 +44,33 @@ pub(super) fn check(subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
     }
 }
 
-fn one_of(field: &Field<'_>, known: &[&str], causes: &mut Vec<FieldCause>) {
+fn one_of(field: &Field<'_>, known: &[&str], causes: &mut CauseList) {
     if !field.value.is_null() && !known.contains(&field.text()) {
-        causes.push(field.not_supported(known));
+        causes.push_with(|| field.not_supported(known));
     }
 }
 
-fn name(name: &Field<'_>, causes: &mut Vec<FieldCause>) {
+fn name(name: &Field<'_>, causes: &mut CauseList) {
     if name.is_empty() {
         return;
     }
     if let Err(why) = names::subdomain(name.text()) {
-        causes.push(name.invalid(&why));
+        causes.push_with(|| name.invalid(&why));
     } else if name.text().split('.').count() < 3 {
-        causes.push(
-            name.invalid("should be a domain with at least three segments separated by dots"),
-        );
+        causes.push_with(|| {
+            name.invalid("should be a domain with at least three segments separated by dots")
+        });
     }
 }
 
-fn timeout(seconds: &Field<'_>, causes: &mut Vec<FieldCause>) {
+fn timeout(seconds: &Field<'_>, causes: &mut CauseList) {
     let number = seconds.value.as_i64();
     if number.is_some_and(|number| !(1..=30).contains(&number)) {
-        causes.push(seconds.invalid("the timeout value must be between 1 and 30 seconds"));
+        causes.push_with(|| seconds.invalid("the timeout value must be between 1 and 30 seconds"));
     }
 }
 
-fn rule(rule: &Field<'_>, causes: &mut Vec<FieldCause>) {
+fn rule(rule: &Field<'_>, causes: &mut CauseList) {
     let operations = rule.child("operations");
     list(&operations, "operations", causes);
     for operation in operations.items() {
@@ -79,7 +79,7 @@ fn rule(rule: &Field<'_>, causes: &mut Vec<FieldCause>) {
     list(&rule.child("apiGroups"), "API groups", causes);
     list(&rule.child("apiVersions"), "API versions", causes);
     for version in rule.child("apiVersions").items().filter(Field::is_empty) {
-        causes.push(version.required(""));
+        causes.push_with(|| version.required(""));
     }
     resources(&rule.child("resources"), causes);
     one_of(
@@ -90,12 +90,14 @@ fn rule(rule: &Field<'_>, causes: &mut Vec<FieldCause>) {
 }
 
 /// A list is not empty, and if it contains `*`, that is its only item.
-fn list(list: &Field<'_>, what: &str, causes: &mut Vec<FieldCause>) {
+fn list(list: &Field<'_>, what: &str, causes: &mut CauseList) {
     if list.is_empty() {
-        causes.push(list.required(""));
+        causes.push_with(|| list.required(""));
     }
     if holds(list, "*") && list.items().count() > 1 {
-        causes.push(list.invalid(&format!("if '*' is present, must not specify other {what}")));
+        causes.push_with(|| {
+            list.invalid(&format!("if '*' is present, must not specify other {what}"))
+        });
     }
 }
 
@@ -103,36 +105,36 @@ fn holds(list: &Field<'_>, text: &str) -> bool {
     list.items().any(|item| item.text() == text)
 }
 
-fn resources(list: &Field<'_>, causes: &mut Vec<FieldCause>) {
+fn resources(list: &Field<'_>, causes: &mut CauseList) {
     if list.is_empty() {
-        causes.push(list.required(""));
+        causes.push_with(|| list.required(""));
     }
     for item in list.items().filter(Field::is_empty) {
-        causes.push(item.required(""));
+        causes.push_with(|| item.required(""));
     }
     if holds(list, "*/*") && list.items().count() > 1 {
-        causes.push(list.invalid("if '*/*' is present, must not specify other resources"));
+        causes.push_with(|| list.invalid("if '*/*' is present, must not specify other resources"));
     }
     let is_plain = |item: Field<'_>| item.text() != "*" && !item.text().contains('/');
     if holds(list, "*") && list.items().any(is_plain) {
         let why = "if '*' is present, must not specify other resources without subresources";
-        causes.push(list.invalid(why));
+        causes.push_with(|| list.invalid(why));
     }
 }
 
-fn client(client: &Field<'_>, causes: &mut Vec<FieldCause>) {
+fn client(client: &Field<'_>, causes: &mut CauseList) {
     let (url_field, service_field) = (client.child("url"), client.child("service"));
     match (url_field.value.is_null(), service_field.value.is_null()) {
         (false, true) => url(&url_field, causes),
         (true, false) => service(&service_field, causes),
-        _ => causes.push(client.required("exactly one of url or service is required")),
+        _ => causes.push_with(|| client.required("exactly one of url or service is required")),
     }
 }
 
-fn url(field: &Field<'_>, causes: &mut Vec<FieldCause>) {
+fn url(field: &Field<'_>, causes: &mut CauseList) {
     let (scheme, rest) = field.text().split_once("://").unwrap_or(("", field.text()));
     let mut refuse = |part: &str, why: &str| {
-        causes.push(FieldCause::invalid(field.path.as_str(), &part.into(), why));
+        causes.push_with(|| FieldCause::invalid(field.path.as_str(), &part.into(), why));
     };
     if scheme != "https" {
         refuse(
@@ -158,63 +160,63 @@ fn url(field: &Field<'_>, causes: &mut Vec<FieldCause>) {
     }
 }
 
-fn service(service: &Field<'_>, causes: &mut Vec<FieldCause>) {
+fn service(service: &Field<'_>, causes: &mut CauseList) {
     for (member, why) in [
         ("name", "service name is required"),
         ("namespace", "service namespace is required"),
     ] {
         let field = service.child(member);
         if field.is_empty() {
-            causes.push(field.required(why));
+            causes.push_with(|| field.required(why));
         }
     }
     let port = service.child("port");
     let number = port.value.as_i64();
     if number.is_some_and(|number| !(1..=65_535).contains(&number)) {
         let why = "port is not valid: must be between 1 and 65535, inclusive";
-        causes.push(port.invalid(why));
+        causes.push_with(|| port.invalid(why));
     }
     let path = service.child("path");
     if !path.is_empty() && !path.text().starts_with('/') {
-        causes.push(path.invalid("must start with a '/'"));
+        causes.push_with(|| path.invalid("must start with a '/'"));
     }
 }
 
-fn conditions(list: &Field<'_>, env: &Env<'_>, causes: &mut Vec<FieldCause>) {
+fn conditions(list: &Field<'_>, env: &Env<'_>, causes: &mut CauseList) {
     let count = list.items().count();
     if count > CONDITIONS_MAX {
         let cause = FieldCause::too_many(list.path.as_str(), count, CONDITIONS_MAX);
-        return causes.push(cause);
+        return causes.push_with(|| cause);
     }
     let mut names = BTreeSet::new();
     for item in list.items() {
         condition(&item, env, causes);
         let name = item.child("name");
         if !name.is_empty() && !names.insert(name.text()) {
-            causes.push(FieldCause::duplicate(name.path.as_str(), name.value));
+            causes.push_with(|| FieldCause::duplicate(name.path.as_str(), name.value));
         }
     }
 }
 
-fn condition(condition: &Field<'_>, env: &Env<'_>, causes: &mut Vec<FieldCause>) {
+fn condition(condition: &Field<'_>, env: &Env<'_>, causes: &mut CauseList) {
     let (name, expression) = (condition.child("name"), condition.child("expression"));
     if expression.text().trim().is_empty() {
-        causes.push(expression.required(""));
+        causes.push_with(|| expression.required(""));
     } else if let Err(why) = compile(expression.text(), env) {
-        causes.push(expression.invalid(&why));
+        causes.push_with(|| expression.invalid(&why));
     }
     if name.is_empty() {
-        causes.push(name.required(""));
+        causes.push_with(|| name.required(""));
     } else {
         let problems = names::qualified_name(name.text());
         causes.extend(problems.iter().map(|why| name.invalid(why)));
     }
 }
 
-fn reviews(versions: &Field<'_>, causes: &mut Vec<FieldCause>) {
+fn reviews(versions: &Field<'_>, causes: &mut CauseList) {
     let known = |version: Field<'_>| REVIEWS.contains(&version.text());
     if !versions.is_empty() && !versions.items().any(known) {
-        causes.push(versions.invalid("must include at least one of v1, v1beta1"));
+        causes.push_with(|| versions.invalid("must include at least one of v1, v1beta1"));
     }
 }
 
@@ -264,9 +266,9 @@ mod tests {
         let resource = "mutatingwebhookconfigurations";
         let kind = crate::testing::builtin_kind(resource);
         let subject = Subject::new(&kind, configuration, None);
-        let mut causes = Vec::new();
+        let mut causes = CauseList::default();
         check(&subject, &mut causes);
-        causes
+        causes.into_causes()
     }
 
     #[test]

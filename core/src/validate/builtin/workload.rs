@@ -4,7 +4,7 @@
 
 use super::selector::{MISMATCH, is_everything, label_selector, selects};
 use super::{Field, Subject, amounts::NEGATIVE, pod, shown};
-use crate::rejection::FieldCause;
+use crate::rejection::{CauseList, FieldCause};
 use crate::validate::names;
 use serde_json::json;
 
@@ -34,11 +34,11 @@ fn called(resource: &str) -> (&'static str, &'static str, Option<&'static str>) 
 }
 
 /// Checks the selector and the template of a specification: the selector is not empty, and matches the labels.
-pub(super) fn selected(spec: &Field<'_>, subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
+pub(super) fn selected(spec: &Field<'_>, subject: &Subject<'_>, causes: &mut CauseList) {
     let (selector, template) = (spec.child("selector"), spec.child("template"));
     let (kind, owner, unusable) = called(subject.resource);
     if selector.is_absent() && unusable.is_some() {
-        causes.push(selector.required(""));
+        causes.push_with(|| selector.required(""));
     }
     let absent = causes.len();
     label_selector(&selector, causes);
@@ -52,7 +52,7 @@ pub(super) fn selected(spec: &Field<'_>, subject: &Subject<'_>, causes: &mut Vec
     let empty = is_empty.then(|| selector.invalid(&empty));
     match unusable {
         Some(why) if !is_usable => {
-            causes.push(selector.invalid(why));
+            causes.push_with(|| selector.invalid(why));
             return;
         }
         Some(_) => causes.extend(empty.into_iter().chain(mismatch)),
@@ -62,46 +62,46 @@ pub(super) fn selected(spec: &Field<'_>, subject: &Subject<'_>, causes: &mut Vec
 }
 
 /// Checks a template whose pods are replaced when they end.
-fn lasting(template: &Field<'_>, owner: &str, subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
+fn lasting(template: &Field<'_>, owner: &str, subject: &Subject<'_>, causes: &mut CauseList) {
     pod::template(template, subject, causes);
     let policy = template.at("spec.restartPolicy");
     policy.one_of(&["Always"], causes);
     let deadline = template.at("spec.activeDeadlineSeconds");
     if !deadline.is_absent() {
         let why = format!("activeDeadlineSeconds in {owner} is not Supported");
-        causes.push(deadline.forbidden(&why));
+        causes.push_with(|| deadline.forbidden(&why));
     }
 }
 
 /// Checks the template of a replication controller, whose selector is a map of labels.
-pub(super) fn controlled(spec: &Field<'_>, subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
+pub(super) fn controlled(spec: &Field<'_>, subject: &Subject<'_>, causes: &mut CauseList) {
     let (selector, template) = (spec.child("selector"), spec.child("template"));
     if template.is_absent() {
-        return causes.push(template.required(""));
+        return causes.push_with(|| template.required(""));
     }
     let labels = template.at("metadata.labels");
     let wanted = json!({ "matchLabels": selector.value });
     if !selector.is_empty() && !selects(&wanted, labels.value) {
-        causes.push(labels.invalid(MISMATCH));
+        causes.push_with(|| labels.invalid(MISMATCH));
     }
     lasting(&template, "ReplicationController", subject, causes);
 }
 
 /// How the pods of a stateful set are replaced. Source: `ValidateStatefulSetSpec`.
-pub(super) fn stateful_set(spec: &Field<'_>, _: &Subject<'_>, causes: &mut Vec<FieldCause>) {
+pub(super) fn stateful_set(spec: &Field<'_>, _: &Subject<'_>, causes: &mut CauseList) {
     let (management, strategy) = (
         spec.child("podManagementPolicy"),
         spec.child("updateStrategy"),
     );
     if !matches!(management.text(), "OrderedReady" | "Parallel" | "") {
-        causes.push(management.invalid("must be 'OrderedReady' or 'Parallel'"));
+        causes.push_with(|| management.invalid("must be 'OrderedReady' or 'Parallel'"));
     }
     let rolling = strategy.child("rollingUpdate");
     match strategy.child("type").text() {
         "OnDelete" if !rolling.is_absent() => {
             let why = "only allowed for updateStrategy 'RollingUpdate'";
             let shown = shown::object(rolling.value, shown::STATEFUL_ROLLING);
-            causes.push(rolling.invalid_as(&shown, why));
+            causes.push_with(|| rolling.invalid_as(&shown, why));
         }
         "RollingUpdate" if !rolling.is_absent() => {
             let unavailable = rolling.child("maxUnavailable");
@@ -109,7 +109,7 @@ pub(super) fn stateful_set(spec: &Field<'_>, _: &Subject<'_>, causes: &mut Vec<F
             if !unavailable.is_absent() {
                 counts(&unavailable, causes);
                 if share(&unavailable) == 0 {
-                    causes.push(unavailable.invalid("cannot be 0"));
+                    causes.push_with(|| unavailable.invalid("cannot be 0"));
                 }
                 not_more_than_all(&unavailable, causes);
             }
@@ -117,23 +117,19 @@ pub(super) fn stateful_set(spec: &Field<'_>, _: &Subject<'_>, causes: &mut Vec<F
         "OnDelete" | "RollingUpdate" | "" => {}
         _ => {
             let why = "must be 'RollingUpdate' or 'OnDelete'";
-            causes.push(strategy.invalid_as(&shown_strategy(&strategy), why));
+            causes.push_with(|| strategy.invalid_as(&shown_strategy(&strategy), why));
         }
     }
 }
 
 /// The service of a stateful set is named as services are.
-pub(super) fn service_name(name: &Field<'_>, subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
+pub(super) fn service_name(name: &Field<'_>, subject: &Subject<'_>, causes: &mut CauseList) {
     if !name.is_empty() && (subject.old.is_none() || subject.changes(name)) {
         name.refuse(names::label(name.text()).err(), causes);
     }
 }
 
-pub(super) fn stateful_set_update(
-    spec: &Field<'_>,
-    subject: &Subject<'_>,
-    causes: &mut Vec<FieldCause>,
-) {
+pub(super) fn stateful_set_update(spec: &Field<'_>, subject: &Subject<'_>, causes: &mut CauseList) {
     let Some(old) = &subject.old else {
         return;
     };
@@ -145,21 +141,17 @@ pub(super) fn stateful_set_update(
         spec
     };
     if frozen(&old.child("spec")) != frozen(spec) {
-        causes.push(spec.forbidden(STATEFUL_SET_FROZEN));
+        causes.push_with(|| spec.forbidden(STATEFUL_SET_FROZEN));
     }
 }
 
 /// Source: `ValidateDeploymentStrategy`.
-pub(super) fn deployment_strategy(
-    strategy: &Field<'_>,
-    _: &Subject<'_>,
-    causes: &mut Vec<FieldCause>,
-) {
+pub(super) fn deployment_strategy(strategy: &Field<'_>, _: &Subject<'_>, causes: &mut CauseList) {
     let rolling = strategy.child("rollingUpdate");
     match strategy.child("type").text() {
         "Recreate" if !rolling.is_absent() => {
             let why = "may not be specified when strategy `type` is 'Recreate'";
-            causes.push(rolling.forbidden(why));
+            causes.push_with(|| rolling.forbidden(why));
         }
         "Recreate" | "" => {}
         "RollingUpdate" => {
@@ -167,7 +159,7 @@ pub(super) fn deployment_strategy(
             counts(&unavailable, causes);
             counts(&surge, causes);
             if share(&unavailable) == 0 && share(&surge) == 0 {
-                causes.push(unavailable.invalid("may not be 0 when `maxSurge` is 0"));
+                causes.push_with(|| unavailable.invalid("may not be 0 when `maxSurge` is 0"));
             }
             not_more_than_all(&unavailable, causes);
         }
@@ -176,13 +168,9 @@ pub(super) fn deployment_strategy(
 }
 
 /// Upstream names the strategy, not its type, and shows its members.
-fn unknown_strategy(strategy: &Field<'_>, known: &[&str], causes: &mut Vec<FieldCause>) {
+fn unknown_strategy(strategy: &Field<'_>, known: &[&str], causes: &mut CauseList) {
     let shown = shown_strategy(strategy);
-    causes.push(FieldCause::unsupported_as(
-        strategy.path.as_str(),
-        &shown,
-        known,
-    ));
+    causes.push_with(|| FieldCause::unsupported_as(strategy.path.as_str(), &shown, known));
 }
 
 fn shown_strategy(strategy: &Field<'_>) -> String {
@@ -193,22 +181,18 @@ fn shown_strategy(strategy: &Field<'_>) -> String {
 pub(super) fn deployment_deadline(
     deadline: &Field<'_>,
     subject: &Subject<'_>,
-    causes: &mut Vec<FieldCause>,
+    causes: &mut CauseList,
 ) {
     let ready = subject.new.at("spec.minReadySeconds").number();
     let seconds = deadline.value.as_i64();
     if seconds.is_some_and(|seconds| seconds <= ready) {
-        causes.push(deadline.invalid("must be greater than minReadySeconds"));
+        causes.push_with(|| deadline.invalid("must be greater than minReadySeconds"));
     }
 }
 
 /// Pods of a daemon set are replaced before or after their successors are ready, not both. Source:
 /// `ValidateDaemonSetUpdateStrategy`.
-pub(super) fn daemon_set_strategy(
-    strategy: &Field<'_>,
-    _: &Subject<'_>,
-    causes: &mut Vec<FieldCause>,
-) {
+pub(super) fn daemon_set_strategy(strategy: &Field<'_>, _: &Subject<'_>, causes: &mut CauseList) {
     match strategy.child("type").text() {
         "OnDelete" | "" => return,
         "RollingUpdate" => {}
@@ -216,7 +200,7 @@ pub(super) fn daemon_set_strategy(
     }
     let rolling = strategy.child("rollingUpdate");
     if rolling.is_absent() {
-        return causes.push(rolling.required(""));
+        return causes.push_with(|| rolling.required(""));
     }
     let (unavailable, surge) = (rolling.child("maxUnavailable"), rolling.child("maxSurge"));
     for place in [&unavailable, &surge] {
@@ -227,9 +211,11 @@ pub(super) fn daemon_set_strategy(
     }
     match (share(&unavailable) != 0, share(&surge) != 0) {
         (true, true) => {
-            causes.push(surge.invalid("may not be set when maxUnavailable is non-zero"));
+            causes.push_with(|| surge.invalid("may not be set when maxUnavailable is non-zero"));
         }
-        (false, false) => causes.push(unavailable.required("cannot be 0 when maxSurge is 0")),
+        (false, false) => {
+            causes.push_with(|| unavailable.required("cannot be 0 when maxSurge is 0"));
+        }
         _ => {}
     }
 }
@@ -249,38 +235,38 @@ fn share(place: &Field<'_>) -> i64 {
 }
 
 /// Refuses what is neither a count nor a percentage. Source: `ValidatePositiveIntOrPercent`.
-fn counts(place: &Field<'_>, causes: &mut Vec<FieldCause>) {
+fn counts(place: &Field<'_>, causes: &mut CauseList) {
     if place.value.is_string() && percent(place).is_none() {
-        causes.push(place.invalid(PERCENT));
+        causes.push_with(|| place.invalid(PERCENT));
     }
     if place.value.as_i64().is_some_and(|count| count < 0) {
-        causes.push(place.invalid(NEGATIVE));
+        causes.push_with(|| place.invalid(NEGATIVE));
     }
 }
 
-fn not_more_than_all(place: &Field<'_>, causes: &mut Vec<FieldCause>) {
+fn not_more_than_all(place: &Field<'_>, causes: &mut CauseList) {
     if percent(place).is_some_and(|share| share > 100) {
-        causes.push(place.invalid("must not be greater than 100%"));
+        causes.push_with(|| place.invalid("must not be greater than 100%"));
     }
 }
 
-pub(super) fn autoscaler(largest: &Field<'_>, subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
+pub(super) fn autoscaler(largest: &Field<'_>, subject: &Subject<'_>, causes: &mut CauseList) {
     let max = largest.number();
     let min = subject.new.at("spec.minReplicas").value.as_i64();
     if max < 1 {
-        causes.push(largest.invalid_as(&max.to_string(), "must be greater than 0"));
+        causes.push_with(|| largest.invalid_as(&max.to_string(), "must be greater than 0"));
     }
     if min.is_some_and(|min| max < min) {
         let why = "must be greater than or equal to `minReplicas`";
-        causes.push(largest.invalid_as(&max.to_string(), why));
+        causes.push_with(|| largest.invalid_as(&max.to_string(), why));
     }
 }
 
 /// Source: `ValidatePodDisruptionBudgetSpec`.
-pub(super) fn disruption_budget(spec: &Field<'_>, _: &Subject<'_>, causes: &mut Vec<FieldCause>) {
+pub(super) fn disruption_budget(spec: &Field<'_>, _: &Subject<'_>, causes: &mut CauseList) {
     let amounts = ["minAvailable", "maxUnavailable"].map(|member| spec.child(member));
     if amounts.iter().all(|amount| !amount.is_absent()) {
-        causes.push(spec.invalid("minAvailable and maxUnavailable cannot be both set"));
+        causes.push_with(|| spec.invalid("minAvailable and maxUnavailable cannot be both set"));
     }
     for amount in &amounts {
         counts(amount, causes);
