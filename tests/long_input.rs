@@ -73,11 +73,17 @@ fn long_lists_are_not_compared_each_with_each() {
         (
             "pods",
             "/spec/tolerations",
-            pod,
+            pod.clone(),
             list(
                 50_000,
                 |n| json!({"key": n.to_string(), "operator": "Exists"}),
             ),
+        ),
+        (
+            "replicationcontrollers",
+            "/spec/template/spec/topologySpreadConstraints",
+            json!({"template": {"metadata": {"labels": {"a": "b"}}, "spec": pod}}),
+            list(30_000, constraint),
         ),
         (
             "services",
@@ -107,6 +113,48 @@ fn long_lists_are_not_compared_each_with_each() {
         }
         end(&client, &format!("{path}/{name}"), place);
     }
+}
+
+#[test]
+fn what_a_long_list_had_before_is_looked_up() {
+    let list =
+        |count, item: &dyn Fn(u32) -> Value| -> Vec<Value> { (1..count).map(item).collect() };
+    let drivers = |last: &str, name: &dyn Fn(u32) -> String| {
+        let mut drivers = list(50_000, &|n| json!({"name": name(n), "nodeID": "a"}));
+        drivers.push(json!({"name": name(50_000), "nodeID": last}));
+        drivers.reverse();
+        json!({"drivers": drivers})
+    };
+    let (named, unnamed) = (|n| format!("d{n}"), |_| String::new());
+    let hard = list(50_000, &|n| json!(format!("count/a{n}")));
+    let hard = hard.iter().filter_map(Value::as_str);
+    let hard: Map<String, Value> = hard.map(|name| (name.into(), json!("1"))).collect();
+    let quota = |scope: &str| json!({"hard": hard, "scopes": vec![scope; 50_000]});
+    let nodes = "/apis/storage.k8s.io/v1/csinodes";
+    let quotas = "/api/v1/namespaces/default/resourcequotas";
+    for (path, before, after) in [
+        (nodes, drivers("a", &named), drivers("b", &named)),
+        (nodes, drivers("a", &unnamed), drivers("b", &unnamed)),
+        (quotas, quota("VolumeAttributesClass"), quota("BestEffort")),
+    ] {
+        let client = Client::in_memory();
+        let one = format!("{path}/a");
+        for (method, path, media, spec, code) in [
+            ("POST", path, JSON, before, 201),
+            ("PATCH", &one, MERGE, after, 422),
+        ] {
+            let body = json!({"metadata": {"name": "a"}, "spec": spec}).to_string();
+            let answer = ends(path, || client.send(method, path, media, &body));
+            let told: String = answer.text.chars().take(300).collect();
+            assert_eq!(answer.code, code, "{method} {path}: {told}");
+            let is_told = code == 201 || answer.text.contains("field is immutable");
+            assert!(is_told, "{method} {path}: {told}");
+        }
+    }
+}
+
+fn constraint(n: u32) -> Value {
+    json!({"maxSkew": 1, "topologyKey": n.to_string(), "whenUnsatisfiable": "DoNotSchedule"})
 }
 
 /// Deletes an object; if finalizers hold it, it is changed once more and then let go.

@@ -7,7 +7,7 @@ use super::{Field, shown};
 use crate::rejection::{CauseList, FieldCause};
 use crate::validate::{label_value, names, qualified_name};
 use serde_json::json;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 const EFFECTS: [&str; 3] = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
 const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";
@@ -188,9 +188,20 @@ fn pod_term(term: &Field<'_>, causes: &mut CauseList) {
     }
 }
 
+/// Two constraints of a pod differ in this.
+fn what_is_spread<'a>(constraint: &Field<'a>) -> (&'a str, &'a str) {
+    let text = |name: &str| constraint.child(name).text();
+    (text("topologyKey"), text("whenUnsatisfiable"))
+}
+
 pub(super) fn spread(list: &Field<'_>, causes: &mut CauseList) {
-    let all: Vec<Field<'_>> = list.items().collect();
-    for (index, one) in all.iter().enumerate() {
+    let last = list.items().enumerate();
+    let last = last.map(|(index, one)| (what_is_spread(&one), index));
+    let last: BTreeMap<(&str, &str), usize> = last.collect();
+    for (index, one) in list.items().enumerate() {
+        if causes.is_full() {
+            return;
+        }
         let (skew, key) = (one.child("maxSkew"), one.child("topologyKey"));
         let (action, domains) = (one.child("whenUnsatisfiable"), one.child("minDomains"));
         if skew.number() <= 0 {
@@ -205,11 +216,7 @@ pub(super) fn spread(list: &Field<'_>, causes: &mut CauseList) {
         if !actions.contains(&action.text()) {
             causes.push_with(|| action.not_supported(&actions));
         }
-        let is_same = |other: &Field<'_>| {
-            let same = |name: &str| other.child(name).text() == one.child(name).text();
-            same("topologyKey") && same("whenUnsatisfiable")
-        };
-        if all.iter().skip(index + 1).any(is_same) {
+        if last.get(&what_is_spread(&one)) != Some(&index) {
             let field = format!("{}.{{topologyKey, whenUnsatisfiable}}", one.path);
             let what = format!("{{{}, {}}}", key.text(), action.text());
             causes.push_with(|| FieldCause::duplicate(field, &json!(what)));

@@ -3,7 +3,7 @@
 
 use super::{Field, IMMUTABLE, Subject, amounts, shown};
 use crate::rejection::CauseList;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Scopes that exclude each other.
 const CONFLICTS: [[&str; 2]; 2] = [
@@ -18,6 +18,7 @@ const OF_PODS: [&str; 5] = [
     "NotTerminating",
     "CrossNamespacePodAffinity",
 ];
+const OTHERS: [&str; 2] = ["PriorityClass", "VolumeAttributesClass"];
 const COMPUTED: [&str; 6] = [
     "cpu",
     "memory",
@@ -31,7 +32,7 @@ const ONLY_EXISTS: &str = "must be 'Exist' when scope is any of ResourceQuotaSco
      ResourceQuotaScopeCrossNamespacePodAffinity";
 
 fn is_scope(name: &str) -> bool {
-    OF_PODS.contains(&name) || ["PriorityClass", "VolumeAttributesClass"].contains(&name)
+    OF_PODS.contains(&name) || OTHERS.contains(&name)
 }
 
 /// Whether a quota with this scope can limit a resource. Source: `IsResourceQuotaScopeValidForResource`.
@@ -52,11 +53,15 @@ pub(super) fn quota(spec: &Field<'_>, subject: &Subject<'_>, causes: &mut CauseL
         let list = spec.child("scopes");
         list.items().map(|scope| scope.text().to_owned()).collect()
     };
+    let beyond = beyond(&hard);
     for scope in scopes.items() {
+        if causes.is_full() {
+            return;
+        }
         if !is_scope(scope.text()) {
             causes.push_with(|| scopes.invalid("unsupported scope"));
         }
-        for _ in beyond(scope.text(), &hard) {
+        for _ in 0..beyond(scope.text()) {
             causes.push_with(|| scopes.invalid("unsupported scope applied to resource"));
         }
     }
@@ -64,18 +69,27 @@ pub(super) fn quota(spec: &Field<'_>, subject: &Subject<'_>, causes: &mut CauseL
     if conflict(|scope| all.contains(scope)) {
         causes.push_with(|| scopes.invalid("conflicting scopes"));
     }
-    selected(&spec.at("scopeSelector.matchExpressions"), spec, causes);
+    selected(
+        &spec.at("scopeSelector.matchExpressions"),
+        &scopes,
+        &beyond,
+        causes,
+    );
     let differs = |old: &Field<'_>| names(&old.child("spec")) != all;
     if subject.old.as_ref().is_some_and(differs) {
         causes.push_with(|| scopes.invalid(IMMUTABLE));
     }
 }
 
-/// The resources that a scope has nothing to do with.
-fn beyond<'a>(scope: &str, hard: &Field<'a>) -> Vec<&'a str> {
+/// With how many of the resources each scope has nothing to do. They are counted once, because a scope may be
+/// named as often as a document can be long.
+fn beyond(hard: &Field<'_>) -> impl Fn(&str) -> usize {
     let names = hard.entries().map(|(name, _)| name);
-    let is_beyond = |name: &&str| amounts::is_of_quotas(name) && !can_limit(scope, name);
-    names.filter(is_beyond).collect()
+    let names: Vec<&str> = names.filter(|name| amounts::is_of_quotas(name)).collect();
+    let count = |scope| names.iter().filter(|name| !can_limit(scope, name)).count();
+    let scopes = OF_PODS.into_iter().chain(OTHERS);
+    let counts: BTreeMap<&str, usize> = scopes.map(|scope| (scope, count(scope))).collect();
+    move |scope| counts.get(scope).copied().unwrap_or_default()
 }
 
 fn conflict(has: impl Fn(&str) -> bool) -> bool {
@@ -85,9 +99,17 @@ fn conflict(has: impl Fn(&str) -> bool) -> bool {
 }
 
 /// Upstream's reports do not say which expression is wrong.
-fn selected(list: &Field<'_>, spec: &Field<'_>, causes: &mut CauseList) {
+fn selected(
+    list: &Field<'_>,
+    scopes: &Field<'_>,
+    beyond: &impl Fn(&str) -> usize,
+    causes: &mut CauseList,
+) {
     let mut names = BTreeSet::new();
     for expression in list.items() {
+        if causes.is_full() {
+            return;
+        }
         let part = |name: &str| Field {
             path: format!("{}.{name}", list.path),
             ..expression.child(name)
@@ -97,7 +119,7 @@ fn selected(list: &Field<'_>, spec: &Field<'_>, causes: &mut CauseList) {
         if !is_scope(scope.text()) {
             causes.push_with(|| scope.invalid_as(&quoted(&scope), "unsupported scope"));
         }
-        for _ in beyond(scope.text(), &spec.child("hard")) {
+        for _ in 0..beyond(scope.text()) {
             let why = "unsupported scope applied to resource";
             causes.push_with(|| list.invalid_as(&shown::scopes(list), why));
         }
@@ -122,8 +144,6 @@ fn selected(list: &Field<'_>, spec: &Field<'_>, causes: &mut CauseList) {
         names.insert(scope.text());
     }
     if conflict(|scope| names.contains(scope)) {
-        causes.push_with(|| {
-            list.invalid_as(&shown::list_of(&spec.child("scopes")), "conflicting scopes")
-        });
+        causes.push_with(|| list.invalid_as(&shown::list_of(scopes), "conflicting scopes"));
     }
 }

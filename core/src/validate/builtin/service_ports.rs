@@ -5,7 +5,7 @@ use super::{Field, Subject, probe, shown};
 use crate::rejection::{CauseList, FieldCause};
 use crate::validate::{formats, names, qualified_name};
 use core::ops::RangeInclusive;
-use serde_json::{Value, json};
+use serde_json::json;
 use std::collections::BTreeSet;
 
 const NODE_PORTS: RangeInclusive<i64> = 30_000..=32_767;
@@ -51,9 +51,9 @@ pub(super) fn on_nodes(subject: &Subject<'_>, causes: &mut CauseList) {
     }
     let old = subject.old.iter();
     let old = old.flat_map(|old| old.select("spec.ports[].nodePort"));
-    let kept: Vec<&Value> = old.map(|port| port.value).collect();
+    let kept: BTreeSet<i64> = old.map(|port| port.number()).collect();
     for port in subject.new.select("spec.ports[].nodePort") {
-        let is_new = port.number() != 0 && !kept.contains(&port.value);
+        let is_new = port.number() != 0 && !kept.contains(&port.number());
         if is_new && !NODE_PORTS.contains(&port.number()) {
             causes.push_with(|| port.invalid(OUT_OF_RANGE));
         }

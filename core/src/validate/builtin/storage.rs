@@ -7,6 +7,8 @@ use crate::quantity::{self, Quantity};
 use crate::rejection::{CauseList, FieldCause};
 use crate::validate::names;
 use serde_json::Value;
+use std::collections::BTreeMap;
+use std::iter::repeat_with;
 
 const FROZEN: &str = "spec is immutable after creation except resources.requests and \
      volumeAttributesClassName for bound claims";
@@ -154,24 +156,35 @@ fn frozen(old: &Field<'_>, new: &Field<'_>, bound: bool) -> Value {
 
 /// A driver of a node keeps everything but the number of volumes that it can attach.
 pub(super) fn csi_node(spec: &Field<'_>, subject: &Subject<'_>, causes: &mut CauseList) {
-    let fixed = |driver: &Field<'_>| {
-        let mut driver = driver.value.clone();
-        if let Some(members) = driver.as_object_mut() {
-            members.remove("allocatable");
-        }
-        driver
-    };
-    let old = subject.old.iter();
-    for old in old.flat_map(|old| old.at("spec.drivers").items()) {
-        let name = old.child("name").value;
-        let drivers = spec.child("drivers").items();
-        let same = drivers.filter(|new| new.child("name").value == name);
-        for new in same
-            .map(|new| fixed(&new))
-            .filter(|new| *new != fixed(&old))
-        {
-            let shown = shown::object(&new, shown::NODE_DRIVER);
-            causes.push_with(|| FieldCause::invalid_as("spec.drivers", &shown, IMMUTABLE));
+    let mut drivers: BTreeMap<Option<&str>, Vec<(Value, usize)>> = BTreeMap::new();
+    for driver in spec.child("drivers").items() {
+        let (name, driver) = fixed(&driver);
+        let called_so = drivers.entry(name).or_default();
+        match called_so.last_mut() {
+            Some((last, count)) if *last == driver => *count += 1,
+            _ => called_so.push((driver, 1)),
         }
     }
+    let old = subject.old.iter();
+    for old in old.flat_map(|old| old.at("spec.drivers").items()) {
+        if causes.is_full() {
+            return;
+        }
+        let (name, before) = fixed(&old);
+        let called_so = drivers.get(&name).into_iter().flatten();
+        for (new, count) in called_so.filter(|(new, _)| *new != before) {
+            let shown = || shown::object(new, shown::NODE_DRIVER);
+            let cause = || FieldCause::invalid_as("spec.drivers", &shown(), IMMUTABLE);
+            causes.extend(repeat_with(cause).take(*count));
+        }
+    }
+}
+
+/// The name of a driver, and what it keeps.
+fn fixed<'a>(driver: &Field<'a>) -> (Option<&'a str>, Value) {
+    let mut fixed = driver.value.clone();
+    if let Some(members) = fixed.as_object_mut() {
+        members.remove("allocatable");
+    }
+    (driver.child("name").value.as_str(), fixed)
 }
