@@ -33,14 +33,17 @@ pub(crate) fn mismatched_owners(state: &State, deletion: &Commit) -> Vec<String>
 /// The reference has the UID of an object that has other coordinates.
 fn other_object(owner: &OwnerReference, object: &Object, namespace: &str) -> String {
     let (kind, name) = (&object.type_meta.kind, &object.key.name);
-    let (place, must) = match &*object.key.namespace {
-        "" => (String::new(), "match in kind, name and uid"),
-        same if same == namespace => (String::new(), "match in kind, name and uid"),
-        other if owner.kind == *kind && owner.name == *name => (
-            format!(" in {other}"),
-            "be in the same namespace, or in none",
-        ),
-        other => (format!(" in {other}"), "match in kind, name and uid"),
+    let found_in = &*object.key.namespace;
+    let is_elsewhere = !found_in.is_empty() && found_in != namespace;
+    let place = if is_elsewhere {
+        format!(" in {found_in}")
+    } else {
+        String::new()
+    };
+    let must = if is_elsewhere && owner.kind == *kind && owner.name == *name {
+        "be in the same namespace, or in none"
+    } else {
+        "match in kind, name and uid"
     };
     format!(
         "its reference to {} {} has the uid of {kind} {name}{place}; an owner must {must}",

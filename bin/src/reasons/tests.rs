@@ -27,6 +27,14 @@ fn create(plane: &ControlPlane, resource: &str, namespace: &str, metadata: &Valu
     run(plane, intent);
 }
 
+fn delete(plane: &ControlPlane, key: &ObjectKey, propagation: Option<Propagation>) {
+    let delete = Delete {
+        propagation,
+        ..Delete::new(Target::any(key.clone()), "v1".into(), Rule::Requested)
+    };
+    run(plane, Intent::Delete(delete));
+}
+
 fn map(name: &str) -> ObjectKey {
     ObjectKey::new(GroupResource::new("", "configmaps"), "default", name)
 }
@@ -47,17 +55,7 @@ fn an_owner_in_the_foreground_says_who_blocks_it_and_why_these_stay() {
         metadata["name"] = name.into();
         create(&plane, "configmaps", "default", &metadata);
     };
-    let delete = |name: &str, propagation| {
-        let target = Target::any(map(name));
-        let delete = Delete::new(target, "v1".into(), Rule::Requested);
-        run(
-            &plane,
-            Intent::Delete(Delete {
-                propagation,
-                ..delete
-            }),
-        );
-    };
+    let delete = |name: &str, propagation| delete(&plane, &map(name), propagation);
     let told = || {
         let state = plane.state();
         Reasons::new(&state)
@@ -166,14 +164,7 @@ fn a_definition_that_blocks_its_own_instance_is_told_of_without_end_to_neither()
         (&widget, Some(Propagation::Foreground)),
         (&definition, None),
     ] {
-        let delete = Delete::new(Target::any(key.clone()), "v1".into(), Rule::Requested);
-        run(
-            &plane,
-            Intent::Delete(Delete {
-                propagation,
-                ..delete
-            }),
-        );
+        delete(&plane, key, propagation);
     }
     let state = plane.state();
     let told = |key| {
@@ -211,11 +202,7 @@ fn a_namespace_whose_token_was_taken_out_waits_for_its_contents() {
     );
     let held_map = json!({"name": "held", "finalizers": ["x.io/hold"]});
     create(&plane, "configmaps", "n", &held_map);
-    let target = Target::any(ObjectKey::namespace("n"));
-    run(
-        &plane,
-        Intent::Delete(Delete::new(target, "v1".into(), Rule::Requested)),
-    );
+    delete(&plane, &ObjectKey::namespace("n"), None);
     let state = plane.state();
     let namespace = state.namespace("n").expect("it is held");
     let expected = "its contents: Some resources are remaining: configmaps. has 1 resource instances; \
@@ -242,15 +229,7 @@ fn of_the_owners_of_a_live_object_the_end_is_told_and_who_took_their_names() {
         let metadata = json!({"name": kid, "ownerReferences": owners});
         create(&plane, "configmaps", "default", &metadata);
         assert_eq!(told(&kid), format!("its owner ConfigMap {name} exists"));
-        let delete = Delete::new(Target::any(map(name)), "v1".into(), Rule::Requested);
-        let propagation = Some(policy);
-        run(
-            &plane,
-            Intent::Delete(Delete {
-                propagation,
-                ..delete
-            }),
-        );
+        delete(&plane, &map(name), Some(policy));
         let state = plane.state();
         let since = state
             .get(&map(name))
