@@ -6,9 +6,10 @@
 )]
 
 use hindsight_tests::graphs::{
-    FOUR_OF_EDGES, FOUR_THAT_BLOCK, Look, PLAIN_FOUR, TWO_CROSSED, TWO_OF_EVERYTHING,
+    Counts, FOUR_OF_EDGES, FOUR_THAT_BLOCK, Look, PLAIN_FOUR, TWO_CROSSED, TWO_OF_EVERYTHING,
     TWO_WITH_POLICIES, explore_all, of,
 };
+use hindsight_tests::packed::{self, FOUR_MORE, FOUR_OF_EITHER_SCOPE, of_everything};
 use hindsight_tests::shape::Family;
 use std::io::{Write, stdout};
 
@@ -65,8 +66,34 @@ fn from_every_state_every_step_ends_where_the_rules_say() {
     );
 }
 
+#[test]
+fn no_step_changes_what_another_does() {
+    for objects in 1..=3 {
+        let family = of_everything(objects);
+        let stride = [1, 1, 1, 2_003][objects];
+        look_at_packed(&format!("packed worlds of {objects}"), family, stride);
+    }
+    let name = "packed worlds of 4, dangling or not, of either scope";
+    look_at_packed(name, FOUR_OF_EITHER_SCOPE, 29_989);
+    look_at_packed(
+        "packed worlds of 4, held or unresolvable too",
+        FOUR_MORE,
+        99_991,
+    );
+}
+
+fn look_at_packed(what: &str, family: packed::Family, stride: usize) {
+    report(
+        what,
+        &packed::explore_all(&family, (0, family.count()), stride),
+    );
+}
+
 fn look(what: &str, family: Family, how: Look, stride: usize) {
-    let counts = explore_all(family, how, (0, family.count()), stride);
+    report(what, &explore_all(family, how, (0, family.count()), stride));
+}
+
+fn report(what: &str, counts: &Counts) {
     assert!(counts.graphs > 0, "nothing was looked at");
     // Not with `println!`, whose output is captured if the test passes.
     writeln!(stdout(), "{what}: {counts}").expect("it can be told");

@@ -254,22 +254,27 @@ impl Counts {
 /// the work shared among the processors.
 pub fn explore_all(family: Family, look: Look, (from, until): (u64, u64), stride: usize) -> Counts {
     let until = until.min(family.count());
-    let next = Mutex::new((from..until).step_by(stride));
-    let part = || {
+    share((from..until).step_by(stride), |numbers| {
         let empty = Point::default();
         let (mut counts, mut memory) = (Counts::default(), Memory::default());
-        loop {
-            let number = next.lock().expect("no thread panics").next();
-            let Some(number) = number else { return counts };
-            if let Some(shape) = family.nth(number) {
-                let more = explore(&empty, &shape, look, &mut memory);
-                counts.add(&more);
-            }
+        for shape in numbers.filter_map(|number| family.nth(number)) {
+            counts.add(&explore(&empty, &shape, look, &mut memory));
         }
-    };
+        counts
+    })
+}
+
+/// Shares numbers among the processors, and adds up what each counts.
+pub(crate) fn share(
+    numbers: impl Iterator<Item = u64> + Send,
+    part: impl Fn(&mut dyn Iterator<Item = u64>) -> Counts + Sync,
+) -> Counts {
+    let numbers = Mutex::new(numbers);
+    let next = || numbers.lock().expect("no thread panics").next();
     let threads = thread::available_parallelism().map_or(1, usize::from);
     thread::scope(|scope| {
-        let parts: Vec<_> = (0..threads).map(|_| scope.spawn(part)).collect();
+        let run = || part(&mut std::iter::from_fn(next));
+        let parts: Vec<_> = (0..threads).map(|_| scope.spawn(run)).collect();
         let mut counts = Counts::default();
         for part in parts {
             counts.add(&part.join().expect("no graph ends in two places"));

@@ -24,6 +24,7 @@ pub mod history;
 pub mod http;
 pub mod manifests;
 pub mod naive;
+pub mod packed;
 pub mod point;
 pub mod recorder;
 pub mod reference;

@@ -156,11 +156,10 @@ pub(crate) const EVERY_REQUEST: [Request; 4] = [
 
 fn place(shape: &Shape, index: usize) -> (Kind, &'static str, String) {
     let name = format!("o{index}");
-    match shape.specials[index] {
-        Special::Cluster | Special::ClusterDangling | Special::ClusterUnresolvable => {
-            (Kind::PriorityClass, "", name)
-        }
-        _ => (Kind::ConfigMap, NAMESPACE, name),
+    if shape.specials[index].is_cluster() {
+        (Kind::PriorityClass, "", name)
+    } else {
+        (Kind::ConfigMap, NAMESPACE, name)
     }
 }
 

@@ -47,6 +47,16 @@ pub enum Special {
     ClusterUnresolvable,
 }
 
+impl Special {
+    /// Whether the object is cluster-scoped.
+    pub(crate) const fn is_cluster(self) -> bool {
+        matches!(
+            self,
+            Self::Cluster | Self::ClusterDangling | Self::ClusterUnresolvable
+        )
+    }
+}
+
 /// All graphs of this many objects whose edges and specials are among these.
 #[derive(Debug, Clone, Copy)]
 pub struct Family {

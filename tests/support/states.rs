@@ -5,6 +5,7 @@
 //! docs/decisions/0026-every-state-by-itself.md.
 
 use crate::graphs::Counts;
+use crate::packed::{self, Packed};
 use crate::point::{EVERY_REQUEST, Point};
 use crate::reference::{Thing, World};
 use crate::rules;
@@ -143,9 +144,11 @@ impl States<'_> {
             );
             assert_eq!(rules::check_at_rest(&world), Ok(()), "{:?}", self.shape);
         }
+        let mut afters = Vec::new();
         for step in steps {
             let next = point.after(step.intent, step.cause);
             let after = next.world();
+            afters.push(self.packed(&after).world(0));
             if self.requests == Requests::All {
                 self.due(&next, &after);
             }
@@ -153,6 +156,37 @@ impl States<'_> {
             let same = self.ends.of(after.clone()) == end;
             assert!(same, "{world:?} and {after:?} end in two places");
         }
+        afters.sort_unstable();
+        let packed = self.packed_steps(&world);
+        assert_eq!(
+            packed, afters,
+            "the packed collector does something else in {world:?}"
+        );
+    }
+
+    fn packed(&self, world: &World) -> Packed {
+        let is_cluster = |one: &Special| one.is_cluster();
+        let scope = |one: usize| self.shape.specials.get(one).is_some_and(is_cluster);
+        Packed::of(world, std::array::from_fn(scope))
+    }
+
+    /// Where each step of a packed collector leads, in order.
+    fn packed_steps(&self, world: &World) -> Vec<u64> {
+        let packed = self.packed(world);
+        let due = packed.due();
+        let after = |step: packed::Step| {
+            let mut next = packed.clone();
+            next.take(step, &due);
+            next.world(0)
+        };
+        let is_due = |step: &packed::Step| due.of(*step).has(0);
+        let mut found: Vec<_> = packed::Step::all()
+            .into_iter()
+            .filter(is_due)
+            .map(after)
+            .collect();
+        found.sort_unstable();
+        found
     }
 
     /// The steps that are due; panics if they depend on anything but the world itself.
