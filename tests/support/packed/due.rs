@@ -43,18 +43,18 @@ pub(super) fn any_other(one: usize, of: impl Fn(usize) -> Lanes) -> Lanes {
     others.fold(Lanes::NONE, |any, other| any | of(other))
 }
 
-/// Whom each reaches by any number of steps.
+/// Adds whom each reaches by any number of steps.
 #[inline]
-pub(super) fn closed(mut cells: Matrix) -> Matrix {
+pub(super) fn close(cells: &mut Matrix) {
     for by in 0..OBJECTS {
-        for from in 0..OBJECTS {
-            for to in 0..OBJECTS {
-                let more = cells[from][by] & cells[by][to];
-                cells[from][to] |= more;
+        let further = cells[by];
+        for row in cells.iter_mut() {
+            let over = row[by];
+            for (cell, more) in row.iter_mut().zip(further) {
+                *cell |= over & more;
             }
         }
     }
-    cells
 }
 
 /// What each object sees of its owners and dependents.
@@ -128,7 +128,8 @@ struct Above {
 impl Above {
     fn of(worlds: &Packed, live: &Set) -> Self {
         let owners = matrix(|one, owner| worlds.owners[one][owner] & worlds.here[owner]);
-        let seen_from_below = closed(matrix(|one, owner| owners[one][owner] & live[one]));
+        let mut seen_from_below = matrix(|one, owner| owners[one][owner] & live[one]);
+        close(&mut seen_from_below);
         let of = matrix(|one, other| {
             owners[one][other] | any(|by| owners[one][by] & seen_from_below[by][other])
         });
@@ -217,7 +218,8 @@ impl Packed {
             let others = any(|other| blockers(one, other).without(waiting[other]));
             waiting[one].without(others)
         });
-        let reached = closed(matrix(|one, other| blockers(one, other) & hopeful[one]));
+        let mut reached = matrix(|one, other| blockers(one, other) & hopeful[one]);
+        close(&mut reached);
         let broken = set(|one| {
             let apart = |other: usize| {
                 let with = reached[other][one] & stuck[other];

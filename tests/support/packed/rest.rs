@@ -1,7 +1,7 @@
 //! What holds wherever the collector is at rest: the sentences of `rules::check_at_rest`, on many
 //! worlds at once, without what is due or undecided.
 
-use super::due::{any, any_other, closed};
+use super::due::{any, any_other, close};
 use super::{Lanes, Packed};
 
 impl Packed {
@@ -20,10 +20,10 @@ impl Packed {
 
     /// Where somebody waits for nobody, or only for those that wait for him.
     fn unneeded_waits(&self) -> Lanes {
-        let blockers = std::array::from_fn(|one| {
+        let mut waited_for = std::array::from_fn(|one| {
             std::array::from_fn(|other| self.blocked[other][one] & Lanes::all(one != other))
         });
-        let waited_for = closed(blockers);
+        close(&mut waited_for);
         any(|one| {
             let hopes = any_other(one, |other| {
                 let back = self.is_waiting(other) & waited_for[other][one];

@@ -8,6 +8,7 @@
 use super::family::{Extra, Family, Graphs, Group, Relation, Traits, has};
 use super::{Due, LANES, Lanes, OBJECTS, Packed, Step};
 use crate::graphs::{Counts, share};
+use std::fmt::Display;
 
 /// In which way the deletion of an object was requested: not at all, background, foreground, orphan.
 type Fates = [Lanes; 4];
@@ -90,11 +91,7 @@ impl Sweep {
 
     fn check(&self, worlds: &Packed, lanes: Lanes) -> Counts {
         let due = worlds.due();
-        refuse(
-            worlds,
-            lanes & due.collisions(),
-            "two steps write one object",
-        );
+        refuse(worlds, lanes & due.collisions(), &"two steps on one object");
         let mut idle = lanes;
         let mut counts = Counts {
             states: lanes.count(),
@@ -111,7 +108,7 @@ impl Sweep {
         refuse(
             worlds,
             idle & worlds.unrest(),
-            "nothing is due, but it is not at rest",
+            &"nothing is due, but it is not at rest",
         );
         counts
     }
@@ -123,7 +120,7 @@ impl Sweep {
         refuse(
             worlds,
             disturbed,
-            &format!("{step:?} changes what else is due"),
+            &format_args!("{step:?} changes what else is due"),
         );
     }
 }
@@ -170,7 +167,7 @@ fn lay_out(
 }
 
 /// Stops at the first of these worlds.
-fn refuse(worlds: &Packed, lanes: Lanes, why: &str) {
+fn refuse(worlds: &Packed, lanes: Lanes, why: &dyn Display) {
     if lanes.is_any() {
         let world = lanes.worlds().next().expect("there is one");
         panic!("{why}: {:#066b}, {:?}", worlds.world(world), worlds.cluster);
