@@ -48,6 +48,26 @@ fn explain_knows_built_in_and_custom_kinds() {
     server.kubectl_fails(&["explain", "deployment.spec.replicaz"], "");
 }
 
+/// kubectl checks a list itself, with the schemas of version 2.
+#[test]
+fn definitions_that_were_read_as_a_list_can_be_applied_again() {
+    let server = Server::start();
+    server.define(&widgets(
+        "{type: object, properties: {
+  spec: {type: object, default: {}, properties: {
+    colour: {type: string, default: red, enum: [red, green]},
+    sizes: {type: array, items: {type: integer}},
+    labels: {type: object, additionalProperties: {type: string}}}},
+  template: {type: object, x-kubernetes-embedded-resource: true,
+    x-kubernetes-preserve-unknown-fields: true}}}",
+    ));
+    let list = server.kubectl(&["get", "crd", "-o", "yaml"]);
+    assert!(list.contains("kind: List"), "{list}");
+    server.kubectl_with(&["replace", "-f", "-"], &list);
+    let explained = server.kubectl(&["explain", "widget.template.metadata"]);
+    assert!(explained.contains("ownerReferences"), "{explained}");
+}
+
 #[test]
 fn diff_shows_what_an_apply_would_change() {
     let server = Server::start();

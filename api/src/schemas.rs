@@ -15,7 +15,7 @@ use hindsight_core::{builtin, schema::Schema};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use std::sync::{Arc, Mutex};
 
 /// The built-in kinds with their schemas: what a control plane opens with.
@@ -82,22 +82,32 @@ fn require_no_metadata(definition: &mut Value) {
     }
 }
 
-/// Describes types whose form on the wire their generated schema does not show.
+/// Describes types whose form on the wire their generated schema does not show. Those that may be anything
+/// have no type, as in upstream's `api/openapi-spec`.
 fn on_the_wire(name: &str, definition: &mut Value) {
-    let (format, types) = match name.rsplit('.').next() {
-        Some("IntOrString") => (Some("int-or-string"), ["integer", "string"]),
-        Some("Quantity") => (None, ["string", "number"]),
-        _ => return,
-    };
     let Some(members) = definition.as_object_mut() else {
         return;
     };
+    match name.rsplit('.').next() {
+        Some("IntOrString") => {
+            members.insert("format".into(), "int-or-string".into());
+            one_of(members, ["integer", "string"]);
+        }
+        Some("Quantity") => one_of(members, ["string", "number"]),
+        Some(
+            "JSON"
+            | "JSONSchemaPropsOrArray"
+            | "JSONSchemaPropsOrBool"
+            | "JSONSchemaPropsOrStringArray",
+        ) => members.retain(|member, _| member == "description"),
+        _ => {}
+    }
+}
+
+fn one_of(members: &mut Map<String, Value>, types: [&str; 2]) {
     members.remove("x-kubernetes-int-or-string");
     let one = |name: &str| json!({"type": name});
     members.insert("oneOf".into(), types.map(one).to_vec().into());
-    if let Some(format) = format {
-        members.insert("format".into(), format.into());
-    }
 }
 
 /// What clients are told of a member of every object's metadata.

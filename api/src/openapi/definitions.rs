@@ -156,23 +156,63 @@ fn own_schemas(state: &State, kind: &Kind) -> BTreeMap<String, Value> {
 
 fn custom(own: Option<Value>) -> Value {
     let mut schema = own.unwrap_or_else(|| json!({"type": "object"}));
-    if let Some(members) = schema.as_object_mut() {
-        let properties = members.entry("properties").or_insert_with(|| json!({}));
-        if let Some(properties) = properties.as_object_mut() {
-            properties.insert(
-                "apiVersion".into(),
-                json!({"type": "string",
-                "description": "APIVersion names the version of the schema of this object."}),
-            );
-            properties.insert(
-                "kind".into(),
-                json!({"type": "string",
-                "description": "Kind names what this object is."}),
-            );
-            let metadata = json!({"allOf": [reference(&format!("{META}.ObjectMeta"))],
-                "description": "Standard object's metadata."});
-            properties.insert("metadata".into(), metadata);
+    describe_embedded(&mut schema);
+    describe_object(&mut schema);
+    schema
+}
+
+/// Describes what every object has in each object that is embedded. Source: upstream's
+/// `addEmbeddedProperties`.
+fn describe_embedded(schema: &mut Value) {
+    let mut open: Vec<&mut Value> = vec![schema];
+    while let Some(schema) = open.pop() {
+        if schema["x-kubernetes-embedded-resource"] == json!(true) {
+            describe_object(schema);
+            require(schema, &["apiVersion", "kind"]);
+        }
+        for (name, member) in schema.as_object_mut().into_iter().flatten() {
+            match (name.as_str(), member) {
+                ("properties", Value::Object(members)) => open.extend(members.values_mut()),
+                ("items" | "additionalProperties", member @ Value::Object(_)) => open.push(member),
+                _ => {}
+            }
         }
     }
-    schema
+}
+
+fn require(schema: &mut Value, names: &[&str]) {
+    let Some(members) = schema.as_object_mut() else {
+        return;
+    };
+    let required = members.entry("required").or_insert_with(|| json!([]));
+    if let Some(required) = required.as_array_mut() {
+        for name in names.iter().map(|name| json!(name)) {
+            if !required.contains(&name) {
+                required.push(name);
+            }
+        }
+    }
+}
+
+/// Describes the members that every object has.
+fn describe_object(schema: &mut Value) {
+    let Some(members) = schema.as_object_mut() else {
+        return;
+    };
+    let properties = members.entry("properties").or_insert_with(|| json!({}));
+    if let Some(properties) = properties.as_object_mut() {
+        properties.insert(
+            "apiVersion".into(),
+            json!({"type": "string",
+            "description": "APIVersion names the version of the schema of this object."}),
+        );
+        properties.insert(
+            "kind".into(),
+            json!({"type": "string",
+            "description": "Kind names what this object is."}),
+        );
+        let metadata = json!({"allOf": [reference(&format!("{META}.ObjectMeta"))],
+            "description": "Standard object's metadata."});
+        properties.insert("metadata".into(), metadata);
+    }
 }

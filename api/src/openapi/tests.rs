@@ -178,8 +178,11 @@ async fn define(api: &Api, number: usize, versions: &[&str]) {
         json!({"name": name, "served": true, "storage": *name == versions[0],
             "schema": {"openAPIV3Schema": schema}})
     };
+    define_as(api, number, versions.iter().map(one).collect()).await;
+}
+
+async fn define_as(api: &Api, number: usize, versions: Vec<Value>) {
     let plural = format!("k{number}s");
-    let versions: Vec<Value> = versions.iter().map(one).collect();
     let names = json!({"plural": plural, "kind": format!("K{number}")});
     let definition = json!({"metadata": {"name": format!("{plural}.y.io")},
         "spec": {"group": "y.io", "scope": "Cluster", "names": names, "versions": versions}});
@@ -224,6 +227,60 @@ async fn all_who_ask_for_a_document_get_the_same_one() {
             let own = &after["definitions"][format!("io.y.{version}.K{number}")]["properties"];
             assert!(own.get(format!("in-{version}")).is_some(), "{own}");
             assert!(own.get(format!("in-{other}")).is_none(), "{own}");
+        }
+    }
+}
+
+/// Source: upstream's `addEmbeddedProperties` and `ToStructuralOpenAPIV2`.
+#[tokio::test]
+async fn what_a_schema_embeds_or_leaves_open_is_told_as_far_as_a_version_can() {
+    let api = Api::new(Arc::new(Fake::new()), Arc::default());
+    let embedded = json!({"type": "object", "x-kubernetes-embedded-resource": true,
+        "properties": {"spec": {"type": "object"}}});
+    let mut open = embedded.clone();
+    open["x-kubernetes-preserve-unknown-fields"] = json!(true);
+    let nullable = json!({"type": "array", "nullable": true, "items": {"type": "string"}});
+    let properties = json!({"whole": embedded, "open": open, "nullable": nullable,
+        "list": {"type": "array", "items": embedded}});
+    let schema = json!({"type": "object", "required": ["nullable"], "properties": properties});
+    let version = json!({"name": "v1", "served": true, "storage": true,
+        "schema": {"openAPIV3Schema": schema}});
+    define_as(&api, 0, vec![version]).await;
+    let json = |bytes: Bytes| serde_json::from_slice::<Value>(&bytes).expect("JSON");
+    let three = json(read(&api, "/openapi/v3/apis/y.io/v1").await);
+    let three = &three["components"]["schemas"]["io.y.v1.K0"];
+    for place in ["whole", "open", "list/items"] {
+        let found = three.pointer(&format!("/properties/{place}"));
+        let found = found.expect("a schema");
+        assert_eq!(found["required"], json!(["apiVersion", "kind"]), "{place}");
+        let metadata = &found["properties"]["metadata"]["allOf"][0]["$ref"];
+        assert!(metadata.to_string().contains("ObjectMeta"), "{found}");
+    }
+    let two = json(read(&api, "/openapi/v2").await);
+    let two = &two["definitions"]["io.y.v1.K0"];
+    assert_eq!(two.get("required"), None, "it may be null");
+    let two = &two["properties"];
+    assert!(
+        two["whole"]["properties"]["metadata"]["$ref"].is_string(),
+        "{two}"
+    );
+    assert_eq!(two["open"].get("properties"), None);
+    assert_eq!(two["open"].get("required"), None);
+    assert_eq!(two["nullable"], json!({}));
+}
+
+/// Source: upstream's `api/openapi-spec`, where these types have a description and nothing else.
+#[test]
+fn what_may_be_anything_has_no_type() {
+    let state = State::new(builtin_kinds());
+    let two = v2::document(&state);
+    let three = v3::document(&state, "apiextensions.k8s.io", "v1");
+    for document in [&two["definitions"], &three["components"]["schemas"]] {
+        for name in ["JSON", "JSONSchemaPropsOrArray", "JSONSchemaPropsOrBool"] {
+            let name = format!("io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.{name}");
+            let members = document[&name].as_object().expect("a definition");
+            let members: Vec<_> = members.keys().collect();
+            assert_eq!(members, ["description"], "{name}");
         }
     }
 }

@@ -6,7 +6,7 @@ use hindsight_core::State;
 use serde_json::{Map, Value, json};
 
 /// Members of schemas that version 2 does not have.
-const UNKNOWN: [&str; 5] = ["anyOf", "oneOf", "not", "nullable", "$schema"];
+const UNKNOWN: [&str; 4] = ["anyOf", "oneOf", "not", "$schema"];
 
 pub(super) fn document(state: &State) -> Value {
     let mut definitions = Map::new();
@@ -81,6 +81,7 @@ fn simplify(document: &mut Value) {
 }
 
 fn simplify_one(members: &mut Map<String, Value>) {
+    forget_what_is_not_whole(members);
     let target = members
         .get("allOf")
         .and_then(|all| all.pointer("/0/$ref"))
@@ -97,5 +98,39 @@ fn simplify_one(members: &mut Map<String, Value>) {
         || members.get("x-kubernetes-int-or-string") == Some(&json!(true));
     if either || (any && !members.contains_key("type") && !members.contains_key("properties")) {
         members.insert("type".into(), "string".into());
+    }
+}
+
+/// Clients of version 2 refuse members that a schema with members does not have, and null where there is a
+/// type. Source: upstream's `ToStructuralOpenAPIV2`.
+fn forget_what_is_not_whole(members: &mut Map<String, Value>) {
+    let nullable = members.remove("nullable") == Some(json!(true));
+    let open = members.get("x-kubernetes-preserve-unknown-fields") == Some(&json!(true));
+    if nullable {
+        members.remove("type");
+    }
+    require_nothing_that_may_be_null(members);
+    if nullable || open {
+        for name in ["properties", "items", "required"] {
+            members.remove(name);
+        }
+    }
+    if members.get("type") == Some(&json!("array")) && !members.contains_key("items") {
+        members.remove("type");
+    }
+}
+
+fn require_nothing_that_may_be_null(members: &mut Map<String, Value>) {
+    let Some(Value::Array(mut required)) = members.remove("required") else {
+        return;
+    };
+    let properties = members.get("properties");
+    required.retain(|name| {
+        let place = name.as_str().zip(properties);
+        let nullable = place.and_then(|(name, all)| all.get(name)?.get("nullable"));
+        nullable != Some(&json!(true))
+    });
+    if !required.is_empty() {
+        members.insert("required".into(), required.into());
     }
 }
