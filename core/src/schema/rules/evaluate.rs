@@ -203,12 +203,17 @@ impl Run {
         let detail = detail.unwrap_or_else(|| rule.detail());
         self.causes.push_with(|| {
             let field = written(at, &subject.compiled.below);
-            let value = subject.schema.shown_type();
-            match &*rule.reason {
-                "FieldValueForbidden" => FieldCause::forbidden(field, &detail),
-                "FieldValueRequired" => FieldCause::required(field, &detail),
-                "FieldValueDuplicate" => FieldCause::duplicate(field, &value),
-                _ => FieldCause::invalid(field, &value, &detail),
+            match (&*rule.reason, subject.shown()) {
+                ("FieldValueForbidden", _) => FieldCause::forbidden(field, &detail),
+                ("FieldValueRequired", _) => FieldCause::required(field, &detail),
+                ("FieldValueDuplicate", Some(value)) => FieldCause::duplicate(field, value),
+                ("FieldValueDuplicate", None) => FieldCause {
+                    reason: "FieldValueDuplicate",
+                    message: "Duplicate value".into(),
+                    field,
+                },
+                (_, Some(value)) => FieldCause::invalid(field, value, &detail),
+                (_, None) => FieldCause::unreadable(field, &format!("Invalid value: {detail}")),
             }
         });
     }
@@ -248,6 +253,13 @@ impl Run {
 }
 
 impl<'a> Subject<'a> {
+    /// The value as a violation shows it: whole objects and lists are left out. Source: upstream's
+    /// `validateExpressions`.
+    fn shown(&self) -> Option<&'a Value> {
+        let is_whole = ["object", "array"].contains(&&*self.schema.type_name);
+        (!is_whole).then_some(self.value)
+    }
+
     fn variables(&self, meter: &mut Meter) -> Result<[(&'static str, cel::Value<'a>); 2], Fault> {
         let mut read = |value: &'a Value| cel::Value::read(meter, value, Some(self.schema));
         let old = self.place.old.map(&mut read).transpose()?;

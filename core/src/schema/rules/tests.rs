@@ -23,17 +23,17 @@ fn told(schema: &Schema, new: &Value, old: Option<&Value>) -> String {
 /// A rule, and what is reported about an object that has it.
 const TOLD: &str = r#"
 {"rule": "self.a > self.b"} |
-{"rule": " self.a < self.b\n"} | Invalid spec: Invalid value: "object": failed rule: self.a < self.b
-{"rule": "self.a < self.b", "message": " a is less "} | Invalid spec: Invalid value: "object": a is less
-{"rule": "self.a < self.b", "messageExpression": "'a is ' + string(self.a)"} | Invalid spec: Invalid value: "object": a is 2
-{"rule": "self.a < self.b", "message": "m", "messageExpression": "'a is ' + string(self.map['x'])"} | Invalid spec: Invalid value: "object": m
-{"rule": "self.a < self.b", "message": "m", "messageExpression": "'a\\nb'"} | Invalid spec: Invalid value: "object": m
-{"rule": "self.a < self.b", "messageExpression": "'  '"} | Invalid spec: Invalid value: "object": failed rule: self.a < self.b
-{"rule": "self.a < self.b", "fieldPath": ".a"} | Invalid spec.a: Invalid value: "object": failed rule: self.a < self.b
-{"rule": "self.a < self.b", "fieldPath": ".map.k"} | Invalid spec.map[k]: Invalid value: "object": failed rule: self.a < self.b
+{"rule": " self.a < self.b\n"} | Invalid spec: Invalid value: failed rule: self.a < self.b
+{"rule": "self.a < self.b", "message": " a is less "} | Invalid spec: Invalid value: a is less
+{"rule": "self.a < self.b", "messageExpression": "'a is ' + string(self.a)"} | Invalid spec: Invalid value: a is 2
+{"rule": "self.a < self.b", "message": "m", "messageExpression": "'a is ' + string(self.map['x'])"} | Invalid spec: Invalid value: m
+{"rule": "self.a < self.b", "message": "m", "messageExpression": "'a\\nb'"} | Invalid spec: Invalid value: m
+{"rule": "self.a < self.b", "messageExpression": "'  '"} | Invalid spec: Invalid value: failed rule: self.a < self.b
+{"rule": "self.a < self.b", "fieldPath": ".a"} | Invalid spec.a: Invalid value: failed rule: self.a < self.b
+{"rule": "self.a < self.b", "fieldPath": ".map.k"} | Invalid spec.map[k]: Invalid value: failed rule: self.a < self.b
 {"rule": "self.a < self.b", "reason": "FieldValueForbidden"} | Forbidden spec: Forbidden: failed rule: self.a < self.b
 {"rule": "self.a < self.b", "reason": "FieldValueRequired", "fieldPath": ".b"} | Required spec.b: Required value: failed rule: self.a < self.b
-{"rule": "self.a < self.b", "reason": "FieldValueDuplicate"} | Duplicate spec: Duplicate value: "object"
+{"rule": "self.a < self.b", "reason": "FieldValueDuplicate"} | Duplicate spec: Duplicate value
 {"rule": "self.map['x'] == 1"} | Invalid spec: Invalid value: "object": no such key: x evaluating rule: self.map['x'] == 1
 {"rule": "self.a / (self.b - 1) == 1", "message": "m"} | Invalid spec: Invalid value: "object": division by zero evaluating rule: m
 {"rule": "self.any > 5"} | Invalid spec: Invalid value: "object": 'no such overload': call arguments did not match a supported operator, function or macro signature for rule: self.any > 5
@@ -77,13 +77,46 @@ fn rules_hold_at_every_level_and_are_told_at_their_place() {
         "inner": {"apiVersion": "v1", "kind": "Job", "metadata": {"name": "y"}}}});
     assert_eq!(
         told(&schema, &bad, None),
-        "Invalid <nil>: Invalid value: \"object\": failed rule: self.metadata.name.startsWith('a')
-Invalid spec.inner: Invalid value: \"object\": failed rule: self.kind == 'Pod' && self.metadata.name != 'x'
-Invalid spec.list[1]: Invalid value: \"integer\": failed rule: self > 0
-Invalid spec.map[k]: Invalid value: \"string\": failed rule: self != ''
-Invalid spec.none: Invalid value: \"string\": failed rule: self == 'x'
+        "Invalid <nil>: Invalid value: failed rule: self.metadata.name.startsWith('a')
+Invalid spec.inner: Invalid value: failed rule: self.kind == 'Pod' && self.metadata.name != 'x'
+Invalid spec.list[1]: Invalid value: 0: failed rule: self > 0
+Invalid spec.map[k]: Invalid value: \"\": failed rule: self != ''
+Invalid spec.none: Invalid value: \"y\": failed rule: self == 'x'
 "
     );
+}
+
+#[test]
+fn a_violation_shows_the_value_unless_it_is_an_object_or_a_list() {
+    for (schema, value, shown) in [
+        (json!({"type": "string"}), json!("a\"b"), r#": "a\"b""#),
+        (json!({"type": "integer"}), json!(-7), ": -7"),
+        (json!({"type": "number"}), json!(0.5), ": 0.5"),
+        (json!({"type": "boolean"}), json!(true), ": true"),
+        (
+            json!({"x-kubernetes-int-or-string": true}),
+            json!("50%"),
+            r#": "50%""#,
+        ),
+        (json!({"type": "object"}), json!({}), ""),
+        (
+            json!({"type": "array", "items": {"type": "string"}}),
+            json!(["a"]),
+            "",
+        ),
+    ] {
+        for (reason, words, detail) in [
+            ("FieldValueInvalid", "Invalid", ": never"),
+            ("FieldValueDuplicate", "Duplicate", ""),
+        ] {
+            let mut schema = schema.clone();
+            schema["x-kubernetes-validations"] =
+                json!([{"rule": "1 == 2", "message": "never", "reason": reason}]);
+            let found = told(&root(schema), &json!({"spec": value}), None);
+            let said = format!("{words} spec: {words} value{shown}{detail}\n");
+            assert_eq!(found, said);
+        }
+    }
 }
 
 #[test]
@@ -101,7 +134,7 @@ fn a_transition_is_looked_at_only_where_there_was_something_before() {
         (
             Value::Null,
             json!({"once": -1}),
-            "Invalid spec.once: Invalid value: \"integer\": only grows",
+            "Invalid spec.once: Invalid value: -1: only grows",
         ),
         (json!({}), json!({"fixed": "a"}), ""),
         (json!({"fixed": "a"}), json!({}), ""),
@@ -114,17 +147,17 @@ fn a_transition_is_looked_at_only_where_there_was_something_before() {
         (
             json!({"fixed": "a"}),
             json!({"fixed": "b"}),
-            "Invalid spec.fixed: Invalid value: \"string\": is fixed",
+            "Invalid spec.fixed: Invalid value: \"b\": is fixed",
         ),
         (
             json!({"once": 3}),
             json!({"once": 2}),
-            "Invalid spec.once: Invalid value: \"integer\": only grows",
+            "Invalid spec.once: Invalid value: 2: only grows",
         ),
         (
             json!({"items": [{"k": "a", "v": 1}, {"k": "b", "v": 5}]}),
             json!({"items": [{"k": "b", "v": 4}, {"k": "c", "v": 0}, {"k": "a", "v": 2}]}),
-            "Invalid spec.items[0]: Invalid value: \"object\": goes down",
+            "Invalid spec.items[0]: Invalid value: goes down",
         ),
     ] {
         let old = (!old.is_null()).then(|| json!({"spec": old}));
@@ -267,7 +300,7 @@ fn the_items_of_long_lists_are_told_apart_by_their_keys() {
     let found = told(&schema, &json!({"spec": {"items": new}}), Some(&old));
     assert_eq!(
         found.trim_end(),
-        "Invalid spec.items[3]: Invalid value: \"object\": goes down"
+        "Invalid spec.items[3]: Invalid value: goes down"
     );
 }
 
