@@ -42,6 +42,24 @@ fn merge_patches_follow_rfc_7386() {
 }
 
 #[test]
+fn nulls_inside_of_lists_are_left_to_the_objects_that_they_are_members_of() {
+    let list = json!([1, null, {"x": null, "y": [{"z": null}, null]}]);
+    let pruned = json!([1, null, {"y": [{}, null]}]);
+    for live in [
+        json!({}),
+        json!({"a": null}),
+        json!({"a": [2]}),
+        json!({"a": "b"}),
+    ] {
+        check(live, Patch::Merge(json!({"a": list})), json!({"a": pruned}));
+    }
+    let live = json!({"a": {"b": "c"}});
+    check(live, Patch::Merge(json!({"a": list})), json!({"a": list}));
+    let inside = Patch::Merge(json!({"a": {"b": list, "c": null}}));
+    check(json!({"a": [2]}), inside, json!({"a": {"b": pruned}}));
+}
+
+#[test]
 fn json_patches_follow_upstreams_library() {
     let live = json!({"a": [1, 2, 3], "m": {"k": "v"}});
     for (operations, expected) in [
