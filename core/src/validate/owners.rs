@@ -9,25 +9,31 @@ use serde_json::{Map, Value, json};
 pub(super) fn check(metadata: &Map<String, Value>, causes: &mut CauseList) {
     let references = metadata.get("ownerReferences").and_then(Value::as_array);
     let references: &[Value] = references.map_or(&[], Vec::as_slice);
+    let mut first: Option<&Value> = None;
     for reference in references {
         if causes.is_full() {
             return;
         }
         check_one(reference, causes);
-    }
-    let mut controllers = references
-        .iter()
-        .filter(|one| one.get("controller") == Some(&Value::Bool(true)));
-    if let (Some(first), Some(second)) = (controllers.next(), controllers.next()) {
+        if !is_controller(reference) {
+            continue;
+        }
+        let Some(first) = first else {
+            first = Some(reference);
+            continue;
+        };
+        let (first, further) = (title(first), title(reference));
         let why = format!(
             "Only one reference can have Controller set to true. Found \"true\" in references \
-             for {} and {}",
-            title(first),
-            title(second)
+             for {first} and {further}"
         );
         let field = "metadata.ownerReferences";
         causes.push_with(|| FieldCause::invalid(field, &json!(references), &why));
     }
+}
+
+fn is_controller(one: &Value) -> bool {
+    one.get("controller") == Some(&Value::Bool(true))
 }
 
 fn check_one(reference: &Value, causes: &mut CauseList) {
@@ -65,4 +71,44 @@ fn is_banned(gvk: &GroupVersionKind) -> bool {
 fn title(reference: &Value) -> String {
     let text = |field: &str| reference.get(field).and_then(Value::as_str).unwrap_or("");
     format!("{}/{}", text("kind"), text("name"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_controller_but_the_first_is_told() {
+        let owner = |name: &str, controller: bool| json!({"apiVersion": "v1", "kind": "A", "name": name, "uid": "u", "controller": controller});
+        let broken =
+            json!({"apiVersion": "v1", "kind": "A", "name": "e", "uid": "", "controller": true});
+        let owners = json!([
+            owner("a", false),
+            owner("b", true),
+            owner("c", true),
+            broken,
+            owner("f", true),
+        ]);
+        let metadata = json!({"ownerReferences": owners});
+        let mut causes = CauseList::default();
+        check(metadata.as_object().expect("an object"), &mut causes);
+        let told: Vec<String> = causes
+            .into_causes()
+            .iter()
+            .map(|cause| {
+                let why = cause.message.rsplit_once(": ").map_or("", |(_, why)| why);
+                let owners = why.rsplit_once(" for ").map_or(why, |(_, owners)| owners);
+                format!("{}: {owners}", cause.field)
+            })
+            .collect();
+        assert_eq!(
+            told,
+            [
+                "metadata.ownerReferences: A/b and A/c",
+                "metadata.ownerReferences.uid: must not be empty",
+                "metadata.ownerReferences: A/b and A/e",
+                "metadata.ownerReferences: A/b and A/f",
+            ]
+        );
+    }
 }
