@@ -1,6 +1,7 @@
 //! The form of schedules. Source: `ParseStandard` of the library that upstream reads them with,
 //! `github.com/robfig/cron`.
 
+use crate::duration;
 use core::ops::RangeInclusive;
 
 const FIELDS: usize = 5;
@@ -38,9 +39,8 @@ pub(super) fn parse(schedule: &str) -> Result<(), String> {
         return Err("empty spec string".into());
     }
     if let Some(length) = schedule.strip_prefix("@every ") {
-        let why =
-            || format!("failed to parse duration {schedule}: time: invalid duration {length:?}");
-        return is_duration(length).then_some(()).ok_or_else(why);
+        let why = |why| format!("failed to parse duration {schedule}: {why}");
+        return duration::read(length).map(|_| ()).map_err(why);
     }
     if schedule.starts_with('@') {
         let why = || format!("unrecognized descriptor: {schedule}");
@@ -60,27 +60,6 @@ pub(super) fn parse(schedule: &str) -> Result<(), String> {
         }
     }
     Ok(())
-}
-
-/// Whether a text is a duration of Go, such as `1h30m`.
-fn is_duration(text: &str) -> bool {
-    let mut rest = text.strip_prefix(['+', '-']).unwrap_or(text);
-    let is_number = |one: char| one.is_ascii_digit() || one == '.';
-    if rest == "0" {
-        return true;
-    }
-    let has_any = !rest.is_empty();
-    while !rest.is_empty() {
-        let unit = rest.trim_start_matches(is_number);
-        let end = unit.find(is_number).unwrap_or(unit.len());
-        let (unit, next) = unit.split_at(end);
-        let is_unit = ["ns", "us", "\u{b5}s", "ms", "s", "m", "h"].contains(&unit);
-        if !rest.starts_with(|one: char| one.is_ascii_digit()) || !is_unit {
-            return false;
-        }
-        rest = next;
-    }
-    has_any
 }
 
 /// Checks one of the parts that commas separate: a number, a range, or either with a step.
@@ -160,6 +139,9 @@ mod tests {
             "? 5/10 1 1 0",
             "@daily",
             "@every 1h30m",
+            "@every .5s",
+            "@every 5.s",
+            "@every -1.5h",
             "TZ=UTC 1 * * * *",
         ] {
             assert_eq!(parse(schedule), Ok(()), "{schedule}");
@@ -187,6 +169,26 @@ mod tests {
             (
                 "@every day",
                 "failed to parse duration @every day: time: invalid duration \"day\"",
+            ),
+            (
+                "@every .s",
+                "failed to parse duration @every .s: time: invalid duration \".s\"",
+            ),
+            (
+                "@every 1.2.3s",
+                "failed to parse duration @every 1.2.3s: time: missing unit in duration \"1.2.3s\"",
+            ),
+            (
+                "@every 5",
+                "failed to parse duration @every 5: time: missing unit in duration \"5\"",
+            ),
+            (
+                "@every 1d",
+                "failed to parse duration @every 1d: time: unknown unit \"d\" in duration \"1d\"",
+            ),
+            (
+                "@every 9999999h",
+                "failed to parse duration @every 9999999h: time: invalid duration \"9999999h\"",
             ),
         ] {
             assert_eq!(parse(schedule), Err(why.into()), "{schedule}");
