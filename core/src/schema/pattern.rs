@@ -125,6 +125,12 @@ mod tests {
             ("^[a-c-e]+$", "b-e", true),
             ("^[a-c-e]+$", "d", false),
             ("^[*-[:]+$", "A:[", true),
+            (r"^\101\60\0$", "A0\0", true),
+            (r"^\1018\08$", "A8\u{0}8", true),
+            (r"^\777$", "\u{1ff}", true),
+            (r"^\0123$", "\n3", true),
+            (r"^[\101-\103\55]+$", "B-", true),
+            (r"^[\101-\103\55]+$", "D", false),
         ] {
             let compiled = compile(pattern).expect(pattern);
             assert_eq!(compiled.is_match(text), matches, "{pattern} {text:?}");
@@ -145,6 +151,9 @@ mod tests {
             ("a(?=b)", "unsupported Perl syntax: `(?=b`"),
             (r"\u0041", r"invalid escape sequence: `\u`"),
             (r"a\Z", r"invalid escape sequence: `\Z`"),
+            (r"(a)\1", r"invalid escape sequence: `\1`"),
+            (r"\18", r"invalid escape sequence: `\1`"),
+            (r"\81", r"invalid escape sequence: `\8`"),
             (&r"\pL".repeat(10_000), "longer than 16384 bytes"),
         ] {
             let error = compile(pattern).expect_err(pattern);

@@ -20,6 +20,8 @@ pub(super) fn translated(pattern: &str) -> Result<String, String> {
     Ok(translation.written)
 }
 
+const OCTAL_DIGITS_MAX: usize = 3;
+
 struct Translation<'a> {
     rest: Chars<'a>,
     written: String,
@@ -117,6 +119,9 @@ impl Translation<'_> {
             self.written.push('\\');
             return Ok(());
         };
+        if self.octal(one) {
+            return Ok(());
+        }
         let is_class = "dDwWsSpP".contains(one);
         if is_class && self.place == Place::Range {
             return Err(invalid(one));
@@ -139,6 +144,26 @@ impl Translation<'_> {
             self.place.behind_character()
         };
         Ok(())
+    }
+
+    /// Reads what is left of the number of a character in up to three octal digits, of which the first is
+    /// read. A single one that is not 0 would refer back to a group, which Go refuses.
+    fn octal(&mut self, first: char) -> bool {
+        let is_alone = first != '0' && self.next().and_then(octal_digit).is_none();
+        let Some(mut number) = octal_digit(first).filter(|_| !is_alone) else {
+            return false;
+        };
+        for _ in 1..OCTAL_DIGITS_MAX {
+            let Some(digit) = self.next().and_then(octal_digit) else {
+                break;
+            };
+            number = number * 8 + digit;
+            self.rest.next();
+        }
+        let escaped = format!("\\x{{{number:X}}}");
+        self.written.push_str(&escaped);
+        self.place = self.place.behind_character();
+        true
     }
 
     /// Refuses flags that Go does not know.
@@ -177,6 +202,10 @@ fn begins_a_repeat(behind: impl Iterator<Item = char>) -> bool {
     let (low, high) = count.split_once(',').unwrap_or((&count, ""));
     let is_count = is_number(low) && (high.is_empty() || is_number(high)) && !high.contains(',');
     is_count && behind.next() == Some('}')
+}
+
+fn octal_digit(one: char) -> Option<u32> {
+    one.to_digit(8)
 }
 
 fn escape(one: char, inside: bool) -> Result<String, String> {
