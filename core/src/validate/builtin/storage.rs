@@ -1,13 +1,14 @@
 //! Claims of volumes, and the drivers of nodes. Source: `ValidatePersistentVolumeClaim` and its update of
-//! upstream's `pkg/apis/core/validation`, and `ValidateCSINodeUpdate`.
+//! upstream's `pkg/apis/core/validation`, and `ValidateCSINode` and its update of
+//! `pkg/apis/storage/validation`.
 
 use super::selector::label_selector;
 use super::{Field, IMMUTABLE, Subject, shown};
 use crate::quantity::{self, Quantity};
 use crate::rejection::{CauseList, FieldCause};
-use crate::validate::names;
-use serde_json::Value;
-use std::collections::BTreeMap;
+use crate::validate::{names, qualified_name};
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet};
 use std::iter::repeat_with;
 
 const FROZEN: &str = "spec is immutable after creation except resources.requests and \
@@ -21,6 +22,8 @@ const MODES: [&str; 4] = [
 const VOLUME_MODES: [&str; 2] = ["Block", "Filesystem"];
 const REQUESTED: &str = "resources.requests.storage";
 const CLASS: &str = "volumeAttributesClassName";
+const NODE_ID_MAX: usize = 256;
+const DRIVER_NAME_MAX: usize = 63;
 
 /// Checks how volumes are used.
 pub(super) fn modes(list: &Field<'_>, causes: &mut CauseList) {
@@ -154,8 +157,62 @@ fn frozen(old: &Field<'_>, new: &Field<'_>, bound: bool) -> Value {
     spec
 }
 
-/// A driver of a node keeps everything but the number of volumes that it can attach.
+/// Checks the drivers of a node.
 pub(super) fn csi_node(spec: &Field<'_>, subject: &Subject<'_>, causes: &mut CauseList) {
+    let mut known = BTreeSet::new();
+    for driver in spec.child("drivers").items() {
+        if causes.is_full() {
+            return;
+        }
+        driver_name(&driver.child("name"), causes);
+        let id = driver.child("nodeID");
+        if id.is_empty() {
+            causes.push_with(|| id.required(""));
+        }
+        if id.text().len() > NODE_ID_MAX {
+            causes.push_with(|| id.invalid(&format!("must be {NODE_ID_MAX} characters or less")));
+        }
+        driver.at("allocatable.count").at_least(0, causes);
+        let name = driver.child("name");
+        if !known.insert(name.text()) {
+            causes.push_with(|| name.duplicate());
+        }
+        topology_keys(&driver, causes);
+    }
+    csi_node_update(spec, subject, causes);
+}
+
+/// Source: `ValidateCSIDriverName` of `pkg/apis/core/validation`.
+fn driver_name(name: &Field<'_>, causes: &mut CauseList) {
+    let text = name.text();
+    if text.is_empty() {
+        causes.push_with(|| name.required(""));
+    }
+    if text.len() > DRIVER_NAME_MAX {
+        causes.push_with(|| FieldCause::too_long(name.path.as_str(), DRIVER_NAME_MAX));
+    }
+    let why = names::subdomain(&text.to_lowercase()).err();
+    causes.extend(why.map(|why| name.invalid_as(&json!(text).to_string(), &why)));
+}
+
+/// Upstream names the driver as the place of a key.
+fn topology_keys(driver: &Field<'_>, causes: &mut CauseList) {
+    let mut known = BTreeSet::new();
+    for key in driver.child("topologyKeys").items() {
+        let path = driver.path.clone();
+        let key = Field { path, ..key };
+        if key.is_empty() {
+            causes.push_with(|| key.required(""));
+        }
+        if !known.insert(key.text()) {
+            causes.push_with(|| key.duplicate());
+        }
+        key.refuse(qualified_name(key.text()), causes);
+    }
+}
+
+/// A driver of a node keeps everything but the number of volumes that it can attach.
+fn csi_node_update(spec: &Field<'_>, subject: &Subject<'_>, causes: &mut CauseList) {
     let mut drivers: BTreeMap<Option<&str>, Vec<(Value, usize)>> = BTreeMap::new();
     for driver in spec.child("drivers").items() {
         let (name, driver) = fixed(&driver);

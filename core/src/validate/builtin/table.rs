@@ -62,8 +62,6 @@ ingresses  spec  check ingress
 networkpolicies  spec  check network_policy
 persistentvolumeclaims  spec  check claim
 persistentvolumes  spec  check volume
-csinodes  spec.drivers[].nodeID  required
-csinodes  spec.drivers  unique name
 csinodes  spec  check csi_node
 nodes  .  check node
 resourcequotas  spec  check quota

@@ -212,6 +212,18 @@ const CREATES: &[Create<'static>] = &[
             r#"spec.drivers[1].name: Duplicate value: "a""#,
         ],
     ),
+    (
+        "csinodes",
+        r#"{"spec": {"drivers": [{"nodeID": "n"}, {"name": "a/b", "nodeID": "n", "allocatable": {"count": -1}, "topologyKeys": ["x", "x", "a b"]}, {"name": "A.b", "nodeID": "n", "topologyKeys": ["a/b"]}]}}"#,
+        &[
+            "spec.drivers[0].name: Required value",
+            r#"spec.drivers[0].name: Invalid value: "": a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')"#,
+            r#"spec.drivers[1].name: Invalid value: "a/b": a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')"#,
+            "spec.drivers[1].allocatable.count: Invalid value: -1: must be greater than or equal to 0",
+            r#"spec.drivers[1]: Duplicate value: "x""#,
+            r#"spec.drivers[1]: Invalid value: "a b": name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"#,
+        ],
+    ),
 ];
 
 #[test]
