@@ -4,6 +4,7 @@
 
 mod aggregation;
 mod amounts;
+mod balancer;
 mod batch;
 mod checks;
 mod classes;
@@ -94,10 +95,13 @@ pub(crate) fn object(kind: &Kind, new: &Value, old: Option<&Value>) -> Vec<Field
 }
 
 fn causes_of_status(subject: &Subject<'_>) -> Vec<FieldCause> {
+    let mut causes = CauseList::default();
     match subject.resource {
-        "services" => service::status(subject).into_iter().collect(),
-        _ => Vec::new(),
+        "services" => balancer::of_service(subject, &mut causes),
+        "ingresses" => balancer::of_ingress(subject, &mut causes),
+        _ => {}
     }
+    causes.into_causes()
 }
 
 fn causes_of(subject: &Subject<'_>) -> Vec<FieldCause> {

@@ -1,6 +1,6 @@
 //! Services, in upstream's order. What concerns their addresses and ports on nodes is looked at before the
-//! rest, and reported alone. Source: `ValidateService`, `ValidateServiceUpdate` and
-//! `ValidateServiceStatusUpdate` of upstream's `pkg/apis/core/validation`, and `pkg/registry/core/service`.
+//! rest, and reported alone. Source: `ValidateService` and `ValidateServiceUpdate` of upstream's
+//! `pkg/apis/core/validation`, and `pkg/registry/core/service`.
 
 use super::{Field, IMMUTABLE, Subject, service_address, service_ports};
 use crate::rejection::{CauseList, FieldCause};
@@ -9,7 +9,6 @@ use serde_json::json;
 
 const TYPES: [&str; 4] = ["ClusterIP", "ExternalName", "LoadBalancer", "NodePort"];
 const ONLY_BALANCED: &str = "may only be used when `type` is 'LoadBalancer'";
-const STATUS_ONLY_BALANCED: &str = "may only be used when `spec.type` is 'LoadBalancer'";
 const SET_ONCE: &str = "may not change once set";
 const AFFINITY_MAX: i64 = 86_400;
 const DISTRIBUTIONS: [&str; 3] = ["PreferClose", "PreferSameZone", "PreferSameNode"];
@@ -159,15 +158,6 @@ fn balanced(spec: &Field<'_>, causes: &mut CauseList) {
     } else {
         causes.push_with(|| class.forbidden(ONLY_BALANCED));
     }
-}
-
-/// What is wrong with a status that changes. An ingress that is stored may stay as it is. Source:
-/// `ValidateLoadBalancerStatus`.
-pub(super) fn status(subject: &Subject<'_>) -> Option<FieldCause> {
-    let ingress = subject.new.at("status.loadBalancer.ingress");
-    let is_new = !ingress.is_empty() && subject.changes(&ingress);
-    let is_wrong = is_new && !is_balanced(&subject.new.child("spec"));
-    is_wrong.then(|| ingress.forbidden(STATUS_ONLY_BALANCED))
 }
 
 /// Which pods get the traffic.

@@ -165,6 +165,27 @@ const UPDATES: &[Update<'static>] = &[
             "status.loadBalancer.ingress: Forbidden: may only be used when `spec.type` is 'LoadBalancer'",
         ],
     ),
+    (
+        "services",
+        r#"{"spec": {"type": "LoadBalancer"}}"#,
+        r#"{"status": {"loadBalancer": {"ingress": [{"ip": "a", "ipMode": "VIP"}, {"ip": "192.0.2.1"}, {"hostname": "a_b", "ipMode": "Proxy"}, {"ip": "::1", "ipMode": "Some", "hostname": "192.0.2.1"}, {"ip": "192.0.2.1", "ipMode": "Proxy", "hostname": "a.b"}]}}}"#,
+        &[
+            r#"status.loadBalancer.ingress[0].ip: Invalid value: "a": must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"#,
+            "status.loadBalancer.ingress[2].ipMode: Forbidden: may not be specified when `ip` is not set",
+            r#"status.loadBalancer.ingress[2].hostname: Invalid value: "a_b": a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')"#,
+            r#"status.loadBalancer.ingress[3].ipMode: Unsupported value: "Some": supported values: "Proxy", "VIP""#,
+            r#"status.loadBalancer.ingress[3].hostname: Invalid value: "192.0.2.1": must be a DNS name, not an IP address"#,
+        ],
+    ),
+    (
+        "ingresses",
+        "{}",
+        r#"{"status": {"loadBalancer": {"ingress": [{"ip": "a"}, {"hostname": "192.0.2.1"}, {"ip": "192.0.2.1", "hostname": "a.b"}]}}}"#,
+        &[
+            r#"status.loadBalancer.ingress[0].ip: Invalid value: "a": must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"#,
+            r#"status.loadBalancer.ingress[1].hostname: Invalid value: "192.0.2.1": must be a DNS name, not an IP address"#,
+        ],
+    ),
 ];
 
 #[test]
