@@ -4,12 +4,16 @@ use serde_json::{Number, Value};
 
 const SCALE: i128 = 1_000_000_000;
 const MILLI: i128 = SCALE / 1_000;
-/// The limit that binary quantities are clamped to, as upstream does.
+/// The limit of quantities with a binary suffix, as upstream's. Others have that of the type, which upstream
+/// does not have: 1.7e29.
 const MAX: i128 = i64::MAX as i128 * SCALE;
 
 const NO_QUANTITY: &str = "quantities must match the regular expression \
      '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
 const NO_SUFFIX: &str = "unable to parse quantity's suffix";
+const TOO_LARGE: &str = "quantities must be less than 1.7e29";
+/// The digits of the largest number of billionths.
+const DIGITS_MAX: usize = 39;
 
 /// Suffixes for powers of 1000, from billionths, and of 1024, from ones.
 const DECIMAL: [&str; 10] = ["n", "u", "m", "", "k", "M", "G", "T", "P", "E"];
@@ -36,7 +40,7 @@ pub(crate) fn read(value: &Value) -> Result<Option<(Quantity, String)>, &'static
         Value::Number(number) => plain(number),
         Value::Bool(_) | Value::Array(_) | Value::Object(_) => return Err(NO_QUANTITY),
     };
-    let found = Quantity::parse(&text).ok_or_else(|| why_not(&text))?;
+    let found = Quantity::read(&text)?;
     Ok(Some((found, text)))
 }
 
@@ -85,11 +89,6 @@ fn canonical(value: i128, text: &str) -> String {
     let suffix = text.trim_start_matches(|one: char| !one.is_ascii_alphabetic());
     let is_large = value.abs() >= 1024 * SCALE && value % SCALE == 0;
     let is_binary = matches!(suffix.as_bytes(), [_, b'i']);
-    let value = if is_binary {
-        value.clamp(-MAX, MAX)
-    } else {
-        value
-    };
     match suffix.as_bytes() {
         _ if value == 0 => "0".into(),
         _ if is_binary && is_large => {
@@ -123,24 +122,25 @@ fn without(mut amount: i128, factor: i128, times_max: usize) -> (i128, usize) {
 impl Quantity {
     /// Reads a quantity; `None` if the text is not one, or too large.
     pub(crate) fn parse(text: &str) -> Option<Self> {
+        Self::read(text).ok()
+    }
+
+    fn read(text: &str) -> Result<Self, &'static str> {
         let sign = usize::from(text.starts_with(['+', '-']));
         let is_number = |one: char| one.is_ascii_digit() || one == '.';
-        let rest = text.get(sign..)?;
+        let rest = text.get(sign..).unwrap_or_default();
         let length = rest.find(|one| !is_number(one)).unwrap_or(rest.len());
         let (number, suffix) = rest.split_at(length);
         let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
         if whole.len() + fraction.len() == 0 || fraction.contains('.') {
-            return None;
+            return Err(why_not(text));
         }
-        let (factor, divisor) = scale(suffix)?;
-        let digits: i128 = format!("{whole}{fraction}").parse().ok()?;
-        let divisor = power(10, fraction.len())?.checked_mul(divisor)?;
-        let scaled = digits.checked_mul(factor)?.checked_mul(SCALE)?;
-        let rounded = scaled / divisor + i128::from(scaled % divisor != 0);
-        Some(Self(if text.starts_with('-') {
-            -rounded
+        let unit = Unit::parse(suffix).ok_or_else(|| why_not(text))?;
+        let billionths = unit.billionths(whole, fraction).ok_or(TOO_LARGE)?;
+        Ok(Self(if text.starts_with('-') {
+            -billionths
         } else {
-            rounded
+            billionths
         }))
     }
 
@@ -173,39 +173,84 @@ impl Quantity {
     }
 }
 
-fn power(base: i128, exponent: usize) -> Option<i128> {
-    base.checked_pow(u32::try_from(exponent).ok()?)
+/// What a suffix stands for: a power of ten, or one of 1024.
+enum Unit {
+    Ten(i64),
+    Binary(usize),
 }
 
-/// The factor and the divisor that a suffix stands for.
-fn scale(suffix: &str) -> Option<(i128, i128)> {
-    let found = match suffix {
-        "" => (1, 1),
-        "n" => (1, 1_000_000_000),
-        "u" => (1, 1_000_000),
-        "m" => (1, 1_000),
-        "k" => (power(10, 3)?, 1),
-        "M" => (power(10, 6)?, 1),
-        "G" => (power(10, 9)?, 1),
-        "T" => (power(10, 12)?, 1),
-        "P" => (power(10, 15)?, 1),
-        "E" => (power(10, 18)?, 1),
-        "Ki" => (power(2, 10)?, 1),
-        "Mi" => (power(2, 20)?, 1),
-        "Gi" => (power(2, 30)?, 1),
-        "Ti" => (power(2, 40)?, 1),
-        "Pi" => (power(2, 50)?, 1),
-        "Ei" => (power(2, 60)?, 1),
-        _ => return exponent(suffix),
+impl Unit {
+    fn parse(suffix: &str) -> Option<Self> {
+        let place = |suffixes: &[&str]| suffixes.iter().position(|one| *one == suffix);
+        if let Some(index) = place(&DECIMAL) {
+            let thousands = i64::try_from(index).ok()? - i64::from(ONES);
+            return Some(Self::Ten(3 * thousands));
+        }
+        if let Some(times) = place(&BINARY) {
+            return Some(Self::Binary(times));
+        }
+        let exponent = suffix.strip_prefix(['e', 'E'])?;
+        exponent.parse().ok().map(Self::Ten)
+    }
+
+    /// As many of the unit as these digits before and behind the point say, in billionths, rounded up;
+    /// `None` if that is too large.
+    fn billionths(&self, whole: &str, fraction: &str) -> Option<i128> {
+        let digits = [whole, fraction].concat();
+        let fraction = i64::try_from(fraction.len()).ok()?;
+        match self {
+            Self::Ten(exponent) => {
+                let exponent = exponent.saturating_sub(fraction).saturating_add(9);
+                shifted(&digits, exponent)
+            }
+            Self::Binary(times) => {
+                let digits = (0..*times).fold(digits, |digits, _| times_1024(&digits));
+                let found = shifted(&digits, 9 - fraction);
+                Some(found.map_or(MAX, |found| found.min(MAX)))
+            }
+        }
+    }
+}
+
+/// A decimal number whose point moves by this many places to the right, rounded up; `None` if it is too large.
+fn shifted(digits: &str, places: i64) -> Option<i128> {
+    let significant = digits.trim_start_matches('0');
+    let digits = significant.trim_end_matches('0');
+    if digits.is_empty() {
+        return Some(0);
+    }
+    let zeros = i64::try_from(significant.len() - digits.len()).ok()?;
+    let places = places.saturating_add(zeros);
+    let Ok(zeros) = usize::try_from(places) else {
+        let cut = usize::try_from(places.unsigned_abs()).unwrap_or(usize::MAX);
+        // What is cut off does not end in a zero, so there is something to round up.
+        let kept = digits.len().saturating_sub(cut);
+        let kept: i128 = match digits.get(..kept) {
+            None | Some("") => 0,
+            Some(kept) => kept.parse().ok()?,
+        };
+        return kept.checked_add(1);
     };
-    Some(found)
+    if digits.len().saturating_add(zeros) > DIGITS_MAX {
+        return None;
+    }
+    format!("{digits}{}", "0".repeat(zeros)).parse().ok()
 }
 
-fn exponent(suffix: &str) -> Option<(i128, i128)> {
-    let digits = suffix.strip_prefix(['e', 'E'])?;
-    let number: i32 = digits.parse().ok()?;
-    let size = power(10, usize::try_from(number.unsigned_abs()).ok()?)?;
-    Some(if number < 0 { (1, size) } else { (size, 1) })
+/// A decimal number times 1024, of any length.
+fn times_1024(digits: &str) -> String {
+    let mut carry = 0;
+    let mut reversed = Vec::with_capacity(digits.len() + 4);
+    for digit in digits.chars().rev() {
+        carry += digit.to_digit(10).unwrap_or(0) * 1024;
+        reversed.extend(char::from_digit(carry % 10, 10));
+        carry /= 10;
+    }
+    while carry > 0 {
+        reversed.extend(char::from_digit(carry % 10, 10));
+        carry /= 10;
+    }
+    reversed.iter().rev().collect()
 }
 
 #[cfg(test)]
@@ -238,6 +283,11 @@ mod tests {
             ("10E", "10E"),
             ("10Ei", "9223372036854775807"),
             ("0.3Ei", "345876451382054092800m"),
+            ("1000000000000000000000Ei", "9223372036854775807"),
+            ("-10Ei", "-9223372036854775807"),
+            ("1e-50", "1e-9"),
+            ("100000E", "100000E"),
+            ("1e28", "10e27"),
         ] {
             let mut value = json!(text);
             canonicalize(&mut value);
@@ -285,6 +335,8 @@ mod tests {
             (json!(true), NO_QUANTITY),
             (json!("1KK"), NO_SUFFIX),
             (json!("1e+"), NO_SUFFIX),
+            (json!("1e30"), TOO_LARGE),
+            (json!("1000000000000E"), TOO_LARGE),
         ] {
             assert_eq!(read(&value), Err(why), "{value}");
         }
@@ -307,8 +359,31 @@ mod tests {
             ("1.2.3", None),
             ("1x", None),
             ("1e", None),
+            ("0.0000000000000000000000000000000000000000000001", Some(1)),
+            (
+                "1.00000000000000000000000000000000000000000000",
+                Some(SCALE),
+            ),
+            (
+                "-1.00000000000000000000000000000000000000000001",
+                Some(-SCALE - 1),
+            ),
+            (
+                "0.500000000000000000000000000000000000000000001Ki",
+                Some(512 * SCALE + 1),
+            ),
+            (
+                "00000000000000000000000000000000000000000000000007",
+                Some(7 * SCALE),
+            ),
+            ("0e99999999999", Some(0)),
+            ("1e-99999999999", Some(1)),
+            ("123456789e-15", Some(124)),
+            ("170141183460469231731687303715884105727n", Some(i128::MAX)),
+            ("170141183460469231731687303715884105728n", None),
             ("99999999999999999999999999999999999999999", None),
             ("1e99999999999", None),
+            ("99999999999999999999999999999999999999999Ei", Some(MAX)),
         ] {
             let found = Quantity::parse(text).map(|quantity| quantity.0);
             assert_eq!(found, billionths, "{text}");
