@@ -9,6 +9,7 @@ use crate::frame::{self, FRAME_FORMAT};
 use crate::{Error, Intact, Reader, SledStorage, Storage, Tail};
 use hindsight_core::Revision;
 use opening::OPENING;
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
@@ -169,6 +170,24 @@ fn what_is_not_the_log_that_was_acknowledged_is_refused_and_told_why() {
             );
         }
     }
+}
+
+#[test]
+fn where_the_events_are_gone_nothing_takes_their_place() {
+    let temporary = tempfile::tempdir().expect("a directory");
+    let at = temporary.path();
+    after(at, |at| {
+        fs::remove_dir_all(at.join("events")).expect("removed");
+    });
+    let listed = || {
+        let entries = fs::read_dir(at).expect("listed");
+        entries
+            .map(|entry| entry.expect("listed").file_name())
+            .collect::<BTreeSet<_>>()
+    };
+    let before = listed();
+    open(at).expect_err("they are gone");
+    assert_eq!(listed(), before);
 }
 
 /// Asks a question, which opens the files but does not walk through them.

@@ -79,6 +79,11 @@ impl SledStorage {
         if directory.exists() && !directory.is_dir() {
             return Err(Error::Foreign(directory.to_owned()));
         }
+        if !directory.exists() {
+            // Refused before anything is made: an empty directory would look as if it were the log.
+            WitnessFile::check(&tail_of(directory))?;
+            Self::check_missing(directory)?;
+        }
         owner_only::make_restricted(directory)?;
         Self::check_files(directory)?;
         let path = directory.join("db");
