@@ -4,7 +4,7 @@
 mod file;
 mod restore;
 
-pub use restore::{DEFAULT_BUMP, RESTORED_REVISION_MAX, Restore, Restored};
+pub use restore::{DEFAULT_BUMP, RESTORED_REVISION_MAX, Restore, RestoreStep, Restored};
 
 use crate::chain::Links;
 use crate::frame::Hash;

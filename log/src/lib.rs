@@ -31,7 +31,9 @@ mod verify;
 mod whole_file;
 mod writer;
 
-pub use backup::{Backup, DEFAULT_BUMP, RESTORED_REVISION_MAX, Restore, Restored, copy_backup};
+pub use backup::{
+    Backup, DEFAULT_BUMP, RESTORED_REVISION_MAX, Restore, RestoreStep, Restored, copy_backup,
+};
 pub use base::Base;
 pub use error::Error;
 pub use lock::DirectoryLock;

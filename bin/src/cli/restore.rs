@@ -5,7 +5,7 @@ mod filling;
 use super::{Directory, Output, show};
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueHint};
-use hindsight_log::{DEFAULT_BUMP, Error, RESTORED_REVISION_MAX, Restored};
+use hindsight_log::{DEFAULT_BUMP, Error, RESTORED_REVISION_MAX, RestoreStep, Restored};
 use serde_json::json;
 use std::fs::File;
 use std::io::{BufReader, Read};
@@ -96,10 +96,16 @@ impl Restore {
     }
 
     fn read(&self, from: impl Read, name: &str) -> Result<Restored> {
-        let bar = show::counting("frames written and checked");
+        let bar = show::counting("frames written");
+        let mut last = RestoreStep::Written;
         let directory = &self.directory.data_dir;
         let from = BufReader::new(from);
-        let restored = filling::restore(directory, from, self.bump_revision, |_, _| {
+        let restored = filling::restore(directory, from, self.bump_revision, |step| {
+            if step != last {
+                last = step;
+                bar.set_message("frames checked");
+                bar.set_position(0);
+            }
             bar.inc(1);
         });
         bar.finish_and_clear();

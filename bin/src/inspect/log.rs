@@ -412,7 +412,7 @@ mod tests {
             bump: NonZeroU64::MIN,
             time: Time(0),
         };
-        restore.run(&*file, |_, _| {}).expect("restored");
+        restore.run(&*file, |_| {}).expect("restored");
         (storage, revisions)
     }
 

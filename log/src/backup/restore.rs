@@ -33,6 +33,15 @@ pub struct Restored {
     pub revision: Revision,
 }
 
+/// What a restore does with a frame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RestoreStep {
+    /// It was written.
+    Written,
+    /// It was read back, once all were written.
+    Checked,
+}
+
 /// The target of a restore, and its parameters.
 #[derive(Debug)]
 pub struct Restore<'a> {
@@ -47,13 +56,12 @@ pub struct Restore<'a> {
 }
 
 impl Restore<'_> {
-    /// Restores a backup and marks that in the log. `progress` receives the revision that was reached and
-    /// the one at which the backup ends, first while the frames are written and again while they are read
-    /// back.
+    /// Restores a backup and marks that in the log. `progress` is told of each frame: first of all
+    /// when they are written, and then of the same ones when they are read back.
     pub fn run(
         &self,
         from: impl io::Read,
-        mut progress: impl FnMut(Revision, Revision),
+        mut progress: impl FnMut(RestoreStep),
     ) -> Result<Restored, Error> {
         let storage = &**self.storage;
         if storage.at_or_after(Revision::ZERO)?.is_some() {
@@ -74,8 +82,11 @@ impl Restore<'_> {
                 self.continuation(revision, time)?;
                 made = time;
             }
+            let is_frame = matches!(entry, Entry::Frame(_));
             filling.take(entry)?;
-            progress(filling.last, input.until);
+            if is_frame {
+                progress(RestoreStep::Written);
+            }
         }
         let backup = input.whole()?;
         let floor = self.check(&backup, progress)?;
@@ -89,11 +100,11 @@ impl Restore<'_> {
     fn check(
         &self,
         backup: &Backup,
-        mut progress: impl FnMut(Revision, Revision),
+        mut progress: impl FnMut(RestoreStep),
     ) -> Result<Revision, Error> {
         let until = backup.tail.revision;
         let reader = Reader::new(Arc::clone(self.storage) as _);
-        let whole = verify(&reader, |at| progress(at, until))?;
+        let whole = verify(&reader, |_| progress(RestoreStep::Checked))?;
         let agrees = match whole.frames {
             0 => backup.tail == Tail::START,
             _ => (whole.newest, whole.chain) == (until, backup.chain()),

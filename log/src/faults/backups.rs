@@ -3,8 +3,8 @@
 use super::disk::Disk;
 use super::script;
 use crate::{
-    Base, Error, Log, MemoryStorage, Reader, Records, Restore, Restored, Snapshots, Storage, Tail,
-    Writer, copy_backup, thin, verify,
+    Base, Error, Log, MemoryStorage, Reader, Records, Restore, RestoreStep, Restored, Snapshots,
+    Storage, Tail, Writer, copy_backup, thin, verify,
 };
 use hindsight_core::{Command, FutureRevision, Revision, State, Time};
 use std::num::NonZeroU64;
@@ -65,7 +65,7 @@ impl Target {
     }
 
     fn take(&self, file: &[u8]) -> Result<Restored, Error> {
-        self.restore(BUMP).run(file, |_, _| {})
+        self.restore(BUMP).run(file, |_| {})
     }
 
     pub(super) fn restore(&self, bump: NonZeroU64) -> Restore<'_> {
@@ -148,6 +148,19 @@ fn a_restored_log_has_the_state_of_the_backup_at_a_later_revision_and_all_its_pa
 }
 
 #[test]
+fn a_restore_tells_of_each_frame_when_it_is_written_and_when_it_is_read_back() {
+    let file = backup_of(&Reader::new(logged()));
+    let mut told = Vec::new();
+    let target = Target::new();
+    let restored = target.restore(BUMP).run(&*file, |step| told.push(step));
+    let frames = usize::try_from(restored.expect("restored").backup.frames).expect("few");
+    assert!(frames > 1);
+    let mut expected = vec![RestoreStep::Written; frames];
+    expected.resize(2 * frames, RestoreStep::Checked);
+    assert_eq!(told, expected);
+}
+
+#[test]
 fn revisions_of_a_restored_log_never_go_down_and_it_can_be_restored_again() {
     let mut target = Target::restored(&backup_of(&Reader::new(short()))).0;
     let mut last = Revision::ZERO;
@@ -211,7 +224,7 @@ fn a_log_of_which_clients_could_not_read_the_revisions_is_not_begun() {
     ] {
         let target = Target::new();
         let bump = NonZeroU64::new(bump).expect("not zero");
-        let made = target.restore(bump).run(&*file, |_, _| {});
+        let made = target.restore(bump).run(&*file, |_| {});
         assert_eq!(made.is_ok(), is_begun, "{bump}");
         let found = target.storage.at_or_after(Revision::ZERO).expect("read");
         assert_eq!(found.is_some(), is_begun, "{bump}: nothing is copied first");
@@ -420,7 +433,7 @@ fn a_log_is_not_restored_beside_snapshots_of_another() {
         snapshots: &snapshots,
         ..target.restore(BUMP)
     };
-    let error = restore.run(&*backup_of(&reader), |_, _| {});
+    let error = restore.run(&*backup_of(&reader), |_| {});
     let error = error.expect_err("refused").to_string();
     assert!(error.contains("already contains snapshots"), "{error}");
     let found = target.storage.at_or_after(Revision::ZERO);

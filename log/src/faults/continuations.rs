@@ -18,7 +18,7 @@ fn continuation(file: &[u8], time: Time) -> u64 {
         time,
         ..target.restore(BUMP)
     };
-    restore.run(file, |_, _| {}).expect("restored").revision.0
+    restore.run(file, |_| {}).expect("restored").revision.0
 }
 
 #[test]

@@ -73,7 +73,7 @@ fn restored(disk: Arc<Disk>, time: Time) -> Arc<Disk> {
         bump: NonZeroU64::MIN,
         time,
     };
-    restore.run(&*file, |_, _| {}).expect("restored");
+    restore.run(&*file, |_| {}).expect("restored");
     target
 }
 

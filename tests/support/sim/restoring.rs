@@ -121,7 +121,7 @@ impl Simulation {
             bump: NonZeroU64::new(bump).expect("not zero"),
             time: self.restoring_clock(),
         };
-        restore.run(bytes, |_, _| {})
+        restore.run(bytes, |_| {})
     }
 
     /// The clock of backups and restores. A restore also skips the time that has passed; without it, only the

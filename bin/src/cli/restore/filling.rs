@@ -6,8 +6,9 @@ use crate::hint::hint;
 use crate::lock_wait::{LockWait, RETRY_PAUSE};
 use crate::restoring::{failed, is_unfinished, remove, settle};
 use anyhow::{Result, bail};
-use hindsight_core::Revision;
-use hindsight_log::{DirectoryLock, Error, Restore, Restored, SledStorage, Storage, make_private};
+use hindsight_log::{
+    DirectoryLock, Error, Restore, RestoreStep, Restored, SledStorage, Storage, make_private,
+};
 use std::fs::File;
 use std::io::Read;
 use std::num::NonZeroU64;
@@ -20,7 +21,7 @@ pub(super) fn restore(
     directory: &Path,
     from: impl Read,
     bump: NonZeroU64,
-    progress: impl FnMut(Revision, Revision),
+    progress: impl FnMut(RestoreStep),
 ) -> Result<Restored> {
     effects::check_clock()?;
     let was_there = directory.exists();
@@ -63,7 +64,7 @@ fn restore_locked(
     directory: &Path,
     from: impl Read,
     bump: NonZeroU64,
-    progress: impl FnMut(Revision, Revision),
+    progress: impl FnMut(RestoreStep),
 ) -> Result<Restored> {
     if is_unfinished(directory) {
         for part in PARTS {
@@ -93,7 +94,7 @@ fn fill(
     work: &Path,
     from: impl Read,
     bump: NonZeroU64,
-    progress: impl FnMut(Revision, Revision),
+    progress: impl FnMut(RestoreStep),
 ) -> Result<Restored, Error> {
     make_private(work).map_err(failed("creating", work))?;
     let storage: Arc<dyn Storage> = Arc::new(SledStorage::open(&DataDir(work).events())?);
