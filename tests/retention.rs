@@ -61,6 +61,12 @@ const ABSURD: &[(&str, &str)] = &[
         "leave the option out to keep everything",
     ),
     ("--keep-history=-1d", "such as 90d"),
+    (
+        "--keep-history -5d",
+        "'-5d' for '--keep-history <AGE>': an age is a number with a unit, without a sign; give an age such as 90d",
+    ),
+    ("--keep-history --keep-kind", "such as 90d"),
+    ("--event-ttl -5d", "give an age such as 1h"),
     ("--keep-history=", "such as 90d"),
     ("--keep-history=5parsecs", "such as 90d"),
     ("--keep-history=99999999999999999999d", "such as 90d"),
@@ -71,7 +77,15 @@ const ABSURD: &[(&str, &str)] = &[
         "leave the option out to keep everything",
     ),
     ("--keep-history-bytes=-1", "such as 10GiB"),
+    (
+        "--keep-history-bytes -5GiB",
+        "'-5GiB' for '--keep-history-bytes <SIZE>': expected a number of bytes, or one with a unit",
+    ),
     ("--keep-history-bytes=1XB", "such as 10GiB"),
+    (
+        "--keep-history-bytes=much",
+        "'much' for '--keep-history-bytes <SIZE>': expected a number of bytes, or one with a unit",
+    ),
     (
         "--keep-history-bytes=99999999999999999999EiB",
         "no log can be that large",

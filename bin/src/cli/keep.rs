@@ -8,6 +8,8 @@ use hindsight_core::builtin;
 use std::time::Duration;
 
 const NOTHING: &str = "it would drop all history; leave the option out to keep everything";
+const NO_SIZE: &str = "expected a number of bytes, or one with a unit of KB to EB or KiB to EiB; give a size such as \
+     10GiB";
 
 const AGE_MIN: Duration = Duration::from_micros(AGE_MICROS_MIN.unsigned_abs());
 /// A shorter age is doubtful: whoever looks for what was deleted comes later than that.
@@ -20,9 +22,15 @@ const AGE_MAX: Duration = Duration::from_micros(i64::MAX.unsigned_abs());
 /// No file can be larger.
 const SIZE_MAX: u64 = i64::MAX.unsigned_abs();
 
+fn duration(text: &str) -> Result<Duration, String> {
+    if text.starts_with('-') {
+        return Err("an age is a number with a unit, without a sign".into());
+    }
+    humantime::parse_duration(text).map_err(|error| error.to_string())
+}
+
 pub(super) fn age(text: &str) -> Result<Duration, String> {
-    let age = humantime::parse_duration(text);
-    let age = age.map_err(|error| format!("{error}; give an age such as 90d or 12h"))?;
+    let age = duration(text).map_err(|why| format!("{why}; give an age such as 90d or 12h"))?;
     if age < AGE_MIN {
         return Err(NOTHING.into());
     }
@@ -37,7 +45,7 @@ pub(super) fn age(text: &str) -> Result<Duration, String> {
 }
 
 pub(super) fn event_ttl(text: &str) -> Result<Duration, String> {
-    let age = humantime::parse_duration(text);
+    let age = duration(text);
     let advice = "give an age such as 1h, or 0 to keep all events";
     match age {
         Ok(age) if !age.is_zero() && age < AGE_MIN => {
@@ -71,9 +79,8 @@ pub(super) fn doubt_size(size: ByteSize) -> Option<String> {
 }
 
 pub(super) fn size(text: &str) -> Result<ByteSize, String> {
-    let size = text.parse();
-    let size: ByteSize =
-        size.map_err(|error: String| format!("{error}; give a size such as 10GiB"))?;
+    // The library speaks of its own types, and of what remains of the text when the digits are gone.
+    let size: ByteSize = text.parse().map_err(|_: String| NO_SIZE)?;
     if size.0 == 0 {
         return Err(NOTHING.into());
     }

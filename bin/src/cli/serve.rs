@@ -65,10 +65,10 @@ pub(super) struct Serve {
     )]
     snapshot_every: u64,
     /// Drop history older than this, such as 90d; deletions are always kept
-    #[arg(long, env = "HINDSIGHT_KEEP_HISTORY", value_name = "AGE", value_parser = keep::age)]
+    #[arg(long, env = "HINDSIGHT_KEEP_HISTORY", value_name = "AGE", value_parser = keep::age, allow_hyphen_values = true)]
     keep_history: Option<Duration>,
     /// Drop the oldest history while what is kept in full is larger than this, such as 10GiB; deletions are always kept
-    #[arg(long, env = "HINDSIGHT_KEEP_HISTORY_BYTES", value_name = "SIZE", value_parser = keep::size)]
+    #[arg(long, env = "HINDSIGHT_KEEP_HISTORY_BYTES", value_name = "SIZE", value_parser = keep::size, allow_hyphen_values = true)]
     keep_history_bytes: Option<ByteSize>,
     /// Keep all history of a resource, PLURAL or PLURAL.GROUP; may be repeated, or be a list with commas
     #[arg(
@@ -86,7 +86,8 @@ pub(super) struct Serve {
         env = "HINDSIGHT_EVENT_TTL",
         value_name = "AGE",
         default_value = "1h",
-        value_parser = keep::event_ttl
+        value_parser = keep::event_ttl,
+        allow_hyphen_values = true
     )]
     event_ttl: Duration,
     /// Format of the server's own log on standard error; `RUST_LOG` selects what is logged, by default warnings
