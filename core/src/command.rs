@@ -5,7 +5,9 @@ mod origin;
 
 use crate::event::{Cause, Rule};
 use crate::kind::Subresource;
-use crate::object::{FOREGROUND_FINALIZER, Name, ORPHAN_FINALIZER, ObjectKey, OwnerReference, Uid};
+use crate::object::{
+    FOREGROUND_FINALIZER, Name, ORPHAN_FINALIZER, Object, ObjectKey, OwnerReference, Uid,
+};
 use crate::{Revision, Time};
 pub use origin::{Actor, Request};
 use serde_json::Value;
@@ -302,6 +304,30 @@ pub struct Basis {
     /// Objects that are decided first, besides the containers of the object itself: its owners, also those that
     /// a reference misspells, and the containers of its dependents if these decide how it goes.
     pub above: Vec<ObjectKey>,
+    /// The object of the step, if the step is about its owners.
+    pub seen: Option<Seen>,
+}
+
+/// An object that was looked at. It need not be in the same version when the step is decided: it may be written to
+/// all the time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Seen {
+    /// Its version. Where nothing that became of its owners is the cause of the step, its last write is: the last
+    /// at the time of the decision.
+    pub revision: Revision,
+    /// What it referred to. If it refers to anything else by now, something else may come first, so the command is
+    /// refused as stale.
+    pub owners: Arc<[OwnerReference]>,
+}
+
+impl Seen {
+    /// The object as it is now.
+    pub fn of(object: &Object) -> Self {
+        Self {
+            revision: object.revision,
+            owners: Arc::clone(&object.meta.owner_references),
+        }
+    }
 }
 
 impl Basis {
@@ -310,6 +336,7 @@ impl Basis {
         Self {
             revision,
             above: Vec::new(),
+            seen: None,
         }
     }
 }
@@ -408,12 +435,21 @@ pub struct Release {
 }
 
 /// A cycle of owners in foreground deletion that only wait for each other.
+///
+/// Its members may be written to between the plan and the decision. If they take more than twice
+/// [`Self::BYTES_MAX`] by then, the command is stale.
 #[derive(Debug, Clone)]
 pub struct Deadlock {
-    /// Each owner in the version in which it was seen; any other version makes the command stale.
+    /// Each owner. One that is gone or no longer waits makes the command stale.
     pub members: Vec<Target>,
     /// The state in which no other dependent stood in the way; what is above any of the members.
     pub basis: Basis,
+}
+
+impl Deadlock {
+    /// The most bytes that are planned to be released at once: this is one record, which is written, read and
+    /// copied as a whole.
+    pub const BYTES_MAX: usize = 32 << 20;
 }
 
 /// Removes a token from the `spec.finalizers` of a namespace that is empty, so that it can be removed.

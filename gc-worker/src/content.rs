@@ -9,7 +9,7 @@ use crate::worker::Worker;
 use crate::{conditions, terminating};
 use hindsight_core::command::{Basis, Delete, FinalizeNamespace, Intent, Propagation};
 use hindsight_core::object::{DEFINITION_FINALIZER, NAMESPACE_TOKEN, Object, spec_finalizers};
-use hindsight_core::{Cause, GroupResource, Revision, Rule, State, Time, Uid};
+use hindsight_core::{Cause, GroupResource, Rule, State, Time, Uid};
 use hindsight_projector::OwnershipGraph;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -90,7 +90,7 @@ fn removals(state: &State, namespace: &Object, cause: &Cause, limit: usize) -> V
     let name = &namespace.key.name;
     if state.population(name) == 0 && waits_for_contents(namespace) {
         let intent = Intent::FinalizeNamespace(FinalizeNamespace {
-            target: target(&namespace.key, &namespace.meta.uid, None),
+            target: target(&namespace.key, &namespace.meta.uid),
             token: NAMESPACE_TOKEN.into(),
         });
         return vec![Worker::NamespaceController.step(intent, cause.clone())];
@@ -147,9 +147,7 @@ fn instances(state: &State, definition: &Object, limit: usize) -> Vec<Step> {
     let instances = state.instances(&definition.key);
     let waiting = instances.filter(|object| object.is_waiting());
     let room = limit.saturating_sub(steps.len());
-    // Only at the revision that was read: a request may have asked meanwhile that their dependents stay.
-    let each = waiting.map(|object| (object, Some(object.revision)));
-    steps.extend(each.take(room).map(|one| step(state, one, why, BACKGROUND)));
+    steps.extend(deletions(state, waiting, why, BACKGROUND, room));
     steps
 }
 
@@ -178,21 +176,13 @@ fn deletions<'a>(
     propagation: Option<Propagation>,
     limit: usize,
 ) -> Vec<Step> {
-    let each = objects.take(limit).map(|object| (object, None));
-    each.map(|one| step(state, one, why, propagation)).collect()
-}
-
-/// The deletion of an object, at a given revision or at any.
-fn step(
-    state: &State,
-    (object, revision): (&Arc<Object>, Option<Revision>),
-    why: Why<'_>,
-    propagation: Option<Propagation>,
-) -> Step {
-    let target = target(&object.key, &object.meta.uid, revision);
-    let delete = Delete {
-        propagation,
-        ..deletion(state, target, why.rule)
+    let step = |object: &Arc<Object>| {
+        let target = target(&object.key, &object.meta.uid);
+        let delete = Delete {
+            propagation,
+            ..deletion(state, target, why.rule)
+        };
+        why.worker.step(Intent::Delete(delete), why.cause.clone())
     };
-    why.worker.step(Intent::Delete(delete), why.cause.clone())
+    objects.take(limit).map(step).collect()
 }

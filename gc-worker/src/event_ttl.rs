@@ -4,6 +4,7 @@
 use crate::deadlines::Deadlines;
 use crate::steps::{Step, deletion, target};
 use crate::worker::Worker;
+use hindsight_core::command::Target;
 use hindsight_core::object::Object;
 use hindsight_core::{Cause, GroupResource, Intent, ObjectKey, Rule, State, Time};
 use std::sync::Arc;
@@ -58,7 +59,11 @@ impl Events {
             self.deadlines.cut(after(now, ttl));
         }
         let delete = |event: &Arc<Object>| {
-            let target = target(&event.key, &event.meta.uid, Some(event.revision));
+            // A write since then is its last write.
+            let target = Target {
+                revision: Some(event.revision),
+                ..target(&event.key, &event.meta.uid)
+            };
             let delete = deletion(state, target, Rule::Policy);
             Worker::ApiServer.step(Intent::Delete(delete), Cause::Policy(POLICY.into()))
         };

@@ -28,9 +28,6 @@ use std::sync::Arc;
 /// The most steps of one look; the rest comes with the next one. Each loses an owner in an object that stays,
 /// which takes longer to decide and to write than a removal, and others wait meanwhile.
 const STEPS_MAX: usize = 256;
-/// The most bytes of a deadlock that are released at once: this is one record, which is written, read and
-/// copied as a whole.
-const DEADLOCK_BYTES_MAX: usize = 32 << 20;
 /// The bytes that a member takes besides its body.
 const MEMBER_BYTES: usize = 1 << 10;
 
@@ -170,7 +167,7 @@ impl View<'_> {
                 .cloned()
                 .collect();
             let intent = Intent::DropOwners(DropOwners {
-                dependent: target(node.key(), dependent, None),
+                dependent: target(node.key(), dependent),
                 owners,
                 reason: DropReason::Orphaning(owner.key.clone()),
                 basis: Basis::at(self.state.revision),
@@ -239,7 +236,7 @@ impl View<'_> {
             || members.first().map(|one| one.revision),
             |mark| Some(mark.revision),
         )?;
-        let members = fitting(&members, DEADLOCK_BYTES_MAX);
+        let members = fitting(&members, Deadlock::BYTES_MAX);
         let by = representative(&members)?;
         let uids = members.iter().filter_map(|one| one.uid.as_ref());
         let basis = self.basis(uids);
@@ -294,10 +291,10 @@ impl View<'_> {
     fn prune(&self, object: &Object, gone: Vec<OwnerReference>) -> Step {
         let cause = self.cause(object, &gone);
         let intent = Intent::DropOwners(DropOwners {
-            dependent: target(&object.key, &object.meta.uid, Some(object.revision)),
+            dependent: target(&object.key, &object.meta.uid),
             owners: gone,
             reason: DropReason::SolidOwnerRemains,
-            basis: self.basis([&object.meta.uid]),
+            basis: self.basis_of(object),
         });
         Worker::GarbageCollector.step(intent, cause)
     }
@@ -306,10 +303,9 @@ impl View<'_> {
     /// own, it is deleted in the foreground; if that would close a cycle, it first stops blocking its
     /// owners.
     fn delete(&self, object: &Object, gone: &[OwnerReference], waiting: bool) -> Vec<Step> {
-        let uid = &object.meta.uid;
         let cause = self.cause(object, gone);
-        let basis = self.basis([uid]);
-        let target = target(&object.key, uid, Some(object.revision));
+        let basis = self.basis_of(object);
+        let target = target(&object.key, &object.meta.uid);
         if waiting && self.state.would_close_a_cycle(object) {
             let dependent = target;
             let intent = Intent::Unblock(Unblock { dependent, basis });
@@ -384,6 +380,5 @@ fn fitting(members: &[&Arc<Object>], bytes_max: usize) -> Vec<Target> {
         bytes += one.body.len() + MEMBER_BYTES;
         is_first || bytes <= bytes_max
     });
-    fits.map(|one| target(&one.key, &one.meta.uid, Some(one.revision)))
-        .collect()
+    fits.map(|one| target(&one.key, &one.meta.uid)).collect()
 }

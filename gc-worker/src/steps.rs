@@ -5,7 +5,7 @@ use hindsight_core::command::{
     Command, Delete, FieldValidation, Intent, Patch, PatchObject, Target,
 };
 use hindsight_core::kind::Subresource;
-use hindsight_core::{Cause, Object, ObjectKey, Revision, Rule, State, Time, Uid};
+use hindsight_core::{Cause, Object, ObjectKey, Rule, State, Time, Uid};
 use serde_json::Value;
 
 /// What a collector does next, and why.
@@ -46,11 +46,12 @@ pub(crate) fn cause_of_mark(object: &Object) -> Cause {
     Cause::Commit(object.mark.map_or(object.revision, |mark| mark.revision))
 }
 
-pub(crate) fn target(key: &ObjectKey, uid: &Uid, revision: Option<Revision>) -> Target {
+/// The object with this uid, in whatever version it is found: what matters of it is checked again.
+pub(crate) fn target(key: &ObjectKey, uid: &Uid) -> Target {
     Target {
         key: key.clone(),
         uid: Some(uid.clone()),
-        revision,
+        revision: None,
     }
 }
 

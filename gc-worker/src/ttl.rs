@@ -22,7 +22,7 @@ impl FinishedJobs {
     /// Deletions of the jobs that are due.
     pub(crate) fn due(&self, state: &State, now: Time, limit: usize) -> Vec<Step> {
         let delete = |job: &Arc<Object>| {
-            let target = target(&job.key, &job.meta.uid, Some(job.revision));
+            let target = target(&job.key, &job.meta.uid);
             let delete = Delete {
                 propagation: Some(Propagation::Foreground),
                 ..deletion(state, target, Rule::TtlAfterFinished)

@@ -96,7 +96,7 @@ impl Worker {
     /// The release of an owner in deletion from one of its finalizers.
     pub(crate) fn release(self, owner: &Object, finalizer: &str, basis: Basis) -> Step {
         let intent = Intent::Release(Release {
-            owner: target(&owner.key, &owner.meta.uid, None),
+            owner: target(&owner.key, &owner.meta.uid),
             finalizer: finalizer.into(),
             basis,
         });

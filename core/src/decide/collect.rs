@@ -9,7 +9,9 @@ pub(crate) use deadlock::break_deadlock;
 
 use super::Context;
 use super::commit::NewVersion;
-use super::delete::owners::{findings, going, refuse_overtaken};
+use super::delete::owners::{
+    because_of, findings, going, refuse_marked, refuse_overtaken, refuse_undecided_above,
+};
 use super::delete::removal;
 use super::managed_fields;
 use crate::command::{DropOwners, DropReason, FinalizeNamespace, Release, Target, Unblock};
@@ -26,10 +28,15 @@ pub(crate) fn drop_owners(
     intent: &DropOwners,
 ) -> Result<Decision, Rejection> {
     let object = find(context, &intent.dependent)?;
-    refuse_overtaken(context.state, &object.key, &intent.basis)?;
+    let envelope = because_of(context.envelope, &intent.basis, object);
+    let context = Context {
+        envelope: &envelope,
+        ..context
+    };
+    refuse_overtaken(context.state, object, &intent.basis)?;
     let doomed: Vec<&OwnerReference> = match &intent.reason {
         DropReason::Orphaning(owner) => {
-            refuse_overtaken(context.state, owner, &intent.basis)?;
+            refuse_undecided_above(context.state, owner, &intent.basis)?;
             orphaned(context, object, &intent.owners)
         }
         DropReason::SolidOwnerRemains => spurious(context, object, &intent.owners)?,
@@ -75,6 +82,7 @@ fn spurious<'a>(
     object: &'a Object,
     owners: &[OwnerReference],
 ) -> Result<Vec<&'a OwnerReference>, Rejection> {
+    refuse_marked(object)?;
     let found = findings(context.state, object);
     let any = |class| found.iter().any(|finding| finding.class == class);
     if !any(OwnerClass::Solid) || any(OwnerClass::Unresolvable) {
@@ -97,7 +105,12 @@ fn spurious<'a>(
 
 pub(crate) fn unblock(context: Context<'_>, intent: &Unblock) -> Result<Decision, Rejection> {
     let object = find(context, &intent.dependent)?;
-    refuse_overtaken(context.state, &object.key, &intent.basis)?;
+    let envelope = because_of(context.envelope, &intent.basis, object);
+    let context = Context {
+        envelope: &envelope,
+        ..context
+    };
+    refuse_overtaken(context.state, object, &intent.basis)?;
     going(context.state, object, true)?;
     if !context.state.would_close_a_cycle(object) {
         let why = "it blocks no owner, or none of its dependents waits";
@@ -133,7 +146,7 @@ pub(crate) fn release(context: Context<'_>, intent: &Release) -> Result<Decision
         let why = "references to it, or what they mean, have changed since";
         return Err(Rejection::stale(&object.key, why));
     }
-    refuse_overtaken(context.state, &object.key, &intent.basis)?;
+    refuse_overtaken(context.state, object, &intent.basis)?;
     let is_cleanup = &*intent.finalizer == DEFINITION_FINALIZER;
     if is_cleanup && removal::content(context.state, object).is_some() {
         return Err(Rejection::stale(&object.key, "an instance is left"));

@@ -45,6 +45,12 @@ pub(crate) fn delete(context: Context<'_>, intent: &Delete) -> Result<Decision, 
     let object = context.state.get(key).ok_or_else(missing)?;
     precondition::check(intent, object, kind)?;
     ground::check(&context, intent, object)?;
+    let planned = intent.basis.as_ref();
+    let envelope = planned.map(|basis| owners::because_of(context.envelope, basis, object));
+    let context = Context {
+        envelope: envelope.as_ref().unwrap_or(context.envelope),
+        ..context
+    };
     let deletion = Deletion {
         context,
         intent,

@@ -8,7 +8,9 @@ use crate::Worker;
 use crate::steps::Step;
 use crate::testing::{empty, put, remove, world, write};
 use crate::trial::{anonymous_request, carry_out};
-use hindsight_core::command::{DropReason, FieldValidation, Patch, PatchObject};
+use hindsight_core::command::{
+    DropReason, FieldValidation, Patch, PatchObject, Propagation, Target,
+};
 use hindsight_core::{Intent, Object, Rejection, State, Time};
 use serde_json::{Value, json};
 
@@ -44,9 +46,9 @@ fn what_was_out_of_date_is_looked_at_again_and_what_was_refused_is_not() {
     }
 }
 
-/// A request may have asked meanwhile that the dependents stay.
+/// In whatever version it is by then: it may be written to all the time.
 #[test]
-fn an_instance_that_waits_while_its_definition_goes_is_deleted_as_it_was_looked_at() {
+fn an_instance_that_waits_while_its_definition_goes_waits_no_longer() {
     let mut state = definition_that_goes();
     let instance = json!({"apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"name": "w",
         "namespace": "here", "deletionTimestamp": "2024-01-01T00:00:00Z", "finalizers": ["foregroundDeletion"]}});
@@ -56,9 +58,13 @@ fn an_instance_that_waits_while_its_definition_goes_is_deleted_as_it_was_looked_
         let Intent::Delete(delete) = step.intent else {
             return None;
         };
-        Some((delete.target.key, delete.target.revision))
+        Some((delete.target, delete.propagation))
     });
-    let expected = (instance.key.clone(), Some(instance.revision));
+    let target = Target {
+        uid: Some(instance.meta.uid.clone()),
+        ..Target::any(instance.key.clone())
+    };
+    let expected = (target, Some(Propagation::Background));
     assert_eq!(targets.collect::<Vec<_>>(), [expected]);
 }
 

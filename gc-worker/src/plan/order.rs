@@ -4,7 +4,7 @@
 use super::seen::Seen;
 use super::{Plan, View};
 use hindsight_core::classify::is_undecided;
-use hindsight_core::command::Basis;
+use hindsight_core::command::{Basis, Seen as SeenObject};
 use hindsight_core::event::OwnerClass;
 use hindsight_core::{Object, ObjectKey, OwnerReference, Uid};
 use hindsight_projector::{Components, Deadlocks, Node};
@@ -225,6 +225,15 @@ impl View<'_> {
         Basis {
             revision: self.state.revision,
             above: above.map(|node| node.key().clone()).collect(),
+            seen: None,
+        }
+    }
+
+    /// The same for a step about the owners of an object, which holds for these owners only.
+    pub(super) fn basis_of(&self, object: &Object) -> Basis {
+        Basis {
+            seen: Some(SeenObject::of(object)),
+            ..self.basis([&object.meta.uid])
         }
     }
 

@@ -3,6 +3,7 @@
 use super::{due, fitting};
 use crate::steps::Step;
 use crate::testing::{empty, put, world};
+use hindsight_core::command::Seen;
 use hindsight_core::{Intent, Rule, State};
 use hindsight_projector::OwnershipGraph;
 use serde_json::{Value, json};
@@ -65,15 +66,20 @@ fn in_a_cycle_whoever_orphans_comes_before_lower_names() {
 }
 
 #[test]
-fn a_deletion_is_of_the_version_that_was_looked_at() {
+fn a_deletion_rests_on_the_owners_that_were_looked_at_and_on_no_version() {
     let state = world(&[("d", &["gone"])]);
     let steps = due(&OwnershipGraph::rebuild(&state), &state);
-    let seen = state.objects().next().map(|object| object.revision);
-    assert!(
-        matches!(&steps[..], [step] if matches!(&step.intent,
-            Intent::Delete(delete) if delete.target.revision == seen)),
-        "{steps:?}"
-    );
+    let object = state.objects().next().expect("it is there");
+    let [step] = &steps[..] else {
+        panic!("{steps:?}");
+    };
+    let Intent::Delete(delete) = &step.intent else {
+        panic!("{step:?}");
+    };
+    let uid = Some(object.meta.uid.clone());
+    assert_eq!((&delete.target.uid, delete.target.revision), (&uid, None));
+    let seen = delete.basis.as_ref().and_then(|basis| basis.seen.clone());
+    assert_eq!(seen, Some(Seen::of(object)));
 }
 
 #[test]

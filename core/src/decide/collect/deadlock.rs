@@ -5,7 +5,7 @@ use super::{find, release};
 use crate::command::{Deadlock, Release, Target};
 use crate::decide::{Context, Envelope};
 use crate::machine::apply;
-use crate::object::FOREGROUND_FINALIZER;
+use crate::object::{FOREGROUND_FINALIZER, Object};
 use crate::{Cause, Decision, Outcome, Rejection, Revision};
 
 pub(crate) fn break_deadlock(
@@ -15,8 +15,12 @@ pub(crate) fn break_deadlock(
     let Some(first) = deadlock.members.first() else {
         return Err(Rejection::Internal("the deadlock has no members".into()));
     };
+    let mut bytes: usize = 0;
     for member in &deadlock.members {
-        still_waits(context, member)?;
+        bytes = bytes.saturating_add(still_waits(context, member)?.body.len());
+    }
+    if deadlock.members.len() > 1 && bytes / 2 > Deadlock::BYTES_MAX {
+        return Err(Rejection::stale(&first.key, "its members have grown"));
     }
     let mut outcome = Outcome::Updated(find(context, first)?.clone());
     let mut state = context.state.clone();
@@ -45,11 +49,11 @@ pub(crate) fn break_deadlock(
     Ok(Decision::new(commits, outcome))
 }
 
-fn still_waits(context: Context<'_>, member: &Target) -> Result<(), Rejection> {
+fn still_waits<'a>(context: Context<'a>, member: &Target) -> Result<&'a Object, Rejection> {
     let gone = |_| Rejection::stale(&member.key, "it is gone");
     let object = find(context, member).map_err(gone)?;
     if object.is_waiting() {
-        return Ok(());
+        return Ok(object);
     }
     Err(Rejection::stale(&object.key, "it no longer waits"))
 }

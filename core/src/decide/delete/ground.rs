@@ -22,10 +22,16 @@ pub(super) fn check(
             goes(state.namespace(&key.namespace)),
             "its namespace is not being deleted",
         ),
+        // A policy is for instances that wait: a request may have asked meanwhile that their dependents stay.
+        Rule::CrdDeleted if intent.propagation.is_some() && !object.is_waiting() => {
+            (false, "it does not wait for its dependents")
+        }
         Rule::CrdDeleted => (
             goes(state.definition_of(&key.resource)),
             "the definition of its kind is not being deleted",
         ),
+        // Whoever deletes it before that says what happens to its dependents.
+        Rule::TtlAfterFinished if object.is_deleting() => (false, "it is being deleted already"),
         Rule::TtlAfterFinished => (
             end_of_life(object).is_some_and(|end| end <= context.envelope.time),
             "it is not a finished job whose time to live is over",

@@ -3,8 +3,8 @@
 
 use crate::classify::{Verdict, classify};
 use crate::command::{Basis, Delete, Propagation};
-use crate::decide::Context;
-use crate::event::{OwnerClass, OwnerFinding};
+use crate::decide::{Context, Envelope};
+use crate::event::{Cause, OwnerClass, OwnerFinding};
 use crate::object::{Object, ObjectKey};
 use crate::{OwnerReference, Rejection, Rule, State};
 
@@ -20,41 +20,40 @@ pub(super) fn verified(
     }
     let state = context.state;
     if let Some(basis) = &intent.basis {
-        refuse_overtaken(state, &object.key, basis)?;
+        refuse_overtaken(state, object, basis)?;
     }
     let waiting = intent.rule == Rule::OwnerForeground;
     let findings = going(state, object, waiting)?;
-    if waiting {
-        goes_as_planned(state, object, intent.propagation)?;
-    }
+    goes_as_planned(state, object, (intent.propagation, waiting))?;
     Ok(findings)
 }
 
-/// Refuses to delete an object in this way if its owner waits for it and it would now go in another.
+/// Refuses to delete an object in this way if it would now go in another: its finalizers say so, or its owner waits
+/// for it and it has dependents by now, or has none any more.
 fn goes_as_planned(
     state: &State,
     object: &Object,
-    planned: Option<Propagation>,
+    (planned, waiting): (Option<Propagation>, bool),
 ) -> Result<(), Rejection> {
-    let foreground = Propagation::Foreground;
-    let is_due = state.policy_of_collection(object, true) == foreground;
-    if is_due != (planned == Some(foreground)) {
-        let why = "whether it has dependents has changed";
+    let own = object.own_policy().unwrap_or(Propagation::Background);
+    if state.policy_of_collection(object, waiting) != planned.unwrap_or(own) {
+        let why = "its finalizers, or whether it has dependents, have changed";
         return Err(Rejection::stale(&object.key, why));
     }
-    if state.would_close_a_cycle(object) {
+    if waiting && state.would_close_a_cycle(object) {
         let why = "a dependent has come to wait, and it blocks its owners";
         return Err(Rejection::stale(&object.key, why));
     }
     Ok(())
 }
 
-/// The owners of an object that no owner holds, and that none orphans; `waiting` says whether one waits for it.
+/// The owners of a live object that no owner holds, and that none orphans; `waiting` says whether one waits for it.
 pub(crate) fn going(
     state: &State,
     object: &Object,
     waiting: bool,
 ) -> Result<Vec<OwnerFinding>, Rejection> {
+    refuse_marked(object)?;
     let findings = findings(state, object);
     let classes: Vec<OwnerClass> = findings.iter().map(|one| one.class).collect();
     let is_orphaned = findings
@@ -71,6 +70,15 @@ pub(crate) fn going(
     Err(Rejection::stale(&object.key, why))
 }
 
+/// Refuses a step about the owners of an object that somebody deletes by now: that request says how it goes.
+pub(crate) fn refuse_marked(object: &Object) -> Result<(), Rejection> {
+    if object.is_deleting() {
+        let why = "its deletion was requested meanwhile";
+        return Err(Rejection::stale(&object.key, why));
+    }
+    Ok(())
+}
+
 /// Every owner reference with what it points at.
 pub(crate) fn findings(state: &State, dependent: &Object) -> Vec<OwnerFinding> {
     let find = |owner: &OwnerReference| OwnerFinding {
@@ -80,9 +88,35 @@ pub(crate) fn findings(state: &State, dependent: &Object) -> Vec<OwnerFinding> {
     dependent.owners().iter().map(find).collect()
 }
 
-/// Refuses a plan that a request has overtaken: something that comes before the object with this key has to be
-/// decided first.
+/// Refuses a plan that a request has overtaken: the object refers to other owners than were looked at, or something
+/// that comes before it has to be decided first.
 pub(crate) fn refuse_overtaken(
+    state: &State,
+    object: &Object,
+    basis: &Basis,
+) -> Result<(), Rejection> {
+    let seen = basis.seen.as_ref();
+    if seen.is_some_and(|seen| seen.owners != object.meta.owner_references) {
+        let why = "its owner references have changed";
+        return Err(Rejection::stale(&object.key, why));
+    }
+    refuse_undecided_above(state, &object.key, basis)
+}
+
+/// The envelope of a step that is decided for this object. If the cause is the last write of the object, that is the
+/// last by now.
+pub(crate) fn because_of(envelope: &Envelope, basis: &Basis, object: &Object) -> Envelope {
+    let mut envelope = envelope.clone();
+    let written = basis.seen.as_ref().map(|seen| Cause::Commit(seen.revision));
+    if written.as_ref() == Some(&envelope.cause) {
+        envelope.cause = Cause::Commit(object.revision);
+    }
+    envelope
+}
+
+/// Refuses a plan if something that comes before the object with this key has to be decided first, because of a
+/// request since then.
+pub(crate) fn refuse_undecided_above(
     state: &State,
     key: &ObjectKey,
     basis: &Basis,

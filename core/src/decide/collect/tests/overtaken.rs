@@ -1,7 +1,7 @@
 //! A plan is carried out only if no request since then may have changed what comes before it.
 
 use super::{absent, is_stale, make, prune, reference, target};
-use crate::command::{Basis, Delete, Intent, Patch, Propagation, Target, Unblock};
+use crate::command::{Basis, Delete, Intent, Patch, Propagation, Seen, Target, Unblock};
 use crate::object::Object;
 use crate::testing::World;
 use crate::{Decision, Rejection, Rule};
@@ -20,13 +20,12 @@ fn delete(world: &mut World, name: &str, policy: Propagation) {
 /// The object as it is now, and a plan on what is known now.
 fn planned(world: &World, name: &str, above: &[&Object]) -> (Target, Basis) {
     let object = world.get("configmaps", name).expect("it is there");
-    let target = Target {
-        revision: Some(object.revision),
-        ..target(&object)
+    let basis = Basis {
+        above: above.iter().map(|one| one.key.clone()).collect(),
+        seen: Some(Seen::of(&object)),
+        ..Basis::at(world.state.revision)
     };
-    let above = above.iter().map(|one| one.key.clone()).collect();
-    let revision = world.state.revision;
-    (target, Basis { revision, above })
+    (target(&object), basis)
 }
 
 fn unblock(world: &mut World, name: &str) -> Result<Decision, Rejection> {
@@ -143,4 +142,121 @@ fn an_object_with_too_much_above_it_waits_for_a_moment_without_requests() {
     is_stale(prune(&mut world, plan));
     let plan = planned(&world, "a", &[&owner]);
     prune(&mut world, plan).expect("planned after that");
+}
+
+fn change(world: &mut World, name: &str, metadata: Value) {
+    let change = Patch::Merge(json!({"metadata": metadata}));
+    world.patch("configmaps", name, change).expect("changed");
+}
+
+/// Decides a step that was planned before.
+type Step = Box<dyn Fn(&mut World) -> Result<Decision, Rejection>>;
+
+/// An object whose owner is gone, waits or is one of two, and the step that is planned for it.
+fn busy(step: &str) -> (World, Step) {
+    let mut world = World::new();
+    let held = |name: &str| json!({"name": name, "finalizers": ["x/y"]});
+    let [solid, gone] = ["solid", "gone"].map(|name| make(&mut world, held(name)));
+    let owners = match step {
+        "prune" => json!([reference(&solid), absent()]),
+        "collect" => json!([absent()]),
+        _ => json!([reference(&gone)]),
+    };
+    let busy = owned(&mut world, "busy", owners);
+    if step == "unblock" {
+        owned(&mut world, "below", json!([reference(&busy)]));
+        delete(&mut world, "below", Propagation::Foreground);
+    }
+    delete(&mut world, "gone", Propagation::Foreground);
+    let plan = planned(&world, "busy", &[]);
+    let decide: Step = match step {
+        "prune" => Box::new(move |world| prune(world, plan.clone())),
+        "unblock" => Box::new(move |world| {
+            let (dependent, basis) = plan.clone();
+            world.run(Intent::Unblock(Unblock { dependent, basis }))
+        }),
+        "collect" => Box::new(move |world| {
+            let (target, basis) = plan.clone();
+            world.run(Intent::Delete(Delete {
+                propagation: Some(Propagation::Background),
+                basis: Some(basis),
+                ..Delete::new(target, "v1".into(), Rule::NoSuchOwner)
+            }))
+        }),
+        _ => Box::new(move |world| collect(world, plan.clone(), Propagation::Background)),
+    };
+    (world, decide)
+}
+
+const BUSY: [&str; 4] = [
+    "prune",
+    "collect",
+    "collect under a waiting owner",
+    "unblock",
+];
+
+#[test]
+fn a_write_that_changes_no_owner_does_not_make_a_plan_stale() {
+    for step in BUSY {
+        let (mut world, decide) = busy(step);
+        change(&mut world, "busy", json!({"labels": {"x": "y"}}));
+        let decision = decide(&mut world).expect(step);
+        assert_eq!(decision.commits.len(), 1, "{step}");
+        let left = world.get("configmaps", "busy");
+        let label = left.map(|left| left.document()["metadata"]["labels"]["x"].clone());
+        let stays = ["prune", "unblock"].contains(&step);
+        assert_eq!(label, stays.then(|| json!("y")), "{step}");
+    }
+}
+
+#[test]
+fn whoever_changes_the_owners_of_an_object_makes_plans_about_them_stale() {
+    for step in BUSY {
+        let (mut world, decide) = busy(step);
+        let object = world.get("configmaps", "busy").expect("it is there");
+        let mut owners = object.document()["metadata"]["ownerReferences"].clone();
+        let more =
+            json!({"apiVersion": "v1", "kind": "ConfigMap", "name": "never", "uid": "never"});
+        owners.as_array_mut().expect("a list").push(more);
+        change(&mut world, "busy", json!({"ownerReferences": owners}));
+        is_stale(decide(&mut world));
+    }
+}
+
+#[test]
+fn whoever_deletes_an_object_says_how_it_goes_whatever_was_planned() {
+    for step in BUSY {
+        for policy in [Propagation::Orphan, Propagation::Foreground] {
+            let (mut world, decide) = busy(step);
+            delete(&mut world, "busy", policy);
+            is_stale(decide(&mut world));
+        }
+    }
+}
+
+#[test]
+fn an_object_goes_by_the_finalizers_that_it_has_by_then() {
+    for (policy, finalizer) in [
+        (Propagation::Orphan, "orphan"),
+        (Propagation::Foreground, "foregroundDeletion"),
+    ] {
+        for step in ["collect", "collect under a waiting owner"] {
+            let (mut world, decide) = busy(step);
+            change(&mut world, "busy", json!({"finalizers": [finalizer]}));
+            is_stale(decide(&mut world));
+            let (target, basis) = planned(&world, "busy", &[]);
+            let rule = match step {
+                "collect" => Rule::NoSuchOwner,
+                _ => Rule::OwnerForeground,
+            };
+            let again = world.run(Intent::Delete(Delete {
+                propagation: Some(policy),
+                basis: Some(basis),
+                ..Delete::new(target, "v1".into(), rule)
+            }));
+            again.expect("planned after that");
+            let marked = world.get("configmaps", "busy").expect("it is held");
+            assert_eq!(*marked.meta.finalizers, [finalizer.into()], "{step}");
+        }
+    }
 }

@@ -1,6 +1,6 @@
 //! Deletions by the collector: each rule holds for the owners that it is about, and for no others.
 
-use crate::command::Propagation;
+use crate::command::{Patch, Propagation};
 use crate::testing::World;
 use crate::{Outcome, Rejection, Rule};
 use serde_json::{Value, json};
@@ -115,5 +115,62 @@ fn a_rule_that_is_not_about_owners_holds_where_its_ground_is() {
             delete.target.key = key.clone();
         });
         assert_eq!(decided.is_ok(), holds, "{rule:?} {decided:?}");
+    }
+}
+
+/// Whoever deletes a job before its time to live is over says what becomes of its dependents.
+#[test]
+fn a_job_at_its_end_goes_unless_somebody_deletes_it_or_gives_it_more_time() {
+    let ended = json!({"type": "Complete", "status": "True",
+        "lastTransitionTime": "1970-01-01T00:00:00Z"});
+    let labels = json!({"metadata": {"labels": {"x": "y"}}});
+    let more_time = json!({"spec": {"ttlSecondsAfterFinished": 2_000_000_000}});
+    for (change, goes) in [(labels, true), (more_time, false), (Value::Null, false)] {
+        let mut world = World::new();
+        let created = world.create("jobs", json!({"metadata": {"name": "j"}}));
+        let mut job = created.expect("created").outcome.object().document();
+        job["spec"]["ttlSecondsAfterFinished"] = json!(0);
+        job["status"] = json!({"conditions": [ended]});
+        world.find("jobs", job);
+        let meanwhile = if change.is_null() {
+            world.delete("jobs", "j", Some(Propagation::Orphan))
+        } else {
+            world.patch("jobs", "j", Patch::Merge(change))
+        };
+        meanwhile.expect("accepted");
+        let collected = world.delete_with("jobs", "j", |delete| {
+            delete.rule = Rule::TtlAfterFinished;
+            delete.propagation = Some(Propagation::Foreground);
+        });
+        assert_eq!(collected.is_ok(), goes, "{collected:?}");
+    }
+}
+
+/// An instance of a definition that goes need not wait any longer, unless its dependents are to stay by now.
+#[test]
+fn an_instance_that_orphans_by_now_does_not_go_in_the_background() {
+    use Propagation::{Background, Foreground, Orphan};
+    for (meanwhile, holds) in [(Foreground, true), (Orphan, false)] {
+        let mut world = World::new();
+        let schema = json!({"openAPIV3Schema": {"type": "object"}});
+        let definition = json!({"metadata": {"name": "widgets.example.com"}, "spec": {"group": "example.com",
+            "scope": "Namespaced", "names": {"plural": "widgets", "kind": "Widget"},
+            "versions": [{"name": "v1", "served": true, "storage": true, "schema": schema}]}});
+        let definitions = "customresourcedefinitions";
+        world.create(definitions, definition).expect("defined");
+        let widget = json!({"metadata": {"name": "w"}});
+        world.create("widgets", widget).expect("created");
+        let mut delete = |resource: &str, name: &str, policy| {
+            let marked = world.delete(resource, name, policy);
+            marked.expect("marked");
+        };
+        delete(definitions, "widgets.example.com", None);
+        delete("widgets", "w", Some(Foreground));
+        delete("widgets", "w", Some(meanwhile));
+        let told = world.delete_with("widgets", "w", |delete| {
+            delete.rule = Rule::CrdDeleted;
+            delete.propagation = Some(Background);
+        });
+        assert_eq!(told.is_ok(), holds, "{told:?}");
     }
 }
