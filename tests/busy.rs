@@ -224,3 +224,66 @@ fn a_dependent_and_its_owner_go_while_others_write_to_them_without_a_pause() {
         }
     });
 }
+
+/// At every moment between two steps of the collector, and between its plans and its decisions.
+#[test]
+fn whoever_comes_while_an_owner_orphans_is_orphaned_and_whoever_comes_later_goes() {
+    const OBJECTS: Objects = &[("owner", &[], &[]), ("old", &["owner"], &[])];
+    let mut world = world(OBJECTS, &[("owner", Policy::Orphan)]);
+    let uid = metadata(&world, "owner").and_then(|it| it.get("uid").cloned());
+    let reference = json!({"apiVersion": "v1", "kind": "ConfigMap", "name": "owner", "uid": uid});
+    let mut came: Vec<(String, bool)> = Vec::new();
+    let mut come = |world: &mut World| {
+        let name = format!("late{}", came.len());
+        let owner_is_there = metadata(world, "owner").is_some();
+        let object = json!({"metadata": {"name": name, "ownerReferences": [reference]}});
+        let created = world.run(naive::create(Kind::ConfigMap, "n1", object));
+        created.expect("created");
+        came.push((name, owner_is_there));
+        owner_is_there
+    };
+    let is_released = (0..TURNS_MAX).any(|_| {
+        world.plan(16);
+        come(&mut world);
+        world.turn(16);
+        !come(&mut world)
+    });
+    assert!(is_released, "{}", world.history());
+    world.plan(16);
+    come(&mut world);
+    world.settle(16);
+    assert!(came.len() > 3, "{came:?}");
+    for (name, owner_was_there) in &came {
+        let left = metadata(&world, name).map(|it| it.get("ownerReferences").is_some());
+        let expected = owner_was_there.then_some(false);
+        assert_eq!(left, expected, "{name}\n{}", world.history());
+    }
+    let old = metadata(&world, "old").expect("it stays");
+    assert_eq!(old.get("ownerReferences"), None);
+}
+
+#[test]
+fn an_owner_orphans_and_goes_while_others_come_without_a_pause() {
+    let plane = ControlPlane::open(Config::default()).expect("it opens");
+    let client = Client::new(&plane);
+    let owner = create(&client, "owner", None);
+    create(&client, "old", Some(("owner", &owner)));
+    let reference = json!({"apiVersion": "v1", "kind": "ConfigMap", "name": "owner", "uid": owner});
+    let late = json!({"metadata": {"generateName": "late-", "ownerReferences": [reference]}});
+    let come = |client: &Client, _| {
+        client.send("POST", &path(""), "application/json", &late.to_string());
+    };
+    while_busy(&plane, 2, come, || {
+        let options = json!({"propagationPolicy": "Orphan"});
+        let options = options.to_string();
+        client.send("DELETE", &path("owner"), "application/json", &options);
+        let is_gone = || client.send("GET", &path("owner"), "", "").code == 404;
+        wait_until("the owner never goes", is_gone);
+    });
+    // Who came before that stays without an owner, and who came later goes.
+    wait_until("some are left with an owner that is gone", || {
+        let all = client.send("GET", &path(""), "", "").text;
+        !all.contains(&owner)
+    });
+    assert_eq!(client.send("GET", &path("old"), "", "").code, 200);
+}

@@ -430,7 +430,8 @@ pub struct Release {
     /// `foregroundDeletion`, `orphan`, or the definition's cleanup finalizer.
     pub finalizer: Name,
     /// The state in which no dependent stood in the way. If one was added since, or what is decided about one
-    /// may have changed, the command is refused as stale.
+    /// may have changed, the command is refused as stale. An owner that orphans is released together with those
+    /// who came to refer to it since it does, which lose the reference with the same command.
     pub basis: Basis,
 }
 

@@ -2,6 +2,7 @@
 
 mod edges;
 mod image;
+mod latecomers;
 mod overtaken;
 mod parts_hasher;
 
@@ -18,6 +19,7 @@ use crate::object::{Name, ORPHAN_FINALIZER, Object, ObjectKey, OwnerReference, U
 use crate::webhook::Webhooks;
 use edges::{Dependents, Edges};
 use imbl::{OrdMap, OrdSet};
+use latecomers::Latecomers;
 use overtaken::Overtaken;
 use parts_hasher::PartsHasher;
 use std::borrow::Borrow;
@@ -49,6 +51,7 @@ pub struct State {
     /// The `Namespace` objects by name; every creation looks one up.
     namespaces: OrdMap<Name, Arc<Object>>,
     overtaken: Overtaken,
+    latecomers: Latecomers,
 }
 
 /// An object, ordered by its key. Copying a node of the set copies one pointer for each object.
@@ -111,6 +114,7 @@ impl State {
             populations: OrdMap::new(),
             namespaces: OrdMap::new(),
             overtaken: Overtaken::default(),
+            latecomers: Latecomers::default(),
         }
     }
 
@@ -289,8 +293,8 @@ impl State {
     }
 
     /// Whether both states are equal in everything that follows from the log, so that a state that was read
-    /// back can be compared with one that never left memory. Since when a schema is unchanged may differ, and
-    /// what overtakes plans.
+    /// back can be compared with one that never left memory. Since when a schema is unchanged may differ, what
+    /// overtakes plans, and who came late.
     pub fn is_same(&self, other: &Self) -> bool {
         let mut objects = self.objects().zip(other.objects());
         self.revision == other.revision
@@ -330,7 +334,9 @@ impl State {
         } else if self.held_owners.remove(&object.meta.uid).is_some() {
             self.forget_owner(&object.meta.uid);
         }
-        replaced.map(|stored| stored.0)
+        let before = replaced.map(|stored| stored.0);
+        self.note_latecomer(before.as_deref(), Some(object));
+        before
     }
 
     pub(crate) fn take(&mut self, key: &ObjectKey) -> Option<Arc<Object>> {
@@ -339,6 +345,7 @@ impl State {
             self.forget_owner(&object.meta.uid);
         }
         self.edges.replace(Some(&object), None);
+        self.note_latecomer(Some(&object), None);
         if key.is_namespace() {
             self.namespaces.remove(&key.name);
         }

@@ -157,6 +157,13 @@ impl View<'_> {
         if prerequisite.is_some() {
             return Plan::waiting_for(prerequisite);
         }
+        let release = || {
+            let basis = self.basis([uid]);
+            vec![Worker::GarbageCollector.release(owner, ORPHAN_FINALIZER, basis)]
+        };
+        if self.orphans_latecomers_only(owner) && self.undecided_above(uid).is_none() {
+            return Plan::of(release());
+        }
         let cause = cause_of_mark(owner);
         let mut steps: Vec<Step> = Vec::new();
         for (dependent, node) in self.graph.dependents(uid).take(STEPS_MAX) {
@@ -177,9 +184,16 @@ impl View<'_> {
         if !steps.is_empty() {
             return Plan::of(steps);
         }
-        Plan::after(self.undecided_above(uid), || {
-            let basis = self.basis([uid]);
-            vec![Worker::GarbageCollector.release(owner, ORPHAN_FINALIZER, basis)]
+        Plan::after(self.undecided_above(uid), release)
+    }
+
+    /// Whether all that still refers to an owner came while it orphaned, and is orphaned with its release, however
+    /// many more come until then. Definitions end in an order of their own, after all that refers to them is orphaned.
+    fn orphans_latecomers_only(&self, owner: &Object) -> bool {
+        let known = self.state.latecomers(owner);
+        known.is_some_and(|known| {
+            let refer = self.graph.dependents(&owner.meta.uid);
+            !owner.key.is_definition() && refer.take(STEPS_MAX + 1).count() == known.len()
         })
     }
 

@@ -2,6 +2,7 @@
 //! plan does no harm.
 
 mod deadlock;
+mod latecomers;
 #[cfg(test)]
 mod tests;
 
@@ -17,7 +18,7 @@ use super::managed_fields;
 use crate::command::{DropOwners, DropReason, FinalizeNamespace, Release, Target, Unblock};
 use crate::document::metadata_mut;
 use crate::event::OwnerClass;
-use crate::object::{DEFINITION_FINALIZER, Object, OwnerReference, Uid};
+use crate::object::{DEFINITION_FINALIZER, ORPHAN_FINALIZER, Object, OwnerReference, Uid};
 use crate::{Decision, Outcome, Rejection};
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -138,10 +139,23 @@ pub(crate) fn release(context: Context<'_>, intent: &Release) -> Result<Decision
     if !object.is_deleting() || !object.meta.has_finalizer(&intent.finalizer) {
         return Ok(nothing(object));
     }
+    let left = context.state.dependents(&object.meta.uid);
+    if left.all > 0 && *intent.finalizer == *ORPHAN_FINALIZER {
+        return latecomers::release_after_latecomers(context, intent, object);
+    }
     let held = context.state.held_owners.get(&object.meta.uid);
     if held.is_some_and(|held| held.since > intent.basis.revision) {
         return Err(Rejection::stale(&object.key, "a dependent was added since"));
     }
+    let_go(context, intent, object)
+}
+
+/// Takes the finalizer from an owner on which no dependent rests any more.
+fn let_go(
+    context: Context<'_>,
+    intent: &Release,
+    object: &Arc<Object>,
+) -> Result<Decision, Rejection> {
     if context.state.overtaken_at(object) > intent.basis.revision {
         let why = "references to it, or what they mean, have changed since";
         return Err(Rejection::stale(&object.key, why));

@@ -26,17 +26,17 @@ pub(super) struct Edges {
 /// Pairs of an owner and an object that refers to it, of those objects that are being deleted in some way; they
 /// are few at any time.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-struct Pairs(OrdSet<(Uid, ObjectKey)>);
+pub(super) struct Pairs(OrdSet<(Uid, ObjectKey)>);
 
 impl Pairs {
-    fn of(&self, owner: &Uid) -> impl Iterator<Item = &ObjectKey> {
+    pub(super) fn of(&self, owner: &Uid) -> impl Iterator<Item = &ObjectKey> {
         let first = ObjectKey::new(GroupResource::new("", ""), "", "");
         let from = self.0.range((owner.clone(), first)..);
         from.take_while(move |one| one.0 == *owner)
             .map(|one| &one.1)
     }
 
-    fn set(&mut self, pair: &(Uid, ObjectKey), is_there: bool) {
+    pub(super) fn set(&mut self, pair: &(Uid, ObjectKey), is_there: bool) {
         if is_there {
             self.0.insert(pair.clone());
         } else {

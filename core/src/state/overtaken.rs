@@ -229,6 +229,7 @@ impl State {
     /// Forgets an owner that is no longer held.
     pub(super) fn forget_owner(&mut self, uid: &Uid) {
         self.overtaken.owners.remove(uid);
+        self.forget_latecomers(uid);
     }
 
     /// Forgets a definition that is gone.

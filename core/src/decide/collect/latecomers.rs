@@ -1,0 +1,55 @@
+//! An owner that orphans is released together with those who came to refer to it meanwhile: released before, it would
+//! leave some with a reference to nothing, and released when there are none, it would wait as long as others come.
+
+use super::{drop_owners, let_go};
+use crate::command::{Basis, DropOwners, DropReason, Release, Target};
+use crate::decide::Context;
+use crate::machine::apply;
+use crate::object::Object;
+use crate::{Decision, Rejection};
+use std::sync::Arc;
+
+/// Takes the owner from each object that still refers to it, and releases it. Each commit has the cause that it
+/// would have on its own.
+pub(super) fn release_after_latecomers(
+    context: Context<'_>,
+    intent: &Release,
+    owner: &Arc<Object>,
+) -> Result<Decision, Rejection> {
+    let Some(latecomers) = context.state.latecomers(owner) else {
+        return Err(Rejection::stale(&owner.key, "a dependent was added since"));
+    };
+    let mut state = context.state.clone();
+    let mut commits = Vec::with_capacity(latecomers.len() + 1);
+    for dependent in latecomers {
+        let references = dependent.owners().iter();
+        let drop = DropOwners {
+            dependent: Target {
+                uid: Some(dependent.meta.uid.clone()),
+                ..Target::any(dependent.key.clone())
+            },
+            owners: references
+                .filter(|one| one.uid == owner.meta.uid)
+                .cloned()
+                .collect(),
+            reason: DropReason::Orphaning(owner.key.clone()),
+            basis: Basis::at(intent.basis.revision),
+        };
+        let context = Context {
+            state: &state,
+            ..context
+        };
+        let decision = drop_owners(context, &drop)?;
+        for commit in &decision.commits {
+            apply(&mut state, commit);
+        }
+        commits.extend(decision.commits);
+    }
+    let context = Context {
+        state: &state,
+        ..context
+    };
+    let decision = let_go(context, intent, owner)?;
+    commits.extend(decision.commits);
+    Ok(Decision::new(commits, decision.outcome))
+}
