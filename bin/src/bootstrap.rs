@@ -1,6 +1,5 @@
 //! The first objects of a new log: the namespaces that clients expect.
 
-use crate::effects;
 use crate::{ControlPlane, OpenError};
 use hindsight_core::command::{Create, FieldValidation, Intent};
 use hindsight_core::{Actor, Cause, Command, ObjectKey, Request, Revision, Unavailable};
@@ -31,7 +30,7 @@ pub(crate) fn run(plane: &ControlPlane) -> Result<(), OpenError> {
         Command {
             request: Arc::clone(&request),
             cause: Cause::Policy("bootstrap".into()),
-            ..Command::new(Arc::clone(&actor), effects::now(), effects::seed(), intent)
+            ..Command::new(Arc::clone(&actor), plane.now(), plane.seed(), intent)
         }
     };
     let answers = plane

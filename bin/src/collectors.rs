@@ -4,8 +4,8 @@ mod health;
 #[cfg(test)]
 mod tests;
 
-use crate::effects;
 use crate::published::CollectorFeed;
+use crate::{Clock, effects};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded, select};
 use health::Health;
 use hindsight_core::{
@@ -38,12 +38,15 @@ pub(crate) struct Surroundings {
     pub(crate) writer: Weak<Writer>,
     /// How long an event stays after its last write; for ever without one.
     pub(crate) event_ttl: Option<Duration>,
+    pub(crate) clock: Clock,
 }
 
 /// The thread that runs the collectors; dropping this stops it.
 #[derive(Debug)]
 pub(crate) struct Collectors {
     stop: Option<Sender<()>>,
+    /// Holds one message at most: to look at the clock.
+    wake: Sender<()>,
     thread: Option<JoinHandle<()>>,
     health: Health,
 }
@@ -55,6 +58,7 @@ impl Collectors {
         turn: Turn,
     ) -> Result<Self, Error> {
         let (stop, stopped) = bounded(0);
+        let (wake, woken) = bounded(1);
         let health = Health::default();
         let mut driver = Driver {
             collector: Collector::new(&state),
@@ -62,6 +66,7 @@ impl Collectors {
             surroundings,
             turn,
             stopped,
+            woken,
             idle: IDLE,
             health: health.clone(),
         };
@@ -71,9 +76,16 @@ impl Collectors {
             .map_err(Error::io("starting the collectors"))?;
         Ok(Self {
             stop: Some(stop),
+            wake,
             thread: Some(thread),
             health,
         })
+    }
+
+    /// Has the collectors look at the clock now.
+    pub(crate) fn wake(&self) {
+        // Full: they have not looked since the last call.
+        self.wake.try_send(()).ok();
     }
 
     /// Why nothing is collected at the moment, if so.
@@ -92,10 +104,10 @@ impl Drop for Collectors {
 }
 
 /// Makes the next batch: [`next_batch`], unless a test replaces it.
-pub(crate) type Turn = fn(&mut Collector, &State) -> Vec<Step>;
+pub(crate) type Turn = fn(&mut Collector, &State, Time) -> Vec<Step>;
 
-pub(crate) fn next_batch(collector: &mut Collector, state: &State) -> Vec<Step> {
-    collector.next_batch(state, effects::now(), BATCH_STEPS_MAX)
+pub(crate) fn next_batch(collector: &mut Collector, state: &State, now: Time) -> Vec<Step> {
+    collector.next_batch(state, now, BATCH_STEPS_MAX)
 }
 
 /// The outcome of a batch.
@@ -115,6 +127,7 @@ struct Driver {
     surroundings: Surroundings,
     turn: Turn,
     stopped: Receiver<()>,
+    woken: Receiver<()>,
     idle: Duration,
     health: Health,
 }
@@ -152,7 +165,8 @@ impl Driver {
                 return;
             }
             self.observe();
-            let steps = (self.turn)(&mut self.collector, &self.state);
+            let now = self.now();
+            let steps = (self.turn)(&mut self.collector, &self.state, now);
             let outcome = self.submit_all(steps);
             if outcome == BatchOutcome::Idle || turns == HEALTHY_TURNS {
                 self.health.mark_healthy();
@@ -175,13 +189,30 @@ impl Driver {
         };
         let parts = deletions_and_reports(steps).into_iter();
         let parts = parts.filter(|part| !part.is_empty());
-        let waiting: Vec<_> = parts.map(|part| submit(&writer, part)).collect();
+        let waiting: Vec<_> = parts.map(|part| self.submit(&writer, part)).collect();
         drop(writer);
         let outcomes = waiting.into_iter().map(|part| {
             let outcome = part.answers.recv().unwrap_or(Err(Unavailable::Stopping));
             self.settle(part.steps, &outcome)
         });
         outcomes.fold(BatchOutcome::Idle, BatchOutcome::and)
+    }
+
+    /// Submits a part of a batch.
+    fn submit(&self, writer: &Writer, steps: Vec<Step>) -> SubmittedPart {
+        let commands: Vec<Command> = steps
+            .into_iter()
+            .map(|step| step.command(self.now(), effects::seed()))
+            .collect();
+        let steps = commands.len();
+        let (sender, answers) = bounded(1);
+        let reply = move |outcome: Submitted| drop(sender.send(outcome));
+        writer.submit(commands, Box::new(reply));
+        SubmittedPart { steps, answers }
+    }
+
+    fn now(&self) -> Time {
+        self.surroundings.clock.now()
     }
 
     /// Tells the collector what became of the oldest unanswered steps, as many as these.
@@ -234,7 +265,7 @@ impl Driver {
         let Some(ttl) = self.surroundings.event_ttl else {
             return;
         };
-        let (written, now) = (self.read_when_written(), effects::now());
+        let (written, now) = (self.read_when_written(), self.now());
         let written = |event: &Object| written.get(&event.revision).copied().unwrap_or(now);
         self.collector.expire_events(&self.state, ttl, written);
     }
@@ -249,7 +280,7 @@ impl Driver {
         let Some(ttl) = self.surroundings.event_ttl else {
             return;
         };
-        let now = effects::now();
+        let now = self.now();
         let written = |event: &Object| {
             let before = before.event_written(&event.key);
             before.filter(|_| event.revision <= known).unwrap_or(now)
@@ -300,6 +331,7 @@ impl Driver {
                 notified.map_or(ControlFlow::Break(()), ControlFlow::Continue)
             }
             recv(self.stopped) -> _ => ControlFlow::Break(()),
+            recv(self.woken) -> _ => ControlFlow::Continue(()),
             default(self.idle) => ControlFlow::Continue(()),
         }
     }
@@ -348,18 +380,6 @@ struct SubmittedPart {
     steps: usize,
     /// Where their answers arrive.
     answers: Receiver<Submitted>,
-}
-
-fn submit(writer: &Writer, steps: Vec<Step>) -> SubmittedPart {
-    let commands: Vec<Command> = steps
-        .into_iter()
-        .map(|step| step.command(effects::now(), effects::seed()))
-        .collect();
-    let steps = commands.len();
-    let (sender, answers) = bounded(1);
-    let reply = move |outcome: Submitted| drop(sender.send(outcome));
-    writer.submit(commands, Box::new(reply));
-    SubmittedPart { steps, answers }
 }
 
 fn is_stopped(stopped: &Receiver<()>) -> bool {

@@ -1,5 +1,6 @@
 //! The configuration of a control plane, and why opening one may fail.
 
+use crate::Clock;
 use hindsight_log::{Error, NEW_LOG_BYTES, Retention};
 use std::path::PathBuf;
 #[cfg(feature = "http")]
@@ -31,6 +32,11 @@ pub struct Config {
     pub collectors: bool,
     /// How long an `Event` stays after its last write, if there are collectors; for ever without one.
     pub event_ttl: Option<Duration>,
+    /// What time it is for the HTTP service, [`crate::ControlPlane::now`], and the collectors: the times of
+    /// commands, ages, and the ends of jobs and events. Collectors look at it once a second, and at once after
+    /// [`crate::ControlPlane::clock_changed`]. Two things have clocks of their own: a retention policy
+    /// ([`Retention::clock`]), and limits of waiting, such as timeouts.
+    pub clock: Clock,
     /// Says who may change owner references so that they own or block what they could not delete or update
     /// themselves, and answers access reviews and the conditions of webhooks. It does not stand before other
     /// requests: whoever is authenticated may do everything, with an authorizer or without one
@@ -44,7 +50,7 @@ pub struct Config {
 }
 
 impl Default for Config {
-    /// In memory, with collectors, events for an hour; everybody may do everything.
+    /// In memory, with collectors, events for an hour, by the clock of the system; everybody may do everything.
     fn default() -> Self {
         Self {
             data_dir: None,
@@ -52,6 +58,7 @@ impl Default for Config {
             retention: None,
             collectors: true,
             event_ttl: Some(EVENT_TTL),
+            clock: Clock::default(),
             #[cfg(feature = "http")]
             authorizer: None,
             #[cfg(feature = "http")]

@@ -12,7 +12,7 @@ use crate::pending::Pending;
 use crate::published::{self, Published};
 use crate::questions::{self, CHANGES_MAX, Why};
 use crate::unpoisoned::unpoisoned;
-use crate::{Config, OpenError, bootstrap, effects, reply, restoring};
+use crate::{Clock, Config, OpenError, bootstrap, effects, reply, restoring};
 use arc_swap::ArcSwap;
 use hindsight_core::kind::BuiltinKinds;
 use hindsight_core::{
@@ -54,6 +54,7 @@ struct Shared {
     published: Arc<ArcSwap<Published>>,
     changed: watch::Receiver<Revision>,
     builtin: Arc<BuiltinKinds>,
+    clock: Clock,
     #[cfg(feature = "http")]
     admission: Arc<hindsight_api::Admission>,
     lock: Mutex<Option<DirectoryLock>>,
@@ -89,6 +90,7 @@ impl ControlPlane {
                 feed,
                 writer: Arc::downgrade(&writer),
                 event_ttl: config.event_ttl,
+                clock: config.clock.clone(),
             };
             Some(Collectors::start(state, surroundings, turn)?)
         } else {
@@ -105,6 +107,7 @@ impl ControlPlane {
             published,
             changed,
             builtin,
+            clock: config.clock.clone(),
             #[cfg(feature = "http")]
             admission: admission(&config),
             lock: Mutex::new(lock),
@@ -275,9 +278,17 @@ impl ControlPlane {
         hindsight_core::decide(&self.state(), command)
     }
 
-    /// The wall clock, for commands.
+    /// What time it is, for commands: [`Config::clock`].
     pub fn now(&self) -> Time {
-        effects::now()
+        self.shared.clock.now()
+    }
+
+    /// Has the collectors look at [`Config::clock`] at once, for a program that has moved it. They look at it once a
+    /// second otherwise. Returns before they have looked: wait for what they do with [`Self::changed`].
+    pub fn clock_changed(&self) {
+        if let Some(collectors) = &*unpoisoned(self.shared.collectors.lock()) {
+            collectors.wake();
+        }
     }
 
     /// Fresh randomness, for one command.

@@ -16,6 +16,7 @@ mod answer;
 #[cfg(feature = "http")]
 mod backend;
 mod bootstrap;
+mod clock;
 mod collectors;
 mod config;
 mod control_plane;
@@ -57,6 +58,7 @@ mod remote;
 #[cfg(feature = "http")]
 mod server;
 
+pub use clock::Clock;
 pub use config::{Config, OpenError};
 pub use control_plane::ControlPlane;
 pub use effects::now as system_clock;

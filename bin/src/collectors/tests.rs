@@ -51,12 +51,19 @@ fn alone(plane: &ControlPlane, feed: CollectorFeed) -> Driver {
             feed,
             writer: Weak::new(),
             event_ttl: None,
+            clock: Clock::default(),
         },
         turn: next_batch,
         stopped: never(),
+        woken: never(),
         idle: IDLE,
         health: Health::default(),
     }
+}
+
+fn batch(driver: &mut Driver) -> Vec<Step> {
+    let now = driver.now();
+    next_batch(&mut driver.collector, &driver.state, now)
 }
 
 /// A driver with room for that many changes, which has to take in a dependent without an owner and a later
@@ -79,7 +86,7 @@ fn collectors_that_fell_behind_miss_nothing() {
     for changes_max in [100, 1] {
         let mut driver = driver(changes_max);
         driver.observe();
-        assert_eq!(next_batch(&mut driver.collector, &driver.state).len(), 1);
+        assert_eq!(batch(&mut driver).len(), 1);
     }
 }
 
@@ -91,12 +98,12 @@ fn what_is_refused_as_a_whole_comes_again() {
         (Unavailable::Overloaded, OVERLOADED),
         (Unavailable::Full, IDLE),
     ] {
-        let steps = next_batch(&mut driver.collector, &driver.state);
+        let steps = batch(&mut driver);
         assert_eq!(steps.len(), 1, "before {error}");
         let outcome = driver.settle(1, &Err(error));
         assert_eq!(outcome, BatchOutcome::Refused(pause));
     }
-    assert_eq!(next_batch(&mut driver.collector, &driver.state).len(), 1);
+    assert_eq!(batch(&mut driver).len(), 1);
 }
 
 #[test]
@@ -123,13 +130,17 @@ fn a_collector_that_waits_for_the_clock_stops_when_told_to() {
     let window = Window::new(state.revision, 1, 1);
     let (mut publisher, feed) = published::channel(State::clone(&state), window);
     let (stop, stopped) = bounded(0);
+    let (wake, woken) = bounded(1);
     let mut driver = Driver {
         idle: Duration::MAX,
         stopped,
+        woken,
         ..alone(&plane, feed)
     };
     publisher.answered();
     assert!(driver.wait().is_continue(), "something has moved");
+    wake.send(()).expect("there is room");
+    assert!(driver.wait().is_continue(), "the clock has changed");
     let waits = std::thread::spawn(move || driver.wait());
     drop(stop);
     assert!(waits.join().expect("it ends").is_break());
@@ -152,7 +163,7 @@ fn a_collector_that_is_to_stop_does_not_read_the_log_first() {
         let mut driver = alone(&plane, feed);
         driver.stopped = stopped;
         driver.recall();
-        let steps = next_batch(&mut driver.collector, &driver.state);
+        let steps = batch(&mut driver);
         steps.into_iter().map(|step| step.cause).collect::<Vec<_>>()
     };
     let (stop, stopped) = bounded(0);
@@ -164,8 +175,8 @@ fn a_collector_that_is_to_stop_does_not_read_the_log_first() {
 static IS_BROKEN: AtomicBool = AtomicBool::new(false);
 
 /// A defect that lasts for a while.
-fn broken_turn(collector: &mut Collector, state: &State) -> Vec<Step> {
-    let steps = next_batch(collector, state);
+fn broken_turn(collector: &mut Collector, state: &State, now: Time) -> Vec<Step> {
+    let steps = next_batch(collector, state, now);
     assert!(!IS_BROKEN.load(Ordering::Relaxed), "a defect");
     steps
 }
