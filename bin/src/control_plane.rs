@@ -192,10 +192,12 @@ impl ControlPlane {
         questions::forecast(self.reader(), &self.state(), command, CHANGES_MAX)
     }
 
-    /// Notifies whenever the state has advanced. An error of [`watch::Receiver::changed`] means that the plane
+    /// Notifies whenever the state has advanced after this call. An error of [`watch::Receiver::changed`] means that the plane
     /// was closed.
     pub fn changed(&self) -> watch::Receiver<Revision> {
-        self.shared.changed.clone()
+        let mut changed = self.shared.changed.clone();
+        changed.mark_unchanged();
+        changed
     }
 
     /// Changes after a revision, oldest first; empty if there are none yet. They reach back over the newest

@@ -53,6 +53,20 @@ fn a_write_that_a_panic_left_unanswered_is_not_reported_as_not_done() {
 }
 
 #[test]
+fn a_wait_for_a_change_waits_for_one_that_comes_after_it_began() {
+    let plane = plane();
+    let mut changed = plane.changed();
+    let unchanged =
+        |changed: &watch::Receiver<Revision>| !changed.has_changed().expect("it is open");
+    assert!(unchanged(&changed), "the first objects came before");
+    let written = plane.submit_blocking(create(&plane, "a"));
+    assert!(written.expect("open").iter().all(Result::is_ok));
+    assert!(!unchanged(&changed));
+    assert_eq!(*changed.borrow_and_update(), plane.state().revision);
+    assert!(unchanged(&plane.changed()), "so did this write");
+}
+
+#[test]
 fn a_clone_of_a_closed_plane_does_not_hold_the_directory() {
     let temporary = tempfile::tempdir().expect("a directory");
     let config = || Config {
