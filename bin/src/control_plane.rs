@@ -160,7 +160,7 @@ impl ControlPlane {
     }
 
     /// The log as explanations read it, with its index.
-    pub fn history(&self) -> LogHistory<'_> {
+    pub(crate) fn history(&self) -> LogHistory<'_> {
         LogHistory::new(&self.shared.reader, &self.shared.index)
     }
 
@@ -299,7 +299,8 @@ impl ControlPlane {
     }
 
     /// Writes the address of the server into the lock, where other processes find it.
-    pub fn describe_holder(&self, address: &str) -> Result<(), Error> {
+    #[cfg(feature = "http")]
+    pub(crate) fn describe_holder(&self, address: &str) -> Result<(), Error> {
         let mut lock = unpoisoned(self.shared.lock.lock());
         lock.as_mut()
             .map_or(Ok(()), |lock| lock.describe(Some(address)))

@@ -17,7 +17,9 @@ use hindsight_core::GroupResource;
 #[cfg(feature = "http")]
 use hindsight_core::kind::Kind;
 use hindsight_core::{Commit, ObjectKey, Revision, Uid};
-use hindsight_log::{Entry, Error, Reader};
+#[cfg(feature = "http")]
+use hindsight_log::Entry;
+use hindsight_log::{Error, Reader};
 use hindsight_projector::{History, PositionIndex};
 #[cfg(feature = "http")]
 use std::sync::MutexGuard;
@@ -34,7 +36,7 @@ const BATCH_COMMITS: usize = 1_024;
 /// An index of where each object is in the log. It is empty until a question reaches far back; the next one
 /// that does adds what was written since. It is derived: it may be thrown away at any time.
 #[derive(Debug)]
-pub struct HistoryIndex {
+pub(crate) struct HistoryIndex {
     /// Locked for a moment at a time, and never while the log is read.
     places: RwLock<PositionIndex>,
     /// Held while commits are added. Questions that do not need these do not take it.
@@ -101,14 +103,14 @@ impl HistoryIndex {
 
 /// Looks up commits in a log.
 #[derive(Debug)]
-pub struct LogHistory<'a> {
+pub(crate) struct LogHistory<'a> {
     reader: &'a Reader,
     index: &'a HistoryIndex,
 }
 
 impl<'a> LogHistory<'a> {
     /// A log with its index, which grows as needed.
-    pub const fn new(reader: &'a Reader, index: &'a HistoryIndex) -> Self {
+    pub(crate) const fn new(reader: &'a Reader, index: &'a HistoryIndex) -> Self {
         Self { reader, index }
     }
 
@@ -154,12 +156,14 @@ impl<'a> LogHistory<'a> {
     }
 
     /// Every commit from `from` on that is kept, oldest first, with the restores between them.
-    pub fn all(&self, from: Revision) -> impl Iterator<Item = Result<Entry, Error>> {
+    #[cfg(feature = "http")]
+    pub(crate) fn all(&self, from: Revision) -> impl Iterator<Item = Result<Entry, Error>> {
         self.reader.entries(from)
     }
 
     /// The commits among them that touched this object.
-    pub fn touched(
+    #[cfg(feature = "http")]
+    pub(crate) fn touched(
         &self,
         key: &ObjectKey,
         from: Revision,

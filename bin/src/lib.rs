@@ -71,7 +71,6 @@ pub use hindsight_gc as gc;
 pub use hindsight_log as log;
 pub use hindsight_log::Retention;
 pub use hindsight_projector as projector;
-pub use history::{HistoryIndex, LogHistory};
 pub use questions::Why;
 #[cfg(feature = "http")]
 pub use service::Service;

@@ -74,7 +74,7 @@ pub enum Unavailable {
          once there is space"
     )]
     Full,
-    /// The writer was stopped.
-    #[error("the server is stopping")]
+    /// The log was closed: nothing was written.
+    #[error("the log was closed, or is being closed; nothing was written")]
     Stopping,
 }
