@@ -34,7 +34,9 @@ pub enum Verdict {
 /// - access reviews (`SubjectAccessReview` and the like), whose answer it is, and which forbid nothing;
 /// - the conditions of webhooks, as `authorizer` in their expressions.
 ///
-/// An embedder that must refuse other requests does so before it passes them on. It is asked on the caller's side
+/// An embedder that must refuse other requests does so before it passes them on. Commands that go to the state
+/// machine without a request, as by `ControlPlane::submit` and `dry_run`, are not asked about at all, and no webhook
+/// is told of them: an embedder checks what it submits. It is asked on the caller's side
 /// of the writer, and must not block.
 pub trait Authorizer: std::fmt::Debug + Send + Sync + 'static {
     /// Whether this actor may do this.

@@ -40,7 +40,8 @@ pub struct Config {
     /// Says who may change owner references so that they own or block what they could not delete or update
     /// themselves, and answers access reviews and the conditions of webhooks. It does not stand before other
     /// requests: whoever is authenticated may do everything, with an authorizer or without one
-    /// ([`hindsight_api::Authorizer`]).
+    /// ([`hindsight_api::Authorizer`]). It is asked about requests to the HTTP service only, and not about commands of
+    /// [`crate::ControlPlane::submit`], `submit_blocking` and `dry_run`.
     #[cfg(feature = "http")]
     pub authorizer: Option<Arc<dyn hindsight_api::Authorizer>>,
     /// Whether changing owner references needs `delete` on the object, and blocking an owner `update` on the

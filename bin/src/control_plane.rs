@@ -211,7 +211,8 @@ impl ControlPlane {
         self.shared.published.load().window.after(revision, limit)
     }
 
-    /// Decides commands and makes the outcome durable; all go into one batch.
+    /// Decides commands and makes the outcome durable; all go into one batch. [`Command::actor`] is believed: no
+    /// authorizer and no webhook is asked, as they are before requests to the HTTP service.
     pub async fn submit(&self, commands: Vec<Command>) -> Submitted {
         let (sender, receiver) = oneshot::channel();
         // A client that is gone does not get the answer; the write stands.
@@ -221,7 +222,8 @@ impl ControlPlane {
         receiver.await.unwrap_or_else(|_| Err(self.unanswered()))
     }
 
-    /// Like [`Self::submit`], for callers without a runtime. Must not be called inside one.
+    /// Like [`Self::submit`], without an authorizer and webhooks too, for callers without a runtime. Must not be
+    /// called inside one.
     pub fn submit_blocking(&self, commands: Vec<Command>) -> Submitted {
         let (answer, waiter) = reply::channel();
         let answer = self.shared.pending.until_answered(answer);
@@ -275,7 +277,7 @@ impl ControlPlane {
             .then(|| format!("writes are waiting, and none has been answered for {seconds} s"))
     }
 
-    /// Decides a command; nothing is written. What the collectors would do then is in [`Self::forecast`].
+    /// Decides a command; nothing is written, and no authorizer and no webhook is asked. What the collectors would do then is in [`Self::forecast`].
     pub fn dry_run(&self, command: Command) -> Result<Decision, Rejection> {
         hindsight_core::decide(&self.state(), command)
     }
