@@ -5,6 +5,7 @@ use clap::ValueEnum;
 use std::ffi::OsString;
 use std::io::IsTerminal;
 use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::LevelFilter;
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub(super) enum LogFormat {
@@ -45,13 +46,16 @@ fn and_hints(filter: EnvFilter) -> EnvFilter {
 }
 
 /// The filter for the log, and what is wrong with the text that sets it: other programs read it too, so a
-/// mistake in it does not keep the server from starting.
+/// mistake in it does not keep the server from starting. Warnings are logged unless it sets a level for all modules.
 fn filter(text: Option<OsString>) -> (EnvFilter, Option<String>) {
     let warnings = || EnvFilter::new("warn");
     let Some(text) = text.filter(|text| !text.is_empty()) else {
         return (warnings(), None);
     };
-    if let Some(Ok(filter)) = text.to_str().map(EnvFilter::try_new) {
+    let readable = text.to_str().filter(|text| !is_unknown_word(text));
+    // What comes later replaces the level for all modules, but not with one for some.
+    let parsed = readable.map(|text| EnvFilter::try_new(format!("warn,{text}")));
+    if let Some(Ok(filter)) = parsed {
         return (filter, None);
     }
     let text = text.to_string_lossy();
@@ -60,6 +64,14 @@ fn filter(text: Option<OsString>) -> (EnvFilter, Option<String>) {
          as warn,hindsight_log=debug"
     );
     (warnings(), Some(why))
+}
+
+/// Whether the text is a single word that would be taken for the name of a module, and is the name of none here.
+fn is_unknown_word(text: &str) -> bool {
+    let is_word = text
+        .chars()
+        .all(|one| one.is_alphanumeric() || "_-:".contains(one));
+    is_word && !text.starts_with("hindsight") && text.parse::<LevelFilter>().is_err()
 }
 
 /// Logs what a command does to the directory without having been asked.
@@ -95,6 +107,17 @@ mod tests {
                 "hindsight_log=debug,warn",
                 false,
             ),
+            (Some("off"), "off", false),
+            (Some("ERROR"), "error", false),
+            (
+                Some("hindsight_log=debug"),
+                "hindsight_log=debug,warn",
+                false,
+            ),
+            (Some("hindsight_log"), "hindsight_log=trace,warn", false),
+            (Some("hyper=info,error"), "hyper=info,error", false),
+            (Some("verbose"), "warn", true),
+            (Some("warning"), "warn", true),
             (Some("hindsight=loud"), "warn", true),
         ] {
             let (filter, complaint) = filter(text.map(OsString::from));
