@@ -71,6 +71,52 @@ fn what_is_said_to_be_typed_next_asks_the_same_directory() {
     );
 }
 
+/// Arguments that are refused, what standard error says of them, and what it does not say.
+const REFUSED: &[(&str, &str, &str)] = &[
+    ("get pods -l app=x", "/as-of/POINT", "as a value"),
+    ("get pods --selector app=x", "/as-of/POINT", "as a value"),
+    ("get pods -w", "hindsight log --follow", "as a value"),
+    ("log --watch", "hindsight log --follow", "as a value"),
+    ("why pods/a -A", "unexpected argument '-A'", "as a value"),
+    ("log --since -5m", "or how long ago", "unexpected"),
+    ("log --until -5m", "or how long ago", "unexpected"),
+    ("get pods --as-of -5m", "or how long ago", "unexpected"),
+    ("plan pods/a --as-of -5m", "or how long ago", "unexpected"),
+    ("log --as-of 4", "use --until POINT", "as a value"),
+    ("gett pods", "similar subcommand", "as a value"),
+    ("why", "Usage: hindsight why [OPTIONS]", "--data-dir"),
+    ("why -w", "Usage: hindsight why [OPTIONS]", "--data-dir"),
+    (
+        "restore",
+        "Usage: hindsight restore [OPTIONS]",
+        "--data-dir",
+    ),
+];
+
+#[test]
+fn a_refusal_of_arguments_helps_with_what_was_meant() {
+    let temporary = tempfile::tempdir().expect("a temporary directory");
+    for (line, told, not) in REFUSED {
+        let line = format!("HINDSIGHT_DATA_DIR=data hindsight {line}");
+        let refused = typed(&line, temporary.path());
+        let said = text(&refused.stderr);
+        assert_eq!(refused.status.code(), Some(2), "{line}: {said}");
+        assert!(said.contains(told), "{line}: {said}");
+        assert!(!said.contains(not), "{line}: {said}");
+    }
+}
+
+#[test]
+fn help_is_wrapped_where_a_terminal_is_wide() {
+    let temporary = tempfile::tempdir().expect("a temporary directory");
+    for subcommand in ["serve", "log", "get", "backup", "verify"] {
+        let line = format!("COLUMNS=400 hindsight {subcommand} --help");
+        let said = stdout(&typed(&line, temporary.path()));
+        let long = said.lines().find(|line| line.len() > 100);
+        assert_eq!(long, None, "{subcommand}");
+    }
+}
+
 #[test]
 fn a_value_that_nobody_typed_is_said_to_be_from_the_environment() {
     let temporary = tempfile::tempdir().expect("a temporary directory");

@@ -35,12 +35,14 @@ use usage::{print_clap_error, usage_error};
 /// Exit codes: 0 done; 1 failed, and the message says what to do next; 2 wrong arguments; 3 the object does
 /// not exist, or never did; 130 interrupted by Ctrl-C, 143 by SIGTERM, 129 by SIGHUP.
 #[derive(Debug, Parser)]
-#[command(name = "hindsight", version)]
+#[command(name = "hindsight", version, max_term_width = HELP_WIDTH_MAX)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
 }
 
+/// The width of help texts, in columns, where the terminal is wider or there is none.
+const HELP_WIDTH_MAX: usize = 100;
 /// The exit code for arguments that cannot be parsed.
 const WRONG_ARGUMENTS: u8 = 2;
 /// The exit code if what was asked for does not exist.
@@ -114,10 +116,10 @@ pub fn run() -> ExitCode {
         Ok(cli) => dispatch(cli),
         Err(error) => Err(error.into()),
     };
-    result.unwrap_or_else(|error| match error.downcast_ref::<clap::Error>() {
-        Some(error) => print_clap_error(error),
-        None if show::is_broken_pipe(&error) => ExitCode::SUCCESS,
-        None => {
+    result.unwrap_or_else(|error| match error.downcast::<clap::Error>() {
+        Ok(error) => print_clap_error(error),
+        Err(error) if show::is_broken_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
             show::print_error(&error);
             ExitCode::FAILURE
         }

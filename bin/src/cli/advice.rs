@@ -3,6 +3,7 @@
 
 use super::show;
 use clap::Command;
+use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 /// What the errors of the log advise.
@@ -22,15 +23,50 @@ pub(super) fn on(error: &clap::Error, cli: &Command, typed: &[String]) -> Option
     let Some(ContextValue::String(argument)) = error.get(ContextKind::InvalidArg) else {
         return None;
     };
-    let long = argument.strip_prefix("--")?.split([' ', '=']).next()?;
+    let option = argument.split([' ', '=']).next()?;
     match error.kind() {
-        ErrorKind::UnknownArgument => {
-            let is_log = typed.first().is_some_and(|first| first == "log");
-            let advice = "log is about a period; to end it at a point, use --until POINT";
-            (is_log && long == "as-of").then(|| advice.to_owned())
+        ErrorKind::UnknownArgument => of_kubectl(option, typed.first()?).map(ToOwned::to_owned),
+        ErrorKind::InvalidValue | ErrorKind::ValueValidation => {
+            variable(option.strip_prefix("--")?, cli, typed)
         }
-        ErrorKind::InvalidValue | ErrorKind::ValueValidation => variable(long, cli, typed),
         _ => None,
+    }
+}
+
+/// Advice on an option that kubectl has, or another subcommand.
+fn of_kubectl(option: &str, subcommand: &str) -> Option<&'static str> {
+    match (option, subcommand) {
+        ("--as-of", "log") => {
+            Some("log is about a period; to end it at a point, use --until POINT")
+        }
+        ("-l" | "--selector" | "--field-selector", _) => Some(
+            "objects are not selected here; kubectl does it, also in the past: kubectl get with --server \
+             https://HOST:PORT/as-of/POINT, where POINT is a revision or a time",
+        ),
+        ("-w" | "--watch", _) => Some(
+            "nothing is watched here; use hindsight log --follow for what happens, or kubectl get --watch",
+        ),
+        _ => None,
+    }
+}
+
+/// Drops tips that mislead (no value here begins with a hyphen, but for those that are refused), and gives the
+/// usage of the subcommand instead of one that requires whatever the environment sets.
+pub(super) fn correct(error: &mut clap::Error, mut cli: Command, typed: &[String]) {
+    if let Some(ContextValue::StyledStrs(tips)) = error.remove(ContextKind::Suggested) {
+        let misleads = |tip: &StyledStr| tip.to_string().contains("as a value");
+        let tips: Vec<_> = tips.into_iter().filter(|tip| !misleads(tip)).collect();
+        if !tips.is_empty() {
+            error.insert(ContextKind::Suggested, ContextValue::StyledStrs(tips));
+        }
+    }
+    cli.build();
+    let subcommand = typed.first().and_then(|name| cli.find_subcommand_mut(name));
+    if let Some(subcommand) = subcommand
+        && error.get(ContextKind::Usage).is_some()
+    {
+        let usage = ContextValue::StyledStr(subcommand.render_usage());
+        error.insert(ContextKind::Usage, usage);
     }
 }
 

@@ -54,7 +54,7 @@ pub(super) struct Get {
     all_namespaces: bool,
     /// Revision, time, date (UTC) or age to look at, such as 42, 2026-01-31T12:00:00Z, 2026-01-31 or 90m; now if
     /// omitted
-    #[arg(long, value_name = "POINT", value_parser = point, allow_negative_numbers = true)]
+    #[arg(long, value_name = "POINT", value_parser = point, allow_hyphen_values = true)]
     as_of: Option<Point>,
     /// Output format; manifest is YAML to create the object from again
     #[arg(long, short, default_value = "text")]

@@ -66,10 +66,10 @@ pub(super) struct Log {
     #[arg(long, value_parser = non_empty)]
     verb: Option<String>,
     /// Only from this revision, time, date (UTC) or age on, such as 42, 2026-01-31T12:00:00Z, 2026-01-31 or 90m
-    #[arg(long, value_name = "POINT", value_parser = point, allow_negative_numbers = true)]
+    #[arg(long, value_name = "POINT", value_parser = point, allow_hyphen_values = true)]
     since: Option<Point>,
     /// Only up to this revision, time, start of a date (UTC) or age
-    #[arg(long, value_name = "POINT", value_parser = point, allow_negative_numbers = true)]
+    #[arg(long, value_name = "POINT", value_parser = point, allow_hyphen_values = true)]
     until: Option<Point>,
     /// Only the newest N entries
     #[arg(long, value_name = "N", value_parser = tail::count, allow_negative_numbers = true)]

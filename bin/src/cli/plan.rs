@@ -51,7 +51,7 @@ pub(super) struct Plan {
     cascade: Cascade,
     /// Revision, time, date (UTC) or age to look at, such as 42, 2026-01-31T12:00:00Z, 2026-01-31 or 90m; now if
     /// omitted
-    #[arg(long, value_name = "POINT", value_parser = point, allow_negative_numbers = true)]
+    #[arg(long, value_name = "POINT", value_parser = point, allow_hyphen_values = true)]
     as_of: Option<Point>,
     /// Output format
     #[arg(long, short, default_value = "text")]

@@ -7,12 +7,13 @@ use std::process::ExitCode;
 
 /// Prints what clap returns as an error. Help and the version are among it; they succeed if they can be
 /// written.
-pub(super) fn print_clap_error(error: &clap::Error) -> ExitCode {
+pub(super) fn print_clap_error(mut error: clap::Error) -> ExitCode {
+    let typed = std::env::args_os().skip(1);
+    let typed: Vec<String> = typed.map(|word| word.to_string_lossy().into()).collect();
+    advice::correct(&mut error, Cli::command(), &typed);
     let written = show::mark_stdout_error(error.print());
     if error.use_stderr() {
-        let typed = std::env::args_os().skip(1);
-        let typed: Vec<String> = typed.map(|word| word.to_string_lossy().into()).collect();
-        if let Some(advice) = advice::on(error, &Cli::command(), &typed) {
+        if let Some(advice) = advice::on(&error, &Cli::command(), &typed) {
             hint(&advice);
         }
         return ExitCode::from(WRONG_ARGUMENTS);
