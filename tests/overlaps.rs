@@ -9,7 +9,7 @@ use hindsight_log::DirectoryLock;
 use hindsight_tests::server::{Server, binary, hindsight, stdout, text};
 use hindsight_tests::wait::wait_until;
 use std::fs::{self, File};
-use std::io::Read;
+use std::io::{BufRead, BufReader, Read};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -224,6 +224,31 @@ fn a_start_and_a_restore_wait_for_whoever_is_about_to_give_the_directory_back() 
         drop(held);
         started.join().expect("it ends").expect("it starts");
     });
+}
+
+#[test]
+fn a_start_that_is_told_to_stop_ends_as_a_server_does() {
+    let temporary = tempfile::tempdir().expect("a directory");
+    let directory = temporary.path().join("data");
+    let held = DirectoryLock::acquire(&directory).expect("free");
+    let mut command = Command::new(binary("hindsight"));
+    command.args(["serve", "--listen", "127.0.0.1:0", "--data-dir"]);
+    let mut child = command
+        .arg(&directory)
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("it runs");
+    let mut said = BufReader::new(child.stderr.take().expect("a pipe"));
+    let mut line = String::new();
+    said.read_line(&mut line).expect("read");
+    assert!(line.contains("waiting up to"), "{line}");
+    let id = child.id().to_string();
+    let sent = Command::new("kill").args(["-TERM", &id]).status();
+    assert!(sent.expect("kill runs").success());
+    let code = child.wait().expect("it ends").code();
+    said.read_to_string(&mut line).expect("read");
+    assert_eq!(code, Some(0), "{line}");
+    drop(held);
 }
 
 #[test]

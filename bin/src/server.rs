@@ -50,6 +50,43 @@ pub(crate) struct Options {
 /// Serves until a signal comes, and closes the log; `ready` is called once with the address and the
 /// kubeconfig's path.
 pub(crate) async fn run(options: Options, ready: impl FnOnce(SocketAddr, &Path)) -> Result<()> {
+    // Before the start, which a signal ends cleanly too: what it has not finished, the next one does.
+    let mut signalled = Box::pin(signalled()?);
+    let started = tokio::select! {
+        started = start(&options) => started?,
+        () = &mut signalled => {
+            log_status("stopped before it was ready");
+            return Ok(());
+        }
+    };
+    let Started {
+        plane,
+        listener,
+        address,
+        context,
+    } = started;
+    let poison = plane.poison().clone();
+    let end = signalled_or_failed(&poison, signalled)?;
+    log_status(&format!("listening on https://{address}"));
+    ready(address, &DataDir(&options.data_dir).kubeconfig());
+    connection::accept(listener, context, end).await;
+    log_status("shutting down: no more requests are accepted");
+    close(plane).await?;
+    outcome(&poison)?;
+    log_status("ended");
+    Ok(())
+}
+
+/// A server that can accept connections.
+struct Started {
+    plane: ControlPlane,
+    listener: TcpListener,
+    address: SocketAddr,
+    context: ServerContext,
+}
+
+/// Binds the address, opens the log, and writes down where the server is.
+async fn start(options: &Options) -> Result<Started> {
     rustls::crypto::ring::default_provider()
         .install_default()
         .ok();
@@ -75,7 +112,7 @@ pub(crate) async fn run(options: Options, ready: impl FnOnce(SocketAddr, &Path))
     };
     // Before the log is opened: a log that cannot be served is not written to.
     let mut wait = LockWait::begin(|what| tracing::warn!("{what}"));
-    let listener = listen(&options, &mut wait).await?;
+    let listener = listen(options, &mut wait).await?;
     let plane = tokio::task::spawn_blocking(move || open(&config, &mut wait)).await??;
     let address = reachable(listener.local_addr()?);
     let pki = pki::Pki::open(&data.pki(), address.ip())?;
@@ -84,16 +121,12 @@ pub(crate) async fn run(options: Options, ready: impl FnOnce(SocketAddr, &Path))
     plane.describe_holder(&format!("https://{address}"))?;
     let (tls, tokens) = (pki.tls()?, Arc::new(tokens));
     let context = ServerContext::new(plane.clone(), tls, tokens, Timeouts::default());
-    let poison = plane.poison().clone();
-    let end = signalled_or_failed(&poison)?;
-    log_status(&format!("listening on https://{address}"));
-    ready(address, &data.kubeconfig());
-    connection::accept(listener, context, end).await;
-    log_status("shutting down: no more requests are accepted");
-    close(plane).await?;
-    outcome(&poison)?;
-    log_status("ended");
-    Ok(())
+    Ok(Started {
+        plane,
+        listener,
+        address,
+        context,
+    })
 }
 
 /// Writes the administrator's kubeconfig into the data directory, and to the file that was asked for.
@@ -206,12 +239,14 @@ fn on_own_thread(
 }
 
 /// Resolves when the server has to end: at a signal, or once the log has failed.
-fn signalled_or_failed(poison: &Poison) -> Result<impl Future<Output = ()> + use<>> {
+fn signalled_or_failed<S: Future<Output = ()>>(
+    poison: &Poison,
+    signalled: S,
+) -> Result<impl Future<Output = ()> + use<S>> {
     let failure = poison.clone();
     let failed = on_own_thread("failure", move || {
         failure.wait();
     })?;
-    let signalled = signalled()?;
     Ok(async {
         tokio::select! {
             () = signalled => {}
