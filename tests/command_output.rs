@@ -331,7 +331,7 @@ fn another_command_that_holds_the_directory_is_named_and_is_no_server() {
     for arguments in ["log", "verify"] {
         let refused = hindsight(&directory, &[arguments]);
         let said = text(&refused.stderr);
-        let holder = format!("is in use by process {}; stop it", std::process::id());
+        let holder = format!("in use by process {}, which answers no", std::process::id());
         assert!(said.contains(&holder), "{arguments}: {said}");
         assert!(!said.contains("server"), "{arguments}: {said}");
     }

@@ -204,6 +204,7 @@ impl Directory {
                             return Ok(Taken::Served(client));
                         }
                         None if is_over => {
+                            let holder = unasked(&holder);
                             return Err(Error::Locked { directory, holder }.into());
                         }
                         Some(_) | None => std::thread::sleep(RETRY_PAUSE),
@@ -213,6 +214,13 @@ impl Directory {
             }
         }
     }
+}
+
+/// What is told of a holder that has no address.
+fn unasked(holder: &str) -> String {
+    format!(
+        "{holder}, which answers no questions (a program that embeds Hindsight has methods for them)"
+    )
 }
 
 /// Refuses a directory without a log, as a start does, if what is beside its place shows that there was one.
