@@ -17,9 +17,11 @@ Examples:
   hindsight replay                          the newest state, and its hash
   hindsight replay --until 1200 -o json     the state after revision 1200
 
-Two logs with the same hash at the same revision hold the same objects: compare
-a restored log, or a copy, with the original. Without a server the log is
-replayed from its first commit, and no snapshot is used.";
+Two logs with the same hash at the same revision hold the same objects. A
+restore adds a record, with which the hash changes: to compare a restored log
+with the original, give both --until LAST_REVISION_OF_THE_BACKUP, which
+`hindsight backup` and `restore` print. Without a server the log is replayed
+from its first commit, and no snapshot is used.";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
