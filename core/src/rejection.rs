@@ -24,7 +24,8 @@ pub enum Rejection {
         /// Machine-readable details.
         causes: Vec<FieldCause>,
     },
-    /// There is no such object, or its kind is unknown.
+    /// There is no such object, or its kind is unknown in the version that was asked for: then a creation is
+    /// answered with this too.
     #[error("{resource} \"{name}\" not found")]
     NotFound {
         /// The resource that was asked for.

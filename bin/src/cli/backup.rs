@@ -19,14 +19,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 const EXAMPLES: &str = "\
 Examples:
   hindsight backup monday.backup
-  hindsight backup - | ssh elsewhere 'cat > monday.backup'
+  hindsight backup - | ssh elsewhere 'umask 077; cat > monday.backup'
   hindsight backup --force latest.backup --data-dir /var/lib/hindsight
   hindsight backup --intact rest.backup     the intact part of a damaged log
 
 A running server is not interrupted; the backup ends at the revision that was
-durable when it began. The file contains every Secret, and only its owner can
-read it. `hindsight restore` makes a log of it again. Certificates (pki) and
-the token file are not included.";
+durable when it began. It contains every Secret. Only its owner can read FILE;
+where standard output goes to, that is for `umask 077` to see to. `hindsight
+restore` makes a log of it again. Certificates (pki) and the token file are not
+included.";
 
 /// The size of the output buffer: entries are small.
 const BUFFER_BYTES: usize = 1 << 20;
