@@ -11,6 +11,11 @@
 //!
 //! Objects are `serde_json::Value`, and [`ControlPlane::changed`] is a receiver of `tokio::sync::watch`.
 
+/// Has the examples on the page compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/time-travel.md")]
+struct TimeTravel;
+
 #[cfg(feature = "http")]
 mod answer;
 #[cfg(feature = "http")]
