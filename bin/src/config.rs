@@ -111,7 +111,7 @@ impl Config {
     }
 }
 
-/// Why a control plane could not be opened.
+/// Why a control plane, or a log to be read, could not be opened.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OpenError {
@@ -124,6 +124,12 @@ pub enum OpenError {
         NEW_LOG_BYTES >> 20
     )]
     NoRoom,
+    /// The directory to read has no log.
+    #[error(
+        "{} contains no event log; name the data directory of a server, or of a program that embeds Hindsight",
+        .0.display()
+    )]
+    NoLog(PathBuf),
     /// The directory has no name.
     #[error(
         "data_dir is empty; name a directory, `.` for the current one, or give none to keep everything in memory"

@@ -343,7 +343,6 @@ fn admission(config: &Config) -> Arc<hindsight_api::Admission> {
 }
 
 /// The state before the first commit, for use without an open control plane.
-#[cfg(feature = "http")]
 pub(crate) fn empty_state() -> State {
     State::new(builtin_kinds())
 }

@@ -45,6 +45,7 @@ mod past;
 mod pending;
 mod published;
 mod questions;
+mod read_only;
 mod reasons;
 mod reply;
 mod restoring;
@@ -77,5 +78,6 @@ pub use hindsight_log as log;
 pub use hindsight_log::Retention;
 pub use hindsight_projector as projector;
 pub use questions::Why;
+pub use read_only::{OpenedReader, open_reader};
 #[cfg(feature = "http")]
 pub use service::Service;

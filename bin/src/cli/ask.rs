@@ -2,20 +2,22 @@
 
 use super::point::Point;
 use super::{Directory, advice, show};
+use crate::OpenError;
 use crate::answer::PATHS;
-use crate::control_plane::{empty_state, open_directory};
+use crate::control_plane::empty_state;
 use crate::data_dir::DataDir;
 use crate::hint::hint;
 use crate::inspect::{self, Filter, QueryError};
 use crate::lock_wait::RETRY_PAUSE;
+use crate::read_only::{self, Unchecked};
 use crate::remote::Client;
-use crate::{OpenError, restoring};
-use anyhow::{Result, bail};
+use anyhow::{Result, anyhow, bail};
 use hindsight_core::{FutureRevision, Revision, State};
-use hindsight_log::{DirectoryLock, Error, Intact, MemoryStorage, Reader, SledStorage};
+use hindsight_log::{DirectoryLock, Error, Intact, Reader, SledStorage};
+use indicatif::ProgressBar;
+use std::cell::OnceCell;
 use std::fmt::Write;
 use std::path::Path;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// How long to wait for a process that holds the directory and does not serve: another question, or a server
@@ -72,36 +74,21 @@ impl Directory {
     /// what is known of a newer one.
     pub(super) fn unchecked(&self) -> Result<Source> {
         self.check()?;
-        let (reader, lock) = match self.take(open_directory) {
-            Ok(Taken::Ours((lock, storage))) => (Reader::new(storage), Some(lock)),
-            Ok(Taken::Served(client)) => return Ok(Source::Server(client)),
-            Err(error) if is_read_only(&error) => {
-                match self.take(DirectoryLock::acquire_to_read)? {
-                    Taken::Ours(lock) => (self.whole()?, lock),
-                    Taken::Served(client) => return Ok(Source::Server(client)),
-                }
-            }
-            Err(error) => return Err(error),
+        let bar = Bar::default();
+        let progress = |done| bar.show(done);
+        let taken = self.take(|directory| Unchecked::open(directory, &progress));
+        bar.end();
+        let found = match taken? {
+            Taken::Ours(found) => found,
+            Taken::Served(client) => return Ok(Source::Server(client)),
         };
-        Ok(Source::Directory {
-            reader: reader.with_snapshots(DataDir(&self.data_dir).snapshots()),
-            _lock: lock,
-        })
-    }
-
-    /// The log as a start would find it, for a directory that cannot be written to: there the storage engine
-    /// cannot open it.
-    fn whole(&self) -> Result<Reader> {
-        let found = self.read_intact()?;
-        if found.has_all_acknowledged() {
-            if found.broken.is_some() {
-                hint(&format!("the log is {}", found.extent()));
-            }
-            return Ok(found.reader);
+        if let Some(extent) = found.extent {
+            hint(&format!("the log is {extent}"));
         }
-        found
-            .broken
-            .map_or(Ok(found.reader), |error| Err(error.into()))
+        Ok(Source::Directory {
+            reader: found.reader,
+            _lock: found.lock,
+        })
     }
 
     /// The records before the first damaged one, read without the storage engine and so even if that cannot
@@ -134,11 +121,10 @@ impl Directory {
     }
 
     fn read_intact(&self) -> Result<Intact, Error> {
-        let bar = show::counting("bytes of the database read");
-        let data = DataDir(&self.data_dir);
-        let found = Intact::of(&data.events(), |done, _| bar.set_position(done));
-        bar.finish_and_clear();
-        Ok(found?.beside(&data.snapshots()))
+        let bar = Bar::default();
+        let found = read_only::intact(&self.data_dir, &|done| bar.show(done));
+        bar.end();
+        found
     }
 
     /// Reports what this release can tell of a log that a newer release wrote to.
@@ -166,19 +152,14 @@ impl Directory {
     }
 
     fn check(&self) -> Result<()> {
-        if restoring::is_unfinished(&self.data_dir) {
-            return Err(Error::UnfinishedRestore(self.data_dir.clone()).into());
-        }
-        let what = format!("looking for the event log in {}", self.data_dir.display());
-        let data = DataDir(&self.data_dir);
-        if !data.events().try_exists().map_err(Error::io(what))? {
-            refuse_lost(data)?;
-            bail!(
+        read_only::check_log(&self.data_dir).map_err(|error| match error {
+            OpenError::NoLog(directory) => anyhow!(
                 "{} contains no event log; give the --data-dir that `hindsight serve` uses, or set HINDSIGHT_DATA_DIR",
-                self.data_dir.display()
-            );
-        }
-        Ok(())
+                directory.display()
+            ),
+            OpenError::Log(error) => error.into(),
+            other => other.into(),
+        })
     }
 
     /// The server that holds the directory, or held it last.
@@ -223,12 +204,23 @@ fn unasked(holder: &str) -> String {
     )
 }
 
-/// Refuses a directory without a log, as a start does, if what is beside its place shows that there was one.
-fn refuse_lost(data: DataDir<'_>) -> Result<(), Error> {
-    SledStorage::check_missing(&data.events())?;
-    let nothing = Reader::new(Arc::new(MemoryStorage::default()));
-    nothing.with_snapshots(data.snapshots()).check_end()?;
-    Ok(())
+/// Shows how much of a database was read, once something is.
+#[derive(Default)]
+struct Bar(OnceCell<ProgressBar>);
+
+impl Bar {
+    fn show(&self, done: u64) {
+        let bar = self
+            .0
+            .get_or_init(|| show::counting("bytes of the database read"));
+        bar.set_position(done);
+    }
+
+    fn end(&self) {
+        if let Some(bar) = self.0.get() {
+            bar.finish_and_clear();
+        }
+    }
 }
 
 /// Whether the error says that nothing can be written where the log is.

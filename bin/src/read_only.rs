@@ -1,0 +1,134 @@
+//! Opens a data directory to be read: by the command line, and by programs that need no control plane.
+
+#[cfg(test)]
+mod tests;
+
+use crate::control_plane::{empty_state, open_directory};
+use crate::data_dir::DataDir;
+use crate::{OpenError, restoring};
+use hindsight_core::{Revision, State};
+use hindsight_log::{DirectoryLock, Error, Intact, MemoryStorage, Reader, SledStorage};
+use std::path::Path;
+use std::sync::Arc;
+
+/// The log of a data directory, which no other process has open until this is dropped.
+#[derive(Debug)]
+pub struct OpenedReader {
+    /// Before the lock: the log is closed before the directory is given back.
+    reader: Reader,
+    /// `None` if there is no lock file, and none can be written.
+    _lock: Option<DirectoryLock>,
+    witnessed: Option<Revision>,
+}
+
+/// Opens a data directory to read its log. Nothing is committed, and no collector runs. As a start of a server it
+/// refuses a directory without a log, one in use ([`Error::Locked`]; it does not wait), and a log that ends before
+/// its last acknowledged record. On a file system that is mounted read-only the log is read without the storage
+/// engine, in time proportional to its length. Elsewhere the engine opens its files as a server does, so the
+/// directory must be writable.
+///
+/// Blocks while it reads.
+pub fn open_reader(directory: &Path) -> Result<OpenedReader, OpenError> {
+    check_log(directory)?;
+    let Unchecked {
+        reader,
+        lock,
+        extent,
+    } = Unchecked::open(directory, &|_| {})?;
+    if let Some(extent) = extent {
+        tracing::warn!("the log is {extent}");
+    }
+    let witnessed = reader.check_end()?;
+    Ok(OpenedReader {
+        reader,
+        _lock: lock,
+        witnessed,
+    })
+}
+
+impl OpenedReader {
+    /// The reader of the log. Its clones must not be used longer than this exists: then others may write.
+    pub const fn reader(&self) -> &Reader {
+        &self.reader
+    }
+
+    /// The state before the first commit, into which the log is folded.
+    pub fn empty_state(&self) -> State {
+        empty_state()
+    }
+
+    /// The last revision that is known to have been acknowledged. `None` if `events.tail` is empty or damaged: then
+    /// it is unknown whether the log has lost its end.
+    pub const fn witnessed(&self) -> Option<Revision> {
+        self.witnessed
+    }
+}
+
+/// A log that was opened without a check of its end.
+pub(crate) struct Unchecked {
+    pub(crate) reader: Reader,
+    pub(crate) lock: Option<DirectoryLock>,
+    /// How far it is intact, if what follows was left out.
+    pub(crate) extent: Option<String>,
+}
+
+impl Unchecked {
+    /// Opens the log. `progress` receives how many bytes of the database were read, if that is read without the
+    /// storage engine.
+    pub(crate) fn open(directory: &Path, progress: &dyn Fn(u64)) -> Result<Self, Error> {
+        let (reader, lock, extent) = match open_directory(directory) {
+            Ok((lock, storage)) => (Reader::new(storage), Some(lock), None),
+            Err(Error::ReadOnly(_)) => {
+                let lock = DirectoryLock::acquire_to_read(directory)?;
+                let (reader, extent) = whole(directory, progress)?;
+                (reader, lock, extent)
+            }
+            Err(error) => return Err(error),
+        };
+        Ok(Self {
+            reader: reader.with_snapshots(DataDir(directory).snapshots()),
+            lock,
+            extent,
+        })
+    }
+}
+
+/// The log as a start would find it, for a directory that cannot be written to: there the storage engine cannot
+/// open it. Also says how far it is intact, if a start would drop the rest.
+fn whole(directory: &Path, progress: &dyn Fn(u64)) -> Result<(Reader, Option<String>), Error> {
+    let found = intact(directory, progress)?;
+    if !found.has_all_acknowledged() {
+        return found.broken.map_or(Ok((found.reader, None)), Err);
+    }
+    let extent = found.broken.is_some().then(|| found.extent());
+    Ok((found.reader, extent))
+}
+
+/// The records before the first damaged one.
+pub(crate) fn intact(directory: &Path, progress: &dyn Fn(u64)) -> Result<Intact, Error> {
+    let data = DataDir(directory);
+    let found = Intact::of(&data.events(), |done, _| progress(done))?;
+    Ok(found.beside(&data.snapshots()))
+}
+
+/// Refuses a directory without a log.
+pub(crate) fn check_log(directory: &Path) -> Result<(), OpenError> {
+    if restoring::is_unfinished(directory) {
+        return Err(Error::UnfinishedRestore(directory.to_owned()).into());
+    }
+    let what = format!("looking for the event log in {}", directory.display());
+    let data = DataDir(directory);
+    if data.events().try_exists().map_err(Error::io(what))? {
+        return Ok(());
+    }
+    refuse_lost(data)?;
+    Err(OpenError::NoLog(directory.to_owned()))
+}
+
+/// Refuses a directory without a log, as a start does, if what is beside its place shows that there was one.
+fn refuse_lost(data: DataDir<'_>) -> Result<(), Error> {
+    SledStorage::check_missing(&data.events())?;
+    let nothing = Reader::new(Arc::new(MemoryStorage::default()));
+    nothing.with_snapshots(data.snapshots()).check_end()?;
+    Ok(())
+}

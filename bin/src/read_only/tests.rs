@@ -1,0 +1,54 @@
+//! What a program may read of a directory that it has no control plane on.
+
+use super::open_reader;
+use crate::{Config, ControlPlane, OpenError};
+use hindsight_log::Error;
+use std::path::Path;
+
+fn plane(directory: &Path) -> ControlPlane {
+    let config = Config {
+        data_dir: Some(directory.to_owned()),
+        ..Config::default()
+    };
+    ControlPlane::open(config).expect("it opens")
+}
+
+#[test]
+fn a_log_is_read_by_one_at_a_time_and_nothing_is_committed() {
+    let temporary = tempfile::tempdir().expect("a directory");
+    let data = temporary.path().join("data");
+    let held = plane(&data);
+    let refused = open_reader(&data).expect_err("it is in use");
+    assert!(matches!(refused, OpenError::Log(Error::Locked { .. })));
+    let state = held.state();
+    held.close();
+    let opened = open_reader(&data).expect("it is free");
+    let found = opened.reader().newest_state(opened.empty_state());
+    assert_eq!(found.expect("read").hash(), state.hash());
+    assert_eq!(opened.witnessed(), Some(state.revision));
+    assert!(open_reader(&data).is_err(), "it is in use again");
+    drop(opened);
+    let again = plane(&data);
+    assert_eq!(again.state().revision, state.revision);
+    again.close();
+}
+
+#[test]
+fn a_directory_without_a_log_is_refused_and_stays_as_it_is() {
+    let temporary = tempfile::tempdir().expect("a directory");
+    for directory in [temporary.path().to_owned(), temporary.path().join("none")] {
+        let refused = open_reader(&directory).expect_err("there is none");
+        assert!(matches!(refused, OpenError::NoLog(_)), "{refused}");
+    }
+    let left = temporary.path().read_dir().expect("read").count();
+    assert_eq!(left, 0);
+}
+
+#[test]
+fn a_log_that_has_lost_its_end_is_refused_as_by_a_start() {
+    let temporary = tempfile::tempdir().expect("a directory");
+    plane(temporary.path()).close();
+    std::fs::remove_file(temporary.path().join("events.tail")).expect("removed");
+    let refused = open_reader(temporary.path()).expect_err("it may have lost its end");
+    assert!(matches!(refused, OpenError::Log(Error::Unwitnessed { .. })));
+}
