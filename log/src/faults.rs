@@ -27,6 +27,7 @@ mod refusals;
 mod retention;
 mod rot;
 mod script;
+mod side_files;
 mod slow;
 mod snapshots;
 mod thinning;

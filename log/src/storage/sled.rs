@@ -10,6 +10,7 @@ mod hidden;
 mod intact;
 mod journal;
 mod opening;
+mod page_table;
 mod pending;
 mod reconcile;
 mod sectors;

@@ -5,6 +5,7 @@
 
 use super::foreign::range;
 use super::intact::Intact;
+use super::page_table::SideFiles;
 use super::values::{HEADER_BYTES, Header, Segment};
 use super::{SEGMENT_BYTES, side, tail_of};
 use crate::Error;
@@ -22,26 +23,31 @@ const WOULD_BLANK: &str =
 
 /// Refuses a database in which sled would miss acknowledged records: up to the tail that the witness
 /// names, or up to `synced` by the journal, because the witness lags behind after a power cut. Mostly only
-/// the segments that sled will read are read, and those whose header is blank.
+/// the segments that sled will read are read, and those whose header is blank. Side files that are not of
+/// this database are set aside; then sled reads all of it.
 pub(super) fn refuse_hidden(directory: &Path, synced: Revision) -> Result<(), Error> {
-    refuse(directory, synced, false)
+    if !directory.join("db").exists() {
+        return Ok(());
+    }
+    let SideFiles { noted, unfit } = SideFiles::of(directory)?;
+    refuse(directory, synced, noted, !unfit.is_empty())?;
+    unfit
+        .iter()
+        .try_for_each(|path| side::set_aside(directory, path))
 }
 
 /// Refuses a database that sled is to read again from its beginning, if it lacks acknowledged records: it
 /// is damaged, and sled would blank what it can no longer refer to.
 pub(super) fn refuse_incomplete(directory: &Path, synced: Revision) -> Result<(), Error> {
-    refuse(directory, synced, true)
+    refuse(directory, synced, 0, true)
 }
 
-/// If sled is to read `again`, or what it noted is cut, acknowledged records may be missing although nothing
-/// is hidden.
-fn refuse(directory: &Path, synced: Revision, again: bool) -> Result<(), Error> {
-    if !directory.join("db").exists() {
-        return Ok(());
-    }
+/// What is `noted` in a side file, up to this position, sled does not read. If it is to read `again`, or what
+/// it noted is cut, acknowledged records may be missing although nothing is hidden.
+fn refuse(directory: &Path, synced: Revision, noted: u64, again: bool) -> Result<(), Error> {
     let acknowledged = acknowledged(directory, synced)?;
     let is_known = acknowledged > Revision::ZERO;
-    let found = Hidden::of(directory, is_known)?;
+    let found = Hidden::of(directory, noted, is_known)?;
     let is_compared = is_known && (again || found.is_cut);
     let Hidden {
         hidden, beheaded, ..
@@ -89,7 +95,8 @@ fn acknowledged(directory: &Path, synced: Revision) -> Result<Revision, Error> {
 
 /// The ranges of the database that sled passes over although there are whole messages in them.
 pub(super) fn skipped_ranges(directory: &Path) -> Result<Vec<Range<u64>>, Error> {
-    Ok(Hidden::of(directory, true)?.hidden)
+    let noted = SideFiles::of(directory)?.noted;
+    Ok(Hidden::of(directory, noted, true)?.hidden)
 }
 
 /// The ranges that sled passes over although there are whole messages in them.
@@ -104,8 +111,7 @@ struct Hidden {
 
 impl Hidden {
     /// With what is behind tears, if it is known how far the log was acknowledged.
-    fn of(directory: &Path, is_known: bool) -> Result<Self, Error> {
-        let noted = side::newest_place(directory)?;
+    fn of(directory: &Path, noted: u64, is_known: bool) -> Result<Self, Error> {
         let path = directory.join("db");
         let found = Segments::of(&path, noted).and_then(|segments| {
             let headless = segments.headless()?;
@@ -249,7 +255,7 @@ impl<'a> Segments<'a> {
 }
 
 /// The position where the segment of this position begins.
-const fn begin_of(place: u64) -> u64 {
+pub(super) const fn begin_of(place: u64) -> u64 {
     place / SEGMENT_BYTES as u64 * SEGMENT_BYTES as u64
 }
 

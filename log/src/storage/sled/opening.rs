@@ -77,17 +77,28 @@ pub(super) fn open_in_room(
 }
 
 /// Which part of the database was examined depends on the side files, so without them it is examined
-/// again before sled has another try.
+/// again before sled has another try. It panics over some of them.
 fn open_whole(directory: &Path, synced: Revision) -> Result<::sled::Result<::sled::Db>, Error> {
     side::drop_unfinished_snapshots(directory)?;
     settings::drop_unusable(directory)?;
     let opened = open_database(directory)?;
-    if !matches!(opened, Err(::sled::Error::Corruption { .. })) {
+    let is_damaged = match &opened {
+        Err(::sled::Error::Corruption { .. }) => true,
+        Err(::sled::Error::Io(error)) if error.kind() == ErrorKind::InvalidData => {
+            !side::newest_first(directory)?.is_empty()
+        }
+        _ => false,
+    };
+    if !is_damaged {
         return Ok(opened);
     }
     side::quarantine_snapshots(directory)?;
     hidden::refuse_incomplete(directory, synced)?;
-    open_database(directory)
+    match open_database(directory) {
+        // What panicked has it still.
+        Err(Error::Locked { .. }) => Ok(opened),
+        again => again,
+    }
 }
 
 pub(super) fn open_database(directory: &Path) -> Result<::sled::Result<::sled::Db>, Error> {

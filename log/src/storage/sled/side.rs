@@ -11,11 +11,15 @@ pub(super) const PREFIX: &str = "snap.";
 /// Removes unfinished snapshots, which sled would mistake for whole ones.
 pub(super) fn drop_unfinished_snapshots(directory: &Path) -> Result<(), Error> {
     for path in snapshots(directory)? {
-        if path.to_string_lossy().ends_with(".generating") {
+        if is_unfinished(&path) {
             std::fs::remove_file(&path).map_err(Error::io("removing an unfinished snapshot"))?;
         }
     }
     Ok(())
+}
+
+fn is_unfinished(path: &Path) -> bool {
+    path.to_string_lossy().ends_with(".generating")
 }
 
 /// Sets snapshots aside. A damaged one keeps sled from opening although every record is there.
@@ -38,15 +42,13 @@ pub(super) fn quarantine_unreadable_snapshots(directory: &Path) -> Result<(), Er
     Ok(())
 }
 
-/// The position in sled's log that the newest snapshot reaches, which is its name; sled reads what
-/// follows.
-pub(super) fn newest_place(directory: &Path) -> Result<u64, Error> {
-    let found = snapshots(directory)?;
-    let places = found.iter().filter_map(|path| {
-        let name = path.file_name()?.to_str()?.strip_prefix(PREFIX)?;
-        u64::from_str_radix(name, 16).ok()
-    });
-    Ok(places.max().unwrap_or_default())
+/// The finished side files, the one that sled reads first. It takes the last by name, which is a number.
+pub(super) fn newest_first(directory: &Path) -> Result<Vec<PathBuf>, Error> {
+    let mut found = snapshots(directory)?;
+    found.retain(|path| !is_unfinished(path));
+    found.sort();
+    found.reverse();
+    Ok(found)
 }
 
 /// Moves a file out of the directory of the engine, which can do without it.

@@ -24,6 +24,8 @@ const LINK: u8 = 10;
 /// In a link: it sets a value. In the data of a node: it has values.
 const SETS: u8 = 0;
 const LEAF: u8 = 0;
+/// The kinds that replace a page, or free it.
+const REPLACEMENTS: Range<u8> = 4..LINK;
 /// The most bytes that are checksummed while messages are searched at every offset, so that bytes which a
 /// user stored, and which look like many long messages, cannot prolong the search.
 const SEARCHED_BYTES_MAX: usize = 1 << 30;
@@ -104,6 +106,18 @@ impl<'a> Segment<'a> {
         None
     }
 
+    /// Whether a message ends at this offset, or would if one before it were not damaged.
+    pub(super) fn reaches(&self, offset: usize) -> bool {
+        let mut at = HEADER_BYTES;
+        while at < offset {
+            match self.message(at, &mut 0) {
+                Some(message) => at = message.body.end,
+                None => return self.has_messages_after(at),
+            }
+        }
+        at == offset
+    }
+
     /// Whether there is a whole message behind this offset.
     pub(super) fn has_messages_after(&self, at: usize) -> bool {
         self.messages(self.written_after(at)).next().is_some()
@@ -114,6 +128,17 @@ impl<'a> Segment<'a> {
         let messages = self.messages(self.written_after(0));
         let newest = messages.map(|message| message.segment).max();
         newest.map(|number| number.saturating_mul(SEGMENT_BYTES as u64))
+    }
+
+    /// The pages that are replaced or freed before the first message that is missing or damaged.
+    pub(super) fn replaced(&self) -> Vec<u64> {
+        let end = self.tear().unwrap_or(SEGMENT_BYTES);
+        let messages = self.messages(HEADER_BYTES);
+        let whole = messages.take_while(|message| message.body.end <= end);
+        whole
+            .filter(|message| REPLACEMENTS.contains(&message.kind))
+            .map(|message| message.page)
+            .collect()
     }
 
     /// The first offset from this one on, in steps, where there is not nothing.
@@ -155,7 +180,33 @@ impl<'a> Segment<'a> {
 struct Message {
     kind: u8,
     segment: u64,
+    page: u64,
     body: Range<usize>,
+}
+
+/// What the header of a message says. Nothing is checksummed.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct MessageHeader {
+    pub(super) segment: u64,
+    pub(super) page: u64,
+    /// The length of the whole message.
+    pub(super) length: u64,
+}
+
+impl MessageHeader {
+    /// Decodes the header with which these bytes begin.
+    pub(super) fn read(bytes: &[u8]) -> Option<Self> {
+        let mut rest = Bytes::new(bytes.get(CHECKSUM_BYTES..)?);
+        rest.byte().filter(|kind| KINDS.contains(kind))?;
+        let body = rest.number()?;
+        let (segment, page) = (rest.number()?, rest.number()?);
+        let length = body.checked_add((CHECKSUM_BYTES + rest.at) as u64)?;
+        Some(Self {
+            segment,
+            page,
+            length,
+        })
+    }
 }
 
 impl Message {
@@ -166,7 +217,7 @@ impl Message {
         let kind = rest.byte().filter(|kind| KINDS.contains(kind))?;
         let length = rest.number()?;
         let of = rest.number()?;
-        rest.number()?;
+        let page = rest.number()?;
         if segment.is_some_and(|segment| segment != of) {
             return None;
         }
@@ -182,6 +233,7 @@ impl Message {
         Some(Self {
             kind,
             segment: of,
+            page,
             body,
         })
     }
@@ -206,14 +258,30 @@ impl Message {
     }
 }
 
-struct Bytes<'a> {
+/// Bytes that are read from their beginning, in the encoding of sled.
+pub(super) struct Bytes<'a> {
     bytes: &'a [u8],
     at: usize,
 }
 
 type Pairs = Vec<(Vec<u8>, Range<usize>)>;
 
-impl Bytes<'_> {
+impl<'a> Bytes<'a> {
+    pub(super) const fn new(bytes: &'a [u8]) -> Self {
+        Self { bytes, at: 0 }
+    }
+
+    pub(super) const fn is_empty(&self) -> bool {
+        self.at >= self.bytes.len()
+    }
+
+    /// A number that is not shortened.
+    pub(super) fn integer(&mut self) -> Option<u64> {
+        let place = self.take(8)?;
+        let bytes = self.bytes.get(place)?.first_chunk()?;
+        Some(u64::from_le_bytes(*bytes))
+    }
+
     fn link(&mut self) -> Option<Pairs> {
         if self.byte()? != SETS {
             return None;
@@ -249,13 +317,13 @@ impl Bytes<'_> {
         Some(pairs)
     }
 
-    fn byte(&mut self) -> Option<u8> {
+    pub(super) fn byte(&mut self) -> Option<u8> {
         let byte = *self.bytes.get(self.at)?;
         self.at += 1;
         Some(byte)
     }
 
-    fn number(&mut self) -> Option<u64> {
+    pub(super) fn number(&mut self) -> Option<u64> {
         let first = self.byte()?;
         Some(match first {
             0..=240 => first.into(),

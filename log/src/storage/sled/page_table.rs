@@ -1,0 +1,204 @@
+//! Reads the side files of sled 0.34, and finds out which of them are of this database. Such a file is the
+//! table of pages as of some position in the log: where in the database each page is, and the changes to it.
+//!
+//! ```text
+//! position + 1 8 | segment being written | pages | length of all before 8 | crc32 of all before the length 4
+//! page: count of places 1 (0 for one that is free) | places
+//! place: position 8 | 0 1 | offset in the file | length, unless it is free
+//! ```
+//! sled takes the table for true. Segments in which the table has no page are free for sled, and blanked:
+//! with a side file of a later time, as an older copy that was put back over a directory leaves it, those are
+//! the segments in which the records are.
+
+use super::foreign::range;
+use super::hidden::begin_of;
+use super::values::{Bytes, HEADER_BYTES, Header, MessageHeader, Segment};
+use super::{SEGMENT_BYTES, side};
+use crate::Error;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::io::Result as IoResult;
+use std::path::{Path, PathBuf};
+
+/// Length of the longest header of a message.
+const MESSAGE_HEADER_BYTES: u64 = 32;
+/// Messages that are looked for where the table says: all of a small database. Of a larger one, as many, at
+/// equal distances. Every place must be in the segment that the table names, however many there are.
+const LOOKED_FOR_MAX: usize = 512;
+/// In a place: the message is in the database, and not in a file of its own.
+const INLINE: u8 = 0;
+
+/// The side files of a database.
+#[derive(Debug, Default)]
+pub(super) struct SideFiles {
+    /// The position that the newest one of this database reaches; zero if there is none.
+    pub(super) noted: u64,
+    /// Later ones, which are not of this database as it is.
+    pub(super) unfit: Vec<PathBuf>,
+}
+
+impl SideFiles {
+    /// Compares the side files in this directory with the database in it.
+    pub(super) fn of(directory: &Path) -> Result<Self, Error> {
+        let database = directory.join("db");
+        let mut found = Self::default();
+        for path in side::newest_first(directory)? {
+            // One that cannot be read is as good as none.
+            let table = std::fs::read(&path).ok().and_then(|file| Table::of(&file));
+            let fits = table
+                .as_ref()
+                .map_or(Ok(false), |table| table.fits(&database));
+            if let (true, Some(table)) = (fits.map_err(Error::io("reading the event log"))?, table)
+            {
+                found.noted = table.noted;
+                break;
+            }
+            found.unfit.push(path);
+        }
+        Ok(found)
+    }
+}
+
+/// Where a page, or a change to it, is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Place {
+    page: u64,
+    /// Its position in sled's log.
+    position: u64,
+    /// Its offset in the file.
+    at: u64,
+    /// Of the message; not known of a page that is free.
+    length: Option<u64>,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+struct Table {
+    noted: u64,
+    places: Vec<Place>,
+}
+
+impl Table {
+    /// `None` if the file is damaged.
+    fn of(file: &[u8]) -> Option<Self> {
+        let (rest, checksum) = file.split_last_chunk::<4>()?;
+        let (table, _) = rest.split_last_chunk::<8>()?;
+        if crc32fast::hash(table) != u32::from_le_bytes(*checksum) {
+            return None;
+        }
+        let mut rest = Bytes::new(table);
+        let noted = rest.integer()?.checked_sub(1)?;
+        rest.number()?;
+        let mut places = Vec::new();
+        for page in 0.. {
+            if rest.is_empty() {
+                break;
+            }
+            let count = rest.byte()?;
+            for _ in 0..count.max(1) {
+                let position = rest.integer()?;
+                if rest.byte()? != INLINE {
+                    return None;
+                }
+                let at = rest.number()?;
+                let length = match count {
+                    0 => None,
+                    _ => Some(rest.number()?),
+                };
+                places.push(Place {
+                    page,
+                    position,
+                    at,
+                    length,
+                });
+            }
+        }
+        Some(Self { noted, places })
+    }
+
+    /// Whether the table is of this database, as it is or as it was: the log reaches the position that the
+    /// table notes, and each page is where the table says, or was replaced later.
+    fn fits(&self, database: &Path) -> IoResult<bool> {
+        let file = File::open(database)?;
+        let segments = Segments::of(&file)?;
+        if !segments.reach(&file, self.noted)? {
+            return Ok(false);
+        }
+        let mut moved = BTreeSet::new();
+        let step = self.places.len().div_ceil(LOOKED_FOR_MAX).max(1);
+        for (index, place) in self.places.iter().enumerate() {
+            let is_looked_for = index % step == 0;
+            if !segments.have(place) || (is_looked_for && !is_there(&file, place)?) {
+                moved.insert(place.page);
+            }
+        }
+        for begin in segments.from(self.noted) {
+            if moved.is_empty() {
+                break;
+            }
+            let bytes = range(&file, begin, SEGMENT_BYTES as u64)?;
+            for page in Segment::new(&bytes).replaced() {
+                moved.remove(&page);
+            }
+        }
+        Ok(moved.is_empty())
+    }
+}
+
+/// Whether this message of this page is there.
+fn is_there(file: &File, place: &Place) -> IoResult<bool> {
+    let header = range(file, place.at, MESSAGE_HEADER_BYTES)?;
+    let Some(found) = MessageHeader::read(&header) else {
+        return Ok(false);
+    };
+    let named = MessageHeader {
+        segment: place.position / SEGMENT_BYTES as u64,
+        page: place.page,
+        length: place.length.unwrap_or(found.length),
+    };
+    Ok(found == named)
+}
+
+/// The segments of a database: the offset of each, by the position of its beginning.
+struct Segments {
+    at: BTreeMap<u64, u64>,
+}
+
+impl Segments {
+    fn of(file: &File) -> IoResult<Self> {
+        let length = file.metadata()?.len();
+        let mut at = BTreeMap::new();
+        for begin in (0..length).step_by(SEGMENT_BYTES) {
+            if let Some(header) = Header::read(&range(file, begin, HEADER_BYTES as u64)?) {
+                at.insert(header.place, begin);
+            }
+        }
+        Ok(Self { at })
+    }
+
+    /// Whether the place is in the segment to which its position belongs.
+    fn have(&self, place: &Place) -> bool {
+        let begin = begin_of(place.position);
+        self.at
+            .get(&begin)
+            .is_some_and(|at| place.at.checked_sub(*at) == Some(place.position - begin))
+    }
+
+    /// The offsets of those that sled reads after what is noted up to this position.
+    fn from(&self, noted: u64) -> impl Iterator<Item = u64> {
+        self.at.range(begin_of(noted)..).map(|(_, at)| *at)
+    }
+
+    /// Whether the log reaches this position. Behind damage before it, whole messages show that it does.
+    fn reach(&self, file: &File, noted: u64) -> IoResult<bool> {
+        let begin = begin_of(noted);
+        if noted == begin {
+            return Ok(true);
+        }
+        let Some(at) = self.at.get(&begin) else {
+            return Ok(false);
+        };
+        let bytes = range(file, *at, SEGMENT_BYTES as u64)?;
+        let offset = usize::try_from(noted - begin);
+        Ok(offset.is_ok_and(|offset| Segment::new(&bytes).reaches(offset)))
+    }
+}
