@@ -18,6 +18,7 @@ mod failures;
 mod fixtures;
 mod floors;
 mod full;
+mod mixed;
 mod moved;
 mod newer;
 #[cfg(unix)]

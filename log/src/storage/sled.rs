@@ -39,7 +39,7 @@ use opening::{
     open_in_room, refuse_short_files, sync_before_reading, sync_directories, wait_until_free,
 };
 use pending::Pending;
-use reconcile::missing;
+use reconcile::{missing, refuse_thinned_over};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -103,6 +103,9 @@ impl SledStorage {
         refuse_unknown_trees(&engine, state, &path)?;
         let frames = FrameTrees::open(&engine)?;
         let (missing, newest) = missing(&frames, &kept)?;
+        if let Some(witnessed) = WitnessFile::read(&tail_of(directory))? {
+            refuse_thinned_over(&frames, witnessed.revision)?;
+        }
         let bytes = missing.iter().map(|(_, frame)| frame.len() as u64);
         reserve.release_until_free(bytes.sum::<u64>().saturating_mul(WRITE_AMPLIFICATION))?;
         let database = Database::new(engine, frames, directory)?;
@@ -239,6 +242,8 @@ impl Storage for SledStorage {
     }
 
     fn replace(&self, first: Revision, last: Revision, frame: &[u8]) -> Result<(), Error> {
+        // A note of a revision within a thinned frame is then of another log.
+        self.witness.ensure_synced(last);
         self.write(|journal| {
             if journal.may_contain(last) {
                 self.store(journal)?;

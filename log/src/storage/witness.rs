@@ -56,6 +56,9 @@ struct Slots {
     file: File,
     second_is_next: bool,
     is_failed: bool,
+    /// The last revision of the newest note of this process, and of the newest that is known to be synced.
+    noted: Revision,
+    synced: Revision,
 }
 
 impl WitnessFile {
@@ -96,6 +99,8 @@ impl WitnessFile {
             file,
             second_is_next: read.is_some_and(|note| note.slot == 0),
             is_failed: false,
+            noted: Revision::ZERO,
+            synced: Revision::ZERO,
         });
         let opened = Self {
             slots,
@@ -136,12 +141,29 @@ impl WitnessFile {
     }
 }
 
+impl WitnessFile {
+    /// Syncs the notes, unless one that reaches this revision is synced.
+    pub(crate) fn ensure_synced(&self, revision: Revision) {
+        let mut slots = unpoisoned(self.slots.lock());
+        if slots.synced >= revision {
+            return;
+        }
+        match slots.file.sync_data() {
+            Ok(()) => slots.synced = slots.noted,
+            Err(error) => {
+                tracing::error!(%error, "cannot sync events.tail before history is dropped");
+            }
+        }
+    }
+}
+
 impl Slots {
     fn write(&mut self, tail: &Tail) -> std::io::Result<()> {
         let at = if self.second_is_next { SLOT_BYTES } else { 0 };
         self.file.seek(SeekFrom::Start(at as u64))?;
         self.file.write_all(&sealed(tail))?;
         self.second_is_next = !self.second_is_next;
+        self.noted = tail.revision;
         Ok(())
     }
 }
@@ -292,6 +314,17 @@ mod tests {
                 let bytes = std::fs::metadata(&path).expect("there").len();
                 assert_eq!(bytes, 2 * SLOT_BYTES as u64);
             }
+        }
+    }
+
+    #[test]
+    fn notes_are_synced_before_what_they_name_is_dropped() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let (file, _) = WitnessFile::open(&directory.path().join("tail")).expect("opened");
+        for (noted, dropped, synced) in [(5, 3, 5), (7, 5, 5), (7, 6, 7)] {
+            file.note(&tail(noted));
+            file.ensure_synced(Revision(dropped));
+            assert_eq!(unpoisoned(file.slots.lock()).synced, Revision(synced));
         }
     }
 

@@ -37,6 +37,9 @@ pub(super) struct Journal {
     at: usize,
     /// The first revision of the frame before the first record of this round.
     start: Revision,
+    /// The same of the oldest round of which records may be read after a crash. An earlier round stays in the
+    /// file until something of this one is synced.
+    oldest: Revision,
     /// The first revision of the newest frame that was appended.
     last: Revision,
     /// The first revision of the newest frame that was synced.
@@ -84,6 +87,7 @@ impl Journal {
             salt,
             at: BEGIN_BYTES,
             start: newest,
+            oldest: newest,
             last: newest,
             synced: newest,
             has_failed: false,
@@ -108,7 +112,7 @@ impl Journal {
     /// Whether a frame that begins at this revision may be in the journal, or be the one before its first
     /// record.
     pub(super) fn may_contain(&self, revision: Revision) -> bool {
-        revision >= self.start
+        revision >= self.oldest
     }
 
     /// Adds a pending frame. If there is no space for it, the database has to be synced instead.
@@ -154,6 +158,9 @@ impl Journal {
             place.check()?;
         }
         self.synced = self.last;
+        if self.at > BEGIN_BYTES {
+            self.oldest = self.start;
+        }
         Ok(())
     }
 
@@ -181,7 +188,9 @@ impl Journal {
         if let Some(JournalFile { file, .. }) = &mut self.file {
             empty(file, self.salt).map_err(Error::io("writing the journal of the event log"))?;
         }
-        self.begin_round()
+        self.begin_round()?;
+        self.oldest = self.start;
+        Ok(())
     }
 }
 

@@ -16,12 +16,17 @@ pub(super) fn missing(
 ) -> Result<(Vec<Frame>, Newest), Error> {
     let last = frames.at_or_before(Revision::MAX)?;
     let newest = place_of(last.as_ref());
+    let (mut is_of_this_log, mut thinned) = (false, None);
     for (first, frame) in kept.up_to(newest) {
         let found = frames.at_or_before(first)?;
         let place = place_of(found.as_ref());
         if place.first != first && place.until < first {
             let (revision, newest) = (first, place.until);
             return Err(Error::Gap { revision, newest });
+        }
+        is_of_this_log |= found.as_ref().is_some_and(|(_, found)| found == frame);
+        if found.as_ref().is_some_and(is_thinned) {
+            thinned = Some(first);
         }
         if found
             .is_some_and(|(key, found)| key == first && is_different_record(first, &found, frame))
@@ -40,6 +45,10 @@ pub(super) fn missing(
         let reason = "the journal has it, but it does not follow the record before it";
         return Err(Error::corrupt(*first, reason));
     }
+    // The journal is emptied before its records are thinned.
+    if let Some(revision) = thinned.filter(|_| !is_of_this_log && missing.is_empty()) {
+        return Err(Error::Diverged { revision });
+    }
     let last = missing.last();
     let newest = last.map_or(newest, |(first, frame)| Newest::of(*first, frame));
     kept.check_end(newest.until)?;
@@ -49,8 +58,23 @@ pub(super) fn missing(
 /// Whether the journal's frame is whole and the database has neither the same frame nor a thinned one in
 /// its place.
 fn is_different_record(first: Revision, found: &[u8], kept: &[u8]) -> bool {
-    let is_thinned = || frame::open(first, found).is_ok_and(|one| one.format == frame::PLACEHOLDER);
-    found != kept && frame::open(first, kept).is_ok() && !is_thinned()
+    let is_whole = frame::open(first, kept).is_ok();
+    found != kept && is_whole && !is_thinned(&(first, found.into()))
+}
+
+fn is_thinned((first, frame): &Stored) -> bool {
+    frame::open(*first, frame).is_ok_and(|one| one.format == frame::PLACEHOLDER)
+}
+
+/// Refuses a database in which the acknowledged end at this revision was thinned over. Notes of later ends
+/// are synced before that, so the files are of different logs or times.
+pub(super) fn refuse_thinned_over(frames: &FrameTrees, revision: Revision) -> Result<(), Error> {
+    let found = frames.at_or_before(revision)?;
+    let is_over = |found: &Stored| is_thinned(found) && place_of(Some(found)).until > revision;
+    if found.as_ref().is_some_and(is_over) {
+        return Err(Error::Diverged { revision });
+    }
+    Ok(())
 }
 
 /// Whether both frames are whole and the second does not name the hash of the first.
