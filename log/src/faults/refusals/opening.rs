@@ -4,6 +4,7 @@ use super::{
     FRAMES, Prepare, after, append, blank_last, cut_in_half, engine, frames, make, put, remove,
     snapshots, written,
 };
+use std::fs;
 
 /// What opens, and up to which of the frames that were written.
 pub(super) const OPENING: &[(&str, Prepare, usize)] = &[
@@ -33,7 +34,23 @@ pub(super) const OPENING: &[(&str, Prepare, usize)] = &[
     ),
     ("an empty witness", |at| put(at, "events.tail", b""), 0),
     ("a first start that made no tree", |at| drop(engine(at)), 0),
+    (
+        "the top of a file system",
+        |at| fs::create_dir_all(at.join("events/lost+found")).expect("made"),
+        0,
+    ),
     ("a whole log", written, FRAMES),
+    (
+        "a whole log, and files of others",
+        |at| {
+            after(at, |at| {
+                fs::create_dir(at.join("events/lost+found")).expect("made");
+                put(at, "events/.nfs0001", b"x");
+                put(at, "events/notes.txt", b"x");
+            });
+        },
+        FRAMES,
+    ),
     (
         "a log whose witness is empty",
         |at| after(at, |at| put(at, "events.tail", b"")),

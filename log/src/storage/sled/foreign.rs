@@ -13,6 +13,8 @@ use std::path::Path;
 /// The files that sled creates in its directory, apart from numbered snapshots, and ours.
 const OWN_FILES: &[&str] = &[CONFIGURATION, "db", BLOBS, journal::NAME];
 const BLOBS: &str = "blobs";
+/// A directory that some file systems have at their top.
+const OF_FILE_SYSTEMS: &str = "lost+found";
 /// A file that sled reads as a whole; it takes some hundred bytes.
 const CONFIGURATION: &str = "conf";
 const CONFIGURATION_BYTES_MAX: u64 = 64 << 10;
@@ -60,17 +62,21 @@ fn is_own(path: &Path) -> bool {
     OWN_FILES.contains(&&*name) || name.starts_with(side::PREFIX)
 }
 
-/// Refuses a directory that sled would damage. Nothing has been changed by then.
+/// Refuses a directory that sled would damage. Nothing has been changed by then. Beside a database that was
+/// begun, files of other names do no harm.
 pub(super) fn refuse_foreign(directory: &Path) -> std::result::Result<DatabaseState, Error> {
-    if !entries(directory)?.iter().all(|path| is_own(path)) {
-        return Err(Error::Foreign(directory.to_owned()));
-    }
+    let foreign = entries(directory)?
+        .into_iter()
+        .find(|path| !is_own(path) && !path.ends_with(OF_FILE_SYSTEMS));
     let path = directory.join("db");
     let headers = match File::open(&path) {
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(DatabaseState::New),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(Headers::default()),
         opened => opened.and_then(|file| Headers::read(&file)),
     };
     let headers = headers.map_err(Error::io("reading the event log"))?;
+    if let Some(foreign) = foreign.filter(|_| headers.sound == 0) {
+        return Err(Error::Foreign(foreign));
+    }
     match (headers.sound, headers.damaged, headers.has_more) {
         (0, damaged, true) if has_records(directory) => {
             let at = damaged.unwrap_or_default();
@@ -84,6 +90,7 @@ pub(super) fn refuse_foreign(directory: &Path) -> std::result::Result<DatabaseSt
 }
 
 /// The segment headers of a database.
+#[derive(Default)]
 struct Headers {
     sound: u64,
     /// The offset of the first header that is neither sound nor blank.
@@ -95,11 +102,7 @@ struct Headers {
 impl Headers {
     fn read(file: &File) -> Result<Self> {
         let length = file.metadata()?.len();
-        let mut headers = Self {
-            sound: 0,
-            damaged: None,
-            has_more: false,
-        };
+        let mut headers = Self::default();
         for at in (0..length).step_by(SEGMENT_BYTES) {
             match is_sound(&range(file, at, HEADER_BYTES as u64)?) {
                 Some(true) => headers.sound += 1,
