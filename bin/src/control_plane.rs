@@ -21,7 +21,8 @@ use hindsight_core::{
 };
 use hindsight_gc::Forecast;
 use hindsight_log::{
-    Base, DirectoryLock, Error, Log, MemoryStorage, Poison, Reader, SledStorage, Storage, Writer,
+    Base, DirectoryLock, Error, Log, MemoryStorage, Poison, Reader, SledStorage, Snapshots,
+    Storage, Writer,
 };
 use hindsight_projector::Window;
 use std::path::Path;
@@ -378,7 +379,8 @@ fn open_log(config: &Config, empty: State) -> Result<OpenedLog, OpenError> {
     };
     let data_dir = config.data_dir.as_deref().map(DataDir);
     let snapshots = data_dir.map(DataDir::snapshots);
-    let base = snapshots.as_ref().and_then(|one| one.newest(&empty));
+    let newest = |all: &Snapshots| all.newest_in(&*storage, &empty);
+    let base = snapshots.as_ref().and_then(newest);
     let base = base.unwrap_or_else(|| Base::empty(empty.clone()));
     let snapshot = base.state.revision;
     let mut log = Log::open_from(storage, base)?;

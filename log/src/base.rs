@@ -92,7 +92,15 @@ impl Base {
     /// Checks that this base was made from the log in `records`. A log that ends before it has lost
     /// acknowledged records.
     pub(crate) fn check_belongs_to(&self, records: &dyn Records) -> Result<(), Error> {
-        check_tail(records, self.tail())
+        check_tail(records, self.tail()).map_err(of_snapshot)
+    }
+}
+
+/// The error of a snapshot that does not belong to the log.
+pub(crate) fn of_snapshot(error: Error) -> Error {
+    match error {
+        Error::Diverged { revision } => Error::OtherSnapshot { revision },
+        other => other,
     }
 }
 

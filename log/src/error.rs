@@ -76,6 +76,17 @@ pub enum Error {
         /// The last revision that is known to have been acknowledged.
         revision: Revision,
     },
+    /// The log does not have the record of which a snapshot was made.
+    #[error(
+        "the record at revision {revision} is not the one of which the snapshot at that revision was made: \
+         the files of the data directory are from different times, or of different logs; nothing was \
+         deleted; restore all of them from one copy, or, to accept the log as it is, move the snapshots \
+         directory aside"
+    )]
+    OtherSnapshot {
+        /// The revision of the snapshot.
+        revision: Revision,
+    },
     /// The journal refers to a record that is neither in it nor in the database.
     #[error(
         "events/journal refers to a record at revision {revision}, but the log has nothing after revision \

@@ -151,6 +151,21 @@ impl Snapshots {
         self.find(empty, |_, _| true)
     }
 
+    /// As [`Self::newest`], but passes over those that can no longer be placed in the log, because it was
+    /// thinned over their revisions.
+    pub fn newest_in(&self, log: &dyn Records, empty: &State) -> Option<Base> {
+        self.find(empty, |path, head| {
+            let is_over = base::is_thinned_over(log, head.revision).unwrap_or_default();
+            if is_over {
+                tracing::warn!(
+                    file = %path.display(),
+                    "the log was thinned over the revision of a snapshot; an older one or the log is read instead"
+                );
+            }
+            !is_over
+        })
+    }
+
     /// The newest snapshot of this log up to this revision.
     pub(crate) fn until(
         &self,
@@ -194,6 +209,7 @@ impl Snapshots {
                 continue;
             };
             let passed = base::check_passes_through(log, head.tail());
+            let passed = passed.map_err(base::of_snapshot);
             if passed.is_ok() || file::checked(&path).is_ok() {
                 return passed;
             }

@@ -43,10 +43,11 @@ const fn variant(error: &Error) -> usize {
         Error::Gap { .. } => 22,
         Error::NoState { .. } => 23,
         Error::PrunedTime(_) => 24,
+        Error::OtherSnapshot { .. } => 25,
         Error::Engine { .. } => VARIANTS - 1,
     }
 }
-const VARIANTS: usize = 26;
+const VARIANTS: usize = 27;
 
 #[test]
 fn who_opens_a_directory_again_is_not_told_to_stop_itself() {
@@ -93,6 +94,7 @@ fn every_message_goes_on_with_what_to_do() {
         Error::Gap { revision, newest },
         Error::Unwitnessed { newest },
         Error::Diverged { revision },
+        Error::OtherSnapshot { revision },
         Error::Pruned(Pruned {
             asked: revision,
             floor,

@@ -233,6 +233,31 @@ fn history_is_thinned_up_to_the_older_snapshot_so_that_a_damaged_newest_can_be_d
     verify(&Reader::new(disk), |_| {}).expect("intact");
 }
 
+/// As snapshots of an older copy that was put back, or hard links of one.
+#[test]
+fn a_start_passes_over_snapshots_whose_revisions_were_thinned() {
+    let (disk, temporary) = (logged("own", 60), tempfile::tempdir().expect("a directory"));
+    let snapshots = kept_beside(temporary.path());
+    let bases = [10, 20, 50].map(|revision| base_at(&disk, revision));
+    for base in &bases[..2] {
+        snapshots.write(base).expect("written");
+    }
+    let reader = Reader::new(Arc::<Disk>::clone(&disk));
+    crate::thin(&*disk, &reader, Revision(40), script::empty(), &[]).expect("thinned");
+    let log: Arc<dyn Storage> = disk;
+    let whole = Log::open(Arc::clone(&log), script::empty()).expect("opened");
+    for (further, found) in [(None, None), (bases.last(), Some(Revision(50)))] {
+        if let Some(base) = further {
+            snapshots.write(base).expect("written");
+        }
+        let base = snapshots.newest_in(&*log, &script::empty());
+        assert_eq!(base.as_ref().map(|base| base.state.revision), found);
+        let base = base.unwrap_or_else(|| Base::empty(script::empty()));
+        let opened = Log::open_from(Arc::clone(&log), base).expect("opened");
+        assert_eq!(opened.state().hash(), whole.state().hash());
+    }
+}
+
 /// A disk that does not answer whether there is space for a snapshot until it is allowed to.
 #[derive(Debug)]
 struct Slow {

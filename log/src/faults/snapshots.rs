@@ -192,7 +192,7 @@ fn a_log_that_ends_before_a_snapshot_or_has_another_past_is_refused() {
     other.hash[0] ^= 1;
     let error = Log::open_from(disk, other).expect_err("refused");
     assert!(
-        matches!(error, Error::Diverged { revision } if revision == wanted),
+        matches!(error, Error::OtherSnapshot { revision } if revision == wanted),
         "{error}"
     );
 }
@@ -230,7 +230,7 @@ fn a_question_is_refused_where_the_newest_snapshot_is_not_of_the_log() {
     snapshots.write(&other).expect("written");
     let error = checked(&whole).expect_err("refused");
     assert!(
-        matches!(error, Error::Diverged { revision } if revision == wanted),
+        matches!(error, Error::OtherSnapshot { revision } if revision == wanted),
         "{error}"
     );
 }
