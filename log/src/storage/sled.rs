@@ -243,7 +243,7 @@ impl Storage for SledStorage {
 
     fn replace(&self, first: Revision, last: Revision, frame: &[u8]) -> Result<(), Error> {
         // A note of a revision within a thinned frame is then of another log.
-        self.witness.ensure_synced(last);
+        self.witness.ensure_synced(last)?;
         self.write(|journal| {
             if journal.may_contain(last) {
                 self.store(journal)?;

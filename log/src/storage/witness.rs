@@ -56,7 +56,7 @@ struct Slots {
     file: File,
     second_is_next: bool,
     is_failed: bool,
-    /// The last revision of the newest note of this process, and of the newest that is known to be synced.
+    /// The last revision of the newest note, and of the newest that is known to be synced.
     noted: Revision,
     synced: Revision,
 }
@@ -99,7 +99,9 @@ impl WitnessFile {
             file,
             second_is_next: read.is_some_and(|note| note.slot == 0),
             is_failed: false,
-            noted: Revision::ZERO,
+            noted: read
+                .as_ref()
+                .map_or(Revision::ZERO, |note| note.tail.revision),
             synced: Revision::ZERO,
         });
         let opened = Self {
@@ -125,7 +127,7 @@ impl WitnessFile {
         }
     }
 
-    /// Notes an acknowledged tail. This is only evidence: if it fails, the log continues.
+    /// Notes an acknowledged tail. This is only evidence: if it fails, the log continues, until history is dropped.
     pub(crate) fn note(&self, tail: &Tail) {
         let mut slots = unpoisoned(self.slots.lock());
         if let Err(error) = slots.write(tail) {
@@ -142,18 +144,21 @@ impl WitnessFile {
 }
 
 impl WitnessFile {
-    /// Syncs the notes, unless one that reaches this revision is synced.
-    pub(crate) fn ensure_synced(&self, revision: Revision) {
+    /// Syncs the notes, unless one that reaches this revision is synced. If none does, the history up to there
+    /// must not be dropped: the next start would take the log for another one.
+    pub(crate) fn ensure_synced(&self, revision: Revision) -> Result<(), Error> {
+        let failed = Error::io("syncing events.tail before history is dropped");
         let mut slots = unpoisoned(self.slots.lock());
         if slots.synced >= revision {
-            return;
+            return Ok(());
         }
-        match slots.file.sync_data() {
-            Ok(()) => slots.synced = slots.noted,
-            Err(error) => {
-                tracing::error!(%error, "cannot sync events.tail before history is dropped");
-            }
+        if slots.noted < revision {
+            let unwritten = std::io::Error::other("the end of the log could not be noted in it");
+            return Err(failed(unwritten));
         }
+        slots.file.sync_data().map_err(failed)?;
+        slots.synced = slots.noted;
+        Ok(())
     }
 }
 
@@ -323,9 +328,13 @@ mod tests {
         let (file, _) = WitnessFile::open(&directory.path().join("tail")).expect("opened");
         for (noted, dropped, synced) in [(5, 3, 5), (7, 5, 5), (7, 6, 7)] {
             file.note(&tail(noted));
-            file.ensure_synced(Revision(dropped));
+            file.ensure_synced(Revision(dropped)).expect("synced");
             assert_eq!(unpoisoned(file.slots.lock()).synced, Revision(synced));
         }
+        assert!(
+            file.ensure_synced(Revision(8)).is_err(),
+            "that is not noted"
+        );
     }
 
     #[test]
