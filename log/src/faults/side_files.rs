@@ -4,13 +4,26 @@
 use super::copies::copy;
 use super::damaged::{Found, frames, intact, make, whole};
 use super::rot::open;
-use crate::storage::sled::SEGMENT_BYTES;
+use crate::storage::sled::{Header, SEGMENT_BYTES};
+use crate::{SledStorage, Storage};
 use hindsight_core::Revision;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Frames in the copies of one log.
 const COPIED_AT: [usize; 3] = [20, 70, 100];
+/// Frames that are replaced one after the other; together they fill several segments.
+const CHANGES: usize = 60;
+
+/// A frame that nothing makes shorter.
+fn noise(seed: u64) -> Vec<u8> {
+    let mut bytes = vec![0; 500 << 10];
+    blake3::Hasher::new()
+        .update(&seed.to_le_bytes())
+        .finalize_xof()
+        .fill(&mut bytes);
+    bytes
+}
 
 fn side_files(at: &Path) -> Vec<PathBuf> {
     let listed = fs::read_dir(at.join("events")).expect("listed");
@@ -107,6 +120,12 @@ fn of_segments_that_were_exchanged_none_is_blanked() {
     assert!(found.opened > 0, "{found:?}");
 }
 
+fn is_any_set_aside(at: &Path) -> bool {
+    let listed = fs::read_dir(at).expect("listed");
+    let mut names = listed.map(|entry| entry.expect("listed").file_name());
+    names.any(|name| name.to_string_lossy().ends_with(".damaged"))
+}
+
 /// Otherwise every start would read everything.
 #[test]
 fn a_side_file_of_the_database_stays() {
@@ -116,12 +135,52 @@ fn a_side_file_of_the_database_stays() {
         make(&at.join("log"), &frames(2)[..count]);
         for _ in 0..3 {
             open(&at.join("log")).expect("opened");
-            let listed = fs::read_dir(at.join("log")).expect("listed");
-            let names = listed.map(|entry| entry.expect("listed").file_name());
-            let mut aside = names.filter(|name| name.to_string_lossy().ends_with(".damaged"));
-            assert_eq!(aside.next(), None, "{count}");
+            assert!(!is_any_set_aside(&at.join("log")), "{count}");
         }
         assert!(!side_files(&at.join("log")).is_empty());
         fs::remove_dir_all(at.join("log")).expect("removed");
     }
+}
+
+/// The segments that the side file names are freed and used again while history is dropped.
+#[test]
+fn a_side_file_stays_whose_segments_were_used_again() {
+    let temporary = tempfile::tempdir().expect("a directory");
+    let (at, killed) = (
+        temporary.path().join("log"),
+        temporary.path().join("killed"),
+    );
+    let mut first = Revision(1);
+    for _ in 0..2 {
+        let storage = SledStorage::open(&at.join("events")).expect("opened");
+        let noted = side_files(&at);
+        for _ in 0..CHANGES {
+            storage.append(first, &noise(first.0)).expect("appended");
+            storage.sync().expect("synced");
+            let replaced = storage.replace(Revision(1), first, &[7]);
+            replaced.expect("replaced");
+            while storage.tidy().expect("tidied") {}
+            first = first.next();
+        }
+        storage.sync().expect("synced");
+        copy(&at, &killed);
+        assert_eq!(
+            side_files(&at),
+            noted,
+            "a process writes one when it starts"
+        );
+    }
+    let found = side_files(&killed);
+    let noted = found[0].file_name().expect("named").to_string_lossy();
+    let noted = u64::from_str_radix(&noted[5..], 16).expect("a number");
+    let segment = SEGMENT_BYTES as u64;
+    let bytes = fs::read(killed.join("events/db")).expect("read");
+    let headers = bytes.chunks(SEGMENT_BYTES).filter_map(Header::read);
+    let places: Vec<_> = headers.map(|header| header.place).collect();
+    assert!(
+        !places.contains(&(noted / segment * segment)),
+        "{places:?} {noted}"
+    );
+    drop(SledStorage::open(&killed.join("events")).expect("opened"));
+    assert!(!is_any_set_aside(&killed));
 }

@@ -43,6 +43,8 @@ use reconcile::{missing, refuse_thinned_over};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
+#[cfg(test)]
+pub(crate) use values::Header;
 
 /// Must never change: it is part of the database's own configuration. Large segments and small pieces
 /// keep frames out of sled's blob files, which it never syncs.

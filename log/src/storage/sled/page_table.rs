@@ -195,7 +195,8 @@ impl Segments {
             return Ok(true);
         }
         let Some(at) = self.at.get(&begin) else {
-            return Ok(false);
+            // It may have been freed and used again since.
+            return Ok(self.at.range(begin..).next().is_some());
         };
         let bytes = range(file, *at, SEGMENT_BYTES as u64)?;
         let offset = usize::try_from(noted - begin);

@@ -58,8 +58,8 @@ pub(super) fn missing(
 /// Whether the journal's frame is whole and the database has neither the same frame nor a thinned one in
 /// its place.
 fn is_different_record(first: Revision, found: &[u8], kept: &[u8]) -> bool {
-    let is_whole = frame::open(first, kept).is_ok();
-    found != kept && is_whole && !is_thinned(&(first, found.into()))
+    let is_thinned = || is_thinned(&(first, found.into()));
+    found != kept && frame::open(first, kept).is_ok() && !is_thinned()
 }
 
 fn is_thinned((first, frame): &Stored) -> bool {

@@ -52,16 +52,16 @@ pub(super) struct Segment<'a> {
 
 /// The header of a segment.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Header {
+pub(crate) struct Header {
     /// The position of the segment in the log.
-    pub(super) place: u64,
+    pub(crate) place: u64,
     /// How far the log was stable when the segment was begun.
     pub(super) stable: u64,
 }
 
 impl Header {
     /// Decodes a header; `None` if its checksum does not match.
-    pub(super) fn read(bytes: &[u8]) -> Option<Self> {
+    pub(crate) fn read(bytes: &[u8]) -> Option<Self> {
         let header = bytes.get(..HEADER_BYTES)?;
         let (checksum, header) = header.split_first_chunk::<CHECKSUM_BYTES>()?;
         if !u32::from_le_bytes(*checksum) != crc32fast::hash(header) {
