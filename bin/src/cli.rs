@@ -25,6 +25,7 @@ mod verify;
 mod why;
 
 use crate::hint::hint;
+use anyhow::Context as _;
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum, ValueHint};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -127,7 +128,9 @@ pub fn run() -> ExitCode {
 }
 
 fn dispatch(cli: Cli) -> anyhow::Result<ExitCode> {
-    // Without a descriptor for it, whatever needs one next reports that.
+    long_files::has_descriptors()
+        .context("cannot open enough files; raise their limit (ulimit -n)")?;
+    // Without the listener, a write that is too long ends the process.
     long_files::outlive().ok();
     if !matches!(cli.command, Command::Serve(_)) {
         logging::of_command();

@@ -40,6 +40,25 @@ fn without_a_free_descriptor_writes_go_on_and_with_one_so_do_connections() {
 }
 
 #[test]
+fn a_command_without_descriptors_ends_with_a_message() {
+    let temporary = tempfile::tempdir().expect("a temporary directory");
+    let directory = temporary.path().join("data");
+    Server::start_on(&directory).signal("KILL");
+    for descriptors in 3..24 {
+        let limit = format!("ulimit -n {descriptors}; exec \"$@\"");
+        let mut shell = Command::new("sh");
+        shell.args(["-c", &limit, "sh"]).arg(binary("hindsight"));
+        let asked = shell.arg("log").arg("--data-dir").arg(&directory);
+        let output = asked.output().expect("run");
+        let told = text(&output.stderr);
+        assert_ne!(output.status.code(), Some(101), "{descriptors}: {told}");
+        if descriptors > 3 && !output.status.success() {
+            assert!(told.contains("ulimit -n"), "{descriptors}: {told}");
+        }
+    }
+}
+
+#[test]
 fn without_memory_it_ends_and_nothing_is_lost_that_was_answered() {
     let temporary = tempfile::tempdir().expect("a temporary directory");
     let directory = temporary.path().join("data");
