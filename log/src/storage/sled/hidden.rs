@@ -120,8 +120,10 @@ impl Hidden {
             let mut beheaded: Vec<_> = durable.map(|one| one.0.clone()).collect();
             let mut hidden: Vec<_> = headless.into_iter().map(|one| one.0).collect();
             let mut is_cut = false;
+            // If the disk fails to give something back, sled must not be the first to find out: it would take
+            // it for the end of the log.
+            let tears = segments.tears()?;
             if is_known || segments.lacks_stable() {
-                let tears = segments.tears()?;
                 is_cut = noted == 0 || segments.is_cut_before(noted, &tears);
                 let behind = segments.hidden(tears)?;
                 // A later header says that the end was durable.
