@@ -97,6 +97,8 @@ impl ControlPlane {
         } else {
             None
         };
+        #[cfg(feature = "http")]
+        let admission = admission(&config);
         let shared = Shared {
             collectors: Mutex::new(collectors),
             writer,
@@ -108,9 +110,9 @@ impl ControlPlane {
             published,
             changed,
             builtin,
-            clock: config.clock.clone(),
+            clock: config.clock,
             #[cfg(feature = "http")]
-            admission: admission(&config),
+            admission,
             lock: Mutex::new(lock),
             closing: Mutex::default(),
             pending: Pending::new(),
