@@ -119,13 +119,13 @@ fn long_lists_are_not_compared_each_with_each() {
 fn what_a_long_list_had_before_is_looked_up() {
     let list =
         |count, item: &dyn Fn(u32) -> Value| -> Vec<Value> { (1..count).map(item).collect() };
-    let drivers = |last: &str, name: &dyn Fn(u32) -> String| {
-        let mut drivers = list(50_000, &|n| json!({"name": name(n), "nodeID": "a"}));
-        drivers.push(json!({"name": name(50_000), "nodeID": last}));
+    let drivers = |last: &str| {
+        let one = |n: u32, id: &str| json!({"name": format!("d{n}"), "nodeID": id});
+        let mut drivers = list(50_000, &|n| one(n, "a"));
+        drivers.push(one(50_000, last));
         drivers.reverse();
         json!({"drivers": drivers})
     };
-    let named = |n| format!("d{n}");
     let hard = list(50_000, &|n| json!(format!("count/a{n}")));
     let hard = hard.iter().filter_map(Value::as_str);
     let hard: Map<String, Value> = hard.map(|name| (name.into(), json!("1"))).collect();
@@ -133,7 +133,7 @@ fn what_a_long_list_had_before_is_looked_up() {
     let nodes = "/apis/storage.k8s.io/v1/csinodes";
     let quotas = "/api/v1/namespaces/default/resourcequotas";
     for (path, before, after) in [
-        (nodes, drivers("a", &named), drivers("b", &named)),
+        (nodes, drivers("a"), drivers("b")),
         (quotas, quota("VolumeAttributesClass"), quota("BestEffort")),
     ] {
         let client = Client::in_memory();

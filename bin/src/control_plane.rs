@@ -195,8 +195,8 @@ impl ControlPlane {
         questions::forecast(self.reader(), &self.state(), command, CHANGES_MAX)
     }
 
-    /// Notifies whenever the state has advanced after this call. An error of [`watch::Receiver::changed`] means that the plane
-    /// was closed.
+    /// Notifies whenever the state has advanced after this call. An error of [`watch::Receiver::changed`] means
+    /// that the plane was closed.
     pub fn changed(&self) -> watch::Receiver<Revision> {
         let mut changed = self.shared.changed.clone();
         changed.mark_unchanged();
@@ -280,7 +280,8 @@ impl ControlPlane {
             .then(|| format!("writes are waiting, and none has been answered for {seconds} s"))
     }
 
-    /// Decides a command; nothing is written, and no authorizer and no webhook is asked. What the collectors would do then is in [`Self::forecast`].
+    /// Decides a command; nothing is written, and no authorizer and no webhook is asked. What the collectors would
+    /// do then is in [`Self::forecast`].
     pub fn dry_run(&self, command: Command) -> Result<Decision, Rejection> {
         hindsight_core::decide(&self.state(), command)
     }

@@ -141,9 +141,7 @@ impl WitnessFile {
             syncer.unsynced.try_send(()).ok();
         }
     }
-}
 
-impl WitnessFile {
     /// Syncs the notes, unless one that reaches this revision is synced. If that fails, or notes cannot be
     /// written, the history up to there must not be dropped: the next start would take the log for another one.
     pub(crate) fn ensure_synced(&self, revision: Revision) -> Result<(), Error> {

@@ -147,15 +147,12 @@ impl Table {
 /// Whether this message of this page is there.
 fn is_there(file: &File, place: &Place) -> IoResult<bool> {
     let header = range(file, place.at, MESSAGE_HEADER_BYTES)?;
-    let Some(found) = MessageHeader::read(&header) else {
-        return Ok(false);
+    let is_named = |found: MessageHeader| {
+        let segment = place.position / SEGMENT_BYTES as u64;
+        let length = place.length.unwrap_or(found.length);
+        (found.segment, found.page, found.length) == (segment, place.page, length)
     };
-    let named = MessageHeader {
-        segment: place.position / SEGMENT_BYTES as u64,
-        page: place.page,
-        length: place.length.unwrap_or(found.length),
-    };
-    Ok(found == named)
+    Ok(MessageHeader::read(&header).is_some_and(is_named))
 }
 
 /// The segments of a database: the offset of each, by the position of its beginning.

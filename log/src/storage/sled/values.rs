@@ -185,55 +185,58 @@ struct Message {
 }
 
 /// What the header of a message says. Nothing is checksummed.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub(super) struct MessageHeader {
+    kind: u8,
     pub(super) segment: u64,
     pub(super) page: u64,
-    /// The length of the whole message.
+    /// The length of the header, and of the whole message.
+    body: usize,
     pub(super) length: u64,
 }
 
 impl MessageHeader {
     /// Decodes the header with which these bytes begin.
     pub(super) fn read(bytes: &[u8]) -> Option<Self> {
-        let mut rest = Bytes::new(bytes.get(CHECKSUM_BYTES..)?);
-        rest.byte().filter(|kind| KINDS.contains(kind))?;
-        let body = rest.number()?;
+        let mut rest = Bytes {
+            bytes,
+            at: CHECKSUM_BYTES,
+        };
+        let kind = rest.byte().filter(|kind| KINDS.contains(kind))?;
+        let length = rest.number()?;
         let (segment, page) = (rest.number()?, rest.number()?);
-        let length = body.checked_add((CHECKSUM_BYTES + rest.at) as u64)?;
         Some(Self {
+            kind,
             segment,
             page,
-            length,
+            body: rest.at,
+            length: length.checked_add(rest.at as u64)?,
         })
     }
 }
 
 impl Message {
     fn at(bytes: &[u8], at: usize, segment: Option<u64>, searched: &mut usize) -> Option<Self> {
-        let checksum = bytes.get(at..)?.first_chunk::<CHECKSUM_BYTES>()?;
-        let begin = at + CHECKSUM_BYTES;
-        let mut rest = Bytes { bytes, at: begin };
-        let kind = rest.byte().filter(|kind| KINDS.contains(kind))?;
-        let length = rest.number()?;
-        let of = rest.number()?;
-        let page = rest.number()?;
-        if segment.is_some_and(|segment| segment != of) {
+        let from = bytes.get(at..)?;
+        let checksum = from.first_chunk::<CHECKSUM_BYTES>()?;
+        let found = MessageHeader::read(from)?;
+        if segment.is_some_and(|segment| segment != found.segment) {
             return None;
         }
-        let header = bytes.get(begin..rest.at)?;
-        let body = rest.take(length)?;
+        let header = from.get(CHECKSUM_BYTES..found.body)?;
+        let content = from.get(found.body..usize::try_from(found.length).ok()?)?;
+        let body = at + found.body..at + found.body + content.len();
         let mut sum = crc32fast::Hasher::new();
-        sum.update(bytes.get(body.clone())?);
+        sum.update(content);
         sum.update(header);
         if !sum.finalize() != u32::from_le_bytes(*checksum) {
             *searched = searched.saturating_sub(body.len() + 1);
             return None;
         }
         Some(Self {
-            kind,
-            segment: of,
-            page,
+            kind: found.kind,
+            segment: found.segment,
+            page: found.page,
             body,
         })
     }
