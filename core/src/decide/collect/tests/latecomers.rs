@@ -101,3 +101,22 @@ fn more_than_one_decision_takes_are_orphaned_before() {
     let decision = release(&mut world, &plan).expect("released");
     assert_eq!(decision.commits.len(), 257);
 }
+
+#[test]
+fn more_bytes_than_one_decision_takes_are_orphaned_before() {
+    let mut world = World::new();
+    let owner = make(&mut world, json!({"name": "owner"}));
+    orphan(&mut world, "owner");
+    let data = json!({"large": "x".repeat(1 << 20)});
+    for number in 0..32 {
+        let name = format!("late{number}");
+        let metadata = json!({"name": name, "ownerReferences": [reference(&owner)]});
+        let late = json!({"metadata": metadata, "data": data});
+        world.create("configmaps", late).expect("created");
+    }
+    let plan = planned(&world, &owner);
+    is_stale(release(&mut world, &plan));
+    world.delete("configmaps", "late0", None).expect("gone");
+    let decision = release(&mut world, &plan).expect("released");
+    assert_eq!(decision.commits.len(), 32);
+}
