@@ -4,6 +4,7 @@ mod advice;
 mod ask;
 mod backup;
 mod completions;
+mod engine_threads;
 mod gap;
 mod get;
 mod keep;
@@ -132,6 +133,7 @@ fn dispatch(cli: Cli) -> anyhow::Result<ExitCode> {
         .context("cannot open enough files; raise their limit (ulimit -n)")?;
     // Without the listener, a write that is too long ends the process.
     long_files::outlive().ok();
+    engine_threads::panics_end_the_process();
     if !matches!(cli.command, Command::Serve(_)) {
         logging::of_command();
     }
