@@ -12,11 +12,11 @@ use hindsight_benches::percentiles::Figures;
 use hindsight_core::command::{
     Create, Delete, FieldValidation, Intent, Patch, PatchObject, Propagation, Target,
 };
-use hindsight_core::{Actor, Command, GroupResource, ObjectKey, Rule, Time};
+use hindsight_core::{Actor, Command, GroupResource, ObjectKey, Rule};
 use serde_json::json;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 #[derive(Parser, Debug)]
 #[command(about = "Measure what a retention costs the writers")]
@@ -78,7 +78,6 @@ fn run(arguments: &Arguments, background: Background) -> Result<()> {
         age_micros: None,
         bytes: Some(arguments.bytes),
         kinds: Vec::new(),
-        clock,
     });
     let plane = ControlPlane::open(Config {
         data_dir: Some(directory.path().to_owned()),
@@ -120,12 +119,6 @@ fn run(arguments: &Arguments, background: Background) -> Result<()> {
 
 fn size(directory: &Path) -> Result<u64> {
     Ok(std::fs::metadata(directory.join("events/db"))?.len())
-}
-
-fn clock() -> Time {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    let micros = since.unwrap_or_default().as_micros();
-    Time(i64::try_from(micros).unwrap_or(i64::MAX))
 }
 
 /// Submits one batch after the other and returns how long each took.

@@ -1,7 +1,7 @@
 //! The configuration of a control plane, and why opening one may fail.
 
-use crate::Clock;
-use hindsight_log::{Error, NEW_LOG_BYTES, Retention};
+use crate::effects;
+use hindsight_log::{Clock, Error, NEW_LOG_BYTES, Retention};
 use std::path::PathBuf;
 #[cfg(feature = "http")]
 use std::sync::Arc;
@@ -25,17 +25,35 @@ pub struct Config {
     /// one after a tenth as many. Zero for never.
     pub snapshot_every: u64,
     /// How much history is kept; all of it without a policy. A policy requires a directory and snapshots, for
-    /// history is dropped below snapshots. If it has an age, its clock must be later than 1970, as
-    /// [`crate::system_clock`] is.
+    /// history is dropped below snapshots. If it has an age, [`Config::clock`] must be later than 1970.
     pub retention: Option<Retention>,
     /// Whether garbage, deleted namespaces, finished jobs and old events are collected.
     pub collectors: bool,
     /// How long an `Event` stays after its last write, if there are collectors; for ever without one.
     pub event_ttl: Option<Duration>,
     /// What time it is for the HTTP service, [`crate::ControlPlane::now`], and the collectors: the times of
-    /// commands, ages, and the ends of jobs and events. Collectors look at it once a second, and at once after
-    /// [`crate::ControlPlane::clock_changed`]. Two things have clocks of their own: a retention policy
-    /// ([`Retention::clock`]), and limits of waiting, such as timeouts.
+    /// commands, ages, the ends of jobs and events, and what a retention policy calls old. Collectors look at it once
+    /// a second, and at once after [`crate::ControlPlane::clock_changed`]. Limits of waiting, such as timeouts, are
+    /// measured otherwise. With a clock of its own, a test waits for no deadline:
+    ///
+    /// ```
+    /// use hindsight::core::Time;
+    /// use hindsight::{Clock, Config, ControlPlane};
+    /// use std::sync::Arc;
+    /// use std::sync::atomic::{AtomicI64, Ordering};
+    ///
+    /// let micros = Arc::new(AtomicI64::new(1_800_000_000_000_000));
+    /// let read = Arc::clone(&micros);
+    /// let plane = ControlPlane::open(Config {
+    ///     clock: Clock::new(move || Time(read.load(Ordering::SeqCst))),
+    ///     ..Config::default()
+    /// })?;
+    /// micros.fetch_add(3_600_000_000, Ordering::SeqCst);
+    /// plane.clock_changed(); // the collectors look at once, not within a second
+    /// assert_eq!(plane.now(), Time(1_800_003_600_000_000));
+    /// plane.close();
+    /// # Ok::<(), hindsight::OpenError>(())
+    /// ```
     pub clock: Clock,
     /// Says who may change owner references so that they own or block what they could not delete or update
     /// themselves, and answers access reviews and the conditions of webhooks. It does not stand before other
@@ -59,7 +77,7 @@ impl Default for Config {
             retention: None,
             collectors: true,
             event_ttl: Some(EVENT_TTL),
-            clock: Clock::default(),
+            clock: Clock::new(effects::now),
             #[cfg(feature = "http")]
             authorizer: None,
             #[cfg(feature = "http")]
@@ -92,8 +110,8 @@ impl Config {
                 "an age of less than a millisecond would drop everything",
             ),
             (
-                age.is_some() && (retention.clock)().0 <= 0,
-                "its clock is in 1970 or before, by which nothing becomes old; use hindsight::system_clock",
+                age.is_some() && self.clock.now().0 <= 0,
+                "the clock is in 1970 or before, by which nothing becomes old; use hindsight::system_clock",
             ),
             (bytes == Some(0), "a size of 0 would drop everything"),
             (
@@ -144,6 +162,9 @@ pub enum OpenError {
 }
 
 #[cfg(test)]
+mod clock;
+
+#[cfg(test)]
 mod tests {
     use super::*;
     use hindsight_core::Time;
@@ -153,7 +174,6 @@ mod tests {
             age_micros,
             bytes,
             kinds: Vec::new(),
-            clock: crate::system_clock,
         };
         Config {
             data_dir: Some("somewhere".into()),
@@ -207,9 +227,7 @@ mod tests {
             ..policy(None, Some(1))
         };
         let mut at_rest = policy(Some(1_000_000), None);
-        if let Some(retention) = &mut at_rest.retention {
-            retention.clock = Time::default;
-        }
+        at_rest.clock = Clock::new(Time::default);
         for (config, expected) in [
             (at_rest, "use hindsight::system_clock"),
             (policy(Some(-5), None), "less than a millisecond"),

@@ -21,8 +21,8 @@ use hindsight_core::{
 };
 use hindsight_gc::Forecast;
 use hindsight_log::{
-    Base, DirectoryLock, Error, Log, MemoryStorage, Poison, Reader, SledStorage, Snapshots,
-    Storage, Writer,
+    Base, DirectoryLock, Error, Keeping, Log, MemoryStorage, Poison, Reader, SledStorage,
+    Snapshots, Storage, Writer,
 };
 use hindsight_projector::Window;
 use std::path::Path;
@@ -391,8 +391,12 @@ fn open_log(config: &Config, empty: State) -> Result<OpenedLog, OpenError> {
     let mut reader = log.reader.clone();
     if let Some(snapshots) = snapshots {
         reader = reader.with_snapshots(snapshots.clone());
-        let retention = config.retention.clone().map(|policy| (policy, empty));
-        log.keep_snapshots(snapshots, config.snapshot_every, retention)?;
+        let keeping = config.retention.clone().map(|policy| Keeping {
+            policy,
+            clock: config.clock.clone(),
+            empty,
+        });
+        log.keep_snapshots(snapshots, config.snapshot_every, keeping)?;
     }
     Ok(OpenedLog { log, reader, lock })
 }

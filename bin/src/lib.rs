@@ -21,7 +21,6 @@ mod answer;
 #[cfg(feature = "http")]
 mod backend;
 mod bootstrap;
-mod clock;
 mod collectors;
 mod config;
 mod control_plane;
@@ -64,7 +63,6 @@ mod remote;
 #[cfg(feature = "http")]
 mod server;
 
-pub use clock::Clock;
 pub use config::{Config, OpenError};
 pub use control_plane::ControlPlane;
 pub use effects::now as system_clock;
@@ -75,7 +73,7 @@ pub use hindsight_api::{Access, Authorizer, Verdict};
 pub use hindsight_core as core;
 pub use hindsight_gc as gc;
 pub use hindsight_log as log;
-pub use hindsight_log::Retention;
+pub use hindsight_log::{Clock, Retention};
 pub use hindsight_projector as projector;
 pub use questions::Why;
 pub use read_only::{OpenedReader, open_reader};

@@ -7,6 +7,7 @@
 mod backup;
 mod base;
 mod chain;
+mod clock;
 mod codec;
 mod error;
 #[cfg(test)]
@@ -35,13 +36,14 @@ pub use backup::{
     Backup, DEFAULT_BUMP, RESTORED_REVISION_MAX, Restore, RestoreStep, Restored, copy_backup,
 };
 pub use base::Base;
+pub use clock::Clock;
 pub use error::Error;
 pub use lock::DirectoryLock;
 pub use log::Log;
 pub use owner_only::make_private;
 pub use poison::Poison;
 pub use reader::{Entry, Reader};
-pub use retention::{Retention, thin};
+pub use retention::{Keeping, Retention, thin};
 pub use snapshot::Snapshots;
 pub use storage::memory::MemoryStorage;
 pub use storage::sled::{Intact, NEW_LOG_BYTES, Newer, SledStorage};

@@ -1,11 +1,9 @@
 //! An open log: the recovered state, its reader and its writer.
 
-use crate::retention::Pruner;
+use crate::retention::{Keeping, Pruner};
 use crate::snapshot::{Snapshotter, SnapshotterOptions};
 use crate::storage::synced::Synced;
-use crate::{
-    Base, Error, Poison, Publish, Reader, Retention, Snapshots, Steps, Storage, Tail, Writer, chain,
-};
+use crate::{Base, Error, Poison, Publish, Reader, Snapshots, Steps, Storage, Tail, Writer, chain};
 use hindsight_core::{Revision, State};
 use std::sync::Arc;
 
@@ -65,18 +63,18 @@ impl Log {
     /// Writes snapshots, in a thread beside the writer. One is due after `every` commits, or after three
     /// quarters as many as there are objects if that is more; at a clean shutdown, after a tenth as many.
     /// With zero, none is written. With a policy, the log is thinned by it after each snapshot and every
-    /// hour; the state beside it is the empty one, into which the log is folded.
+    /// hour.
     pub fn keep_snapshots(
         &mut self,
         snapshots: Snapshots,
         every: u64,
-        retention: Option<(Retention, State)>,
+        keeping: Option<Keeping>,
     ) -> Result<(), Error> {
         let storage = Arc::clone(&self.storage) as Arc<dyn Storage>;
         let poison = self.poison.clone();
-        let pruner = retention.map(|(policy, empty)| {
+        let pruner = keeping.map(|keeping| {
             let (storage, poison) = (Arc::clone(&storage), poison.clone());
-            Pruner::new(storage, snapshots.clone(), empty, policy, poison)
+            Pruner::new(storage, snapshots.clone(), keeping, poison)
         });
         let options = SnapshotterOptions {
             snapshots,

@@ -13,9 +13,9 @@ pub use thinning::thin;
 pub(crate) use thinning::{TURN_BYTES, TURN_FRAMES};
 pub(crate) use thinning::{state_floor, tidy};
 
-use crate::{Error, Poison, Reader, Snapshots, Storage};
+use crate::{Clock, Error, Poison, Reader, Snapshots, Storage};
 use aging::Aging;
-use hindsight_core::{Commit, GroupResource, Revision, State, Time};
+use hindsight_core::{Commit, GroupResource, Revision, State};
 use std::sync::Arc;
 use thinning::Thinning;
 
@@ -30,9 +30,17 @@ pub struct Retention {
     pub bytes: Option<u64>,
     /// Every commit to objects of these kinds is kept.
     pub kinds: Vec<GroupResource>,
-    /// Returns the current time: `hindsight::system_clock`, except in tests. With a clock that stands still, such
-    /// as `Time::default`, nothing ever becomes old, and an age drops nothing.
-    pub clock: fn() -> Time,
+}
+
+/// A policy, and what applying it takes.
+#[derive(Debug)]
+pub struct Keeping {
+    /// How much history is kept.
+    pub policy: Retention,
+    /// What age is measured by. With a clock that stands still nothing ever becomes old.
+    pub clock: Clock,
+    /// The empty state, into which the log is folded.
+    pub empty: State,
 }
 
 /// The commits of some frames that are kept, and the revisions of those that are dropped.
@@ -48,8 +56,7 @@ pub(crate) struct Pruner {
     storage: Arc<dyn Storage>,
     reader: Reader,
     snapshots: Snapshots,
-    empty: State,
-    policy: Retention,
+    keeping: Keeping,
     /// The poison of the log: after any failure, nothing is thinned any more.
     poison: Poison,
     /// What is known about the log; `None` before the first round and after a failure.
@@ -62,20 +69,18 @@ pub(crate) struct Pruner {
 }
 
 impl Pruner {
-    /// For the log in this storage; `empty` is the state that it is folded into.
+    /// For the log in this storage.
     pub(crate) fn new(
         storage: Arc<dyn Storage>,
         snapshots: Snapshots,
-        empty: State,
-        policy: Retention,
+        keeping: Keeping,
         poison: Poison,
     ) -> Self {
         Self {
             reader: Reader::new(Arc::clone(&storage) as _),
             storage,
             snapshots,
-            empty,
-            policy,
+            keeping,
             poison,
             known: None,
             reported_floor: None,
@@ -114,7 +119,7 @@ impl Pruner {
     fn try_turn(&mut self, limit: Revision) -> Result<bool, Error> {
         let (mut thinning, mut aging) = match self.known.take() {
             Some(known) => known,
-            None => (self.thinning()?, Aging::new(self.policy.clone())),
+            None => (self.thinning()?, Aging::new(&self.keeping.policy)),
         };
         let before = *self.reported_floor.get_or_insert(thinning.floor());
         let turned = self.thin_some(limit, &mut thinning, &mut aging)?;
@@ -129,8 +134,8 @@ impl Pruner {
 
     fn thinning(&self) -> Result<Thinning, Error> {
         let floor = self.reader.floor()?;
-        let kinds = self.policy.kinds.clone();
-        Ok(Thinning::new(floor, self.empty.clone(), kinds))
+        let kinds = self.keeping.policy.kinds.clone();
+        Ok(Thinning::new(floor, self.keeping.empty.clone(), kinds))
     }
 
     /// Reads, thins or rewrites some frames. False once nothing is left to do up to the limit.
@@ -144,7 +149,7 @@ impl Pruner {
         if tidy(storage)? || thinning.walk(storage, |frame| aging.push(frame))? {
             return Ok(true);
         }
-        let cut = aging.cut(limit);
+        let cut = aging.cut(self.keeping.clock.now(), limit);
         let is_thinned = thinning.advance(storage, cut, |frame| {
             aging.pop(frame.last(), frame.stored_bytes);
         })?;

@@ -179,7 +179,6 @@ impl Serve {
             age_micros: age.map(|age| i64::try_from(age).unwrap_or(i64::MAX)),
             bytes: self.keep_history_bytes.map(|size| size.0),
             kinds: self.keep_kind.clone(),
-            clock: crate::effects::now,
         })
     }
 }

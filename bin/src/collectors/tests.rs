@@ -51,7 +51,7 @@ fn alone(plane: &ControlPlane, feed: CollectorFeed) -> Driver {
             feed,
             writer: Weak::new(),
             event_ttl: None,
-            clock: Clock::default(),
+            clock: Clock::new(effects::now),
         },
         turn: next_batch,
         stopped: never(),

@@ -3,8 +3,8 @@
 use super::disk::Disk;
 use super::script::{self, Commands};
 use crate::{
-    Base, Error, Log, Publish, Purpose, Reader, Records, Retention, Snapshots, Storage, Stored,
-    Tail, Writer, base, verify,
+    Base, Clock, Error, Keeping, Log, Publish, Purpose, Reader, Records, Retention, Snapshots,
+    Storage, Stored, Tail, Writer, base, verify,
 };
 use crossbeam_channel::{Receiver, bounded};
 use hindsight_core::{Change, Revision, State, Time};
@@ -183,14 +183,18 @@ pub(super) fn thinning_life(
         age_micros: None,
         bytes: Some(1_000),
         kinds: Vec::new(),
-        clock: || Time(0),
+    };
+    let keeping = Keeping {
+        policy,
+        clock: Clock::new(|| Time(0)),
+        empty: script::empty(),
     };
     let storage = Arc::clone(disk) as Arc<dyn Storage>;
     let base = snapshots.newest(&script::empty());
     let base = base.unwrap_or_else(|| Base::empty(script::empty()));
     let mut log = Log::open_from(storage, base).expect("opened");
     let mut newest = log.state().revision;
-    log.keep_snapshots(snapshots.clone(), 40, Some((policy, script::empty())))
+    log.keep_snapshots(snapshots.clone(), 40, Some(keeping))
         .expect("started");
     let writer = log.start(Box::new(Silent)).expect("started");
     while newest < Revision(until) {

@@ -7,7 +7,7 @@ use super::retention::{assert_thinned, logged};
 use super::script::{Commands, Expected, empty, expected, run, submit};
 use crate::retention::Pruner;
 use crate::storage::synced::Synced;
-use crate::{Log, Poison, Publish, Reader, Retention, Snapshots, Storage};
+use crate::{Clock, Keeping, Log, Poison, Publish, Reader, Retention, Snapshots, Storage};
 use hindsight_core::{Change, State, Time, Unavailable};
 use std::io::ErrorKind;
 use std::sync::Arc;
@@ -84,12 +84,15 @@ impl Publish for Silent {
     fn publish(&mut self, _: State, _: Vec<Arc<Change>>) {}
 }
 
-fn keeping(clock: fn() -> Time) -> Retention {
-    Retention {
-        age_micros: None,
-        bytes: Some(60_000),
-        kinds: Vec::new(),
-        clock,
+fn keeping(clock: fn() -> Time) -> Keeping {
+    Keeping {
+        policy: Retention {
+            age_micros: None,
+            bytes: Some(60_000),
+            kinds: Vec::new(),
+        },
+        clock: Clock::new(clock),
+        empty: empty(),
     }
 }
 
@@ -101,7 +104,7 @@ fn a_panic_of_the_thread_that_thins_the_log_poisons_it() {
     let storage = Arc::clone(&disk) as Arc<dyn Storage>;
     let mut log = Log::open(storage, empty()).expect("opened");
     let broken = keeping(|| panic!("a defect"));
-    log.keep_snapshots(snapshots, 1, Some((broken, empty())))
+    log.keep_snapshots(snapshots, 1, Some(broken))
         .expect("started");
     let writer = log.start(Box::new(Silent)).expect("started");
     let poison = writer.poison().clone();
@@ -125,11 +128,11 @@ impl Thinned {
         let poison = Poison::default();
         let newest = snapshots.revisions().expect("listed")[0];
         let storage = Synced::new(Arc::clone(&disk) as _, newest, poison.clone());
-        let policy = keeping(|| Time(0));
+        let keeping = keeping(|| Time(0));
         let (storage, snapshots) = (Arc::new(storage), snapshots.clone());
         Self {
             disk,
-            pruner: Pruner::new(storage, snapshots, empty(), policy, poison.clone()),
+            pruner: Pruner::new(storage, snapshots, keeping, poison.clone()),
             poison,
         }
     }

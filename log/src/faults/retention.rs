@@ -6,8 +6,8 @@ use crate::codec::Placeholder;
 use crate::frame;
 use crate::retention::thin;
 use crate::{
-    Base, Error, Log, MemoryStorage, Publish, Reader, Retention, Snapshots, Storage, Writer,
-    state_at_floor, verify,
+    Base, Clock, Error, Keeping, Log, MemoryStorage, Publish, Reader, Retention, Snapshots,
+    Storage, Writer, state_at_floor, verify,
 };
 use hindsight_core::command::Propagation;
 use hindsight_core::{
@@ -312,21 +312,23 @@ impl Publish for Silent {
     fn publish(&mut self, _: State, _: Vec<Arc<Change>>) {}
 }
 
-fn start(storage: &Arc<MemoryStorage>, snapshots: &Snapshots, policy: Retention) -> Writer {
+fn start(storage: &Arc<MemoryStorage>, snapshots: &Snapshots, keeping: Keeping) -> Writer {
     let mut log = Log::open(dynamic(storage), script::empty()).expect("opened");
-    let retention = Some((policy, script::empty()));
-    log.keep_snapshots(snapshots.clone(), 100, retention)
+    log.keep_snapshots(snapshots.clone(), 100, Some(keeping))
         .expect("started");
     log.start(Box::new(Silent)).expect("started")
 }
 
 #[test]
 fn a_writer_with_a_policy_keeps_its_log_as_small_or_as_young_as_it_says() {
-    let by = |age_micros, bytes, clock: fn() -> Time| Retention {
-        age_micros,
-        bytes,
-        kinds: Vec::new(),
-        clock,
+    let by = |age_micros, bytes, clock: fn() -> Time| Keeping {
+        policy: Retention {
+            age_micros,
+            bytes,
+            kinds: Vec::new(),
+        },
+        clock: Clock::new(clock),
+        empty: script::empty(),
     };
     let soon = || Time(6_000);
     let ten_years = || Time(10 * 365 * 86_400_000_000);

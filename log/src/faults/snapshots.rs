@@ -2,7 +2,7 @@
 
 use super::disk::{AHEAD_BYTES, Disk};
 use super::script;
-use crate::{Base, Error, Log, Publish, Reader, Retention, Snapshots, Storage};
+use crate::{Base, Clock, Error, Keeping, Log, Publish, Reader, Retention, Snapshots, Storage};
 use hindsight_core::{Change, Command, Revision, State, Time};
 use serde_json::json;
 use std::path::PathBuf;
@@ -285,12 +285,15 @@ fn a_writer_that_has_written_too_little_for_a_snapshot_ends_without_one() {
 }
 
 /// A policy by which nothing is ever old.
-fn keeps_all() -> Retention {
-    Retention {
-        age_micros: None,
-        bytes: None,
-        kinds: Vec::new(),
-        clock: || Time(0),
+fn keeps_all() -> Keeping {
+    Keeping {
+        policy: Retention {
+            age_micros: None,
+            bytes: None,
+            kinds: Vec::new(),
+        },
+        clock: Clock::new(|| Time(0)),
+        empty: script::empty(),
     }
 }
 
@@ -305,7 +308,7 @@ fn life(
     let base = snapshots.newest(&script::empty());
     let base = base.unwrap_or_else(|| Base::empty(script::empty()));
     let mut log = Log::open_from(storage, base).expect("opened");
-    let retention = thins.then(|| (keeps_all(), script::empty()));
+    let retention = thins.then(keeps_all);
     log.keep_snapshots(snapshots.clone(), 1, retention)
         .expect("started");
     let writer = log.start(Box::new(Silent)).expect("started");

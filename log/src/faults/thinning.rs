@@ -5,7 +5,9 @@ use super::script;
 use crate::poison::Poison;
 use crate::retention::{Pruner, TURN_BYTES, TURN_FRAMES};
 use crate::storage::Counting;
-use crate::{Base, Log, Reader, Records, Retention, Snapshots, Storage, Writer, thin, verify};
+use crate::{
+    Base, Clock, Keeping, Log, Reader, Records, Retention, Snapshots, Storage, Writer, thin, verify,
+};
 use hindsight_core::{Revision, Time};
 use serde_json::json;
 use std::sync::Arc;
@@ -105,10 +107,13 @@ impl Kept {
             age_micros: None,
             bytes: Some(WHOLE_BYTES),
             kinds: Vec::new(),
-            clock: || Time(0),
         };
-        let (snapshots, empty) = (self.snapshots.clone(), script::empty());
-        Pruner::new(storage, snapshots, empty, policy, poison)
+        let keeping = Keeping {
+            policy,
+            clock: Clock::new(|| Time(0)),
+            empty: script::empty(),
+        };
+        Pruner::new(storage, self.snapshots.clone(), keeping, poison)
     }
 }
 

@@ -4,7 +4,7 @@
 use super::Retention;
 use super::commit_clock::CommitClock;
 use crate::frame::decoded::{Coverage, DecodedFrame};
-use hindsight_core::Revision;
+use hindsight_core::{Revision, Time};
 use std::collections::VecDeque;
 
 /// Consecutive frames are counted together, in extents of at most this many bytes and frames.
@@ -15,7 +15,9 @@ const EXTENTS_IN_AN_AGE: i64 = 64;
 
 #[derive(Debug)]
 pub(super) struct Aging {
-    policy: Retention,
+    /// In microseconds; the greatest number if age is no reason to drop anything.
+    age: i64,
+    bytes_max: Option<u64>,
     clock: CommitClock,
     span_max: i64,
     extents: VecDeque<Extent>,
@@ -37,13 +39,11 @@ struct Extent {
 }
 
 impl Aging {
-    pub(super) const fn new(policy: Retention) -> Self {
-        let age = match policy.age_micros {
-            Some(age) => age,
-            None => i64::MAX,
-        };
+    pub(super) fn new(policy: &Retention) -> Self {
+        let age = policy.age_micros.unwrap_or(i64::MAX);
         Self {
-            policy,
+            age,
+            bytes_max: policy.bytes,
             clock: CommitClock::of(age),
             span_max: age / EXTENTS_IN_AN_AGE,
             extents: VecDeque::new(),
@@ -94,14 +94,13 @@ impl Aging {
     }
 
     /// The last revision that need not be kept whole; never after `limit`.
-    pub(super) fn cut(&self, limit: Revision) -> Revision {
-        let age = self.policy.age_micros.unwrap_or(i64::MAX);
-        let now = self.clock.position_at((self.policy.clock)());
+    pub(super) fn cut(&self, now: Time, limit: Revision) -> Revision {
+        let now = self.clock.position_at(now);
         let mut bytes = self.bytes;
         let mut cut = Revision::ZERO;
         for extent in &self.extents {
-            let is_old = now.saturating_sub(extent.until) > age;
-            let is_much = self.policy.bytes.is_some_and(|most| bytes > most);
+            let is_old = now.saturating_sub(extent.until) > self.age;
+            let is_much = self.bytes_max.is_some_and(|most| bytes > most);
             if !is_old && !is_much || cut == limit {
                 break;
             }

@@ -1,7 +1,7 @@
 //! When the log is thinned while nobody writes.
 
 use super::*;
-use crate::{Log, MemoryStorage, Publish, Reader, Retention};
+use crate::{Clock, Keeping, Log, MemoryStorage, Publish, Reader, Retention};
 use hindsight_core::command::{Create, FieldValidation};
 use hindsight_core::kind::BuiltinKinds;
 use hindsight_core::{Actor, Command, GroupResource, Intent, ObjectKey, Time, builtin};
@@ -54,15 +54,14 @@ fn a_log_that_nobody_writes_to_is_thinned_after_a_minute_and_every_hour() {
             age_micros: None,
             bytes: Some(1),
             kinds: Vec::new(),
-            clock: || Time(0),
         };
-        let pruner = Pruner::new(
-            Arc::clone(&storage),
-            snapshots.clone(),
-            empty.clone(),
+        let keeping = Keeping {
             policy,
-            Poison::default(),
-        );
+            clock: Clock::new(|| Time(0)),
+            empty: empty.clone(),
+        };
+        let (kept, poison) = (snapshots.clone(), Poison::default());
+        let pruner = Pruner::new(Arc::clone(&storage), kept, keeping, poison);
         let mut work = Work {
             snapshots: snapshots.clone(),
             storage: Arc::clone(&storage),

@@ -1,7 +1,6 @@
 //! What a clock of an embedding program moves.
 
-use super::Clock;
-use crate::{Config, ControlPlane};
+use crate::{Clock, Config, ControlPlane, Retention};
 use hindsight_core::command::{Create, FieldValidation, Patch, PatchObject};
 use hindsight_core::kind::Subresource;
 use hindsight_core::{Actor, Command, GroupResource, Intent, ObjectKey, Time};
@@ -20,13 +19,13 @@ struct Timed {
 }
 
 impl Timed {
-    fn open() -> Self {
+    fn open(config: Config) -> Self {
         let micros = Arc::new(AtomicI64::new(BEGIN.0));
         let read = Arc::clone(&micros);
         let config = Config {
             clock: Clock::new(move || Time(read.load(Ordering::SeqCst))),
             event_ttl: Some(Duration::from_hours(2)),
-            ..Config::default()
+            ..config
         };
         let plane = ControlPlane::open(config).expect("it opens");
         Self { plane, micros }
@@ -90,7 +89,7 @@ fn finish(timed: &Timed, key: &ObjectKey) {
 
 #[test]
 fn a_job_goes_when_the_clock_of_the_program_says_so() {
-    let timed = Timed::open();
+    let timed = Timed::open(Config::default());
     let key = ObjectKey::new(GroupResource::new("batch", "jobs"), "default", "j");
     timed.create(&key, job());
     finish(&timed, &key);
@@ -112,7 +111,7 @@ fn a_job_goes_when_the_clock_of_the_program_says_so() {
 
 #[test]
 fn an_event_goes_when_the_clock_of_the_program_says_so() {
-    let timed = Timed::open();
+    let timed = Timed::open(Config::default());
     let key = ObjectKey::new(GroupResource::new("", "events"), "default", "e");
     let about = json!({"namespace": "default"});
     let event = json!({"metadata": {"name": "e"}, "involvedObject": about});
@@ -122,5 +121,40 @@ fn an_event_goes_when_the_clock_of_the_program_says_so() {
     assert!(timed.is_there(&key), "an hour is left");
     timed.pass(HOUR);
     timed.goes(&key);
+    timed.plane.close();
+}
+
+#[test]
+fn history_becomes_old_by_the_clock_of_the_program() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let month = Retention {
+        age_micros: Some(30 * 24 * HOUR * 1_000_000),
+        bytes: None,
+        kinds: Vec::new(),
+    };
+    let timed = Timed::open(Config {
+        data_dir: Some(directory.path().into()),
+        snapshot_every: 1,
+        retention: Some(month),
+        ..Config::default()
+    });
+    let begun = Instant::now();
+    let floor = || timed.plane.reader().floor().expect("readable");
+    let first = floor();
+    // One step of the clock counts for a part of the age at most.
+    for day in 0.. {
+        if floor() > first {
+            assert!(day > 30, "a month has not passed by day {day}");
+            break;
+        }
+        assert!(begun.elapsed() < Duration::from_mins(1), "it is all kept");
+        let key = ObjectKey::new(
+            GroupResource::new("", "configmaps"),
+            "default",
+            &day.to_string(),
+        );
+        timed.create(&key, json!({"metadata": {"name": day.to_string()}}));
+        timed.pass(24 * HOUR);
+    }
     timed.plane.close();
 }
