@@ -3,6 +3,7 @@
 //! decisions: it works out again which owners keep a dependent and which owners wait. It does use the same
 //! index to see who orphans; audits check that against the ownership graph.
 
+mod finalizers;
 mod grounds;
 mod marks;
 mod owners;
@@ -28,7 +29,6 @@ pub struct Violation {
 
 const NUMBERED: &str = "revisions are consecutive, and a cause precedes what it causes";
 const ONE_OBJECT: &str = "a commit is one change of one object";
-const FINALIZERS: &str = "nothing is removed while a finalizer holds it";
 const SAFETY: &str = "the collector deletes an object only if none of its owners keeps it";
 const KINDS: &str = "a kind is removed after its instances";
 const ORPHANS: &str =
@@ -64,6 +64,7 @@ pub fn check(state: &State, commit: &Commit) -> Result<(), Violation> {
             checker.check_version(object)?;
             checker.check_uid(previous)?;
             checker.check_mark(previous, object)?;
+            checker.check_taken(previous, Some(object))?;
             checker.check_deletions(previous)
         }
         (Event::ObjectDeleted { .. }, Some(previous)) => {
@@ -139,17 +140,6 @@ impl Checker<'_> {
             return Ok(());
         }
         Err(self.violation(ONE_OBJECT, "the commit has another uid"))
-    }
-
-    /// Checks that every finalizer the object still had is removed by this very commit, with an event for
-    /// each.
-    fn check_finalizers(&self, previous: &Object) -> Result<(), Violation> {
-        let removed = self.commit.removed_finalizers();
-        let mut finalizers = previous.meta.finalizers.iter();
-        match finalizers.find(|held| !removed.contains(&***held)) {
-            Some(held) => Err(self.violation(FINALIZERS, format!("removed while {held} holds it"))),
-            None => Ok(()),
-        }
     }
 
     /// Checks each deletion request in the commit, and the removal.

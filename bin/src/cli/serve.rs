@@ -219,6 +219,35 @@ fn has_threads() -> std::io::Result<()> {
 mod tests {
     use super::*;
 
+    /// The command line as `serve` reads it.
+    fn parsed(arguments: &[&str]) -> Result<Serve, clap::Error> {
+        #[derive(clap::Parser)]
+        struct Line {
+            #[command(flatten)]
+            serve: Serve,
+        }
+        let line = ["serve"].into_iter().chain(arguments.iter().copied());
+        <Line as clap::Parser>::try_parse_from(line).map(|line| line.serve)
+    }
+
+    #[test]
+    fn permissions_for_owner_references_are_asked_for_unless_they_are_turned_off() {
+        let switch = |arguments| {
+            let serve = parsed(arguments);
+            serve.map(|serve| serve.owner_reference_permissions)
+        };
+        assert_eq!(switch(&[]).expect("parsed"), Switch::On);
+        let off = ["--owner-reference-permissions", "off"];
+        assert_eq!(switch(&off).expect("parsed"), Switch::Off);
+        let other = switch(&["--owner-reference-permissions", "no"]);
+        assert!(
+            other
+                .expect_err("refused")
+                .to_string()
+                .contains("[possible values: on, off]")
+        );
+    }
+
     #[test]
     fn where_to_listen_is_an_address_and_a_port() {
         for text in ["127.0.0.1:6443", "[::1]:0", "0.0.0.0:6443"] {

@@ -4,7 +4,7 @@
 use super::{Checker, Violation};
 use crate::Time;
 use crate::event::Cause;
-use crate::object::{FOREGROUND_FINALIZER, Name, ORPHAN_FINALIZER, Object};
+use crate::object::{Name, Object, is_collector_finalizer};
 
 const MARKS: &str = "a deletion has a rule, and is never taken back";
 const ENDS: &str = "a deletion ends when it says, and only a shorter grace moves that";
@@ -69,7 +69,7 @@ impl Checker<'_> {
         let is_free = is_asked_for || self.commit.cause == Cause::Request;
         let held = previous.meta.finalizer_set();
         let is_new = |finalizer: &&Name| {
-            let is_allowed = is_collectors(finalizer) && is_free;
+            let is_allowed = is_collector_finalizer(finalizer) && is_free;
             !is_allowed && !held.contains(&***finalizer)
         };
         match object.meta.finalizers.iter().find(is_new) {
@@ -124,8 +124,4 @@ impl Checker<'_> {
 fn grace_of(object: &Object) -> i64 {
     let grace = object.meta.deletion_grace_period_seconds.unwrap_or(0);
     if grace < 0 { 1 } else { grace }
-}
-
-fn is_collectors(finalizer: &str) -> bool {
-    [FOREGROUND_FINALIZER, ORPHAN_FINALIZER].contains(&finalizer)
 }

@@ -1,5 +1,6 @@
 //! Every invariant refuses a commit that breaks it, and lets every decision of a busy world pass.
 
+mod finalizers;
 mod grounds;
 mod marks;
 mod owners;

@@ -2,7 +2,9 @@
 //! its cause.
 
 use crate::ownership::{Named, named, versions};
+use hindsight_core::classify::{classify, owner_key};
 use hindsight_core::command::Propagation;
+use hindsight_core::event::OwnerClass;
 use hindsight_core::{
     Cause, Commit, Event, Object, ObjectKey, OwnerReference, Revision, Rule, State, Uid,
     served_kind,
@@ -25,8 +27,9 @@ pub(super) struct Lives {
     begin: Revision,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Life {
+    key: ObjectKey,
     marked: Option<Revision>,
     ended: Option<Revision>,
 }
@@ -40,6 +43,16 @@ pub(super) enum CauseDefect {
     Repeated(Revision),
 }
 
+impl Life {
+    fn of(key: &ObjectKey) -> Self {
+        Self {
+            key: key.clone(),
+            marked: None,
+            ended: None,
+        }
+    }
+}
+
 impl Lives {
     /// For a state that commits follow.
     pub(super) fn of(state: &State) -> Self {
@@ -51,8 +64,9 @@ impl Lives {
             begin: state.revision,
         };
         for object in state.objects() {
-            let life = lives.by_uid.entry(object.meta.uid.clone()).or_default();
+            let mut life = Life::of(&object.key);
             life.marked = object.mark.map(|mark| mark.revision);
+            lives.by_uid.insert(object.meta.uid.clone(), life);
         }
         for kind in state.kinds.iter().filter(|kind| kind.is_custom()) {
             let definition = ObjectKey::definition(&kind.resource.to_string());
@@ -70,7 +84,8 @@ impl Lives {
 
     /// Takes note of a commit that passed.
     pub(super) fn note(&mut self, commit: &Commit) {
-        let life = self.by_uid.entry(commit.uid.clone()).or_default();
+        let life = self.by_uid.entry(commit.uid.clone());
+        let life = life.or_insert_with(|| Life::of(&commit.key));
         match commit.object() {
             Some(object) => life.marked = object.mark.map(|mark| mark.revision),
             None => life.ended = Some(commit.revision),
@@ -153,20 +168,39 @@ impl Lives {
             Rule::OwnersAbsent
             | Rule::OwnerForeground
             | Rule::NoSuchOwner
-            | Rule::OwnerInOtherNamespace
-            | Rule::TtlAfterFinished
+            | Rule::OwnerInOtherNamespace => self.explains_lack_of_owners(state, previous, cause),
+            Rule::TtlAfterFinished
             | Rule::Policy
             | Rule::Requested
             | Rule::RequestedForeground
             | Rule::RequestedOrphan
-            | Rule::RequestedCollection => {
-                let mut owners = previous.meta.owner_references.iter();
-                let is_it = |owner: &OwnerReference| {
-                    self.deleted_by(&owner.uid, cause) || self.made_known(owner, cause)
-                };
-                cause == previous.revision || owners.any(is_it)
-            }
+            | Rule::RequestedCollection => cause == previous.revision,
         }
+    }
+
+    /// Whether the cause is what happened to an owner, or the last write of the object itself if nothing happened
+    /// to an owner after that.
+    fn explains_lack_of_owners(&self, state: &State, previous: &Object, cause: Revision) -> bool {
+        let mut owners = previous.meta.owner_references.iter();
+        if cause == previous.revision {
+            return !owners.any(|owner| self.went_after(state, previous, owner));
+        }
+        owners.any(|owner| self.deleted_by(&owner.uid, cause) || self.made_known(owner, cause))
+    }
+
+    /// Whether an owner was removed, came to wait, or became known after the last write of this object. An owner
+    /// that a reference misspells was never one.
+    fn went_after(&self, state: &State, object: &Object, owner: &OwnerReference) -> bool {
+        let life = self.by_uid.get(&owner.uid);
+        let its = owner_key(state, &object.key.namespace, owner);
+        let removed = life.filter(|life| its.as_ref() == Some(&life.key));
+        let removed = removed.and_then(|life| life.ended);
+        let waits = classify(state, object, owner) == OwnerClass::Waiting;
+        let marked = life.filter(|_| waits).and_then(|life| life.marked);
+        let name = named(owner);
+        let known = self.served.values().map(|names| names.get(&name).copied());
+        let all = known.chain([removed, marked]).flatten();
+        all.into_iter().any(|at| at > object.revision)
     }
 
     /// Whether the kind of an owner is served since this commit.

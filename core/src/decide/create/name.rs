@@ -83,6 +83,28 @@ mod tests {
     use serde_json::json;
 
     #[test]
+    fn what_is_generated_has_room_behind_a_long_prefix() {
+        for (prefix, kept) in [
+            ("x".repeat(57), 57),
+            ("x".repeat(58), 58),
+            ("x".repeat(59), 58),
+            ("x".repeat(253), 58),
+        ] {
+            let mut world = World::new();
+            let object = json!({"metadata": {"generateName": prefix}});
+            let made = world.create("configmaps", object).expect("created");
+            let name = &made.outcome.object().key.name;
+            let letters = name.strip_prefix(&*"x".repeat(kept)).expect("the prefix");
+            assert_eq!(letters.len(), 5, "{name}");
+        }
+        // Nothing of a letter is left that does not fit.
+        assert_eq!(
+            generate(&"\u{e9}".repeat(30), [0; 16], 1).chars().count(),
+            29 + 5
+        );
+    }
+
+    #[test]
     fn eight_names_are_tried() {
         for (taken, made) in [(7, true), (8, false)] {
             let mut world = World::new();
