@@ -16,6 +16,7 @@ pub mod duration;
 pub mod event;
 mod fields;
 mod form;
+mod go;
 mod health;
 pub mod invariants;
 mod job;

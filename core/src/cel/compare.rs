@@ -15,6 +15,10 @@ pub(super) fn equal(meter: &mut Meter, one: &Value<'_>, other: &Value<'_>) -> Re
     Ok(match (one, other) {
         (Value::Null, Value::Null) | (Value::Optional(None), Value::Optional(None)) => true,
         (Value::Type(one), Value::Type(other)) => one == other,
+        (Value::Url(one), Value::Url(other)) => {
+            meter.text(one.text.len().min(other.text.len()))?;
+            one.text == other.text
+        }
         (Value::Optional(Some(one)), Value::Optional(Some(other))) => {
             return equal(meter, one, other);
         }

@@ -9,6 +9,7 @@ mod quantities;
 mod regexes;
 mod strings;
 mod times;
+mod urls;
 
 use super::meter::{Fault, Meter};
 use super::value::Value;
@@ -33,6 +34,7 @@ pub(super) fn functions() -> Vec<(&'static str, Native)> {
         optionals::functions(),
         times::functions(),
         quantities::functions(),
+        urls::functions(),
         authority::functions(),
     ];
     libraries.into_iter().flatten().collect()

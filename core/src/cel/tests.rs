@@ -1,6 +1,7 @@
 //! What expressions evaluate to, and which are refused.
 
 mod bounds;
+mod libraries;
 
 use super::*;
 use crate::schema;
@@ -300,7 +301,7 @@ fn the_type_of_an_expression_is_known_before_it_is_evaluated() {
         ("object + 1", "int"),
         ("object + object", "dyn"),
         ("'a'.split(',')", "list(string)"),
-        ("quantity('1')", "quantity"),
+        ("quantity('1')", "kubernetes.Quantity"),
         ("object.a.b > 1", "bool"),
     ] {
         let (_, found) = Program::compile(source, &env()).expect(source);

@@ -142,10 +142,13 @@ impl<'s> Type<'s> {
     }
 
     /// Whether `null` is one of its values. Source: `cel-go`'s `isAssignable`.
-    const fn takes_null(&self) -> bool {
+    fn takes_null(&self) -> bool {
         match self {
             Self::Object(_) | Self::Resource(_) | Self::Record(_) | Self::Optional(_) => true,
-            Self::Plain(name) => matches!(name.as_bytes(), b"null" | b"timestamp" | b"duration"),
+            // Those with a dot are the types of libraries.
+            Self::Plain(name) => {
+                matches!(*name, "null" | "timestamp" | "duration") || name.contains('.')
+            }
             _ => false,
         }
     }

@@ -3,6 +3,7 @@
 
 use super::authority::Check;
 use super::meter::{Fault, Meter};
+use crate::go::url::Url;
 use crate::quantity::Quantity;
 use crate::schema::{Schema, parse_duration};
 use base64::prelude::{BASE64_STANDARD, Engine};
@@ -49,6 +50,8 @@ pub(crate) enum Value<'a> {
     Type(&'static str),
     /// A Kubernetes quantity.
     Quantity(Arc<Quantity>),
+    /// A URL.
+    Url(Arc<Url>),
     /// A permission check, with its decision once it was made.
     Check(Arc<Check<'a>>),
 }
@@ -163,6 +166,7 @@ impl<'a> Value<'a> {
             Self::Optional(_) => "optional_type",
             Self::Type(_) => "type",
             Self::Quantity(_) => "kubernetes.Quantity",
+            Self::Url(_) => "kubernetes.URL",
             Self::Check(_) => "kubernetes.authorization",
         }
     }

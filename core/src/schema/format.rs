@@ -190,8 +190,22 @@ mod tests {
     const TABLE: &[(&str, &[&str], &[&str])] = &[
         (
             "uri",
-            &["http://a.b/c?d=%20", "/a", "urn:x:y", "https://[::1]:80/"],
-            &["", "a", "http://a b/", "/%zz", "http://a:x/", "//"],
+            &[
+                "http://a.b/c?d=%20",
+                "/a",
+                "urn:x:y",
+                "https://[::1]:80/",
+                "//",
+                "*",
+            ],
+            &[
+                "",
+                "a",
+                "http://a b/",
+                "/%zz",
+                "http://a:x/",
+                "http://[1.2.3.4]/",
+            ],
         ),
         (
             "email",

@@ -11,7 +11,7 @@ type Result<T> = std::result::Result<T, Fault>;
 
 pub(super) fn functions() -> Vec<(&'static str, Native)> {
     vec![
-        ("quantity(string) quantity", |meter, given| {
+        ("quantity(string) kubernetes.Quantity", |meter, given| {
             let wrong = || {
                 let why = "quantities must match the regular expression \
                            '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
@@ -22,34 +22,38 @@ pub(super) fn functions() -> Vec<(&'static str, Native)> {
         ("isQuantity(string) bool", |meter, given| {
             read(meter, given).map(|found| Value::Bool(found.is_some()))
         }),
-        ("quantity.isInteger() bool", |_, given| {
+        ("kubernetes.Quantity.isInteger() bool", |_, given| {
             one(given).map(|quantity| Value::Bool(quantity.integer().is_some()))
         }),
-        ("quantity.asInteger() int", |_, given| {
+        ("kubernetes.Quantity.asInteger() int", |_, given| {
             let wrong = || Fault::failed("cannot convert value to integer");
             one(given)?.integer().map(Value::Int).ok_or_else(wrong)
         }),
-        ("quantity.asApproximateFloat() double", |_, given| {
-            one(given).map(|quantity| Value::Double(quantity.approximate()))
-        }),
-        ("quantity.sign() int", |_, given| {
+        (
+            "kubernetes.Quantity.asApproximateFloat() double",
+            |_, given| one(given).map(|quantity| Value::Double(quantity.approximate())),
+        ),
+        ("kubernetes.Quantity.sign() int", |_, given| {
             one(given).map(|quantity| Value::Int(quantity.sign()))
         }),
-        ("quantity.isGreaterThan(quantity) bool", |_, given| {
-            order(given).map(|order| Value::Bool(order.is_gt()))
-        }),
-        ("quantity.isLessThan(quantity) bool", |_, given| {
-            order(given).map(|order| Value::Bool(order.is_lt()))
-        }),
-        ("quantity.compareTo(quantity) int", |_, given| {
-            order(given).map(|order| Value::Int(order as i64))
-        }),
         (
-            "quantity.add(quantity) quantity\nquantity.add(int) quantity",
+            "kubernetes.Quantity.isGreaterThan(kubernetes.Quantity) bool",
+            |_, given| order(given).map(|order| Value::Bool(order.is_gt())),
+        ),
+        (
+            "kubernetes.Quantity.isLessThan(kubernetes.Quantity) bool",
+            |_, given| order(given).map(|order| Value::Bool(order.is_lt())),
+        ),
+        (
+            "kubernetes.Quantity.compareTo(kubernetes.Quantity) int",
+            |_, given| order(given).map(|order| Value::Int(order as i64)),
+        ),
+        (
+            "kubernetes.Quantity.add(kubernetes.Quantity) kubernetes.Quantity\nkubernetes.Quantity.add(int) kubernetes.Quantity",
             |_, given| combined(given, Quantity::plus),
         ),
         (
-            "quantity.sub(quantity) quantity\nquantity.sub(int) quantity",
+            "kubernetes.Quantity.sub(kubernetes.Quantity) kubernetes.Quantity\nkubernetes.Quantity.sub(int) kubernetes.Quantity",
             |_, given| combined(given, Quantity::minus),
         ),
     ]

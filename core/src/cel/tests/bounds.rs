@@ -222,6 +222,18 @@ const COSTS: &[(&str, u64, u64)] = &[
         10_000,
         20_000,
     ),
+    ("!isURL(self.text)", 40_000, 50_000),
+    ("url('/' + self.text).getPort() == ''", 90_000, 100_000),
+    (
+        "url('/' + self.text) == url('/' + self.text)",
+        190_000,
+        200_000,
+    ),
+    (
+        "url('/?' + self.text).getQuery().size() == 1",
+        170_000,
+        180_000,
+    ),
     ("self.text.matches('A')", 10_000, 20_000),
     ("!'a'.matches(self.map.k1)", 20_000, 21_000),
     ("self.text.findAll('A', 10).size() == 10", 100_000, 200_000),

@@ -1,6 +1,7 @@
 //! Addresses, host names, URIs and mail addresses, as Go's `net`, `net/url` and `net/mail` parse
 //! them.
 
+use crate::go::url;
 use std::net::IpAddr;
 
 pub(super) fn is_ipv4(text: &str) -> bool {
@@ -71,64 +72,7 @@ fn is_host_char(one: char) -> bool {
 
 /// An absolute URI, or an absolute path.
 pub(super) fn is_uri(text: &str) -> bool {
-    if text.is_empty() || text.bytes().any(|one| one.is_ascii_control()) {
-        return false;
-    }
-    let Ok((scheme, rest)) = scheme(text) else {
-        return false;
-    };
-    let rest = rest.split_once('?').map_or(rest, |(path, _)| path);
-    if !rest.starts_with('/') {
-        return !scheme.is_empty();
-    }
-    let path = match rest.strip_prefix("//").filter(|_| !scheme.is_empty()) {
-        Some(after) => {
-            let (authority, path) = after.split_at(after.find('/').unwrap_or(after.len()));
-            if !is_authority(authority) {
-                return false;
-            }
-            path
-        }
-        None => rest,
-    };
-    rest != "//" && escapes_are_whole(path)
-}
-
-fn scheme(text: &str) -> Result<(&str, &str), ()> {
-    let first = |one: char| one.is_ascii_alphabetic();
-    let Some((scheme, rest)) = text.split_once(':') else {
-        return Ok(("", text));
-    };
-    let good = |one: char| one.is_ascii_alphanumeric() || "+-.".contains(one);
-    match scheme {
-        "" => Err(()),
-        scheme if scheme.starts_with(first) && scheme.chars().all(good) => Ok((scheme, rest)),
-        _ => Ok(("", text)),
-    }
-}
-
-fn is_authority(authority: &str) -> bool {
-    let host = authority
-        .rsplit_once('@')
-        .map_or(authority, |(_, host)| host);
-    let (name, port) = match host.strip_prefix('[') {
-        Some(inside) => match inside.split_once(']') {
-            Some((name, port)) => (name, port),
-            None => return false,
-        },
-        None => host.split_at(host.find(':').unwrap_or(host.len())),
-    };
-    let digits = |port: &str| port.bytes().all(|one| one.is_ascii_digit());
-    let port_good = port.is_empty() || port.strip_prefix(':').is_some_and(digits);
-    let name_good = !name.contains([' ', '"', '<', '>', '\\', '^', '`', '{', '|', '}']);
-    port_good && name_good && escapes_are_whole(name)
-}
-
-fn escapes_are_whole(text: &str) -> bool {
-    text.split('%').skip(1).all(|after| {
-        let digits = after.as_bytes().get(..2);
-        digits.is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit))
-    })
+    url::check(text).is_ok()
 }
 
 /// `local@domain`, or the same in angle brackets after a display name.

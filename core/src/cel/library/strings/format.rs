@@ -4,7 +4,7 @@ use super::super::super::meter::{Fault, Meter};
 use super::super::super::value::Value;
 use super::super::{convert, lists};
 use super::{Result, bounded, one};
-use std::fmt::Write;
+use crate::go::quoted;
 
 /// Digits after the decimal point if the verb does not say how many.
 const PRECISION: usize = 6;
@@ -166,32 +166,4 @@ fn literal(meter: &mut Meter, value: &Value<'_>) -> Result<String> {
         Value::Double(number) if !number.is_finite() => quoted(&text),
         _ => text,
     })
-}
-
-/// Quotes a string like Go's `%q`.
-fn quoted(text: &str) -> String {
-    let mut made = String::from('"');
-    for letter in text.chars() {
-        match letter {
-            '"' => made.push_str("\\\""),
-            '\\' => made.push_str("\\\\"),
-            '\u{7}' => made.push_str("\\a"),
-            '\u{8}' => made.push_str("\\b"),
-            '\u{b}' => made.push_str("\\v"),
-            '\u{c}' => made.push_str("\\f"),
-            '\n' => made.push_str("\\n"),
-            '\r' => made.push_str("\\r"),
-            '\t' => made.push_str("\\t"),
-            // Writing to a `String` cannot fail.
-            '\0'..=' ' | '\u{7f}' if letter != ' ' => {
-                write!(made, "\\x{:02x}", u32::from(letter)).unwrap_or_default();
-            }
-            _ if letter.is_control() => {
-                write!(made, "\\u{:04x}", u32::from(letter)).unwrap_or_default();
-            }
-            _ => made.push(letter),
-        }
-    }
-    made.push('"');
-    made
 }
