@@ -10,14 +10,19 @@ use crate::duration::parse as parse_go_duration;
 use crate::schema::compile_pattern;
 use std::sync::Arc;
 
-/// Type names that are themselves values. Source: `cel-go`'s standard library.
-pub(super) const TYPES: [&str; 10] = [
+/// Type names that are themselves values. Source: `cel-go`'s standard library, and those of upstream's
+/// libraries that declare their types.
+pub(super) const TYPES: [&str; 14] = [
     "bool",
     "bytes",
     "double",
+    "google.protobuf.Duration",
+    "google.protobuf.Timestamp",
     "int",
     "list",
     "map",
+    "net.CIDR",
+    "net.IP",
     "null_type",
     "string",
     "type",
@@ -109,17 +114,15 @@ impl<'s> Checker<'_, 's> {
         }
     }
 
-    /// Returns the variable that a selection names, where the variable's name contains a dot.
+    /// Returns the variable or type that a selection names, where the name contains a dot.
     fn dotted(&self, expr: &Expr) -> Option<Arc<str>> {
         let Expr::Select(select) = expr else {
             return None;
         };
-        let Expr::Variable(head) = &select.operand.expr else {
-            return None;
-        };
-        let name = format!("{head}.{}", select.field);
-        let plain = !select.test && !select.optional && !self.is_local(head);
-        (plain && self.known(&name).is_some()).then(|| name.into())
+        let name = dotted_name(select)?;
+        let head = name.split('.').next().unwrap_or_default();
+        let is_known = TYPES.contains(&&*name) || self.known(&name).is_some();
+        (is_known && !self.is_local(head)).then(|| name.into())
     }
 
     fn is_local(&self, name: &str) -> bool {
@@ -391,6 +394,19 @@ fn qualified(expr: &Expr) -> Option<(Arc<str>, Arc<str>)> {
         }
         _ => None,
     }
+}
+
+/// The text of a selection that could as well be a name with dots.
+fn dotted_name(select: &Select) -> Option<String> {
+    if select.test || select.optional || select.quoted {
+        return None;
+    }
+    let head = match &select.operand.expr {
+        Expr::Variable(head) => head.to_string(),
+        Expr::Select(select) => dotted_name(select)?,
+        _ => return None,
+    };
+    Some(format!("{head}.{}", select.field))
 }
 
 fn applied<'s>(signature: &Signature, given: &[Type<'s>]) -> Option<Type<'s>> {

@@ -15,6 +15,8 @@ pub(super) fn equal(meter: &mut Meter, one: &Value<'_>, other: &Value<'_>) -> Re
     Ok(match (one, other) {
         (Value::Null, Value::Null) | (Value::Optional(None), Value::Optional(None)) => true,
         (Value::Type(one), Value::Type(other)) => one == other,
+        (Value::Address(one), Value::Address(other)) => one == other,
+        (Value::Range(one), Value::Range(other)) => one == other,
         (Value::Url(one), Value::Url(other)) => {
             meter.text(one.text.len().min(other.text.len()))?;
             one.text == other.text

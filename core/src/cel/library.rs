@@ -2,6 +2,7 @@
 //! only the table of their signatures; at run time a function dispatches on the values that it is
 //! given.
 
+mod addresses;
 pub(super) mod convert;
 pub(super) mod lists;
 pub(super) mod optionals;
@@ -19,7 +20,7 @@ use super::{authority, operators};
 pub(super) type Native = for<'a> fn(&mut Meter, &[Value<'a>]) -> Result<Value<'a>, Fault>;
 
 /// Prefixes of function names that are namespaces, not values.
-pub(super) const NAMESPACES: [&str; 2] = ["optional", "sets"];
+pub(super) const NAMESPACES: [&str; 3] = ["ip", "optional", "sets"];
 /// Functions whose second argument is a regular expression.
 pub(super) const PATTERNS: [&str; 3] = ["matches", "find", "findAll"];
 
@@ -35,6 +36,7 @@ pub(super) fn functions() -> Vec<(&'static str, Native)> {
         times::functions(),
         quantities::functions(),
         urls::functions(),
+        addresses::functions(),
         authority::functions(),
     ];
     libraries.into_iter().flatten().collect()

@@ -3,6 +3,7 @@
 
 use super::authority::Check;
 use super::meter::{Fault, Meter};
+use crate::go::address::Range;
 use crate::go::url::Url;
 use crate::quantity::Quantity;
 use crate::schema::{Schema, parse_duration};
@@ -10,6 +11,7 @@ use base64::prelude::{BASE64_STANDARD, Engine};
 use chrono::{DateTime, Datelike, Utc};
 use regex::Regex;
 use serde_json::{Map, Value as Json};
+use std::net::IpAddr;
 use std::sync::Arc;
 
 /// A value of an expression.
@@ -52,6 +54,10 @@ pub(crate) enum Value<'a> {
     Quantity(Arc<Quantity>),
     /// A URL.
     Url(Arc<Url>),
+    /// An IP address.
+    Address(IpAddr),
+    /// A range of IP addresses.
+    Range(Range),
     /// A permission check, with its decision once it was made.
     Check(Arc<Check<'a>>),
 }
@@ -167,6 +173,8 @@ impl<'a> Value<'a> {
             Self::Type(_) => "type",
             Self::Quantity(_) => "kubernetes.Quantity",
             Self::Url(_) => "kubernetes.URL",
+            Self::Address(_) => "net.IP",
+            Self::Range(_) => "net.CIDR",
             Self::Check(_) => "kubernetes.authorization",
         }
     }

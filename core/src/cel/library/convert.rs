@@ -56,8 +56,12 @@ pub(super) fn functions() -> Vec<(&'static str, Native)> {
             string(bool) string
             string(bytes) string
             string(timestamp) string
-            string(duration) string",
+            string(duration) string
+            string(net.IP) string
+            string(net.CIDR) string",
             |meter, given| match given {
+                [Value::Address(address)] => Ok(Value::text(address.to_string())),
+                [Value::Range(range)] => Ok(Value::text(range.to_string())),
                 [value] => written(meter, value).map(Value::text),
                 _ => Err(Fault::no_overload()),
             },

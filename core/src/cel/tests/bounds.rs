@@ -222,6 +222,15 @@ const COSTS: &[(&str, u64, u64)] = &[
         10_000,
         20_000,
     ),
+    ("!isIP(self.text)", 10_000, 20_000),
+    ("!isCIDR(self.text + '/8')", 20_000, 30_000),
+    ("cidr('::/8').containsIP(self.text) || true", 10_000, 20_000),
+    (
+        "cidr('::/8').containsCIDR(self.text) || true",
+        10_000,
+        20_000,
+    ),
+    ("ip.isCanonical(self.text) || true", 10_000, 20_000),
     ("!isURL(self.text)", 40_000, 50_000),
     ("url('/' + self.text).getPort() == ''", 90_000, 100_000),
     (
