@@ -63,14 +63,21 @@ pub(super) enum LoopKind {
     ExistsOne,
     Map,
     Filter,
+    /// `transformMap`: a map with the same keys, or with the indexes of a list.
+    Values,
+    /// `transformMapEntry`: a map with the entries of many.
+    Entries,
 }
 
 #[derive(Debug)]
 pub(super) struct Loop {
     pub(super) kind: LoopKind,
+    /// An item of a list or a key of a map; with a second variable, the index of an item.
     pub(super) variable: Arc<str>,
+    /// The item at that index, or the value of that key.
+    pub(super) second: Option<Arc<str>>,
     pub(super) range: Node,
-    /// The filter of a `map` with three arguments.
+    /// The filter of a `map` with three arguments, or of a transformation.
     pub(super) condition: Option<Node>,
     pub(super) body: Node,
 }

@@ -1,11 +1,13 @@
 //! The type checker: finds the type of an expression before there are values. It resolves every
 //! name, and picks for every call a function that accepts the types of its arguments.
 
-use super::ast::{Call, Entry, Expr, Loop, LoopKind, Node, Optional, Select};
+mod loops;
+
+use super::ast::{Call, Entry, Expr, Node, Select};
 use super::signature::{self, Signature};
 use super::types::{Bindings, Type};
 use super::value::Value;
-use super::{CompileError, DEPTH_MAX, Env, PATTERNS_MAX, library};
+use super::{CompileError, Env, PATTERNS_MAX, library};
 use crate::duration::parse as parse_go_duration;
 use crate::schema::compile_pattern;
 use std::sync::Arc;
@@ -309,79 +311,6 @@ impl<'s> Checker<'_, 's> {
         }
         let or_any = |found: Option<Type<'s>>| Arc::new(found.unwrap_or(Type::Dyn));
         Ok(Type::Map(or_any(keys), or_any(values)))
-    }
-
-    fn looped(&mut self, at: usize, found: &mut Loop) -> Checked<'s> {
-        let range = self.check(&mut found.range)?;
-        let items = match &range {
-            Type::List(items) => (**items).clone(),
-            Type::Map(key, _) => (**key).clone(),
-            Type::Dyn => Type::Dyn,
-            other => {
-                let why = format!(
-                    "expression of type '{other}' cannot be range of a comprehension (must be list, \
-                     map, or dynamic)"
-                );
-                return Err(self.error(found.range.at, why));
-            }
-        };
-        self.declare(at, &found.variable, &items)?;
-        let condition = found.condition.as_mut().map(|node| self.check(node));
-        let condition = condition.transpose()?;
-        let body = self.check(&mut found.body)?;
-        self.scope.pop();
-        let decides = if found.kind == LoopKind::Map {
-            condition.unwrap_or(Type::BOOL)
-        } else {
-            body.clone()
-        };
-        if !decides.is("bool") && !decides.is_dyn() {
-            let why = format!("expected type 'bool' but found '{decides}'");
-            return Err(self.error(at, why));
-        }
-        Ok(match found.kind {
-            LoopKind::All | LoopKind::Exists | LoopKind::ExistsOne => Type::BOOL,
-            LoopKind::Map => Type::List(Arc::new(body)),
-            LoopKind::Filter => Type::List(Arc::new(items)),
-        })
-    }
-
-    /// Brings a loop variable into scope. Its type may already be deep, and types are walked
-    /// recursively too, so the depth is checked.
-    fn declare(
-        &mut self,
-        at: usize,
-        name: &Arc<str>,
-        found: &Type<'s>,
-    ) -> Result<(), CompileError> {
-        if found.is_deeper_than(DEPTH_MAX) {
-            let why = format!("expression type recursion limit exceeded: {DEPTH_MAX}");
-            return Err(self.error(at, why));
-        }
-        self.scope.push((Arc::clone(name), found.clone()));
-        Ok(())
-    }
-
-    fn optional(&mut self, at: usize, found: &mut Optional) -> Checked<'s> {
-        let target = match self.check(&mut found.target)? {
-            Type::Optional(inner) => (*inner).clone(),
-            Type::Dyn => Type::Dyn,
-            other => {
-                let why = format!("expected type 'optional_type(dyn)' but found '{other}'");
-                return Err(self.error(at, why));
-            }
-        };
-        self.declare(at, &found.variable, &target)?;
-        let body = self.check(&mut found.body)?;
-        self.scope.pop();
-        Ok(match (found.flat, body) {
-            (true, body @ (Type::Optional(_) | Type::Dyn)) => body,
-            (true, other) => {
-                let why = format!("expected type 'optional_type(dyn)' but found '{other}'");
-                return Err(self.error(at, why));
-            }
-            (false, body) => Type::Optional(Arc::new(body)),
-        })
     }
 }
 

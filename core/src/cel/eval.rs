@@ -1,8 +1,10 @@
 //! Evaluation: one walk over the tree, in which each step is charged to the meter.
 
-use super::ast::{Call, Entry, Expr, Loop, LoopKind, Node, Optional, Select};
+mod loops;
+
+use super::ast::{Call, Entry, Expr, Node, Select};
 use super::compare;
-use super::library::{lists, optionals};
+use super::library::optionals;
 use super::meter::{Fault, Meter};
 use super::value::Value;
 use std::sync::Arc;
@@ -176,88 +178,5 @@ impl<'a> Evaluation<'a, '_> {
             }
         }
         Ok(Value::Map(Arc::new(made)))
-    }
-
-    fn looped(&mut self, found: &'a Loop) -> Evaluated<'a> {
-        let range = self.value(&found.range)?;
-        let items = lists::items(self.meter, &range)?;
-        match found.kind {
-            LoopKind::All => self.quantified(found, items, false),
-            LoopKind::Exists => self.quantified(found, items, true),
-            LoopKind::ExistsOne => {
-                let kept = self.kept(found, items)?;
-                Ok(Value::Bool(kept.len() == 1))
-            }
-            LoopKind::Filter => Ok(Value::list(self.kept(found, items)?)),
-            LoopKind::Map => self.mapped(found, items),
-        }
-    }
-
-    fn with<T>(
-        &mut self,
-        variable: &'a str,
-        value: Value<'a>,
-        call: impl FnOnce(&mut Self) -> T,
-    ) -> T {
-        self.scope.push((variable, value));
-        let found = call(self);
-        self.scope.pop();
-        found
-    }
-
-    fn quantified(
-        &mut self,
-        found: &'a Loop,
-        items: Vec<Value<'a>>,
-        settles: bool,
-    ) -> Evaluated<'a> {
-        let mut wrong = None;
-        for item in items {
-            match self.with(&found.variable, item, |one| one.flag(&found.body)) {
-                Ok(flag) if flag == settles => return Ok(Value::Bool(settles)),
-                Ok(_) => {}
-                Err(Fault::Exhausted) => return Err(Fault::Exhausted),
-                Err(fault) => wrong = wrong.or(Some(fault)),
-            }
-        }
-        wrong.map_or(Ok(Value::Bool(!settles)), Err)
-    }
-
-    fn kept(&mut self, found: &'a Loop, items: Vec<Value<'a>>) -> Result<Vec<Value<'a>>, Fault> {
-        let mut kept = Vec::new();
-        for item in items {
-            if self.with(&found.variable, item.clone(), |one| one.flag(&found.body))? {
-                kept.push(item);
-            }
-        }
-        Ok(kept)
-    }
-
-    fn mapped(&mut self, found: &'a Loop, items: Vec<Value<'a>>) -> Evaluated<'a> {
-        let mut made = Vec::with_capacity(items.len());
-        for item in items {
-            let value = self.with(&found.variable, item, |one| match &found.condition {
-                Some(condition) if !one.flag(condition)? => Ok(None),
-                _ => one.value(&found.body).map(Some),
-            })?;
-            made.extend(value);
-        }
-        Ok(Value::list(made))
-    }
-
-    fn optional(&mut self, found: &'a Optional) -> Evaluated<'a> {
-        let Value::Optional(target) = self.value(&found.target)? else {
-            return Err(Fault::no_overload());
-        };
-        let Some(target) = target else {
-            return Ok(Value::Optional(None));
-        };
-        let target = (*target).clone();
-        let value = self.with(&found.variable, target, |one| one.value(&found.body))?;
-        match (found.flat, value) {
-            (false, value) => Ok(Value::some(value)),
-            (true, value @ Value::Optional(_)) => Ok(value),
-            (true, _) => Err(Fault::no_overload()),
-        }
     }
 }

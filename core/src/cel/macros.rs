@@ -1,4 +1,5 @@
-//! The macros, which look like calls but are not: `has`, the loops, `optMap` and `optFlatMap`.
+//! The macros, which look like calls but are not: `has`, the loops, `optMap` and `optFlatMap`. Loops
+//! with two variables are those of `cel-go`'s `ext/comprehensions.go`.
 
 use super::CompileError;
 use super::ast::{Expr, Loop, LoopKind, Node, Optional};
@@ -34,12 +35,18 @@ pub(super) fn member(
     target: Node,
     mut arguments: Vec<Node>,
 ) -> Result<Node, CompileError> {
-    let kind = match (name, arguments.len()) {
-        ("all", 2) => LoopKind::All,
-        ("exists", 2) => LoopKind::Exists,
-        ("exists_one" | "existsOne", 2) => LoopKind::ExistsOne,
-        ("map", 2 | 3) => LoopKind::Map,
-        ("filter", 2) => LoopKind::Filter,
+    let (kind, names) = match (name, arguments.len()) {
+        ("all", 2) => (LoopKind::All, 1),
+        ("exists", 2) => (LoopKind::Exists, 1),
+        ("exists_one" | "existsOne", 2) => (LoopKind::ExistsOne, 1),
+        ("map", 2 | 3) => (LoopKind::Map, 1),
+        ("filter", 2) => (LoopKind::Filter, 1),
+        ("all", 3) => (LoopKind::All, 2),
+        ("exists", 3) => (LoopKind::Exists, 2),
+        ("exists_one" | "existsOne", 3) => (LoopKind::ExistsOne, 2),
+        ("transformList", 3 | 4) => (LoopKind::Map, 2),
+        ("transformMap", 3 | 4) => (LoopKind::Values, 2),
+        ("transformMapEntry", 3 | 4) => (LoopKind::Entries, 2),
         ("optMap" | "optFlatMap", 2) => {
             return optional(parser, at, target, arguments, name == "optFlatMap");
         }
@@ -48,22 +55,42 @@ pub(super) fn member(
             return parser.call(at, name, true, arguments);
         }
     };
-    let missing = || parser.error(at, "argument is missing");
-    let body = arguments.pop().ok_or_else(missing)?;
-    let condition = if arguments.len() > 1 {
-        arguments.pop()
+    let body = arguments.pop();
+    let mut arguments = arguments.into_iter();
+    let variable = loop_variable(parser, at, arguments.next())?;
+    let second = if names == 2 {
+        Some(loop_variable(parser, at, arguments.next())?)
     } else {
         None
     };
-    let variable = variable(parser, at, arguments.pop())?;
+    if second.as_ref() == Some(&variable) {
+        return Err(parser.error(at, format!("duplicate variable name: {variable}")));
+    }
     let found = Loop {
         kind,
         variable,
+        second,
         range: target,
-        condition,
-        body,
+        condition: arguments.next(),
+        body: body.ok_or_else(|| parser.error(at, "argument is missing"))?,
     };
     parser.node(at, Expr::Loop(Box::new(found)))
+}
+
+/// The name of the variable in which upstream keeps the result of a loop.
+const RESULT: &str = "__result__";
+
+fn loop_variable(
+    parser: &Parser<'_>,
+    at: usize,
+    node: Option<Node>,
+) -> Result<Arc<str>, CompileError> {
+    let name = variable(parser, at, node)?;
+    if &*name == RESULT {
+        let why = "iteration variable overwrites accumulator variable";
+        return Err(parser.error(at, why));
+    }
+    Ok(name)
 }
 
 fn optional(

@@ -2,6 +2,7 @@
 
 mod bounds;
 mod libraries;
+mod loops;
 
 use super::*;
 use crate::schema;

@@ -188,7 +188,7 @@ pub(super) fn double_text(number: f64) -> String {
 }
 
 /// Converts a value to a string, as `string()` does.
-pub(super) fn written(meter: &mut Meter, value: &Value<'_>) -> Result<String> {
+pub(in crate::cel) fn written(meter: &mut Meter, value: &Value<'_>) -> Result<String> {
     Ok(match value {
         Value::Text(text) => {
             meter.text(text.as_str().len())?;

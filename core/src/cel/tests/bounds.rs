@@ -29,6 +29,10 @@ fn shapes(times: usize) -> Vec<String> {
         nested("- ", "1.0", "", times),
         nested("true ? 1 : ", "2", "", times),
         nested("[1].map(x, ", "x", ")", times),
+        nested("[1].transformList(i, v, ", "v", ")", times),
+        nested("[1].transformMap(i, v, ", "v", ")", times),
+        nested("[1].transformMapEntry(i, v, {v: ", "v", "})", times),
+        nested("", "[1]", ".transformMap(i, v, v)", times),
         nested("object[", "0", "]", times),
         nested("1 + ", "1", "", times),
         nested("true && ", "true", "", times),
@@ -222,6 +226,30 @@ const COSTS: &[(&str, u64, u64)] = &[
         10_000,
         20_000,
     ),
+    // Each pass has a node of its own, and costs for its key and for its value.
+    ("self.map.all(k, v, true)", 3_000, 4_000),
+    ("self.map.exists(k, v, v == 'y') || true", 5_000, 10_000),
+    ("self.map.existsOne(k, v, k == 'k1')", 5_000, 10_000),
+    (
+        "self.raws.transformList(i, r, i).size() == 1000",
+        13_000,
+        20_000,
+    ),
+    (
+        "self.map.transformMap(k, v, v).size() == 1000",
+        3_000,
+        4_000,
+    ),
+    (
+        "self.map.transformMapEntry(k, v, {k: v}).size() == 1000",
+        8_000,
+        10_000,
+    ),
+    (
+        "self.map.transformMapEntry(k, v, k == 'k1', {self.text: v}).size() == 1",
+        15_000,
+        25_000,
+    ),
     ("!isIP(self.text)", 10_000, 20_000),
     ("!isCIDR(self.text + '/8')", 20_000, 30_000),
     ("cidr('::/8').containsIP(self.text) || true", 10_000, 20_000),
@@ -310,6 +338,7 @@ fn an_expression_that_would_take_too_long_is_stopped() {
             "size({}) > 1",
             hundredfold(&hundredfold(&hundredfold("[x]")))
         ),
+        format!("{list}.all(a, b, {list}.all(c, d, {list}.transformMap(e, f, {list}) != {{}}))"),
         format!("size({}) > 1", doubled(20)),
         format!(
             "{list}.all(a, {list}.all(b, {list}.map(c, string(c)).join('').matches(string(a) + string(b) + '.*') || true))"

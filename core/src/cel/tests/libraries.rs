@@ -3,14 +3,14 @@
 use super::*;
 
 /// Every line is true.
-fn all_true(lines: &str) {
+pub(super) fn all_true(lines: &str) {
     for line in lines.lines().map(str::trim).filter(|line| !line.is_empty()) {
         assert_eq!(told(line), "Bool(true)", "{line}");
     }
 }
 
 /// Expressions, and the first line of what is said of them.
-fn all_said(table: &[(&str, &str)]) {
+pub(super) fn all_said(table: &[(&str, &str)]) {
     for (source, said) in table {
         let told = told(source);
         let first = told.lines().next().unwrap_or_default();
