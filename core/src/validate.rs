@@ -13,6 +13,7 @@ pub(crate) use builtin::{MISMATCH, object, selects};
 pub use manager::{field_manager, manager_of_agent};
 pub use names::is_subdomain;
 pub(crate) use names::{label, label_1035, label_value, qualified_name, subdomain};
+pub(crate) use names::{label_1035_problems, label_problems, subdomain_problems};
 
 use crate::kind::{Kind, NameRule};
 use crate::object::{FOREGROUND_FINALIZER, NAMESPACE_TOKEN, ORPHAN_FINALIZER};
@@ -119,7 +120,7 @@ fn name(kind: &Kind, metadata: &Map<String, Value>, is_new: bool, causes: &mut C
 
 /// A prefix in the form that is checked: a trailing dash is cut off with the letter before it, and a letter
 /// is put in their place. Source: `maskTrailingDash`.
-fn masked(prefix: &str) -> Cow<'_, str> {
+pub(crate) fn masked(prefix: &str) -> Cow<'_, str> {
     let head = prefix.strip_suffix('-').map(str::chars);
     match head.map(|mut head| (head.next_back(), head)) {
         // Upstream cuts off two bytes: what is left of a multi-byte letter is not a letter.

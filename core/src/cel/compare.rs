@@ -17,6 +17,7 @@ pub(super) fn equal(meter: &mut Meter, one: &Value<'_>, other: &Value<'_>) -> Re
         (Value::Type(one), Value::Type(other)) => one == other,
         (Value::Address(one), Value::Address(other)) => one == other,
         (Value::Range(one), Value::Range(other)) => one == other,
+        (Value::Format(one), Value::Format(other)) => std::ptr::eq(*one, *other),
         (Value::Url(one), Value::Url(other)) => {
             meter.text(one.text.len().min(other.text.len()))?;
             one.text == other.text

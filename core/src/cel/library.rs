@@ -4,6 +4,7 @@
 
 mod addresses;
 pub(super) mod convert;
+pub(super) mod formats;
 pub(super) mod lists;
 pub(super) mod optionals;
 mod quantities;
@@ -20,7 +21,7 @@ use super::{authority, operators};
 pub(super) type Native = for<'a> fn(&mut Meter, &[Value<'a>]) -> Result<Value<'a>, Fault>;
 
 /// Prefixes of function names that are namespaces, not values.
-pub(super) const NAMESPACES: [&str; 3] = ["ip", "optional", "sets"];
+pub(super) const NAMESPACES: [&str; 4] = ["format", "ip", "optional", "sets"];
 /// Functions whose second argument is a regular expression.
 pub(super) const PATTERNS: [&str; 3] = ["matches", "find", "findAll"];
 
@@ -37,6 +38,7 @@ pub(super) fn functions() -> Vec<(&'static str, Native)> {
         quantities::functions(),
         urls::functions(),
         addresses::functions(),
+        formats::functions(),
         authority::functions(),
     ];
     libraries.into_iter().flatten().collect()

@@ -2,6 +2,7 @@
 //! the schema that says how its strings and numbers are to be read.
 
 use super::authority::Check;
+use super::library::formats::Named;
 use super::meter::{Fault, Meter};
 use crate::go::address::Range;
 use crate::go::url::Url;
@@ -58,6 +59,8 @@ pub(crate) enum Value<'a> {
     Address(IpAddr),
     /// A range of IP addresses.
     Range(Range),
+    /// A format that a string may have.
+    Format(&'static Named),
     /// A permission check, with its decision once it was made.
     Check(Arc<Check<'a>>),
 }
@@ -175,6 +178,7 @@ impl<'a> Value<'a> {
             Self::Url(_) => "kubernetes.URL",
             Self::Address(_) => "net.IP",
             Self::Range(_) => "net.CIDR",
+            Self::Format(_) => "kubernetes.NamedFormat",
             Self::Check(_) => "kubernetes.authorization",
         }
     }

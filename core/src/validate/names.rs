@@ -56,9 +56,9 @@ pub(crate) fn qualified_name(name: &str) -> Vec<String> {
         None => (None, name),
     };
     let prefix = match prefix {
-        Some("") => Some("must be non-empty".into()),
-        Some(prefix) => subdomain(prefix).err(),
-        None => None,
+        Some("") => vec!["must be non-empty".into()],
+        Some(prefix) => subdomain_problems(prefix),
+        None => Vec::new(),
     };
     let length = match last.len() {
         0 => Some("must be non-empty".into()),
@@ -67,8 +67,8 @@ pub(crate) fn qualified_name(name: &str) -> Vec<String> {
     let alphabet = (!is_word(last, is_label_byte)).then(|| QUALIFIED.to_owned());
     let of_name = length.into_iter().chain(alphabet);
     let of_name = of_name.map(|why| format!("name part {why}"));
-    let prefix = prefix.map(|why| format!("prefix part {why}"));
-    prefix.into_iter().chain(of_name).collect()
+    let prefix = prefix.into_iter().map(|why| format!("prefix part {why}"));
+    prefix.chain(of_name).collect()
 }
 
 /// Returns what is wrong with the value of a label. Source: `IsValidLabelValue`.
@@ -109,31 +109,52 @@ pub(super) fn address(name: &str) -> Result<(), String> {
 }
 
 pub(crate) fn subdomain(name: &str) -> Result<(), String> {
-    if name.len() > SUBDOMAIN_MAX {
-        return Err(format!("must be no more than {SUBDOMAIN_MAX} bytes"));
-    }
+    first(subdomain_problems(name))
+}
+
+/// Returns all that is wrong with a DNS-1123 subdomain. Source: `IsDNS1123Subdomain`.
+pub(crate) fn subdomain_problems(name: &str) -> Vec<String> {
     let fits = name.split('.').all(|part| is_word(part, is_dns_byte));
-    fits.then_some(()).ok_or_else(|| SUBDOMAIN.into())
+    problems(name, SUBDOMAIN_MAX, (!fits).then_some(SUBDOMAIN))
 }
 
 pub(crate) fn label(name: &str) -> Result<(), String> {
-    if name.len() > LABEL_MAX {
-        return Err(format!("must be no more than {LABEL_MAX} bytes"));
-    }
-    match is_word(name, is_dns_byte) {
-        true => Ok(()),
-        // Its length is right, so it can only be the dots.
-        false if is_subdomain(name) => Err("must not contain dots".into()),
-        false => Err(LABEL.into()),
-    }
+    first(label_problems(name))
+}
+
+/// Returns all that is wrong with a DNS-1123 label. Source: `IsDNS1123Label`.
+pub(crate) fn label_problems(name: &str) -> Vec<String> {
+    let is_dotted = || name.split('.').all(|part| is_word(part, is_dns_byte));
+    let alphabet = if is_word(name, is_dns_byte) {
+        None
+    } else if is_dotted() {
+        Some("must not contain dots")
+    } else {
+        Some(LABEL)
+    };
+    problems(name, LABEL_MAX, alphabet)
 }
 
 pub(crate) fn label_1035(name: &str) -> Result<(), String> {
-    if name.len() > LABEL_MAX {
-        return Err(format!("must be no more than {LABEL_MAX} bytes"));
-    }
+    first(label_1035_problems(name))
+}
+
+/// Returns all that is wrong with a DNS-1035 label. Source: `IsDNS1035Label`.
+pub(crate) fn label_1035_problems(name: &str) -> Vec<String> {
     let fits = name.starts_with(|one: char| one.is_ascii_lowercase()) && is_word(name, is_dns_byte);
-    fits.then_some(()).ok_or_else(|| LABEL_1035.into())
+    problems(name, LABEL_MAX, (!fits).then_some(LABEL_1035))
+}
+
+fn problems(name: &str, most: usize, alphabet: Option<&str>) -> Vec<String> {
+    let length = (name.len() > most).then(|| too_long(most));
+    length
+        .into_iter()
+        .chain(alphabet.map(str::to_owned))
+        .collect()
+}
+
+fn first(problems: Vec<String>) -> Result<(), String> {
+    problems.into_iter().next().map_or(Ok(()), Err)
 }
 
 /// Whether a word is not empty, starts and ends with an alphanumeric byte, and has only allowed
@@ -250,5 +271,21 @@ mod tests {
     #[test]
     fn services_start_with_a_letter() {
         assert!(label_1035("a0").is_ok() && label_1035("0a").is_err());
+    }
+
+    #[test]
+    fn a_name_may_be_wrong_in_two_ways() {
+        let long = "A".repeat(SUBDOMAIN_MAX + 1);
+        for (problems, most, alphabet) in [
+            (label_problems(&long), LABEL_MAX, LABEL),
+            (label_1035_problems(&long), LABEL_MAX, LABEL_1035),
+            (subdomain_problems(&long), SUBDOMAIN_MAX, SUBDOMAIN),
+        ] {
+            assert_eq!(problems, [too_long(most).as_str(), alphabet]);
+        }
+        let dotted = ["a"; LABEL_MAX].join(".");
+        let problems = [too_long(LABEL_MAX).as_str(), "must not contain dots"].map(str::to_owned);
+        assert_eq!(label_problems(&dotted), problems);
+        assert!(label_problems("a").is_empty() && subdomain_problems("a.b").is_empty());
     }
 }

@@ -259,6 +259,16 @@ const COSTS: &[(&str, u64, u64)] = &[
         20_000,
     ),
     ("ip.isCanonical(self.text) || true", 10_000, 20_000),
+    (
+        "format.named('dns1123Label').value().validate(self.text).hasValue()",
+        80_000,
+        90_000,
+    ),
+    (
+        "format.byte().validate(self.text).hasValue() || true",
+        80_000,
+        90_000,
+    ),
     ("!isURL(self.text)", 40_000, 50_000),
     ("url('/' + self.text).getPort() == ''", 90_000, 100_000),
     (

@@ -175,3 +175,115 @@ fn a_name_with_dots_may_be_a_type() {
          type(object.spec) == map && google.protobuf.Timestamp != net.IP && [1].all(google, google == 1)",
     );
 }
+
+const FORMATS: [&str; 13] = [
+    "dns1123Label",
+    "dns1123Subdomain",
+    "dns1035Label",
+    "qualifiedName",
+    "dns1123LabelPrefix",
+    "dns1123SubdomainPrefix",
+    "dns1035LabelPrefix",
+    "labelValue",
+    "uri",
+    "uuid",
+    "byte",
+    "date",
+    "datetime",
+];
+
+#[test]
+fn every_format_has_a_function_and_is_itself() {
+    for one in FORMATS {
+        assert_eq!(
+            told(&format!("format.named('{one}').value() == format.{one}()")),
+            "Bool(true)"
+        );
+        for other in FORMATS.iter().filter(|other| **other != one) {
+            let same = told(&format!("format.{one}() == format.{other}()"));
+            assert_eq!(same, "Bool(false)", "{one} {other}");
+        }
+    }
+    all_true("!format.named('unknown').hasValue() && type(format.uri()) != string");
+}
+
+#[test]
+fn texts_have_their_formats_or_it_is_said_why_not() {
+    for (format, good) in [
+        ("dns1123Label", "my-label-name"),
+        ("dns1123Subdomain", "apiextensions.k8s.io"),
+        ("dns1035Label", "my-label-name"),
+        ("qualifiedName", "apiextensions.k8s.io/v1beta1"),
+        ("qualifiedName", "my.name"),
+        ("dns1123LabelPrefix", "my-label-prefix-"),
+        ("dns1123SubdomainPrefix", "mysubdomain.prefix.-"),
+        ("dns1035LabelPrefix", "my-label-prefix-"),
+        ("labelValue", "my-cool-label-Value"),
+        ("labelValue", ""),
+        ("uri", "http://example.com"),
+        ("uuid", "123e4567-e89b-12d3-a456-426614174000"),
+        ("byte", "aGVsbG8="),
+        ("date", "2021-01-01"),
+        ("datetime", "2021-01-01T00:00:00Z"),
+    ] {
+        let source = format!("!format.{format}().validate('{good}').hasValue()");
+        assert_eq!(told(&source), "Bool(true)", "{source}");
+    }
+    let label = "a lowercase RFC 1123 label must consist of lower case";
+    let subdomain = "a lowercase RFC 1123 subdomain must consist of lower case";
+    let label_1035 = "a DNS-1035 label must consist of lower case";
+    for (format, bad, starts) in [
+        ("dns1123Label", "contains a space", label),
+        ("dns1123Label", "a.b", "must not contain dots"),
+        ("dns1123Subdomain", "contains a space", subdomain),
+        ("dns1035Label", "0a", label_1035),
+        (
+            "qualifiedName",
+            "contains a space",
+            "name part must consist of alphanumeric",
+        ),
+        ("dns1123LabelPrefix", "contains a space-", label),
+        ("dns1123LabelPrefix", "-", label),
+        ("dns1123SubdomainPrefix", "contains a space-", subdomain),
+        ("dns1035LabelPrefix", "contains a space-", label_1035),
+        (
+            "labelValue",
+            "my-cool-label-Value!!",
+            "a valid label must be an empty string or",
+        ),
+        ("uri", "x", "parse \"x\": invalid URI for request"),
+        ("uuid", "x", "does not match the UUID format"),
+        ("byte", "aGVsbG8", "invalid base64"),
+        ("date", "2020-01-32", "invalid date"),
+        ("datetime", "2020-01-32T00:00:00Z", "invalid datetime"),
+    ] {
+        let source = format!(
+            "format.named('{format}').value().validate('{bad}').value().all(why, why.startsWith('{starts}'))"
+        );
+        assert_eq!(told(&source), "Bool(true)", "{source}");
+    }
+    all_true(
+        r#"
+[string('a').replace('a', 'AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA')].all(t, format.dns1123Label().validate(t).value().size() == 2)
+format.uri().validate('../a').value() == ['parse "../a": invalid URI for request'] && format.uri().validate('/a') == optional.none()
+        "#,
+    );
+    all_said(&[
+        (
+            "format.unknown() == format.uri()",
+            "1:1: undeclared reference to 'format' (in container '')",
+        ),
+        (
+            "format.uri == 1",
+            "1:1: undeclared reference to 'format' (in container '')",
+        ),
+        (
+            "format.uri().validate(1).hasValue()",
+            "1:22: found no matching overload for 'validate' applied to 'kubernetes.NamedFormat.(int)'",
+        ),
+        (
+            "format.named('x').value() == format.uri()",
+            "optional.none() dereference",
+        ),
+    ]);
+}
