@@ -1,5 +1,6 @@
 //! Equality, order and membership of values.
 
+use super::library::versions::Version;
 use super::meter::{Fault, Meter};
 use super::value::{Text, Value};
 use crate::schema::Identity;
@@ -18,6 +19,9 @@ pub(super) fn equal(meter: &mut Meter, one: &Value<'_>, other: &Value<'_>) -> Re
         (Value::Address(one), Value::Address(other)) => one == other,
         (Value::Range(one), Value::Range(other)) => one == other,
         (Value::Format(one), Value::Format(other)) => std::ptr::eq(*one, *other),
+        (Value::Version(one), Value::Version(other)) => {
+            versions(meter, one, other)? == Ordering::Equal
+        }
         (Value::Url(one), Value::Url(other)) => {
             meter.text(one.text.len().min(other.text.len()))?;
             one.text == other.text
@@ -27,6 +31,16 @@ pub(super) fn equal(meter: &mut Meter, one: &Value<'_>, other: &Value<'_>) -> Re
         }
         (one, other) => order(meter, one, other)? == Some(Ordering::Equal),
     })
+}
+
+/// Orders two versions, which costs by the length of the shorter one.
+pub(super) fn versions(
+    meter: &mut Meter,
+    one: &Version,
+    other: &Version,
+) -> Result<Ordering, Fault> {
+    meter.text(one.length.min(other.length))?;
+    Ok(one.order(other))
 }
 
 /// Compares two collections of equal length item by item, up to the first difference.

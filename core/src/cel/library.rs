@@ -12,6 +12,7 @@ mod regexes;
 mod strings;
 mod times;
 mod urls;
+pub(super) mod versions;
 
 use super::meter::{Fault, Meter};
 use super::value::Value;
@@ -21,7 +22,7 @@ use super::{authority, operators};
 pub(super) type Native = for<'a> fn(&mut Meter, &[Value<'a>]) -> Result<Value<'a>, Fault>;
 
 /// Prefixes of function names that are namespaces, not values.
-pub(super) const NAMESPACES: [&str; 4] = ["format", "ip", "optional", "sets"];
+pub(super) const NAMESPACES: [&str; 5] = ["format", "ip", "optional", "sets", "strings"];
 /// Functions whose second argument is a regular expression.
 pub(super) const PATTERNS: [&str; 3] = ["matches", "find", "findAll"];
 
@@ -39,6 +40,7 @@ pub(super) fn functions() -> Vec<(&'static str, Native)> {
         urls::functions(),
         addresses::functions(),
         formats::functions(),
+        versions::functions(),
         authority::functions(),
     ];
     libraries.into_iter().flatten().collect()

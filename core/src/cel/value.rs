@@ -3,6 +3,7 @@
 
 use super::authority::Check;
 use super::library::formats::Named;
+use super::library::versions::Version;
 use super::meter::{Fault, Meter};
 use crate::go::address::Range;
 use crate::go::url::Url;
@@ -61,6 +62,8 @@ pub(crate) enum Value<'a> {
     Range(Range),
     /// A format that a string may have.
     Format(&'static Named),
+    /// A semantic version.
+    Version(Arc<Version>),
     /// A permission check, with its decision once it was made.
     Check(Arc<Check<'a>>),
 }
@@ -179,6 +182,7 @@ impl<'a> Value<'a> {
             Self::Address(_) => "net.IP",
             Self::Range(_) => "net.CIDR",
             Self::Format(_) => "kubernetes.NamedFormat",
+            Self::Version(_) => "kubernetes.Semver",
             Self::Check(_) => "kubernetes.authorization",
         }
     }

@@ -1,5 +1,7 @@
-//! Functions of quantities. Source: `k8s.io/apiserver/pkg/cel/library/quantity.go`.
+//! Functions of quantities, and the order of versions. Source:
+//! `k8s.io/apiserver/pkg/cel/library/quantity.go`.
 
+use super::super::compare;
 use super::super::meter::{Fault, Meter};
 use super::super::value::Value;
 use super::Native;
@@ -37,23 +39,28 @@ pub(super) fn functions() -> Vec<(&'static str, Native)> {
             one(given).map(|quantity| Value::Int(quantity.sign()))
         }),
         (
-            "kubernetes.Quantity.isGreaterThan(kubernetes.Quantity) bool",
-            |_, given| order(given).map(|order| Value::Bool(order.is_gt())),
+            "kubernetes.Quantity.isGreaterThan(kubernetes.Quantity) bool
+            kubernetes.Semver.isGreaterThan(kubernetes.Semver) bool",
+            |meter, given| order(meter, given).map(|order| Value::Bool(order.is_gt())),
         ),
         (
-            "kubernetes.Quantity.isLessThan(kubernetes.Quantity) bool",
-            |_, given| order(given).map(|order| Value::Bool(order.is_lt())),
+            "kubernetes.Quantity.isLessThan(kubernetes.Quantity) bool
+            kubernetes.Semver.isLessThan(kubernetes.Semver) bool",
+            |meter, given| order(meter, given).map(|order| Value::Bool(order.is_lt())),
         ),
         (
-            "kubernetes.Quantity.compareTo(kubernetes.Quantity) int",
-            |_, given| order(given).map(|order| Value::Int(order as i64)),
+            "kubernetes.Quantity.compareTo(kubernetes.Quantity) int
+            kubernetes.Semver.compareTo(kubernetes.Semver) int",
+            |meter, given| order(meter, given).map(|order| Value::Int(order as i64)),
         ),
         (
-            "kubernetes.Quantity.add(kubernetes.Quantity) kubernetes.Quantity\nkubernetes.Quantity.add(int) kubernetes.Quantity",
+            "kubernetes.Quantity.add(kubernetes.Quantity) kubernetes.Quantity
+            kubernetes.Quantity.add(int) kubernetes.Quantity",
             |_, given| combined(given, Quantity::plus),
         ),
         (
-            "kubernetes.Quantity.sub(kubernetes.Quantity) kubernetes.Quantity\nkubernetes.Quantity.sub(int) kubernetes.Quantity",
+            "kubernetes.Quantity.sub(kubernetes.Quantity) kubernetes.Quantity
+            kubernetes.Quantity.sub(int) kubernetes.Quantity",
             |_, given| combined(given, Quantity::minus),
         ),
     ]
@@ -78,7 +85,11 @@ fn one(given: &[Value<'_>]) -> Result<Quantity> {
     }
 }
 
-fn order(given: &[Value<'_>]) -> Result<Ordering> {
+/// The order of two quantities or two versions, whose functions have the same names.
+fn order(meter: &mut Meter, given: &[Value<'_>]) -> Result<Ordering> {
+    if let [Value::Version(one), Value::Version(other)] = given {
+        return compare::versions(meter, one, other);
+    }
     let other = one(given.get(1..).unwrap_or_default())?;
     Ok(one(given)?.cmp(&other))
 }

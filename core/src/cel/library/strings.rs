@@ -31,6 +31,11 @@ pub(super) fn functions() -> Vec<(&'static str, Native)> {
         ("string.trim() string", |meter, given| {
             one(meter, given).map(|text| Value::text(text.trim()))
         }),
+        ("strings.quote(string) string", |meter, given| {
+            let text = one(meter, given)?;
+            bounded(meter, text.len().saturating_mul(2))?;
+            Ok(Value::text(quoted(text)))
+        }),
         ("string.charAt(int) string", char_at),
         (
             "string.substring(int) string\nstring.substring(int, int) string",
@@ -83,6 +88,30 @@ fn two<'b>(meter: &mut Meter, given: &'b [Value<'_>]) -> Result<(&'b str, &'b st
     let part = text(given.get(1).ok_or_else(Fault::no_overload)?)?;
     meter.text(part.len())?;
     Ok((one(meter, given)?, part))
+}
+
+/// Quotes a string so that it could stand in an expression.
+fn quoted(text: &str) -> String {
+    let mut made = String::from('"');
+    for letter in text.chars() {
+        let escape = match letter {
+            '"' | '\\' => letter,
+            '\u{7}' => 'a',
+            '\u{8}' => 'b',
+            '\u{b}' => 'v',
+            '\u{c}' => 'f',
+            '\n' => 'n',
+            '\r' => 'r',
+            '\t' => 't',
+            _ => {
+                made.push(letter);
+                continue;
+            }
+        };
+        made.extend(['\\', escape]);
+    }
+    made.push('"');
+    made
 }
 
 /// The integer argument at this index, if there is one.

@@ -269,6 +269,19 @@ const COSTS: &[(&str, u64, u64)] = &[
         80_000,
         90_000,
     ),
+    ("!isSemver(self.text)", 40_000, 50_000),
+    ("!isSemver(self.text, true)", 40_000, 50_000),
+    (
+        "semver('1.0.0-' + self.text).compareTo(semver('1.0.0-' + self.text)) == 0",
+        110_000,
+        120_000,
+    ),
+    (
+        "semver('1.0.0-' + self.text) != semver('1.0.0')",
+        50_000,
+        60_000,
+    ),
+    ("strings.quote(self.text) != ''", 30_000, 40_000),
     ("!isURL(self.text)", 40_000, 50_000),
     ("url('/' + self.text).getPort() == ''", 90_000, 100_000),
     (

@@ -287,3 +287,89 @@ format.uri().validate('../a').value() == ['parse "../a": invalid URI for request
         ),
     ]);
 }
+
+#[test]
+fn versions_have_the_order_of_semantic_versions() {
+    all_true(
+        r"
+isSemver('1.2.3-beta.1+build.1') && isSemver('0.0.0') && isSemver('1.0.0-a-b.c+d-e.01')
+!isSemver('') && !isSemver('v1.0.0') && !isSemver(' 1.0.0') && !isSemver('1. 0.0') && !isSemver('1.0.0 ') && !isSemver('01.01.01') && !isSemver('1') && !isSemver('1.1')
+!isSemver('', true) && !isSemver(' 1.0.0', true) && !isSemver('1. 0.0', true) && !isSemver('1.0.0 ', true) && !isSemver('1.1-a', true) && !isSemver('v1.0.0', false)
+isSemver('v1.0.0', true) && isSemver('01.01.01', true) && isSemver('1', true) && isSemver('1.1', true) && isSemver('00.000.0', true) && !isSemver('vv1', true) && !isSemver('1.a', true)
+semver('v01.01', true) == semver('1.1.0') && semver('1.2.3') == semver('1.2.3+build') && semver('1.2.3') != semver('1.0.0') && semver('1.0.00-1', true) == semver('1.0.0-1')
+semver('1.0.0').isLessThan(semver('1.2.3')) && !semver('1.0.0').isLessThan(semver('1.0.0')) && semver('1.2.3').isGreaterThan(semver('1.0.0')) && !semver('1.0.0').isGreaterThan(semver('1.0.0'))
+semver('1.2.3').compareTo(semver('1.2.3')) == 0 && semver('1.0.0').compareTo(semver('1.2.3')) == -1 && semver('10.0.0').compareTo(semver('9.9.9')) == 1
+semver('1.2.3').major() == 1 && semver('1.2.3').minor() == 2 && semver('1.2.3').patch() == 3 && semver('18446744073709551615.0.0').major() == -1
+['1.0.0-alpha', '1.0.0-alpha.1', '1.0.0-alpha.beta', '1.0.0-beta', '1.0.0-beta.2', '1.0.0-beta.11', '1.0.0-rc.1', '1.0.0'].map(v, semver(v)).all(a, a.compareTo(semver('1.0.0-alpha')) >= 0)
+['1.0.0-1', '1.0.0-2', '1.0.0-10', '1.0.0-a', '1.0.0-a.1', '1.0.0-a.b', '1.0.0-b', '1.0.0', '1.0.1'].all(i, a, ['1.0.0-1', '1.0.0-2', '1.0.0-10', '1.0.0-a', '1.0.0-a.1', '1.0.0-a.b', '1.0.0-b', '1.0.0', '1.0.1'].all(j, b, semver(a).compareTo(semver(b)) == (i < j ? -1 : i > j ? 1 : 0)))
+dyn(semver('1.0.0')).isLessThan(semver('2.0.0')) && dyn(quantity('1')).isLessThan(quantity('2')) && dyn(semver('1.0.0')) != dyn('1.0.0')
+        ",
+    );
+    all_said(&[
+        (
+            "semver('v1.0').major() == 1",
+            "No Major.Minor.Patch elements found",
+        ),
+        ("semver('').major() == 1", "Version string empty"),
+        (
+            "semver('a.1.1').major() == 1",
+            "Invalid character(s) found in major number \"a\"",
+        ),
+        (
+            "semver('1.01.1').major() == 1",
+            "Minor number must not contain leading zeroes \"01\"",
+        ),
+        (
+            "semver('1.1.x').major() == 1",
+            "Invalid character(s) found in patch number \"x\"",
+        ),
+        (
+            "semver('1..1').major() == 1",
+            "strconv.ParseUint: parsing \"\": invalid syntax",
+        ),
+        (
+            "semver('18446744073709551616.0.0').major() == 1",
+            "strconv.ParseUint: parsing \"18446744073709551616\": value out of range",
+        ),
+        ("semver('1.0.0-').major() == 1", "Prerelease is empty"),
+        (
+            "semver('1.0.0-a_').major() == 1",
+            "Invalid character(s) found in prerelease \"a_\"",
+        ),
+        (
+            "semver('1.0.0-01').major() == 1",
+            "Numeric PreRelease version must not contain leading zeroes \"01\"",
+        ),
+        ("semver('1.0.0+').major() == 1", "Build meta data is empty"),
+        (
+            "semver('1.0.0+a_').major() == 1",
+            "Invalid character(s) found in build meta data \"a_\"",
+        ),
+        (
+            "semver('1.0-a', true).major() == 1",
+            "short version cannot contain PreRelease/Build meta data",
+        ),
+        (
+            "isSemver([1, 2, 3])",
+            "1:9: found no matching overload for 'isSemver' applied to '(list(int))'",
+        ),
+        (
+            "semver('1.0.0').isLessThan(quantity('1'))",
+            "1:27: found no matching overload for 'isLessThan' applied to 'kubernetes.Semver.(kubernetes.Quantity)'",
+        ),
+        (
+            "dyn(semver('1.0.0')).isLessThan(dyn(quantity('1')))",
+            "no such overload",
+        ),
+    ]);
+}
+
+#[test]
+fn a_text_is_quoted_for_an_expression() {
+    all_true(
+        r#"
+strings.quote('first\nsecond') == '"first\\nsecond"' && strings.quote('') == '""' && strings.quote('a"b\\c') == '"a\\"b\\\\c"'
+strings.quote('\a\b\f\r\t\v\x00\u00e9') == '"\\a\\b\\f\\r\\t\\v\x00\u00e9"'
+        "#,
+    );
+}
