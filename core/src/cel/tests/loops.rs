@@ -92,6 +92,12 @@ fn a_loop_with_two_variables_is_checked_first() {
             "[1].filter(i, v, true)",
             "1:12: undeclared reference to 'i' (in container '')",
         ),
+    ]);
+}
+
+#[test]
+fn keys_of_entries_differ_and_entries_are_maps() {
+    all_said(&[
         (
             "[1, 1].transformMapEntry(i, v, {v: i}) == {}",
             "insert failed: key 1 already exists",

@@ -105,7 +105,7 @@ fn check_escape(high: u8, byte: u8, part: Part) -> Result<(), ()> {
     let is_legal = match part {
         Part::Host => byte == b'%' || high >= b'8',
         Part::Zone => matches!(byte, b'%' | b' ') || !must_escape(byte, Part::Host),
-        _ => true,
+        Part::Path | Part::User | Part::Query | Part::Fragment => true,
     };
     is_legal.then_some(()).ok_or(())
 }
