@@ -2,6 +2,7 @@
 //! what it says, is visible to whoever writes a rule.
 
 pub(crate) mod address;
+pub(crate) mod range;
 pub(crate) mod url;
 
 use std::fmt::Write;

@@ -1,6 +1,7 @@
 //! What expressions evaluate to, and which are refused.
 
 mod bounds;
+mod formats;
 mod libraries;
 mod loops;
 

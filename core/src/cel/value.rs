@@ -5,7 +5,7 @@ use super::authority::Check;
 use super::library::formats::Named;
 use super::library::versions::Version;
 use super::meter::{Fault, Meter};
-use crate::go::address::Range;
+use crate::go::range::Range;
 use crate::go::url::Url;
 use crate::quantity::Quantity;
 use crate::schema::{Schema, parse_duration};

@@ -4,8 +4,8 @@
 use super::super::meter::{Fault, Meter};
 use super::super::value::Value;
 use super::Native;
-use crate::go::address::{self, Range};
-use crate::go::quoted;
+use crate::go::range::Range;
+use crate::go::{address, quoted};
 use std::net::IpAddr;
 
 type Result<T> = std::result::Result<T, Fault>;
