@@ -10,6 +10,10 @@ use std::net::IpAddr;
 
 type Result<T> = std::result::Result<T, Fault>;
 
+/// How many times the length of a text is paid for when it is read: a message may quote it twice, with
+/// each byte escaped.
+const COPIES: usize = 8;
+
 pub(super) fn functions() -> Vec<(&'static str, Native)> {
     let mut all = of_addresses();
     all.extend(kinds());
@@ -119,7 +123,7 @@ fn of_ranges() -> Vec<(&'static str, Native)> {
 fn text<'b>(meter: &mut Meter, given: Option<&'b Value<'_>>) -> Result<&'b str> {
     match given {
         Some(Value::Text(text)) => {
-            meter.text(text.as_str().len())?;
+            meter.text(text.as_str().len().saturating_mul(COPIES))?;
             Ok(text.as_str())
         }
         _ => Err(Fault::no_overload()),
