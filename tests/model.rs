@@ -27,7 +27,7 @@ use serde_json::json;
 #[test]
 fn random_histories_end_as_the_naive_evaluator_says() {
     let lengths = Lengths::from_environment();
-    let run = Run::from_environment("HINDSIGHT_HISTORIES", 2000);
+    let run = Run::from_environment("HINDSIGHT_HISTORIES", 3000);
     let check = |seed| check(seed, lengths.of(seed));
     let failures = run.run_parts(run.count, &check, &|count, next, seconds| {
         println!("{count} histories in {seconds:.0} s; the next seed is {next}");
