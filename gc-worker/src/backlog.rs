@@ -66,6 +66,16 @@ mod tests {
         state
     }
 
+    /// A job whose time to live is over, and whose owner is gone.
+    fn finished_job_without_owner() -> State {
+        let mut state = finished_job();
+        let mut job = state.objects().next().expect("the job").document();
+        job["metadata"]["ownerReferences"] =
+            json!([{"apiVersion": "v1", "kind": "ConfigMap", "name": "gone", "uid": "gone"}]);
+        put(&mut state, ("batch", "jobs"), job);
+        state
+    }
+
     /// An object that nobody can delete, although the collectors try again and again.
     fn immortal() -> State {
         let mut state = empty();
@@ -96,6 +106,7 @@ mod tests {
             (going_namespace(true), 1),
             (going_namespace(false), 0),
             (finished_job(), 1),
+            (finished_job_without_owner(), 1),
             (immortal(), 0),
         ] {
             let objects: Vec<_> = state.objects().map(|one| &one.body).collect();
