@@ -20,69 +20,32 @@ pub(crate) struct Named {
     problems: fn(&str) -> Vec<String>,
 }
 
-static FORMATS: [Named; 13] = [
-    Named {
-        name: "dns1123Label",
-        problems: validate::label_problems,
-    },
-    Named {
-        name: "dns1123Subdomain",
-        problems: validate::subdomain_problems,
-    },
-    Named {
-        name: "dns1035Label",
-        problems: validate::label_1035_problems,
-    },
-    Named {
-        name: "qualifiedName",
-        problems: validate::qualified_name,
-    },
-    Named {
-        name: "dns1123LabelPrefix",
-        problems: |text| validate::label_problems(&validate::masked(text)),
-    },
-    Named {
-        name: "dns1123SubdomainPrefix",
-        problems: |text| validate::subdomain_problems(&validate::masked(text)),
-    },
-    Named {
-        name: "dns1035LabelPrefix",
-        problems: |text| validate::label_1035_problems(&validate::masked(text)),
-    },
-    Named {
-        name: "labelValue",
-        problems: validate::label_value,
-    },
-    Named {
-        name: "uri",
-        problems: |text| url::check(text).err().into_iter().collect(),
-    },
-    Named {
-        name: "uuid",
-        problems: |text| of_schemas("uuid", text, "does not match the UUID format"),
-    },
-    Named {
-        name: "byte",
-        problems: |text| of_schemas("byte", text, "invalid base64"),
-    },
-    Named {
-        name: "date",
-        problems: |text| of_schemas("date", text, "invalid date"),
-    },
-    Named {
-        name: "datetime",
-        problems: |text| of_schemas("datetime", text, "invalid datetime"),
-    },
-];
+/// The formats, and for each a function of its name without arguments that returns it.
+macro_rules! formats {
+    ($($name:literal => $problems:expr;)*) => {
+        static FORMATS: &[Named] = &[$(Named { name: $name, problems: $problems },)*];
 
-/// The functions without arguments, each of which returns the format of its name.
-macro_rules! getters {
-    ($($name:literal)*) => {
-        [$((
+        const GETTERS: &[(&str, Native)] = &[$((
             concat!("format.", $name, "() kubernetes.NamedFormat"),
-            (|_, _| named($name).map(Value::Format).ok_or_else(Fault::no_overload)) as Native,
-        ),)*]
+            |_, _| named($name).map(Value::Format).ok_or_else(Fault::no_overload),
+        ),)*];
     };
+}
+
+formats! {
+    "dns1123Label" => validate::label_problems;
+    "dns1123Subdomain" => validate::subdomain_problems;
+    "dns1035Label" => validate::label_1035_problems;
+    "qualifiedName" => validate::qualified_name;
+    "dns1123LabelPrefix" => |text| validate::label_problems(&validate::masked(text));
+    "dns1123SubdomainPrefix" => |text| validate::subdomain_problems(&validate::masked(text));
+    "dns1035LabelPrefix" => |text| validate::label_1035_problems(&validate::masked(text));
+    "labelValue" => validate::label_value;
+    "uri" => |text| url::check(text).err().into_iter().collect();
+    "uuid" => |text| of_schemas("uuid", text, "does not match the UUID format");
+    "byte" => |text| of_schemas("byte", text, "invalid base64");
+    "date" => |text| of_schemas("date", text, "invalid date");
+    "datetime" => |text| of_schemas("datetime", text, "invalid datetime");
 }
 
 pub(super) fn functions() -> Vec<(&'static str, Native)> {
@@ -99,11 +62,7 @@ pub(super) fn functions() -> Vec<(&'static str, Native)> {
             problems,
         ),
     ];
-    all.extend(getters!(
-        "dns1123Label" "dns1123Subdomain" "dns1035Label" "qualifiedName" "dns1123LabelPrefix"
-        "dns1123SubdomainPrefix" "dns1035LabelPrefix" "labelValue" "uri" "uuid" "byte" "date"
-        "datetime"
-    ));
+    all.extend(GETTERS);
     all
 }
 
