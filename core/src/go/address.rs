@@ -17,6 +17,32 @@ pub(crate) struct Parsed {
     pub(crate) zoned: bool,
 }
 
+/// How many bits an address has.
+pub(crate) const fn bits(address: IpAddr) -> u8 {
+    match address {
+        IpAddr::V4(_) => 32,
+        IpAddr::V6(_) => 128,
+    }
+}
+
+/// Source: `IsLinkLocalUnicast`.
+pub(crate) const fn is_link_local(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(address) => address.is_link_local(),
+        IpAddr::V6(address) => address.is_unicast_link_local(),
+    }
+}
+
+/// Source: `IsLinkLocalMulticast`.
+pub(crate) const fn is_link_local_multicast(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(address) => matches!(address.octets(), [224, 0, 0, _]),
+        IpAddr::V6(address) => {
+            matches!(address.octets(), [0xff, second, ..] if second & 0xf == 2)
+        }
+    }
+}
+
 /// Parses an address. Source: `ParseAddr`.
 pub(crate) fn parse(text: &str) -> Result<Parsed, String> {
     let parsed = match text.bytes().find(|byte| b".:%".contains(byte)) {

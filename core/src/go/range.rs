@@ -1,6 +1,6 @@
 //! Ranges of addresses. Source: Go's `net/netip`.
 
-use super::address::parse;
+use super::address;
 use super::quoted;
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -18,8 +18,8 @@ impl Range {
     /// Parses a range. Source: `ParsePrefix`.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let wrong = |why: &str| format!("netip.ParsePrefix({}): {why}", quoted(text));
-        let (address, length) = text.rsplit_once('/').ok_or_else(|| wrong("no '/'"))?;
-        let parsed = parse(address).map_err(|why| wrong(&why))?;
+        let (written, length) = text.rsplit_once('/').ok_or_else(|| wrong("no '/'"))?;
+        let parsed = address::parse(written).map_err(|why| wrong(&why))?;
         if parsed.zoned {
             return Err(wrong("IPv6 zones cannot be present in a prefix"));
         }
@@ -28,7 +28,7 @@ impl Range {
         let bits: i64 = length.parse().ok().filter(|_| is_plain).ok_or_else(bad)?;
         let fits = u8::try_from(bits)
             .ok()
-            .filter(|bits| *bits <= width(parsed.address));
+            .filter(|bits| *bits <= address::bits(parsed.address));
         let length = fits.ok_or_else(|| wrong("prefix length out of range"))?;
         Ok(Self {
             address: parsed.address,
@@ -60,16 +60,9 @@ impl fmt::Display for Range {
     }
 }
 
-const fn width(address: IpAddr) -> u8 {
-    match address {
-        IpAddr::V4(_) => 32,
-        IpAddr::V6(_) => 128,
-    }
-}
-
-fn prefix(address: IpAddr, length: u8) -> IpAddr {
-    let behind = u32::from(width(address).saturating_sub(length));
-    match address {
+fn prefix(of: IpAddr, length: u8) -> IpAddr {
+    let behind = u32::from(address::bits(of).saturating_sub(length));
+    match of {
         IpAddr::V4(address) => {
             let mask = u32::MAX.checked_shl(behind).unwrap_or(0);
             Ipv4Addr::from(u32::from(address) & mask).into()

@@ -30,16 +30,21 @@ pub(crate) struct Url {
 
 /// The parts of a URL.
 #[derive(Debug, Default)]
-struct Parts<'a> {
-    scheme: String,
+pub(crate) struct Parts<'a> {
+    /// The scheme, in small letters.
+    pub(crate) scheme: String,
     opaque: &'a str,
     /// The user, escaped.
-    user: Option<String>,
-    host: Vec<u8>,
+    pub(crate) user: Option<String>,
+    /// The host with its port.
+    pub(crate) host: Vec<u8>,
     path: String,
     /// No `//` came before the path.
     no_authority: bool,
-    query: Option<&'a str>,
+    /// What follows a question mark.
+    pub(crate) query: Option<&'a str>,
+    /// The fragment, escaped; empty if there is none.
+    pub(crate) fragment: String,
 }
 
 /// Checks that a text is an absolute URL or an absolute path. Source: `ParseRequestURI`.
@@ -52,10 +57,15 @@ pub(crate) fn check(text: &str) -> Result<(), String> {
 /// fragment, and then parses it without. Source: `library/urls.go` of Kubernetes.
 pub(crate) fn parse(text: &str) -> Result<Url, String> {
     check(text)?;
+    parts(text).map(Parts::into_url)
+}
+
+/// Parses a URL, which may be relative. Source: `Parse`.
+pub(crate) fn parts(text: &str) -> Result<Parts<'_>, String> {
     let (before, fragment) = text.split_once('#').unwrap_or((text, ""));
-    let parts = read(before, false).map_err(|why| wrong(before, &why))?;
-    let fragment = encoded(fragment, Part::Fragment).map_err(|why| wrong(text, &why))?;
-    Ok(parts.into_url(&fragment))
+    let mut parts = read(before, false).map_err(|why| wrong(before, &why))?;
+    parts.fragment = encoded(fragment, Part::Fragment).map_err(|why| wrong(text, &why))?;
+    Ok(parts)
 }
 
 fn wrong(text: &str, why: &str) -> String {
@@ -126,10 +136,10 @@ impl Parts<'_> {
         Ok(())
     }
 
-    fn into_url(self, fragment: &str) -> Url {
+    fn into_url(self) -> Url {
         let query = self.query.unwrap_or_default();
         Url {
-            text: self.text(fragment).into(),
+            text: self.text().into(),
             host: String::from_utf8_lossy(&self.host).into(),
             scheme: self.scheme.into(),
             path: self.path.into(),
@@ -138,7 +148,7 @@ impl Parts<'_> {
     }
 
     /// The URL as Go writes it. Source: `URL.String`.
-    fn text(&self, fragment: &str) -> String {
+    fn text(&self) -> String {
         let mut made = String::new();
         let has_host = !self.host.is_empty() || self.user.is_some();
         if !self.scheme.is_empty() {
@@ -157,8 +167,8 @@ impl Parts<'_> {
         if let Some(query) = self.query {
             made.extend(["?", query]);
         }
-        if !fragment.is_empty() {
-            made.extend(["#", fragment]);
+        if !self.fragment.is_empty() {
+            made.extend(["#", &self.fragment]);
         }
         made
     }

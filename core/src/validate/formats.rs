@@ -2,7 +2,9 @@
 //! apimachinery's `util/validation`.
 
 use super::names;
-use core::net::{IpAddr, Ipv6Addr};
+use crate::go::address;
+use crate::go::range::Range;
+use std::net::IpAddr;
 
 const PORT_NAME_MAX: usize = 15;
 pub(super) const PORT: &str = "must be between 1 and 65535, inclusive";
@@ -91,16 +93,8 @@ pub(super) fn special(text: &str) -> Vec<String> {
     let Some(address) = sloppy(text) else {
         return vec!["must be a valid IP address".into()];
     };
-    let (link, group) = match address {
-        IpAddr::V4(address) => {
-            let is_group = matches!(address.octets(), [224, 0, 0, _]);
-            (address.is_link_local(), is_group)
-        }
-        IpAddr::V6(address) => {
-            let is_group = address.segments()[0] & 0xff0f == 0xff02;
-            (address.is_unicast_link_local(), is_group)
-        }
-    };
+    let link = address::is_link_local(address);
+    let group = address::is_link_local_multicast(address);
     let (unspecified, loopback) = (address.is_unspecified(), address.is_loopback());
     let unspecified_why = format!("may not be unspecified ({text})");
     let rules = [
@@ -132,14 +126,12 @@ pub(super) fn is_long(text: &str) -> Option<bool> {
     sloppy(text).map(|address| address.is_ipv6())
 }
 
-/// An address and the length of the prefix that is a range.
-fn range(text: &str) -> Option<(IpAddr, u32)> {
+fn range(text: &str) -> Option<Range> {
     let (address, length) = text.split_once('/')?;
     let address = sloppy(address)?;
-    let most = if address.is_ipv6() { 128 } else { 32 };
     let is_number = !length.is_empty() && length.bytes().all(|byte| byte.is_ascii_digit());
-    let length = length.parse().ok().filter(|length| *length <= most)?;
-    is_number.then_some((address, length))
+    let length = length.parse().ok().filter(|_| is_number)?;
+    (length <= address::bits(address)).then_some(Range { address, length })
 }
 
 /// Returns what is wrong with a range of an older field. Source: `IsValidCIDRForLegacyField`.
@@ -147,32 +139,17 @@ pub(super) fn old_range(text: &str) -> Option<String> {
     range(text).is_none().then(|| RANGE.to_owned())
 }
 
-/// The first address of a range.
-fn masked(address: IpAddr, length: u32) -> IpAddr {
-    match address {
-        IpAddr::V4(address) => {
-            let mask = u32::MAX.checked_shl(32 - length).unwrap_or(0);
-            IpAddr::V4((u32::from(address) & mask).into())
-        }
-        IpAddr::V6(address) => {
-            let mask = u128::MAX.checked_shl(128 - length).unwrap_or(0);
-            IpAddr::V6(Ipv6Addr::from(u128::from(address) & mask))
-        }
-    }
-}
-
 /// Whether a range holds all of a smaller one.
 pub(super) fn is_within(inner: &str, outer: &str) -> bool {
-    let (Some((first, inner)), Some((start, outer))) = (range(inner), range(outer)) else {
+    let (Some(inner), Some(outer)) = (range(inner), range(outer)) else {
         return true;
     };
-    let same = first.is_ipv6() == start.is_ipv6();
-    same && inner > outer && masked(first, outer) == masked(start, outer)
+    outer.length < inner.length && outer.holds_range(inner)
 }
 
 /// Returns what is wrong with a range in a field that was always strict. Source: `IsValidCIDR`.
 pub(super) fn strict_range(text: &str) -> Option<String> {
-    let Some((address, length)) = range(text) else {
+    let Some(range) = range(text) else {
         return Some(RANGE.into());
     };
     let (written, digits) = text.split_once('/')?;
@@ -181,13 +158,13 @@ pub(super) fn strict_range(text: &str) -> Option<String> {
     if has_zeros {
         return Some("must not have leading 0s in IP or prefix length".into());
     }
-    if matches!(address, IpAddr::V6(address) if address.to_ipv4_mapped().is_some()) {
+    if matches!(range.address, IpAddr::V6(address) if address.to_ipv4_mapped().is_some()) {
         return Some("must not have an IPv4-mapped IPv6 address".into());
     }
-    if masked(address, length) != address {
+    if range.masked() != range {
         return Some("must not have bits set beyond the prefix length".into());
     }
-    let canonical = format!("{address}/{length}");
+    let canonical = range.to_string();
     (text != canonical).then(|| format!("must be in canonical form ({canonical:?})"))
 }
 

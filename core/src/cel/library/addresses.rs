@@ -4,8 +4,9 @@
 use super::super::meter::{Fault, Meter};
 use super::super::value::Value;
 use super::Native;
+use crate::go::address::{self, is_link_local, is_link_local_multicast};
+use crate::go::quoted;
 use crate::go::range::Range;
-use crate::go::{address, quoted};
 use std::net::IpAddr;
 
 type Result<T> = std::result::Result<T, Fault>;
@@ -56,13 +57,7 @@ fn kinds() -> [(&'static str, Native); 5] {
             address(given).map(|address| Value::Bool(address.is_loopback()))
         }),
         ("net.IP.isLinkLocalMulticast() bool", |_, given| {
-            let is = match address(given)? {
-                IpAddr::V4(address) => matches!(address.octets(), [224, 0, 0, _]),
-                IpAddr::V6(address) => {
-                    matches!(address.octets(), [0xff, second, ..] if second & 0xf == 2)
-                }
-            };
-            Ok(Value::Bool(is))
+            address(given).map(|address| Value::Bool(is_link_local_multicast(address)))
         }),
         ("net.IP.isLinkLocalUnicast() bool", |_, given| {
             address(given).map(|address| Value::Bool(is_link_local(address)))
@@ -175,11 +170,4 @@ fn unmapped(text: &str, address: IpAddr) -> std::result::Result<(), String> {
     let is_mapped = matches!(address, IpAddr::V6(address) if address.to_ipv4_mapped().is_some());
     let wrong = || format!("IPv4-mapped IPv6 address {} is not allowed", quoted(text));
     (!is_mapped).then_some(()).ok_or_else(wrong)
-}
-
-fn is_link_local(address: IpAddr) -> bool {
-    match address {
-        IpAddr::V4(address) => address.is_link_local(),
-        IpAddr::V6(address) => address.is_unicast_link_local(),
-    }
 }

@@ -3,6 +3,7 @@
 //! Source: `apiextensions-apiserver/pkg/apihelpers`.
 
 use crate::custom::text;
+use crate::go::url;
 use crate::rejection::FieldCause;
 use serde_json::{Value, json};
 
@@ -39,6 +40,5 @@ fn approval_of(document: &Value) -> &str {
 }
 
 fn is_url(text: &str) -> bool {
-    let split = text.split_once("://");
-    split.is_some_and(|(scheme, rest)| !scheme.is_empty() && !rest.is_empty())
+    url::parse(text).is_ok_and(|url| !url.scheme.is_empty() && !url.host.is_empty())
 }

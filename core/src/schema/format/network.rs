@@ -1,7 +1,7 @@
 //! Addresses, host names, URIs and mail addresses, as Go's `net`, `net/url` and `net/mail` parse
 //! them.
 
-use crate::go::url;
+use crate::go::{address, url};
 use std::net::IpAddr;
 
 pub(super) fn is_ipv4(text: &str) -> bool {
@@ -17,12 +17,11 @@ pub(super) fn is_cidr(text: &str) -> bool {
         return false;
     };
     let digits = !length.is_empty() && length.bytes().all(|one| one.is_ascii_digit());
-    let most = match address.parse::<IpAddr>() {
-        Ok(IpAddr::V4(_)) => 32,
-        Ok(IpAddr::V6(_)) => 128,
-        Err(_) => return false,
+    let fits = |length: u8| {
+        let address = address.parse::<IpAddr>();
+        address.is_ok_and(|address| length <= address::bits(address))
     };
-    digits && length.parse::<u8>().is_ok_and(|length| length <= most)
+    digits && length.parse().is_ok_and(fits)
 }
 
 /// A MAC address: six, eight or twenty bytes, in groups of two or four hexadecimal digits.

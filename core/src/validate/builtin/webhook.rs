@@ -4,6 +4,7 @@
 
 use super::{Field, Subject, selector};
 use crate::cel::Env;
+use crate::go;
 use crate::rejection::{CauseList, FieldCause};
 use crate::validate::names;
 use crate::webhook::condition::{self, compile};
@@ -131,31 +132,32 @@ fn client(client: &Field<'_>, causes: &mut CauseList) {
     }
 }
 
+/// Source: `ValidateWebhookURL`.
 fn url(field: &Field<'_>, causes: &mut CauseList) {
-    let (scheme, rest) = field.text().split_once("://").unwrap_or(("", field.text()));
+    let parts = match go::url::parts(field.text()) {
+        Ok(parts) => parts,
+        Err(why) => {
+            let why = format!("url must be a valid URL: {why}{FORM}");
+            return causes.push_with(|| field.required(&why));
+        }
+    };
     let mut refuse = |part: &str, why: &str| {
         causes.push_with(|| FieldCause::invalid(field.path.as_str(), &part.into(), why));
     };
-    if scheme != "https" {
-        refuse(
-            scheme,
-            &format!("'https' is the only allowed URL scheme{FORM}"),
-        );
+    if parts.scheme != "https" {
+        let why = format!("'https' is the only allowed URL scheme{FORM}");
+        refuse(&parts.scheme, &why);
     }
-    let (rest, fragment) = rest.split_once('#').unwrap_or((rest, ""));
-    let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
-    let authority = rest.split('/').next().unwrap_or_default();
-    let (user, host) = authority.rsplit_once('@').unwrap_or(("", authority));
-    if host.is_empty() || scheme.is_empty() {
+    if parts.host.is_empty() {
         refuse("", &format!("host must be provided{FORM}"));
     }
-    if !user.is_empty() {
+    if let Some(user) = &parts.user {
         refuse(user, "user information is not permitted in the URL");
     }
-    if !fragment.is_empty() {
-        refuse(fragment, "fragments are not permitted in the URL");
+    if !parts.fragment.is_empty() {
+        refuse(&parts.fragment, "fragments are not permitted in the URL");
     }
-    if !query.is_empty() {
+    if let Some(query) = parts.query.filter(|query| !query.is_empty()) {
         refuse(query, "query parameters are not permitted in the URL");
     }
 }
@@ -240,6 +242,7 @@ mod tests {
 {"clientConfig": {"url": null}} | webhooks[0].clientConfig: Required value: exactly one of url or service is required
 {"clientConfig": {"service": {}}} | webhooks[0].clientConfig: Required value: exactly one of url or service is required
 {"clientConfig": {"url": "http://x"}} | webhooks[0].clientConfig.url: Invalid value: "http": 'https' is the only allowed URL scheme; desired format: https://host[/path]
+{"clientConfig": {"url": "https://h:x/"}} | webhooks[0].clientConfig.url: Required value: url must be a valid URL: parse "https://h:x/": invalid port ":x" after host; desired format: https://host[/path]
 {"clientConfig": {"url": "https:///x"}} | webhooks[0].clientConfig.url: Invalid value: "": host must be provided; desired format: https://host[/path]
 {"clientConfig": {"url": "https://u@x/"}} | webhooks[0].clientConfig.url: Invalid value: "u": user information is not permitted in the URL
 {"clientConfig": {"url": "https://x/?a=b"}} | webhooks[0].clientConfig.url: Invalid value: "a=b": query parameters are not permitted in the URL
