@@ -85,7 +85,7 @@ enum Workload {
     Watch,
     /// 100 watchers without and with one that never reads
     SlowWatcher,
-    /// One owner is deleted with all its dependents
+    /// An owner of many is deleted with each policy, while others create and read
     Cascade,
     /// Memory idle, at 10,000 and at 200,000 objects, and the start after it; our own server only
     Memory,

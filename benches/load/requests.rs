@@ -63,11 +63,32 @@ pub(crate) fn replace(index: usize) -> Request {
     }
 }
 
-/// A replace that makes the `ConfigMap` a dependent of this owner.
-pub(crate) fn adopt(index: usize, owner: &str) -> Request {
-    let owners = json!([{"apiVersion": "v1", "kind": "ConfigMap", "name": "owner", "uid": owner}]);
+/// A create of a `ConfigMap` in this collection.
+pub(crate) fn create_in(collection: &str, name: &str) -> Request {
+    let map = json!({"metadata": {"name": name}, "data": {"key": "value"}});
     Request {
-        body: config_map(index, &owners, "adopted").to_string().into(),
-        ..replace(index)
+        method: Method::POST,
+        path: collection.into(),
+        body: map.to_string().into(),
+    }
+}
+
+/// A create of a dependent of the `ConfigMap` with the name `owner` and this uid, which it blocks.
+pub(crate) fn dependent(collection: &str, index: usize, owner: &str) -> Request {
+    let owners = json!([{"apiVersion": "v1", "kind": "ConfigMap", "name": "owner", "uid": owner,
+        "blockOwnerDeletion": true}]);
+    Request {
+        path: collection.into(),
+        body: config_map(index, &owners, "dependent").to_string().into(),
+        ..create(index)
+    }
+}
+
+/// A read of the first object of this collection.
+pub(crate) fn read(collection: &str) -> Request {
+    Request {
+        method: Method::GET,
+        path: format!("{collection}?limit=1"),
+        body: Bytes::new(),
     }
 }

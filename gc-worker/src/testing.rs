@@ -1,6 +1,7 @@
 //! States for tests, built object by object and without any checks.
 
 use hindsight_core::kind::BuiltinKinds;
+use hindsight_core::object::Mark;
 use hindsight_core::{
     Actor, Cause, Change, Commit, Event, GroupResource, Object, ObjectKey, OwnerReference, Request,
     Rule, State, Time, Uid, apply, builtin,
@@ -18,7 +19,7 @@ pub(crate) fn put(state: &mut State, resource: (&str, &str), document: Value) ->
     Arc::clone(change.commit.object().expect("an object"))
 }
 
-/// As [`put`], or adds the next version of the object.
+/// As [`put`], or adds the next version of the object, whose deletion has been requested with it if it is in deletion.
 pub(crate) fn write(state: &mut State, resource: (&str, &str), mut document: Value) -> Change {
     let name = document["metadata"]["name"].as_str().expect("a name");
     let namespace = document["metadata"]["namespace"].as_str();
@@ -27,9 +28,14 @@ pub(crate) fn write(state: &mut State, resource: (&str, &str), mut document: Val
     let key = ObjectKey::new(group, namespace.unwrap_or_default(), name);
     document["metadata"]["uid"] = json!(uid.as_str());
     let revision = state.revision.next();
-    let object = Object::from_value(key.clone(), document, revision, None).expect("readable");
+    let before = state.get(&key).cloned();
+    let rule = Rule::Requested;
+    let is_deleting = !document["metadata"]["deletionTimestamp"].is_null();
+    let marked = before.is_some() && is_deleting;
+    let mark = marked.then_some(Mark { revision, rule });
+    let object = Object::from_value(key.clone(), document, revision, mark).expect("readable");
     let object = Arc::new(object);
-    let Some(before) = state.get(&key).cloned() else {
+    let Some(before) = before else {
         return applied(state, key, uid, vec![Event::ObjectCreated { object }]);
     };
     let is_new = |owner: &&OwnerReference| before.owners().iter().all(|one| one.uid != owner.uid);
@@ -72,18 +78,23 @@ fn applied(state: &mut State, key: ObjectKey, uid: Uid, events: Vec<Event>) -> C
 pub(crate) fn world(objects: &[(&str, &[&str])]) -> State {
     let mut state = empty();
     for (object, owners) in objects {
-        let owners: Vec<Value> = owners.iter().map(|owner| reference(owner)).collect();
-        let (name, held) = object.split_once('!').unwrap_or((object, ""));
-        let mut metadata = json!({"name": name, "namespace": "n", "ownerReferences": owners});
-        if object.contains('!') {
-            let held: Vec<&str> = held.split(',').collect();
-            metadata["finalizers"] = json!(held);
-            metadata["deletionTimestamp"] = json!("2024-01-01T00:00:00Z");
-        }
-        let document = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata});
-        put(&mut state, ("", "configmaps"), document);
+        add(&mut state, object, owners);
     }
     state
+}
+
+/// Adds an object of [`world`], or its next version.
+pub(crate) fn add(state: &mut State, object: &str, owners: &[&str]) {
+    let owners: Vec<Value> = owners.iter().map(|owner| reference(owner)).collect();
+    let (name, held) = object.split_once('!').unwrap_or((object, ""));
+    let mut metadata = json!({"name": name, "namespace": "n", "ownerReferences": owners});
+    if object.contains('!') {
+        let held: Vec<&str> = held.split(',').collect();
+        metadata["finalizers"] = json!(held);
+        metadata["deletionTimestamp"] = json!("2024-01-01T00:00:00Z");
+    }
+    let document = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata});
+    write(state, ("", "configmaps"), document);
 }
 
 fn reference(owner: &str) -> Value {

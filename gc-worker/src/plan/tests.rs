@@ -2,7 +2,7 @@
 
 use super::{due, fitting};
 use crate::steps::Step;
-use crate::testing::{empty, put, world};
+use crate::testing::{add, empty, put, world};
 use hindsight_core::command::Seen;
 use hindsight_core::{Intent, Rule, State};
 use hindsight_projector::OwnershipGraph;
@@ -107,6 +107,18 @@ fn whoever_is_below_an_owner_that_orphans_waits_for_it() {
 fn an_owner_that_orphans_is_let_go_after_its_owners_are_decided() {
     only(&[("p", &["gone"]), ("x!orphan", &["p"])], &["delete p"]);
     only(&[("x!orphan", &[])], &["release x from orphan"]);
+}
+
+#[test]
+fn who_came_while_an_owner_orphaned_goes_with_it_only_once_its_owners_are_decided() {
+    let late = |owners: &[&str]| {
+        let mut state = world(&[("p", &["gone"]), ("x", owners)]);
+        add(&mut state, "x!orphan", owners);
+        add(&mut state, "d", &["x"]);
+        state
+    };
+    only_in(&late(&["p"]), &["delete p", "drop owners of d"]);
+    only_in(&late(&[]), &["delete p", "release x from orphan"]);
 }
 
 #[test]
