@@ -266,6 +266,9 @@ impl Api {
         if method == Method::GET {
             table::check_include(&request)?;
         }
+        if let Some(why) = request.kind.unconvertible(&request.version.name) {
+            return Err(Failure::internal(why));
+        }
         match (method, named) {
             (Method::GET, _) if request.kind.strategy.review => Err(Failure::method_not_allowed()),
             (Method::GET, _) if request.watches => watch::open(self, request).await,

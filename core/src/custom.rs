@@ -4,14 +4,14 @@ mod check;
 mod decode;
 mod deprecation;
 
-pub(crate) use check::{check, warnings};
+pub(crate) use check::{check, of_instances, warnings};
 pub(crate) use decode::decode_schemas;
 
 use crate::command::Propagation;
 use crate::event::Change;
 use crate::kind::{
-    Generation, GroupResource, Kind, NameRule, Origin, PrinterColumn, ScalePaths, ScaleSelector,
-    Scope, Shape, Strategy, Subresource, Version,
+    Conversion, Generation, GroupResource, Kind, NameRule, Origin, PrinterColumn, ScalePaths,
+    ScaleSelector, Scope, Shape, Strategy, Subresource, Version,
 };
 use crate::object::{Name, Object, Uid};
 use crate::schema::{self, Patterns, Schema};
@@ -52,6 +52,7 @@ pub fn kind_of_definition(
     let origin = Origin::Custom {
         definition: definition.clone(),
         terminating,
+        conversion: reader.conversion(),
     };
     Some((reader.kind(versions, origin), schemas))
 }
@@ -98,6 +99,13 @@ struct Reader<'a> {
 impl Reader<'_> {
     fn text(&self, pointer: &str) -> &str {
         text(self.document, pointer)
+    }
+
+    fn conversion(&self) -> Conversion {
+        match self.text("/spec/conversion/strategy") {
+            "Webhook" => Conversion::Webhook,
+            _ => Conversion::None,
+        }
     }
 
     fn versions(&self) -> &[Value] {

@@ -201,7 +201,19 @@ pub enum Origin {
         definition: Uid,
         /// Whether the definition is being deleted; no instances may be created then.
         terminating: bool,
+        /// How its objects get from one version into another.
+        conversion: Conversion,
     },
+}
+
+/// How objects of a custom kind get from one version into another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Conversion {
+    /// Only `apiVersion` changes.
+    None,
+    /// A webhook would have to convert them. It is never called: they are served in the version in which they
+    /// are stored alone.
+    Webhook,
 }
 
 impl Kind {
@@ -256,6 +268,26 @@ impl Kind {
             Origin::Custom { definition, .. } => Some(definition),
             Origin::Builtin => None,
         }
+    }
+
+    /// Why objects can be neither shown nor read in this version, if only a conversion webhook could convert
+    /// them. Begins as upstream's message does when the webhook cannot be reached
+    /// (`pkg/apiserver/conversion/webhook_converter.go`).
+    pub fn unconvertible(&self, version: &str) -> Option<String> {
+        let Origin::Custom {
+            conversion: Conversion::Webhook,
+            ..
+        } = self.origin
+        else {
+            return None;
+        };
+        let stored = self.storage_version().filter(|one| *one.name != *version)?;
+        let (asked, stored) = (self.api_version(version), self.api_version(&stored.name));
+        Some(format!(
+            "conversion webhook for {asked}, Kind={} failed: this server calls no conversion webhooks; use {stored}, \
+             in which these objects are stored",
+            self.kind
+        ))
     }
 
     /// Whether its definition is being deleted.

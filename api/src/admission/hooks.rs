@@ -90,6 +90,9 @@ impl HookContext<'_> {
     ) -> Result<bool, Failure> {
         let selected =
             self.selects_namespace(hook, object)? && self.selects_object(hook, object)?;
+        if let Some(why) = hook.kind.unconvertible(&hook.version).filter(|_| selected) {
+            return Err(Failure::internal(why));
+        }
         if !selected || hook.webhook.conditions.is_empty() {
             return Ok(selected);
         }

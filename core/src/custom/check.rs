@@ -4,6 +4,7 @@
 mod approval;
 mod column;
 mod complete;
+mod conversion;
 mod defaults;
 mod expressions;
 mod listed;
@@ -18,6 +19,8 @@ mod structural;
 mod tests;
 mod update;
 mod version;
+
+pub(crate) use conversion::of_instances;
 
 use super::text;
 use crate::cel::Allowance;
@@ -61,7 +64,7 @@ fn whole(document: &Value) -> CauseList {
     scope(document, &mut causes);
     versions(document, &mut causes);
     names::check(document, &mut causes);
-    conversion(document, &mut causes);
+    conversion::check(document, &mut causes);
     if document.pointer("/spec/preserveUnknownFields") == Some(&Value::Bool(true)) {
         let why = "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in \
                    spec.versions[*].schema instead";
@@ -139,25 +142,5 @@ fn versions(document: &Value, causes: &mut CauseList) {
     let stored = |one: &&Value| one.get("storage") == Some(&Value::Bool(true));
     if found.iter().filter(stored).count() != 1 {
         refuse("must have exactly one version marked as storage version");
-    }
-}
-
-/// Only the strategy `None` is supported, with which versions differ in `apiVersion` alone.
-/// Conversion webhooks are never called.
-fn conversion(document: &Value, causes: &mut CauseList) {
-    let Some(conversion) = document.pointer("/spec/conversion") else {
-        return;
-    };
-    let strategy = text(conversion, "/strategy");
-    let field = "spec.conversion.strategy";
-    match strategy {
-        "" => causes.push(FieldCause::required(field, "")),
-        "None" => {}
-        other => causes.push(FieldCause::not_supported(field, other, &["None"])),
-    }
-    if strategy != "Webhook" && conversion.get("webhook").is_some_and(|one| !one.is_null()) {
-        let why = "should not be set when strategy is not set to Webhook";
-        let field = "spec.conversion.webhookClientConfig";
-        causes.push(FieldCause::forbidden(field, why));
     }
 }

@@ -5,10 +5,10 @@ use crate::command::FieldValidation;
 use crate::custom;
 use crate::document::{metadata_mut, write_whole_numbers};
 use crate::kind::{Kind, KindRef, Kinds, Shape, Subresource, Version};
-use crate::object::{Name, Object};
+use crate::object::{Name, Object, ObjectKey};
 use crate::rejection::{CauseList, FieldCause};
 use crate::schema::Schema;
-use crate::{Form, Rejection, defaults, scale, schema, validate};
+use crate::{Form, Rejection, State, defaults, scale, schema, validate};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -19,11 +19,15 @@ const DUPLICATE_OWNERS: &str = "; API server dedups owner references in 1.20+, a
 /// The kind of a command's target, and the version that the command uses.
 pub(super) fn kind<'a>(
     context: &Context<'a>,
-    key: &crate::ObjectKey,
+    key: &ObjectKey,
     version: &str,
 ) -> Result<(&'a KindRef, &'a Version), Rejection> {
     let found = context.state.kinds.resolve(&key.resource, version);
-    found.ok_or_else(|| Rejection::not_found(key))
+    let (kind, version) = found.ok_or_else(|| Rejection::not_found(key))?;
+    match kind.unconvertible(&version.name) {
+        Some(why) => Err(Rejection::Internal(why)),
+        None => Ok((kind, version)),
+    }
 }
 
 /// Refuses a document that states another kind than the one it is sent as; for a subresource, that is the
@@ -291,6 +295,7 @@ pub(super) fn complete(
     causes.extend(validate::object(kind, document, old));
     if kind.strategy.shape == Shape::Definition {
         causes.extend(custom::check(document, old));
+        causes.extend(old.and_then(|old| about_instances(context.state, document, old)));
     }
     if kind.is_custom()
         && let Some(schema) = context.state.kinds.schema(kind, &version.name)
@@ -298,6 +303,17 @@ pub(super) fn complete(
         causes.extend(schema.validate_object(document, old));
     }
     causes
+}
+
+/// What keeps a definition with instances from being stored.
+fn about_instances(state: &State, definition: &Value, old: &Value) -> Option<FieldCause> {
+    let cause = custom::of_instances(definition, old)?;
+    let name = definition
+        .pointer("/metadata/name")
+        .and_then(Value::as_str)?;
+    let key = ObjectKey::definition(name);
+    let has_instances = state.instances(&key).next().is_some();
+    has_instances.then_some(cause)
 }
 
 /// Drops empty lists and maps from the metadata, as in every answer of upstream's, and turns null labels

@@ -154,7 +154,7 @@ fn unescape(value: &str) -> Result<String, String> {
 mod tests {
     use super::*;
     use crate::builtin;
-    use crate::kind::{Origin, Scope};
+    use crate::kind::{Conversion, Origin, Scope};
     use serde_json::json;
 
     fn kind(group: &str, resource: &str) -> Kind {
@@ -170,6 +170,7 @@ mod tests {
         kind.origin = Origin::Custom {
             definition: "u".into(),
             terminating: false,
+            conversion: Conversion::None,
         };
         kind.versions[0].selectable_fields = vec![".spec.hostNetwork".into(), ".spec.n".into()];
         kind

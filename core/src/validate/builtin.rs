@@ -41,6 +41,7 @@ mod webhook;
 mod workload;
 
 pub(crate) use selector::{MISMATCH, selects};
+pub(crate) use webhook::webhook_client;
 
 use super::field::Field;
 use crate::document::equal_except;

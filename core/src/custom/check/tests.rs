@@ -73,9 +73,14 @@ const SPEC: &str = r#"
 /spec/preserveUnknownFields | false | fits
 /spec/conversion | {"strategy": "None"} | fits
 /spec/conversion | {} | Required spec.conversion.strategy: Required value
-/spec/conversion | {"strategy": "Webhook"} | NotSupported spec.conversion.strategy: Unsupported value: "Webhook": supported values: "None"
-/spec/conversion | {"strategy": "Magic"} | NotSupported spec.conversion.strategy: Unsupported value: "Magic": supported values: "None"
-/spec/conversion | {"strategy": "None", "webhook": {}} | Forbidden spec.conversion.webhookClientConfig: Forbidden: should not be set when strategy is not set to Webhook
+/spec/conversion | {"strategy": "Webhook"} | Required spec.conversion.webhookClientConfig: Required value: required when strategy is set to Webhook; Required spec.conversion.conversionReviewVersions: Required value
+/spec/conversion | {"strategy": "Webhook", "webhook": {"clientConfig": {"url": "https://h/"}, "conversionReviewVersions": ["v2", "v1beta1"]}} | fits
+/spec/conversion | {"strategy": "Webhook", "webhook": {"clientConfig": {"service": {"name": "n", "namespace": "m"}}, "conversionReviewVersions": ["v1"]}} | fits
+/spec/conversion | {"strategy": "Webhook", "webhook": {"clientConfig": {}, "conversionReviewVersions": ["v1", "v2", "v2"]}} | Required spec.conversion.webhookClientConfig: Required value: exactly one of url or service is required; Invalid spec.conversion.conversionReviewVersions[2]: Invalid value: "v2": duplicate version
+/spec/conversion | {"strategy": "Webhook", "webhook": {"clientConfig": {"url": "https://h/"}, "conversionReviewVersions": ["v2"]}} | Invalid spec.conversion.conversionReviewVersions: Invalid value: ["v2"]: must include at least one of v1, v1beta1
+/spec/conversion | {"strategy": "Webhook", "webhook": {"clientConfig": {"url": "http://h/"}, "conversionReviewVersions": ["v1"]}} | Invalid spec.conversion.webhookClientConfig.url: Invalid value: "http": 'https' is the only allowed URL scheme; desired format: https://host[/path]
+/spec/conversion | {"strategy": "Magic"} | NotSupported spec.conversion.strategy: Unsupported value: "Magic": supported values: "None", "Webhook"
+/spec/conversion | {"strategy": "None", "webhook": {"clientConfig": {}, "conversionReviewVersions": ["v1"]}} | Forbidden spec.conversion.webhookClientConfig: Forbidden: should not be set when strategy is not set to Webhook; Forbidden spec.conversion.conversionReviewVersions: Forbidden: should not be set when strategy is not set to Webhook
 /spec/versions | [] | Invalid spec.versions: Invalid value: []: must have exactly one version marked as storage version
 /spec/versions/0/storage | false | Invalid spec.versions: Invalid value: ["v1"]: must have exactly one version marked as storage version
 /spec/versions/- | {"name": "v1", "schema": {"openAPIV3Schema": {"type": "object"}}} | Invalid spec.versions: Invalid value: ["v1","v1"]: must contain unique version names

@@ -150,8 +150,12 @@ pub(super) fn default_names(document: &mut Value) {
     let Some(spec) = document.get_mut("spec").and_then(Value::as_object_mut) else {
         return;
     };
-    spec.entry("conversion")
-        .or_insert_with(|| json!({"strategy": "None"}));
+    let conversion = spec.entry("conversion");
+    let conversion = conversion.or_insert_with(|| json!({"strategy": "None"}));
+    let service = conversion.pointer_mut("/webhook/clientConfig/service");
+    if let Some(service) = service.and_then(Value::as_object_mut) {
+        service.entry("port").or_insert_with(|| json!(443));
+    }
     let Some(names) = spec.get_mut("names").and_then(Value::as_object_mut) else {
         return;
     };

@@ -8,6 +8,7 @@ use crate::go;
 use crate::rejection::{CauseList, FieldCause};
 use crate::validate::names;
 use crate::webhook::condition::{self, compile};
+use serde_json::Value;
 use std::collections::BTreeSet;
 
 const FORM: &str = "; desired format: https://host[/path]";
@@ -123,6 +124,18 @@ fn resources(list: &Field<'_>, causes: &mut CauseList) {
     }
 }
 
+/// What is wrong with the `clientConfig` of a webhook at this path.
+pub(crate) fn webhook_client(path: &str, config: &Value, causes: &mut CauseList) {
+    let path = path.into();
+    client(
+        &Field {
+            path,
+            value: config,
+        },
+        causes,
+    );
+}
+
 fn client(client: &Field<'_>, causes: &mut CauseList) {
     let (url_field, service_field) = (client.child("url"), client.child("service"));
     match (url_field.value.is_null(), service_field.value.is_null()) {
@@ -226,7 +239,7 @@ fn reviews(versions: &Field<'_>, causes: &mut CauseList) {
 mod tests {
     use super::*;
     use crate::patch;
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     /// `merge patch on a valid webhook | causes`.
     const CASES: &str = r#"
