@@ -8,11 +8,21 @@ mod wire;
 
 use crate::status::Failure;
 use serde_json::Value;
+use std::collections::BTreeSet;
 use table::TABLE;
 use wire::Wire;
 
 /// The prefix of every such body.
 const MAGIC: &[u8] = b"k8s\0";
+
+/// The fields of a type, by its name in OpenAPI, that Go does not write where they are `false`, 0 or empty.
+pub(crate) fn omitted_if_zero(definition: &str) -> BTreeSet<&'static str> {
+    let mut found = BTreeSet::new();
+    if let Some(message) = TABLE.of_definition(definition) {
+        TABLE.omitted_if_zero(message, &mut found);
+    }
+    found
+}
 
 /// Decodes a protobuf body into the document that it encodes. A version or kind that it does not state is that
 /// of the endpoint, as in upstream's `copyKindDefaults`.

@@ -37,7 +37,7 @@ impl BuiltinSchemas for Schemas {
         let (name, mut document) = document(&kind.group, &kind.version, &kind.kind)?;
         merges::annotate(&name, &mut document);
         let mut definitions = unpoisoned(self.definitions.lock());
-        Some(definitions.root(&document))
+        Some(definitions.root(&name, &document))
     }
 }
 

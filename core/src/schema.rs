@@ -73,6 +73,9 @@ pub struct Schema {
     pub go_integer: bool,
     /// An integer of 64 bits that is serialized again before it is decoded, so that 1.0 is 1.
     pub rewritten: bool,
+    /// Written only if it is not `false`, 0 or empty: a field of a Go structure with `omitempty` that is no
+    /// pointer.
+    pub omits_zero: bool,
     /// A quantity, as a string or a number; answers show it in its canonical form.
     pub quantity: bool,
     /// Whether unknown members are kept.

@@ -6,7 +6,7 @@
 //! message. `[]` is a list of the type, and `{}` a map from text to it. `!` marks a value whose zero means
 //! something: it is a pointer in Go, or is always written.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
 const TEXTS: [&str; 2] = [
@@ -76,6 +76,34 @@ impl Table {
     pub(super) fn field(&self, message: Name, number: u64) -> Option<&Field> {
         let fields = self.messages.get(&message)?;
         fields.iter().find(|field| field.number == number)
+    }
+
+    /// The message of a type by its name in OpenAPI: `io.k8s.api.rbac.v1.Role` is the `Role` of
+    /// `rbac.authorization.k8s.io/v1`.
+    pub(super) fn of_definition(&self, definition: &str) -> Option<Name> {
+        let mut parts = definition.rsplit('.');
+        let (kind, version, group) = (parts.next()?, parts.next()?, parts.next()?);
+        let is_named = |api_version: &str| {
+            let (of, at) = api_version.split_once('/').unwrap_or(("core", api_version));
+            at == version && of.split('.').next() == Some(group)
+        };
+        let mut packages = self.packages.iter();
+        let (_, package) = packages.find(|(api_version, _)| is_named(api_version))?;
+        let name = self.messages.keys().find(|name| **name == (*package, kind));
+        name.copied()
+    }
+
+    /// Adds the fields that are not written where they are `false`, 0 or empty.
+    pub(super) fn omitted_if_zero(&self, message: Name, found: &mut BTreeSet<&'static str>) {
+        for field in self.messages.get(&message).into_iter().flatten() {
+            match (field.shape, field.kind) {
+                (Shape::Inline, Kind::Message(inner)) => self.omitted_if_zero(inner, found),
+                (Shape::Single, Kind::Text | Kind::Bool | Kind::Integer) if !field.keeps_zero => {
+                    found.insert(field.name);
+                }
+                _ => {}
+            }
+        }
     }
 
     fn parse(texts: &[&'static str]) -> Self {

@@ -1,6 +1,7 @@
 //! Converts JSON schemas with definitions to the structural schemas that bodies are checked against.
 
 use super::merges;
+use crate::protobuf;
 use hindsight_core::schema::{Bounds, Format, Identity, PatchStrategy, Schema};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -30,8 +31,11 @@ pub(super) struct Converter {
 }
 
 impl Converter {
-    pub(super) fn root(&mut self, document: &Value) -> Arc<Schema> {
-        self.convert(document, document)
+    /// The schema of a kind, whose definition has this name.
+    pub(super) fn root(&mut self, name: &str, document: &Value) -> Arc<Schema> {
+        let mut schema = self.convert(document, document);
+        omit_zeros(name, Arc::make_mut(&mut schema));
+        schema
     }
 
     /// Recursive: types are nested at most a few dozen deep, and the one that contains itself is cut off.
@@ -101,9 +105,11 @@ impl Converter {
                 let mut definition = definition.clone();
                 merges::annotate(name, &mut definition);
                 let mut schema = self.convert(&definition, root);
+                let made = Arc::make_mut(&mut schema);
                 if name.ends_with(MICRO_TIME) {
-                    Arc::make_mut(&mut schema).format = Some(Format::of_micro_time());
+                    made.format = Some(Format::of_micro_time());
                 }
+                omit_zeros(name, made);
                 schema
             }
             None => Arc::new(Schema {
@@ -116,6 +122,15 @@ impl Converter {
         };
         self.made.insert(name.to_owned(), Arc::clone(&schema));
         schema
+    }
+}
+
+fn omit_zeros(name: &str, schema: &mut Schema) {
+    let omitted = protobuf::omitted_if_zero(name);
+    for (field, schema) in &mut schema.properties {
+        if omitted.contains(&**field) {
+            Arc::make_mut(schema).omits_zero = true;
+        }
     }
 }
 

@@ -31,7 +31,8 @@ pub(super) fn drop_nulls(schema: &Schema, value: &mut Value) {
 /// Brings a value into the form that Go gives it by decoding and encoding it. In lists and maps of
 /// strings a null becomes an empty string, but a null time stays null. Quantities get their
 /// canonical form; those in a map are amounts of resources and are rounded up. Times and bytes are
-/// formatted anew. Members that Go omits are removed: nulls, empty lists and empty maps.
+/// formatted anew. Members that Go omits are removed: nulls, empty lists, empty maps, and where the type
+/// says so, what is `false`, 0 or empty.
 pub(super) fn decode(schema: &Schema, value: &mut Value) {
     match value {
         Value::Object(members) => {
@@ -68,9 +69,13 @@ pub(super) fn decode(schema: &Schema, value: &mut Value) {
 pub(super) fn is_raw(schema: &Schema, value: &Value) -> bool {
     match value {
         Value::Null => true,
-        Value::Bool(_) => false,
-        Value::Number(number) => schema.quantity || schema.rewritten && number.is_f64(),
-        Value::String(_) => schema.quantity || schema.format.is_some(),
+        Value::Bool(_) => is_omitted_zero(schema, value),
+        Value::Number(number) => {
+            schema.quantity || schema.rewritten && number.is_f64() || is_omitted_zero(schema, value)
+        }
+        Value::String(_) => {
+            schema.quantity || schema.format.is_some() || is_omitted_zero(schema, value)
+        }
         Value::Array(items) => items.is_empty(),
         Value::Object(members) => members.is_empty(),
     }
@@ -86,8 +91,18 @@ fn is_left_out(known: &Schema, name: &str, member: &Value) -> bool {
         Value::Null => !known.type_name.is_empty(),
         Value::Array(items) => items.is_empty() && &*known.type_name == "array",
         Value::Object(members) => members.is_empty() && is_map(),
-        Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
+        Value::Bool(_) | Value::Number(_) | Value::String(_) => is_omitted_zero(known, member),
     }
+}
+
+fn is_omitted_zero(known: &Schema, value: &Value) -> bool {
+    let is_zero = || match value {
+        Value::Bool(set) => !set,
+        Value::Number(number) => number.as_i64() == Some(0),
+        Value::String(text) => text.is_empty(),
+        Value::Null | Value::Array(_) | Value::Object(_) => false,
+    };
+    known.omits_zero && is_zero()
 }
 
 fn decode_one(each: &Schema, value: &mut Value) {

@@ -46,6 +46,7 @@ fn schema(document: &Value, patterns: &mut Patterns) -> Schema {
         int_or_string: flag("x-kubernetes-int-or-string"),
         go_integer: false,
         rewritten: false,
+        omits_zero: false,
         quantity: false,
         preserve_unknown: flag("x-kubernetes-preserve-unknown-fields"),
         embedded: flag("x-kubernetes-embedded-resource"),
