@@ -13,6 +13,7 @@ mod opening;
 mod page_table;
 mod pending;
 mod reconcile;
+mod scan;
 mod sectors;
 mod settings;
 mod side;

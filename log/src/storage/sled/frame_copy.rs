@@ -1,11 +1,11 @@
 //! Where the copies of a frame are in the files of a log.
 
-use super::SEGMENT_BYTES;
 use super::bundle::{self, Entry};
 use super::frames::Piece;
 use super::journal::{JournalContents, Record};
-use super::sectors;
-use super::values::{Segment, Value};
+use super::scan;
+use super::values::Value;
+use crate::frame;
 use hindsight_core::Revision;
 use std::fs::File;
 use std::ops::Range;
@@ -51,16 +51,15 @@ impl FrameCopy {
     }
 
     /// A copy for each frame in the value, or for the piece of a frame that the value is.
-    fn all(value: &Value, segment: &[u8], segment_at: u64) -> Vec<Self> {
-        let Some(whole) = Self::of(value, segment_at) else {
+    fn all(value: &Value, content: &[u8]) -> Vec<Self> {
+        let Some(whole) = Self::of(value) else {
             return Vec::new();
         };
         if whole.piece > 0 {
             return vec![whole];
         }
-        let bytes = segment.get(value.place.clone()).unwrap_or_default();
-        let Some(bundle) = bundle::open(Revision(whole.first), bytes) else {
-            let form = match Piece::of(bytes) {
+        let Some(bundle) = bundle::open(Revision(whole.first), content) else {
+            let form = match Piece::of(content) {
                 Piece::First(piece) => Form::First(piece.len().try_into().unwrap_or(u32::MAX)),
                 Piece::Whole(_) => Form::Plain,
             };
@@ -74,7 +73,7 @@ impl FrameCopy {
         bundle.entries.iter().map(within).collect()
     }
 
-    fn of(value: &Value, segment_at: u64) -> Option<Self> {
+    fn of(value: &Value) -> Option<Self> {
         let (first, piece) = match value.key.split_first_chunk::<8>()? {
             (first, []) => (first, 0),
             (first, rest) => {
@@ -85,11 +84,21 @@ impl FrameCopy {
         Some(Self {
             first: u64::from_be_bytes(*first),
             piece,
-            length: value.place.len().try_into().ok()?,
+            length: value.length.try_into().ok()?,
             segment: value.segment,
-            at: segment_at + value.place.start as u64,
+            at: value.at,
             form: Form::Plain,
         })
+    }
+
+    /// Whether the key of a value is whole: that of a piece always is, if it is as long as it can be; and a
+    /// frame states its own.
+    fn has_whole_key(&self, content: &[u8]) -> bool {
+        if self.piece > 0 {
+            return true;
+        }
+        let (Piece::First(frame) | Piece::Whole(frame)) = Piece::of(content);
+        matches!(self.form, Form::Bundle(_)) || frame::first(frame) == Some(Revision(self.first))
     }
 
     pub(super) const fn is_in_journal(self) -> bool {
@@ -105,34 +114,22 @@ impl FrameCopy {
 /// All copies in the file of the database and in the journal. What the disk does not give back is taken for
 /// damage, unless that is all of it.
 pub(super) fn copies(
-    mut file: &File,
+    file: &File,
     kept: &JournalContents,
     progress: &mut impl FnMut(u64, u64),
 ) -> std::io::Result<Vec<FrameCopy>> {
-    let length = file.metadata()?.len();
     let records = kept.records();
     let mut copies: Vec<_> = records
         .filter_map(|(one, _)| FrameCopy::of_record(one))
         .collect();
-    let mut segment = Vec::with_capacity(SEGMENT_BYTES);
-    let (mut failed, mut is_any_read) = (None, false);
-    for at in (0..length).step_by(SEGMENT_BYTES) {
-        let end = (at + SEGMENT_BYTES as u64).min(length);
-        match sectors::read(&mut file, at..end, &mut segment) {
-            Ok(()) => is_any_read = true,
-            Err(error) => failed = Some(error),
+    scan::each_value(file, progress, |value, content| {
+        let found = FrameCopy::all(value, content);
+        let fits = !found.is_empty() && found.iter().all(|one| one.has_whole_key(content));
+        if fits {
+            copies.extend(found);
         }
-        let found = Segment::new(&segment).values();
-        copies.extend(
-            found
-                .iter()
-                .flat_map(|value| FrameCopy::all(value, &segment, at)),
-        );
-        progress(end, length);
-    }
-    if let Some(error) = failed.filter(|_| !is_any_read) {
-        return Err(error);
-    }
+        fits
+    })?;
     copies.sort_unstable_by_key(|one| {
         let newest_first = (one.is_in_journal(), !one.segment, !one.at);
         (one.first, one.piece, newest_first)

@@ -33,14 +33,44 @@ const SEARCHED_BYTES_MAX: usize = 1 << 30;
 /// Bytes to which nothing was written.
 const BLANK: &[u8] = &[0; 4096];
 
-/// A value, and its place in its segment.
+/// A value, and where it is.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Value {
     pub(super) key: Vec<u8>,
-    pub(super) place: Range<usize>,
     /// The number of the segment in the log. Later writes have a higher one, or are further behind in the
     /// same.
     pub(super) segment: u64,
+    /// The offset in the file.
+    pub(super) at: u64,
+    pub(super) length: usize,
+}
+
+impl Value {
+    /// The content of the value, from the bytes of its segment, which begins at this offset of the file.
+    pub(super) fn within<'a>(&self, segment: &'a [u8], segment_at: u64) -> &'a [u8] {
+        let begin = usize::try_from(self.at - segment_at).unwrap_or(usize::MAX);
+        let content = segment.get(begin..begin.saturating_add(self.length));
+        content.unwrap_or_default()
+    }
+}
+
+/// What a message says about values.
+#[derive(Debug)]
+pub(super) enum Contents {
+    /// All values of a page.
+    Node { prefix: Prefix, values: Vec<Value> },
+    /// A value that a page gets, or gets anew. Its key lacks the prefix of the page.
+    Link { page: u64, value: Value },
+}
+
+/// What all keys of a page share from this place in the log on.
+#[derive(Debug)]
+pub(super) struct Prefix {
+    pub(super) page: u64,
+    pub(super) segment: u64,
+    /// The offset of the node in the file.
+    pub(super) at: u64,
+    pub(super) bytes: Vec<u8>,
 }
 
 /// The bytes of a segment, as far as the file has them.
@@ -83,11 +113,11 @@ impl<'a> Segment<'a> {
         Self { bytes, header }
     }
 
-    /// All values in whole messages, in their order.
-    pub(super) fn values(&self) -> Vec<Value> {
+    /// What whole messages say about values, in their order, if the segment begins at this offset of the
+    /// file.
+    pub(super) fn contents(&self, segment_at: u64) -> impl Iterator<Item = Contents> {
         let messages = self.messages(HEADER_BYTES);
-        let values = messages.filter_map(|message| message.values(self.bytes));
-        values.flatten().collect()
+        messages.filter_map(move |message| message.contents(self.bytes, segment_at))
     }
 
     /// The offset of the first message that is missing or damaged; `None` if they reach the end.
@@ -242,22 +272,36 @@ impl Message {
     }
 
     /// The values of a link or a node; `None` if it has none, or is of another kind.
-    fn values(&self, bytes: &[u8]) -> Option<Vec<Value>> {
+    fn contents(&self, bytes: &[u8], segment_at: u64) -> Option<Contents> {
         let mut body = Bytes {
             bytes: bytes.get(..self.body.end)?,
             at: self.body.start,
         };
-        let pairs = match self.kind {
-            LINK => body.link()?,
-            NODE => body.node()?,
-            _ => return None,
-        };
-        let value = |(key, place)| Value {
+        let at = |place: usize| segment_at + place as u64;
+        let value = |(key, place): Pair| Value {
             key,
-            place,
             segment: self.segment,
+            at: at(place.start),
+            length: place.len(),
         };
-        Some(pairs.into_iter().map(value).collect())
+        match self.kind {
+            LINK => Some(Contents::Link {
+                page: self.page,
+                value: value(body.link()?),
+            }),
+            NODE => {
+                let (prefix, pairs) = body.node()?;
+                let prefix = Prefix {
+                    page: self.page,
+                    segment: self.segment,
+                    at: at(self.body.start),
+                    bytes: prefix,
+                };
+                let values = pairs.into_iter().map(value).collect();
+                Some(Contents::Node { prefix, values })
+            }
+            _ => None,
+        }
     }
 }
 
@@ -267,7 +311,8 @@ pub(super) struct Bytes<'a> {
     at: usize,
 }
 
-type Pairs = Vec<(Vec<u8>, Range<usize>)>;
+/// A key, and the place of its value.
+type Pair = (Vec<u8>, Range<usize>);
 
 impl<'a> Bytes<'a> {
     pub(super) const fn new(bytes: &'a [u8]) -> Self {
@@ -285,18 +330,18 @@ impl<'a> Bytes<'a> {
         Some(u64::from_le_bytes(*bytes))
     }
 
-    fn link(&mut self) -> Option<Pairs> {
+    fn link(&mut self) -> Option<Pair> {
         if self.byte()? != SETS {
             return None;
         }
         let key = self.text()?;
-        Some(vec![(self.bytes.get(key)?.to_vec(), self.text()?)])
+        Some((self.bytes.get(key)?.to_vec(), self.text()?))
     }
 
     /// Skips the neighbour, a child that is being merged, whether it is itself one, the length of the
     /// prefix of its lowest key that all keys share, that key and the one behind its highest; then reads
-    /// the data.
-    fn node(&mut self) -> Option<Pairs> {
+    /// the data. Returns that prefix too.
+    fn node(&mut self) -> Option<(Vec<u8>, Vec<Pair>)> {
         self.number()?;
         self.number()?;
         self.byte()?;
@@ -317,7 +362,7 @@ impl<'a> Bytes<'a> {
             let key = [&prefix, self.bytes.get(key)?].concat();
             pairs.push((key, self.text()?));
         }
-        Some(pairs)
+        Some((prefix, pairs))
     }
 
     pub(super) fn byte(&mut self) -> Option<u8> {
