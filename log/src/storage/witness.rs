@@ -15,7 +15,8 @@ use hindsight_core::Revision;
 use std::fs::File;
 use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::Path;
-use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -55,7 +56,8 @@ struct Note {
 struct Slots {
     file: File,
     second_is_next: bool,
-    is_failed: bool,
+    /// Whether a write or a sync ever failed; shared with the thread that syncs.
+    is_failed: Arc<AtomicBool>,
     /// The last revision of the newest note, and of the newest that is known to be synced.
     noted: Revision,
     synced: Revision,
@@ -88,17 +90,20 @@ impl WitnessFile {
             file.write_all(&room).map_err(io("creating"))?;
             file.sync_all().map_err(io("syncing"))?;
         }
-        let synced = file.try_clone().map_err(io("opening"))?;
+        // A file of its own: the system reports a failed sync once to each that opened the file.
+        let synced = File::open(path).map_err(io("opening"))?;
+        let is_failed = Arc::new(AtomicBool::new(false));
+        let failure = Arc::clone(&is_failed);
         let (unsynced, waiting) = bounded(1);
         let (open, closed) = bounded(0);
         let thread = std::thread::Builder::new()
             .name("witness".into())
-            .spawn(move || sync_now_and_then(&synced, &waiting, &closed))
+            .spawn(move || sync_now_and_then(&synced, &failure, &waiting, &closed))
             .map_err(io("starting the sync thread of"))?;
         let slots = Mutex::new(Slots {
             file,
             second_is_next: read.is_some_and(|note| note.slot == 0),
-            is_failed: false,
+            is_failed,
             noted: read
                 .as_ref()
                 .map_or(Revision::ZERO, |note| note.tail.revision),
@@ -131,10 +136,9 @@ impl WitnessFile {
     pub(crate) fn note(&self, tail: &Tail) {
         let mut slots = unpoisoned(self.slots.lock());
         if let Err(error) = slots.write(tail) {
-            if !slots.is_failed {
+            if !slots.is_failed.swap(true, Ordering::Relaxed) {
                 tracing::error!(%error, "cannot write events.tail, the witness of the log's end, any more");
             }
-            slots.is_failed = true;
         }
         // A full channel means that a sync is already due.
         if let Some(syncer) = &self.syncer {
@@ -142,18 +146,22 @@ impl WitnessFile {
         }
     }
 
-    /// Syncs the notes, unless one that reaches this revision is synced. If that fails, or notes cannot be
-    /// written, the history up to there must not be dropped: the next start would take the log for another one.
+    /// Syncs the notes, unless one that reaches this revision is synced. If that fails, or once failed, or notes
+    /// cannot be written, the history up to there must not be dropped: the next start would take the log for
+    /// another one. A sync after one that failed proves nothing: the system forgets what it could not write.
     pub(crate) fn ensure_synced(&self, revision: Revision) -> Result<(), Error> {
         let failed = Error::io("syncing events.tail before history is dropped");
         let mut slots = unpoisoned(self.slots.lock());
         if slots.synced >= revision {
             return Ok(());
         }
-        if slots.is_failed {
+        if let Err(error) = slots.file.sync_data() {
+            slots.is_failed.store(true, Ordering::Relaxed);
+            return Err(failed(error));
+        }
+        if slots.is_failed.load(Ordering::Relaxed) {
             return Err(failed(std::io::Error::other("it cannot be written")));
         }
-        slots.file.sync_data().map_err(failed)?;
         slots.synced = slots.noted;
         Ok(())
     }
@@ -188,10 +196,16 @@ impl Drop for WitnessFile {
 }
 
 /// Also syncs at the end, so that a clean shutdown leaves an exact witness.
-fn sync_now_and_then(file: &File, waiting: &Receiver<()>, closed: &Receiver<()>) {
+fn sync_now_and_then(
+    file: &File,
+    is_failed: &AtomicBool,
+    waiting: &Receiver<()>,
+    closed: &Receiver<()>,
+) {
     while waiting.recv().is_ok() {
         closed.recv_timeout(SYNC_PAUSE).ok();
         if let Err(error) = file.sync_data() {
+            is_failed.store(true, Ordering::Relaxed);
             tracing::error!(%error, "cannot sync events.tail, the witness of the log's end");
         }
     }
@@ -328,9 +342,24 @@ mod tests {
             file.ensure_synced(Revision(dropped)).expect("synced");
             assert_eq!(unpoisoned(file.slots.lock()).synced, Revision(synced));
         }
-        unpoisoned(file.slots.lock()).is_failed = true;
+        let is_failed = Arc::clone(&unpoisoned(file.slots.lock()).is_failed);
+        is_failed.store(true, Ordering::Relaxed);
         file.ensure_synced(Revision(7)).expect("it is synced");
         assert!(file.ensure_synced(Revision(8)).is_err());
+    }
+
+    /// Linux syncs no device that is not a disk.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_sync_that_failed_on_its_thread_is_not_made_up_for_by_a_later_one() {
+        let device = File::open("/dev/null").expect("opened");
+        let is_failed = AtomicBool::new(false);
+        let (unsynced, waiting) = bounded(1);
+        let (open, closed) = bounded(0);
+        unsynced.send(()).expect("received");
+        drop((unsynced, open));
+        sync_now_and_then(&device, &is_failed, &waiting, &closed);
+        assert!(is_failed.into_inner());
     }
 
     #[test]
