@@ -66,6 +66,46 @@ fn what_a_webhook_takes_out_of_a_custom_kind_has_its_default_before_the_next_is_
     assert_eq!((&*path, &request["object"]["size"]), ("/next", &json!(3)));
 }
 
+/// A rule may name another version than the one in which the object is written. Here only a conversion webhook could
+/// make that version of it.
+#[test]
+fn what_only_a_conversion_webhook_could_show_is_refused() {
+    let scene = Scene::new(|_, _| Answer::allow());
+    let schema = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
+    let version = |name: &str, storage: bool| {
+        json!({"name": name, "served": true, "storage": storage,
+            "schema": {"openAPIV3Schema": schema}})
+    };
+    let client = json!({"service": {"name": "converter", "namespace": "default"}});
+    let webhook = json!({"conversionReviewVersions": ["v1"], "clientConfig": client});
+    let definition = json!({"metadata": {"name": "hubs.example.com"}, "spec": {
+        "group": "example.com", "scope": "Cluster", "names": {"plural": "hubs", "kind": "Hub"},
+        "conversion": {"strategy": "Webhook", "webhook": webhook},
+        "versions": [version("v1", false), version("v2", true)]}});
+    scene.ok("POST", DEFINITIONS, &definition);
+    let of_version = |version: &str| {
+        json!({"rules": [{"operations": ["*"], "apiGroups": ["*"], "apiVersions": [version],
+            "resources": ["hubs"]}]})
+    };
+    let create = |name: &str| {
+        let hub =
+            json!({"apiVersion": "example.com/v2", "kind": "Hub", "metadata": {"name": name}});
+        scene.send("POST", "/apis/example.com/v2/hubs", &hub)
+    };
+    scene.configure("mutating", &[("/old", of_version("v1"))]);
+    let refused = create("a");
+    assert_eq!(refused.code, 500, "{}", refused.text);
+    assert!(
+        refused
+            .text
+            .contains("conversion webhook for example.com/v1")
+    );
+    assert!(scene.webhook.take().is_empty());
+    scene.configure("mutating", &[("/new", of_version("v2"))]);
+    assert_eq!(create("a").code, 201);
+    assert_eq!(scene.webhook.take().len(), 1);
+}
+
 #[test]
 fn an_event_is_shown_and_changed_in_the_group_that_a_rule_names() {
     let scene = Scene::new(|_, request| {
