@@ -29,7 +29,7 @@ pub trait Backend: Send + Sync + 'static {
     /// Changes after `revision`, oldest first, at most `limit`; empty when there are none yet.
     fn changes_after(&self, revision: Revision, limit: usize) -> Result<Vec<Arc<Change>>, Expired>;
 
-    /// Commits after `revision` from the log, oldest first: at most `limit`, and no more once their bodies have
+    /// Commits after `revision` from the log, oldest first: at most `limit`, and no more once they take
     /// `bytes` bytes.
     fn commits_after(
         &self,

@@ -2,6 +2,7 @@
 
 mod custom;
 mod deprecated;
+mod origin;
 mod resource_request;
 
 use crate::accept::{Accept, NotAcceptable, accept};
@@ -335,17 +336,8 @@ impl Api {
 
     pub(crate) fn command(&self, request: &ResourceRequest, intent: Intent) -> Command {
         let verb = verbs::verb(&request.parts.method, request.route.name.is_some());
-        let agent = request.parts.headers.get(header::USER_AGENT);
-        let agent = agent.and_then(|value| value.to_str().ok());
-        let agent = agent.unwrap_or_default();
-        let manager = request.manager(&intent, agent);
-        // Over HTTP/2 the URI names the host too.
-        let asked = request.parts.uri.path_and_query();
-        let origin = hindsight_core::Request {
-            verb: verb.unwrap_or_default().to_owned(),
-            uri: asked.map_or_else(String::new, ToString::to_string),
-            user_agent: agent.to_owned(),
-        };
+        let manager = request.manager(&intent, origin::agent(request));
+        let origin = origin::of(request, verb.unwrap_or_default());
         let actor = Arc::clone(&request.actor);
         Command {
             request: Arc::new(origin),

@@ -43,7 +43,7 @@ impl Backend for ControlPlane {
             let (mut commits, mut held) = (Vec::new(), 0);
             for commit in reader.scan_all(revision.next()).take(limit) {
                 let commit = Arc::new(commit?);
-                held += commit.object().map_or(0, |object| object.body.len());
+                held += commit.estimated_bytes();
                 commits.push(commit);
                 if held >= bytes {
                     break;
@@ -154,6 +154,40 @@ mod tests {
             let read = Backend::commits_after(&plane, begin, limit, bytes);
             let read = runtime.block_on(read).expect("read");
             assert_eq!(read.len(), count, "{limit} {bytes}");
+        }
+    }
+
+    /// A removal has no version, but repeats the owners that it was decided on.
+    #[test]
+    fn removals_that_are_read_for_a_watch_are_bounded_in_bytes_too() {
+        const OBJECTS: u64 = 10;
+        let plane = ControlPlane::open(Config::default()).expect("it opens");
+        let maps = GroupResource::new("", "configmaps");
+        let create = |index: u64| {
+            let owner = json!({"apiVersion": "v1", "kind": "ConfigMap", "uid": "gone",
+                "name": "v".repeat(BYTES)});
+            let metadata = json!({"name": format!("c{index}"), "ownerReferences": [owner]});
+            let intent = Intent::Create(Create {
+                key: ObjectKey::new(maps.clone(), "default", ""),
+                version: "v1".into(),
+                object: json!({"metadata": metadata}),
+                validation: FieldValidation::Ignore,
+            });
+            Command::new(Arc::new(Actor::new("t")), plane.now(), plane.seed(), intent)
+        };
+        let written = plane.submit_blocking((0..OBJECTS).map(create).collect());
+        let written = written.expect("written").pop().expect("one");
+        let created = written.expect("created").outcome.object().revision;
+        let end = Revision(created.0 + OBJECTS);
+        while Backend::state(&plane).revision < end {
+            std::thread::yield_now();
+        }
+        let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+        for (bytes, count) in [(usize::MAX, 10), (3 * BYTES, 3), (1, 1)] {
+            let read = Backend::commits_after(&plane, created, 10, bytes);
+            let read = runtime.block_on(read).expect("read");
+            assert!(read.iter().all(|commit| commit.object().is_none()));
+            assert_eq!(read.len(), count, "{bytes}");
         }
     }
 }

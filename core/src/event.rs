@@ -1,8 +1,10 @@
 //! Events: the facts that the log stores. They are stored for ever, so variants are added and never
 //! changed.
 
+mod size;
+
 use crate::command::{Actor, Propagation, Request};
-use crate::object::{BESIDE_BODY_BYTES, Name, Object, ObjectKey, OwnerReference, Uid};
+use crate::object::{Name, Object, ObjectKey, OwnerReference, Uid};
 use crate::{Revision, Time};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -380,13 +382,6 @@ impl Commit {
     pub(crate) fn removed_finalizers(&self) -> BTreeSet<&str> {
         let removed = self.events.iter().filter_map(Event::removed_finalizer);
         removed.collect()
-    }
-
-    /// About how many bytes it takes in memory and in an uncompressed file: the body of its version, and an
-    /// allowance for the rest, which is rarely more.
-    pub fn estimated_bytes(&self) -> usize {
-        let version = self.object();
-        version.map_or(BESIDE_BODY_BYTES, |object| object.estimated_bytes())
     }
 }
 

@@ -204,7 +204,7 @@ impl Backend for Fake {
             if held >= bytes {
                 break;
             }
-            held += commit.object().map_or(0, |object| object.body.len());
+            held += commit.estimated_bytes();
             commits.push(Arc::clone(commit));
         }
         self.held.lock().expect("a lock").push(held);

@@ -96,17 +96,21 @@ impl Replay {
 }
 
 impl Reading {
+    /// The next changes, and about how many bytes of them a client is sent. What was found about the owners of
+    /// a removal is not sent, but held.
     fn follow(&mut self) -> (Vec<Arc<Change>>, usize) {
-        let (mut changes, mut bytes) = (Vec::new(), 0);
-        while bytes < PIECE_BYTES {
+        let (mut changes, mut held, mut sent) = (Vec::new(), 0, 0);
+        while held < PIECE_BYTES {
             let Some(commit) = self.coming.pop_front() else {
                 break;
             };
             let previous = apply(&mut self.state, &commit);
             let shown = commit.object().or(previous.as_ref());
-            bytes += shown.map_or(0, |object| object.body.len());
+            let shown = shown.map_or(0, |object| object.body.len());
+            held += commit.estimated_bytes().max(shown);
+            sent += shown;
             changes.push(Arc::new(Change { commit, previous }));
         }
-        (changes, bytes)
+        (changes, sent)
     }
 }

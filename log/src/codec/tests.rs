@@ -163,6 +163,83 @@ fn the_same_commits_are_written_as_the_same_bytes() {
     assert_eq!(payload, golden_without_what_is_not_kept());
 }
 
+/// Records, and the disk space for them, are bounded by the estimate.
+#[test]
+fn a_record_is_never_longer_than_was_estimated() {
+    let written = |commits: &[&Commit]| {
+        let mut payload = Vec::new();
+        encode(commits, &mut payload).unwrap();
+        payload.len()
+    };
+    for (text, times) in [("", 1), ("v", 2), (&"v".repeat(100_000), 1), ("a/b", 100)] {
+        let made = commits();
+        let long: Vec<Commit> = made.iter().map(|made| swollen(made, text, times)).collect();
+        for commit in &long {
+            let (length, most) = (written(&[commit]), commit.estimated_bytes());
+            assert!(length <= most, "{length} {most}");
+        }
+        let all: Vec<&Commit> = long.iter().collect();
+        let (length, most) = (written(&all), Commit::estimated_bytes_of_all(all));
+        assert!(length <= most, "{length} {most}");
+    }
+}
+
+/// The commit with this text wherever a client chooses one, and each of its facts so many times.
+fn swollen(commit: &Commit, text: &str, times: usize) -> Commit {
+    let owner = || OwnerReference {
+        name: text.into(),
+        api_version: text.into(),
+        kind: text.into(),
+        uid: Uid::from(text),
+        ..owner("")
+    };
+    let found = || OwnerFinding {
+        owner: owner(),
+        class: OwnerClass::Dangling,
+    };
+    let mut commit = commit.clone();
+    for event in &mut commit.events {
+        match event {
+            Event::ObjectCreated { .. } | Event::ObjectUpdated { .. } => {}
+            Event::FinalizerAdded { finalizer } | Event::FinalizerRemoved { finalizer } => {
+                *finalizer = text.into();
+            }
+            Event::OwnerAdded { owner: one } | Event::OwnerRemoved { owner: one } => *one = owner(),
+            Event::OwnerChanged { from, to } => (*from, *to) = (owner(), owner()),
+            Event::DeletionRequested { owners, .. } | Event::ObjectDeleted { owners, .. } => {
+                *owners = vec![found(); times];
+            }
+        }
+    }
+    let facts: Vec<Event> = commit
+        .events
+        .iter()
+        .filter(|one| !is_last(one))
+        .cloned()
+        .collect();
+    for _ in 1..times {
+        commit.events.splice(0..0, facts.clone());
+    }
+    commit.request = Arc::new(Request {
+        verb: text.into(),
+        uri: text.into(),
+        user_agent: text.into(),
+    });
+    commit.actor = Arc::new(Actor {
+        user: text.into(),
+        uid: text.into(),
+        groups: vec![text.into(); times],
+    });
+    commit
+}
+
+const fn is_last(event: &Event) -> bool {
+    matches!(
+        event,
+        Event::ObjectCreated { .. } | Event::ObjectUpdated { .. } | Event::ObjectDeleted { .. }
+    )
+}
+
 #[test]
 fn a_payload_that_is_cut_or_longer_is_refused() {
     for length in 0..GOLDEN.len() {

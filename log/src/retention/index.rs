@@ -231,9 +231,9 @@ impl Index {
     }
 }
 
-/// Roughly the bytes that these commits take.
+/// The bytes that these commits take, or somewhat more.
 pub(super) fn bytes<'a>(commits: impl IntoIterator<Item = &'a Commit>) -> usize {
-    commits.into_iter().map(Commit::estimated_bytes).sum()
+    Commit::estimated_bytes_of_all(commits)
 }
 
 fn key_hash(key: &ObjectKey) -> KeyHash {

@@ -1,5 +1,6 @@
 //! Decides all waiting submissions against the newest state, durable or not.
 
+use super::frames::DECISION_BYTES_MAX;
 use super::space_gate::{SpaceGate, are_deletions, estimated_bytes_of};
 use super::{Answer, Batch, Submission, Submitted};
 use crate::Poison;
@@ -13,11 +14,16 @@ use std::sync::Arc;
 
 /// The most commits in a batch; a single submission may exceed it.
 const BATCH_COMMITS_MAX: usize = 4096;
+/// From so many bytes of commits on, nothing more is decided in a batch. A small patch of a large object makes
+/// a whole version of it, and all of a batch are held until it is stored.
+const BATCH_BYTES_MAX: usize = 16 << 20;
 
 /// Submissions that were decided together, before it is known whether there is disk space for them.
 #[derive(Default)]
 struct Round {
     changes: Vec<Arc<Change>>,
+    /// About the bytes of these changes.
+    bytes: usize,
     decided: Vec<Decided>,
     /// The size of the smallest submission that is not a deletion, in bytes.
     smallest_write: Option<usize>,
@@ -55,6 +61,8 @@ pub(super) struct Decider {
     poison: Poison,
     space: SpaceGate,
     joined: BTreeSet<Revision>,
+    /// Limit of what is decided together, in bytes. A larger decision is refused.
+    decision_bytes_max: usize,
 }
 
 impl Decider {
@@ -64,6 +72,7 @@ impl Decider {
             poison,
             space,
             joined: BTreeSet::new(),
+            decision_bytes_max: DECISION_BYTES_MAX,
         }
     }
 
@@ -79,7 +88,7 @@ impl Decider {
         self.space.check_space();
         while let Some(submission) = next {
             self.decide_submission(submission, &mut round);
-            let has_room = round.changes.len() < BATCH_COMMITS_MAX;
+            let has_room = round.changes.len() < BATCH_COMMITS_MAX && round.bytes < BATCH_BYTES_MAX;
             next = has_room.then(|| rest.next()).flatten();
         }
         while !self.space.admit(&round.changes, round.smallest_write) {
@@ -120,10 +129,9 @@ impl Decider {
         let deletions = is_after_write.then(|| commands.clone());
         let before = round.changes.len();
         let outcome = self.decide_all(commands, &mut round.changes);
-        if !is_deletion
-            && let Some(written) = round.changes.get(before..).filter(|new| !new.is_empty())
-        {
-            let bytes = estimated_bytes_of(written);
+        let bytes = estimated_bytes_of(round.changes.get(before..).unwrap_or_default());
+        round.bytes += bytes;
+        if !is_deletion && bytes > 0 {
             let smallest = round.smallest_write.map_or(bytes, |known| known.min(bytes));
             round.smallest_write = Some(smallest);
         }
@@ -179,12 +187,27 @@ impl Decider {
             self.poison.set(reason.into());
             return Err(Unavailable::Poisoned(reason.into()));
         };
-        Ok(decided.and_then(
-            |decision| match self.apply_all(&decision.commits, changes) {
+        Ok(decided.and_then(|decision| {
+            self.check_size(&decision)?;
+            match self.apply_all(&decision.commits, changes) {
                 Ok(()) => Ok(decision),
                 Err(violation) => Err(refusal(&violation)),
-            },
-        ))
+            }
+        }))
+    }
+
+    /// Refuses what could not be stored as one record: the log would fail at it, and those who asked would ask
+    /// again after the next start.
+    fn check_size(&self, decision: &Decision) -> Result<(), Rejection> {
+        let bytes = Commit::estimated_bytes_of_all(decision.commits.iter().map(|one| &**one));
+        if bytes <= self.decision_bytes_max {
+            return Ok(());
+        }
+        Err(Rejection::TooLarge(format!(
+            "nothing was written: what has to be written together would take about {bytes} bytes, and a record \
+             may take {}",
+            self.decision_bytes_max
+        )))
     }
 
     /// Applies all commits of a decision to the state, or none.
@@ -225,6 +248,7 @@ mod tests {
     use super::*;
     use crate::MemoryStorage;
     use crate::writer::tests::{create, empty};
+    use hindsight_core::Intent;
 
     /// The commits that get these revisions next must not be joined into a frame with earlier ones.
     #[test]
@@ -246,5 +270,48 @@ mod tests {
         assert_eq!(refused.expect_err("out of order").revision, Revision(1));
         assert!(changes.is_empty() && decider.joined.is_empty());
         assert_eq!(decider.state.revision, Revision::ZERO);
+    }
+
+    #[test]
+    fn a_decision_that_no_record_could_hold_is_refused_and_the_next_is_not() {
+        let space = SpaceGate::new(Arc::new(MemoryStorage::default()));
+        let mut decider = Decider::new(empty(), Poison::default(), space);
+        let decision = decide(&empty(), create("a")).expect("decided");
+        let bytes = decision.commits[0].estimated_bytes();
+        let mut changes = Vec::new();
+        for (limit, is_written) in [(bytes - 1, false), (bytes, true)] {
+            decider.decision_bytes_max = limit;
+            let decided = decider.decide_one(create("a"), &mut changes);
+            let decided = decided.expect("the log has not failed");
+            let is_too_large = matches!(&decided, Err(Rejection::TooLarge(_)));
+            assert_eq!((decided.is_ok(), is_too_large), (is_written, !is_written));
+            assert_eq!(changes.len(), usize::from(is_written));
+        }
+    }
+
+    #[test]
+    fn a_batch_ends_once_it_holds_much() {
+        const EACH: usize = 250 << 10;
+        let space = SpaceGate::new(Arc::new(MemoryStorage::default()));
+        let mut decider = Decider::new(empty(), Poison::default(), space);
+        let large = |index: usize| {
+            let mut command = create(&format!("n{index}"));
+            if let Intent::Create(create) = &mut command.intent {
+                let text = "v".repeat(EACH);
+                create.object["metadata"]["annotations"] = serde_json::json!({"a": text});
+            }
+            let reply = |_| {};
+            Submission {
+                commands: vec![command],
+                reply: Box::new(reply),
+            }
+        };
+        let most = BATCH_BYTES_MAX / EACH + 1;
+        let mut waiting = (0..2 * most).map(large);
+        let first = waiting.next().expect("one");
+        let batch = decider.batch(first, &mut waiting);
+        assert_eq!(batch.changes.len(), batch.answers.len());
+        assert!((most - 1..=most).contains(&batch.changes.len()));
+        assert_eq!(waiting.len(), 2 * most - batch.changes.len());
     }
 }

@@ -6,13 +6,18 @@ use hindsight_core::{Change, Commit, Revision};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// Default limit of the object bodies in a frame, in bytes.
+/// Default limit of a frame of several decisions, in bytes before compression.
 const BYTES_MAX: usize = 64 << 10;
 
-/// Limit of a frame, in bytes. No decision comes near it: what is decided together is at most a deadlock of 32
-/// MiB, or definitions of 4 MiB that get names, and a few objects. It shows a defect before the log holds
-/// what a header cannot state the length of.
+/// Limit of a frame, in bytes. A longer one would poison the log, so [`DECISION_BYTES_MAX`] keeps what becomes
+/// one frame below it. It shows a defect before the log holds what a header cannot state the length of.
 const FRAME_BYTES_MAX: usize = 256 << 20;
+/// Limit of a decision, by the estimate of its commits. A decision is never split, and may share its frame with
+/// what was decided before it. What is planned as one is far smaller: a deadlock of 32 MiB, or definitions of 4
+/// MiB that get names, and a few objects.
+pub(super) const DECISION_BYTES_MAX: usize = FRAME_BYTES_MAX - (1 << 20);
+// What shares the frame of a decision, and the header.
+const _: () = assert!(FRAME_BYTES_MAX - DECISION_BYTES_MAX > 2 * BYTES_MAX);
 // Otherwise a log could be written that has no backup.
 const _: () = assert!(FRAME_BYTES_MAX <= Backup::FRAME_BYTES_MAX);
 
@@ -20,8 +25,8 @@ const _: () = assert!(FRAME_BYTES_MAX <= Backup::FRAME_BYTES_MAX);
 pub(super) struct Appender {
     storage: Arc<dyn Storage>,
     last: Hash,
-    /// Limit of the object bodies in a frame, in bytes. A larger object has a frame of its own, and a
-    /// decision is never split.
+    /// Limit of a frame of several decisions, in bytes before compression. A larger commit has a frame of its
+    /// own, and a decision is never split.
     pub(super) bytes_max: usize,
     /// Limit of a frame, in bytes. A longer one is not appended.
     frame_bytes_max: usize,
@@ -56,15 +61,17 @@ impl Appender {
         let mut pending: Vec<&Commit> = Vec::with_capacity(changes.len());
         let mut bytes = 0;
         for change in changes {
-            let estimated = change.commit.estimated_bytes();
-            let is_joined = joined.contains(&change.commit.revision);
+            let commit = &*change.commit;
+            let mut estimated = commit.estimated_bytes_after(pending.last().copied());
+            let is_joined = joined.contains(&commit.revision);
             if bytes + estimated > self.bytes_max && !is_joined {
                 self.append(&pending)?;
                 pending.clear();
                 bytes = 0;
+                estimated = commit.estimated_bytes();
             }
             bytes += estimated;
-            pending.push(&change.commit);
+            pending.push(commit);
         }
         self.append(&pending)?;
         self.storage.sync()?;
@@ -88,8 +95,8 @@ impl Appender {
         };
         let count = u32::try_from(commits.len()).unwrap_or(u32::MAX);
         frame::begin(&mut self.bytes);
-        let weights = commits.iter().map(|commit| commit.estimated_bytes());
-        self.bytes.reserve(weights.sum());
+        let estimated = Commit::estimated_bytes_of_all(commits.iter().copied());
+        self.bytes.reserve(estimated);
         codec::encode(commits, &mut self.bytes)?;
         let format = packing::pack(&mut self.bytes, &mut self.packed);
         frame::seal(&mut self.bytes, format, first.revision, count, &self.last);
@@ -115,7 +122,8 @@ mod tests {
     use super::*;
     use crate::writer::tests::{create, empty};
     use crate::{MemoryStorage, Records};
-    use hindsight_core::decide;
+    use hindsight_core::event::{OwnerClass, OwnerFinding};
+    use hindsight_core::{Event, OwnerReference, Request, Rule, Uid, decide};
 
     #[test]
     fn a_frame_that_is_too_long_is_not_appended() {
@@ -139,5 +147,58 @@ mod tests {
         frames.frame_bytes_max = frames.bytes.len();
         frames.store(&changes, &BTreeSet::new()).expect("stored");
         assert!(!is_empty());
+    }
+
+    /// What the facts of a commit repeat counts, and where it comes from: otherwise a batch of small removals
+    /// could be a record that is too long.
+    #[test]
+    fn a_frame_ends_whatever_it_is_that_makes_its_commits_long() {
+        let long = "v".repeat(BYTES_MAX / 2);
+        let owner = OwnerReference {
+            api_version: "v1".into(),
+            kind: "ConfigMap".into(),
+            name: long.as_str().into(),
+            uid: Uid::from("u"),
+            controller: None,
+            block_owner_deletion: None,
+        };
+        let finding = OwnerFinding {
+            owner: owner.clone(),
+            class: OwnerClass::Dangling,
+        };
+        let removed = |owners| Event::ObjectDeleted {
+            rule: Rule::OwnersAbsent,
+            owners,
+            decided_at: Revision(1),
+        };
+        for (events, agent, frames) in [
+            (vec![removed(vec![finding])], "", 2),
+            (vec![Event::OwnerRemoved { owner }, removed(vec![])], "", 2),
+            (vec![removed(vec![])], long.as_str(), 2),
+            (vec![removed(vec![])], "kubectl", 1),
+        ] {
+            let decision = decide(&empty(), create("a")).expect("decided");
+            let change = |revision: u64| {
+                let mut commit = Commit::clone(&decision.commits[0]);
+                commit.revision = Revision(revision);
+                commit.events.clone_from(&events);
+                commit.request = Arc::new(Request {
+                    // Each request is another one, so that their origins differ.
+                    uri: revision.to_string(),
+                    user_agent: agent.to_owned(),
+                    ..Request::default()
+                });
+                Arc::new(Change {
+                    commit: Arc::new(commit),
+                    previous: None,
+                })
+            };
+            let storage = Arc::new(MemoryStorage::default());
+            let mut appender = Appender::new(Arc::clone(&storage) as _, Hash::default());
+            let stored = appender.store(&[change(1), change(2)], &BTreeSet::new());
+            stored.expect("stored");
+            let second = storage.at_or_after(Revision(2)).expect("read");
+            assert_eq!(1 + usize::from(second.is_some()), frames);
+        }
     }
 }

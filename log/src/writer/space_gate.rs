@@ -5,7 +5,7 @@
 mod tests;
 
 use crate::{Purpose, Storage};
-use hindsight_core::{Change, Command};
+use hindsight_core::{Change, Command, Commit};
 use std::sync::Arc;
 
 /// Batches that may have been decided but not stored yet: the one in the queue, the one that the syncer
@@ -73,12 +73,9 @@ impl SpaceGate {
     }
 }
 
-/// About how many bytes the changes take in the log, before compression; rarely more.
+/// About how many bytes the changes take in the log, before compression; not more.
 pub(super) fn estimated_bytes_of(changes: &[Arc<Change>]) -> usize {
-    changes
-        .iter()
-        .map(|change| change.commit.estimated_bytes())
-        .sum()
+    Commit::estimated_bytes_of_all(changes.iter().map(|change| &*change.commit))
 }
 
 /// Whether all commands are deletions, which continue on a full disk.

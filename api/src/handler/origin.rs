@@ -1,0 +1,58 @@
+//! What the log keeps of a request: enough to tell who sent it and what for, of a bounded length, because it is
+//! kept for ever, with every commit.
+
+use super::ResourceRequest;
+use hindsight_core::Request;
+use http::header;
+
+/// Source: `maxUserAgentLength` in upstream's `audit/request.go`.
+const AGENT_BYTES_MAX: usize = 1024;
+/// More than any path takes; what may be longer is a selector.
+const URI_BYTES_MAX: usize = 4096;
+/// Source: `userAgentTruncateSuffix` in upstream's `audit/request.go`.
+const TRUNCATED: &str = "...TRUNCATED";
+
+/// What is recorded of a request with this verb.
+pub(super) fn of(request: &ResourceRequest, verb: &str) -> Request {
+    // Over HTTP/2 the URI names the host too.
+    let asked = request.parts.uri.path_and_query();
+    let asked = asked.map_or("", |asked| asked.as_str());
+    Request {
+        verb: verb.to_owned(),
+        uri: bounded(asked, URI_BYTES_MAX),
+        user_agent: bounded(agent(request), AGENT_BYTES_MAX),
+    }
+}
+
+/// The `User-Agent` as sent; empty if it is no text.
+pub(super) fn agent(request: &ResourceRequest) -> &str {
+    let agent = request.parts.headers.get(header::USER_AGENT);
+    let agent = agent.and_then(|value| value.to_str().ok());
+    agent.unwrap_or_default()
+}
+
+fn bounded(text: &str, most: usize) -> String {
+    let kept = text.get(..text.floor_char_boundary(most));
+    match kept.filter(|kept| kept.len() < text.len()) {
+        Some(kept) => format!("{kept}{TRUNCATED}"),
+        None => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_too_long_is_cut_and_says_so() {
+        for (text, kept) in [
+            ("", ""),
+            ("four", "four"),
+            ("fives", "five...TRUNCATED"),
+            ("tw\u{20ac}", "tw...TRUNCATED"),
+            ("\u{20ac}v", "\u{20ac}v"),
+        ] {
+            assert_eq!(bounded(text, 4), kept);
+        }
+    }
+}
