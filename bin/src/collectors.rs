@@ -12,7 +12,7 @@ use hindsight_core::{
     Command, Decision, GroupResource, Object, Rejection, Revision, State, Submitted, Time,
     Unavailable,
 };
-use hindsight_gc::{BATCH_STEPS_MAX, Collector, Step, deletions_and_reports};
+use hindsight_gc::{BATCH_STEPS_MAX, Collector, Step, deletions_and_reports, in_parts};
 use hindsight_log::{Error, Reader, Writer};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
@@ -26,6 +26,8 @@ const IDLE: Duration = Duration::from_secs(1);
 /// After a panic the collectors count as sound once they come to rest, or after this many turns if they never
 /// do.
 const HEALTHY_TURNS: u64 = 1024;
+/// The bytes of objects from which on no further step is submitted together with those before.
+const PART_BYTES_MAX: usize = 16 << 20;
 /// The pause when too much was waiting to be written.
 const OVERLOADED: Duration = Duration::from_millis(50);
 
@@ -182,13 +184,13 @@ impl Driver {
         }
     }
 
-    /// Submits a batch in its two parts.
+    /// Submits a batch: its deletions and its reports apart, and steps on large objects in several parts.
     fn submit_all(&mut self, steps: Vec<Step>) -> BatchOutcome {
         let Some(writer) = self.surroundings.writer.upgrade() else {
             return BatchOutcome::Idle;
         };
         let parts = deletions_and_reports(steps).into_iter();
-        let parts = parts.filter(|part| !part.is_empty());
+        let parts = parts.flat_map(|part| in_parts(part, &self.state, PART_BYTES_MAX));
         let waiting: Vec<_> = parts.map(|part| self.submit(&writer, part)).collect();
         drop(writer);
         let outcomes = waiting.into_iter().map(|part| {

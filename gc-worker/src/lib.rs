@@ -30,5 +30,5 @@ pub use conditions::contents_remaining;
 pub use forecast::{Baseline, Course, Forecast, forecast};
 pub use orders::{OrderDependence, Orders};
 pub use plan::due;
-pub use steps::Step;
+pub use steps::{Step, in_parts};
 pub use worker::Worker;

@@ -19,6 +19,25 @@ pub struct Step {
     pub cause: Cause,
 }
 
+/// Divides steps, in their order, where those before take so many bytes. What is submitted together is held
+/// in memory together, and needs room on the disk together.
+pub fn in_parts(steps: Vec<Step>, state: &State, bytes_max: usize) -> Vec<Vec<Step>> {
+    let mut parts: Vec<Vec<Step>> = Vec::new();
+    let mut bytes = usize::MAX;
+    for step in steps {
+        let more = bytes_of(state, &step.intent);
+        match parts.last_mut() {
+            Some(part) if bytes < bytes_max => part.push(step),
+            _ => {
+                parts.push(vec![step]);
+                bytes = 0;
+            }
+        }
+        bytes += more;
+    }
+    parts
+}
+
 impl Step {
     /// The command for it.
     pub fn command(self, time: Time, seed: [u8; 16]) -> Command {
@@ -26,6 +45,25 @@ impl Step {
             cause: self.cause,
             manager: Some(self.worker.field_manager().into()),
             ..Command::new(self.worker.actor(), time, seed, self.intent)
+        }
+    }
+}
+
+/// How many bytes the objects take that an intent writes to, as they are stored.
+fn bytes_of(state: &State, intent: &Intent) -> usize {
+    let stored = |key: &ObjectKey| state.get(key).map_or(0, |object| object.body.len());
+    match intent {
+        Intent::Create(_) => 0,
+        Intent::Update(update) => stored(&update.key),
+        Intent::Patch(patch) => stored(&patch.key),
+        Intent::Delete(delete) | Intent::Evict(delete) => stored(&delete.target.key),
+        Intent::DropOwners(drop) => stored(&drop.dependent.key),
+        Intent::Unblock(unblock) => stored(&unblock.dependent.key),
+        Intent::Release(release) => stored(&release.owner.key),
+        Intent::FinalizeNamespace(finalize) => stored(&finalize.target.key),
+        Intent::BreakDeadlock(deadlock) => {
+            let members = deadlock.members.iter();
+            members.map(|member| stored(&member.key)).sum()
         }
     }
 }
@@ -61,4 +99,45 @@ pub(crate) fn deletion(state: &State, target: Target, rule: Rule) -> Delete {
     let version = kind.and_then(|kind| kind.storage_version());
     let version = version.map_or_else(|| "".into(), |version| version.name.clone());
     Delete::new(target, version, rule)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{empty, put};
+    use serde_json::json;
+
+    #[test]
+    fn steps_on_large_objects_are_submitted_in_parts_and_in_their_order() {
+        const MANY: usize = 1000;
+        let mut state = empty();
+        let mut steps = Vec::new();
+        for (name, bytes) in [("a", 1), ("b", MANY), ("c", 1), ("d", MANY), ("e", MANY)] {
+            let document = json!({"apiVersion": "v1", "kind": "ConfigMap",
+                "metadata": {"name": name, "namespace": "n"}, "data": {"k": "v".repeat(bytes)}});
+            let object = put(&mut state, ("", "configmaps"), document);
+            let target = target(&object.key, &object.meta.uid);
+            steps.push(Step {
+                worker: Worker::GarbageCollector,
+                intent: Intent::Delete(deletion(&state, target, Rule::OwnersAbsent)),
+                cause: Cause::Request,
+            });
+        }
+        let name = |step: &Step| {
+            let Intent::Delete(delete) = &step.intent else {
+                panic!("{step:?}");
+            };
+            delete.target.key.name.to_string()
+        };
+        for (most, expected) in [
+            (usize::MAX, &["abcde"][..]),
+            (MANY, &["ab", "cd", "e"]),
+            (1, &["a", "b", "c", "d", "e"]),
+        ] {
+            let parts = in_parts(steps.clone(), &state, most).into_iter();
+            let parts: Vec<String> = parts.map(|part| part.iter().map(name).collect()).collect();
+            assert_eq!(parts, expected, "{most}");
+        }
+        assert!(in_parts(Vec::new(), &state, 1).is_empty());
+    }
 }

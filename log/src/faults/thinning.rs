@@ -6,7 +6,8 @@ use crate::poison::Poison;
 use crate::retention::{Pruner, TURN_BYTES, TURN_FRAMES};
 use crate::storage::Counting;
 use crate::{
-    Base, Clock, Keeping, Log, Reader, Records, Retention, Snapshots, Storage, Writer, thin, verify,
+    Base, Clock, Keeping, Log, Reader, Records, Retention, Snapshots, Storage, Tail, Writer, thin,
+    verify,
 };
 use hindsight_core::{Revision, Time};
 use serde_json::json;
@@ -289,4 +290,80 @@ fn a_log_that_begins_with_a_large_version_knows_what_is_gone_behind_it() {
         assert_eq!(state.hash(), whole.hash());
         verify(&reader, |_| {}).expect("intact");
     }
+}
+
+impl Kept {
+    fn thin_all(&self) -> Revision {
+        let floor = self.reader().newest().expect("read");
+        thin(&*self.storage, &self.reader(), floor, script::empty(), &[]).expect("thinned");
+        floor
+    }
+
+    fn create(&mut self, name: &str, bytes: usize) {
+        self.made += 1;
+        let data = json!({"k": script::noise(self.made, bytes)});
+        let map = json!({"metadata": {"name": name}, "data": data});
+        self.write(script::create("configmaps", "default", map));
+    }
+
+    fn patch(&mut self, name: &str, document: serde_json::Value) {
+        self.write(script::patch(name, document));
+    }
+
+    fn kept_until(&self, floor: Revision) -> usize {
+        let reader = self.reader();
+        let frames = reader.verified_frames(Tail::START).expect("readable");
+        let commits = frames.flat_map(|frame| frame.expect("intact").commits);
+        let until = commits.take_while(|commit| commit.revision <= floor);
+        until.count()
+    }
+}
+
+/// A small object whose commit repeats a long owner that it lost is a large record all the same.
+#[test]
+fn one_large_frame_keeps_no_others_as_they_are() {
+    const SMALL: usize = 10;
+    let mut kept = Kept::new();
+    let owner = json!({"apiVersion": "example.com/v1", "kind": "None", "uid": "u",
+        "name": script::noise(0, 100 << 10)});
+    let pairs = |kept: &mut Kept, letter: &str| {
+        for index in 0..SMALL {
+            let name = format!("{letter}{index}");
+            kept.create(&name, 10);
+            kept.patch(&name, json!({"data": null}));
+        }
+    };
+    pairs(&mut kept, "a");
+    kept.create("large", 10);
+    kept.patch("large", json!({"metadata": {"ownerReferences": [owner]}}));
+    kept.patch("large", json!({"metadata": {"ownerReferences": null}}));
+    pairs(&mut kept, "b");
+    let floor = kept.thin_all();
+    // The namespace and the newest version of each; the first frame stays small, for it states the floor.
+    let needed = 1 + 2 * SMALL + 1;
+    assert!(kept.kept_until(floor) <= needed + 1);
+    let frames = kept.storage.between(Revision::ZERO, floor).len();
+    assert!(frames <= 5, "{frames}");
+}
+
+/// What a frame still holds is known only as an average, until it is read.
+#[test]
+fn neighbours_that_are_larger_than_they_seemed_are_rewritten_too() {
+    const GROUPS: usize = 8;
+    const SMALL: usize = 20;
+    let mut kept = Kept::new();
+    let names = |group: usize| (0..SMALL).map(move |index| format!("s{group}-{index}"));
+    for group in 0..GROUPS {
+        kept.create(&format!("l{group}"), 28 << 10);
+        for name in names(group) {
+            kept.create(&name, 10);
+        }
+    }
+    let floor = kept.thin_all();
+    for name in (0..GROUPS).flat_map(names) {
+        kept.patch(&name, json!({"data": null}));
+    }
+    kept.thin_all();
+    let needed = 1 + GROUPS;
+    assert_eq!(kept.kept_until(floor), needed);
 }

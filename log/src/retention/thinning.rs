@@ -177,13 +177,27 @@ impl Thinning {
             if !storage.ensure_room(ROOM_BYTES, Purpose::Deletions) {
                 return Ok(false);
             }
-            let mut group = Group::default();
-            for first in self.neighbourhood(due) {
-                group.add(fetch(storage, first)?, &self.index)?;
-            }
+            let group = self.renewed(storage, due)?;
             self.put(storage, group, self.floor())?;
         }
         Ok(true)
+    }
+
+    /// A frame that is due, with those of its neighbours that it has place for. What they hold is known only
+    /// roughly before they are read; one that is too large must not keep the others as they are.
+    fn renewed(&self, records: &dyn Records, due: Revision) -> Result<Group, Error> {
+        let mut group = Group::default();
+        for first in self.neighbourhood(due) {
+            let frame = fetch(records, first)?;
+            if !group.has_place(&frame, &self.index) {
+                if first > due {
+                    break;
+                }
+                group = Group::default();
+            }
+            group.add(frame, &self.index)?;
+        }
+        Ok(group)
     }
 
     /// Makes all replacements durable.

@@ -58,7 +58,8 @@ impl Drop for Slot {
 fn size(command: &Command) -> usize {
     let admitted = command.admitted.as_ref();
     let admitted = admitted.and_then(|admitted| admitted.object.as_ref());
-    COMMAND_BYTES + documents(&command.intent) + admitted.map_or(0, heap)
+    let origin = command.request.uri.len() + command.request.user_agent.len();
+    COMMAND_BYTES + origin + documents(&command.intent) + admitted.map_or(0, heap)
 }
 
 fn documents(intent: &Intent) -> usize {
@@ -105,7 +106,7 @@ fn heap(document: &Value) -> usize {
 mod tests {
     use super::*;
     use hindsight_core::command::{Create, FieldValidation};
-    use hindsight_core::{Actor, GroupResource, ObjectKey, Time};
+    use hindsight_core::{Actor, GroupResource, ObjectKey, Request, Time};
 
     fn create(bytes: usize) -> Vec<Command> {
         let intent = Intent::Create(Create {
@@ -116,6 +117,19 @@ mod tests {
         });
         let actor = Arc::new(Actor::new("t"));
         vec![Command::new(actor, Time(0), [0; 16], intent)]
+    }
+
+    #[test]
+    fn where_it_comes_from_counts_too() {
+        let mut long = create(1);
+        long[0].request = Arc::new(Request {
+            uri: "v".repeat(QUEUE_BYTES_MAX / 2),
+            user_agent: "v".repeat(QUEUE_BYTES_MAX / 2),
+            ..Request::default()
+        });
+        let budget = QueueBudget::default();
+        let _held = budget.reserve(&long).expect("room");
+        assert!(budget.reserve(&create(1)).is_none());
     }
 
     #[test]

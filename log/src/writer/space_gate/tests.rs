@@ -4,7 +4,9 @@ use super::*;
 use crate::{Error, Records, Stored, Tail};
 use hindsight_core::command::{Create, FieldValidation};
 use hindsight_core::kind::BuiltinKinds;
-use hindsight_core::{Actor, GroupResource, Intent, ObjectKey, Revision, State, Time, builtin};
+use hindsight_core::{
+    Actor, Event, GroupResource, Intent, ObjectKey, Request, Revision, Rule, State, Time, builtin,
+};
 
 /// A disk with this many bytes free, to which nothing can be written.
 #[derive(Debug)]
@@ -74,5 +76,32 @@ fn every_batch_that_may_be_decided_ahead_is_counted() {
         let mut gate = SpaceGate::new(Arc::new(Left(left)));
         assert_eq!([(); 4].map(|()| gate.admit(&batch, Some(weight))), taken);
         assert_eq!(gate.admits_writes(), taken[3]);
+    }
+}
+
+/// A burst of deletions by a client with a long name would fill a disk that was thought to have room for it.
+#[test]
+fn where_a_deletion_comes_from_counts_against_the_space() {
+    const AGENT: usize = 100 << 10;
+    let batch: Vec<Arc<Change>> = (0..10)
+        .map(|number| {
+            let mut change = Change::clone(&written()[0]);
+            let commit = Arc::make_mut(&mut change.commit);
+            commit.events = vec![Event::ObjectDeleted {
+                rule: Rule::Requested,
+                owners: Vec::new(),
+                decided_at: Revision(1),
+            }];
+            commit.request = Arc::new(Request {
+                uri: number.to_string(),
+                user_agent: "v".repeat(AGENT),
+                ..Request::default()
+            });
+            Arc::new(change)
+        })
+        .collect();
+    for (left, is_admitted) in [(11 * AGENT, true), (10 * AGENT, false)] {
+        let mut gate = SpaceGate::new(Arc::new(Left(left)));
+        assert_eq!(gate.admit(&batch, None), is_admitted, "{left}");
     }
 }
