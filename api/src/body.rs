@@ -2,6 +2,7 @@
 
 mod document;
 mod room;
+mod version;
 mod warnings;
 
 pub use room::Bodies;

@@ -280,11 +280,33 @@ impl Api {
                 let room = body.room.clone();
                 request.body_bytes = body.bytes.len();
                 // Boxed, so that the futures of reads and watches need no space for it.
-                let answer = Box::pin(self.with_body(&method, &mut request, body)).await;
+                let answer = Box::pin(self.in_room(&method, &mut request, body)).await;
                 drop(room);
                 answer
             }
         }
+    }
+
+    /// Answers once there is room for the version that it makes, and keeps that until the answer is sent.
+    async fn in_room(
+        &self,
+        method: &Method,
+        request: &mut ResourceRequest,
+        body: Received,
+    ) -> Result<Response<ApiBody>, Failure> {
+        let room = match &self.bodies {
+            Some(bodies) => {
+                bodies
+                    .room_for_version(written_bytes(method, request))
+                    .await?
+            }
+            None => None,
+        };
+        let answer = self.with_body(method, request, body).await?;
+        Ok(match room {
+            Some(room) => answer.map(|body| body.holding(room)),
+            None => answer,
+        })
     }
 
     async fn with_body(
@@ -344,6 +366,20 @@ impl Api {
             manager,
             ..Command::new(actor, self.backend.now(), self.backend.seed(), intent)
         }
+    }
+}
+
+/// About how long a version is that a request puts in the place of another one. A new object stays in memory
+/// anyway, and deletions should never have to wait.
+fn written_bytes(method: &Method, request: &ResourceRequest) -> usize {
+    let bytes = request.body_bytes;
+    match *method {
+        Method::PUT => bytes,
+        Method::PATCH => {
+            let stored = request.state.get(&request.key());
+            bytes + stored.map_or(0, |stored| stored.body.len())
+        }
+        _ => 0,
     }
 }
 

@@ -5,7 +5,7 @@ use super::{AsOf, AsOfError, Backend, Past, Permit};
 use futures_util::future::BoxFuture;
 use hindsight_core::{
     Actor, Cause, Change, Check, Command, Commit, Decision, Event, Expired, Object, Rejection,
-    Revision, State, Submitted, Time, apply, decide,
+    Request, Revision, State, Submitted, Time, apply, decide,
 };
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -46,6 +46,8 @@ pub(crate) struct Fake {
     pub(crate) meanwhile: Mutex<Vec<Command>>,
     /// How many commands came in each submission.
     pub(crate) submitted: Mutex<Vec<usize>>,
+    /// What was recorded of the request of each command.
+    pub(crate) requests: Mutex<Vec<Arc<Request>>>,
     /// The next submission is answered only once this has been sent.
     pub(crate) slow: Mutex<Option<oneshot::Receiver<()>>>,
     /// The permit for the next read of the past.
@@ -77,6 +79,7 @@ impl Fake {
             state,
             meanwhile: Mutex::default(),
             submitted: Mutex::default(),
+            requests: Mutex::default(),
             slow: Mutex::default(),
             permit: Mutex::default(),
             reading: Mutex::default(),
@@ -235,6 +238,8 @@ impl Backend for Fake {
             self.carry_out(command).expect("accepted");
         }
         self.submitted.lock().expect("a lock").push(commands.len());
+        let requests = commands.iter().map(|command| Arc::clone(&command.request));
+        self.requests.lock().expect("a lock").extend(requests);
         let commands = commands.into_iter();
         let answers = commands.map(|command| self.carry_out(command)).collect();
         let slow = self.slow.lock().expect("a lock").take();

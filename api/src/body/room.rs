@@ -19,23 +19,30 @@ const WAIT_MAX: Duration = Duration::from_secs(3);
 #[derive(Debug, Clone)]
 pub struct Bodies {
     room: Arc<Semaphore>,
+    /// For what the writes make: see `version`.
+    pub(super) versions: Arc<Semaphore>,
     arrival: Duration,
 }
 
 impl Bodies {
-    /// Room for `bytes` bytes at one time, but never less than the largest body may have. Each body must arrive
-    /// in whole within `arrival` of its turn.
+    /// Room for `bytes` bytes at one time, but never less than the largest body may have; and as much room for
+    /// the large objects that writes make, until they are sent. Each body must arrive in whole within `arrival`
+    /// of its turn.
     pub fn bounded(bytes: usize, arrival: Duration) -> Self {
         let bytes = bytes.clamp(REQUEST_BYTES_MAX, Semaphore::MAX_PERMITS);
         Self {
             room: Arc::new(Semaphore::new(bytes)),
+            versions: Arc::new(Semaphore::new(bytes)),
             arrival,
         }
     }
 
-    async fn room_for(&self, bytes: usize) -> Result<OwnedSemaphorePermit, Failure> {
+    pub(super) async fn room_in(
+        room: &Arc<Semaphore>,
+        bytes: usize,
+    ) -> Result<OwnedSemaphorePermit, Failure> {
         let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
-        let room = Arc::clone(&self.room).acquire_many_owned(bytes);
+        let room = Arc::clone(room).acquire_many_owned(bytes);
         match timeout(WAIT_MAX, room).await {
             Ok(Ok(room)) => Ok(room),
             Ok(Err(_)) | Err(_) => Err(Failure::no_room()),
@@ -67,7 +74,7 @@ where
     let wanted = most(&body);
     let mut room = match wanted {
         0 => None,
-        _ => Some(bounds.room_for(wanted).await?),
+        _ => Some(Bodies::room_in(&bounds.room, wanted).await?),
     };
     // Also where no room is needed: the end of an empty body may fail to come.
     let read = timeout(bounds.arrival, whole(body)).await;

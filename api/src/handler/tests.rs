@@ -177,3 +177,66 @@ fn a_read_that_waits_for_a_revision_uses_the_schema_of_that_revision() {
         assert_eq!((gone.0.0, gone.1), (404, 200), "{path}: {gone:?}");
     }
 }
+
+#[test]
+fn what_is_recorded_of_a_request_has_a_bounded_length() {
+    let fake = Arc::new(Fake::new());
+    let api = Api::new(Arc::clone(&fake) as _, Arc::new(Admission::default()));
+    let path = format!("/api/v1/namespaces?fieldManager=m&x={}", "v".repeat(60_000));
+    let request = Request::post(path).header(header::USER_AGENT, "v".repeat(100_000));
+    let request = request.body(Full::from(r#"{"metadata": {"name": "a"}}"#));
+    let known = Some(Arc::new(Actor::new("admin")));
+    let answer = api.handle(request.expect("a request"), known);
+    assert_eq!(runtime().block_on(answer).status(), 201);
+    let recorded = fake.requests.lock().expect("a lock").pop();
+    let recorded = recorded.expect("a command");
+    for (text, begin, most) in [
+        (&recorded.uri, "/api/v1/namespaces?", 4096),
+        (&recorded.user_agent, "vvv", 1024),
+    ] {
+        assert!(text.starts_with(begin) && text.ends_with("v...TRUNCATED"));
+        assert_eq!(text.len(), most + "...TRUNCATED".len());
+    }
+}
+
+/// A small patch of a large object makes a large version, which its client may be slow to read.
+#[test]
+fn versions_that_were_not_read_yet_leave_no_room_for_more_of_them() {
+    const BYTES: usize = 200 << 10;
+    let fake = Arc::new(Fake::new());
+    let api = Api::new(Arc::clone(&fake) as _, Arc::new(Admission::default()));
+    // Room for 3 MiB.
+    let api = api.with_bodies(Bodies::bounded(0, std::time::Duration::from_secs(30)));
+    let annotations = json!({"k": "v".repeat(BYTES)});
+    let object = json!({"metadata": {"name": "a", "annotations": annotations}});
+    let patch = async |number: usize| {
+        let document = json!({"metadata": {"annotations": {"n": number.to_string()}}});
+        let request = Request::patch("/api/v1/namespaces/a");
+        let request = request.header(header::CONTENT_TYPE, "application/merge-patch+json");
+        let request = request.body(Full::from(document.to_string()));
+        let known = Some(Arc::new(Actor::new("admin")));
+        Box::pin(api.handle(request.expect("a request"), known)).await
+    };
+    let mut builder = tokio::runtime::Builder::new_current_thread();
+    let runtime = builder.enable_time().start_paused(true).build();
+    runtime.expect("a runtime").block_on(async {
+        let created = send(&api, Method::POST, "/api/v1/namespaces", &object).await;
+        assert_eq!(created.0, 201);
+        let mut unread = Vec::new();
+        let refused = loop {
+            let answer = patch(unread.len()).await;
+            if answer.status() != 200 {
+                break answer;
+            }
+            unread.push(answer);
+        };
+        assert_eq!(refused.status(), 429);
+        assert_eq!((3 << 20) / (BYTES + 1000), unread.len());
+        let small = json!({"metadata": {"name": "b"}});
+        let other = send(&api, Method::POST, "/api/v1/namespaces", &small).await;
+        assert_eq!(other.0, 201, "others go on");
+        let read = unread.pop().expect("one").into_body().collect().await;
+        drop(read.expect("a body"));
+        assert_eq!(patch(99).await.status(), 200, "there is room again");
+    });
+}

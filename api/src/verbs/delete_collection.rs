@@ -18,6 +18,9 @@ use std::sync::Arc;
 /// The most items that are decided in one go. Other writes are decided between two batches, so this bounds how
 /// long they wait: as long as for a batch of the collectors.
 const BATCH_ITEMS_MAX: usize = 768;
+/// The bytes of items from which on no more are decided in one go: a deletion may make a new version of each,
+/// and all of a batch are held until it is stored.
+const BATCH_BYTES_MAX: usize = 16 << 20;
 /// The cost of deciding one deletion, as bytes that are read.
 const DECISION_BYTES: usize = 4 << 10;
 
@@ -47,7 +50,7 @@ async fn delete_listed(
         api.command(request, Intent::Delete(delete))
     };
     let (mut warnings, mut failed) = (Vec::new(), None);
-    for items in page.items.chunks(BATCH_ITEMS_MAX) {
+    for items in batches(&page.items) {
         let commands = items.iter().map(command).collect();
         if api.admission.is_idle(&api.backend.state()) {
             let answers = in_one_go(api, commands, options.dry_run).await?;
@@ -68,6 +71,23 @@ async fn delete_listed(
     let mut response = list::render(request, page).await;
     respond::warn(&mut response, &warnings);
     Ok(response)
+}
+
+/// The items in the batches that they are deleted in.
+fn batches(items: &[Arc<Object>]) -> impl Iterator<Item = &[Arc<Object>]> {
+    let mut rest = items;
+    std::iter::from_fn(move || {
+        let mut bytes = 0;
+        let fits = |item: &&Arc<Object>| {
+            let has_room = bytes < BATCH_BYTES_MAX;
+            bytes += item.body.len();
+            has_room
+        };
+        let count = rest.iter().take(BATCH_ITEMS_MAX).take_while(fits).count();
+        let (batch, later) = rest.split_at_checked(count)?;
+        rest = later;
+        (!batch.is_empty()).then_some(batch)
+    })
 }
 
 async fn in_one_go(

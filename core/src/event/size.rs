@@ -7,14 +7,16 @@ use crate::object::{BESIDE_BODY_BYTES, OwnerReference};
 
 /// The length of a text, and where the text ends, in a file.
 const LENGTH_BYTES: usize = 8;
-/// What a commit takes in a file beside all texts: times, numbers and codes.
-const FIXED_BYTES: usize = 64;
+/// What a commit with one fact takes in a file beside all texts: times, numbers and codes.
+const FIXED_BYTES: usize = 128;
+/// What each further fact takes: in memory, where it is more.
+const FACT_BYTES: usize = size_of::<Event>();
 
 impl Commit {
     /// About how many bytes it takes in memory and in an uncompressed file, never less than the latter: the
     /// body of its version, its other facts, and where it came from.
     pub fn estimated_bytes(&self) -> usize {
-        self.beside_events(origin_bytes(&self.actor, &self.request)) + self.events_bytes()
+        self.estimated_with(origin_bytes(&self.actor, &self.request))
     }
 
     /// As [`Self::estimated_bytes`], for a commit that is stored together with the one before it: they share
@@ -23,7 +25,7 @@ impl Commit {
         let is_shared =
             |before: &Self| before.actor == self.actor && before.request == self.request;
         if before.is_some_and(is_shared) {
-            return self.beside_events(0) + self.events_bytes();
+            return self.estimated_with(0);
         }
         self.estimated_bytes()
     }
@@ -35,26 +37,38 @@ impl Commit {
         commits.into_iter().map(bytes).sum()
     }
 
-    fn events_bytes(&self) -> usize {
-        self.events.iter().map(Event::estimated_bytes).sum()
-    }
-
-    fn beside_events(&self, origin: usize) -> usize {
-        let key = self.key.parts().into_iter().map(|part| text(part));
+    fn estimated_with(&self, origin: usize) -> usize {
+        let key = self.key.parts().into_iter().map(|part| part.len());
         let policy = match &self.cause {
-            Cause::Policy(name) => text(name),
+            Cause::Policy(name) => name.len(),
             Cause::Request | Cause::Commit(_) => 0,
         };
-        let exact = FIXED_BYTES + key.sum::<usize>() + text(self.uid.as_str()) + policy + origin;
-        exact.max(BESIDE_BODY_BYTES)
+        let facts = self.events.iter().map(Event::texts).sum::<usize>()
+            + self.events.len().saturating_sub(1) * FACT_BYTES;
+        let texts = key.sum::<usize>() + self.uid.as_str().len() + policy;
+        let bodies: usize = self.events.iter().map(Event::body_bytes).sum();
+        bodies + (FIXED_BYTES + texts + origin + facts).max(BESIDE_BODY_BYTES)
     }
 }
 
 impl Event {
-    /// A fact takes more in memory than in a file, whatever it is about, unless it is a version.
-    fn estimated_bytes(&self) -> usize {
-        let texts = match self {
+    fn body_bytes(&self) -> usize {
+        match self {
             Self::ObjectCreated { object } | Self::ObjectUpdated { object } => object.body.len(),
+            Self::FinalizerAdded { .. }
+            | Self::FinalizerRemoved { .. }
+            | Self::OwnerAdded { .. }
+            | Self::OwnerRemoved { .. }
+            | Self::OwnerChanged { .. }
+            | Self::DeletionRequested { .. }
+            | Self::ObjectDeleted { .. } => 0,
+        }
+    }
+
+    /// The bytes of what it repeats of an object and its owners.
+    fn texts(&self) -> usize {
+        match self {
+            Self::ObjectCreated { .. } | Self::ObjectUpdated { .. } => 0,
             Self::FinalizerAdded { finalizer } | Self::FinalizerRemoved { finalizer } => {
                 finalizer.len()
             }
@@ -65,13 +79,8 @@ impl Event {
                     |found: &OwnerFinding| size_of::<OwnerFinding>() + texts(&found.owner);
                 owners.iter().map(finding).sum()
             }
-        };
-        size_of::<Self>() + texts
+        }
     }
-}
-
-fn text(text: &str) -> usize {
-    LENGTH_BYTES + text.len()
 }
 
 fn texts(owner: &OwnerReference) -> usize {
@@ -79,6 +88,7 @@ fn texts(owner: &OwnerReference) -> usize {
 }
 
 fn origin_bytes(actor: &Actor, request: &Request) -> usize {
+    let text = |text: &str| LENGTH_BYTES + text.len();
     let groups = actor.groups.iter().map(|group| text(group));
     let named = [&*actor.user, &*actor.uid];
     let asked = [&*request.verb, &*request.uri, &*request.user_agent, ""];

@@ -1,13 +1,13 @@
 //! Deletions of collections, over an engine in which others write meanwhile.
 
-use super::{BATCH_ITEMS_MAX, DECISION_BYTES};
+use super::{BATCH_BYTES_MAX, BATCH_ITEMS_MAX, DECISION_BYTES, batches};
 use crate::admission::Admission;
 use crate::backend::Backend;
 use crate::backend::fake::{Fake, beside};
 use crate::handler::Api;
 use crate::pace::READ_BYTES;
 use hindsight_core::command::{Create, Delete, FieldValidation, Target};
-use hindsight_core::{Actor, Command, GroupResource, Intent, ObjectKey, Rule, Time};
+use hindsight_core::{Actor, Command, GroupResource, Intent, Object, ObjectKey, Rule, Time};
 use http::Request;
 use http_body_util::Full;
 use serde_json::{Value, json};
@@ -93,6 +93,21 @@ fn others_are_decided_between_the_batches_of_a_collection() {
     assert_eq!(clear(&fake, &json!({})), 200);
     let submitted = fake.submitted.lock().expect("a lock").clone();
     assert_eq!(submitted, [BATCH_ITEMS_MAX, 1]);
+}
+
+#[test]
+fn large_objects_of_a_collection_are_decided_in_smaller_batches() {
+    let fake = with_maps(&["a0".to_owned()]);
+    let state = fake.state();
+    let small = state.get(&key("configmaps", "default", "a0"));
+    let small = small.expect("created");
+    let large = Arc::new(Object {
+        body: vec![b'v'; BATCH_BYTES_MAX - 1].into(),
+        ..Object::clone(small)
+    });
+    let items = [small, &large, small, small, &large, &large, &large].map(Arc::clone);
+    let batches: Vec<usize> = batches(&items).map(<[_]>::len).collect();
+    assert_eq!(batches, [2, 3, 2]);
 }
 
 #[test]

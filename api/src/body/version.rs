@@ -1,0 +1,79 @@
+//! The memory that the versions which writes make may occupy until their clients have read them.
+//!
+//! A patch of a few bytes makes a whole new version of a large object, which its answer holds. Room for it is
+//! taken before it is made. Small objects need none: there are not so many requests at one time.
+
+use super::{ApiBody, Bodies, Inner, REQUEST_BYTES_MAX};
+use crate::offload::LONG_BYTES;
+use crate::status::Failure;
+use bytes::Bytes;
+use tokio::sync::OwnedSemaphorePermit;
+
+/// An answer, and the room that it occupies until it was handed to the connection's socket.
+struct Held {
+    bytes: Bytes,
+    _room: OwnedSemaphorePermit,
+}
+
+impl AsRef<[u8]> for Held {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+impl Bodies {
+    /// Room for a version of about so many bytes, in turn; `None` if it needs none.
+    pub(crate) async fn room_for_version(
+        &self,
+        bytes: usize,
+    ) -> Result<Option<OwnedSemaphorePermit>, Failure> {
+        if bytes <= LONG_BYTES {
+            return Ok(None);
+        }
+        // A version is hardly longer; whatever it is made of, it must find room at some time.
+        let bytes = bytes.min(REQUEST_BYTES_MAX);
+        Self::room_in(&self.versions, bytes).await.map(Some)
+    }
+}
+
+impl ApiBody {
+    /// The body, which occupies this room until all of it was sent or given up.
+    pub(crate) fn holding(self, room: OwnedSemaphorePermit) -> Self {
+        match self.0 {
+            Inner::Full(bytes) => Self::full(Bytes::from_owner(Held { bytes, _room: room })),
+            // It is made while it is read.
+            Inner::Stream(body) => Self(Inner::Stream(body)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use http_body_util::BodyExt;
+    use std::time::Duration;
+
+    #[test]
+    fn a_version_keeps_its_room_until_its_client_has_it() {
+        let mut builder = tokio::runtime::Builder::new_current_thread();
+        let runtime = builder.enable_time().start_paused(true).build();
+        runtime.expect("a runtime").block_on(async {
+            let bodies = Bodies::bounded(0, Duration::MAX);
+            let all = bodies.versions.available_permits();
+            let small = bodies.room_for_version(LONG_BYTES).await;
+            assert!(small.expect("it needs none").is_none());
+            let huge = bodies.room_for_version(usize::MAX).await.expect("room");
+            assert_eq!(bodies.versions.available_permits(), 0);
+            let mut body = ApiBody::full("v").holding(huge.expect("some"));
+            let refused = bodies.room_for_version(LONG_BYTES + 1).await;
+            assert_eq!(refused.expect_err("refused").code, 429);
+            let frame = body.frame().await.expect("a frame").expect("data");
+            drop(body);
+            assert_eq!(bodies.versions.available_permits(), 0, "it is not sent yet");
+            let data = frame.into_data().expect("data");
+            assert_eq!(data, "v");
+            drop(data);
+            assert_eq!(bodies.versions.available_permits(), all);
+        });
+    }
+}
