@@ -5,6 +5,7 @@ mod binding;
 mod edit;
 mod merge;
 pub(super) mod namespace;
+mod pod;
 mod service;
 #[cfg(test)]
 mod tests;

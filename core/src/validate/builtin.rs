@@ -98,6 +98,7 @@ pub(crate) fn object(kind: &Kind, new: &Value, old: Option<&Value>) -> Vec<Field
 fn causes_of_status(subject: &Subject<'_>) -> Vec<FieldCause> {
     let mut causes = CauseList::default();
     match subject.resource {
+        "pods" => pod_update::status(subject, &mut causes),
         "services" => balancer::of_service(subject, &mut causes),
         "ingresses" => balancer::of_ingress(subject, &mut causes),
         _ => {}

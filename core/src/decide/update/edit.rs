@@ -1,6 +1,6 @@
 //! Every update, patch and apply, step by step: from the new document to the commit.
 
-use super::{PendingWrite, Sent, approval, merge, namespace, restore, service};
+use super::{PendingWrite, Sent, approval, merge, namespace, pod, restore, service};
 use crate::decide::commit::NewVersion;
 use crate::decide::create::{label_namespace, refresh_definition, settle_names};
 use crate::decide::delete::removal;
@@ -112,6 +112,9 @@ impl<'a> Edit<'a> {
         let subresource = self.change.subresource;
         match self.change.kind.strategy.shape {
             Shape::Service if subresource.is_none() => service::settle(&self.old, &mut self.next),
+            Shape::Pod if subresource == Some(Subresource::Status) => {
+                pod::keep_status(&self.old, &mut self.next);
+            }
             Shape::Plain | Shape::Pod | Shape::Job | Shape::Service => {}
             Shape::Namespace => {
                 label_namespace(root);

@@ -1,7 +1,7 @@
-//! The few fields of a pod that an update may change. Source: `ValidatePodUpdate` and
-//! `validateOnlyAddedTolerations` of upstream's `pkg/apis/core/validation`.
+//! The few fields of a pod that an update may change. Source: `ValidatePodUpdate`,
+//! `ValidatePodStatusUpdate` and `validateOnlyAddedTolerations` of upstream's `pkg/apis/core/validation`.
 
-use super::{Field, Subject, gated};
+use super::{Field, IMMUTABLE, Subject, gated};
 use crate::rejection::CauseList;
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -56,6 +56,16 @@ pub(super) fn update(subject: &Subject<'_>, causes: &mut CauseList) {
     }
     if frozen(old.value) != kept {
         causes.push_with(|| new.forbidden(FROZEN));
+    }
+}
+
+/// The quality of service is told once; an object that was stored without it may get it.
+pub(super) fn status(subject: &Subject<'_>, causes: &mut CauseList) {
+    let place = subject.new.at("status.qosClass");
+    let before = subject.old.as_ref().map(|old| old.at(&place.path));
+    let is_told = before.is_some_and(|before| !before.is_empty());
+    if is_told && subject.changes(&place) {
+        causes.push_with(|| place.invalid(IMMUTABLE));
     }
 }
 
