@@ -18,12 +18,12 @@ use table::GROUPS;
 /// specification, its path.
 ///
 /// Flags: `c` cluster-scoped; `g` generation counts changes of the spec; `e` changes of the spec and of
-/// labels; `1` generation stays 1; `o` a completed deletion answers with the object; `p` PUT creates; `r`
-/// updates need a `resourceVersion`; `l` names are labels; `5` names are DNS-1035 labels; `s` names are any path
-/// segment; `i` names are IP addresses; `f` any finalizer; `O` orphans by default; `G` graceful deletion;
-/// `R` a review that is never stored; `n` no deletion of collections; `k` a new one keeps its status; `v`
-/// its pods also mount volumes that are claimed for them. Shapes: `N` namespace, `D` definition, `P` pod,
-/// `J` job, `S` service, `C` certificate signing request.
+/// labels; `a` of the spec and of annotations; `1` generation stays 1; `o` a completed deletion answers with
+/// the object; `p` PUT creates; `r` updates need a `resourceVersion`; `l` names are labels; `5` names are
+/// DNS-1035 labels; `s` names are any path segment; `i` names are IP addresses; `f` any finalizer; `O`
+/// orphans by default; `G` graceful deletion; `R` a review that is never stored; `n` no deletion of
+/// collections; `k` a new one keeps its status; `v` its pods also mount volumes that are claimed for them.
+/// Shapes: `N` namespace, `D` definition, `P` pod, `J` job, `S` service, `C` certificate signing request.
 struct Group {
     group: &'static str,
     version: &'static str,
@@ -129,6 +129,7 @@ fn strategy(resource: &GroupResource, flags: &str) -> Strategy {
     let generation = match () {
         () if has('g') => Generation::Spec,
         () if has('e') => Generation::SpecAndLabels,
+        () if has('a') => Generation::SpecAndAnnotations,
         () if has('1') => Generation::Still,
         () => Generation::Uncounted,
     };

@@ -171,6 +171,8 @@ pub enum Generation {
     Spec,
     /// The same, and changes of labels; starts at 1.
     SpecAndLabels,
+    /// The same, and changes of annotations through the object itself; starts at 1.
+    SpecAndAnnotations,
     /// Nothing: it is 1 for good.
     Still,
 }

@@ -31,7 +31,7 @@ services               Service               svc    all status                  
         kinds: "\
 controllerrevisions ControllerRevision -      -   -            -
 daemonsets          DaemonSet          ds     all status       g   spec.template.spec
-deployments         Deployment         deploy all status,scale g   spec.template.spec
+deployments         Deployment         deploy all status,scale a   spec.template.spec
 replicasets         ReplicaSet         rs     all status,scale g   spec.template.spec
 statefulsets        StatefulSet        sts    all status,scale glv spec.template.spec
 ",

@@ -102,7 +102,7 @@ serviceaccounts                                                core/serviceaccou
 services                                                       core/service                                           1035      standard free  puts -      nothing
 controllerrevisions.apps                                       apps/controllerrevision                                subdomain standard free  -    -      -
 daemonsets.apps                                                apps/daemonset                                         subdomain standard free  -    counts nothing
-deployments.apps                                               apps/deployment                                        subdomain standard free  -    counts labels
+deployments.apps                                               apps/deployment                                        subdomain standard free  -    noted  labels
 replicasets.apps                                               apps/replicaset                                        subdomain standard free  -    counts nothing
 statefulsets.apps                                              apps/statefulset                                       label     standard free  -    counts nothing
 events.events.k8s.io                                           core/event                                             subdomain standard free  puts -      -
@@ -157,6 +157,7 @@ fn every_kind_that_is_stored_behaves_as_upstreams() {
         Generation::Uncounted => "-",
         Generation::Spec => "counts",
         Generation::SpecAndLabels => "labels",
+        Generation::SpecAndAnnotations => "noted",
         Generation::Still => "stays",
     };
     let word = |flag: bool, one: &'static str, other: &'static str| if flag { one } else { other };

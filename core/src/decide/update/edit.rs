@@ -188,7 +188,11 @@ impl<'a> Edit<'a> {
         let moves = match self.change.kind.strategy.generation {
             Generation::Uncounted | Generation::Still => false,
             Generation::Spec => self.is_respecified(),
-            Generation::SpecAndLabels => self.is_respecified() || self.is_relabelled(),
+            Generation::SpecAndLabels => self.is_respecified() || self.changes("/metadata/labels"),
+            Generation::SpecAndAnnotations => {
+                let is_status = self.change.subresource == Some(Subresource::Status);
+                self.is_respecified() || !is_status && self.changes("/metadata/annotations")
+            }
         };
         let metadata = metadata_mut(&mut self.next);
         if let Some(metadata) = metadata.filter(|_| moves) {
@@ -207,9 +211,8 @@ impl<'a> Edit<'a> {
         !equal_except(apart, &self.old, &self.next)
     }
 
-    fn is_relabelled(&self) -> bool {
-        let labels = "/metadata/labels";
-        self.old.pointer(labels) != self.next.pointer(labels)
+    fn changes(&self, place: &str) -> bool {
+        self.old.pointer(place) != self.next.pointer(place)
     }
 
     /// Puts `managedFields` back into both documents.

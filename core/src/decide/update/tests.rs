@@ -333,8 +333,8 @@ fn a_default_that_came_after_an_object_was_stored_is_no_change_of_it() {
     let document =
         json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": spec});
     world.find("deployments", document);
-    let annotated = Patch::Merge(json!({"metadata": {"annotations": {"k": "v"}}}));
-    let written = world.patch("deployments", "d", annotated).expect("taken");
+    let labelled = Patch::Merge(json!({"metadata": {"labels": {"k": "v"}}}));
+    let written = world.patch("deployments", "d", labelled).expect("taken");
     let document = written.outcome.object().document();
     assert_eq!(document["metadata"]["generation"], 1);
     assert_eq!(document["spec"]["revisionHistoryLimit"], 10);
