@@ -1,6 +1,7 @@
 //! Defaults of built-in kinds: a table of paths and values, and values that are derived from other fields.
 //! A path segment `*` stands for every item of a list.
 
+mod alias;
 mod derived;
 mod pod;
 mod table;
@@ -72,6 +73,7 @@ pub(crate) fn apply(kind: &Kind, document: &mut Value) {
     let is_job = matches!(resource, "jobs" | "cronjobs");
     let own = |default: &&Default| !(is_job && default.member == "restartPolicy");
     for spec in objects_at(document, &path) {
+        alias::account(spec);
         pod::volumes(spec);
         fill(spec, POD_DEFAULTS.iter().filter(own));
         for list in CONTAINERS {

@@ -326,7 +326,8 @@ fn a_draft_is_refused_for_what_it_puts_right_and_for_nothing_else() {
 fn a_default_that_came_after_an_object_was_stored_is_no_change_of_it() {
     let mut world = World::new();
     let labels = json!({"a": "b"});
-    let pod = json!({"metadata": {"labels": labels}, "spec": {"containers": [{"name": "c", "image": "i"}]}});
+    let pod = json!({"serviceAccountName": "s", "containers": [{"name": "c", "image": "i"}]});
+    let pod = json!({"metadata": {"labels": labels}, "spec": pod});
     let metadata = json!({"name": "d", "namespace": "default", "uid": "u", "generation": 1,
         "creationTimestamp": "2026-01-01T00:00:00Z"});
     let spec = json!({"selector": {"matchLabels": labels}, "template": pod});
