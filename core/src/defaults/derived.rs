@@ -110,6 +110,7 @@ fn service(document: &mut Value) {
         is_balanced = is(spec, "type", &["LoadBalancer"]);
         traffic(spec, is_balanced);
         affinity(spec);
+        addresses(spec);
     }
     if is_balanced {
         for address in objects(document, &["status", "loadBalancer", "ingress", "*"]) {
@@ -117,6 +118,15 @@ fn service(document: &mut Value) {
                 insert_missing(address, "ipMode", "VIP".into());
             }
         }
+    }
+}
+
+/// A service whose only address is told by an older client has a list of that one. Source:
+/// `normalizeClusterIPs` and `defaultOnReadService` of upstream's storage of services.
+fn addresses(spec: &mut Map<String, Value>) {
+    if !is_empty(spec, "clusterIP") {
+        let only = spec.get("clusterIP").cloned();
+        insert_empty(spec, "clusterIPs", json!([only]));
     }
 }
 
@@ -240,6 +250,8 @@ services | {"spec": {}} | /spec | {"type": "ClusterIP", "sessionAffinity": "None
 services | {"spec": {"externalIPs": ["192.0.2.1"]}} | /spec/externalTrafficPolicy | "Cluster"
 services | {"spec": {"type": "NodePort"}} | /spec | {"type": "NodePort", "sessionAffinity": "None", "internalTrafficPolicy": "Cluster", "externalTrafficPolicy": "Cluster"}
 services | {"spec": {"type": "LoadBalancer"}} | /spec/allocateLoadBalancerNodePorts | true
+services | {"spec": {"clusterIP": "None"}} | /spec/clusterIPs | ["None"]
+services | {"spec": {"clusterIPs": ["None"]}} | /spec/clusterIP | null
 services | {"spec": {"type": "ExternalName"}} | /spec | {"type": "ExternalName", "sessionAffinity": "None"}
 services | {"spec": {"sessionAffinity": "ClientIP"}} | /spec/sessionAffinityConfig | {"clientIP": {"timeoutSeconds": 10800}}
 services | {"spec": {"sessionAffinity": "ClientIP", "sessionAffinityConfig": {"clientIP": {"timeoutSeconds": 5}}}} | /spec/sessionAffinityConfig | {"clientIP": {"timeoutSeconds": 5}}

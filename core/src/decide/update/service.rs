@@ -1,5 +1,5 @@
 //! Updates of a `Service` keep assigned values that are left out, and drop those that the new type has no
-//! use for. Source: `patchAllocatedValues` and `dropTypeDependentFields` of upstream's
+//! use for. Source: `patchAllocatedValues`, `normalizeClusterIPs` and `dropTypeDependentFields` of upstream's
 //! `pkg/registry/core/service`.
 
 use crate::decide::prepare;
@@ -27,6 +27,7 @@ pub(super) fn settle(old: &Value, next: &mut Value) {
         return;
     };
     keep_assigned(before, after);
+    follow_first_address(before, after);
     drop_dependent(before, after);
     let is_balanced = has_type(after, BALANCED);
     let status = next.get_mut("status").and_then(Value::as_object_mut);
@@ -49,6 +50,21 @@ fn keep_assigned(old: &Spec, next: &mut Spec) {
     }
     if both(old, next, is_checked) {
         keep("healthCheckNodePort", old, next);
+    }
+}
+
+/// An older client knows the first address only: the list follows where such a client left it as it was.
+fn follow_first_address(old: &Spec, next: &mut Spec) {
+    let first = prepare::text(next, "clusterIP").to_owned();
+    if first == prepare::text(old, "clusterIP") {
+        return keep("clusterIPs", old, next);
+    }
+    if next.get("clusterIPs") != old.get("clusterIPs") {
+        return;
+    }
+    next.remove("clusterIPs");
+    if !first.is_empty() {
+        next.insert("clusterIPs".into(), json!([first]));
     }
 }
 
@@ -189,8 +205,8 @@ mod tests {
         assert_eq!(changed["spec"]["ports"][0]["nodePort"], 30001);
 
         let addressed = json!({"spec": {"clusterIP": "10.0.0.1", "clusterIPs": ["10.0.0.1"]}});
-        let mut named =
-            json!({"spec": {"type": "ExternalName", "clusterIP": "10.0.0.1", "clusterIPs": []}});
+        let mut named = json!({"spec": {"type": "ExternalName", "clusterIP": "10.0.0.1",
+            "clusterIPs": ["10.0.0.1", "fd00::1"]}});
         settle(&addressed, &mut named);
         assert_eq!(named["spec"]["clusterIP"], "10.0.0.1");
 
@@ -200,6 +216,27 @@ mod tests {
         unreached["spec"]["externalIPs"] = json!([]);
         settle(&reached, &mut unreached);
         assert_eq!(unreached["spec"].get("externalTrafficPolicy"), None);
+    }
+
+    #[test]
+    fn the_list_of_addresses_follows_an_older_client() {
+        let (one, two) = (json!("10.0.0.1"), json!(["10.0.0.1", "fd00::1"]));
+        let old = json!({"spec": {"type": "ExternalName", "clusterIP": one, "clusterIPs": two}});
+        for (first, list, followed) in [
+            (&one, Value::Null, two.clone()),
+            (&Value::Null, two.clone(), Value::Null),
+            (&json!("10.0.0.2"), two.clone(), json!(["10.0.0.2"])),
+            (&json!("10.0.0.2"), json!(["10.0.0.1"]), json!(["10.0.0.1"])),
+            (&one, json!(["10.0.0.1"]), json!(["10.0.0.1"])),
+        ] {
+            let mut next = json!({"spec": {"type": "ClusterIP", "clusterIP": first}});
+            if !list.is_null() {
+                next["spec"]["clusterIPs"] = list;
+            }
+            settle(&old, &mut next);
+            let found = next["spec"].get("clusterIPs");
+            assert_eq!(found.unwrap_or(&Value::Null), &followed, "{first}");
+        }
     }
 
     #[test]
