@@ -1,8 +1,8 @@
 //! Members that say the same in two ways. Source: upstream's `pkg/apis/core/v1/conversion.go`, which reads
 //! both into one field and writes both from it.
 
-use super::{insert_empty, is_empty};
-use serde_json::Value;
+use super::{insert_empty, is_empty, objects};
+use serde_json::{Map, Value, json};
 
 /// The account of a pod has an older name, which counts where the newer one is missing. Source:
 /// `Convert_v1_PodSpec_To_core_PodSpec`.
@@ -21,6 +21,44 @@ pub(super) fn account(spec: &mut Value) {
     }
 }
 
+/// The address of a pod is the first of its addresses. Source: `Convert_v1_PodStatus_To_core_PodStatus`.
+pub(super) fn addresses(document: &mut Value) {
+    let item = |address: &str| json!({"ip": address});
+    for status in objects(document, &["status"]) {
+        in_step(status, ["podIP", "podIPs"], "/0/ip", item);
+    }
+}
+
+/// The range of a node is the first of its ranges. Source: `Convert_v1_NodeSpec_To_core_NodeSpec`.
+pub(super) fn ranges(document: &mut Value) {
+    for spec in objects(document, &["spec"]) {
+        in_step(spec, ["podCIDR", "podCIDRs"], "/0", |range| range.into());
+    }
+}
+
+/// Keeps a member in step with the first of a list. The member is the older one, and wins: whoever does not
+/// know of the list leaves it as it was.
+fn in_step(
+    members: &mut Map<String, Value>,
+    [one, all]: [&str; 2],
+    first: &str,
+    item: impl Fn(&str) -> Value,
+) {
+    let listed = members.get(all).and_then(|list| list.pointer(first));
+    let listed = listed.and_then(Value::as_str);
+    match (members.get(one).and_then(Value::as_str), listed) {
+        (Some(told), _) if !told.is_empty() && listed != Some(told) => {
+            let list = json!([item(told)]);
+            members.insert(all.into(), list);
+        }
+        (None | Some(""), Some(listed)) => {
+            let told = Value::from(listed);
+            members.insert(one.into(), told);
+        }
+        _ => {}
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -28,7 +66,7 @@ mod tests {
 
     #[test]
     fn the_newer_name_of_an_account_wins() {
-        for (sent, account) in [
+        for (sent, name) in [
             (json!({"serviceAccountName": "a"}), "a"),
             (json!({"serviceAccount": "b"}), "b"),
             (
@@ -45,12 +83,35 @@ mod tests {
             ),
         ] {
             let mut spec = sent;
-            super::account(&mut spec);
-            let both = json!({"serviceAccountName": account, "serviceAccount": account});
+            account(&mut spec);
+            let both = json!({"serviceAccountName": name, "serviceAccount": name});
             assert_eq!(spec, both);
         }
         let mut none = json!({});
-        super::account(&mut none);
+        account(&mut none);
         assert_eq!(none, json!({}));
+    }
+
+    #[test]
+    fn what_an_older_client_tells_alone_is_the_first_of_all() {
+        let both = |one: &str, all: &[&str]| json!({"spec": {"podCIDR": one, "podCIDRs": all}});
+        for (sent, told) in [
+            (json!({"podCIDR": "a"}), both("a", &["a"])),
+            (json!({"podCIDRs": ["a", "b"]}), both("a", &["a", "b"])),
+            (
+                json!({"podCIDR": "a", "podCIDRs": ["a", "b"]}),
+                both("a", &["a", "b"]),
+            ),
+            (
+                json!({"podCIDR": "c", "podCIDRs": ["a", "b"]}),
+                both("c", &["c"]),
+            ),
+            (json!({"podCIDR": "", "podCIDRs": ["a"]}), both("a", &["a"])),
+            (json!({}), json!({"spec": {}})),
+        ] {
+            let mut node = json!({"spec": sent});
+            ranges(&mut node);
+            assert_eq!(node, told);
+        }
     }
 }

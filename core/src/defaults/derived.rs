@@ -1,6 +1,6 @@
 //! Defaults that depend on other fields. Source: upstream's `pkg/apis/*/v1/defaults.go`.
 
-use super::{insert_absent, insert_empty, insert_missing, is_empty, is_missing, objects};
+use super::{alias, insert_absent, insert_empty, insert_missing, is_empty, is_missing, objects};
 use serde_json::{Map, Value, json};
 
 /// How long a service keeps sending a client to the same pod by default, in seconds.
@@ -38,7 +38,11 @@ pub(super) fn after_the_table(resource: &str, document: &mut Value) {
             insert_at(document, "metadata", "labels", labels.as_ref());
         }
         "limitranges" => limits(document),
-        "nodes" => allocatable(document),
+        "nodes" => {
+            alias::ranges(document);
+            allocatable(document);
+        }
+        "pods" => alias::addresses(document),
         "resourceclaims" => device_counts(document, &["spec"]),
         "resourceclaimtemplates" => device_counts(document, &["spec", "spec"]),
         _ => {}

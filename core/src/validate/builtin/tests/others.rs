@@ -235,7 +235,7 @@ const UPDATES: &[Update<'static>] = &[
     (
         "nodes",
         r#"{"spec": {"podCIDRs": ["10.0.0.0/8"]}, "status": {"addresses": [{"type": "Hostname", "address": "a"}, {"type": "Hostname", "address": "a"}]}}"#,
-        r#"{"spec": {"podCIDRs": null, "externalID": "e"}}"#,
+        r#"{"spec": {"podCIDR": null, "podCIDRs": null, "externalID": "e"}}"#,
         &[
             r#"status.addresses[1]: Duplicate value: {"Type":"Hostname","Address":"a"}"#,
             r#"spec.podCIDRs: Forbidden: node updates may not change podCIDR except from "" to valid"#,
