@@ -14,6 +14,9 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 use table::{CONTAINER, POD_SPEC, PROBE, ROWS};
 
+/// The annotation in which a daemon set says how many pod templates it has had.
+pub(crate) const TEMPLATE_GENERATION: &str = "deprecated.daemonset.template.generation";
+
 const CONTAINERS: [&str; 3] = ["containers", "initContainers", "ephemeralContainers"];
 const PROBES: [&str; 3] = ["livenessProbe", "readinessProbe", "startupProbe"];
 

@@ -156,6 +156,8 @@ pub enum Shape {
     Pod,
     /// Runs pods to completion, and selects them by labels that it gives them itself.
     Job,
+    /// Counts the changes of its pod template in an annotation.
+    DaemonSet,
     /// Loses the fields that its new type has no use for.
     Service,
     /// Records who made the request, and is approved or denied through `/approval`.

@@ -30,7 +30,7 @@ services               Service               svc    all status                  
         version: "v1",
         kinds: "\
 controllerrevisions ControllerRevision -      -   -            -
-daemonsets          DaemonSet          ds     all status       g   spec.template.spec
+daemonsets          DaemonSet          ds     all status       gT  spec.template.spec
 deployments         Deployment         deploy all status,scale a   spec.template.spec
 replicasets         ReplicaSet         rs     all status,scale g   spec.template.spec
 statefulsets        StatefulSet        sts    all status,scale glv spec.template.spec

@@ -89,7 +89,7 @@ fn shape(context: &Context<'_>, kind: &Kind, version: &Version, document: &mut V
         root.remove("status");
     }
     match kind.strategy.shape {
-        Shape::Plain | Shape::Job | Shape::Service => {}
+        Shape::Plain | Shape::Job | Shape::DaemonSet | Shape::Service => {}
         Shape::Namespace => shape_namespace(root),
         Shape::Definition => definition::complete(context, document),
         Shape::Pod => {

@@ -2,6 +2,7 @@
 
 mod approval;
 mod binding;
+mod daemon_set;
 mod edit;
 mod merge;
 pub(super) mod namespace;

@@ -1,6 +1,9 @@
 //! Defaults that depend on other fields. Source: upstream's `pkg/apis/*/v1/defaults.go`.
 
-use super::{alias, insert_absent, insert_empty, insert_missing, is_empty, is_missing, objects};
+use super::{
+    TEMPLATE_GENERATION, alias, insert_absent, insert_empty, insert_missing, is_empty, is_missing,
+    objects,
+};
 use serde_json::{Map, Value, json};
 
 /// How long a service keeps sending a client to the same pod by default, in seconds.
@@ -27,6 +30,7 @@ pub(super) fn after_the_table(resource: &str, document: &mut Value) {
             roll(document, "updateStrategy");
             rolling(document, "updateStrategy", "maxUnavailable", 1.into());
             rolling(document, "updateStrategy", "maxSurge", 0.into());
+            first_template(document);
         }
         "statefulsets" => rolling(document, "updateStrategy", "partition", 0.into()),
         "services" => service(document),
@@ -96,6 +100,20 @@ fn rolling(document: &mut Value, strategy: &str, member: &str, value: Value) {
         if let Some(rolling) = rolling.and_then(Value::as_object_mut) {
             insert_missing(rolling, member, value.clone());
         }
+    }
+}
+
+/// A daemon set has had one pod template, unless it says that it has had more. Source:
+/// `daemonSetStrategy.PrepareForCreate`.
+fn first_template(document: &mut Value) {
+    for metadata in objects(document, &["metadata"]) {
+        insert_missing(metadata, "annotations", json!({}));
+    }
+    for annotations in objects(document, &["metadata", "annotations"]) {
+        let said = annotations.get(TEMPLATE_GENERATION).and_then(Value::as_str);
+        let said = said.and_then(|said| said.parse::<i64>().ok());
+        let count = said.unwrap_or(1).max(1).to_string();
+        annotations.insert(TEMPLATE_GENERATION.into(), count.into());
     }
 }
 
@@ -246,6 +264,9 @@ mod tests {
 deployments | {"spec": {}} | /spec/strategy/rollingUpdate | {"maxSurge": "25%", "maxUnavailable": "25%"}
 deployments | {"spec": {"strategy": {"type": "Recreate"}}} | /spec/strategy | {"type": "Recreate"}
 daemonsets | {"spec": {}} | /spec/updateStrategy/rollingUpdate | {"maxSurge": 0, "maxUnavailable": 1}
+daemonsets | {"metadata": {}, "spec": {}} | /metadata/annotations | {"deprecated.daemonset.template.generation": "1"}
+daemonsets | {"metadata": {"annotations": {"deprecated.daemonset.template.generation": "0"}}} | /metadata/annotations | {"deprecated.daemonset.template.generation": "1"}
+daemonsets | {"metadata": {"annotations": {"deprecated.daemonset.template.generation": "7"}}} | /metadata/annotations | {"deprecated.daemonset.template.generation": "7"}
 statefulsets | {"spec": {}} | /spec/updateStrategy | {"type": "RollingUpdate", "rollingUpdate": {"partition": 0}}
 statefulsets | {"spec": {"updateStrategy": {"type": "RollingUpdate"}}} | /spec/updateStrategy | {"type": "RollingUpdate"}
 statefulsets | {"spec": {"updateStrategy": {"type": "OnDelete"}}} | /spec/updateStrategy | {"type": "OnDelete"}

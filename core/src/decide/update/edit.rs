@@ -1,6 +1,6 @@
 //! Every update, patch and apply, step by step: from the new document to the commit.
 
-use super::{PendingWrite, Sent, approval, merge, namespace, pod, restore, service};
+use super::{PendingWrite, Sent, approval, daemon_set, merge, namespace, pod, restore, service};
 use crate::decide::commit::NewVersion;
 use crate::decide::create::{label_namespace, refresh_definition, settle_names};
 use crate::decide::delete::removal;
@@ -76,6 +76,7 @@ impl<'a> Edit<'a> {
         self.mend_metadata(sent)?;
         self.shape();
         self.complete();
+        self.compare();
         self.refuse()?;
         self.warn_of_kind();
         self.count_generation();
@@ -115,6 +116,7 @@ impl<'a> Edit<'a> {
             Shape::Pod if subresource == Some(Subresource::Status) => {
                 pod::keep_status(&self.old, &mut self.next);
             }
+            Shape::DaemonSet => daemon_set::keep_count(&self.old, &mut self.next),
             Shape::Plain | Shape::Pod | Shape::Job | Shape::Service => {}
             Shape::Namespace => {
                 label_namespace(root);
@@ -149,10 +151,16 @@ impl<'a> Edit<'a> {
         self.causes.wrong.extend(match kind.strategy.shape {
             Shape::Namespace => namespace::causes(*subresource, next),
             Shape::CertificateRequest => approval::causes(*subresource, old, next),
-            Shape::Plain | Shape::Definition | Shape::Pod | Shape::Job | Shape::Service => {
-                Vec::new()
-            }
+            _ => Vec::new(),
         });
+    }
+
+    /// Applies what the type's strategy makes of differences, which defaults would be if they were missing.
+    fn compare(&mut self) {
+        let (old, next) = (&self.old, &mut self.next);
+        if self.change.kind.strategy.shape == Shape::DaemonSet {
+            daemon_set::count_change(old, next);
+        }
     }
 
     fn refuse(&mut self) -> Result<(), Rejection> {
