@@ -16,6 +16,7 @@ mod mutated;
 mod patch;
 mod prepare;
 mod update;
+mod volume;
 
 pub(crate) use admitted::as_admitted;
 pub(crate) use bound::OversizePolicy;

@@ -158,6 +158,8 @@ pub enum Shape {
     Job,
     /// Counts the changes of its pod template in an annotation.
     DaemonSet,
+    /// Says since when it has been in its phase (`PersistentVolume`).
+    Volume,
     /// Loses the fields that its new type has no use for.
     Service,
     /// Records who made the request, and is approved or denied through `/approval`.

@@ -15,7 +15,7 @@ limitranges            LimitRange            limits -   -                       
 namespaces             Namespace             ns     -   status,finalize           clonN
 nodes                  Node                  no     -   status                    ck
 persistentvolumeclaims PersistentVolumeClaim pvc    -   status                    o
-persistentvolumes      PersistentVolume      pv     -   status                    co
+persistentvolumes      PersistentVolume      pv     -   status                    coV
 pods                   Pod                   po     all status,eviction,binding   goGP spec
 podtemplates           PodTemplate           -      -   -                         go  template.spec
 replicationcontrollers ReplicationController rc     all status,scale              gO  spec.template.spec

@@ -8,7 +8,7 @@ mod tests;
 mod workload;
 
 use super::managed_fields::Ownership;
-use super::{Context, Strictness, namespace_of_new};
+use super::{Context, Strictness, namespace_of_new, volume};
 use crate::command::Create;
 use crate::kind::{Generation, Kind, Shape, Version};
 use crate::object::{NAMESPACE_LABEL, NAMESPACE_TOKEN, Name, ObjectKey};
@@ -94,6 +94,10 @@ fn shape(context: &Context<'_>, kind: &Kind, version: &Version, document: &mut V
         Shape::Definition => definition::complete(context, document),
         Shape::Pod => {
             let status = workload::pending(root, &context.envelope.time.to_rfc3339());
+            root.insert("status".into(), status);
+        }
+        Shape::Volume => {
+            let status = volume::pending(context.envelope.time);
             root.insert("status".into(), status);
         }
         Shape::CertificateRequest => name_requester(context, root),

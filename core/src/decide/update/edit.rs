@@ -5,7 +5,7 @@ use crate::decide::commit::NewVersion;
 use crate::decide::create::{label_namespace, refresh_definition, settle_names};
 use crate::decide::delete::removal;
 use crate::decide::managed_fields::{Ownership, put};
-use crate::decide::{Causes, Strictness, prepare, warned};
+use crate::decide::{Causes, Strictness, prepare, volume, warned};
 use crate::document::{equal_except, metadata_mut};
 use crate::kind::{Generation, Shape, Subresource};
 use crate::rejection::FieldCause;
@@ -117,7 +117,7 @@ impl<'a> Edit<'a> {
                 pod::keep_status(&self.old, &mut self.next);
             }
             Shape::DaemonSet => daemon_set::keep_count(&self.old, &mut self.next),
-            Shape::Plain | Shape::Pod | Shape::Job | Shape::Service => {}
+            Shape::Plain | Shape::Pod | Shape::Job | Shape::Volume | Shape::Service => {}
             Shape::Namespace => {
                 label_namespace(root);
                 let shown = if subresource == Some(Subresource::Finalize) {
@@ -158,8 +158,12 @@ impl<'a> Edit<'a> {
     /// Applies what the type's strategy makes of differences, which defaults would be if they were missing.
     fn compare(&mut self) {
         let (old, next) = (&self.old, &mut self.next);
-        if self.change.kind.strategy.shape == Shape::DaemonSet {
-            daemon_set::count_change(old, next);
+        match self.change.kind.strategy.shape {
+            Shape::DaemonSet => daemon_set::count_change(old, next),
+            Shape::Volume if self.change.subresource == Some(Subresource::Status) => {
+                volume::note_phase(old, next, self.change.context.envelope.time);
+            }
+            _ => {}
         }
     }
 
