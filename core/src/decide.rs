@@ -3,6 +3,7 @@
 mod admitted;
 mod apply;
 mod bound;
+mod claim;
 mod collect;
 mod commit;
 mod conditions;

@@ -160,6 +160,8 @@ pub enum Shape {
     DaemonSet,
     /// Says since when it has been in its phase (`PersistentVolume`).
     Volume,
+    /// Says in two ways what it is filled from (`PersistentVolumeClaim`).
+    Claim,
     /// Loses the fields that its new type has no use for.
     Service,
     /// Records who made the request, and is approved or denied through `/approval`.

@@ -14,7 +14,7 @@ events                 Event                 ev     -   -                       
 limitranges            LimitRange            limits -   -                         p
 namespaces             Namespace             ns     -   status,finalize           clonN
 nodes                  Node                  no     -   status                    ck
-persistentvolumeclaims PersistentVolumeClaim pvc    -   status                    o
+persistentvolumeclaims PersistentVolumeClaim pvc    -   status                    oM
 persistentvolumes      PersistentVolume      pv     -   status                    coV
 pods                   Pod                   po     all status,eviction,binding   goGP spec
 podtemplates           PodTemplate           -      -   -                         go  template.spec

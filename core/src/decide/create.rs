@@ -8,7 +8,7 @@ mod tests;
 mod workload;
 
 use super::managed_fields::Ownership;
-use super::{Context, Strictness, namespace_of_new, volume};
+use super::{Context, Strictness, claim, namespace_of_new, volume};
 use crate::command::Create;
 use crate::kind::{Generation, Kind, Shape, Version};
 use crate::object::{NAMESPACE_LABEL, NAMESPACE_TOKEN, Name, ObjectKey};
@@ -79,6 +79,9 @@ fn own(context: &Context<'_>, kind: &Kind, key: &ObjectKey, metadata: &mut Map<S
 
 /// Applies the type's strategy to a new object.
 fn shape(context: &Context<'_>, kind: &Kind, version: &Version, document: &mut Value) {
+    if kind.strategy.shape == Shape::Claim {
+        claim::drop_sources(None, document);
+    }
     let Some(root) = document.as_object_mut() else {
         return;
     };
@@ -89,7 +92,7 @@ fn shape(context: &Context<'_>, kind: &Kind, version: &Version, document: &mut V
         root.remove("status");
     }
     match kind.strategy.shape {
-        Shape::Plain | Shape::Job | Shape::DaemonSet | Shape::Service => {}
+        Shape::Plain | Shape::Job | Shape::DaemonSet | Shape::Claim | Shape::Service => {}
         Shape::Namespace => shape_namespace(root),
         Shape::Definition => definition::complete(context, document),
         Shape::Pod => {

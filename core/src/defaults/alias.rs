@@ -1,5 +1,5 @@
-//! Members that say the same in two ways. Source: upstream's `pkg/apis/core/v1/conversion.go`, which reads
-//! both into one field and writes both from it.
+//! Members that say the same in two ways. Source, unless a function says otherwise: upstream's
+//! `pkg/apis/core/v1/conversion.go`, which reads both into one field and writes both from it.
 
 use super::{insert_empty, is_empty, objects};
 use serde_json::{Map, Value, json};
@@ -33,6 +33,28 @@ pub(super) fn addresses(document: &mut Value) {
 pub(super) fn ranges(document: &mut Value) {
     for spec in objects(document, &["spec"]) {
         in_step(spec, ["podCIDR", "podCIDRs"], "/0", |range| range.into());
+    }
+}
+
+/// What a claim is filled from has an older member, for sources in its own namespace. Source:
+/// `NormalizeDataSources` of upstream's `pkg/api/persistentvolumeclaim`.
+pub(super) fn sources(document: &mut Value) {
+    for spec in objects(document, &["spec"]) {
+        let told = |member: &str| spec.get(member).filter(|told| told.is_object());
+        let missing = match (told("dataSource"), told("dataSourceRef")) {
+            (Some(older), None) => Some(("dataSourceRef", older.clone())),
+            (None, Some(newer)) => Some(("dataSource", newer.clone())),
+            _ => None,
+        };
+        let Some((member, mut source)) = missing else {
+            continue;
+        };
+        let namespace = source
+            .as_object_mut()
+            .and_then(|one| one.remove("namespace"));
+        if namespace.is_none_or(|namespace| namespace == "" || namespace.is_null()) {
+            spec.insert(member.into(), source);
+        }
     }
 }
 

@@ -46,6 +46,7 @@ pub(super) fn after_the_table(resource: &str, document: &mut Value) {
             alias::ranges(document);
             allocatable(document);
         }
+        "persistentvolumeclaims" => alias::sources(document),
         "pods" => alias::addresses(document),
         "resourceclaims" => device_counts(document, &["spec"]),
         "resourceclaimtemplates" => device_counts(document, &["spec", "spec"]),

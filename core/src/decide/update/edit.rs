@@ -5,7 +5,7 @@ use crate::decide::commit::NewVersion;
 use crate::decide::create::{label_namespace, refresh_definition, settle_names};
 use crate::decide::delete::removal;
 use crate::decide::managed_fields::{Ownership, put};
-use crate::decide::{Causes, Strictness, prepare, volume, warned};
+use crate::decide::{Causes, Strictness, claim, prepare, volume, warned};
 use crate::document::{equal_except, metadata_mut};
 use crate::kind::{Generation, Shape, Subresource};
 use crate::rejection::FieldCause;
@@ -117,7 +117,15 @@ impl<'a> Edit<'a> {
                 pod::keep_status(&self.old, &mut self.next);
             }
             Shape::DaemonSet => daemon_set::keep_count(&self.old, &mut self.next),
-            Shape::Plain | Shape::Pod | Shape::Job | Shape::Volume | Shape::Service => {}
+            Shape::Claim if subresource.is_none() => {
+                claim::drop_sources(Some(&self.old), &mut self.next);
+            }
+            Shape::Plain
+            | Shape::Pod
+            | Shape::Job
+            | Shape::Volume
+            | Shape::Claim
+            | Shape::Service => {}
             Shape::Namespace => {
                 label_namespace(root);
                 let shown = if subresource == Some(Subresource::Finalize) {

@@ -85,8 +85,21 @@ pub(super) fn claim(spec: &Field<'_>, subject: &Subject<'_>, causes: &mut CauseL
             causes.push_with(|| member.required(""));
         }
     }
+    same_sources(spec, causes);
     if let Some(old) = &subject.old {
         claim_update(old, spec, subject, causes);
+    }
+}
+
+/// A claim has one source, though two members name it.
+fn same_sources(spec: &Field<'_>, causes: &mut CauseList) {
+    let (older, newer) = (spec.child("dataSource"), spec.child("dataSourceRef"));
+    if older.is_absent() || newer.is_absent() {
+        return;
+    }
+    let differs = |member: &str| older.child(member).text() != newer.child(member).text();
+    if ["apiGroup", "kind", "name"].into_iter().any(differs) {
+        causes.push_with(|| spec.invalid_as("\"spec.dataSource\"", "must match dataSourceRef"));
     }
 }
 
