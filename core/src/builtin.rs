@@ -23,7 +23,7 @@ use table::GROUPS;
 /// DNS-1035 labels; `s` names are any path segment; `i` names are IP addresses; `f` any finalizer; `O`
 /// orphans by default; `G` graceful deletion; `R` a review that is never stored; `n` no deletion of
 /// collections; `k` a new one keeps its status; `v` its pods also mount volumes that are claimed for them.
-/// Shapes: `N` namespace, `D` definition, `P` pod, `J` job, `T` daemon set, `V` volume, `M` claim, `S` service, `C` certificate signing request.
+/// Shapes: `N` namespace, `D` definition, `P` pod, `J` job, `T` daemon set, `V` volume, `M` claim, `A` API service, `S` service, `C` certificate signing request.
 struct Group {
     group: &'static str,
     version: &'static str,
@@ -125,6 +125,7 @@ fn strategy(resource: &GroupResource, flags: &str) -> Strategy {
         () if has('T') => Shape::DaemonSet,
         () if has('V') => Shape::Volume,
         () if has('M') => Shape::Claim,
+        () if has('A') => Shape::ApiService,
         () if has('S') => Shape::Service,
         () if has('C') => Shape::CertificateRequest,
         () => Shape::Plain,

@@ -162,6 +162,8 @@ pub enum Shape {
     Volume,
     /// Says in two ways what it is filled from (`PersistentVolumeClaim`).
     Claim,
+    /// Is available at once if no other server serves it (`APIService`).
+    ApiService,
     /// Loses the fields that its new type has no use for.
     Service,
     /// Records who made the request, and is approved or denied through `/approval`.

@@ -133,7 +133,7 @@ validatingwebhookconfigurations   ValidatingWebhookConfiguration   - api-extensi
     Group {
         group: "apiregistration.k8s.io",
         version: "v1",
-        kinds: "apiservices APIService - api-extensions status crfs\n",
+        kinds: "apiservices APIService - api-extensions status crfsA\n",
     },
     Group {
         group: "scheduling.k8s.io",

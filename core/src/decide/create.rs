@@ -7,12 +7,13 @@ mod name;
 mod tests;
 mod workload;
 
+use super::conditions::{self, Condition};
 use super::managed_fields::Ownership;
 use super::{Context, Strictness, claim, namespace_of_new, volume};
 use crate::command::Create;
 use crate::kind::{Generation, Kind, Shape, Version};
 use crate::object::{NAMESPACE_LABEL, NAMESPACE_TOKEN, Name, ObjectKey};
-use crate::{Decision, Rejection};
+use crate::{Decision, Rejection, Time};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
@@ -103,6 +104,7 @@ fn shape(context: &Context<'_>, kind: &Kind, version: &Version, document: &mut V
             let status = volume::pending(context.envelope.time);
             root.insert("status".into(), status);
         }
+        Shape::ApiService => tell_local(document, context.envelope.time),
         Shape::CertificateRequest => name_requester(context, root),
     }
 }
@@ -114,6 +116,17 @@ pub(super) fn shape_draft(kind: &Kind, document: &mut Value) {
         (Shape::Namespace, Some(root)) => label_namespace(root),
         (Shape::Definition, _) => definition::default_names(document),
         _ => {}
+    }
+}
+
+/// What this server serves itself is available at once. Source: `apiServerStrategy.PrepareForCreate` and
+/// `NewLocalAvailableAPIServiceCondition` of upstream's `kube-aggregator`.
+fn tell_local(document: &mut Value, now: Time) {
+    let elsewhere = document.pointer("/spec/service");
+    if elsewhere.is_none_or(Value::is_null) {
+        let why = "Local APIServices are always available";
+        let local = Condition::new_true("Available", "Local", why);
+        conditions::set(document, &local, &now.to_rfc3339());
     }
 }
 

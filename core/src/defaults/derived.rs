@@ -48,6 +48,7 @@ pub(super) fn after_the_table(resource: &str, document: &mut Value) {
         }
         "persistentvolumeclaims" => alias::sources(document),
         "pods" => alias::addresses(document),
+        "serviceaccounts" => name_secrets(document),
         "resourceclaims" => device_counts(document, &["spec"]),
         "resourceclaimtemplates" => device_counts(document, &["spec", "spec"]),
         _ => {}
@@ -246,6 +247,14 @@ fn device_counts(document: &mut Value, claim: &[&'static str]) {
     }
 }
 
+/// References to the secrets of an account are names and nothing else. Source: `cleanSecretReferences` of
+/// upstream's `pkg/registry/core/serviceaccount`.
+fn name_secrets(document: &mut Value) {
+    for secret in objects(document, &["secrets", "*"]) {
+        secret.retain(|member, _| member == "name");
+    }
+}
+
 fn allocatable(document: &mut Value) {
     for status in objects(document, &["status"]) {
         if let Some(capacity) = status.get("capacity").filter(|found| found.is_object()) {
@@ -301,6 +310,7 @@ limitranges | {"spec": {"limits": [{"type": "Pod", "max": {"cpu": "2"}}]}} | /sp
 nodes | {"status": {"capacity": {"cpu": "2"}}} | /status/allocatable | {"cpu": "2"}
 resourceclaims | {"spec": {"devices": {"requests": [{"exactly": {}}, {"exactly": {"allocationMode": "All"}}]}}} | /spec/devices/requests | [{"exactly": {"allocationMode": "ExactCount", "count": 1}}, {"exactly": {"allocationMode": "All"}}]
 resourceclaimtemplates | {"spec": {"spec": {"devices": {"requests": [{"firstAvailable": [{"count": 2}, {}]}]}}}} | /spec/spec/devices/requests/0/firstAvailable | [{"allocationMode": "ExactCount", "count": 2}, {"allocationMode": "ExactCount", "count": 1}]
+serviceaccounts | {"secrets": [{"name": "s", "namespace": "n", "uid": "u"}]} | /secrets | [{"name": "s"}]
 persistentvolumes | {"spec": {"azureDisk": {"diskName": "d"}}} | /spec/azureDisk | {"diskName": "d", "cachingMode": "ReadWrite", "kind": "Shared", "fsType": "ext4", "readOnly": false}
 "#;
 

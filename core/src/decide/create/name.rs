@@ -2,7 +2,7 @@
 
 use crate::Rejection;
 use crate::decide::{Context, prepare};
-use crate::object::{Object, ObjectKey};
+use crate::object::{Object, ObjectKey, Uid};
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
@@ -24,6 +24,9 @@ pub(super) fn choose(
     wanted: &ObjectKey,
     metadata: &mut Map<String, Value>,
 ) -> Chosen {
+    if let Some(name) = name_of_nameless(context, wanted, metadata) {
+        metadata.insert("name".into(), name.as_str().into());
+    }
     let name = prepare::text(metadata, "name");
     let prefix = prepare::text(metadata, "generateName");
     let is_prefixed = !prefix.is_empty();
@@ -52,6 +55,19 @@ pub(super) fn choose(
     };
     let taken = context.state.get(&key).map(refusal);
     Chosen { key, taken }
+}
+
+/// A limit range needs no name: it gets a UUID. Source: `limitrangeStrategy.PrepareForCreate`.
+fn name_of_nameless(
+    context: &Context<'_>,
+    wanted: &ObjectKey,
+    metadata: &Map<String, Value>,
+) -> Option<Uid> {
+    let is_nameless = ["name", "generateName"].map(|one| prepare::text(metadata, one)) == ["", ""];
+    let of = (&*wanted.resource.group, &*wanted.resource.resource);
+    // The key has no name yet, so the uid of the object is another one.
+    let name = || Uid::of_new(context.envelope.seed, wanted);
+    (is_nameless && of == ("", "limitranges")).then(name)
 }
 
 fn generate(prefix: &str, seed: [u8; 16], attempt: u32) -> String {

@@ -125,6 +125,7 @@ impl<'a> Edit<'a> {
             | Shape::Job
             | Shape::Volume
             | Shape::Claim
+            | Shape::ApiService
             | Shape::Service => {}
             Shape::Namespace => {
                 label_namespace(root);
