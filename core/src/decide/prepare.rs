@@ -1,6 +1,6 @@
 //! The steps that creates and updates share: pruning, defaults, validation and their warnings.
 
-use super::{Context, Strictness};
+use super::{Context, Strictness, subsets};
 use crate::command::FieldValidation;
 use crate::custom;
 use crate::document::{metadata_mut, write_whole_numbers};
@@ -252,7 +252,16 @@ pub(super) fn stored(kinds: &Kinds, kind: &KindRef, version: &Version, object: &
         schema.decode(&mut document);
     }
     defaults::apply(kind, &mut document);
+    canonicalize(kind, &mut document);
     document
+}
+
+/// Brings a valid document into the one form that its kind has of what says the same.
+pub(super) fn canonicalize(kind: &Kind, document: &mut Value) {
+    let of = (&*kind.resource.group, &*kind.resource.resource);
+    if of == ("", "endpoints") {
+        subsets::repack(document);
+    }
 }
 
 /// What a client that asked for strict validation is told, given everything that was found.

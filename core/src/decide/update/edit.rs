@@ -78,6 +78,7 @@ impl<'a> Edit<'a> {
         self.complete();
         self.compare();
         self.refuse()?;
+        prepare::canonicalize(self.change.kind, &mut self.next);
         self.warn_of_kind();
         self.count_generation();
         self.set_managed_fields(ownership);
