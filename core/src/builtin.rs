@@ -108,6 +108,20 @@ fn versions(group: &Group, plural: &str, subresources: &[Subresource]) -> Vec<Ve
         .collect()
 }
 
+/// The shapes by their flags.
+const SHAPES: [(char, Shape); 10] = [
+    ('N', Shape::Namespace),
+    ('D', Shape::Definition),
+    ('P', Shape::Pod),
+    ('J', Shape::Job),
+    ('T', Shape::DaemonSet),
+    ('V', Shape::Volume),
+    ('M', Shape::Claim),
+    ('A', Shape::ApiService),
+    ('S', Shape::Service),
+    ('C', Shape::CertificateRequest),
+];
+
 fn strategy(resource: &GroupResource, flags: &str) -> Strategy {
     let has = |flag: char| flags.contains(flag);
     let names = match () {
@@ -117,19 +131,8 @@ fn strategy(resource: &GroupResource, flags: &str) -> Strategy {
         () if has('i') => NameRule::Address,
         () => NameRule::Subdomain,
     };
-    let shape = match () {
-        () if has('N') => Shape::Namespace,
-        () if has('D') => Shape::Definition,
-        () if has('P') => Shape::Pod,
-        () if has('J') => Shape::Job,
-        () if has('T') => Shape::DaemonSet,
-        () if has('V') => Shape::Volume,
-        () if has('M') => Shape::Claim,
-        () if has('A') => Shape::ApiService,
-        () if has('S') => Shape::Service,
-        () if has('C') => Shape::CertificateRequest,
-        () => Shape::Plain,
-    };
+    let mut shapes = SHAPES.iter().filter(|(flag, _)| has(*flag));
+    let shape = shapes.next().map_or(Shape::Plain, |(_, shape)| *shape);
     let generation = match () {
         () if has('g') => Generation::Spec,
         () if has('e') => Generation::SpecAndLabels,

@@ -158,22 +158,27 @@ impl<'a> Edit<'a> {
         let (old, next) = (&self.old, &mut self.next);
         let wrong = prepare::complete(context, kind, version, next, Some(old));
         self.causes.wrong.extend(wrong);
-        self.causes.wrong.extend(match kind.strategy.shape {
-            Shape::Namespace => namespace::causes(*subresource, next),
-            Shape::CertificateRequest => approval::causes(*subresource, old, next),
-            _ => Vec::new(),
-        });
+        let shape = kind.strategy.shape;
+        if shape == Shape::Namespace {
+            let wrong = namespace::causes(*subresource, next);
+            self.causes.wrong.extend(wrong);
+        }
+        if shape == Shape::CertificateRequest {
+            let wrong = approval::causes(*subresource, old, next);
+            self.causes.wrong.extend(wrong);
+        }
     }
 
     /// Applies what the type's strategy makes of differences, which defaults would be if they were missing.
     fn compare(&mut self) {
         let (old, next) = (&self.old, &mut self.next);
-        match self.change.kind.strategy.shape {
-            Shape::DaemonSet => daemon_set::count_change(old, next),
-            Shape::Volume if self.change.subresource == Some(Subresource::Status) => {
-                volume::note_phase(old, next, self.change.context.envelope.time);
-            }
-            _ => {}
+        let shape = self.change.kind.strategy.shape;
+        let is_status = self.change.subresource == Some(Subresource::Status);
+        if shape == Shape::DaemonSet {
+            daemon_set::count_change(old, next);
+        }
+        if shape == Shape::Volume && is_status {
+            volume::note_phase(old, next, self.change.context.envelope.time);
         }
     }
 

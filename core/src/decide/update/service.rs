@@ -225,7 +225,7 @@ mod tests {
         for (first, list, followed) in [
             (&one, Value::Null, two.clone()),
             (&Value::Null, two.clone(), Value::Null),
-            (&json!("10.0.0.2"), two.clone(), json!(["10.0.0.2"])),
+            (&json!("10.0.0.2"), two, json!(["10.0.0.2"])),
             (&json!("10.0.0.2"), json!(["10.0.0.1"]), json!(["10.0.0.1"])),
             (&one, json!(["10.0.0.1"]), json!(["10.0.0.1"])),
         ] {
