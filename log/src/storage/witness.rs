@@ -135,10 +135,10 @@ impl WitnessFile {
     /// Notes an acknowledged tail. This is only evidence: if it fails, the log continues, until history is dropped.
     pub(crate) fn note(&self, tail: &Tail) {
         let mut slots = unpoisoned(self.slots.lock());
-        if let Err(error) = slots.write(tail) {
-            if !slots.is_failed.swap(true, Ordering::Relaxed) {
-                tracing::error!(%error, "cannot write events.tail, the witness of the log's end, any more");
-            }
+        if let Err(error) = slots.write(tail)
+            && !slots.is_failed.swap(true, Ordering::Relaxed)
+        {
+            tracing::error!(%error, "cannot write events.tail, the witness of the log's end, any more");
         }
         // A full channel means that a sync is already due.
         if let Some(syncer) = &self.syncer {
