@@ -26,8 +26,11 @@ const IDLE: Duration = Duration::from_secs(1);
 /// After a panic the collectors count as sound once they come to rest, or after this many turns if they never
 /// do.
 const HEALTHY_TURNS: u64 = 1024;
-/// The bytes of objects from which on no further step is submitted together with those before.
-const PART_BYTES_MAX: usize = 16 << 20;
+/// The bytes of objects from which on no further step is submitted together with those before. Several times
+/// as much fits into the window, from which the collectors learn what they wrote.
+const PART_BYTES_MAX: usize = 4 << 20;
+/// How much smaller the parts become for which there was no room on the disk.
+const PART_SHRINKS: usize = 16;
 /// The pause when too much was waiting to be written.
 const OVERLOADED: Duration = Duration::from_millis(50);
 
@@ -71,6 +74,7 @@ impl Collectors {
             woken,
             idle: IDLE,
             health: health.clone(),
+            part_bytes: PART_BYTES_MAX,
         };
         let thread = std::thread::Builder::new()
             .name("collectors".into())
@@ -132,6 +136,8 @@ struct Driver {
     woken: Receiver<()>,
     idle: Duration,
     health: Health,
+    /// The bytes of objects in one part: few while the disk is full.
+    part_bytes: usize,
 }
 
 impl Driver {
@@ -184,20 +190,41 @@ impl Driver {
         }
     }
 
-    /// Submits a batch: its deletions and its reports apart, and steps on large objects in several parts.
+    /// Submits a batch: its deletions and its reports apart. Of deletions of large objects only the first part
+    /// is submitted, and the next if there is no room on the disk for that: the rest comes again.
     fn submit_all(&mut self, steps: Vec<Step>) -> BatchOutcome {
         let Some(writer) = self.surroundings.writer.upgrade() else {
             return BatchOutcome::Idle;
         };
-        let parts = deletions_and_reports(steps).into_iter();
-        let parts = parts.flat_map(|part| in_parts(part, &self.state, PART_BYTES_MAX));
-        let waiting: Vec<_> = parts.map(|part| self.submit(&writer, part)).collect();
+        let [deletions, reports] = deletions_and_reports(steps);
+        let mut parts = in_parts(deletions, &self.state, self.part_bytes).into_iter();
+        let first = parts.next().map(|part| self.submit(&writer, part));
+        let reports = (!reports.is_empty()).then(|| self.submit(&writer, reports));
+        let mut outcome = BatchOutcome::Idle;
+        let mut part = first;
+        while let Some(submitted) = part.take() {
+            outcome = self.settle_part(submitted);
+            if outcome == BatchOutcome::Refused(IDLE) {
+                part = parts.next().map(|part| self.submit(&writer, part));
+            }
+        }
         drop(writer);
-        let outcomes = waiting.into_iter().map(|part| {
-            let outcome = part.answers.recv().unwrap_or(Err(Unavailable::Stopping));
-            self.settle(part.steps, &outcome)
-        });
-        outcomes.fold(BatchOutcome::Idle, BatchOutcome::and)
+        let rest: usize = parts.map(|part| part.len()).sum();
+        self.collector.requeue(rest);
+        if rest > 0 && outcome == BatchOutcome::Idle {
+            outcome = BatchOutcome::Progress;
+        }
+        self.part_bytes = match outcome {
+            BatchOutcome::Progress => PART_BYTES_MAX.min(self.part_bytes * 2),
+            BatchOutcome::Refused(IDLE) => (self.part_bytes / PART_SHRINKS).max(1),
+            BatchOutcome::Idle | BatchOutcome::Refused(_) => self.part_bytes,
+        };
+        reports.map_or(outcome, |reports| outcome.and(self.settle_part(reports)))
+    }
+
+    fn settle_part(&mut self, part: SubmittedPart) -> BatchOutcome {
+        let outcome = part.answers.recv().unwrap_or(Err(Unavailable::Stopping));
+        self.settle(part.steps, &outcome)
     }
 
     /// Submits a part of a batch.

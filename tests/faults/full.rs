@@ -14,11 +14,15 @@ use std::time::Duration;
 
 /// A manifest that fills a disk soon, because it hardly compresses.
 pub(super) fn large(name: &str) -> String {
+    incompressible(&format!(r#""name": "{name}""#), 900 << 10)
+}
+
+fn incompressible(metadata: &str, bytes: usize) -> String {
     let mut dice = Dice(1);
     let letter = |_| char::from(b'a' + u8::try_from(dice.roll(26)).expect("a letter"));
-    let data: String = (0..900 << 10).map(letter).collect();
+    let data: String = (0..bytes).map(letter).collect();
     format!(
-        r#"{{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {{"name": "{name}"}}, "data": {{"k": "{data}"}}}}"#
+        r#"{{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {{{metadata}}}, "data": {{"k": "{data}"}}}}"#
     )
 }
 
@@ -348,4 +352,64 @@ fn on_a_full_disk_all_that_is_to_go_goes_and_what_is_to_be_told_is_told_when_the
     });
     assert_eq!(server.signal("TERM"), Some(0));
     verify(directory);
+}
+
+/// What is orphaned is written anew. There is no room for all of it at once, but for each alone; and what takes no
+/// room does not wait for it.
+#[test]
+fn on_a_full_disk_a_deletion_that_takes_much_room_holds_up_no_other() {
+    let Some(small) = Small::of(64, "a full disk") else {
+        return;
+    };
+    let server = Server::start_on(&small.directory);
+    let below = |owner: &str, bytes: usize| {
+        server.kubectl_with(
+            &["create", "-f", "-"],
+            &config_map(&format!(r#""name": "{owner}""#)),
+        );
+        let uid = server.uid(&format!("configmap/{owner}"));
+        let dependent = |number| {
+            let reference = format!(
+                r#""apiVersion": "v1", "kind": "ConfigMap", "name": "{owner}", "uid": "{uid}""#
+            );
+            let metadata = format!(
+                r#""name": "{owner}-{number}", "labels": {{"of": "{owner}"}}, "ownerReferences": [{{{reference}}}]"#
+            );
+            incompressible(&metadata, bytes)
+        };
+        let dependents: Vec<String> = (0..DEPENDENTS).map(dependent).collect();
+        server.kubectl_with(&["create", "-f", "-"], &list(&dependents));
+    };
+    below("heavy", 360 << 10);
+    below("light", 1 << 10);
+    write_until_full(&server, "c");
+    let filling = fill(&small.at);
+    write_until_full(&server, "d");
+    let delete = |owner: &str, cascade: &str| {
+        let owner = format!("configmap/{owner}");
+        server.kubectl(&["delete", "--wait=false", cascade, &owner]);
+    };
+    delete("heavy", "--cascade=orphan");
+    delete("light", "--cascade=background");
+    let dependents = |of: &str| {
+        let selector = format!("of={of}");
+        server.kubectl(&["get", "configmaps", "-l", &selector, "-o", "name"])
+    };
+    wait_until("what takes no room goes", || dependents("light").is_empty());
+    std::fs::remove_file(filling).expect("removed");
+    small.disk.resize(256);
+    wait_until("what was to be let go is", || {
+        let owners = [
+            "get",
+            "configmap",
+            "heavy",
+            "--ignore-not-found",
+            "-o",
+            "name",
+        ];
+        server.kubectl(&owners).is_empty()
+    });
+    assert_eq!(dependents("heavy").lines().count(), DEPENDENTS);
+    assert_eq!(server.signal("TERM"), Some(0));
+    verify(&small.directory);
 }

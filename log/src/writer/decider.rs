@@ -76,7 +76,8 @@ impl Decider {
         }
     }
 
-    /// Decides the first submission, and as many of the rest as fit into a batch.
+    /// Decides the first submission, and as many of the rest as fit into a batch. On a full disk each that
+    /// changes something is a batch of its own: one for which there is no room takes no other along.
     pub(super) fn batch(
         &mut self,
         first: Submission,
@@ -88,7 +89,9 @@ impl Decider {
         self.space.check_space();
         while let Some(submission) = next {
             self.decide_submission(submission, &mut round);
-            let has_room = round.changes.len() < BATCH_COMMITS_MAX && round.bytes < BATCH_BYTES_MAX;
+            let has_room = round.changes.len() < BATCH_COMMITS_MAX
+                && round.bytes < BATCH_BYTES_MAX
+                && (self.space.admits_writes() || round.changes.is_empty());
             next = has_room.then(|| rest.next()).flatten();
         }
         while !self.space.admit(&round.changes, round.smallest_write) {
