@@ -302,9 +302,11 @@ impl Driver {
     /// Begins with the newest state. An event that was written since counts as written now, so that none goes too
     /// early.
     fn start_over(&mut self) {
-        let known = self.state.revision;
-        self.state = Arc::clone(&self.surroundings.feed.published.load().state);
-        let before = std::mem::replace(&mut self.collector, Collector::new(&self.state));
+        let state = Arc::clone(&self.surroundings.feed.published.load().state);
+        let collector = Collector::new(&state);
+        // Together, so that whoever panics above leaves both as they were.
+        let known = std::mem::replace(&mut self.state, state).revision;
+        let before = std::mem::replace(&mut self.collector, collector);
         self.recall();
         let Some(ttl) = self.surroundings.event_ttl else {
             return;
