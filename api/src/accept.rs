@@ -8,6 +8,7 @@ use crate::body::Syntax;
 use crate::status::Failure;
 use hindsight_core::kind::Kind;
 use http::{HeaderMap, header};
+use std::cmp::Ordering;
 
 /// The form in which a client wants to see objects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -138,15 +139,42 @@ struct Alternative<'a> {
     parameters: &'a str,
 }
 
+/// The alternatives of a header that are looked at. A header of some kilobytes may list thousands, and costs a
+/// client of HTTP/2 that sends it again a few bytes.
+const ALTERNATIVES_MAX: usize = 64;
+
+/// A quality, in the order from the most to the least wanted.
+#[derive(Debug, Clone, Copy)]
+struct LeastWanted(f32);
+
+impl Ord for LeastWanted {
+    fn cmp(&self, other: &Self) -> Ordering {
+        other.0.total_cmp(&self.0)
+    }
+}
+
+impl PartialOrd for LeastWanted {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for LeastWanted {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for LeastWanted {}
+
+/// The alternatives that are sent first, however many there are: those behind [`ALTERNATIVES_MAX`] are ignored,
+/// even if they are wanted more.
 fn alternatives(headers: &HeaderMap) -> Vec<Alternative<'_>> {
     let accepted = headers.get(header::ACCEPT);
     let accepted = accepted.and_then(|value| value.to_str().ok());
-    let texts = accepted.unwrap_or("*/*").split(',');
+    let texts = accepted.unwrap_or("*/*").split(',').take(ALTERNATIVES_MAX);
     let mut all: Vec<_> = texts.map(Alternative::of).collect();
-    all.sort_by(|one, other| {
-        let wanted = other.quality().total_cmp(&one.quality());
-        wanted.then(one.wildcards().cmp(&other.wildcards()))
-    });
+    all.sort_by_cached_key(|one| (LeastWanted(one.quality()), one.wildcards()));
     all
 }
 

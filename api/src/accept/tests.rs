@@ -184,3 +184,11 @@ fn a_form_fits_what_is_answered() {
         }
     }
 }
+
+#[test]
+fn of_the_alternatives_the_first_are_looked_at() {
+    let unknown = |count: usize| "a/b,".repeat(count);
+    let last = |count| accept(&headers(&format!("{}application/json", unknown(count))));
+    assert!(last(ALTERNATIVES_MAX - 1).is_ok());
+    assert!(last(ALTERNATIVES_MAX).is_err());
+}
