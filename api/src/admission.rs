@@ -12,6 +12,7 @@ mod managed;
 mod mutate;
 mod owners;
 mod review;
+mod room;
 mod shown;
 mod subject;
 #[cfg(test)]
@@ -20,6 +21,7 @@ mod unstored;
 mod validate;
 
 pub use caller::{Call, WebhookCaller};
+pub(crate) use room::{decided_bytes, waiting_bytes};
 pub(crate) use unstored::ReviewAdmission;
 
 use caller::NoCaller;
@@ -39,6 +41,7 @@ use hindsight_core::{
     namespace_of_new,
 };
 use serde_json::Value;
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::{Instant, sleep, timeout_at};
@@ -95,7 +98,7 @@ pub(crate) struct WriteRequest {
     pub(crate) options: WriteOptions,
     /// Whether this is one of many objects of a request on a collection, which names none of them.
     pub(crate) of_collection: bool,
-    /// How long the body of the request was.
+    /// How much is decided: see [`decided_bytes`].
     pub(crate) bytes: usize,
 }
 
@@ -247,6 +250,8 @@ impl Write<'_> {
         let first = first.await?;
         warnings.extend_from_slice(&first.warnings);
         let shown = self.shown(subject, &first);
+        // Neither this nor the decision after the webhooks is kept while any is waited for.
+        drop(first);
         let name = self.name(subject, shown.as_ref());
         let context = self.context(state, subject, &name);
         let managed_fields = managed::fields(shown.as_ref());
@@ -261,16 +266,19 @@ impl Write<'_> {
         if self.admission.checks_owners() {
             owners::check(&*self.admission.authorizer, state, subject, &last)?;
         }
-        let shown = match &subject.posted {
-            Some(_) => object,
-            None => Some(shown::new(subject, &last)),
+        let shown = if subject.posted.is_some() {
+            object
+        } else {
+            drop(object);
+            Some(shown::new(subject, &last))
         };
+        drop(last);
         let name = self.name(subject, shown.as_ref());
         let context = HookContext {
             name: &name,
             ..context
         };
-        let validation = validate::validate(&context, &hooks.validating, shown.as_ref());
+        let validation = validate::validate(&context, &hooks.validating, shown.map(Cow::Owned));
         warnings.extend(validation.await?);
         Ok(self.submit(admitted))
     }
@@ -309,7 +317,7 @@ impl Write<'_> {
             state,
             subject,
             name,
-            old: shown::old(subject),
+            old_labels: shown::old(subject).as_ref().map(hooks::labels),
             deadline: self.deadline,
         }
     }

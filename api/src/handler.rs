@@ -4,6 +4,7 @@ mod custom;
 mod deprecated;
 mod origin;
 mod resource_request;
+mod room;
 
 use crate::accept::{Accept, NotAcceptable, accept};
 use crate::admission::{self, Admission, WriteRequest};
@@ -287,28 +288,6 @@ impl Api {
         }
     }
 
-    /// Answers once there is room for the version that it makes, and keeps that until the answer is sent.
-    async fn in_room(
-        &self,
-        method: &Method,
-        request: &mut ResourceRequest,
-        body: Received,
-    ) -> Result<Response<ApiBody>, Failure> {
-        let room = match &self.bodies {
-            Some(bodies) => {
-                bodies
-                    .room_for_version(written_bytes(method, request))
-                    .await?
-            }
-            None => None,
-        };
-        let answer = self.with_body(method, request, body).await?;
-        Ok(match room {
-            Some(room) => answer.map(|body| body.holding(room)),
-            None => answer,
-        })
-    }
-
     async fn with_body(
         &self,
         method: &Method,
@@ -341,15 +320,18 @@ impl Api {
         write_request: WriteRequest,
     ) -> Result<hindsight_core::Decision, Failure> {
         let backend = &*self.backend;
-        if self.admission.is_idle(&backend.state()) {
+        let state = backend.state();
+        let bytes = admission::decided_bytes(&state, &write_request.command, request.body_bytes);
+        if self.admission.is_idle(&state) {
+            drop(state);
             let WriteRequest {
                 command, options, ..
             } = write_request;
-            let bytes = request.body_bytes;
             return Ok(admission::submit(backend, command, bytes, options.dry_run).await??);
         }
+        drop(state);
         let write_request = WriteRequest {
-            bytes: request.body_bytes,
+            bytes,
             ..write_request
         };
         let written = admission::write(backend, &self.admission, &write_request, request.deadline);
@@ -366,20 +348,6 @@ impl Api {
             manager,
             ..Command::new(actor, self.backend.now(), self.backend.seed(), intent)
         }
-    }
-}
-
-/// About how long a version is that a request puts in the place of another one. A new object stays in memory
-/// anyway, and deletions should never have to wait.
-fn written_bytes(method: &Method, request: &ResourceRequest) -> usize {
-    let bytes = request.body_bytes;
-    match *method {
-        Method::PUT => bytes,
-        Method::PATCH => {
-            let stored = request.state.get(&request.key());
-            bytes + stored.map_or(0, |stored| stored.body.len())
-        }
-        _ => 0,
     }
 }
 

@@ -14,10 +14,7 @@ pub(super) fn hold(
     object: Option<&Value>,
 ) -> Result<bool, String> {
     let object = object.map(|object| context.in_version(hook, object));
-    let old = context
-        .old
-        .as_ref()
-        .map(|old| context.in_version(hook, old));
+    let old = context.old_in_version(hook);
     let uid = Uid::from_seed(context.backend.seed());
     let admission_request = context.admission_request(hook, uid.as_str(), None, None);
     let mut review = admission_request.document("v1");

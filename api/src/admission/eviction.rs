@@ -7,6 +7,7 @@ use super::{AdmissionOutcome, MatchingHooks, Submission, Write, mutate, validate
 use crate::status::Failure;
 use crate::verbs::pod;
 use hindsight_core::{Intent, State};
+use std::borrow::Cow;
 
 impl Write<'_> {
     pub(super) async fn admit_eviction(
@@ -33,7 +34,8 @@ impl Write<'_> {
             }
         }
         let context = self.context(state, &subject, &name);
-        let validation = validate::validate(&context, &hooks.validating, Some(&eviction));
+        let validation =
+            validate::validate(&context, &hooks.validating, Some(Cow::Owned(eviction)));
         warnings.extend(validation.await?);
         let mut command = self.command.clone();
         if let Intent::Evict(delete) = &mut command.intent {

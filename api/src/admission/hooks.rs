@@ -23,7 +23,9 @@ pub(super) struct HookContext<'a> {
     pub(super) subject: &'a Subject<'a>,
     /// Empty for a request on a collection.
     pub(super) name: &'a str,
-    pub(super) old: Option<Value>,
+    /// The labels of the object before the write. The object itself is decoded again for each webhook: it would be
+    /// held while others are waited for.
+    pub(super) old_labels: Option<BTreeMap<Name, Name>>,
     /// When the request ends, even if a webhook is being called then.
     pub(super) deadline: Instant,
 }
@@ -44,6 +46,13 @@ pub(super) enum Stage {
     Mutating,
     /// It may only refuse.
     Validating,
+}
+
+/// What a webhook is asked, as it is sent.
+pub(super) struct Question {
+    version: &'static str,
+    uid: Uid,
+    body: Vec<u8>,
 }
 
 /// Why a webhook did not admit a write.
@@ -139,9 +148,12 @@ impl HookContext<'_> {
 
     fn selects_object(&self, hook: &Hook<'_>, object: Option<&Value>) -> Result<bool, Failure> {
         let selector = hook.webhook.object_selector.as_ref().map_err(unreadable)?;
-        let either = [object, self.old.as_ref()];
-        let mut either = either.into_iter().flatten();
-        Ok(selector.is_empty() || either.any(|object| selector.matches(&labels(object))))
+        if selector.is_empty() {
+            return Ok(true);
+        }
+        let old = self.old_labels.as_ref();
+        let is_new = object.is_some_and(|object| selector.matches(&labels(object)));
+        Ok(is_new || old.is_some_and(|old| selector.matches(old)))
     }
 
     /// Calls a webhook, and checks its answer.
@@ -150,6 +162,16 @@ impl HookContext<'_> {
         hook: &Hook<'_>,
         object: Option<&Value>,
     ) -> Result<AdmissionResponse, HookError> {
+        let question = self.question(hook, object)?;
+        self.ask(hook, question).await
+    }
+
+    /// Writes down what a webhook is asked. No tree outlives this: many writes may wait for one webhook.
+    pub(super) fn question(
+        &self,
+        hook: &Hook<'_>,
+        object: Option<&Value>,
+    ) -> Result<Question, HookError> {
         let webhook = hook.webhook;
         if self.subject.dry_run && !webhook.dry_runs {
             let name = &webhook.name;
@@ -159,10 +181,21 @@ impl HookContext<'_> {
         let version = review::version(webhook).map_err(HookError::Failed)?;
         let uid = Uid::from_seed(self.backend.seed());
         let object = object.map(|object| self.in_version(hook, object));
-        let old = self.old.as_ref().map(|old| self.in_version(hook, old));
+        let old = self.old_in_version(hook);
         let request = self.admission_request(hook, uid.as_str(), object.as_ref(), old.as_ref());
         let request = request.document(version);
         let body = serde_json::to_vec(&request).unwrap_or_default();
+        Ok(Question { version, uid, body })
+    }
+
+    /// Asks a webhook, and checks its answer.
+    pub(super) async fn ask(
+        &self,
+        hook: &Hook<'_>,
+        question: Question,
+    ) -> Result<AdmissionResponse, HookError> {
+        let webhook = hook.webhook;
+        let Question { version, uid, body } = question;
         let answer = self.post(webhook, body).await;
         let answer =
             answer.map_err(|why| HookError::Failed(format!("failed to call webhook: {why}")))?;
@@ -179,6 +212,12 @@ impl HookContext<'_> {
     /// The object in the version that the webhook wants to see.
     pub(super) fn in_version(&self, hook: &Hook<'_>, object: &Value) -> Value {
         shown::in_version(self.subject, object.clone(), (&hook.kind, &hook.version))
+    }
+
+    /// The object before the write, in that version.
+    pub(super) fn old_in_version(&self, hook: &Hook<'_>) -> Option<Value> {
+        let spoken = (&hook.kind, &*hook.version);
+        shown::old(self.subject).map(|old| shown::in_version(self.subject, old, spoken))
     }
 
     /// How documents in the webhook's kind and version are read; `None` if that version is not served.
@@ -248,7 +287,7 @@ fn unreadable(why: impl ToString) -> Failure {
     Failure::internal(why.to_string())
 }
 
-fn labels(object: &Value) -> BTreeMap<Name, Name> {
+pub(super) fn labels(object: &Value) -> BTreeMap<Name, Name> {
     let labels = object
         .pointer("/metadata/labels")
         .and_then(Value::as_object);

@@ -3,6 +3,7 @@
 mod again;
 mod long;
 mod many;
+mod room;
 mod told;
 
 use super::{Admission, Call, WebhookCaller};

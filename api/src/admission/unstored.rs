@@ -10,6 +10,7 @@ use crate::status::Failure;
 use hindsight_core::State;
 use hindsight_core::webhook::Webhook;
 use serde_json::Value;
+use std::borrow::Cow;
 use std::sync::Arc;
 use tokio::time::{Instant, timeout_at};
 
@@ -60,7 +61,7 @@ impl<'a> ReviewAdmission<'a> {
             return Ok(());
         }
         let context = self.context(shown::name(review));
-        let validation = validate::validate(&context, &hooks, Some(review));
+        let validation = validate::validate(&context, &hooks, Some(Cow::Borrowed(review)));
         warnings.extend(self.in_time(validation).await?);
         Ok(())
     }
@@ -80,7 +81,7 @@ impl<'a> ReviewAdmission<'a> {
             state: &self.state,
             subject: &self.subject,
             name,
-            old: None,
+            old_labels: None,
             deadline: self.deadline,
         }
     }

@@ -5,20 +5,34 @@ use super::hooks::{Hook, HookContext, apply_failure_policy};
 use crate::status::Failure;
 use futures_util::future::join_all;
 use serde_json::Value;
+use std::borrow::Cow;
 
 /// Calls every webhook that selects the object; returns their warnings, which a refusal carries too.
 pub(super) async fn validate(
     context: &HookContext<'_>,
     hooks: &[Hook<'_>],
-    object: Option<&Value>,
+    object: Option<Cow<'_, Value>>,
 ) -> Result<Vec<String>, Failure> {
     let mut selected = Vec::new();
     for hook in hooks {
-        if context.selects(hook, object).await? {
+        if context.selects(hook, object.as_deref()).await? {
             selected.push(hook);
         }
     }
-    let answers = join_all(selected.iter().map(|hook| context.call(hook, object))).await;
+    let questions = selected.iter().map(|hook| {
+        let question = context.question(hook, object.as_deref());
+        (*hook, question)
+    });
+    let questions: Vec<_> = questions.collect();
+    // Not kept while webhooks are waited for.
+    drop(object);
+    let answers = questions
+        .into_iter()
+        .map(async |(hook, question)| match question {
+            Ok(question) => context.ask(hook, question).await,
+            Err(error) => Err(error),
+        });
+    let answers = join_all(answers).await;
     let (mut warnings, mut refusal) = (Vec::new(), None);
     for (hook, answer) in selected.into_iter().zip(answers) {
         match answer {

@@ -21,6 +21,8 @@ pub struct Bodies {
     room: Arc<Semaphore>,
     /// For what the writes make: see `version`.
     pub(super) versions: Arc<Semaphore>,
+    /// How much that is when none of it is taken.
+    pub(super) versions_max: usize,
     arrival: Duration,
 }
 
@@ -33,6 +35,7 @@ impl Bodies {
         Self {
             room: Arc::new(Semaphore::new(bytes)),
             versions: Arc::new(Semaphore::new(bytes)),
+            versions_max: bytes.min(u32::MAX as usize),
             arrival,
         }
     }

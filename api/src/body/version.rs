@@ -22,16 +22,30 @@ impl AsRef<[u8]> for Held {
 }
 
 impl Bodies {
-    /// Room for a version of about so many bytes, in turn; `None` if it needs none.
-    pub(crate) async fn room_for_version(
-        &self,
-        bytes: usize,
-    ) -> Result<Option<OwnedSemaphorePermit>, Failure> {
+    /// The room that a version of about so many bytes needs. A version is hardly longer than the bound; whatever
+    /// it is made of, it must find room at some time.
+    pub(crate) const fn version_bytes(bytes: usize) -> usize {
         if bytes <= LONG_BYTES {
+            0
+        } else if bytes < REQUEST_BYTES_MAX {
+            bytes
+        } else {
+            REQUEST_BYTES_MAX
+        }
+    }
+
+    /// Room for a write, in turn, whose version takes as much as [`Self::version_bytes`] says, and which holds so
+    /// many bytes while webhooks are asked; `None` if it needs none.
+    pub(crate) async fn room_for_write(
+        &self,
+        version: usize,
+        waiting: usize,
+    ) -> Result<Option<OwnedSemaphorePermit>, Failure> {
+        let waiting = Some(waiting).filter(|bytes| *bytes > LONG_BYTES);
+        let bytes = version.max(waiting.map_or(0, |bytes| bytes.min(self.versions_max)));
+        if bytes == 0 {
             return Ok(None);
         }
-        // A version is hardly longer; whatever it is made of, it must find room at some time.
-        let bytes = bytes.min(REQUEST_BYTES_MAX);
         Self::room_in(&self.versions, bytes).await.map(Some)
     }
 }
@@ -60,12 +74,16 @@ mod tests {
         runtime.expect("a runtime").block_on(async {
             let bodies = Bodies::bounded(0, Duration::MAX);
             let all = bodies.versions.available_permits();
-            let small = bodies.room_for_version(LONG_BYTES).await;
+            let room_for = async |bytes| {
+                let version = Bodies::version_bytes(bytes);
+                bodies.room_for_write(version, 0).await
+            };
+            let small = room_for(LONG_BYTES).await;
             assert!(small.expect("it needs none").is_none());
-            let huge = bodies.room_for_version(usize::MAX).await.expect("room");
+            let huge = room_for(usize::MAX).await.expect("room");
             assert_eq!(bodies.versions.available_permits(), 0);
             let mut body = ApiBody::full("v").holding(huge.expect("some"));
-            let refused = bodies.room_for_version(LONG_BYTES + 1).await;
+            let refused = room_for(LONG_BYTES + 1).await;
             assert_eq!(refused.expect_err("refused").code, 429);
             let frame = body.frame().await.expect("a frame").expect("data");
             drop(body);

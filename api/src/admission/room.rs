@@ -1,0 +1,61 @@
+//! How much memory a write takes: while it is decided, and while its webhooks are waited for. A patch of a few bytes
+//! is as much as the object that it changes.
+
+use crate::handler::ResourceRequest;
+use hindsight_core::webhook::{Webhook, WriteAttributes};
+use hindsight_core::{Command, Intent, State};
+use http::Method;
+
+/// How many times an object is held besides what each webhook is sent: as a tree, and in the command.
+const COPIES: usize = 3;
+
+/// About how many bytes deciding a command reads, where the body of its request is so long.
+pub(crate) fn decided_bytes(state: &State, command: &Command, body: usize) -> usize {
+    let stored = |key| state.get(key).map_or(0, |stored| stored.body.len());
+    match &command.intent {
+        Intent::Patch(patch) => body + stored(&patch.key),
+        Intent::Update(update) => body.max(stored(&update.key)),
+        Intent::Delete(delete) | Intent::Evict(delete) => body.max(stored(&delete.target.key)),
+        _ => body,
+    }
+}
+
+/// About how many bytes a request holds while webhooks are asked about it; zero if none is. The mutating ones are
+/// asked one after the other, the validating ones at once.
+pub(crate) fn waiting_bytes(request: &ResourceRequest, body: usize) -> usize {
+    let State {
+        webhooks, kinds, ..
+    } = &*request.state;
+    if webhooks.is_empty() {
+        return 0;
+    }
+    let operations: &[&str] = match request.parts.method {
+        Method::POST => &["CREATE"],
+        Method::DELETE => &["DELETE"],
+        _ => &["CREATE", "UPDATE"],
+    };
+    let is_asked = |webhook: &&Webhook| {
+        operations.iter().any(|operation| {
+            let write = WriteAttributes {
+                operation,
+                kind: &request.kind,
+                cohabitant: kinds.cohabitant(&request.kind),
+                version: &request.version.name,
+                subresource: request.subresource,
+            };
+            webhook.match_write(&write).is_some()
+        })
+    };
+    let at_once = webhooks.validating().filter(is_asked).count();
+    let at_once = at_once.max(webhooks.mutating().filter(is_asked).take(1).count());
+    if at_once == 0 {
+        return 0;
+    }
+    let stored = request.state.get(&request.key());
+    let stored = stored.map_or(0, |stored| stored.body.len());
+    let new = match request.parts.method {
+        Method::PATCH => stored + body,
+        _ => body,
+    };
+    (stored + new).saturating_mul(COPIES + at_once)
+}

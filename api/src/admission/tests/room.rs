@@ -1,0 +1,93 @@
+//! Small writes to large objects, behind a webhook that does not answer.
+
+use super::*;
+use crate::admission::decided_bytes;
+use crate::body::Bodies;
+use futures_util::future::join_all;
+use std::time::Duration;
+
+const BYTES: usize = 150 << 10;
+
+fn large() -> Value {
+    json!({"metadata": {"name": "a"}, "data": {"k": "v".repeat(BYTES)}})
+}
+
+fn small_patch() -> Intent {
+    Intent::Patch(PatchObject {
+        key: key("", "configmaps", "default", "a"),
+        version: "v1".into(),
+        subresource: None,
+        patch: Patch::Merge(json!({"data": {"n": "1"}})),
+        validation: FieldValidation::Ignore,
+    })
+}
+
+/// How many of these requests, sent at once, have a webhook wait for its answer at a time, and their codes.
+fn asked_at_once(operation: &str, method: &str, body: &Value) -> (usize, Vec<u16>) {
+    let scene = Scene::new("validatingwebhookconfigurations", &[operation], |_| None);
+    scene.write(create("", "configmaps", "default", &large()));
+    let api = Api::new(Arc::clone(&scene.fake) as _, Arc::new(scene.admission()));
+    // Room for 3 MiB.
+    let api = api.with_bodies(Bodies::bounded(0, Duration::from_secs(30)));
+    let media = if method == "PATCH" {
+        MERGE
+    } else {
+        "application/json"
+    };
+    let send = async |_| {
+        let request = Request::builder()
+            .method(method)
+            .uri(format!("{MAPS}/a"))
+            .header("content-type", media)
+            .body(Full::<Bytes>::from(body.to_string()));
+        let answer = api.handle(request.expect("a request"), Some(actor()));
+        answer.await.status().as_u16()
+    };
+    let mut builder = tokio::runtime::Builder::new_current_thread();
+    let runtime = builder.enable_time().start_paused(true).build();
+    let codes = runtime
+        .expect("a runtime")
+        .block_on(join_all((0..20).map(send)));
+    (scene.seen().len(), codes)
+}
+
+#[test]
+fn writes_that_wait_for_a_webhook_have_room_for_what_they_hold() {
+    let patch = json!({"data": {"n": "1"}});
+    let (asked, codes) = asked_at_once("UPDATE", "PATCH", &patch);
+    let held = (2 * BYTES) * 4;
+    assert_eq!(asked, (3 << 20) / held);
+    let refused = codes.iter().filter(|code| **code == 429).count();
+    assert_eq!(refused, codes.len() - asked, "{codes:?}");
+    let (asked, codes) = asked_at_once("DELETE", "PATCH", &patch);
+    assert_eq!(asked, 0, "nobody is asked about a change");
+    let done = codes.iter().filter(|code| **code == 200).count();
+    assert_eq!(
+        done,
+        (3 << 20) / (BYTES + 1000),
+        "those that have room for a version"
+    );
+    let (asked, _) = asked_at_once("DELETE", "DELETE", &json!({}));
+    assert_eq!(asked, (3 << 20) / (BYTES * 4));
+}
+
+#[test]
+fn a_small_patch_of_a_large_object_is_much_to_decide() {
+    let scene = Scene::denying(&["DELETE"]);
+    scene.write(create("", "configmaps", "default", &large()));
+    let state = scene.fake.state();
+    let bytes = |intent| {
+        let command = Command::new(actor(), Time(0), [0; 16], intent);
+        decided_bytes(&state, &command, 10)
+    };
+    let stored = state.get(&key("", "configmaps", "default", "a"));
+    let stored = stored.expect("an object");
+    assert!(stored.body.len() > BYTES);
+    assert_eq!(bytes(small_patch()), stored.body.len() + 10);
+    assert_eq!(
+        bytes(delete("", "configmaps", "a").intent),
+        stored.body.len()
+    );
+    let new = create("", "configmaps", "default", &named("b"));
+    assert_eq!(bytes(new.intent), 10);
+}
