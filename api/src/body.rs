@@ -47,7 +47,7 @@ pub struct Unfinished;
 
 impl std::fmt::Display for Unfinished {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("the client did not read the answer in time; it was cut off in the middle")
+        f.write_str("the client did not read the answer in time, or an item is too long as YAML; it was cut off in the middle")
     }
 }
 
@@ -173,6 +173,9 @@ fn too_large() -> Failure {
     Failure::new(413, "RequestEntityTooLarge", message)
 }
 
+/// What a body of YAML counts as, however short it is: aliases may make any length of it.
+const YAML_BYTES: usize = usize::MAX;
+
 /// How a body is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Syntax {
@@ -254,15 +257,19 @@ pub(crate) async fn decode_config(
     body: &Received,
     body_warnings: &mut BodyWarnings,
 ) -> Result<(Value, Option<String>), Failure> {
-    let decoded = body.read_offloaded(|bytes| {
-        let as_json = document::json(bytes).ok();
-        match as_json.filter(|decoded| decoded.repeats.is_empty()) {
-            Some(decoded) => Ok(decoded),
-            None => document::yaml(bytes)
-                .map_err(|error| Failure::bad_request(format!("error decoding YAML: {error}"))),
-        }
+    let as_json = body.read_offloaded(body.bytes.len(), |bytes| {
+        document::json(bytes).map_err(Failure::bad_request)
     });
-    let decoded = decoded.await?;
+    let as_json = as_json.await.ok();
+    let decoded = if let Some(decoded) = as_json.filter(|decoded| decoded.repeats.is_empty()) {
+        decoded
+    } else {
+        let as_yaml = body.read_offloaded(YAML_BYTES, |bytes| {
+            document::yaml(bytes)
+                .map_err(|error| Failure::bad_request(format!("error decoding YAML: {error}")))
+        });
+        as_yaml.await?
+    };
     let (document, complaint) = body_warnings.take_config(decoded);
     let found = match &document {
         Value::Null => return Ok((Value::Object(Map::new()), complaint)),
@@ -279,13 +286,14 @@ pub(crate) async fn decode_config(
 }
 
 impl Received {
-    /// Decodes the body, on another thread if it is long.
+    /// Decodes the body, on another thread if so many bytes are long.
     async fn read_offloaded(
         &self,
+        bytes: usize,
         read: impl FnOnce(&[u8]) -> Result<Decoded, Failure> + Send + 'static,
     ) -> Result<Decoded, Failure> {
         let body = self.clone();
-        offload(self.bytes.len(), move || read(&body.bytes)).await?
+        offload(bytes, move || read(&body.bytes)).await?
     }
 }
 
@@ -295,8 +303,12 @@ async fn read_as(body: &Received, reading: Reading<'_>) -> Result<Decoded, Failu
         reading.api_version.to_owned(),
         reading.kind.to_owned(),
     );
-    let read = body.read_offloaded(move |bytes| read_bytes(bytes, syntax.of(&version, &kind)));
-    read.await
+    let bytes = match syntax {
+        Syntax::Yaml => YAML_BYTES,
+        Syntax::Json | Syntax::Protobuf => body.bytes.len(),
+    };
+    let read = move |bytes: &[u8]| read_bytes(bytes, syntax.of(&version, &kind));
+    body.read_offloaded(bytes, read).await
 }
 
 fn read_bytes(bytes: &[u8], reading: Reading<'_>) -> Result<Decoded, Failure> {

@@ -52,7 +52,8 @@ fn every_long_body_is_decoded_on_another_thread() {
         ("POST", &format!("{PODS}/a/binding"), "application/json"),
         ("POST", REVIEWS, "application/json"),
     ] {
-        for (bytes, waits) in [(10, false), (LONG_BYTES, true)] {
+        // Of YAML nobody knows how long it is.
+        for (bytes, waits) in [(10, media.ends_with("yaml")), (LONG_BYTES, true)] {
             let body = format!("{{{}", " ".repeat(bytes));
             let request = Request::builder().method(method).uri(path);
             let request = request.header("content-type", media).body(Full::from(body));
