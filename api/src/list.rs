@@ -295,7 +295,8 @@ async fn start(api: &Api, request: &mut ResourceRequest, paged: bool) -> Result<
         request.catch_up(api, revision).await?;
         return Ok(Start::first(request.shown()));
     }
-    if matching == "Exact" || (matching.is_empty() && paged) {
+    let is_exact = matching == "Exact" || (matching.is_empty() && paged);
+    if is_exact {
         let state = state_at(api, request, revision).await;
         return Ok(Start::first(state.map_err(list_expired)?));
     }
@@ -308,7 +309,7 @@ async fn start(api: &Api, request: &mut ResourceRequest, paged: bool) -> Result<
 /// Where the next page begins: in the state of the first page or, if the token says so, in the newest.
 async fn next_page(
     api: &Api,
-    request: &ResourceRequest,
+    request: &mut ResourceRequest,
     continuation: Continuation,
 ) -> Result<Start, Failure> {
     // A page of the past may be of an earlier revision, as the list may be, but not of a later one.
@@ -349,7 +350,7 @@ fn list_expired(failure: Failure) -> Failure {
 /// past, the revision must be of this life of the log, that is, not from before a restore.
 async fn state_at(
     api: &Api,
-    request: &ResourceRequest,
+    request: &mut ResourceRequest,
     revision: Revision,
 ) -> Result<Past, Failure> {
     if !request.past {
@@ -358,6 +359,7 @@ async fn state_at(
     if request.state.revision == revision {
         return Ok(request.shown());
     }
+    request.release_past();
     Ok(api.backend.as_of(AsOf::Revision(revision)).await?)
 }
 

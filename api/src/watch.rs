@@ -40,7 +40,8 @@ const TURN_CHANGES_MAX: usize = 512;
 const BOOKMARK_EVERY: Duration = Duration::from_mins(1);
 /// The last bookmark comes this long before the end.
 const LAST_BOOKMARK_BEFORE: Duration = Duration::from_secs(2);
-static NOTHING: LazyLock<Arc<State>> =
+/// Takes the place of a state that is let go.
+pub(crate) static NOTHING: LazyLock<Arc<State>> =
     LazyLock::new(|| Arc::new(State::new(crate::builtin_kinds())));
 
 /// Opens a stream of events.
@@ -76,6 +77,8 @@ pub(crate) async fn open(
     };
     // Otherwise the watch would keep this state in memory for as long as it lasts.
     request.state = Arc::clone(&NOTHING);
+    let bookmarks = request.params.flag("allowWatchBookmarks") == Some(true);
+    request.release_head();
     let mut watch = Watch {
         newest_revision: api.relay.subscribe(&*api.backend),
         api: api.clone(),
@@ -85,7 +88,7 @@ pub(crate) async fn open(
         ends,
         alarm: Box::pin(tokio::time::sleep_until(ends)),
         next_bookmark: next_bookmark(Instant::now(), ends),
-        bookmarks: request.params.flag("allowWatchBookmarks") == Some(true),
+        bookmarks,
         marked,
         headings: true,
         initial_objects,

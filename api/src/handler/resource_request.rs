@@ -8,12 +8,13 @@ use crate::params::Params;
 use crate::path::Route;
 use crate::status::Failure;
 use crate::wait;
+use crate::watch::NOTHING;
 use hindsight_core::kind::{GroupVersionKind, KindRef, Subresource, Version};
 use hindsight_core::object::{Name, ObjectKey};
 use hindsight_core::validate::manager_of_agent;
 use hindsight_core::{Actor, Form, Intent, Revision, State, Time};
-use http::Method;
 use http::request::Parts;
+use http::{Method, Request};
 use std::sync::Arc;
 use tokio::time::Instant;
 
@@ -68,6 +69,23 @@ impl ResourceRequest {
         self.form = Form::of(&state.kinds, &kind, &version.name);
         (self.kind, self.version, self.state) = (kind, version, state);
         Ok(())
+    }
+
+    /// Lets go of what a watch no longer looks at: the head of a request may have 200 KiB, and a watch lasts for
+    /// hours. Tables still look at one parameter.
+    pub(crate) fn release_head(&mut self) {
+        (self.parts, ()) = Request::new(()).into_parts();
+        self.params.retain("includeObject");
+        self.route = Route::default();
+    }
+
+    /// Lets go of a state of the past and of the seat that it takes, before another one is waited for: whoever
+    /// waited with a seat would keep the next from it.
+    pub(crate) fn release_past(&mut self) {
+        if self.past {
+            self.permit = None;
+            self.state = Arc::clone(&NOTHING);
+        }
     }
 
     /// The storage key of the named object; the namespace of a create.

@@ -1,5 +1,7 @@
 //! A single watch, over an engine that the test moves.
 
+mod head;
+
 use crate::admission::Admission;
 use crate::backend::Backend;
 use crate::backend::fake::{Fake, held_elsewhere};
