@@ -8,6 +8,7 @@ use hindsight_core::Actor;
 use hindsight_core::kind::GroupVersionKind;
 use http::{HeaderMap, Response, StatusCode, header};
 use http_body::Body;
+use serde::Serialize;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fmt;
@@ -43,12 +44,10 @@ pub(crate) fn media_type(headers: &HeaderMap) -> String {
 pub(crate) fn json_bytes(code: u16, bytes: Bytes, syntax: Syntax) -> Response<ApiBody> {
     if syntax == Syntax::Yaml {
         let document: Value = serde_json::from_slice(&bytes).unwrap_or_default();
-        let mut yaml = Bounded::default();
-        if serde_saphyr::to_fmt_writer(&mut yaml, &document).is_ok() {
-            return build(code, "application/yaml", ApiBody::full(yaml.text));
-        }
-        if yaml.is_full {
-            return failure(&too_long_as_yaml(), Syntax::Json);
+        match yaml(&document) {
+            Ok(Some(text)) => return build(code, "application/yaml", ApiBody::full(text)),
+            Ok(None) => {}
+            Err(too_long) => return failure(&too_long, Syntax::Json),
         }
     }
     build(code, JSON, ApiBody::full(bytes))
@@ -74,6 +73,18 @@ impl fmt::Write for Bounded {
         self.text.push_str(more);
         Ok(())
     }
+}
+
+/// The document as YAML, if it is not too long; `None` if it cannot be written so.
+pub(crate) fn yaml(document: &impl Serialize) -> Result<Option<String>, Failure> {
+    let mut yaml = Bounded::default();
+    if serde_saphyr::to_fmt_writer(&mut yaml, document).is_ok() {
+        return Ok(Some(yaml.text));
+    }
+    if yaml.is_full {
+        return Err(too_long_as_yaml());
+    }
+    Ok(None)
 }
 
 fn too_long_as_yaml() -> Failure {

@@ -4,6 +4,8 @@ use super::untyped;
 use crate::accept::View;
 use crate::body::Syntax;
 use crate::handler::ResourceRequest;
+use crate::respond;
+use crate::status::Failure;
 use crate::table::{self, Rows};
 use hindsight_core::{Form, Object};
 use serde::Serialize;
@@ -80,7 +82,8 @@ impl Items {
             } else {
                 String::new()
             };
-            return format!("{}{list}:{none}\n", yaml(&self.around)).into_bytes();
+            let around = yaml(&self.around).unwrap_or_default();
+            return format!("{around}{list}:{none}\n").into_bytes();
         }
         let around = self.around.to_string();
         let open = around.strip_suffix('}').unwrap_or_default();
@@ -88,18 +91,19 @@ impl Items {
         format!("{open},\"{list}\":{begun}").into_bytes()
     }
 
-    /// Appends one item; returns what that took, in bytes of objects that could have been read instead.
-    pub(super) fn write(&self, object: &Object, to: &mut Vec<u8>) -> usize {
+    /// Appends one item; returns what that took, in bytes of objects that could have been read instead. Appends
+    /// nothing if it is too long as YAML.
+    pub(super) fn write(&self, object: &Object, to: &mut Vec<u8>) -> Result<usize, Failure> {
         let is_yaml = self.syntax == Syntax::Yaml;
         let mut cost = object.body.len();
         let document = match &self.shown {
             Shown::Objects(form) if !is_yaml => {
                 to.extend_from_slice(&form.body(object));
-                return cost;
+                return Ok(cost);
             }
             Shown::Untyped(form) if !is_yaml => {
                 untyped::append(&form.body(object), to);
-                return cost;
+                return Ok(cost);
             }
             Shown::Objects(form) => form.document(object),
             Shown::Untyped(form) => without_type(form.document(object)),
@@ -111,12 +115,12 @@ impl Items {
             }
         };
         let text = if is_yaml {
-            yaml(&[document])
+            yaml(&[document])?
         } else {
             document.to_string()
         };
         to.extend_from_slice(text.as_bytes());
-        cost
+        Ok(cost)
     }
 
     pub(super) const fn between(&self) -> &'static [u8] {
@@ -145,10 +149,10 @@ fn without_type(mut document: Value) -> Value {
 }
 
 /// The document as whole lines of YAML.
-fn yaml(document: &impl Serialize) -> String {
-    let mut text = serde_saphyr::to_string(document).unwrap_or_default();
+fn yaml(document: &impl Serialize) -> Result<String, Failure> {
+    let mut text = respond::yaml(document)?.unwrap_or_default();
     if !text.ends_with('\n') {
         text.push('\n');
     }
-    text
+    Ok(text)
 }

@@ -4,10 +4,11 @@
 
 use super::items::Items;
 use crate::backend::Permit;
-use crate::body::{ApiBody, PIECE_BYTES, Unfinished, frame};
+use crate::body::{ApiBody, PIECE_BYTES, Syntax, Unfinished, frame};
 use crate::lease::Lease;
 use crate::pace::READ_BYTES;
 use crate::respond;
+use crate::status::Failure;
 use bytes::Bytes;
 use futures_util::stream::{self, StreamExt};
 use hindsight_core::Object;
@@ -27,6 +28,8 @@ pub(super) struct Pieces {
     separates: bool,
     /// Whether the last piece was made.
     is_written: bool,
+    /// Why the next item cannot be written.
+    unwritable: Option<Box<Failure>>,
     over: bool,
 }
 
@@ -59,6 +62,7 @@ impl Pieces {
             started,
             separates: false,
             is_written: false,
+            unwritable: None,
             over: false,
         }
     }
@@ -67,7 +71,7 @@ impl Pieces {
         let syntax = self.items.syntax();
         if self.size <= WHOLE_BYTES_MAX {
             let mut begun = self.fill(WHOLE_BYTES_MAX);
-            while !self.is_written && begun.len() < WHOLE_BYTES_MAX {
+            while !self.is_finished() && begun.len() < WHOLE_BYTES_MAX {
                 tokio::task::yield_now().await;
                 self.started = begun;
                 begun = self.fill(WHOLE_BYTES_MAX);
@@ -76,6 +80,12 @@ impl Pieces {
                 return respond::written(ApiBody::full(begun), syntax);
             }
             self.rest.with(|rest| rest.ready = begun.into());
+        } else if syntax == Syntax::Yaml {
+            // An item that is too long can only be refused before anything is sent.
+            self.started = self.fill(self.started.len() + 1);
+        }
+        if let Some(unwritable) = &self.unwritable {
+            return respond::failure(unwritable, Syntax::Json);
         }
         self.rest.limit();
         let pieces = stream::unfold(self, |mut pieces| async move {
@@ -84,6 +94,11 @@ impl Pieces {
             Some((piece, pieces))
         });
         respond::written(ApiBody::pieces(pieces.boxed()), syntax)
+    }
+
+    /// Whether there is no next item to write.
+    const fn is_finished(&self) -> bool {
+        self.is_written || self.unwritable.is_some()
     }
 
     /// Writes items until the piece has `limit` bytes, or none is left. The piece also ends once [`READ_BYTES`]
@@ -105,7 +120,13 @@ impl Pieces {
                 piece.extend_from_slice(self.items.between());
             }
             let before = piece.len();
-            read += self.items.write(&object, &mut piece);
+            match self.items.write(&object, &mut piece) {
+                Ok(cost) => read += cost,
+                Err(failure) => {
+                    self.unwritable = Some(Box::new(failure));
+                    break;
+                }
+            }
             let written = piece.len() - before;
             self.rest.record_bytes(written.max(object.body.len()));
         }
@@ -121,6 +142,10 @@ impl Iterator for Pieces {
             match self.rest.with(Rest::send) {
                 Some(Some(frame)) => return Some(Ok(frame)),
                 Some(None) if self.is_written => self.over = true,
+                Some(None) if self.unwritable.is_some() => {
+                    self.over = true;
+                    return Some(Err(Unfinished));
+                }
                 Some(None) => {
                     self.started.reserve(PIECE_BYTES + PIECE_BYTES / 8);
                     let piece = self.fill(PIECE_BYTES);

@@ -8,7 +8,10 @@ use hindsight_core::{Actor, GroupResource, Object, ObjectKey, Revision};
 use http::{Method, Request};
 use http_body_util::{BodyExt, Full};
 use serde_json::{Value, json};
+use std::pin::pin;
 use std::sync::Arc;
+use std::time::Duration;
+use tokio::time::timeout;
 
 const REQUIREMENTS_MAX: usize = 1_000;
 
@@ -128,4 +131,67 @@ async fn every_option_is_read_by_lists_and_watches_alike() {
             assert_eq!(ask(&api, Method::GET, &query).await.0, 400, "{query}");
         }
     }
+}
+
+/// An object with this in it.
+fn holding(revision: u64, name: &str, data: &Value) -> Arc<Object> {
+    let mut document = object(revision, name).document();
+    document["data"] = data.clone();
+    let key = ObjectKey::new(GroupResource::new("", "configmaps"), "default", name);
+    let object = Object::from_value(key, document, Revision(revision), None);
+    Arc::new(object.expect("an object"))
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_item_that_is_too_long_as_yaml_is_refused_or_ends_the_list() {
+    let deep = (0..100).fold(json!(vec![1; 100_000]), |inner, _| json!({"a": inner}));
+    let flat = json!({"a": "x".repeat(300 << 10)});
+    let is_list = "application/yaml";
+    let is_table = "application/yaml;as=Table;v=v1;g=meta.k8s.io";
+    for (method, accepted) in [
+        (Method::GET, is_list),
+        (Method::GET, is_table),
+        (Method::DELETE, is_list),
+    ] {
+        for (first, code) in [(&json!({}), 406), (&deep, 406), (&flat, 200)] {
+            let fake = Arc::new(Fake::new());
+            let api = Api::new(Arc::clone(&fake) as _, Arc::default());
+            drop(fake.put(&holding(1, "a", first)));
+            drop(fake.put(&holding(2, "b", &deep)));
+            let path = "/api/v1/namespaces/default/configmaps?includeObject=Object&dryRun=All";
+            let request = Request::builder().method(method.clone()).uri(path);
+            let request = request.header("accept", accepted);
+            let request = request.body(Full::<Bytes>::default()).expect("a request");
+            let actor = Some(Arc::new(Actor::new("admin")));
+            let answer = api.handle(request, actor).await;
+            assert_eq!(answer.status(), code, "{method} {accepted}");
+            let read = answer.into_body().collect().await;
+            assert_eq!(read.is_err(), code == 200, "it is cut off");
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_list_of_the_past_gives_its_seat_back_before_it_waits_for_another() {
+    let fake = Arc::new(Fake::new());
+    let api = Api::new(Arc::clone(&fake) as _, Arc::default());
+    for (revision, name) in [(1, "a"), (2, "b")] {
+        fake.put_before_the_window(&object(revision, name));
+    }
+    let seats = Arc::new(tokio::sync::Semaphore::new(1));
+    let seat = Arc::clone(&seats).acquire_owned().await.expect("a seat");
+    *fake.permit.lock().expect("a lock") = Some(Arc::new(seat));
+    *fake.reading.lock().expect("a lock") = Duration::from_secs(2);
+    let query = "resourceVersion=1&resourceVersionMatch=Exact";
+    let path = format!("/as-of/2/api/v1/namespaces/default/configmaps?{query}");
+    let request = Request::get(path).body(Full::<Bytes>::default());
+    let actor = Some(Arc::new(Actor::new("admin")));
+    let mut answer = pin!(api.handle(request.expect("a request"), actor));
+    for (seconds, free) in [(1, 0), (3, 1)] {
+        let soon = timeout(Duration::from_secs(seconds), answer.as_mut()).await;
+        assert!(soon.is_err(), "it reads the log twice");
+        assert_eq!(seats.available_permits(), free);
+        *fake.reading.lock().expect("a lock") = Duration::from_secs(9);
+    }
+    assert_eq!(answer.await.status(), 200);
 }
