@@ -33,7 +33,7 @@ impl Api {
 }
 
 /// About how long a version is that a request puts in the place of another one. A new object stays in memory
-/// anyway, and deletions should never have to wait.
+/// anyway, and a deletion waits only where a webhook is asked about it.
 fn written_bytes(method: &Method, request: &ResourceRequest) -> usize {
     let bytes = request.body_bytes;
     match *method {
