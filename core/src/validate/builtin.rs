@@ -41,7 +41,7 @@ mod webhook;
 mod workload;
 
 pub(crate) use selector::{MISMATCH, selects};
-pub(crate) use webhook::webhook_client;
+pub(crate) use webhook::{REVIEW_VERSIONS, webhook_client};
 
 use super::field::Field;
 use crate::document::equal_except;

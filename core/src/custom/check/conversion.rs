@@ -8,7 +8,6 @@ use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
 const STRATEGIES: [&str; 2] = ["None", "Webhook"];
-const REVIEWS: [&str; 2] = ["v1", "v1beta1"];
 /// Upstream names fields as its unversioned type does.
 const CLIENT: &str = "spec.conversion.webhookClientConfig";
 const VERSIONS: &str = "spec.conversion.conversionReviewVersions";
@@ -66,7 +65,10 @@ fn review_versions(versions: &[Value], causes: &mut CauseList) {
             causes.push(FieldCause::invalid(field, version, &why));
         }
     }
-    if !REVIEWS.iter().any(|known| seen.contains(known)) {
+    if !validate::REVIEW_VERSIONS
+        .iter()
+        .any(|known| seen.contains(known))
+    {
         let why = "must include at least one of v1, v1beta1";
         causes.push(FieldCause::invalid(VERSIONS, &json!(versions), why));
     }

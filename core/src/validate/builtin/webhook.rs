@@ -14,7 +14,8 @@ use std::collections::BTreeSet;
 const FORM: &str = "; desired format: https://host[/path]";
 const OPERATIONS: [&str; 5] = ["*", "CONNECT", "CREATE", "DELETE", "UPDATE"];
 const SIDE_EFFECTS: [&str; 4] = ["None", "NoneOnDryRun", "Some", "Unknown"];
-const REVIEWS: [&str; 2] = ["v1", "v1beta1"];
+/// The versions in which webhooks can be asked, of admission and of conversion.
+pub(crate) const REVIEW_VERSIONS: [&str; 2] = ["v1", "v1beta1"];
 /// Source: `maxMatchConditionsCount`, 64.
 const CONDITIONS_MAX: usize = 64;
 
@@ -229,7 +230,7 @@ fn condition(condition: &Field<'_>, env: &Env<'_>, causes: &mut CauseList) {
 }
 
 fn reviews(versions: &Field<'_>, causes: &mut CauseList) {
-    let known = |version: Field<'_>| REVIEWS.contains(&version.text());
+    let known = |version: Field<'_>| REVIEW_VERSIONS.contains(&version.text());
     if !versions.is_empty() && !versions.items().any(known) {
         causes.push_with(|| versions.invalid("must include at least one of v1, v1beta1"));
     }
