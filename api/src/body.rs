@@ -1,5 +1,6 @@
 //! Bodies in and out: bounded and decoded on the way in, whole or streamed on the way out.
 
+mod answer;
 mod document;
 mod room;
 mod version;

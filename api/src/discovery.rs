@@ -5,16 +5,18 @@ mod tests;
 
 use crate::accept::{accept_object, wants_aggregate};
 use crate::body::{ApiBody, Syntax};
-use crate::etag::tagged;
+use crate::documents::{self, Documents};
+use crate::etag::{is_known, tagged};
 use crate::status::Failure;
-use crate::{health, respond};
+use crate::{health, openapi, respond};
+use bytes::Bytes;
 use hindsight_core::State;
 use hindsight_core::builtin;
 use hindsight_core::kind::{Kind, KindRef, Preference};
 use http::{HeaderMap, HeaderValue, Response, header};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
 
 pub(crate) const AGGREGATED: &str =
     "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
@@ -29,44 +31,118 @@ const VERBS: [&str; 8] = [
     "watch",
 ];
 
+/// One of the documents of discovery.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Document {
+    /// All paths; those about the server itself only of the present.
+    Paths { is_past: bool },
+    /// The versions of the core group.
+    Core,
+    /// All other groups, each with its versions.
+    Groups,
+    /// One of them.
+    Group(String),
+    /// The resources of a version.
+    Resources { group: String, version: String },
+    /// The aggregated form of the core group.
+    AggregatedCore,
+    /// The same of all others.
+    AggregatedGroups,
+}
+
 /// A discovery document, if the path names one.
-pub(crate) fn respond(
-    path: &str,
-    is_past: bool,
+pub(crate) async fn respond(
+    documents: &Documents,
+    (path, is_past): (&str, bool),
     headers: &HeaderMap,
-    state: &State,
-) -> Option<Result<Response<ApiBody>, Failure>> {
+    state: &Arc<State>,
+) -> Result<Option<Response<ApiBody>>, Failure> {
     let segments: Vec<&str> = path
         .split('/')
         .filter(|segment| !segment.is_empty())
         .collect();
-    let aggregated = || wants_aggregate(headers);
-    let document = match segments.as_slice() {
-        [] => {
-            // Upstream's list of paths knows no other form either.
-            let document = json!({"paths": paths(state, is_past)});
-            return Some(Ok(respond::json(200, &document, Syntax::Json)));
-        }
+    if segments == ["version"] {
         // Of the present it is answered before anybody logs in.
-        ["version"] => return Some(Ok(health::version())),
-        ["api"] if aggregated() => return Some(Ok(aggregate(state, headers, &[String::new()]))),
-        ["apis"] if aggregated() => return Some(Ok(aggregate(state, headers, &groups(state)))),
-        ["api"] => json!({"kind": "APIVersions", "versions": ["v1"],
-            "serverAddressByClientCIDRs": []}),
-        ["apis"] => {
-            let groups: Vec<Value> = groups(state)
-                .iter()
-                .filter_map(|group| group_of(state, group))
-                .collect();
-            json!({"kind": "APIGroupList", "apiVersion": "v1", "groups": groups})
-        }
-        ["apis", group] => with_type(group_of(state, group)?, "APIGroup"),
-        ["api", version] => resources(state, "", version)?,
-        ["apis", group, version] => resources(state, group, version)?,
-        _ => return None,
+        return Ok(Some(health::version()));
+    }
+    let Some(document) = Document::at(&segments, is_past, headers, state) else {
+        return Ok(None);
     };
-    let accept = accept_object(headers);
-    Some(accept.map(|accept| respond::json(200, &document, accept.syntax)))
+    let is_aggregated = document.is_aggregated();
+    let syntax = match document {
+        // Upstream's list of paths knows no other form either.
+        Document::Paths { .. } => Syntax::Json,
+        _ if is_aggregated => Syntax::Json,
+        _ => accept_object(headers)?.syntax,
+    };
+    let tag = openapi::tag_of_all(state);
+    let bytes = if is_aggregated && is_known(headers, &tag) {
+        Bytes::new()
+    } else {
+        let (asked, state) = (document.clone(), Arc::clone(state));
+        let build = move || respond::bytes(&asked.build(&state), syntax);
+        let document = documents::Document::Discovery(document, syntax);
+        documents.get(document, &tag, build).await?
+    };
+    let answer = || respond::written(ApiBody::full(bytes), syntax);
+    Ok(Some(if is_aggregated {
+        tagged(headers, &tag, || {
+            let mut response = answer();
+            let media = HeaderValue::from_static(AGGREGATED);
+            response.headers_mut().insert(header::CONTENT_TYPE, media);
+            response
+        })
+    } else {
+        answer()
+    }))
+}
+
+impl Document {
+    fn at(segments: &[&str], is_past: bool, headers: &HeaderMap, state: &State) -> Option<Self> {
+        let is_served = |group: &str, version: &str| {
+            kinds(state, group).any(|kind| kind.served(version).is_some())
+        };
+        let resources = |group: &str, version: &str| {
+            is_served(group, version).then(|| Self::Resources {
+                group: group.to_owned(),
+                version: version.to_owned(),
+            })
+        };
+        match segments {
+            [] => Some(Self::Paths { is_past }),
+            ["api"] if wants_aggregate(headers) => Some(Self::AggregatedCore),
+            ["apis"] if wants_aggregate(headers) => Some(Self::AggregatedGroups),
+            ["api"] => Some(Self::Core),
+            ["apis"] => Some(Self::Groups),
+            ["apis", group] if versions(state, group).is_empty() => None,
+            ["apis", group] => Some(Self::Group((*group).to_owned())),
+            ["api", version] => resources("", version),
+            ["apis", group, version] => resources(group, version),
+            _ => None,
+        }
+    }
+
+    fn is_aggregated(&self) -> bool {
+        matches!(self, Self::AggregatedCore | Self::AggregatedGroups)
+    }
+
+    fn build(&self, state: &State) -> Value {
+        match self {
+            Self::Paths { is_past } => json!({"paths": paths(state, *is_past)}),
+            Self::Core => json!({"kind": "APIVersions", "versions": ["v1"],
+                "serverAddressByClientCIDRs": []}),
+            Self::Groups => {
+                let groups = groups(state);
+                let groups = groups.iter().filter_map(|group| group_of(state, group));
+                let groups: Vec<Value> = groups.collect();
+                json!({"kind": "APIGroupList", "apiVersion": "v1", "groups": groups})
+            }
+            Self::Group(group) => with_type(group_of(state, group).unwrap_or_default(), "APIGroup"),
+            Self::Resources { group, version } => resources(state, group, version),
+            Self::AggregatedCore => aggregate(state, &[String::new()]),
+            Self::AggregatedGroups => aggregate(state, &groups(state)),
+        }
+    }
 }
 
 /// Paths that can be read beside those of the named groups. Source: upstream's `routes.Index`.
@@ -124,6 +200,7 @@ pub(crate) fn kinds<'a>(state: &'a State, group: &'a str) -> impl Iterator<Item 
         .filter(move |kind| &*kind.resource.group == group)
 }
 
+/// A group, if any of its versions is served.
 fn group_of(state: &State, group: &str) -> Option<Value> {
     let one = |version: &String| json!({"groupVersion": format!("{group}/{version}"), "version": version});
     let versions: Vec<Value> = versions(state, group).iter().map(one).collect();
@@ -139,7 +216,7 @@ fn with_type(mut document: Value, kind: &str) -> Value {
     document
 }
 
-fn resources(state: &State, group: &str, version: &str) -> Option<Value> {
+fn resources(state: &State, group: &str, version: &str) -> Value {
     let mut list = Vec::new();
     for kind in kinds(state, group) {
         let Some(served) = kind.served(version) else {
@@ -167,21 +244,16 @@ fn resources(state: &State, group: &str, version: &str) -> Option<Value> {
             }));
         }
     }
-    if list.is_empty() {
-        return None;
-    }
     let group_version = if group.is_empty() {
         version.to_owned()
     } else {
         format!("{group}/{version}")
     };
-    Some(
-        json!({"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": group_version,
-        "resources": list}),
-    )
+    json!({"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": group_version,
+        "resources": list})
 }
 
-fn aggregate(state: &State, headers: &HeaderMap, groups: &[String]) -> Response<ApiBody> {
+fn aggregate(state: &State, groups: &[String]) -> Value {
     let items: Vec<Value> = groups
         .iter()
         .map(|group| {
@@ -195,18 +267,8 @@ fn aggregate(state: &State, headers: &HeaderMap, groups: &[String]) -> Response<
             json!({"metadata": {"name": group}, "versions": versions})
         })
         .collect();
-    let document = json!({"kind": "APIGroupDiscoveryList", "apiVersion": "apidiscovery.k8s.io/v2",
-        "metadata": {}, "items": items});
-    let text = document.to_string();
-    let mut hasher = DefaultHasher::new();
-    text.hash(&mut hasher);
-    let tag = format!("{:016X}", hasher.finish());
-    tagged(headers, &tag, || {
-        let mut response = respond::json_bytes(200, text.into(), Syntax::Json);
-        let media = HeaderValue::from_static(AGGREGATED);
-        response.headers_mut().insert(header::CONTENT_TYPE, media);
-        response
-    })
+    json!({"kind": "APIGroupDiscoveryList", "apiVersion": "apidiscovery.k8s.io/v2",
+        "metadata": {}, "items": items})
 }
 
 fn aggregated_resources(state: &State, group: &str, version: &str) -> Vec<Value> {
@@ -235,7 +297,7 @@ fn aggregated_resources(state: &State, group: &str, version: &str) -> Vec<Value>
     kinds(state, group).filter_map(one).collect()
 }
 
-fn names(names: &[std::sync::Arc<str>]) -> Vec<&str> {
+fn names(names: &[Arc<str>]) -> Vec<&str> {
     names.iter().map(|name| &**name).collect()
 }
 

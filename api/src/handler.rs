@@ -11,6 +11,7 @@ use crate::admission::{self, Admission, WriteRequest};
 use crate::authenticator::Authenticator;
 use crate::backend::{Backend, Past};
 use crate::body::{self, ApiBody, Bodies, Received, Syntax};
+use crate::documents::Documents;
 use crate::params::Params;
 use crate::path::{self, Route, route, split_time};
 use crate::status::Failure;
@@ -47,8 +48,8 @@ pub struct Api {
     pub(crate) relay: watch::Relay,
     /// How many watches may read the log at the same time.
     pub(crate) replays: Arc<Semaphore>,
-    /// OpenAPI documents that were built.
-    documents: Arc<openapi::Documents>,
+    /// Documents of discovery and OpenAPI that were built.
+    documents: Arc<Documents>,
     /// The bounds on request bodies; `None` where the caller has them in memory anyway.
     bodies: Option<Bodies>,
     /// Who is asked about tokens; `None` where nobody logs in with any.
@@ -282,8 +283,14 @@ impl Api {
                 request.body_bytes = body.bytes.len();
                 // Boxed, so that the futures of reads and watches need no space for it.
                 let answer = Box::pin(self.in_room(&method, &mut request, body)).await;
-                drop(room);
-                answer
+                match answer {
+                    // It may repeat the body.
+                    Err(failure) if failure.is_long() => {
+                        let answer = respond::failure(&failure, request.accept.syntax);
+                        Ok(answer.map(|answer| answer.holding(room)))
+                    }
+                    answer => answer,
+                }
             }
         }
     }
@@ -377,12 +384,12 @@ enum Named {
 }
 
 async fn named_by(
-    documents: &openapi::Documents,
+    documents: &Documents,
     (path, is_past): (&str, bool),
     headers: &HeaderMap,
     state: &Arc<State>,
 ) -> Result<Named, Failure> {
-    let mut document = discovery::respond(path, is_past, headers, state).transpose()?;
+    let mut document = discovery::respond(documents, (path, is_past), headers, state).await?;
     if document.is_none() {
         document = openapi::respond(documents, path, headers, state).await?;
     }

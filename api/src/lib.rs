@@ -7,6 +7,7 @@ mod authorizer;
 mod backend;
 mod body;
 mod discovery;
+mod documents;
 mod etag;
 mod handler;
 mod health;

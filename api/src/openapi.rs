@@ -2,7 +2,6 @@
 //! group and version, version 2 one for everything.
 
 mod definitions;
-mod documents;
 mod operations;
 mod protobuf;
 mod v2;
@@ -10,11 +9,11 @@ mod v3;
 
 use crate::body::{ApiBody, Syntax};
 use crate::discovery::{groups, kinds, versions};
+use crate::documents::{self, Documents};
 use crate::etag::{is_known, tagged};
 use crate::respond;
 use crate::status::Failure;
 use bytes::Bytes;
-pub(crate) use documents::Documents;
 use hindsight_core::State;
 use hindsight_core::kind::KindRef;
 use http::{HeaderMap, HeaderValue, Response, header};
@@ -26,7 +25,7 @@ const PROTOBUF: &str = "application/com.github.proto-openapi.spec.v2.v1.0+protob
 
 /// One of the documents.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Document {
+pub(crate) enum Document {
     /// Version 2.
     Whole,
     /// The same in its binary form.
@@ -52,8 +51,9 @@ pub(crate) async fn respond(
         Bytes::new()
     } else {
         let (asked, state) = (document.clone(), Arc::clone(state));
-        let build = move || asked.build(&state);
-        documents.get(&document, &tag, build).await?
+        let build = move || Ok(asked.build(&state));
+        let document = documents::Document::OpenApi(document.clone());
+        documents.get(document, &tag, build).await?
     };
     Ok(Some(tagged(headers, &tag, || {
         let mut response = respond::json_bytes(200, bytes, Syntax::Json);
@@ -88,9 +88,7 @@ impl Document {
     fn tag(&self, state: &State) -> String {
         match self {
             Self::Of { group, version } => tag(custom_in(state, group), group, version),
-            Self::Whole | Self::WholeInProtobuf | Self::Index => {
-                tag(hash_of(state, state.kinds.iter()), "", "")
-            }
+            Self::Whole | Self::WholeInProtobuf | Self::Index => tag_of_all(state),
         }
     }
 
@@ -126,6 +124,11 @@ fn index(state: &State) -> Value {
         }
     }
     json!({"paths": paths})
+}
+
+/// A tag that changes with the program, and with the definition of any kind.
+pub(crate) fn tag_of_all(state: &State) -> String {
+    tag(hash_of(state, state.kinds.iter()), "", "")
 }
 
 /// A tag that changes with the program, and with the definitions of custom kinds, of which this is the hash.

@@ -41,6 +41,16 @@ pub(crate) fn media_type(headers: &HeaderMap) -> String {
     media.trim().to_lowercase()
 }
 
+/// A document in a syntax; as JSON if it cannot be written so.
+pub(crate) fn bytes(document: &Value, syntax: Syntax) -> Result<Vec<u8>, Failure> {
+    if syntax == Syntax::Yaml
+        && let Some(text) = yaml(document)?
+    {
+        return Ok(text.into_bytes());
+    }
+    Ok(serde_json::to_vec(document).unwrap_or_default())
+}
+
 pub(crate) fn json_bytes(code: u16, bytes: Bytes, syntax: Syntax) -> Response<ApiBody> {
     if syntax == Syntax::Yaml {
         let document: Value = serde_json::from_slice(&bytes).unwrap_or_default();

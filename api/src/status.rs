@@ -2,6 +2,7 @@
 
 use crate::backend::AsOfError;
 use crate::body::{ApiBody, Syntax};
+use crate::offload::LONG_BYTES;
 use crate::respond;
 use hindsight_core::kind::{GroupResource, Kind};
 use hindsight_core::rejection::FieldCause;
@@ -33,6 +34,11 @@ impl Failure {
             token: None,
             warnings: Vec::new(),
         }
+    }
+
+    /// Whether the message is as long as a long body.
+    pub(crate) fn is_long(&self) -> bool {
+        self.message.len() > LONG_BYTES
     }
 
     /// 504: admission took too long.

@@ -14,8 +14,9 @@ pub(crate) use pod::bind;
 pub(crate) use write::{OTHER_NAMESPACE, create, document, patch, update};
 
 use crate::accept::View;
-use crate::body::ApiBody;
+use crate::body::{ApiBody, Syntax};
 use crate::handler::{Api, ResourceRequest};
+use crate::offload::LONG_BYTES;
 use crate::position;
 use crate::respond;
 use crate::status::Failure;
@@ -61,7 +62,25 @@ pub(crate) async fn get(
     let key = request.key();
     let found = request.state.get(&key);
     let object = found.ok_or_else(|| Rejection::not_found(&key))?;
-    show(&request, 200, object)
+    if made_bytes(&request, object) <= LONG_BYTES {
+        return show(&request, 200, object);
+    }
+    let object = object.clone();
+    api.make(move || show(&request, 200, &object)).await
+}
+
+/// How many times as long as the object YAML is taken to be: it may be much more indentation than content.
+pub(crate) const TIMES_AS_YAML: usize = 16;
+
+/// About how much is made to show an object; zero for the stored bytes.
+fn made_bytes(request: &ResourceRequest, object: &Object) -> usize {
+    let bytes = object.body.len();
+    match (request.accept.syntax, request.accept.view) {
+        (Syntax::Yaml, _) => bytes.saturating_mul(TIMES_AS_YAML),
+        _ if request.is_scale() => bytes,
+        (_, View::Object) if request.form.is_as_stored(object) => 0,
+        _ => bytes,
+    }
 }
 
 /// An object in the form and version that the client asked for.

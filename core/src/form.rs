@@ -72,7 +72,7 @@ impl Form {
 
     /// Whether the stored bytes already have this form: written in this version, and since the last change
     /// of its schemas.
-    pub(crate) fn is_as_stored(&self, object: &Object) -> bool {
+    pub fn is_as_stored(&self, object: &Object) -> bool {
         let stored = &object.type_meta;
         let newest = |schemas: &Arc<Schemas>| {
             schemas.since < object.revision && stored.kind == self.kind.kind

@@ -13,29 +13,38 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
 /// How long a body waits for room, in its turn, before the client is told to try again.
-const WAIT_MAX: Duration = Duration::from_secs(3);
+pub(super) const WAIT_MAX: Duration = Duration::from_secs(3);
 
-/// The room that request bodies share. Clones share it too.
+/// How many long answers may be made at one time.
+const MAKERS_MAX: usize = 4;
+
+/// The room that request bodies share, and long answers. Clones share it too.
 #[derive(Debug, Clone)]
 pub struct Bodies {
     room: Arc<Semaphore>,
     /// For what the writes make: see `version`.
     pub(super) versions: Arc<Semaphore>,
-    /// How much that is when none of it is taken.
-    pub(super) versions_max: usize,
+    /// How much each of these is when none of it is taken.
+    pub(super) room_max: usize,
+    /// For answers that are made for one client: see `answer`.
+    pub(super) answers: Arc<Semaphore>,
+    /// The seats of those that are being made and have no room yet.
+    pub(super) makers: Arc<Semaphore>,
     arrival: Duration,
 }
 
 impl Bodies {
-    /// Room for `bytes` bytes at one time, but never less than the largest body may have; and as much room for
-    /// the large objects that writes make, until they are sent. Each body must arrive in whole within `arrival`
-    /// of its turn.
+    /// Room for `bytes` bytes at one time, but never less than the largest body may have; as much room for the
+    /// large objects that writes make, and as much for other long answers that are not streamed, until they are
+    /// sent. Each body must arrive in whole within `arrival` of its turn.
     pub fn bounded(bytes: usize, arrival: Duration) -> Self {
-        let bytes = bytes.clamp(REQUEST_BYTES_MAX, Semaphore::MAX_PERMITS);
+        let bytes = bytes.clamp(REQUEST_BYTES_MAX, u32::MAX as usize);
         Self {
             room: Arc::new(Semaphore::new(bytes)),
             versions: Arc::new(Semaphore::new(bytes)),
-            versions_max: bytes.min(u32::MAX as usize),
+            room_max: bytes,
+            answers: Arc::new(Semaphore::new(bytes)),
+            makers: Arc::new(Semaphore::new(MAKERS_MAX)),
             arrival,
         }
     }

@@ -10,12 +10,12 @@ use bytes::Bytes;
 use tokio::sync::OwnedSemaphorePermit;
 
 /// An answer, and the room that it occupies until it was handed to the connection's socket.
-struct Held {
+struct Held<R> {
     bytes: Bytes,
-    _room: OwnedSemaphorePermit,
+    _room: R,
 }
 
-impl AsRef<[u8]> for Held {
+impl<R> AsRef<[u8]> for Held<R> {
     fn as_ref(&self) -> &[u8] {
         &self.bytes
     }
@@ -42,7 +42,7 @@ impl Bodies {
         waiting: usize,
     ) -> Result<Option<OwnedSemaphorePermit>, Failure> {
         let waiting = Some(waiting).filter(|bytes| *bytes > LONG_BYTES);
-        let bytes = version.max(waiting.map_or(0, |bytes| bytes.min(self.versions_max)));
+        let bytes = version.max(waiting.map_or(0, |bytes| bytes.min(self.room_max)));
         if bytes == 0 {
             return Ok(None);
         }
@@ -52,7 +52,7 @@ impl Bodies {
 
 impl ApiBody {
     /// The body, which occupies this room until all of it was sent or given up.
-    pub(crate) fn holding(self, room: OwnedSemaphorePermit) -> Self {
+    pub(crate) fn holding<R: Send + 'static>(self, room: R) -> Self {
         match self.0 {
             Inner::Full(bytes) => Self::full(Bytes::from_owner(Held { bytes, _room: room })),
             // It is made while it is read.

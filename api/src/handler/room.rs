@@ -1,12 +1,24 @@
 //! The room that a write waits for before it is read as one.
 
 use super::{Api, ResourceRequest};
+use crate::accept::View;
 use crate::admission;
-use crate::body::{ApiBody, Bodies, Received};
+use crate::body::{ApiBody, Bodies, Received, Syntax};
+use crate::offload::LONG_BYTES;
 use crate::status::Failure;
+use crate::verbs::TIMES_AS_YAML;
 use http::{Method, Response};
 
 impl Api {
+    /// Makes an answer that is complete at once and may be long. Few are made at one time, and all have bounded room
+    /// until their clients have read them; 429 if there is none.
+    pub(crate) async fn make(
+        &self,
+        make: impl FnOnce() -> Result<Response<ApiBody>, Failure> + Send + 'static,
+    ) -> Result<Response<ApiBody>, Failure> {
+        Bodies::made(self.bodies.as_ref(), make).await
+    }
+
     /// Answers once there is room for what webhooks are asked and for the version that it makes, and keeps the
     /// latter until the answer is sent. Both are taken at once: writes that have a part never wait for each other.
     pub(super) async fn in_room(
@@ -18,7 +30,7 @@ impl Api {
         let Some(bodies) = &self.bodies else {
             return self.with_body(method, request, body).await;
         };
-        let kept = Bodies::version_bytes(written_bytes(method, request));
+        let kept = Bodies::version_bytes(written_bytes(request));
         let waiting = admission::waiting_bytes(request, request.body_bytes);
         let mut room = bodies.room_for_write(kept, waiting).await?;
         let answer = self.with_body(method, request, body).await?;
@@ -32,16 +44,23 @@ impl Api {
     }
 }
 
-/// About how long a version is that a request puts in the place of another one. A new object stays in memory
-/// anyway, and a deletion waits only where a webhook is asked about it.
-fn written_bytes(method: &Method, request: &ResourceRequest) -> usize {
-    let bytes = request.body_bytes;
-    match *method {
-        Method::PUT => bytes,
-        Method::PATCH => {
-            let stored = request.state.get(&request.key());
-            bytes + stored.map_or(0, |stored| stored.body.len())
-        }
-        _ => 0,
+/// About how long what is made for a request is: the version that it puts in the place of another one, and the
+/// answer. A new object stays in memory anyway, and so does one that was deleted, as long as the log is read: these
+/// count where they are shown in another form. As YAML, whose length nobody knows, a long one counts as the longest.
+fn written_bytes(request: &ResourceRequest) -> usize {
+    let (body, accept) = (request.body_bytes, &request.accept);
+    let stored = request.state.get(&request.key());
+    let stored = stored.map_or(0, |stored| stored.body.len());
+    let is_as_stored = accept.syntax != Syntax::Yaml && accept.view == View::Object;
+    let bytes = match request.parts.method {
+        Method::PUT => body,
+        Method::PATCH => body + stored,
+        _ if is_as_stored => 0,
+        Method::POST => body,
+        _ => stored,
+    };
+    if accept.syntax == Syntax::Yaml && bytes.saturating_mul(TIMES_AS_YAML) > LONG_BYTES {
+        return usize::MAX;
     }
+    bytes
 }

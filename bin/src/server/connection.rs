@@ -61,8 +61,8 @@ pub(super) struct ServerContext {
     pub(super) tokens: Arc<Tokens>,
     pub(super) timeouts: Timeouts,
     pub(super) limits: Limits,
-    /// The seats for questions, and those for backups.
-    pub(super) questions: Arc<Semaphore>,
+    pub(super) questions: queries::Bounds,
+    /// The seats for backups.
     pub(super) backups: Arc<Semaphore>,
 }
 
@@ -74,7 +74,7 @@ impl ServerContext {
         timeouts: Timeouts,
     ) -> Self {
         let bodies = Bodies::bounded(BODIES_BYTES_MAX, timeouts.body);
-        let api = plane.api().with_bodies(bodies);
+        let api = plane.api().with_bodies(bodies.clone());
         Self {
             tls,
             api: api.with_authenticator(Arc::<Tokens>::clone(&tokens)),
@@ -82,7 +82,7 @@ impl ServerContext {
             tokens,
             timeouts,
             limits: Limits::default(),
-            questions: queries::seats(),
+            questions: queries::Bounds::new(bodies),
             backups: backup::seats(),
         }
     }

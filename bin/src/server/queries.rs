@@ -6,7 +6,7 @@ mod parameters;
 use crate::ControlPlane;
 use crate::answer::{PATHS, StateAnswer};
 use crate::inspect::{self, Owner, QueryError, Selection, World};
-use hindsight_api::{ApiBody, Backend, Failure, Gap, Past};
+use hindsight_api::{ApiBody, Backend, Bodies, Failure, Past};
 use hindsight_core::State;
 use hindsight_log::Error;
 use http::{Response, Uri, header};
@@ -26,33 +26,31 @@ const WAIT_MAX: Duration = Duration::from_secs(3);
 const NO_QUESTION: &str =
     "no such question; ask for log, why, plan, state or backup, as docs/time-travel.md shows";
 
-/// The seats for questions: each may read the whole log.
-pub(super) fn seats() -> Arc<Semaphore> {
-    Arc::new(Semaphore::new(WALKS_MAX))
+/// What bounds questions.
+pub(super) struct Bounds {
+    /// Each question may read the whole log.
+    seats: Arc<Semaphore>,
+    /// Where answers find room until they are read.
+    bodies: Bodies,
 }
 
-pub(super) async fn answer(
-    plane: &ControlPlane,
-    seats: &Arc<Semaphore>,
-    uri: &Uri,
-) -> Response<ApiBody> {
-    match answered(plane, seats, uri).await {
-        Ok((document, gap)) => {
-            let mut answer = respond(&document);
-            if let Some(gap) = gap {
-                gap.warn(&mut answer);
-            }
-            answer
-        }
-        Err(failure) => failure.respond(),
+impl Bounds {
+    pub(super) fn new(bodies: Bodies) -> Self {
+        let seats = Arc::new(Semaphore::new(WALKS_MAX));
+        Self { seats, bodies }
     }
+}
+
+pub(super) async fn answer(plane: &ControlPlane, bounds: &Bounds, uri: &Uri) -> Response<ApiBody> {
+    let answer = answered(plane, bounds, uri).await;
+    answer.unwrap_or_else(|failure| failure.respond())
 }
 
 async fn answered(
     plane: &ControlPlane,
-    seats: &Arc<Semaphore>,
+    bounds: &Bounds,
     uri: &Uri,
-) -> Result<(Value, Option<Gap>), Failure> {
+) -> Result<Response<ApiBody>, Failure> {
     let question = uri.path().strip_prefix(PATHS).and_then(Question::named);
     let question = question.ok_or_else(|| Failure::not_found(NO_QUESTION))?;
     let params = Parameters::read(question, uri.query().unwrap_or_default())
@@ -64,22 +62,26 @@ async fn answered(
             .map_err(Failure::of_past)?,
         None => Past::newest(plane.state()),
     };
-    let seat = Arc::clone(seats).acquire_owned();
+    let seat = Arc::clone(&bounds.seats).acquire_owned();
     let Ok(Ok(walk)) = timeout(WAIT_MAX, seat).await else {
         let message = "too many others are reading the log; try again in a second";
         return Err(Failure::too_many(message));
     };
     let gap = past.gap;
+    // The work goes on if the client has gone, and keeps its seat until it is done.
     let work = move || {
-        let answer = ask(&plane, question, &past.state, &params);
-        // The work goes on if the client has gone, and keeps its seat until it is done.
-        drop((walk, past));
-        answer
+        let document = ask(&plane, question, &past.state, &params);
+        drop(past);
+        (document.map(|document| document.to_string()), walk)
     };
-    match tokio::task::spawn_blocking(work).await {
-        Ok(answer) => Ok((answer.map_err(failure)?, gap)),
-        Err(_) => Err(Failure::internal("the answer failed".into())),
+    let Ok((document, _walk)) = tokio::task::spawn_blocking(work).await else {
+        return Err(Failure::internal("the answer failed".into()));
+    };
+    let mut answer = respond(document.map_err(failure)?);
+    if let Some(gap) = gap {
+        gap.warn(&mut answer);
     }
+    bounds.bodies.counted(answer).await
 }
 
 fn failure(error: QueryError) -> Failure {
@@ -135,8 +137,8 @@ fn ask(
     })
 }
 
-fn respond(document: &Value) -> Response<ApiBody> {
-    let mut response = Response::new(ApiBody::full(document.to_string()));
+fn respond(document: String) -> Response<ApiBody> {
+    let mut response = Response::new(ApiBody::full(document));
     let json = header::HeaderValue::from_static("application/json");
     response.headers_mut().insert(header::CONTENT_TYPE, json);
     response
@@ -156,14 +158,18 @@ mod tests {
     use http::StatusCode;
     use http_body_util::BodyExt;
 
+    fn bounds() -> Bounds {
+        Bounds::new(Bodies::bounded(0, Duration::MAX))
+    }
+
     #[tokio::test(start_paused = true)]
     async fn one_walk_of_the_log_too_many_waits_and_gets_429() {
-        let (plane, seats) = (plane(), seats());
+        let (plane, bounds) = (plane(), bounds());
         let uri = Uri::from_static("/hindsight/v1/log");
-        let asked = || async { answer(&plane, &seats, &uri).await.status() };
-        let three = seats.acquire_many(3).await.expect("free");
+        let asked = || async { answer(&plane, &bounds, &uri).await.status() };
+        let three = bounds.seats.acquire_many(3).await.expect("free");
         assert_eq!(asked().await, StatusCode::OK);
-        let fourth = seats.acquire().await.expect("free");
+        let fourth = bounds.seats.acquire().await.expect("free");
         assert_eq!(asked().await, StatusCode::TOO_MANY_REQUESTS);
         drop((three, fourth));
         assert_eq!(asked().await, StatusCode::OK);
@@ -171,10 +177,10 @@ mod tests {
 
     #[tokio::test]
     async fn an_unknown_path_lists_the_endpoints() {
-        let (plane, seats) = (plane(), seats());
+        let (plane, bounds) = (plane(), bounds());
         let ask = async |question: &str| {
             let uri = format!("{PATHS}{question}").parse().expect("a path");
-            let answer = answer(&plane, &seats, &uri).await;
+            let answer = answer(&plane, &bounds, &uri).await;
             let code = answer.status();
             let body = answer.into_body().collect().await.expect("read").to_bytes();
             (code, String::from_utf8_lossy(&body).into_owned())
@@ -243,7 +249,7 @@ mod tests {
         let newest = plane.state().revision;
         for (point, due) in [(format!("&asOf={newest}"), 0), (String::new(), 1)] {
             let uri = format!("{PATHS}plan?kind=configmap&name=a{point}");
-            let answer = answer(&plane, &seats(), &uri.parse().expect("a path")).await;
+            let answer = answer(&plane, &bounds(), &uri.parse().expect("a path")).await;
             let body = answer.into_body().collect().await.expect("read").to_bytes();
             let plan: Value = serde_json::from_slice(&body).expect("JSON");
             assert_eq!(plan["deleted"], 1, "{plan}");

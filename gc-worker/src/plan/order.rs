@@ -10,6 +10,7 @@ use hindsight_core::{Object, ObjectKey, OwnerReference, Uid};
 use hindsight_projector::{Components, Deadlocks, Node};
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// What has been found out about a state, so that it need not be found out again for the next object.
 #[derive(Debug, Default)]
@@ -18,6 +19,8 @@ pub(crate) struct Findings {
     pub(super) deadlocks: RefCell<Deadlocks>,
     /// The plans for deadlocks, by their first members.
     pub(super) breakings: RefCell<BTreeMap<Uid, Plan>>,
+    /// What is above containers in which owners orphan.
+    around: RefCell<BTreeMap<Vec<Uid>, Arc<Around>>>,
     /// Dependents, as the owners that wait for them see them.
     pub(super) seen: RefCell<BTreeMap<Uid, Seen>>,
     steps: Cell<usize>,
@@ -44,6 +47,29 @@ struct Above {
     beyond: Vec<Uid>,
     /// The first two undecided objects of all. Two, because one may be the one that asks.
     all: Vec<Uid>,
+}
+
+/// What is above some containers.
+#[derive(Debug)]
+struct Around {
+    /// The undecided among it.
+    undecided: Vec<Uid>,
+    /// From each object above those, in one step more or in several, to what is one step below it.
+    below: BTreeMap<Uid, Vec<Uid>>,
+}
+
+impl Around {
+    /// The object, and all those below it that are above one of the undecided.
+    fn on_the_way_to<'a>(&'a self, uid: &'a Uid) -> BTreeSet<&'a Uid> {
+        let mut found = BTreeSet::new();
+        let mut open = vec![uid];
+        while let Some(at) = open.pop() {
+            if found.insert(at) {
+                open.extend(self.below.get(at).into_iter().flatten());
+            }
+        }
+        found
+    }
 }
 
 impl View<'_> {
@@ -96,31 +122,34 @@ impl View<'_> {
         if self.emptying.contains(&first) {
             return Some(first);
         }
-        let around = self.with_all_above(containers).into_iter();
-        let undecided: Vec<Uid> = around
-            .filter(|one| one != uid && self.is_pending(one))
-            .collect();
-        let below = self.on_the_way_to(uid, &undecided);
+        let around = self.around(containers);
+        let below = around.on_the_way_to(uid);
         let is_below = |one: &Uid| self.directly_above(one).iter().any(|at| below.contains(at));
-        undecided.into_iter().find(|one| !is_below(one))
+        let mut others = around.undecided.iter().filter(|one| *one != uid);
+        others.find(|one| !is_below(one)).cloned()
     }
 
-    /// The object and all those below it that are above one of `from`.
-    fn on_the_way_to(&self, uid: &Uid, from: &[Uid]) -> BTreeSet<Uid> {
-        let from = from.iter().flat_map(|one| self.directly_above(one));
+    /// What is found out once for all owners in these containers.
+    fn around(&self, containers: Vec<Uid>) -> Arc<Around> {
+        let mut found = self.findings.around.borrow_mut();
+        if let Some(around) = found.get(&containers) {
+            return Arc::clone(around);
+        }
+        let mut undecided: Vec<Uid> = self
+            .with_all_above(containers.clone())
+            .into_iter()
+            .collect();
+        undecided.retain(|one| self.is_pending(one));
+        let above = undecided.iter().flat_map(|one| self.directly_above(one));
         let mut below: BTreeMap<Uid, Vec<Uid>> = BTreeMap::new();
-        for at in self.with_all_above(from.collect()) {
+        for at in self.with_all_above(above.collect()) {
             for above in self.next_above(&at) {
                 below.entry(above).or_default().push(at.clone());
             }
         }
-        let mut found = BTreeSet::new();
-        let mut open = vec![uid.clone()];
-        while let Some(at) = open.pop() {
-            open.extend(below.remove(&at).into_iter().flatten());
-            found.insert(at);
-        }
-        found
+        let around = Arc::new(Around { undecided, below });
+        found.insert(containers, Arc::clone(&around));
+        around
     }
 
     /// The first two undecided objects among these and above them.

@@ -126,6 +126,48 @@ fn owners_in_foreground_deletion_look_at_their_common_dependents_once_for_all() 
     assert!(cost.counters.steps <= 10 * references, "{cost:?}");
 }
 
+/// All of these owners may still delete the namespace, so that nothing in it orphans anything.
+#[test]
+fn owners_that_orphan_look_once_for_all_at_what_may_delete_their_namespace() {
+    const ABOVE: usize = 200;
+    const ORPHANING: usize = 100;
+    let mut state = empty();
+    let object = |name: String, metadata: Value| {
+        let mut document = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata});
+        document["metadata"]["name"] = json!(name);
+        document
+    };
+    let mut owners = Vec::new();
+    for number in 0..ABOVE {
+        let lost = json!([{"apiVersion": "v1", "kind": "ConfigMap", "name": "gone", "uid": "gone"},
+            {"apiVersion": "v1", "kind": "ConfigMap", "name": "stays", "uid": "stays"}]);
+        let name = format!("a{number:03}");
+        owners.push(json!({"apiVersion": "v1", "kind": "ConfigMap", "name": name, "uid": name}));
+        let metadata = json!({"namespace": "other", "ownerReferences": lost});
+        put(&mut state, ("", "configmaps"), object(name, metadata));
+    }
+    let stays = object("stays".into(), json!({"namespace": "other"}));
+    put(&mut state, ("", "configmaps"), stays);
+    let namespace = json!({"apiVersion": "v1", "kind": "Namespace",
+        "metadata": {"name": "n", "ownerReferences": owners}});
+    put(&mut state, ("", "namespaces"), namespace);
+    for number in 0..ORPHANING {
+        let name = format!("o{number:03}");
+        let owner = json!({"apiVersion": "v1", "kind": "ConfigMap", "name": name, "uid": name});
+        let metadata = json!({"namespace": "n", "finalizers": ["orphan"],
+            "deletionTimestamp": "2024-01-01T00:00:00Z"});
+        put(&mut state, ("", "configmaps"), object(name, metadata));
+        let metadata = json!({"namespace": "n", "ownerReferences": [owner]});
+        let dependent = object(format!("d{number:03}"), metadata);
+        put(&mut state, ("", "configmaps"), dependent);
+    }
+    let (left, cost) = run(state);
+    let within = left.objects().filter(|one| &*one.key.namespace == "n");
+    let owned = within.map(|one| one.owners().len());
+    assert_eq!(owned.collect::<Vec<_>>(), [0; ORPHANING]);
+    assert!(cost.counters.steps <= 40 * (ABOVE + ORPHANING), "{cost:?}");
+}
+
 /// Adds definitions of a group that are being deleted: their kinds are `K000` and so on.
 fn put_ending(state: &mut State, count: usize) {
     for number in 0..count {

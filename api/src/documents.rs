@@ -1,9 +1,11 @@
-//! Builds documents, one at a time and beside the threads that answer requests, and keeps those that were built last:
-//! with many custom kinds a document takes seconds, and many clients ask for the same one.
+//! Documents about the kinds that there are, for discovery and OpenAPI. They are built one at a time and beside the
+//! threads that answer requests, and those that were built last are kept: with many custom kinds a document takes
+//! seconds, and many clients ask for the same one.
 
-use super::Document;
+use crate::body::Syntax;
 use crate::status::Failure;
 use crate::unpoisoned::unpoisoned;
+use crate::{discovery, openapi};
 use bytes::Bytes;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -12,6 +14,13 @@ use tokio::sync::Semaphore;
 
 /// The most bytes of documents that are kept, unless the newest alone has more. Those of the built-in kinds fit in.
 const KEPT_BYTES_MAX: usize = 64 << 20;
+
+/// One of the documents.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Document {
+    Discovery(discovery::Document, Syntax),
+    OpenApi(openapi::Document),
+}
 
 /// What was built last.
 #[derive(Debug)]
@@ -33,37 +42,36 @@ impl Default for Documents {
 impl Documents {
     /// A document with this tag: as it was built before, or built now. A client that leaves meanwhile takes
     /// nothing away from the others.
-    pub(super) async fn get(
+    pub(crate) async fn get(
         &self,
-        document: &Document,
+        document: Document,
         tag: &str,
-        build: impl FnOnce() -> Vec<u8> + Send + 'static,
+        build: impl FnOnce() -> Result<Vec<u8>, Failure> + Send + 'static,
     ) -> Result<Bytes, Failure> {
-        if let Some(bytes) = unpoisoned(self.kept.lock()).get(document, tag) {
+        if let Some(bytes) = unpoisoned(self.kept.lock()).get(&document, tag) {
             return Ok(bytes);
         }
         let permit = Arc::clone(&self.building).acquire_owned().await;
-        if let Some(bytes) = unpoisoned(self.kept.lock()).get(document, tag) {
+        if let Some(bytes) = unpoisoned(self.kept.lock()).get(&document, tag) {
             return Ok(bytes);
         }
-        let kept = Arc::clone(&self.kept);
-        let mut one = Built {
-            document: document.clone(),
-            tag: tag.to_owned(),
-            bytes: Bytes::new(),
-        };
+        let (kept, tag) = (Arc::clone(&self.kept), tag.to_owned());
         let work = move || {
-            one.bytes = build().into();
-            let bytes = one.bytes.clone();
-            unpoisoned(kept.lock()).keep(one);
+            let bytes = Bytes::from(build()?);
+            let built = Built {
+                document,
+                tag,
+                bytes: bytes.clone(),
+            };
+            unpoisoned(kept.lock()).keep(built);
             drop(permit);
-            bytes
+            Ok(bytes)
         };
         let Ok(runtime) = Handle::try_current() else {
-            return Ok(work());
+            return work();
         };
         let built = runtime.spawn_blocking(work).await;
-        built.map_err(|failed| Failure::internal(format!("no document: {failed}")))
+        built.map_err(|failed| Failure::internal(format!("no document: {failed}")))?
     }
 }
 
@@ -105,6 +113,13 @@ mod tests {
     use futures_util::future::join_all;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
+    fn document(version: &str) -> Document {
+        Document::OpenApi(openapi::Document::Of {
+            group: String::new(),
+            version: version.to_owned(),
+        })
+    }
+
     /// Counts how often it builds.
     #[derive(Default)]
     struct Counted {
@@ -117,9 +132,9 @@ mod tests {
             let (builds, text) = (Arc::clone(&self.builds), tag.as_bytes().to_vec());
             let build = move || {
                 builds.fetch_add(1, Ordering::SeqCst);
-                text
+                Ok(text)
             };
-            let built = self.documents.get(&Document::Whole, tag, build).await;
+            let built = self.documents.get(document("v1"), tag, build).await;
             built.expect("a document")
         }
 
@@ -156,10 +171,6 @@ mod tests {
     #[test]
     fn so_many_bytes_are_kept_and_the_newest_always() {
         let mut kept = Kept::default();
-        let document = |version: &str| Document::Of {
-            group: String::new(),
-            version: version.to_owned(),
-        };
         for (version, mebibytes, left) in
             [("v1", 40, 1), ("v2", 20, 2), ("v3", 10, 2), ("v4", 70, 1)]
         {
