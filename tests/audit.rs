@@ -101,6 +101,10 @@ fn log_of_a_service() -> Vec<Commit> {
     commits.map(Arc::unwrap_or_clone).collect()
 }
 
+fn empty() -> State {
+    State::new(Arc::new(BuiltinKinds::new(builtin::kinds(), None)))
+}
+
 /// The fault that the audit finds in this log; `None` if it passes.
 fn fault(log: &[Commit]) -> Option<String> {
     fault_after(log, 0)
@@ -108,14 +112,35 @@ fn fault(log: &[Commit]) -> Option<String> {
 
 /// The same, if only the state after the first `known` commits is known, and not the commits.
 fn fault_after(log: &[Commit], known: usize) -> Option<String> {
-    let mut base = State::new(Arc::new(BuiltinKinds::new(builtin::kinds(), None)));
-    let (before, log) = log.split_at(known);
+    let (mut base, (before, log)) = (empty(), log.split_at(known));
     for commit in before {
         apply(&mut base, commit);
     }
     let commits = log.iter().cloned().map(Ok::<_, Infallible>);
     let audited = audit(base, &[], commits, |_, _| {});
     audited.err().map(|fault| fault.to_string())
+}
+
+/// A restore counts where it is: also at the end, and one below the state from which the audit begins not at all.
+#[test]
+fn a_restore_below_what_is_audited_moves_no_revision() {
+    let log = log(Policy::Background);
+    for known in [1, log.len() / 2, log.len()] {
+        let (mut base, (before, rest)) = (empty(), log.split_at(known));
+        for commit in before {
+            apply(&mut base, commit);
+        }
+        let end = Revision(log.len() as u64);
+        for (restores, newest) in [
+            (vec![Revision(1)], end),
+            (vec![Revision(1), end.next()], end.next()),
+        ] {
+            let commits = rest.iter().cloned().map(Ok::<_, Infallible>);
+            let audited = audit(base.clone(), &restores, commits, |_, _| {});
+            let audited = audited.expect("it is sound");
+            assert_eq!(audited.state().revision, newest, "{known} {restores:?}");
+        }
+    }
 }
 
 fn log(policy: Policy) -> Vec<Commit> {

@@ -9,8 +9,8 @@ use crate::{Clock, effects};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded, select};
 use health::Health;
 use hindsight_core::{
-    Command, Decision, GroupResource, Object, Rejection, Revision, State, Submitted, Time,
-    Unavailable,
+    Change, Command, Decision, GroupResource, Object, Rejection, Revision, State, Submitted, Time,
+    Unavailable, apply,
 };
 use hindsight_gc::{BATCH_STEPS_MAX, Collector, Step, deletions_and_reports, in_parts};
 use hindsight_log::{Error, Reader, Writer};
@@ -272,8 +272,8 @@ impl Driver {
         }
     }
 
-    /// Takes in everything that was published since it last looked. If that is more than the window holds, it
-    /// begins anew, as after a restart.
+    /// Takes in everything that was published since it last looked. What the window does not hold any more is read
+    /// from the log; if it is not there either, the collectors begin anew, as after a restart.
     fn observe(&mut self) {
         let published = self.surroundings.feed.published.load_full();
         let after = self.state.revision;
@@ -282,10 +282,41 @@ impl Driver {
                 self.collector.observe(change);
             }
             self.state = Arc::clone(&published.state);
-        } else {
-            tracing::warn!(%after, "the collectors fell behind and look at every object again");
-            self.start_over();
+            return;
         }
+        let state = Arc::clone(&published.state);
+        drop(published);
+        match self.catch_up(state) {
+            Ok(true) => {}
+            Ok(false) => {
+                tracing::warn!(%after, "what the collectors have not seen was dropped from the log: they look at every object again");
+                self.start_over();
+            }
+            Err(error) => {
+                tracing::warn!(%error, %after, "cannot read the log: the collectors look at every object again");
+                self.start_over();
+            }
+        }
+    }
+
+    /// Takes in the commits up to this state, unless one of them is not in the log any more (false). Ends early, with
+    /// the state that it came to, when it is stopped.
+    fn catch_up(&mut self, newest: Arc<State>) -> Result<bool, Error> {
+        let mut state = State::clone(&self.state);
+        let mut commits = self.surroundings.reader.scan(state.revision.next());
+        while state.revision < newest.revision && !is_stopped(&self.stopped) {
+            let next = state.revision.next();
+            let commit = commits.next().transpose()?;
+            let Some(commit) = commit.filter(|commit| commit.revision == next) else {
+                return Ok(false);
+            };
+            let commit = Arc::new(commit);
+            let previous = apply(&mut state, &commit);
+            self.collector.observe(&Change { commit, previous });
+        }
+        let is_newest = state.revision == newest.revision;
+        self.state = if is_newest { newest } else { Arc::new(state) };
+        Ok(true)
     }
 
     /// Begins with the state that it was made of.

@@ -21,11 +21,12 @@ use hindsight_core::{Commit, ObjectKey, Revision, Uid};
 use hindsight_log::Entry;
 use hindsight_log::{Error, Reader};
 use hindsight_projector::{History, PositionIndex};
-#[cfg(feature = "http")]
-use std::sync::MutexGuard;
-use std::sync::{Mutex, RwLock, RwLockReadGuard};
+use std::cell::Cell;
+use std::collections::BTreeSet;
+use std::sync::{Mutex, MutexGuard, RwLock, RwLockReadGuard};
 
-/// How many commits are read back before the index is used, and built if need be.
+/// How many commits a question reads back before it uses the index, and builds it if need be; and how many of those
+/// that the index knows may have been dropped.
 const NEAR_COMMITS_MAX: usize = 1_024;
 /// The most commits that the index covers; those after them are read back as if there were no index.
 const INDEXED_COMMITS_MAX: usize = 1 << 24;
@@ -78,11 +79,32 @@ impl HistoryIndex {
         if self.covers() >= wanted {
             return Ok(());
         }
-        let _walk = unpoisoned(self.walk.lock());
+        let walk = unpoisoned(self.walk.lock());
+        self.forget_dropped(reader, &walk)?;
         if self.covers() >= wanted || self.places().is_full() {
             return Ok(());
         }
         self.add(reader.scan(self.covers().next()))
+    }
+
+    /// Lets go of the places of commits that were dropped from the log, of which each costs a reading in vain, once
+    /// there may be more of them than are read back anyway.
+    fn forget_dropped(&self, reader: &Reader, _walk: &MutexGuard<'_, ()>) -> Result<(), Error> {
+        let (from, floor) = (self.places().floor(), reader.floor()?);
+        let dropped = usize::try_from(floor.0.saturating_sub(from.0));
+        if dropped.is_ok_and(|dropped| dropped < self.near) {
+            return Ok(());
+        }
+        let mut kept = BTreeSet::new();
+        for commit in reader.scan(from.next()) {
+            let revision = commit?.revision;
+            if revision > floor {
+                break;
+            }
+            kept.insert(revision);
+        }
+        unpoisoned(self.places.write()).raise_floor(floor, &kept);
+        Ok(())
     }
 
     fn add(&self, mut commits: impl Iterator<Item = Result<Commit, Error>>) -> Result<(), Error> {
@@ -106,12 +128,31 @@ impl HistoryIndex {
 pub(crate) struct LogHistory<'a> {
     reader: &'a Reader,
     index: &'a HistoryIndex,
+    /// How many commits were read back so far.
+    read: Cell<usize>,
+    is_clean: Cell<bool>,
 }
 
 impl<'a> LogHistory<'a> {
     /// A log with its index, which grows as needed.
     pub(crate) const fn new(reader: &'a Reader, index: &'a HistoryIndex) -> Self {
-        Self { reader, index }
+        Self {
+            reader,
+            index,
+            read: Cell::new(0),
+            is_clean: Cell::new(false),
+        }
+    }
+
+    /// Lets go of what was dropped, once in the life of this history, unless another question adds to the index.
+    fn forget_dropped(&self) -> Result<(), Error> {
+        if self.is_clean.replace(true) {
+            return Ok(());
+        }
+        match self.index.walk.try_lock() {
+            Ok(walk) => self.index.forget_dropped(self.reader, &walk),
+            Err(_) => Ok(()),
+        }
     }
 
     /// The last commit that touched this object, among those that the index covers.
@@ -121,6 +162,7 @@ impl<'a> LogHistory<'a> {
         touches: impl Fn(&Commit) -> bool,
         mut until: Revision,
     ) -> Result<Option<Commit>, Error> {
+        self.forget_dropped()?;
         loop {
             let Some(place) = self.index.places().before(key, until) else {
                 return Ok(None);
@@ -172,6 +214,7 @@ impl<'a> LogHistory<'a> {
         let near = u64::try_from(self.index.near).unwrap_or(u64::MAX);
         let far = Revision(newest.saturating_sub(near));
         self.index.extend(self.reader, far)?;
+        self.forget_dropped()?;
         let (index, reader, covers) = (self.index, self.reader, self.index.covers());
         let (known, mut next) = (key.clone(), from);
         let indexed = std::iter::from_fn(move || {
@@ -214,8 +257,8 @@ impl History for LogHistory<'_> {
     ) -> Result<Option<Commit>, Error> {
         let touches =
             |commit: &Commit| commit.key == *key && uid.is_none_or(|uid| *uid == commit.uid);
-        let mut covers = self.index.covers();
-        for (read, commit) in (1..).zip(self.reader.scan_back(until)) {
+        let (mut covers, mut is_extended) = (self.index.covers(), false);
+        for commit in self.reader.scan_back(until) {
             let commit = commit?;
             if commit.revision <= covers {
                 break;
@@ -223,9 +266,10 @@ impl History for LogHistory<'_> {
             if touches(&commit) {
                 return Ok(Some(commit));
             }
-            if read == self.index.near {
+            self.read.set(self.read.get() + 1);
+            if self.read.get() >= self.index.near && !is_extended {
                 self.index.extend(self.reader, commit.revision.previous())?;
-                covers = self.index.covers();
+                (covers, is_extended) = (self.index.covers(), true);
             }
         }
         self.indexed(key, touches, until.min(covers))

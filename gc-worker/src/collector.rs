@@ -64,12 +64,10 @@ pub struct Collector {
     warnings: Warnings,
     /// The origins of the steps of the last batch, except those that have been answered.
     in_flight: VecDeque<Origin>,
-    #[cfg(test)]
     counters: Counters,
 }
 
 /// How much work it was.
-#[cfg(test)]
 #[derive(Debug, Clone, Copy, Default)]
 struct Counters {
     /// Objects that were looked at.
@@ -103,7 +101,6 @@ impl Collector {
             events: Events::default(),
             warnings: Warnings::default(),
             in_flight: VecDeque::new(),
-            #[cfg(test)]
             counters: Counters::default(),
         };
         for object in state.objects() {
@@ -288,6 +285,11 @@ impl Collector {
         }
     }
 
+    /// How much work it was so far: objects that were looked at, and those and references that were passed on the way.
+    pub(crate) const fn work(&self) -> usize {
+        self.counters.looks + self.counters.steps
+    }
+
     /// Adds the steps that release definitions whose end changes the outcome for no undecided object.
     /// This comes first, so that no other work delays it.
     fn end_definitions(&mut self, state: &State, limit: usize, batch: &mut Batch) {
@@ -303,10 +305,7 @@ impl Collector {
         for (key, step) in view.ends(&self.ending, room) {
             batch.push((Origin::Definition(key), step));
         }
-        #[cfg(test)]
-        {
-            self.counters.steps += findings.steps();
-        }
+        self.counters.steps += findings.steps();
     }
 
     /// Looks at the objects in the queue, at each once: the state stays the same. If none of them can be
@@ -348,11 +347,8 @@ impl Collector {
             }
             self.queue.extend(rest);
         }
-        #[cfg(test)]
-        {
-            self.counters.looks += round.looked_at.len();
-            self.counters.steps += round.findings.steps();
-        }
+        self.counters.looks += round.looked_at.len();
+        self.counters.steps += round.findings.steps();
     }
 
     fn examine(&mut self, round: &Round<'_>, uid: &Uid, batch: &mut Batch) {

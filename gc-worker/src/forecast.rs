@@ -10,6 +10,9 @@ use std::borrow::Borrow;
 const BATCH_STEPS: usize = 256;
 /// What is due already is followed for this many times as many changes as the command.
 const DUE_FACTOR: usize = 10;
+/// How many objects and references are passed at most on the way along a course: some seconds of work. Thousands of
+/// objects that own each other in a ring are few changes, and each of them is looked for all around the ring.
+const WORK_MAX: usize = 10_000_000;
 
 /// The consequences of a command.
 #[derive(Debug)]
@@ -18,7 +21,7 @@ pub struct Forecast {
     pub answer: Result<Decision, Rejection>,
     /// What would be written, including what is due already.
     pub course: Course,
-    /// What would be written without the command; empty if nothing is due already.
+    /// What would be written without the command; empty if nothing is due already, or if the command was refused.
     pub due: Course,
 }
 
@@ -29,7 +32,9 @@ pub struct Course {
     pub changes: Vec<Change>,
     /// The state after these changes.
     pub end: State,
-    /// Whether nothing is left to do; otherwise there are more changes than were asked for.
+    /// Whether it was followed until nothing was left to do. False if there are more changes than were asked for or
+    /// they take too much work, and if it was not followed: the command was refused, or the course that it builds on
+    /// is incomplete.
     pub is_complete: bool,
     collector: Collector,
 }
@@ -106,17 +111,25 @@ pub fn forecast(
 struct Fork {
     baseline: Baseline,
     changes: Vec<Change>,
+    /// How far the collector's count of its work may come.
+    work_max: usize,
 }
 
 impl Fork {
     const fn of(baseline: Baseline) -> Self {
+        Self::within(baseline, WORK_MAX)
+    }
+
+    const fn within(baseline: Baseline, work_max: usize) -> Self {
         Self {
+            work_max: baseline.collector.work().saturating_add(work_max),
             baseline,
             changes: Vec::new(),
         }
     }
 
-    /// Runs the collectors until nothing is left to do (true), or there are this many changes (false).
+    /// Runs the collectors until nothing is left to do (true), or there are this many changes or it was too much
+    /// work (false).
     fn collect(
         &mut self,
         now: Time,
@@ -128,6 +141,9 @@ impl Fork {
             let batch = collector.next_batch(state, now, BATCH_STEPS);
             if batch.is_empty() {
                 return true;
+            }
+            if collector.work() > self.work_max {
+                return false;
             }
             let mut answers = Vec::new();
             for step in batch {
@@ -190,5 +206,55 @@ impl Fork {
             is_complete,
             collector: self.baseline.collector,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::world;
+    use crate::trial::anonymous_command;
+
+    /// Each member of a ring that is deleted in the foreground waits for the next.
+    #[test]
+    fn a_course_is_followed_as_far_as_it_is_little_work() {
+        const LENGTH: usize = 60;
+        let name = |number: usize| format!("c{:03}", number % LENGTH);
+        let owners: Vec<String> = (0..LENGTH)
+            .map(|number| name(number + LENGTH - 1) + "!")
+            .collect();
+        let objects: Vec<(String, [&str; 1])> = owners
+            .iter()
+            .enumerate()
+            .map(|(number, owner)| (name(number), [&**owner]))
+            .collect();
+        let mut objects: Vec<(&str, &[&str])> = objects
+            .iter()
+            .map(|(name, owners)| (&**name, &owners[..]))
+            .collect();
+        objects[0].0 = "c000!foregroundDeletion";
+        let state = world(&objects);
+        let work_of = |work_max| {
+            let mut fork = Fork::within(
+                Baseline::new::<Commit, ()>(&state, []).expect("read"),
+                work_max,
+            );
+            let is_complete = fork.collect(Time(0), usize::MAX, &mut |step| {
+                anonymous_command(step, Time(0))
+            });
+            (
+                is_complete,
+                fork.baseline.collector.work(),
+                fork.baseline.state.objects().count(),
+            )
+        };
+        let (is_complete, whole, left) = work_of(usize::MAX);
+        assert_eq!((is_complete, left), (true, 0));
+        assert!(whole > LENGTH * LENGTH, "{whole}");
+        let (is_complete, half, left) = work_of(whole / 2);
+        assert!(
+            !is_complete && half < whole && left > 0,
+            "{half} {whole} {left}"
+        );
     }
 }

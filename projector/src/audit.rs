@@ -255,16 +255,18 @@ impl Facts {
     }
 }
 
-/// Audits a whole log in which backups were restored at these revisions. `show` receives each commit,
-/// with the state before it.
+/// Audits the commits of a log after a state, the empty one or that at its floor. `restores` are the revisions at which
+/// backups were restored, also before that. `show` receives each commit, with the state before it.
 pub fn audit<E>(
-    empty: State,
+    base: State,
     restores: &[Revision],
     log: impl Iterator<Item = Result<Commit, E>>,
     mut show: impl FnMut(&State, &Commit),
 ) -> Result<Audit, Unsound<E>> {
-    let mut audit = Audit::new(empty);
-    let mut restores = restores.iter().copied().peekable();
+    let is_ahead = |restore: &Revision| *restore > base.revision;
+    let restores: Vec<Revision> = restores.iter().copied().filter(is_ahead).collect();
+    let mut restores = restores.into_iter().peekable();
+    let mut audit = Audit::new(base);
     for commit in log {
         let commit = Arc::new(commit.map_err(Unsound::Unreadable)?);
         while let Some(restore) = restores.next_if(|restore| *restore < commit.revision) {

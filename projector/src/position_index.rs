@@ -2,7 +2,7 @@
 //! object without reading everything after it.
 
 use hindsight_core::{ObjectKey, Revision};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// A fold of commits. Objects are identified by the hash of their key, so two may share positions: a
@@ -10,6 +10,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PositionIndex {
     covers: Revision,
+    floor: Revision,
     held: usize,
     max: usize,
     revisions: BTreeMap<u64, Vec<Revision>>,
@@ -20,6 +21,7 @@ impl PositionIndex {
     pub fn new(max: usize) -> Self {
         Self {
             covers: Revision::ZERO,
+            floor: Revision::ZERO,
             held: 0,
             max,
             revisions: BTreeMap::new(),
@@ -29,6 +31,27 @@ impl PositionIndex {
     /// The last commit in the index, which also contains all before it.
     pub const fn covers(&self) -> Revision {
         self.covers
+    }
+
+    /// Up to here only commits are in the index that were in the log when this was last moved.
+    pub const fn floor(&self) -> Revision {
+        self.floor
+    }
+
+    /// Lets go of the commits after [`Self::floor`] and up to this one, but for those that are kept.
+    pub fn raise_floor(&mut self, floor: Revision, kept: &BTreeSet<Revision>) {
+        let from = self.floor;
+        let is_dropped =
+            |place: &Revision| *place > from && *place <= floor && !kept.contains(place);
+        self.revisions.retain(|_, places| {
+            let before = places.len();
+            if places.first().is_some_and(|first| *first <= floor) {
+                places.retain(|place| !is_dropped(place));
+            }
+            self.held -= before - places.len();
+            !places.is_empty()
+        });
+        self.floor = floor;
     }
 
     /// Whether there is room for no more commits.
@@ -126,6 +149,27 @@ mod tests {
         places.push(&key("d"), Revision(6));
         assert!(places.is_full());
         assert_eq!(places.covers(), Revision(5));
+    }
+
+    #[test]
+    fn what_was_dropped_from_the_log_makes_room() {
+        let mut places = folded(&["a", "b", "a", "c", "a"], 5);
+        places.raise_floor(Revision(3), &[Revision(2)].into());
+        assert_eq!(
+            (places.floor(), places.covers()),
+            (Revision(3), Revision(5))
+        );
+        assert_eq!(places.after(&key("a"), Revision(1)), Some(Revision(5)));
+        assert_eq!(places.before(&key("b"), Revision(9)), Some(Revision(2)));
+        for (revision, is_full) in [(6, false), (7, true), (8, true)] {
+            places.push(&key("d"), Revision(revision));
+            assert_eq!(places.is_full(), is_full);
+        }
+        // What is below the floor already is not asked about again.
+        places.raise_floor(Revision(6), &BTreeSet::new());
+        assert_eq!(places.before(&key("b"), Revision(9)), Some(Revision(2)));
+        assert_eq!(places.before(&key("a"), Revision(9)), None);
+        assert_eq!(places.covers(), Revision(7));
     }
 
     #[test]

@@ -91,6 +91,38 @@ fn collectors_that_fell_behind_miss_nothing() {
     }
 }
 
+/// Whoever looks at every object again also reads the log back again, and may be behind again by then.
+#[test]
+fn collectors_that_fell_behind_look_only_at_what_changed() {
+    let plane = plane();
+    let state = plane.state();
+    let window = Window::new(state.revision, 1, usize::MAX);
+    let (mut publisher, feed) = published::channel(State::clone(&state), window);
+    let mut driver = alone(&plane, feed);
+    let mut write_all = |objects: &[serde_json::Value]| {
+        for object in objects {
+            let change = write(&plane, object.clone());
+            publisher.publish(State::clone(&plane.state()), vec![change]);
+        }
+    };
+    write_all(&[dependent("d")]);
+    driver.observe();
+    assert_eq!(batch(&mut driver).len(), 1);
+    let refused = Err(Rejection::Unprocessable);
+    driver.settle(1, &Ok(vec![refused]));
+    write_all(&["a", "b", "c"].map(|name| json!({"metadata": {"name": name}})));
+    driver.observe();
+    assert_eq!(
+        batch(&mut driver).len(),
+        0,
+        "what was refused is not asked for again"
+    );
+    assert_eq!(driver.state.revision, plane.state().revision);
+    write_all(&["e", "f"].map(dependent));
+    driver.observe();
+    assert_eq!(batch(&mut driver).len(), 2);
+}
+
 #[test]
 fn what_is_refused_as_a_whole_comes_again() {
     let mut driver = driver(100);

@@ -1,5 +1,6 @@
 //! Answers with the index equal those of a plain walk over the log.
 
+mod dropped;
 mod pages;
 
 use super::{HistoryIndex, LogHistory};
@@ -131,6 +132,22 @@ fn what_is_written_after_a_question_is_found_by_the_next() {
             all.expect("it is read");
         }
         assert_eq!(*index.places(), *rebuilt.places());
+    }
+}
+
+/// One question may ask for hundreds of objects that were all last written a little before.
+#[test]
+fn who_reads_a_little_back_again_and_again_uses_the_index() {
+    let plane = plane();
+    write(&plane, [create("a")]);
+    let others = (0..20).map(|number| format!("o{number}"));
+    write(&plane, others.map(|name| create(&name)));
+    let index = HistoryIndex::new(30, usize::MAX);
+    let history = LogHistory::new(plane.reader(), &index);
+    for covers in [Revision::ZERO, plane.state().revision] {
+        let found = history.last(&key("a"), None, Revision::MAX);
+        assert!(found.expect("it is read").is_some());
+        assert_eq!(index.covers(), covers);
     }
 }
 

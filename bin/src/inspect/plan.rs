@@ -112,9 +112,9 @@ impl Due {
     fn of(before: &State, due: &Course) -> Result<Self, QueryError> {
         if !due.is_complete {
             return Err(QueryError::Refused(format!(
-                "more than {} changes are already due, and the effect of one more deletion cannot be told apart from \
-                 theirs; ask again when fewer are due",
-                due.changes.len().saturating_sub(1)
+                "at least {} changes are already due, too many to follow, and the effect of one more deletion cannot be told \
+                 apart from theirs; ask again when fewer are due",
+                due.changes.len().max(1)
             )));
         }
         let mut remaining = BTreeMap::new();

@@ -32,7 +32,7 @@ impl Findings {
         self.steps.set(self.steps.get() + steps);
     }
 
-    #[cfg(test)]
+    /// How many were passed.
     pub(crate) fn steps(&self) -> usize {
         self.steps.get() + self.deadlocks.borrow().visited()
     }

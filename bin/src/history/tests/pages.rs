@@ -50,7 +50,7 @@ fn changing(plane: &ControlPlane, members: usize, length: usize, versions: usize
     Selection::of(&plane.history(), &filter, &plane.state()).expect("a known kind")
 }
 
-fn update(finalizers: &Value, data: &Value) -> Intent {
+pub(super) fn update(finalizers: &Value, data: &Value) -> Intent {
     Intent::Update(Update {
         key: key("hot"),
         version: "v1".into(),
