@@ -7,6 +7,7 @@
 
 use hindsight::{Config, ControlPlane};
 use hindsight_tests::http::Client;
+use hindsight_tests::manifests::dependent;
 use hindsight_tests::server::{Server, binary, kubeconfig_with_token, serve, text};
 use serde_json::{Value, json};
 use std::fs::Permissions;
@@ -44,6 +45,43 @@ fn assert_known(server: &Server, kubeconfig: &Path) {
     );
     let groups = user["groups"].as_array().expect("groups");
     assert!(groups.contains(&"people".into()) && groups.contains(&"others".into()));
+}
+
+#[test]
+fn a_server_without_collectors_leaves_what_they_would_collect_to_the_next_one() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let data = directory.path();
+    let mut command = serve(data);
+    command.args(["--collectors", "off"]);
+    let server = Server::start_with(command, data).expect("it starts");
+    server.kubectl(&["create", "configmap", "owner"]);
+    let kid = dependent("kid", "owner", &server.uid("configmap/owner"));
+    server.kubectl_with(&["create", "-f", "-"], &kid);
+    server.kubectl(&[
+        "delete",
+        "configmap",
+        "owner",
+        "--cascade=foreground",
+        "--wait=false",
+    ]);
+    let waits = server.kubectl(&[
+        "get",
+        "configmap",
+        "owner",
+        "-o",
+        "jsonpath={.metadata.finalizers}",
+    ]);
+    assert_eq!(waits, "[\"foregroundDeletion\"]");
+    assert_eq!(server.signal("TERM"), Some(0));
+    let server = Server::start_on(data);
+    let both = [
+        "wait",
+        "configmap/owner",
+        "configmap/kid",
+        "--for=delete",
+        "--timeout=10s",
+    ];
+    server.kubectl(&both);
 }
 
 #[test]

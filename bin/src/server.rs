@@ -42,6 +42,7 @@ pub(crate) struct Options {
     pub(crate) kubeconfig: Option<PathBuf>,
     pub(crate) token_auth_file: Option<PathBuf>,
     pub(crate) owner_reference_permissions: bool,
+    pub(crate) collectors: bool,
     pub(crate) snapshot_every: u64,
     pub(crate) retention: Option<Retention>,
     pub(crate) event_ttl: Option<Duration>,
@@ -105,6 +106,7 @@ async fn start(options: &Options) -> Result<Started> {
     let config = Config {
         data_dir: Some(options.data_dir.clone()),
         owner_reference_permissions: options.owner_reference_permissions,
+        collectors: options.collectors,
         snapshot_every: options.snapshot_every,
         retention: options.retention.clone(),
         event_ttl: options.event_ttl,

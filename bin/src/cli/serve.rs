@@ -53,6 +53,11 @@ pub(super) struct Serve {
         default_value = "on"
     )]
     owner_reference_permissions: Switch,
+    /// Whether garbage, deleted namespaces, finished jobs and old events are collected. Without collectors what is in
+    /// foreground or orphan deletion, and a deleted namespace, stay as they are, as beside an API server alone: for
+    /// tests of a controller that does this itself. A later start with collectors makes up for it
+    #[arg(long, env = "HINDSIGHT_COLLECTORS", default_value = "on")]
+    collectors: Switch,
     /// Write a snapshot after this many commits, or after three quarters as many as there are objects if that is
     /// more, so that the next start need not read them; 0 for never
     #[arg(
@@ -135,6 +140,7 @@ impl Serve {
             kubeconfig: self.kubeconfig,
             token_auth_file: self.token_auth_file,
             owner_reference_permissions: self.owner_reference_permissions == Switch::On,
+            collectors: self.collectors == Switch::On,
             event_ttl: Some(self.event_ttl).filter(|ttl| !ttl.is_zero()),
         };
         let runtime = start_runtime()?;
@@ -231,21 +237,21 @@ mod tests {
     }
 
     #[test]
-    fn permissions_for_owner_references_are_asked_for_unless_they_are_turned_off() {
-        let switch = |arguments| {
-            let serve = parsed(arguments);
-            serve.map(|serve| serve.owner_reference_permissions)
-        };
-        assert_eq!(switch(&[]).expect("parsed"), Switch::On);
-        let off = ["--owner-reference-permissions", "off"];
-        assert_eq!(switch(&off).expect("parsed"), Switch::Off);
-        let other = switch(&["--owner-reference-permissions", "no"]);
-        assert!(
-            other
-                .expect_err("refused")
-                .to_string()
-                .contains("[possible values: on, off]")
-        );
+    fn what_can_be_turned_off_is_on_unless_it_is() {
+        type Read = fn(Serve) -> Switch;
+        let permissions: Read = |serve| serve.owner_reference_permissions;
+        let collectors: Read = |serve| serve.collectors;
+        for (flag, read) in [
+            ("--owner-reference-permissions", permissions),
+            ("--collectors", collectors),
+        ] {
+            let switch = |arguments: &[&str]| parsed(arguments).map(read);
+            assert_eq!(switch(&[]).expect("parsed"), Switch::On);
+            assert_eq!(switch(&[flag, "off"]).expect("parsed"), Switch::Off);
+            let other = switch(&[flag, "no"]).expect_err("refused");
+            let told = other.to_string();
+            assert!(told.contains("[possible values: on, off]"), "{told}");
+        }
     }
 
     #[test]
