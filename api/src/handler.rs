@@ -328,7 +328,9 @@ impl Api {
     ) -> Result<hindsight_core::Decision, Failure> {
         let backend = &*self.backend;
         let state = backend.state();
-        let bytes = admission::decided_bytes(&state, &write_request.command, request.body_bytes);
+        let is_yaml = respond::media_type(&request.parts.headers).ends_with("yaml");
+        let body = (request.body_bytes, is_yaml);
+        let bytes = admission::decided_bytes(&state, &write_request.command, body);
         if self.admission.is_idle(&state) {
             drop(state);
             let WriteRequest {

@@ -2,21 +2,56 @@
 //! is as much as the object that it changes.
 
 use crate::handler::ResourceRequest;
+use hindsight_core::command::{Patch, PatchObject};
 use hindsight_core::webhook::{Webhook, WriteAttributes};
 use hindsight_core::{Command, Intent, State};
 use http::Method;
+use serde_json::Value;
 
 /// How many times an object is held besides what each webhook is sent: as a tree, and in the command.
 const COPIES: usize = 3;
 
-/// About how many bytes deciding a command reads, where the body of its request is so long.
-pub(crate) fn decided_bytes(state: &State, command: &Command, body: usize) -> usize {
+/// About how many bytes deciding a command reads, where the body of its request is so long. By its aliases YAML may
+/// say much more than its length.
+pub(crate) fn decided_bytes(
+    state: &State,
+    command: &Command,
+    (body, is_yaml): (usize, bool),
+) -> usize {
     let stored = |key| state.get(key).map_or(0, |stored| stored.body.len());
+    let said = said(&command.intent).filter(|_| is_yaml);
+    let body = body.max(said.map_or(0, length));
     match &command.intent {
         Intent::Patch(patch) => body + stored(&patch.key),
         Intent::Update(update) => body.max(stored(&update.key)),
         Intent::Delete(delete) | Intent::Evict(delete) => body.max(stored(&delete.target.key)),
         _ => body,
+    }
+}
+
+/// What the body of the request said.
+fn said(intent: &Intent) -> Option<&Value> {
+    match intent {
+        Intent::Create(create) => Some(&create.object),
+        Intent::Update(update) => Some(&update.object),
+        Intent::Patch(PatchObject {
+            patch: Patch::Apply { config, .. },
+            ..
+        }) => Some(config),
+        _ => None,
+    }
+}
+
+/// About how long a document is as JSON.
+fn length(document: &Value) -> usize {
+    match document {
+        Value::Null | Value::Bool(_) | Value::Number(_) => 5,
+        Value::String(text) => text.len() + 3,
+        Value::Array(items) => 2 + items.iter().map(length).sum::<usize>(),
+        Value::Object(members) => {
+            let member = |(name, value): (&String, &Value)| name.len() + 4 + length(value);
+            2 + members.iter().map(member).sum::<usize>()
+        }
     }
 }
 

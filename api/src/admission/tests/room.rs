@@ -76,10 +76,11 @@ fn a_small_patch_of_a_large_object_is_much_to_decide() {
     let scene = Scene::denying(&["DELETE"]);
     scene.write(create("", "configmaps", "default", &large()));
     let state = scene.fake.state();
-    let bytes = |intent| {
+    let decided = |intent, is_yaml| {
         let command = Command::new(actor(), Time(0), [0; 16], intent);
-        decided_bytes(&state, &command, 10)
+        decided_bytes(&state, &command, (10, is_yaml))
     };
+    let bytes = |intent| decided(intent, false);
     let stored = state.get(&key("", "configmaps", "default", "a"));
     let stored = stored.expect("an object");
     assert!(stored.body.len() > BYTES);
@@ -90,4 +91,8 @@ fn a_small_patch_of_a_large_object_is_much_to_decide() {
     );
     let new = create("", "configmaps", "default", &named("b"));
     assert_eq!(bytes(new.intent), 10);
+    // With aliases so few bytes may say so much.
+    let aliased = create("", "configmaps", "default", &large());
+    let (said, long) = (decided(aliased.intent, true), large().to_string().len());
+    assert!(said.abs_diff(long) < 10, "{said} {long}");
 }
