@@ -346,6 +346,7 @@ impl State {
         }
         self.edges.replace(Some(&object), None);
         self.note_latecomer(Some(&object), None);
+        self.forget_container(&object);
         if key.is_namespace() {
             self.namespaces.remove(&key.name);
         }

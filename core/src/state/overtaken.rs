@@ -34,6 +34,8 @@ pub(super) struct Overtaken {
     /// The last request that removed an object from a container that is being deleted. Other contents may have
     /// waited for that.
     contents: Revision,
+    /// The same by container.
+    emptied: OrdMap<Uid, Revision>,
 }
 
 impl Overtaken {
@@ -71,7 +73,8 @@ impl State {
         }
         let is_emptied = |one: &Object| {
             let marked = one.mark.is_some_and(|mark| mark.revision > since);
-            is_container(one) && (marked || one.is_deleting() && overtaken.contents > since)
+            let emptied = overtaken.emptied.get(&one.meta.uid);
+            is_container(one) && (marked || emptied.is_some_and(|emptied| *emptied > since))
         };
         let named = basis.above.iter().filter_map(|key| self.get(key));
         let mut open: Vec<&Arc<Object>> = self.containers(key).chain(named).collect();
@@ -120,8 +123,19 @@ impl State {
         if is_above_others {
             self.overtaken.above_others = commit.revision;
         }
-        if after.is_none() && self.containers(&commit.key).any(|one| one.is_deleting()) {
+        if after.is_none() {
+            self.note_removed(commit);
+        }
+    }
+
+    /// Notes that a request removed an object.
+    fn note_removed(&mut self, commit: &Commit) {
+        let containers = self.containers(&commit.key);
+        let deleting = containers.filter(|one| one.is_deleting());
+        let deleting: Vec<Uid> = deleting.map(|one| one.meta.uid.clone()).collect();
+        for container in deleting {
             self.overtaken.contents = commit.revision;
+            self.overtaken.emptied.insert(container, commit.revision);
         }
     }
 
@@ -230,6 +244,13 @@ impl State {
     pub(super) fn forget_owner(&mut self, uid: &Uid) {
         self.overtaken.owners.remove(uid);
         self.forget_latecomers(uid);
+    }
+
+    /// Forgets a container that is gone.
+    pub(super) fn forget_container(&mut self, object: &Object) {
+        if is_container(object) {
+            self.overtaken.emptied.remove(&object.meta.uid);
+        }
     }
 
     /// Forgets a definition that is gone.

@@ -2,7 +2,7 @@
 
 use super::{absent, is_stale, make, prune, reference, target};
 use crate::command::{Basis, Delete, Intent, Patch, Propagation, Seen, Target, Unblock};
-use crate::object::Object;
+use crate::object::{Object, ObjectKey};
 use crate::testing::World;
 use crate::{Decision, Rejection, Rule};
 use serde_json::{Value, json};
@@ -115,6 +115,48 @@ fn whoever_has_to_be_decided_first_since_a_plan_makes_it_stale() {
             pruned.expect("nothing above it was decided");
         }
     }
+}
+
+/// Other contents of a namespace that goes may have waited for what a request removed from it.
+#[test]
+fn what_leaves_a_namespace_that_goes_is_of_concern_to_its_contents_alone() {
+    for (left, is_above) in [("n", true), ("other", false)] {
+        let mut world = World::new();
+        for namespace in ["n", "other"] {
+            let document = json!({"metadata": {"name": namespace}});
+            world.create("namespaces", document).expect("created");
+            put(&mut world, namespace, json!({"name": "leaves"}));
+        }
+        let owner = put(&mut world, "n", json!({"name": "solid"}));
+        let owners = json!([reference(&owner), absent()]);
+        let dependent = put(
+            &mut world,
+            "n",
+            json!({"name": "a", "ownerReferences": owners}),
+        );
+        for namespace in ["n", "other"] {
+            world.delete("namespaces", namespace, None).expect("marked");
+        }
+        let basis = Basis {
+            seen: Some(Seen::of(&dependent)),
+            ..Basis::at(world.state.revision)
+        };
+        let leaves = ObjectKey::new(dependent.key.resource.clone(), left, "leaves");
+        let leave = Delete::new(Target::any(leaves), "v1".into(), Rule::Requested);
+        world.run(Intent::Delete(leave)).expect("deleted");
+        let pruned = prune(&mut world, (target(&dependent), basis));
+        if is_above {
+            is_stale(pruned);
+        } else {
+            pruned.expect("nothing left its namespace");
+        }
+    }
+}
+
+fn put(world: &mut World, namespace: &str, metadata: Value) -> Arc<Object> {
+    let document = json!({"metadata": metadata});
+    let created = world.create_in(namespace, "configmaps", document);
+    Arc::clone(created.expect("created").outcome.object())
 }
 
 #[test]
