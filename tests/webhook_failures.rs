@@ -163,6 +163,8 @@ const UNASKED: &str = r#"
 /nameless | {} | received invalid webhook response: expected webhook response of admission.k8s.io/v1, Kind=AdmissionReview, got /, Kind=
 /older    | {} | failed to call webhook: converting (v1beta1.AdmissionReview) to (v1.AdmissionReview): unknown conversion
 /newer    | {"admissionReviewVersions": ["v1beta1", "v1"]} | failed to call webhook: converting (v1.AdmissionReview) to (v1beta1.AdmissionReview): unknown conversion
+/denied   | {} | failed to call webhook: couldn't decode the answer: response.allowed is not a boolean
+/said     | {} | failed to call webhook: couldn't decode the answer: response.warnings is not a list of strings
 /status   | {} | failed to call webhook: no kind "Status" is registered for version "v1"
 "#;
 
@@ -182,6 +184,8 @@ fn odd(path: &str, request: &Value) -> Answer {
         "/older" => allows("admission.k8s.io/v1beta1", "AdmissionReview"),
         "/newer" => allows("admission.k8s.io/v1", "AdmissionReview"),
         "/status" => allows("v1", "Status"),
+        "/denied" => Answer::Response(json!({"allowed": "true"})),
+        "/said" => Answer::Response(json!({"allowed": true, "warnings": {"a": "b"}})),
         "/silence" => Answer::Silence,
         "/uid" => Answer::Response(json!({"allowed": true, "uid": "other"})),
         "/empty" => Answer::Raw(200, review.into()),

@@ -155,7 +155,7 @@ pub(crate) async fn write(
 
 /// When a request ends: at the client's deadline, if it names one, and at `ADMISSION_MAX` from now at the
 /// latest.
-fn capped_deadline(requested: Option<Instant>) -> Instant {
+pub(crate) fn capped_deadline(requested: Option<Instant>) -> Instant {
     let longest = Instant::now() + ADMISSION_MAX;
     requested.map_or(longest, |requested| requested.min(longest))
 }

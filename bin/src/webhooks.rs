@@ -1,9 +1,11 @@
 //! Calls webhooks over TLS, with a new connection for each call, so that after a webhook was replaced the old
 //! one is not asked over its old connection.
 
+mod abrupt;
 mod lookup;
 mod trust;
 
+use abrupt::Abrupt;
 use anyhow::{Context, Result, anyhow, bail};
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
@@ -50,9 +52,12 @@ impl Network {
         }
         let host = url.host().ok_or_else(|| anyhow!("the URL has no host"))?;
         let port = url.port_u16().unwrap_or(HTTPS_PORT);
-        let address = call.address.unwrap_or_else(|| format!("{host}:{port}"));
-        let stream = self.lookup.connect(&address).await?;
-        let stream = secured(stream, host, &call.ca_bundle).await?;
+        let mut addresses = call.addresses;
+        if addresses.is_empty() {
+            addresses.push(format!("{host}:{port}"));
+        }
+        let stream = self.lookup.connect_any(&addresses).await?;
+        let stream = Abrupt(secured(stream, host, &call.ca_bundle).await?);
         let (mut sender, connection) = handshake(TokioIo::new(stream)).await?;
         let _driver = Driver(tokio::spawn(connection));
         let path = url.path_and_query().map_or("/", |path| path.as_str());

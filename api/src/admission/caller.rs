@@ -8,9 +8,9 @@ use futures_util::future::BoxFuture;
 pub struct Call {
     /// Where it goes, with its query; `https` alone.
     pub url: String,
-    /// `host:port` to connect to, where it is not the one in the URL. The certificate is checked
-    /// against the URL.
-    pub address: Option<String>,
+    /// Each `host:port` to connect to, in turn until one accepts, where it is not the one in the URL. The certificate
+    /// is checked against the URL.
+    pub addresses: Vec<String>,
     /// Authorities to trust, in PEM; empty to trust the system's.
     pub ca_bundle: Vec<u8>,
     /// JSON.

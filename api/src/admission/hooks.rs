@@ -254,7 +254,8 @@ impl HookContext<'_> {
         let posted = |url: &str, why: &str| format!("Post \"{url}\": {why}");
         let limit = Duration::from_secs(webhook.timeout_seconds);
         let remaining = limit.min(self.deadline - Instant::now());
-        let call = endpoint::call(self.state, webhook, remaining, body.into())
+        let [draw, ..] = self.backend.seed();
+        let call = endpoint::call(self.state, webhook, remaining, (body.into(), draw))
             .map_err(|unresolved| posted(&unresolved.url, &unresolved.why))?;
         let url = call.url.clone();
         let answer = tokio::time::timeout(limit, self.admission.webhooks.call(call)).await;

@@ -109,6 +109,7 @@ pub(super) fn read(
         ))
     })?;
     is_review(&review, version).map_err(not_called)?;
+    are_typed(&review).map_err(not_called)?;
     let response = verified(&review, version, uid).map_err(invalid)?;
     let patch = if version == "v1" {
         patch(response, stage).map_err(invalid)?
@@ -148,6 +149,56 @@ fn is_review(review: &Value, version: &str) -> Result<(), String> {
         )),
         Some(_) => Ok(()),
     }
+}
+
+/// What a member of an answer has to be, if it is there and not null.
+type IsTyped = fn(&Value) -> bool;
+
+const TYPES: [(&str, &str, IsTyped); 12] = [
+    ("/response", "an object", Value::is_object),
+    ("/response/uid", "a string", Value::is_string),
+    ("/response/allowed", "a boolean", Value::is_boolean),
+    ("/response/patch", "a string", Value::is_string),
+    ("/response/patchType", "a string", Value::is_string),
+    ("/response/warnings", "a list of strings", is_of_strings),
+    (
+        "/response/auditAnnotations",
+        "a map of strings",
+        maps_strings,
+    ),
+    ("/response/status", "an object", Value::is_object),
+    ("/response/status/code", "a number", Value::is_i64),
+    ("/response/status/message", "a string", Value::is_string),
+    ("/response/status/reason", "a string", Value::is_string),
+    ("/response/status/details", "an object", Value::is_object),
+];
+
+fn is_of_strings(value: &Value) -> bool {
+    let is_text = |one: &Value| one.is_string() || one.is_null();
+    value
+        .as_array()
+        .is_some_and(|items| items.iter().all(is_text))
+}
+
+fn maps_strings(value: &Value) -> bool {
+    let is_text = |one: &Value| one.is_string() || one.is_null();
+    value
+        .as_object()
+        .is_some_and(|members| members.values().all(is_text))
+}
+
+/// Checks that the members that are read can be decoded.
+fn are_typed(review: &Value) -> Result<(), String> {
+    for (pointer, wanted, is_typed) in TYPES {
+        let found = review.pointer(pointer).filter(|found| !found.is_null());
+        if found.is_some_and(|found| !is_typed(found)) {
+            let member = pointer.trim_start_matches('/').replace('/', ".");
+            return Err(format!(
+                "couldn't decode the answer: {member} is not {wanted}"
+            ));
+        }
+    }
+    Ok(())
 }
 
 /// The response. In `v1` the UID and the type are verified too.
@@ -207,6 +258,8 @@ fn patch(response: &Map<String, Value>, stage: Stage) -> Result<Option<&str>, St
 
 /// The operations of a patch; `None` for an empty list.
 fn operations(patch: &str) -> Result<Option<Value>, String> {
+    // As Go's decoder, which passes over the ends of lines.
+    let patch = patch.replace(['\r', '\n'], "");
     let bytes = BASE64_STANDARD.decode(patch);
     let bytes = bytes.map_err(|error| error.to_string())?;
     let operations: Value = serde_json::from_slice(&bytes).map_err(|error| error.to_string())?;
@@ -251,4 +304,18 @@ pub(super) fn refusal(webhook: &str, status: &Value) -> Failure {
     };
     let details = status.get("details").filter(|one| one.is_object());
     Failure::refused(code, text("reason").to_owned(), message, details.cloned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_patch_may_be_written_on_several_lines() {
+        let one = json!([{"op": "add", "path": "/a", "value": "b"}]);
+        let encoded = BASE64_STANDARD.encode(one.to_string());
+        let (begin, end) = encoded.split_at(encoded.len() / 2);
+        assert_eq!(operations(&format!("{begin}\r\n{end}\n")), Ok(Some(one)));
+        assert!(operations(&format!("{begin} {end}")).is_err());
+    }
 }

@@ -4,7 +4,7 @@
 mod tests;
 
 use super::delete::Options;
-use crate::admission::WriteRequest;
+use crate::admission::{self, WriteRequest};
 use crate::body::{ApiBody, Received};
 use crate::handler::{Api, ResourceRequest};
 use crate::list;
@@ -42,6 +42,7 @@ async fn delete_listed(
     options: &Options,
 ) -> Result<Response<ApiBody>, Failure> {
     let page = query.to_delete(api, request).await?;
+    request.deadline = Some(admission::capped_deadline(request.deadline));
     let request = &*request;
     let command = |object: &Arc<Object>| {
         let listed = Some(object.meta.uid.clone());

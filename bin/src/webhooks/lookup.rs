@@ -42,8 +42,20 @@ impl Lookup {
         }
     }
 
-    /// Connects to the first of the addresses that accepts.
-    pub(super) async fn connect(&self, address: &str) -> Result<TcpStream> {
+    /// Connects to the first of the hosts that accepts. As nothing was sent to the others, each may be tried.
+    pub(super) async fn connect_any(&self, addresses: &[String]) -> Result<TcpStream> {
+        let mut last = anyhow!("there is no address");
+        for address in addresses {
+            match self.connect(address).await {
+                Ok(stream) => return Ok(stream),
+                Err(error) => last = error,
+            }
+        }
+        Err(last)
+    }
+
+    /// Connects to the first of the addresses of a host that accepts.
+    async fn connect(&self, address: &str) -> Result<TcpStream> {
         let dialled = || format!("dial tcp {address}");
         let mut last = None;
         for found in self.find(address).await.with_context(dialled)? {

@@ -115,6 +115,7 @@ fn resources(list: &Field<'_>, causes: &mut CauseList) {
     for item in list.items().filter(Field::is_empty) {
         causes.push_with(|| item.required(""));
     }
+    subresources(list, causes);
     if holds(list, "*/*") && list.items().count() > 1 {
         causes.push_with(|| list.invalid("if '*/*' is present, must not specify other resources"));
     }
@@ -122,6 +123,32 @@ fn resources(list: &Field<'_>, causes: &mut CauseList) {
     if holds(list, "*") && list.items().any(is_plain) {
         let why = "if '*' is present, must not specify other resources without subresources";
         causes.push_with(|| list.invalid(why));
+    }
+}
+
+/// No subresource is named that one before it, with a wildcard, names already.
+fn subresources(list: &Field<'_>, causes: &mut CauseList) {
+    let (mut all_of, mut of_all) = (BTreeSet::new(), BTreeSet::new());
+    for item in list.items() {
+        let Some((resource, subresource)) = item.text().split_once('/') else {
+            continue;
+        };
+        for (is_named, wildcard) in [
+            (all_of.contains(resource), format!("{resource}/*")),
+            (of_all.contains(subresource), format!("*/{subresource}")),
+        ] {
+            if is_named {
+                let named = item.text();
+                let why = format!("if '{wildcard}' is present, must not specify {named}");
+                causes.push_with(|| item.invalid(&why));
+            }
+        }
+        if subresource == "*" {
+            all_of.insert(resource.to_owned());
+        }
+        if resource == "*" {
+            of_all.insert(subresource.to_owned());
+        }
     }
 }
 
@@ -192,9 +219,26 @@ fn service(service: &Field<'_>, causes: &mut CauseList) {
         let why = "port is not valid: must be between 1 and 65535, inclusive";
         causes.push_with(|| port.invalid(why));
     }
-    let path = service.child("path");
-    if !path.is_empty() && !path.text().starts_with('/') {
-        causes.push_with(|| path.invalid("must start with a '/'"));
+    service_path(&service.child("path"), causes);
+}
+
+/// Source: `ValidateWebhookService`.
+fn service_path(path: &Field<'_>, causes: &mut CauseList) {
+    if path.is_empty() || path.text() == "/" {
+        return;
+    }
+    let Some(rest) = path.text().strip_prefix('/') else {
+        return causes.push_with(|| path.invalid("must start with a '/'"));
+    };
+    let segments = rest.strip_suffix('/').unwrap_or(rest).split('/');
+    for (at, segment) in segments.enumerate() {
+        if segment.is_empty() {
+            causes.push_with(|| path.invalid(&format!("segment[{at}] may not be empty")));
+            continue;
+        }
+        for why in names::subdomain_problems(segment) {
+            causes.push_with(|| path.invalid(&format!("segment[{at}]: {why}")));
+        }
     }
 }
 
@@ -230,6 +274,16 @@ fn condition(condition: &Field<'_>, env: &Env<'_>, causes: &mut CauseList) {
 }
 
 fn reviews(versions: &Field<'_>, causes: &mut CauseList) {
+    let mut seen = BTreeSet::new();
+    for version in versions.items() {
+        if !seen.insert(version.text().to_owned()) {
+            causes.push_with(|| version.invalid("duplicate version"));
+            continue;
+        }
+        for why in names::label_1035_problems(version.text()) {
+            causes.push_with(|| version.invalid(&why));
+        }
+    }
     let known = |version: Field<'_>| REVIEW_VERSIONS.contains(&version.text());
     if !versions.is_empty() && !versions.items().any(known) {
         causes.push_with(|| versions.invalid("must include at least one of v1, v1beta1"));
@@ -264,6 +318,11 @@ mod tests {
 {"clientConfig": {"url": null, "service": {"name": "a"}}} | webhooks[0].clientConfig.service.namespace: Required value: service namespace is required
 {"clientConfig": {"url": null, "service": {"name": "a", "namespace": "b", "port": 0}}} | webhooks[0].clientConfig.service.port: Invalid value: 0: port is not valid: must be between 1 and 65535, inclusive
 {"clientConfig": {"url": null, "service": {"name": "a", "namespace": "b", "path": "c"}}} | webhooks[0].clientConfig.service.path: Invalid value: "c": must start with a '/'
+{"clientConfig": {"url": null, "service": {"name": "a", "namespace": "b", "path": "/x/y.z/"}}} |
+{"clientConfig": {"url": null, "service": {"name": "a", "namespace": "b", "path": "//"}}} | webhooks[0].clientConfig.service.path: Invalid value: "//": segment[0] may not be empty
+{"admissionReviewVersions": ["v1", "v1"]} | webhooks[0].admissionReviewVersions[1]: Invalid value: "v1": duplicate version
+{"rules": [{"operations": ["*"], "apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods/*", "pods/status"]}]} | webhooks[0].rules[0].resources[1]: Invalid value: "pods/status": if 'pods/*' is present, must not specify pods/status
+{"rules": [{"operations": ["*"], "apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods/status", "*/status", "nodes/status"]}]} | webhooks[0].rules[0].resources[2]: Invalid value: "nodes/status": if '*/status' is present, must not specify nodes/status
 {"matchConditions": [{"name": "a", "expression": "object.a == 1 && request.userInfo.username != 'x' && authorizer.requestResource.check('x').allowed()"}]} |
 {"matchConditions": [{"name": "a.b/c", "expression": "true"}, {"name": "a.b/c", "expression": "true"}]} | webhooks[0].matchConditions[1].name: Duplicate value: "a.b/c"
 {"matchConditions": [{}]} | webhooks[0].matchConditions[0].expression: Required value; webhooks[0].matchConditions[0].name: Required value
