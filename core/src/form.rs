@@ -97,7 +97,7 @@ impl Form {
         convert::to_version(&self.kind, &self.version, document);
         if let Some(schema) = self.schema(&self.version) {
             schema.prune(document);
-            schema.drop_nulls(document);
+            schema.tidy(document);
         }
     }
 

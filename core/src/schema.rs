@@ -82,6 +82,8 @@ pub struct Schema {
     pub preserve_unknown: bool,
     /// An object with `apiVersion`, `kind` and `metadata` of its own.
     pub embedded: bool,
+    /// Whether this is such an object or has one inside.
+    pub embeds: bool,
     /// The value of an absent member.
     pub default: Option<Value>,
     /// Allowed values; if empty, all are.
@@ -209,15 +211,31 @@ impl PartialEq for Schema {
 }
 
 impl Schema {
-    /// Drops nulls that are not allowed, then fills in defaults, from the outside in.
+    /// The same as [`tidy`](Self::tidy), then fills in defaults, from the outside in.
     pub(crate) fn apply_defaults(&self, value: &mut Value) {
-        fill::drop_nulls(self, value);
+        self.tidy(value);
         fill::defaults(self, value);
     }
 
-    /// Drops nulls that are not allowed and have no default.
-    pub(crate) fn drop_nulls(&self, value: &mut Value) {
+    /// Drops nulls that are not allowed and have no default, and writes the metadata of embedded objects
+    /// anew.
+    pub(crate) fn tidy(&self, value: &mut Value) {
         fill::drop_nulls(self, value);
+        embedded::rewrite(self, value);
+    }
+
+    /// Decodes a pruned document of a custom kind as it comes from a client.
+    ///
+    /// # Errors
+    ///
+    /// Why an embedded object cannot be read.
+    pub(crate) fn decode_custom(&self, document: &mut Value) -> Result<(), String> {
+        fill::drop_nulls(self, document);
+        if let Some(wrong) = embedded::undecoded(self, document) {
+            return Err(format!("{}: {}", wrong.field, wrong.message));
+        }
+        self.apply_defaults(document);
+        Ok(())
     }
 
     /// Every value that does not satisfy the schema; and whether the document may have to be pruned or
@@ -284,7 +302,7 @@ impl Schema {
         if !causes.is_empty() && old.is_some() {
             causes = check::causes(self, document, old);
         }
-        causes.extend(embedded::causes(self, document, old));
+        causes.extend(embedded::causes(self, document));
         let repeated = lists::duplicates(self, document);
         let clean = |old: &Value| lists::duplicates(self, old).is_empty();
         if !repeated.is_empty() && old.is_none_or(clean) {

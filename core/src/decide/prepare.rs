@@ -122,7 +122,7 @@ fn decode_custom(schema: &Schema, document: &mut Value) -> Result<Vec<String>, S
         return Err(wrong.message.clone());
     }
     let unknown = schema.prune(document);
-    schema.apply_defaults(document);
+    schema.decode_custom(document)?;
     Ok(unknown)
 }
 
@@ -242,6 +242,9 @@ fn prune_by(
 pub(super) fn stored(kinds: &Kinds, kind: &KindRef, version: &Version, object: &Object) -> Value {
     if kind.is_custom() {
         let mut document = Form::of(kinds, kind, &version.name).document(object);
+        if let Some(schema) = kinds.schema(kind, &version.name) {
+            schema.tidy(&mut document);
+        }
         write_whole_numbers(&mut document);
         return document;
     }

@@ -41,12 +41,15 @@ fn late() -> Value {
     json!([version("v1", false, &one), version("v2", true, &two)])
 }
 
+fn definition() -> Value {
+    json!({"metadata": {"name": NAME}, "spec": {"group": "example.com",
+        "scope": "Namespaced", "names": {"plural": "things", "kind": "Thing", "singular": "thing",
+            "listKind": "ThingList"}, "versions": early()}})
+}
+
 fn defined() -> World {
     let mut world = World::new();
-    let definition = json!({"metadata": {"name": NAME}, "spec": {"group": "example.com",
-        "scope": "Namespaced", "names": {"plural": "things", "kind": "Thing", "singular": "thing",
-            "listKind": "ThingList"}, "versions": early()}});
-    world.create(DEFINITIONS, definition).expect("defined");
+    world.create(DEFINITIONS, definition()).expect("defined");
     world
 }
 
@@ -205,6 +208,31 @@ fn what_a_definition_says_of_itself_changes_no_schema_and_a_state_that_is_put_to
     }
     assert!(forms(&world.state)[1].is_as_stored(&thing));
     assert!(!forms(&again)[1].is_as_stored(&thing));
+}
+
+/// An earlier release stored the metadata of embedded objects as it was sent.
+#[test]
+fn metadata_of_an_embedded_object_that_was_stored_as_it_was_sent_is_no_change() {
+    let mut free = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
+    let definition = |free: &Value| {
+        let mut definition = definition();
+        definition["spec"]["versions"] = json!([version("v1", true, &json!({"free": free}))]);
+        definition
+    };
+    let mut world = World::new();
+    let created = world.create(DEFINITIONS, definition(&free));
+    created.expect("defined");
+    let thing = json!({"metadata": {"name": "a"}, "spec": {"free": {"apiVersion": "v1",
+        "kind": "P", "metadata": {"labels": {}, "creationTimestamp": null}}}});
+    world.create("things", thing).expect("created");
+    free["x-kubernetes-embedded-resource"] = true.into();
+    let uid = world.get(DEFINITIONS, NAME).expect("it").meta.uid.clone();
+    let defined = kind_of_definition(&definition(&free), &uid, false).expect("a kind");
+    world.state.kinds.define(defined, Revision::ZERO);
+    let same = world.get("things", "a").expect("a thing").document();
+    world.update("things", "", same).expect("updated");
+    let thing = world.get("things", "a").expect("a thing");
+    assert_eq!(thing.meta.generation, 1);
 }
 
 /// A release may build in a kind that a user has already defined.

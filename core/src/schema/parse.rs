@@ -33,8 +33,10 @@ fn schema(document: &Value, patterns: &mut Patterns) -> Schema {
     let properties: BTreeMap<Arc<str>, Arc<Schema>> = properties
         .map(|(name, found)| (name.as_str().into(), Arc::new(schema(found, patterns))))
         .collect();
-    let mut below = properties.values().chain(&additional).chain(&items);
-    let rules = Rules::read(document, below.any(|child| child.rules.any));
+    let below = || properties.values().chain(&additional).chain(&items);
+    let rules = Rules::read(document, below().any(|child| child.rules.any));
+    let embedded = flag("x-kubernetes-embedded-resource");
+    let embeds = embedded || below().any(|child| child.embeds);
     Schema {
         type_name: text("type").into(),
         properties,
@@ -49,7 +51,8 @@ fn schema(document: &Value, patterns: &mut Patterns) -> Schema {
         omits_zero: false,
         quantity: false,
         preserve_unknown: flag("x-kubernetes-preserve-unknown-fields"),
-        embedded: flag("x-kubernetes-embedded-resource"),
+        embedded,
+        embeds,
         default: document.get("default").cloned(),
         enumeration: Choices::new(list(document, "enum")),
         format: Some(text("type"))
