@@ -19,17 +19,9 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// A kind with the schema of each of its versions.
-pub(crate) type Definition = (Kind, BTreeMap<Arc<str>, Arc<Schema>>);
-
-/// The kind that a definition defines, with the schema of each version; `None` if the document does not
-/// name one. Whether a definition is valid is decided before it is written, not here: one that was written
-/// once stays readable.
-pub fn kind_of_definition(
-    document: &Value,
-    definition: &Uid,
-    terminating: bool,
-) -> Option<Definition> {
+/// The kind that a definition defines; `None` if the document does not name one. Whether a definition is
+/// valid is decided before it is written, not here: one that was written once stays readable.
+pub fn kind_of_definition(document: &Value, definition: &Uid, terminating: bool) -> Option<Kind> {
     let reader = Reader { document };
     let named = ["/spec/group", "/spec/names/plural", "/spec/names/kind"];
     let stored = |version: &&Version| version.storage;
@@ -42,19 +34,25 @@ pub fn kind_of_definition(
     if !readable {
         return None;
     }
-    let mut patterns = Patterns::default();
-    let schemas = reader.versions().iter().filter_map(|version| {
-        let root = version.pointer("/schema/openAPIV3Schema")?;
-        let schema = schema::parse_with(root, &mut patterns);
-        Some((text(version, "/name").into(), Arc::new(schema)))
-    });
-    let schemas = schemas.collect();
     let origin = Origin::Custom {
         definition: definition.clone(),
         terminating,
         conversion: reader.conversion(),
     };
-    Some((reader.kind(versions, origin), schemas))
+    Some(reader.kind(versions, origin))
+}
+
+/// The schema of each version of a definition. Their expressions are compiled, which takes long.
+pub(crate) fn schemas_of_definition(document: &Value) -> BTreeMap<Arc<str>, Arc<Schema>> {
+    let mut patterns = Patterns::default();
+    let reader = Reader { document };
+    let versions = reader.versions().iter();
+    let schemas = versions.filter_map(|version| {
+        let root = version.pointer("/schema/openAPIV3Schema")?;
+        let schema = schema::parse_with(root, &mut patterns);
+        Some((text(version, "/name").into(), Arc::new(schema)))
+    });
+    schemas.collect()
 }
 
 /// The kind that a definition brings, by what it says of itself; `None` if its names are not accepted.
@@ -64,7 +62,7 @@ pub fn served_kind(definition: &Object) -> Option<Kind> {
         return None;
     }
     let (uid, terminating) = (&definition.meta.uid, definition.is_deleting());
-    kind_of_definition(&document, uid, terminating).map(|(kind, _)| kind)
+    kind_of_definition(&document, uid, terminating)
 }
 
 /// Whether a definition serves its kind: it does unless its `Established` condition is false.

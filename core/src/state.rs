@@ -12,9 +12,9 @@ pub(crate) use overtaken::ABOVE_MAX;
 
 use crate::Revision;
 use crate::command::Propagation;
-use crate::custom::{is_served, kind_of_definition};
+use crate::custom::{is_served, kind_of_definition, schemas_of_definition};
 use crate::event::{Commit, Event};
-use crate::kind::{BuiltinKinds, GroupResource, Kinds};
+use crate::kind::{BuiltinKinds, GroupResource, Kinds, Schemas};
 use crate::object::{Name, ORPHAN_FINALIZER, Object, ObjectKey, OwnerReference, Uid};
 use crate::webhook::Webhooks;
 use edges::{Dependents, Edges};
@@ -402,13 +402,17 @@ impl State {
         let resource = definition.key.defined_resource();
         let deleting = self.get(&definition.key).is_some_and(|it| it.is_deleting());
         if is_served(&document)
-            && let Some(defined) = kind_of_definition(&document, &definition.meta.uid, deleting)
+            && let Some(kind) = kind_of_definition(&document, &definition.meta.uid, deleting)
         {
-            let since = self.unchanged_since(&resource, definition);
+            let unchanged = self.unchanged_schemas(&resource, definition).cloned();
+            let schemas = unchanged.unwrap_or_else(|| {
+                let by_version = schemas_of_definition(&document);
+                Arc::new(Schemas::new(by_version, definition.revision))
+            });
             let before = self.kinds.custom(&resource).cloned();
-            self.note_kind(before.as_deref(), &defined.0, definition.revision);
+            self.note_kind(before.as_deref(), &kind, definition.revision);
             self.accepted.insert(resource, Arc::clone(definition));
-            self.kinds.define(defined, since);
+            self.kinds.define(kind, schemas);
         } else if deleting {
             self.kinds.terminate(&resource);
         }
@@ -417,15 +421,19 @@ impl State {
         }
     }
 
-    /// A revision since which the schemas of this kind have not changed. They change only with the
-    /// definition's generation.
-    fn unchanged_since(&self, resource: &GroupResource, definition: &Object) -> Revision {
+    /// The schemas of this kind, if the definition does not change them. They change only with its
+    /// generation.
+    fn unchanged_schemas(
+        &self,
+        resource: &GroupResource,
+        definition: &Object,
+    ) -> Option<&Arc<Schemas>> {
         let wants = |object: &Object| (object.meta.uid.clone(), object.meta.generation);
-        let known = self.accepted.get(resource);
-        let known = known.filter(|known| wants(known) == wants(definition));
-        let kind = known.and_then(|_| self.kinds.custom(resource));
-        let schemas = kind.and_then(|kind| self.kinds.schemas(kind));
-        schemas.map_or(definition.revision, |schemas| schemas.since)
+        let known = self.accepted.get(resource)?;
+        if wants(known) != wants(definition) {
+            return None;
+        }
+        self.kinds.schemas(self.kinds.custom(resource)?)
     }
 }
 

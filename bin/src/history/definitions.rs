@@ -64,7 +64,7 @@ impl Definitions {
             let document = definition.document();
             kind_of_definition(&document, &commit.uid, false)
         });
-        let kind = kind.map(|(kind, _)| Arc::new(kind));
+        let kind = kind.map(Arc::new);
         let is_known = self.all.iter().any(|one| one.resource == resource);
         if kind.is_none() && is_known {
             return;

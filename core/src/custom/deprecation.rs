@@ -61,7 +61,7 @@ v2 s, v1 s                                    | -
     fn told(versions: &Value) -> Option<Name> {
         let document = json!({"spec": {"group": "z.io", "names": {"plural": "gs", "kind": "G"},
             "versions": versions}});
-        let (kind, _) = kind_of_definition(&document, &"u".into(), false).expect("a kind");
+        let kind = kind_of_definition(&document, &"u".into(), false).expect("a kind");
         kind.versions
             .last()
             .expect("a version")

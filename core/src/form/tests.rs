@@ -5,8 +5,9 @@ use super::*;
 use crate::command::{
     Basis, DropOwners, DropReason, FieldValidation, Intent, Patch, PatchObject, Target,
 };
-use crate::custom::kind_of_definition;
+use crate::custom::{kind_of_definition, schemas_of_definition};
 use crate::kind::Subresource;
+use crate::object::Uid;
 use crate::testing::World;
 use crate::{Revision, State};
 use serde_json::json;
@@ -51,6 +52,13 @@ fn defined() -> World {
     let mut world = World::new();
     world.create(DEFINITIONS, definition()).expect("defined");
     world
+}
+
+/// As if the schemas had always been these.
+fn define(world: &mut World, document: &Value, uid: &Uid) {
+    let kind = kind_of_definition(document, uid, false).expect("a kind");
+    let schemas = Schemas::new(schemas_of_definition(document), Revision::ZERO);
+    world.state.kinds.define(kind, Arc::new(schemas));
 }
 
 fn patch(world: &mut World, name: &str, version: &str, at: Option<Subresource>, patch: Value) {
@@ -210,6 +218,28 @@ fn what_a_definition_says_of_itself_changes_no_schema_and_a_state_that_is_put_to
     assert!(!forms(&again)[1].is_as_stored(&thing));
 }
 
+#[test]
+fn schemas_are_compiled_anew_only_if_the_definition_has_others() {
+    let mut world = defined();
+    let schemas = |world: &World| {
+        let kind = world.state.kinds.by_kind("example.com", "Thing");
+        let found = kind.and_then(|kind| world.state.kinds.schemas(kind));
+        Arc::clone(found.expect("schemas"))
+    };
+    let first = schemas(&world);
+    let label = json!({"metadata": {"labels": {"a": "b"}}});
+    let labelled = world.patch(DEFINITIONS, NAME, Patch::Merge(label));
+    labelled.expect("labelled");
+    let mut same = world.get(DEFINITIONS, NAME).expect("it").document();
+    same["status"]["conditions"] = json!([]);
+    world.update(DEFINITIONS, "status", same).expect("a status");
+    assert!(Arc::ptr_eq(&first, &schemas(&world)));
+    let late = json!({"spec": {"versions": late()}});
+    let changed = world.patch(DEFINITIONS, NAME, Patch::Merge(late));
+    changed.expect("other schemas");
+    assert!(!Arc::ptr_eq(&first, &schemas(&world)));
+}
+
 /// An earlier release stored the metadata of embedded objects as it was sent.
 #[test]
 fn metadata_of_an_embedded_object_that_was_stored_as_it_was_sent_is_no_change() {
@@ -227,8 +257,7 @@ fn metadata_of_an_embedded_object_that_was_stored_as_it_was_sent_is_no_change() 
     world.create("things", thing).expect("created");
     free["x-kubernetes-embedded-resource"] = true.into();
     let uid = world.get(DEFINITIONS, NAME).expect("it").meta.uid.clone();
-    let defined = kind_of_definition(&definition(&free), &uid, false).expect("a kind");
-    world.state.kinds.define(defined, Revision::ZERO);
+    define(&mut world, &definition(&free), &uid);
     let same = world.get("things", "a").expect("a thing").document();
     world.update("things", "", same).expect("updated");
     let thing = world.get("things", "a").expect("a thing");
@@ -243,8 +272,7 @@ fn what_is_built_in_is_not_stored_as_a_definition_of_it_says() {
     let document = json!({"metadata": {"name": "ingresses.networking.k8s.io"},
         "spec": {"group": "networking.k8s.io", "scope": "Namespaced", "versions": early(),
             "names": {"plural": "ingresses", "kind": "Ingress"}}});
-    let defined = kind_of_definition(&document, &"u".into(), false).expect("a kind");
-    world.state.kinds.define(defined, Revision::ZERO);
+    define(&mut world, &document, &"u".into());
     assert!(world.state.kinds.custom(&ingresses).is_some());
     assert!(of_storage(&world.state.kinds, &ingresses).is_none());
 }

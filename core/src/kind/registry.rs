@@ -1,7 +1,6 @@
 //! Lookup of kinds by resource and by name.
 
 use super::{GroupResource, GroupVersionKind, Kind, KindRef, Origin, Subresource, Version};
-use crate::custom::Definition;
 use crate::object::{Name, OwnerReference};
 use crate::schema::Schema;
 use crate::{Revision, convert};
@@ -109,6 +108,10 @@ pub struct Schemas {
 }
 
 impl Schemas {
+    pub(crate) const fn new(by_version: BTreeMap<Arc<str>, Arc<Schema>>, since: Revision) -> Self {
+        Self { by_version, since }
+    }
+
     /// The schema of a version, if the definition still has it.
     pub(crate) fn of(&self, version: &str) -> Option<&Arc<Schema>> {
         self.by_version.get(version)
@@ -225,8 +228,8 @@ impl Kinds {
         self.builtin.posted_schema(to)
     }
 
-    /// Adds or replaces a custom kind, whose schemas have not changed since the given revision.
-    pub(crate) fn define(&mut self, (kind, by_version): Definition, since: Revision) {
+    /// Adds or replaces a custom kind.
+    pub(crate) fn define(&mut self, kind: Kind, schemas: Arc<Schemas>) {
         let resource = kind.resource.clone();
         self.remove(&resource);
         self.custom_names.insert(name_of(&kind), resource.clone());
@@ -234,7 +237,7 @@ impl Kinds {
             resource,
             Custom {
                 kind: Arc::new(kind),
-                schemas: Arc::new(Schemas { by_version, since }),
+                schemas,
             },
         );
     }
