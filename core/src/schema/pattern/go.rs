@@ -2,6 +2,9 @@
 //! ASCII, characters that are literal inside Go's brackets, a `{` that begins no repeat, and
 //! `\Q...\E`. What Go does not know is refused. Source: Go's `regexp/syntax`.
 
+mod repeats;
+
+use repeats::{Count, Repeats};
 use std::str::Chars;
 
 pub(super) fn translated(pattern: &str) -> Result<String, String> {
@@ -9,10 +12,15 @@ pub(super) fn translated(pattern: &str) -> Result<String, String> {
         rest: pattern.chars(),
         written: String::with_capacity(pattern.len()),
         place: Place::Outside,
+        repeats: Repeats::default(),
     };
-    while let Some(one) = translation.rest.next() {
+    loop {
+        let from = translation.rest.as_str();
+        let Some(one) = translation.rest.next() else {
+            break;
+        };
         match translation.place {
-            Place::Outside => translation.outside(one)?,
+            Place::Outside => translation.outside(one, from)?,
             Place::Class => translation.class(one),
             Place::Start | Place::Inside | Place::Low | Place::Range => translation.inside(one)?,
         }
@@ -26,6 +34,7 @@ struct Translation<'a> {
     rest: Chars<'a>,
     written: String,
     place: Place,
+    repeats: Repeats<'a>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -43,20 +52,22 @@ enum Place {
     Class,
 }
 
-impl Translation<'_> {
+impl<'a> Translation<'a> {
     fn next(&self) -> Option<char> {
         self.rest.clone().next()
     }
 
-    fn outside(&mut self, one: char) -> Result<(), String> {
+    /// The character that was read, and the expression from it on.
+    fn outside(&mut self, one: char, from: &'a str) -> Result<(), String> {
         match (one, self.next()) {
             ('\\', Some('Q')) => self.quoted(),
             ('\\', _) => self.escaped()?,
-            ('(', Some('?')) => {
-                self.flags()?;
-                self.written.push('(');
-            }
-            ('{', _) if !begins_a_repeat(self.rest.clone()) => self.written.push_str("\\{"),
+            ('(', Some('?')) => return self.flags(),
+            ('*' | '+' | '?', _) => return self.repeat(None, from),
+            ('{', _) => match Count::read(self.rest.as_str()) {
+                Some(count) => return self.repeat(Some(count), from),
+                None => self.written.push_str("\\{"),
+            },
             ('[', next) => {
                 self.written.push('[');
                 if next == Some('^') {
@@ -66,7 +77,21 @@ impl Translation<'_> {
             }
             _ => self.written.push(one),
         }
+        match one {
+            '(' => self.repeats.open(),
+            ')' => self.repeats.close(),
+            _ => self.repeats.single(),
+        }
         Ok(())
+    }
+
+    fn repeat(&mut self, count: Option<Count>, from: &'a str) -> Result<(), String> {
+        self.written.extend(from.chars().take(1));
+        self.copy(count.map_or(0, |count| count.length));
+        if self.next() == Some('?') {
+            self.copy(1);
+        }
+        self.repeats.repeat(count, from, self.rest.as_str())
     }
 
     fn class(&mut self, one: char) {
@@ -127,16 +152,13 @@ impl Translation<'_> {
             return Err(invalid(one));
         }
         let escaped = escape(one, self.place != Place::Outside)?;
-        self.written.push_str(&escaped);
-        let inside = self.rest.as_str().strip_prefix('{');
-        match (one, inside) {
-            ('p' | 'P' | 'x', Some(inside)) => {
-                let name = inside.chars().take_while(|one| *one != '}');
-                self.copy(1 + name.count() + 1);
+        match one {
+            'p' | 'P' => self.unicode_class(one),
+            'x' => {
+                self.written.push_str(&escaped);
+                self.copy_braces_or(2);
             }
-            ('p' | 'P', None) => self.copy(1),
-            ('x', None) => self.copy(2),
-            _ => {}
+            _ => self.written.push_str(&escaped),
         }
         self.place = if is_class && self.place != Place::Outside {
             Place::Inside
@@ -144,6 +166,25 @@ impl Translation<'_> {
             self.place.behind_character()
         };
         Ok(())
+    }
+
+    /// A class of which the `p` or `P` is read: `\p{^L}` is `\P{L}`.
+    fn unicode_class(&mut self, sign: char) {
+        let Some(name) = self.rest.as_str().strip_prefix("{^") else {
+            self.written.extend(['\\', sign]);
+            return self.copy_braces_or(1);
+        };
+        let sign = if sign == 'p' { 'P' } else { 'p' };
+        self.written.extend(['\\', sign, '{']);
+        self.rest = name.chars();
+        self.copy(name.chars().take_while(|one| *one != '}').count() + 1);
+    }
+
+    /// Copies what is in braces, or so many characters if there are none.
+    fn copy_braces_or(&mut self, characters: usize) {
+        let inside = self.rest.as_str().strip_prefix('{');
+        let inside = inside.map(|inside| inside.chars().take_while(|one| *one != '}').count());
+        self.copy(inside.map_or(characters, |inside| inside + 2));
     }
 
     /// Reads what is left of the number of a character in up to three octal digits, of which the first is
@@ -166,12 +207,20 @@ impl Translation<'_> {
         true
     }
 
-    /// Refuses flags that Go does not know.
-    fn flags(&self) -> Result<(), String> {
+    /// What `(?` begins: flags, or a group that may have flags or a name. Refuses flags that Go does not know.
+    fn flags(&mut self) -> Result<(), String> {
         let flags = self.rest.clone().skip(1);
         let flags: String = flags.take_while(|flag| !":)<P".contains(*flag)).collect();
         if flags.contains(|flag: char| !"imsU-".contains(flag)) {
             return Err(format!("invalid or unsupported Perl syntax: `(?{flags}`"));
+        }
+        self.written.push('(');
+        self.copy(1 + flags.len());
+        if self.next() == Some(')') {
+            self.copy(1);
+            self.repeats.single();
+        } else {
+            self.repeats.open();
         }
         Ok(())
     }
@@ -189,19 +238,6 @@ impl Place {
             Self::Outside | Self::Class => self,
         }
     }
-}
-
-/// Whether these characters, which follow a `{`, make it a repeat; otherwise Go takes it literally.
-fn begins_a_repeat(behind: impl Iterator<Item = char>) -> bool {
-    let mut behind = behind.peekable();
-    let mut count = String::new();
-    while let Some(one) = behind.next_if(|one| one.is_ascii_digit() || *one == ',') {
-        count.push(one);
-    }
-    let is_number = |text: &str| text == "0" || !(text.is_empty() || text.starts_with('0'));
-    let (low, high) = count.split_once(',').unwrap_or((&count, ""));
-    let is_count = is_number(low) && (high.is_empty() || is_number(high)) && !high.contains(',');
-    is_count && behind.next() == Some('}')
 }
 
 fn octal_digit(one: char) -> Option<u32> {
