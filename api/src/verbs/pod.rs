@@ -74,7 +74,7 @@ pub(crate) fn options_of(eviction: &Value, pod: &str) -> Result<Options, Failure
             "name in URL does not match name in Eviction object",
         ));
     }
-    Options::from_body(eviction.get("deleteOptions").unwrap_or(&Value::Null))
+    Options::from_member(eviction.get("deleteOptions").unwrap_or(&Value::Null))
 }
 
 /// `pods/binding`, and `bindings`, whose bodies name the pod.

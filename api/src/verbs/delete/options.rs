@@ -57,6 +57,15 @@ impl Options {
     }
 
     pub(in crate::verbs) fn from_body(body: &Value) -> Result<Self, Failure> {
+        if let Value::Object(members) = body {
+            Members(members).check_type()?;
+        }
+        Self::from_member(body)
+    }
+
+    /// The options in another document, which has the kind and the version: what they state of themselves is
+    /// not looked at.
+    pub(in crate::verbs) fn from_member(body: &Value) -> Result<Self, Failure> {
         let empty = Map::new();
         let members = match body {
             Value::Null => &empty,
@@ -64,14 +73,6 @@ impl Options {
             _ => return Err(Failure::bad_request("DeleteOptions must be an object")),
         };
         let body = Members(members);
-        let kind = body.text("kind")?.unwrap_or_default();
-        if !matches!(kind.as_str(), "" | "DeleteOptions") {
-            return Err(Failure::bad_request("the body is not a DeleteOptions"));
-        }
-        let version = body.text("apiVersion")?.unwrap_or_default();
-        if version.matches('/').count() > 1 {
-            return Err(wrong("apiVersion"));
-        }
         body.read(
             "ignoreStoreReadErrorWithClusterBreakingPotential",
             Value::as_bool,
@@ -129,6 +130,19 @@ impl Sent {
 struct Members<'a>(&'a Map<String, Value>);
 
 impl Members<'_> {
+    /// Refuses a document that says that it is of another kind.
+    fn check_type(&self) -> Result<(), Failure> {
+        let kind = self.text("kind")?.unwrap_or_default();
+        if !matches!(kind.as_str(), "" | "DeleteOptions") {
+            return Err(Failure::bad_request("the body is not a DeleteOptions"));
+        }
+        let version = self.text("apiVersion")?.unwrap_or_default();
+        if version.matches('/').count() > 1 {
+            return Err(wrong("apiVersion"));
+        }
+        Ok(())
+    }
+
     fn find(&self, field: &str) -> Option<&Value> {
         self.0.get(field).filter(|value| !value.is_null())
     }
