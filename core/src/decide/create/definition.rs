@@ -48,11 +48,16 @@ pub(crate) fn refresh(context: &Context<'_>, document: &mut Value) {
 }
 
 /// Recomputes what the status says about the names, whoever writes it. Source: upstream's naming
-/// controller, which does so after every change.
+/// controller, which does so after every change. The list of stored versions is always there: it has no
+/// `omitempty`.
 pub(crate) fn settle_names(context: &Context<'_>, document: &mut Value) {
     let now = context.envelope.time.to_rfc3339();
     if let Some(key) = key_of(document) {
         names::settle(context.state, &key, document, &now);
+    }
+    if let Some(status) = conditions::status(document) {
+        let stored_versions = status.entry("storedVersions");
+        stored_versions.or_insert_with(|| json!([]));
     }
 }
 
