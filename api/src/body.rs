@@ -259,7 +259,7 @@ pub(crate) async fn decode_config(
     body_warnings: &mut BodyWarnings,
 ) -> Result<(Value, Option<String>), Failure> {
     let as_json = body.read_offloaded(body.bytes.len(), |bytes| {
-        document::json(bytes).map_err(Failure::bad_request)
+        document::json_as_yaml(bytes).map_err(Failure::bad_request)
     });
     let as_json = as_json.await.ok();
     let decoded = if let Some(decoded) = as_json.filter(|decoded| decoded.repeats.is_empty()) {

@@ -3,6 +3,7 @@
 
 mod yaml;
 
+use hindsight_core::patch::whole;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 use std::cell::RefCell;
@@ -66,9 +67,18 @@ impl Decoded {
 }
 
 pub(super) fn json(bytes: &[u8]) -> Result<Decoded, String> {
+    read_json::<String>(bytes)
+}
+
+/// Reads JSON where YAML is wanted.
+pub(super) fn json_as_yaml(bytes: &[u8]) -> Result<Decoded, String> {
+    read_json::<Plain>(bytes)
+}
+
+fn read_json<K: Key>(bytes: &[u8]) -> Result<Decoded, String> {
     let repeats = RefCell::default();
     let mut reader = serde_json::Deserializer::from_slice(bytes);
-    let node = Node::<String>::root(&repeats);
+    let node = Node::<K>::root(&repeats);
     let document = node.deserialize(&mut reader);
     let document = document.and_then(|document| reader.end().map(|()| document));
     finish(document, repeats)
@@ -116,6 +126,30 @@ impl Key for String {
     fn float(value: f64) -> Value {
         value.into()
     }
+}
+
+/// A key beside which whole numbers are written without a point, as beside those of YAML.
+#[derive(serde::Deserialize)]
+#[serde(transparent)]
+struct Plain(String);
+
+impl Key for Plain {
+    fn name(&self) -> &str {
+        &self.0
+    }
+
+    fn repeated(&self, path: impl FnOnce() -> String) -> String {
+        self.0.repeated(path)
+    }
+
+    fn float(value: f64) -> Value {
+        plain(value)
+    }
+}
+
+/// Upstream converts YAML to JSON first, where a whole number is written without a decimal point.
+fn plain(value: f64) -> Value {
+    whole(value).map_or_else(|| value.into(), Value::from)
 }
 
 /// A key of which only the path is of interest.
@@ -362,6 +396,7 @@ mod tests {
             read(yaml(text)),
             json!([1, 1, -2000, 1.5, 9_000_000_000_000_000_000_i64, 1e19])
         );
+        assert_eq!(read(json_as_yaml(text)), read(yaml(text)));
         assert_eq!(read(json(text)), json!([1, 1.0, -2000.0, 1.5, 9e18, 1e19]));
     }
 

@@ -1,8 +1,7 @@
 //! Reads YAML, which may be as deep and as long as JSON.
 
-use super::{Decoded, Key, Node};
+use super::{Decoded, Key, Node, plain};
 use hindsight_core::LEVELS_MAX;
-use hindsight_core::patch::whole;
 use serde::de::{DeserializeSeed, Deserializer, Error as _};
 use serde_json::Value;
 use serde_saphyr::budget::BudgetBreach;
@@ -104,9 +103,8 @@ impl Key for Spanned<YamlKey> {
         format!("line {line}: key {:?} already set in map", self.value.0)
     }
 
-    /// Upstream converts YAML to JSON first, where a whole number is written without a decimal point.
     fn float(value: f64) -> Value {
-        whole(value).map_or_else(|| value.into(), Value::from)
+        plain(value)
     }
 }
 
