@@ -2,6 +2,7 @@
 //! go on meanwhile.
 
 use super::pki::ADMINISTRATORS;
+use super::queries::refuse_any;
 use super::timeouts::BYTES_PER_SECOND;
 use crate::ControlPlane;
 use bytes::Bytes;
@@ -49,11 +50,14 @@ pub(super) fn seats() -> Arc<Semaphore> {
 pub(super) fn answer(
     plane: &ControlPlane,
     seats: &Arc<Semaphore>,
-    actor: &Actor,
+    (actor, query): (&Actor, &str),
 ) -> Response<ApiBody> {
     if !actor.groups.iter().any(|group| **group == *ADMINISTRATORS) {
         let message = format!("a backup contains every Secret: only {ADMINISTRATORS} may make one");
         return Failure::forbidden(message).respond();
+    }
+    if let Err(why) = refuse_any("backup", query) {
+        return Failure::bad_request(why).respond();
     }
     let Ok(seat) = Arc::clone(seats).try_acquire_owned() else {
         let message = "other backups are in progress; try again when they are done";
@@ -180,13 +184,25 @@ mod tests {
         };
         let one = seats.acquire().await.expect("free");
         // Its client is gone, so the backup ends.
-        let second = answer(&plane, &seats, &administrator);
+        let second = answer(&plane, &seats, (&administrator, ""));
         assert_eq!(second.status(), StatusCode::OK);
         drop(second);
         let both = seats.acquire().await.expect("it is done");
-        let third = answer(&plane, &seats, &administrator);
+        let third = answer(&plane, &seats, (&administrator, ""));
         assert_eq!(third.status(), StatusCode::TOO_MANY_REQUESTS);
         drop((one, both));
+    }
+
+    #[tokio::test]
+    async fn a_backup_takes_no_parameters() {
+        let administrator = Actor {
+            groups: vec![ADMINISTRATORS.into()],
+            ..Actor::new("t")
+        };
+        for query in ["x=1", "asOf=3", "x"] {
+            let refused = answer(&plane(), &seats(), (&administrator, query));
+            assert_eq!(refused.status(), StatusCode::BAD_REQUEST, "{query}");
+        }
     }
 
     #[tokio::test]

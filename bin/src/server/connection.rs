@@ -254,7 +254,8 @@ async fn answer(
             Failure::only_get().respond()
         }
         Some(actor) if path == BACKUP_PATH => {
-            backup::answer(&context.plane, &context.backups, actor)
+            let query = request.uri().query().unwrap_or_default();
+            backup::answer(&context.plane, &context.backups, (actor, query))
         }
         Some(_) if path.starts_with(PATHS) => {
             queries::answer(&context.plane, &context.questions, request.uri()).await

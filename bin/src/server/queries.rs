@@ -10,6 +10,7 @@ use hindsight_api::{ApiBody, Backend, Bodies, Failure, Past};
 use hindsight_core::State;
 use hindsight_log::Error;
 use http::{Response, Uri, header};
+pub(super) use parameters::refuse_any;
 use parameters::{Parameters, Question};
 use serde_json::{Value, json};
 use std::sync::Arc;

@@ -121,15 +121,10 @@ pub(super) struct Parameters {
 }
 
 impl Parameters {
-    /// Parses a query. A plus stands for itself, since times contain it; of a name that is repeated the last
-    /// value counts.
+    /// Parses a query. A plus stands for itself, since times contain it. A name that is repeated is refused:
+    /// one of its values would be passed over.
     pub(super) fn read(question: Question, query: &str) -> Result<Self, String> {
-        let pairs = query.split('&').filter(|pair| !pair.is_empty());
-        let pairs = pairs.map(|pair| pair.split_once('=').unwrap_or((pair, "")));
-        let read = |(name, value): (&str, &str)| Ok((name.to_owned(), percent_decode(value)?));
-        let texts = pairs
-            .map(read)
-            .collect::<Result<BTreeMap<_, _>, String>>()?;
+        let texts = texts(query)?;
         let text = |name| given(&texts, name).map(str::to_owned);
         let revision = |text: &str| text.parse().map(Revision).ok();
         let params = Self {
@@ -151,6 +146,30 @@ impl Parameters {
         question.check(&texts)?;
         Ok(params)
     }
+}
+
+/// The parameters of a query by their names.
+fn texts(query: &str) -> Result<BTreeMap<String, String>, String> {
+    let mut texts = BTreeMap::new();
+    for pair in query.split('&').filter(|pair| !pair.is_empty()) {
+        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+        if texts
+            .insert(name.to_owned(), percent_decode(value)?)
+            .is_some()
+        {
+            return Err(format!("{name} is given twice; give it once"));
+        }
+    }
+    Ok(texts)
+}
+
+/// Refuses parameters where none is taken.
+pub(in crate::server) fn refuse_any(asked: &str, query: &str) -> Result<(), String> {
+    texts(query)?.keys().next().map_or(Ok(()), |name| {
+        Err(format!(
+            "{asked} does not take {name:?}; it takes no parameters"
+        ))
+    })
 }
 
 /// The propagation policy, as Kubernetes spells it; background if none is given.
@@ -213,6 +232,12 @@ mod tests {
     }
 
     #[test]
+    fn a_parameter_that_is_given_twice_is_named() {
+        let refused = Parameters::read(Question::State, "asOf=3&asOf=3").expect_err("refused");
+        assert_eq!(refused, "asOf is given twice; give it once");
+    }
+
+    #[test]
     fn a_question_about_one_object_without_its_kind_or_name_says_which_is_missing() {
         for question in [Question::Why, Question::Plan] {
             for (query, missing) in [("name=x", "kind"), ("kind=pod", "name"), ("", "kind")] {
@@ -240,6 +265,7 @@ mod tests {
             ("log", "since=", false),
             ("log", "from", false),
             ("state", "name=a", false),
+            ("log", "kind=pod&&kind=pod", false),
             ("owner", "kind=Node&namespace=&name=a", true),
         ] {
             let question = Question::named(path).expect("a question");
