@@ -3,6 +3,7 @@
 use crate::{ControlPlane, OpenError};
 use hindsight_core::command::{Create, FieldValidation, Intent};
 use hindsight_core::{Actor, Cause, Command, ObjectKey, Request, Revision, Unavailable};
+use hindsight_gc::Worker;
 use serde_json::json;
 use std::sync::Arc;
 
@@ -14,7 +15,7 @@ pub(crate) fn run(plane: &ControlPlane) -> Result<(), OpenError> {
     }
     let actor = Arc::new(Actor {
         groups: vec!["system:masters".into()],
-        ..Actor::new("system:apiserver")
+        ..Actor::new(Worker::ApiServer.user())
     });
     let request = Arc::new(Request {
         verb: "create".into(),

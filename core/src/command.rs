@@ -312,8 +312,8 @@ pub struct Basis {
 /// all the time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Seen {
-    /// Its version. Where nothing that became of its owners is the cause of the step, its last write is: the last
-    /// at the time of the decision.
+    /// Its version. If nothing that happened to an owner caused the step, the object's last write did; the decision
+    /// then names whichever write is the last by then.
     pub revision: Revision,
     /// What it referred to. If it refers to anything else by now, something else may come first, so the command is
     /// refused as stale.
@@ -430,8 +430,8 @@ pub struct Release {
     /// `foregroundDeletion`, `orphan`, or the definition's cleanup finalizer.
     pub finalizer: Name,
     /// The state in which no dependent stood in the way. If one was added since, or what is decided about one
-    /// may have changed, the command is refused as stale. An owner that orphans is released together with those
-    /// who came to refer to it since it does, which lose the reference with the same command.
+    /// may have changed, the command is refused as stale. Objects that came to refer to an orphaning owner after
+    /// it began to orphan lose the reference in the same decision.
     pub basis: Basis,
 }
 

@@ -249,7 +249,8 @@ impl State {
     }
 
     /// How the collector deletes an object that no owner holds: if an owner waits for it and it has dependents,
-    /// in the foreground. Here one that refers to itself, under a wrong name, is among its dependents, as upstream.
+    /// in the foreground. As upstream, an object whose reference gives its own uid counts as its own dependent here;
+    /// in `Edges` it does not.
     pub fn policy_of_collection(&self, object: &Object, waiting: bool) -> Propagation {
         let uid = &object.meta.uid;
         let refers_to_itself = object.owners().iter().any(|owner| owner.uid == *uid);
@@ -293,8 +294,8 @@ impl State {
     }
 
     /// Whether both states are equal in everything that follows from the log, so that a state that was read
-    /// back can be compared with one that never left memory. Since when a schema is unchanged may differ, what
-    /// overtakes plans, and who came late.
+    /// back can be compared with one that never left memory. Not compared, because a state that was read back
+    /// lacks them: since when a schema is unchanged, what overtakes plans, and latecomers.
     pub fn is_same(&self, other: &Self) -> bool {
         let mut objects = self.objects().zip(other.objects());
         self.revision == other.revision

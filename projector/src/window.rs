@@ -57,6 +57,7 @@ impl Window {
                 oldest: self.before,
             });
         }
+        // Revisions are consecutive, so the distance is the index.
         let skip = usize::try_from(revision.0 - self.before.0).unwrap_or(usize::MAX);
         let end = skip.saturating_add(limit).min(self.changes.len());
         if skip >= end {

@@ -174,6 +174,7 @@ mod tests {
             ((0, 0), (0, 0))
         );
     }
+
     /// The lookup visits only the owner's own entries, however many others there are.
     #[test]
     fn who_goes_and_blocks_is_known_by_the_owner() {

@@ -67,7 +67,7 @@ impl State {
         owners.collect()
     }
 
-    /// Forgets those of an owner that is no longer held.
+    /// Forgets the latecomers of an owner that is no longer held.
     pub(super) fn forget_latecomers(&mut self, owner: &Uid) {
         let known: Vec<_> = self.latecomers.0.of(owner).cloned().collect();
         for key in known {

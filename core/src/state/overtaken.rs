@@ -62,9 +62,9 @@ impl State {
             .max(as_definition.unwrap_or_default())
     }
 
-    /// Something that comes before a step on the object with this key and that the collector has to decide
-    /// again, or first, because of a request since the step was planned. Of an object with too much above it,
-    /// the last that was looked at.
+    /// An object that must be decided before the planned step, because of a request since `basis`; `None` if
+    /// the plan stands. If more than [`ABOVE_MAX`] objects are above, the search gives up and returns the one it
+    /// stopped at, so that the step is refused.
     pub(crate) fn undecided_since(&self, key: &ObjectKey, basis: &Basis) -> Option<&Arc<Object>> {
         let overtaken = &self.overtaken;
         let since = basis.revision;
@@ -264,7 +264,7 @@ const fn was_planned(commit: &Commit) -> bool {
     matches!(commit.cause, Cause::Commit(_))
 }
 
-/// Whether it goes, how it does, or who owns it is no longer what it was.
+/// Whether the commit changes if or how the object is deleted, or who owns it.
 fn goes_otherwise(before: Option<&Object>, after: Option<&Object>) -> bool {
     let course = |object: &Object| (object.mark, object.is_waiting(), object.is_orphaning());
     match (before, after) {

@@ -23,11 +23,12 @@ pub(crate) struct Findings {
     around: RefCell<BTreeMap<Vec<Uid>, Arc<Around>>>,
     /// Dependents, as the owners that wait for them see them.
     pub(super) seen: RefCell<BTreeMap<Uid, Seen>>,
+    /// The walks so far, only for tests of cost.
     steps: Cell<usize>,
 }
 
 impl Findings {
-    /// Counts objects and references that are passed on a walk.
+    /// Counts objects and references that are passed on a walk. Only tests of cost read this.
     pub(super) fn walked(&self, steps: usize) {
         self.steps.set(self.steps.get() + steps);
     }

@@ -79,6 +79,7 @@ impl Restore<'_> {
         let mut made = Time(0);
         while let Some(entry) = input.next()? {
             if let Entry::Head { revision, time } = entry {
+                // Refused before anything is written, if too few revisions would be left.
                 self.continuation(revision, time)?;
                 made = time;
             }

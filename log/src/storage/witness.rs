@@ -1,6 +1,6 @@
 //! The witness: a small file beside the database that states how far the log was acknowledged. It is
-//! written after every sync, and fsynced about once a second on a thread of its own. So a note survives
-//! the process at once, and a power cut a second later. See
+//! written after every sync, and fsynced about once a second on a thread of its own. A note outlives the
+//! process as soon as it is written, and a power cut once it is fsynced, about a second later. See
 //! `docs/decisions/0007-a-witness-of-the-tail.md`.
 //!
 //! ```text

@@ -10,7 +10,7 @@ use std::sync::Arc;
 const BYTES_MAX: usize = 64 << 10;
 
 /// Limit of a frame, in bytes. A longer one would poison the log, so [`DECISION_BYTES_MAX`] keeps what becomes
-/// one frame below it. It shows a defect before the log holds what a header cannot state the length of.
+/// one frame below it. A defect shows here, before the log holds a frame whose length its header cannot state.
 const FRAME_BYTES_MAX: usize = 256 << 20;
 /// Limit of a decision, by the estimate of its commits. A decision is never split, and may share its frame with
 /// what was decided before it. What is planned as one is far smaller: a deadlock of 32 MiB, or definitions of 4

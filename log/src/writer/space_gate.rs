@@ -15,9 +15,8 @@ const IN_FLIGHT: usize = super::BATCHES_AHEAD + 2;
 /// Lets a batch through to be stored, or refuses it, by the space that it needs.
 pub(super) struct SpaceGate {
     storage: Arc<dyn Storage>,
-    /// The size of the smallest write in the batch that did not fit, until there is space for that much.
-    /// A larger write in the batch may be the reason that it was refused, so this says nothing about the
-    /// smallest write itself.
+    /// The size of the smallest write in the refused batch: writes are let in again once there is space for
+    /// that. It might have fitted; a larger write may have been the reason.
     refused: Option<usize>,
     in_flight: [usize; IN_FLIGHT],
 }
@@ -73,7 +72,7 @@ impl SpaceGate {
     }
 }
 
-/// About how many bytes the changes take in the log, before compression; not more.
+/// An upper estimate of the bytes that the changes take in the log.
 pub(super) fn estimated_bytes_of(changes: &[Arc<Change>]) -> usize {
     Commit::estimated_bytes_of_all(changes.iter().map(|change| &*change.commit))
 }

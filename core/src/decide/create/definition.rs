@@ -119,7 +119,7 @@ fn give_away(
     let now = context.envelope.time.to_rfc3339();
     let mut bytes = 0;
     let mut is_changing = true;
-    // Terminates: what is given away is counted.
+    // Ends: every round that changes something adds to `bytes`, which are bounded.
     while is_changing {
         is_changing = false;
         for one in &mut waiting {
