@@ -33,6 +33,9 @@ pub use steps::Steps;
 const QUEUE_SUBMISSIONS_MAX: usize = 4096;
 /// Batches that may be decided ahead of the one being synced.
 const BATCHES_AHEAD: usize = 1;
+/// The most batches that are decided and not stored: one in the hands of each thread, and those between
+/// them. [`SpaceGate`] counts exactly so many.
+const BATCHES_DECIDED_MAX: usize = BATCHES_AHEAD + 2;
 
 /// Called once with the outcome, after it is durable.
 pub type Reply = Box<dyn FnOnce(Submitted) + Send>;

@@ -4,13 +4,10 @@
 #[cfg(test)]
 mod tests;
 
+use super::BATCHES_DECIDED_MAX;
 use crate::{Purpose, Storage};
 use hindsight_core::{Change, Command, Commit};
 use std::sync::Arc;
-
-/// Batches that may have been decided but not stored yet: the one in the queue, the one that the syncer
-/// has taken, and one that a submitter stores itself.
-const IN_FLIGHT: usize = super::BATCHES_AHEAD + 2;
 
 /// Lets a batch through to be stored, or refuses it, by the space that it needs.
 pub(super) struct SpaceGate {
@@ -18,7 +15,8 @@ pub(super) struct SpaceGate {
     /// The size of the smallest write in the refused batch: writes are let in again once there is space for
     /// that. It might have fitted; a larger write may have been the reason.
     refused: Option<usize>,
-    in_flight: [usize; IN_FLIGHT],
+    /// The bytes of the newest batches that were decided, of which some may not be stored yet.
+    in_flight: [usize; BATCHES_DECIDED_MAX],
 }
 
 impl SpaceGate {
@@ -26,7 +24,7 @@ impl SpaceGate {
         Self {
             storage,
             refused: None,
-            in_flight: [0; IN_FLIGHT],
+            in_flight: [0; BATCHES_DECIDED_MAX],
         }
     }
 

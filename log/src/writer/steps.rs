@@ -3,13 +3,9 @@
 
 use super::decider::Decider;
 use super::syncer::Syncer;
-use super::{BATCHES_AHEAD, Batch, Submission};
+use super::{BATCHES_DECIDED_MAX, Batch, Submission};
 use crossbeam_channel::Receiver;
 use std::collections::VecDeque;
-
-/// The most batches that are decided and not synced yet: one in the hands of each thread, and those
-/// between them.
-const DECIDED_MAX: usize = BATCHES_AHEAD + 2;
 
 /// Does the work of the two threads of a [`Writer`](super::Writer), one step at a time.
 pub struct Steps {
@@ -37,7 +33,7 @@ impl Steps {
     /// Decides all waiting submissions, as one batch. False if none are waiting, or if so many batches
     /// are decided already that the threads would block.
     pub fn decide(&mut self) -> bool {
-        if self.decided.len() >= DECIDED_MAX {
+        if self.decided.len() >= BATCHES_DECIDED_MAX {
             return false;
         }
         let Ok(first) = self.waiting.try_recv() else {
