@@ -188,8 +188,10 @@ impl State {
 
     /// The definition of a resource; `None` for a built-in one.
     pub fn definition_of(&self, resource: &GroupResource) -> Option<&Arc<Object>> {
-        let definition = self.get(&ObjectKey::definition(&resource.to_string()));
-        definition.filter(|_| !self.kinds.is_builtin(resource))
+        if self.kinds.is_builtin(resource) {
+            return None;
+        }
+        self.get(&ObjectKey::definition(&resource.to_string()))
     }
 
     /// What contains the object with this key, as far as that is an object: its namespace and the definition

@@ -21,15 +21,22 @@ fn check_before_storage(asked: &Preconditions, object: &Object) -> Result<(), Re
         );
         Rejection::conflict(&object.key, why)
     };
-    let (uid, version) = (object.meta.uid.as_str(), object.revision.to_string());
+    let uid = object.meta.uid.as_str();
     let sent = asked.uid.as_ref().map(Uid::as_str);
     if let Some(sent) = sent.filter(|sent| *sent != uid) {
         return Err(conflict("UID", sent, uid));
     }
-    match &asked.resource_version {
-        Some(sent) if **sent != *version => Err(conflict("ResourceVersion", sent, &version)),
-        Some(_) | None => Ok(()),
+    match other_than(asked.resource_version.as_deref(), object) {
+        Some((sent, version)) => Err(conflict("ResourceVersion", sent, &version)),
+        None => Ok(()),
     }
+}
+
+/// The version that was sent, and that of the object, if they differ.
+fn other_than<'s>(sent: Option<&'s str>, object: &Object) -> Option<(&'s str, String)> {
+    let sent = sent?;
+    let version = object.revision.to_string();
+    (sent != version).then_some((sent, version))
 }
 
 /// Refuses if the object is not the one that is meant. The message names the kind, as upstream's early
@@ -51,9 +58,9 @@ pub(in crate::decide) fn check(
         ),
     };
     let uid = object.meta.uid.as_str();
-    let version = object.revision.to_string();
     let other_uid = |sent| conflict(("UID", "deleted and then recreated", sent, uid));
-    let other_version = |sent| conflict(("ResourceVersion", "modified", sent, &version));
+    let other_version =
+        |sent: &str, found: &str| conflict(("ResourceVersion", "modified", sent, found));
     let asked = &intent.preconditions;
     if is_checked_before_storage(kind) {
         check_before_storage(asked, object)?;
@@ -61,9 +68,8 @@ pub(in crate::decide) fn check(
     if let Some(sent) = asked.uid.as_ref().filter(|sent| sent.as_str() != uid) {
         return Err(other_uid(sent.as_str()));
     }
-    let sent = asked.resource_version.as_ref();
-    if let Some(sent) = sent.filter(|sent| ***sent != *version) {
-        return Err(other_version(sent));
+    if let Some((sent, version)) = other_than(asked.resource_version.as_deref(), object) {
+        return Err(other_version(sent, &version));
     }
     let seen = &intent.target;
     if let Some(seen) = seen.uid.as_ref().filter(|seen| seen.as_str() != uid) {
@@ -74,7 +80,10 @@ pub(in crate::decide) fn check(
         return Err(Rejection::not_found(&object.key));
     }
     match seen.revision.filter(|seen| *seen != object.revision) {
-        Some(seen) => Err(other_version(&seen.to_string())),
+        Some(seen) => Err(other_version(
+            &seen.to_string(),
+            &object.revision.to_string(),
+        )),
         None => Ok(()),
     }
 }
