@@ -96,7 +96,7 @@ impl Chain {
         };
         let checked = match frame {
             Ok(frame) => self.links.follow(&*self.records, first, frame),
-            Err(error) => self.links.unreadable(&*self.records, first, error),
+            Err(error) => Err(self.links.reason(&*self.records, first, error)),
         };
         if checked.is_err() {
             self.source = Source::Ended;
@@ -180,14 +180,10 @@ impl Links {
     }
 
     /// The error for a frame that could not be read: it is damaged, or it has been thinned meanwhile.
-    fn unreadable<T>(
-        &self,
-        records: &dyn Records,
-        first: Revision,
-        error: Error,
-    ) -> Result<T, Error> {
-        check_not_covered(records, self.wanted().unwrap_or(first))?;
-        Err(error)
+    fn reason(&self, records: &dyn Records, first: Revision, error: Error) -> Error {
+        check_not_covered(records, self.wanted().unwrap_or(first))
+            .err()
+            .unwrap_or(error)
     }
 
     fn check(&mut self, first: Revision, frame: DecodedFrame) -> Result<DecodedFrame, Error> {
