@@ -259,7 +259,7 @@ impl Write<'_> {
         managed::restore_unreadable(&mut mutated, managed_fields);
         let object = mutated.object;
         warnings.extend(mutated.warnings);
-        let admitted = self.admitted(subject, object.clone().filter(|_| mutated.changed));
+        let admitted = self.admitted(subject, mutated.changed.then(|| object.clone()).flatten());
         let last = self.decide(state, admitted.clone(), decide_before_storage);
         let last = last.await?;
         warnings.extend_from_slice(&last.warnings);
@@ -336,21 +336,19 @@ impl Write<'_> {
     /// The admitted command. What is posted to an object (a binding) makes no claim about the object's version,
     /// so that command gets no precondition.
     fn admitted(&self, subject: &Subject<'_>, object: Option<Value>) -> Command {
-        let mut command = self.command.clone();
-        match (&mut command.intent, object) {
-            (Intent::Update(update), Some(object)) if subject.posted.is_some() => {
-                update.object = object;
-                update.validation = FieldValidation::Ignore;
-                command
-            }
-            (_, object) => {
-                let old = subject.old.as_ref();
-                let seen = old.map_or(AdmissionBasis::Absent, |old| {
-                    AdmissionBasis::At(old.revision)
-                });
-                self.bound_to(subject, seen, object)
-            }
+        if subject.posted.is_none() {
+            let old = subject.old.as_ref();
+            let seen = old.map_or(AdmissionBasis::Absent, |old| {
+                AdmissionBasis::At(old.revision)
+            });
+            return self.bound_to(subject, seen, object);
         }
+        let mut command = self.command.clone();
+        if let (Intent::Update(update), Some(object)) = (&mut command.intent, object) {
+            update.object = object;
+            update.validation = FieldValidation::Ignore;
+        }
+        command
     }
 
     /// The command, to be carried out on this ground alone. If it would reach another object, or become another
