@@ -85,11 +85,11 @@ pub fn is_undecided(state: &State, object: &Object) -> bool {
     if object.is_deleting() {
         return object.is_orphaning() && state.dependents(&object.meta.uid).all > 0;
     }
-    let owners = object.owners();
-    if owners.iter().any(|owner| state.is_orphaning(&owner.uid)) {
+    if state.is_orphaned(object) {
         return true;
     }
-    let classes: Vec<OwnerClass> = owners
+    let classes: Vec<OwnerClass> = object
+        .owners()
         .iter()
         .map(|owner| classify(state, object, owner))
         .collect();

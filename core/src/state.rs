@@ -368,6 +368,13 @@ impl State {
         held.is_some_and(|held| held.orphaning)
     }
 
+    /// Whether an owner of this object is orphaning its dependents. Owners orphan by uid, even if the reference
+    /// misspells the rest.
+    pub(crate) fn is_orphaned(&self, object: &Object) -> bool {
+        let mut owners = object.owners().iter();
+        owners.any(|owner| self.is_orphaning(&owner.uid))
+    }
+
     /// Marks plans to release an owner as stale, if this commit gave the owner a new edge.
     pub(crate) fn note_held_owner(&mut self, commit: &Commit) {
         if self.held_owners.is_empty() {

@@ -15,6 +15,7 @@ use super::delete::owners::{
 };
 use super::delete::removal;
 use super::managed_fields;
+use crate::classify::Verdict;
 use crate::command::{DropOwners, DropReason, FinalizeNamespace, Release, Target, Unblock};
 use crate::document::metadata_mut;
 use crate::event::OwnerClass;
@@ -40,7 +41,7 @@ pub(crate) fn drop_owners(
             refuse_undecided_above(context.state, owner, &intent.basis)?;
             orphaned(context, object, &intent.owners)
         }
-        DropReason::SolidOwnerRemains => spurious(context, object, &intent.owners)?,
+        DropReason::SolidOwnerRemains => prunable(context, object, &intent.owners)?,
     };
     if doomed.is_empty() {
         return Ok(nothing(object));
@@ -78,22 +79,22 @@ fn orphaned<'a>(
 
 /// Exactly the named references that are absent or waiting, while another owner is solid. If two references
 /// share a uid, only the wrong one is dropped: upstream drops both and leaks the object.
-fn spurious<'a>(
+fn prunable<'a>(
     context: Context<'_>,
     object: &'a Object,
     owners: &[OwnerReference],
 ) -> Result<Vec<&'a OwnerReference>, Rejection> {
     refuse_marked(object)?;
     let found = findings(context.state, object);
-    let any = |class| found.iter().any(|finding| finding.class == class);
-    if !any(OwnerClass::Solid) || any(OwnerClass::Unresolvable) {
-        return Err(Rejection::stale(&object.key, "no solid owner is left"));
+    let classes: Vec<OwnerClass> = found.iter().map(|finding| finding.class).collect();
+    let stale = |why| Rejection::stale(&object.key, why);
+    match Verdict::of(&classes) {
+        Verdict::Undecidable => return Err(stale("the kind of an owner is unknown")),
+        Verdict::Goes { .. } => return Err(stale("no solid owner is left")),
+        Verdict::Stays | Verdict::LosesOwners => {}
     }
-    if found
-        .iter()
-        .any(|finding| context.state.is_orphaning(&finding.owner.uid))
-    {
-        return Err(Rejection::stale(&object.key, "an owner orphans it"));
+    if context.state.is_orphaned(object) {
+        return Err(stale("an owner orphans it"));
     }
     let owners: BTreeSet<&OwnerReference> = owners.iter().collect();
     let gone = |(reference, finding): &(&OwnerReference, &crate::event::OwnerFinding)| {

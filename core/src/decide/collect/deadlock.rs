@@ -50,8 +50,10 @@ pub(crate) fn break_deadlock(
 }
 
 fn still_waits<'a>(context: Context<'a>, member: &Target) -> Result<&'a Object, Rejection> {
-    let gone = |_| Rejection::stale(&member.key, "it is gone");
-    let object = find(context, member).map_err(gone)?;
+    if context.state.get(&member.key).is_none() {
+        return Err(Rejection::stale(&member.key, "it is gone"));
+    }
+    let object = find(context, member)?;
     if object.is_waiting() {
         return Ok(object);
     }

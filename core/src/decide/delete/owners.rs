@@ -56,10 +56,7 @@ pub(crate) fn going(
     refuse_marked(object)?;
     let findings = findings(state, object);
     let classes: Vec<OwnerClass> = findings.iter().map(|one| one.class).collect();
-    let is_orphaned = findings
-        .iter()
-        .any(|one| state.is_orphaning(&one.owner.uid));
-    if !is_orphaned && Verdict::of(&classes) == (Verdict::Goes { waiting }) {
+    if !state.is_orphaned(object) && Verdict::of(&classes) == (Verdict::Goes { waiting }) {
         return Ok(findings);
     }
     let why = if waiting {
