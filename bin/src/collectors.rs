@@ -123,8 +123,27 @@ enum BatchOutcome {
     Progress,
     /// Nothing changed.
     Idle,
-    /// Some of it was refused before it was decided, and is submitted again after this pause.
-    Refused(Duration),
+    /// Some of it was refused before it was decided, and is submitted again after a pause.
+    Refused(Refusal),
+}
+
+/// Why steps were refused before they were decided.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Refusal {
+    /// Too much was waiting to be written.
+    Overloaded,
+    /// There was no room on the disk, or nothing is written any more.
+    NoRoom,
+}
+
+impl Refusal {
+    /// How long they wait until they are submitted again.
+    const fn pause(self) -> Duration {
+        match self {
+            Self::Overloaded => OVERLOADED,
+            Self::NoRoom => IDLE,
+        }
+    }
 }
 
 struct Driver {
@@ -182,7 +201,7 @@ impl Driver {
             let flow = match outcome {
                 BatchOutcome::Progress => ControlFlow::Continue(()),
                 BatchOutcome::Idle => self.wait(),
-                BatchOutcome::Refused(pause) => self.sleep(pause),
+                BatchOutcome::Refused(refusal) => self.sleep(refusal.pause()),
             };
             if flow.is_break() {
                 return;
@@ -204,7 +223,7 @@ impl Driver {
         let mut part = first;
         while let Some(submitted) = part.take() {
             outcome = self.settle_part(submitted);
-            if outcome == BatchOutcome::Refused(IDLE) {
+            if outcome == BatchOutcome::Refused(Refusal::NoRoom) {
                 part = parts.next().map(|part| self.submit(&writer, part));
             }
         }
@@ -216,8 +235,8 @@ impl Driver {
         }
         self.part_bytes = match outcome {
             BatchOutcome::Progress => PART_BYTES_MAX.min(self.part_bytes * 2),
-            BatchOutcome::Refused(IDLE) => (self.part_bytes / PART_SHRINKS).max(1),
-            BatchOutcome::Idle | BatchOutcome::Refused(_) => self.part_bytes,
+            BatchOutcome::Refused(Refusal::NoRoom) => (self.part_bytes / PART_SHRINKS).max(1),
+            BatchOutcome::Idle | BatchOutcome::Refused(Refusal::Overloaded) => self.part_bytes,
         };
         reports.map_or(outcome, |reports| outcome.and(self.settle_part(reports)))
     }
@@ -250,8 +269,12 @@ impl Driver {
             Ok(answers) => answers,
             Err(error) => {
                 self.collector.requeue(steps);
-                let is_overloaded = matches!(error, Unavailable::Overloaded);
-                return BatchOutcome::Refused(if is_overloaded { OVERLOADED } else { IDLE });
+                return BatchOutcome::Refused(match error {
+                    Unavailable::Overloaded => Refusal::Overloaded,
+                    Unavailable::Full | Unavailable::Poisoned(_) | Unavailable::Stopping => {
+                        Refusal::NoRoom
+                    }
+                });
             }
         };
         self.collector
@@ -413,7 +436,7 @@ impl BatchOutcome {
     fn and(self, other: Self) -> Self {
         match (self, other) {
             (Self::Progress, _) | (_, Self::Progress) => Self::Progress,
-            (Self::Refused(pause), _) | (_, Self::Refused(pause)) => Self::Refused(pause),
+            (Self::Refused(refusal), _) | (_, Self::Refused(refusal)) => Self::Refused(refusal),
             (Self::Idle, Self::Idle) => Self::Idle,
         }
     }

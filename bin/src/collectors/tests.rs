@@ -127,21 +127,21 @@ fn collectors_that_fell_behind_look_only_at_what_changed() {
 fn what_is_refused_as_a_whole_comes_again() {
     let mut driver = driver(100);
     driver.observe();
-    for (error, pause) in [
-        (Unavailable::Overloaded, OVERLOADED),
-        (Unavailable::Full, IDLE),
+    for (error, refusal) in [
+        (Unavailable::Overloaded, Refusal::Overloaded),
+        (Unavailable::Full, Refusal::NoRoom),
     ] {
         let steps = batch(&mut driver);
         assert_eq!(steps.len(), 1, "before {error}");
         let outcome = driver.settle(1, &Err(error));
-        assert_eq!(outcome, BatchOutcome::Refused(pause));
+        assert_eq!(outcome, BatchOutcome::Refused(refusal));
     }
     assert_eq!(batch(&mut driver).len(), 1);
 }
 
 #[test]
 fn a_part_that_was_refused_does_not_hold_up_the_other() {
-    let refused = BatchOutcome::Refused(IDLE);
+    let refused = BatchOutcome::Refused(Refusal::NoRoom);
     for (one, other, both) in [
         (BatchOutcome::Progress, refused, BatchOutcome::Progress),
         (BatchOutcome::Idle, refused, refused),
