@@ -27,6 +27,17 @@ pub struct Violation {
     pub what: String,
 }
 
+impl Violation {
+    /// What is wrong with this commit, after the key of its object.
+    pub fn of(commit: &Commit, rule: &'static str, what: impl Into<String>) -> Self {
+        Self {
+            revision: commit.revision,
+            rule,
+            what: format!("{}: {}", commit.key, what.into()),
+        }
+    }
+}
+
 const NUMBERED: &str = "revisions are consecutive, and a cause precedes what it causes";
 const ONE_OBJECT: &str = "a commit is one change of one object";
 const SAFETY: &str = "the collector deletes an object only if none of its owners keeps it";
@@ -101,11 +112,7 @@ struct Checker<'a> {
 
 impl Checker<'_> {
     fn violation(&self, rule: &'static str, what: impl Into<String>) -> Violation {
-        Violation {
-            revision: self.commit.revision,
-            rule,
-            what: format!("{}: {}", self.commit.key, what.into()),
-        }
+        Violation::of(self.commit, rule, what)
     }
 
     fn check_revision(&self) -> Result<(), Violation> {
@@ -192,10 +199,7 @@ impl Checker<'_> {
 
     /// Checks that no owner is orphaning. Owners orphan by uid, even if the reference misspells the rest.
     fn check_no_owner_orphans(&self, references: &[OwnerReference]) -> Result<(), Violation> {
-        let orphans = |owner: &&OwnerReference| {
-            let held = self.state.held_owners.get(&owner.uid);
-            held.is_some_and(|held| held.orphaning)
-        };
+        let orphans = |owner: &&OwnerReference| self.state.is_orphaning(&owner.uid);
         match references.iter().find(orphans) {
             Some(owner) => {
                 let what = format!(

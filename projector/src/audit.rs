@@ -81,7 +81,7 @@ impl Audit {
     fn check_identity(&self, commit: &Commit) -> Result<(), Violation> {
         let creates = commit.events.last().is_some_and(Event::is_creation);
         if creates && self.lives.knows(&commit.uid) {
-            return Err(violation(commit, ONCE, "its uid was used before"));
+            return Err(Violation::of(commit, ONCE, "its uid was used before"));
         }
         Ok(())
     }
@@ -100,7 +100,7 @@ impl Audit {
                     format!("revision {cause} caused its deletion once already, and nothing changed since")
                 }
             };
-            violation(commit, CAUSES, what)
+            Violation::of(commit, CAUSES, what)
         })
     }
 
@@ -116,7 +116,7 @@ impl Audit {
             .map(|(rule, _)| rule)
             .filter(|rule| rule.is_about_owners());
         match rules.find_map(|rule| owners::defect(&self.graph, previous, rule)) {
-            Some(what) => Err(violation(commit, OWNERS, what)),
+            Some(what) => Err(Violation::of(commit, OWNERS, what)),
             None => Ok(()),
         }
     }
@@ -132,7 +132,7 @@ impl Audit {
         let actual = Facts::between(previous, next);
         if stated != actual {
             let what = format!("its events state {stated:?}, but it changed {actual:?}");
-            return Err(violation(commit, FACTS, what));
+            return Err(Violation::of(commit, FACTS, what));
         }
         Ok(())
     }
@@ -151,7 +151,7 @@ impl Audit {
             && let Some((_, left)) = self.graph.dependents(uid).find(|(one, _)| *one != uid)
         {
             let what = format!("{} still refers to it", left.key());
-            return Err(violation(commit, ORPHANS, what));
+            return Err(Violation::of(commit, ORPHANS, what));
         }
         let kind = self.state.kinds.by_resource(&commit.key.resource);
         // The release of a deadlock may begin with a member for which no other would have to wait.
@@ -165,7 +165,7 @@ impl Audit {
             && let Some((_, left)) = self.graph.blockers(uid).next()
         {
             let what = format!("{} still blocks it", left.key());
-            return Err(violation(commit, FOREGROUND, what));
+            return Err(Violation::of(commit, FOREGROUND, what));
         }
         Ok(())
     }
@@ -181,14 +181,6 @@ impl DeadlockRelease {
         }
         self.last = commit.revision;
         self.members.remove(&commit.uid)
-    }
-}
-
-fn violation(commit: &Commit, rule: &'static str, what: impl Into<String>) -> Violation {
-    Violation {
-        revision: commit.revision,
-        rule,
-        what: format!("{}: {}", commit.key, what.into()),
     }
 }
 
