@@ -176,14 +176,25 @@ pub enum Error {
         .0.display()
     )]
     Foreign(PathBuf),
-    /// There is something else in the place of a regular file (a pipe, a device, an endless file); it is
-    /// not read.
+    /// There is something else in the place of a regular file (a pipe, a device); it is not read.
     #[error(
-        "{} is not a regular file, or is too long; it was not read; put the original file back, or \
-         restore a copy of the whole data directory",
+        "{} is not a regular file; it was not read; put the original file back, or restore a copy of the \
+         whole data directory",
         .0.display()
     )]
     NotAFile(PathBuf),
+    /// There is a file in the place of another that is never so long; it is not read.
+    #[error(
+        "{} is longer than {longest} bytes, so it is not ours; it was not read; put the original file \
+         back, or restore a copy of the whole data directory",
+        .path.display()
+    )]
+    TooLong {
+        /// The file.
+        path: PathBuf,
+        /// The most bytes that it could have.
+        longest: u64,
+    },
     /// A part of the database is damaged in a way that makes the storage engine overwrite it with blanks.
     #[error(
         "{} is damaged at byte {at}, at the start of a segment; nothing was changed; copy the data \

@@ -9,9 +9,13 @@ use std::path::Path;
 /// bytes. Nothing is opened for that.
 pub(crate) fn check(path: &Path, longest: u64) -> Result<(), Error> {
     match path.metadata() {
-        Ok(found) if found.is_file() && found.len() <= longest => Ok(()),
+        Ok(found) if !found.is_file() => Err(Error::NotAFile(path.to_owned())),
+        Ok(found) if found.len() <= longest => Ok(()),
+        Ok(_) => Err(Error::TooLong {
+            path: path.to_owned(),
+            longest,
+        }),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
-        Ok(_) => Err(Error::NotAFile(path.to_owned())),
         Err(error) => Err(Error::io(format!("examining {}", path.display()))(error)),
     }
 }

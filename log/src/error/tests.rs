@@ -44,10 +44,11 @@ const fn variant(error: &Error) -> usize {
         Error::NoState { .. } => 23,
         Error::PrunedTime(_) => 24,
         Error::OtherSnapshot { .. } => 25,
+        Error::TooLong { .. } => 26,
         Error::Engine { .. } => VARIANTS - 1,
     }
 }
-const VARIANTS: usize = 27;
+const VARIANTS: usize = 28;
 
 #[test]
 fn who_opens_a_directory_again_is_not_told_to_stop_itself() {
@@ -80,6 +81,9 @@ fn every_message_goes_on_with_what_to_do() {
     let [revision, damaged, newest, floor] = [7, 7, 6, 9].map(Revision);
     let (path, directory) = (PathBuf::from("/data/x"), PathBuf::from("/data"));
     let source = || Source::from("of the reason");
+    let asked = revision;
+    let pruned = Pruned { asked, floor };
+    let future = FutureRevision { asked, newest };
     let told = [
         Error::Closed,
         Error::Locked {
@@ -95,15 +99,9 @@ fn every_message_goes_on_with_what_to_do() {
         Error::Unwitnessed { newest },
         Error::Diverged { revision },
         Error::OtherSnapshot { revision },
-        Error::Pruned(Pruned {
-            asked: revision,
-            floor,
-        }),
+        Error::Pruned(pruned),
         Error::PrunedTime(BEFORE),
-        Error::Future(FutureRevision {
-            asked: revision,
-            newest,
-        }),
+        Error::Future(future),
         Error::Snapshot {
             path: path.clone(),
             source: source(),
@@ -119,6 +117,10 @@ fn every_message_goes_on_with_what_to_do() {
         },
         Error::Foreign(directory),
         Error::NotAFile(path.clone()),
+        Error::TooLong {
+            path: path.clone(),
+            longest: 90,
+        },
         Error::Damaged {
             path: path.clone(),
             at: 512,

@@ -70,6 +70,10 @@ fn of_original(error: Error, copy: &Path, data: &Path) -> Error {
         },
         Error::Foreign(path) => Error::Foreign(original(path)),
         Error::NotAFile(path) => Error::NotAFile(original(path)),
+        Error::TooLong { path, longest } => Error::TooLong {
+            path: original(path),
+            longest,
+        },
         other => other,
     }
 }
@@ -141,6 +145,13 @@ mod tests {
                 "/data/events.tail is not",
             ),
             (Error::NotAFile("/data/lock".into()), "/data/lock is not"),
+            (
+                Error::TooLong {
+                    path: copy.join("events/conf"),
+                    longest: 90,
+                },
+                "/data/events/conf is longer than 90 bytes",
+            ),
         ] {
             let error = of_original(error, copy, data).to_string();
             assert!(error.starts_with(told), "{error}");
