@@ -19,6 +19,7 @@ use crate::document::{LEVELS_MAX, fits, metadata_mut};
 use crate::{Revision, Rule};
 use bytes::Bytes;
 use serde_json::Value;
+use std::collections::BTreeMap;
 
 /// Approximate size of the rest of an object or a commit, beside the body: keys, names and causes, which
 /// are rarely longer. Limits on memory and file size rather count a little too much.
@@ -155,6 +156,16 @@ impl Object {
         } else {
             &self.meta.owner_references
         }
+    }
+
+    /// Each owner once, and whether any reference to it blocks.
+    pub fn owner_blocks(&self) -> BTreeMap<&Uid, bool> {
+        let mut found = BTreeMap::new();
+        for owner in self.owners() {
+            let blocks: &mut bool = found.entry(&owner.uid).or_default();
+            *blocks = *blocks || owner.blocks();
+        }
+        found
     }
 
     /// Whether its deletion has been requested.

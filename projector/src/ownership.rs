@@ -194,7 +194,7 @@ impl OwnershipGraph {
         if let Some(before) = before {
             self.unlink(uid, before.owners(), object.owners());
         }
-        for (owner, blocks) in blocked(object) {
+        for (owner, blocks) in object.owner_blocks() {
             let dependents = self.dependents.entry(owner.clone()).or_default();
             if dependents.insert(uid.clone(), blocks).is_none()
                 && let Some(removal) = self.removed.get_mut(owner)
@@ -241,16 +241,6 @@ impl OwnershipGraph {
             }
         }
     }
-}
-
-/// Each owner of an object, and whether any reference to it blocks.
-fn blocked(object: &Object) -> BTreeMap<&Uid, bool> {
-    let mut found = BTreeMap::new();
-    for owner in object.owners() {
-        let blocks: &mut bool = found.entry(&owner.uid).or_default();
-        *blocks = *blocks || owner.blocks();
-    }
-    found
 }
 
 #[cfg(test)]

@@ -4,7 +4,6 @@
 use crate::GroupResource;
 use crate::object::{Object, ObjectKey, Uid};
 use imbl::{OrdMap, OrdSet};
-use std::collections::BTreeMap;
 
 /// Counts of the objects that refer to one owner, whether the owner exists or not.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -68,7 +67,7 @@ impl Edges {
                 continue;
             };
             for (owner, blocks) in owners(object) {
-                let pair = (owner, object.key.clone());
+                let pair = (owner.clone(), object.key.clone());
                 if object.is_waiting() {
                     self.waiting_dependents.set(&pair, is_there);
                 }
@@ -80,42 +79,44 @@ impl Edges {
     }
 
     fn count(&mut self, old: Option<&Object>, new: Option<&Object>) {
-        let references = |object: Option<&Object>| object.map_or(0, |one| one.owners().len());
-        let same = match (old, new) {
-            (Some(old), Some(new)) => old.meta.uid == new.meta.uid && old.owners() == new.owners(),
-            _ => references(old) + references(new) == 0,
-        };
-        if same {
+        if same_owners(old, new) {
             return;
         }
         for (owner, blocks) in old.into_iter().flat_map(owners) {
-            let left = self.of(&owner);
+            let left = self.of(owner);
             let left = Dependents {
                 all: left.all.saturating_sub(1),
                 blocking: left.blocking.saturating_sub(u64::from(blocks)),
             };
             if left.all == 0 {
-                self.counts.remove(&owner);
+                self.counts.remove(owner);
             } else {
-                self.counts.insert(owner, left);
+                self.counts.insert(owner.clone(), left);
             }
         }
         for (owner, blocks) in new.into_iter().flat_map(owners) {
-            let more = self.counts.entry(owner).or_default();
+            let more = self.counts.entry(owner.clone()).or_default();
             more.all += 1;
             more.blocking += u64::from(blocks);
         }
     }
 }
 
-/// Each owner once, and whether any reference to it blocks.
-fn owners(object: &Object) -> BTreeMap<Uid, bool> {
-    let mut found = BTreeMap::new();
-    let references = object.owners().iter();
-    for reference in references.filter(|one| one.uid != object.meta.uid) {
-        *found.entry(reference.uid.clone()).or_default() |= reference.blocks();
+/// Each owner once, besides the object itself, and whether any reference to it blocks.
+fn owners(object: &Object) -> impl Iterator<Item = (&Uid, bool)> {
+    let owners = object.owner_blocks().into_iter();
+    owners.filter(|(owner, _)| **owner != object.meta.uid)
+}
+
+/// Whether the owners of an object are those that it had before.
+pub(super) fn same_owners(before: Option<&Object>, after: Option<&Object>) -> bool {
+    match (before, after) {
+        (Some(before), Some(after)) => {
+            before.meta.uid == after.meta.uid && before.owners() == after.owners()
+        }
+        (Some(one), None) | (None, Some(one)) => one.owners().is_empty(),
+        (None, None) => true,
     }
-    found
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 //! or a hash, because whoever is not known here is orphaned by a step of its own before.
 
 use super::State;
-use super::edges::Pairs;
+use super::edges::{Pairs, same_owners};
 use crate::command::Deadlock;
 use crate::object::{Object, ObjectKey, Uid};
 use std::collections::BTreeSet;
@@ -36,12 +36,7 @@ impl State {
 
     /// Records that an object was created, changed or removed.
     pub(super) fn note_latecomer(&mut self, before: Option<&Object>, after: Option<&Object>) {
-        let owners = |object: Option<&Object>| object.map_or(0, |one| one.owners().len());
-        let is_as_before = match (before, after) {
-            (Some(before), Some(after)) => before.owners() == after.owners(),
-            _ => owners(before) + owners(after) == 0,
-        };
-        if is_as_before || self.held_owners.is_empty() {
+        if same_owners(before, after) || self.held_owners.is_empty() {
             return;
         }
         let (before, after) = (Self::owners_of_pairs(before), Self::owners_of_pairs(after));
