@@ -191,7 +191,7 @@ impl State {
         if self.kinds.is_builtin(resource) {
             return None;
         }
-        self.get(&ObjectKey::definition(&resource.to_string()))
+        self.get(&ObjectKey::defining(resource))
     }
 
     /// What contains the object with this key, as far as that is an object: its namespace and the definition

@@ -464,8 +464,8 @@ impl Collector {
     fn note_definition_of(&mut self, change: &Change) {
         let object = change.commit.object();
         if object.is_some_and(|object| object.is_waiting()) {
-            let resource = change.commit.key.resource.to_string();
-            self.containers.push(ObjectKey::definition(&resource));
+            let resource = &change.commit.key.resource;
+            self.containers.push(ObjectKey::defining(resource));
         }
     }
 

@@ -131,7 +131,7 @@ fn custom_name(kind: &Kind, version: &str) -> String {
 
 /// The key of the object that defines a custom kind.
 pub(super) fn key_of(kind: &Kind) -> ObjectKey {
-    ObjectKey::definition(&kind.resource.to_string())
+    ObjectKey::defining(&kind.resource)
 }
 
 /// The schemas of a custom kind by version. Its definition may be long and have thousands of versions, and is

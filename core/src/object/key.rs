@@ -54,6 +54,11 @@ impl ObjectKey {
         Self::new(definitions, "", name)
     }
 
+    /// The key of the definition that this resource would have.
+    pub fn defining(resource: &GroupResource) -> Self {
+        Self::definition(&resource.to_string())
+    }
+
     /// The key of the `Endpoints` of this `Service`; `None` for any other resource.
     pub fn endpoints(&self) -> Option<Self> {
         self.beside("services", "endpoints")

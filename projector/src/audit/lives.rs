@@ -69,7 +69,7 @@ impl Lives {
             lives.by_uid.insert(object.meta.uid.clone(), life);
         }
         for kind in state.kinds.iter().filter(|kind| kind.is_custom()) {
-            let definition = ObjectKey::definition(&kind.resource.to_string());
+            let definition = ObjectKey::defining(&kind.resource);
             let served = versions(kind).into_iter();
             let served = served.map(|name| (name, state.revision)).collect();
             lives.served.insert(definition, served);

@@ -37,7 +37,7 @@ impl Arrivals {
     pub(super) fn of(state: &State) -> Self {
         let custom = state.kinds.iter().filter(|kind| kind.is_custom());
         let served = custom.map(|kind| {
-            let definition = ObjectKey::definition(&kind.resource.to_string());
+            let definition = ObjectKey::defining(&kind.resource);
             (definition, versions(kind))
         });
         Self {
