@@ -14,6 +14,7 @@ use crate::handler::{Api, ResourceRequest};
 use crate::respond;
 use crate::status::Failure;
 use crate::{table, verbs};
+use hindsight_core::document::text;
 use hindsight_core::rejection::FieldCause;
 use hindsight_core::{Actor, GroupResource, Rejection, prune_review};
 use http::{Method, Response};
@@ -286,8 +287,4 @@ fn is_zero(value: &Value) -> bool {
         Value::Array(items) => items.is_empty(),
         Value::Object(members) => members.is_empty(),
     }
-}
-
-fn text<'a>(spec: &'a Value, member: &str) -> &'a str {
-    spec.get(member).and_then(Value::as_str).unwrap_or_default()
 }

@@ -48,13 +48,13 @@ pub(crate) fn equal_except(apart: &[&str], one: &Value, other: &Value) -> bool {
 }
 
 /// The text of a member; empty if it is absent or no text.
-pub(crate) fn text<'a>(document: &'a Value, member: &str) -> &'a str {
+pub fn text<'a>(document: &'a Value, member: &str) -> &'a str {
     let found = document.get(member).and_then(Value::as_str);
     found.unwrap_or_default()
 }
 
 /// The text at a JSON pointer; empty if there is none.
-pub(crate) fn text_at<'a>(document: &'a Value, pointer: &str) -> &'a str {
+pub fn text_at<'a>(document: &'a Value, pointer: &str) -> &'a str {
     let found = document.pointer(pointer).and_then(Value::as_str);
     found.unwrap_or_default()
 }

@@ -11,7 +11,7 @@ pub mod convert;
 mod custom;
 mod decide;
 mod defaults;
-mod document;
+pub mod document;
 pub mod duration;
 pub mod event;
 mod fields;

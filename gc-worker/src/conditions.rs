@@ -4,6 +4,7 @@
 #[cfg(test)]
 mod tests;
 
+use hindsight_core::document::text;
 use hindsight_core::object::Object;
 use hindsight_core::{GroupResource, State, Time};
 use serde_json::{Value, json};
@@ -146,11 +147,4 @@ pub(crate) fn since(before: Option<&Value>, status: &str, now: Time) -> String {
     let time = same.map(|one| text(one, "lastTransitionTime"));
     let time = time.filter(|time| !time.is_empty());
     time.map_or_else(|| now.to_rfc3339(), str::to_owned)
-}
-
-pub(crate) fn text<'a>(condition: &'a Value, member: &str) -> &'a str {
-    condition
-        .get(member)
-        .and_then(Value::as_str)
-        .unwrap_or_default()
 }

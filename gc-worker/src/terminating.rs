@@ -1,7 +1,8 @@
 //! The condition of a definition that cannot be removed yet: its instances are being deleted. Source:
 //! upstream's `crd_finalizer.go`, which adds after each minute that there are still some.
 
-use crate::conditions::{since, text};
+use crate::conditions::since;
+use hindsight_core::document::text;
 use hindsight_core::object::Object;
 use hindsight_core::{State, Time};
 use serde_json::{Value, json};

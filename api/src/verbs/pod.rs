@@ -9,6 +9,7 @@ use crate::params::WriteOptions;
 use crate::respond;
 use crate::status::Failure;
 use hindsight_core::command::{Intent, Update};
+use hindsight_core::document::text_at;
 use hindsight_core::kind::Subresource;
 use hindsight_core::{Command, Decision, GroupResource, ObjectKey, Rule, prune_posted};
 use http::Response;
@@ -49,7 +50,7 @@ async fn evict_as(
     asks: WriteOptions,
 ) -> Result<Decision, Failure> {
     let key = request.key();
-    let namespace = text(&eviction, "/metadata/namespace");
+    let namespace = text_at(&eviction, "/metadata/namespace");
     if !namespace.is_empty() && namespace != &*key.namespace {
         return Err(Failure::bad_request(OTHER_NAMESPACE));
     }
@@ -69,7 +70,7 @@ async fn evict_as(
 
 /// The options of the deletion in an `Eviction` of the pod with this name.
 pub(crate) fn options_of(eviction: &Value, pod: &str) -> Result<Options, Failure> {
-    if text(eviction, "/metadata/name") != pod {
+    if text_at(eviction, "/metadata/name") != pod {
         return Err(Failure::bad_request(
             "name in URL does not match name in Eviction object",
         ));
@@ -91,7 +92,7 @@ pub(crate) async fn bind(
         .route
         .name
         .as_deref()
-        .unwrap_or_else(|| text(&binding, "/metadata/name"));
+        .unwrap_or_else(|| text_at(&binding, "/metadata/name"));
     let intent = Intent::Update(Update {
         key: ObjectKey::new(GroupResource::new("", "pods"), namespace, pod),
         version: "v1".into(),
@@ -110,11 +111,6 @@ pub(crate) async fn bind(
     };
     let decision = api.submit(request, write_request).await?;
     Ok(done(request, &decision.warnings))
-}
-
-fn text<'a>(document: &'a Value, pointer: &str) -> &'a str {
-    let found = document.pointer(pointer).and_then(Value::as_str);
-    found.unwrap_or_default()
 }
 
 /// A body of the kind that is posted to the subresource; that kind is assumed if the body states none. The
