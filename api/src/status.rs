@@ -8,7 +8,7 @@ use hindsight_core::kind::{GroupResource, Kind};
 use hindsight_core::rejection::FieldCause;
 use hindsight_core::{FutureRevision, Rejection, Unavailable};
 use http::Response;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use std::borrow::Cow;
 
 /// A failure as clients see it: a `Status` and its code.
@@ -228,8 +228,8 @@ impl Failure {
         self
     }
 
-    fn with(mut self, details: Value) -> Self {
-        self.details = Some(details);
+    fn with(mut self, details: impl Into<Value>) -> Self {
+        self.details = Some(details.into());
         self
     }
 
@@ -263,12 +263,11 @@ impl Failure {
     }
 }
 
-fn details(resource: &GroupResource, name: &str) -> Value {
-    let mut details = json!({"kind": &*resource.resource});
-    let present = [("name", name), ("group", &*resource.group)];
-    for (member, text) in present.into_iter().filter(|(_, text)| !text.is_empty()) {
-        if let Some(members) = details.as_object_mut() {
-            members.insert(member.into(), text.into());
+fn details(resource: &GroupResource, name: &str) -> Map<String, Value> {
+    let mut details = Map::from_iter([("kind".into(), Value::from(&*resource.resource))]);
+    for (member, text) in [("name", name), ("group", &*resource.group)] {
+        if !text.is_empty() {
+            details.insert(member.into(), text.into());
         }
     }
     details
@@ -291,8 +290,8 @@ impl From<Rejection> for Failure {
                 ..
             } => {
                 let mut details = details(&resource, &name);
-                if let Some(members) = details.as_object_mut().filter(|_| !found.is_empty()) {
-                    members.insert("causes".into(), causes(&found));
+                if !found.is_empty() {
+                    details.insert("causes".into(), causes(&found));
                 }
                 Self::new(403, "Forbidden", message).with(details)
             }
@@ -306,8 +305,8 @@ impl From<Rejection> for Failure {
                 ..
             } => {
                 let mut details = details(&resource, &name);
-                if let Some(members) = details.as_object_mut().filter(|_| generated) {
-                    members.insert("retryAfterSeconds".into(), json!(1));
+                if generated {
+                    details.insert("retryAfterSeconds".into(), json!(1));
                 }
                 Self::new(409, "AlreadyExists", message).with(details)
             }
@@ -324,10 +323,10 @@ impl From<Rejection> for Failure {
                 name,
                 causes: found,
             } => {
-                let mut details = json!({"causes": causes(&found)});
+                let mut details = Map::from_iter([("causes".into(), causes(&found))]);
                 for (member, text) in [("name", name), ("group", group), ("kind", kind)] {
-                    if let Some(members) = details.as_object_mut().filter(|_| !text.is_empty()) {
-                        members.insert(member.into(), Value::from(&*text));
+                    if !text.is_empty() {
+                        details.insert(member.into(), Value::from(&*text));
                     }
                 }
                 Self::new(422, "Invalid", message).with(details)
@@ -337,10 +336,9 @@ impl From<Rejection> for Failure {
                 retry_after_seconds,
             } => {
                 let cause = json!({"reason": "DisruptionBudget", "message": why});
-                let mut details = json!({"causes": [cause]});
-                let later = retry_after_seconds > 0;
-                if let Some(members) = details.as_object_mut().filter(|_| later) {
-                    members.insert("retryAfterSeconds".into(), json!(retry_after_seconds));
+                let mut details = Map::from_iter([("causes".into(), json!([cause]))]);
+                if retry_after_seconds > 0 {
+                    details.insert("retryAfterSeconds".into(), json!(retry_after_seconds));
                 }
                 Self::new(429, "TooManyRequests", message).with(details)
             }
