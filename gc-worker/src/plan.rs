@@ -3,7 +3,7 @@
 
 mod end;
 mod order;
-mod seen;
+mod outlook;
 #[cfg(test)]
 mod tests;
 

@@ -222,12 +222,12 @@ impl State {
 
     /// Notes that references to this kind may have become resolvable, unless they were before.
     pub(super) fn note_kind(&mut self, before: Option<&Kind>, after: &Kind, at: Revision) {
-        let serves_no_more = |before: &Kind| {
+        let already_served = |before: &Kind| {
             let mut versions = after.versions.iter().filter(|one| one.served);
             (before.kind == after.kind && before.scope == after.scope)
                 && versions.all(|one| before.served(&one.name).is_some())
         };
-        if !before.is_some_and(serves_no_more) {
+        if !before.is_some_and(already_served) {
             self.overtaken.kinds = at;
         }
     }

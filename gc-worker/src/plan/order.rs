@@ -1,10 +1,10 @@
 //! Decides owners before their dependents, so that the result does not depend on which object is looked
 //! at first. Upstream has no such order. See `docs/decisions/0005-owners-first.md`.
 
-use super::seen::Seen;
+use super::outlook::Outlook;
 use super::{Plan, View};
 use hindsight_core::classify::is_undecided;
-use hindsight_core::command::{Basis, Seen as SeenObject};
+use hindsight_core::command::{Basis, Seen};
 use hindsight_core::event::OwnerClass;
 use hindsight_core::{Object, ObjectKey, OwnerReference, Uid};
 use hindsight_projector::{Components, Deadlocks, Node};
@@ -22,7 +22,7 @@ pub(crate) struct Findings {
     /// What is above containers in which owners orphan.
     around: RefCell<BTreeMap<Vec<Uid>, Arc<Around>>>,
     /// Dependents, as the owners that wait for them see them.
-    pub(super) seen: RefCell<BTreeMap<Uid, Seen>>,
+    pub(super) outlooks: RefCell<BTreeMap<Uid, Outlook>>,
     /// The walks so far, only for tests of cost.
     steps: Cell<usize>,
 }
@@ -262,7 +262,7 @@ impl View<'_> {
     /// The same for a step about the owners of an object, which holds for these owners only.
     pub(super) fn basis_of(&self, object: &Object) -> Basis {
         Basis {
-            seen: Some(SeenObject::of(object)),
+            seen: Some(Seen::of(object)),
             ..self.basis([&object.meta.uid])
         }
     }

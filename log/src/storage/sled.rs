@@ -75,17 +75,17 @@ impl SledStorage {
     /// Opens the database in `directory`, or creates it.
     pub fn open(directory: &Path) -> Result<Self, Error> {
         let told = |error| Self::with_extent(directory, &error).unwrap_or(error);
-        Self::open_untold(directory).map_err(told)
+        Self::open_plain(directory).map_err(told)
     }
 
-    /// Without how far the log is intact in an error.
-    fn open_untold(directory: &Path) -> Result<Self, Error> {
+    /// As [`Self::open`], but its errors do not say how far the log is intact.
+    fn open_plain(directory: &Path) -> Result<Self, Error> {
         if directory.exists() && !directory.is_dir() {
             return Err(Error::Foreign(directory.to_owned()));
         }
         if !directory.exists() {
             // Refused before anything is made: an empty directory would look as if it were the log.
-            WitnessFile::check(&tail_of(directory))?;
+            WitnessFile::check(&witness_path(directory))?;
             Self::check_missing(directory)?;
         }
         owner_only::make_restricted(directory)?;
@@ -95,7 +95,7 @@ impl SledStorage {
         let state = refuse_foreign(directory)?;
         refuse_short_files(&path)?;
         chain::start_threads()?;
-        let mut reserve = Reserve::at(reserve_of(directory));
+        let mut reserve = Reserve::at(reserve_path(directory));
         sync_before_reading(&path)?;
         let kept = JournalContents::of(directory)?;
         side::quarantine_unreadable_snapshots(directory)?;
@@ -106,13 +106,13 @@ impl SledStorage {
         refuse_unknown_trees(&engine, state, &path)?;
         let frames = FrameTrees::open(&engine)?;
         let (missing, newest) = missing(&frames, &kept)?;
-        if let Some(witnessed) = WitnessFile::read(&tail_of(directory))? {
+        if let Some(witnessed) = WitnessFile::read(&witness_path(directory))? {
             refuse_thinned_over(&frames, witnessed.revision)?;
         }
         let bytes = missing.iter().map(|(_, frame)| frame.len() as u64);
         reserve.release_until_free(bytes.sum::<u64>().saturating_mul(WRITE_AMPLIFICATION))?;
         let database = Database::new(engine, frames, directory)?;
-        let (witness, witnessed) = open_witness(&tail_of(directory), newest.until)?;
+        let (witness, witnessed) = open_witness(&witness_path(directory), newest.until)?;
         let room = Room::new(database.file()?, reserve, Arc::clone(database.place()));
         database.append(&missing)?;
         database.make_durable()?;
@@ -132,15 +132,15 @@ impl SledStorage {
     /// Refuses a directory in which something other than a regular file has the name of one of ours,
     /// before any is opened.
     pub fn check_files(directory: &Path) -> Result<(), Error> {
-        WitnessFile::check(&tail_of(directory))?;
-        Reserve::check(&reserve_of(directory))?;
+        WitnessFile::check(&witness_path(directory))?;
+        Reserve::check(&reserve_path(directory))?;
         refuse_irregular_files(directory)
     }
 
     /// For a place in which there is no database: refuses it as [`Self::open`] does if something was
     /// acknowledged there. Nothing is made or changed.
     pub fn check_missing(directory: &Path) -> Result<(), Error> {
-        match WitnessFile::read(&tail_of(directory))? {
+        match WitnessFile::read(&witness_path(directory))? {
             Some(witnessed) => check_reaches(Revision::ZERO, witnessed),
             None => Ok(()),
         }
@@ -280,11 +280,11 @@ impl Storage for SledStorage {
     }
 }
 
-fn tail_of(directory: &Path) -> PathBuf {
+fn witness_path(directory: &Path) -> PathBuf {
     directory.with_extension("tail")
 }
 
-fn reserve_of(directory: &Path) -> PathBuf {
+fn reserve_path(directory: &Path) -> PathBuf {
     directory.with_extension("reserve")
 }
 
@@ -292,17 +292,17 @@ fn reserve_of(directory: &Path) -> PathBuf {
 /// although there are frames, somebody removed it, or copied the database alone. It may be empty or blank
 /// after a power cut that came before its first sync; and an operator empties it to accept the log as it
 /// is.
-fn open_witness(tail: &Path, newest: Revision) -> Result<(WitnessFile, Option<Tail>), Error> {
-    if newest > Revision::ZERO && !tail.exists() {
+fn open_witness(path: &Path, newest: Revision) -> Result<(WitnessFile, Option<Tail>), Error> {
+    if newest > Revision::ZERO && !path.exists() {
         return Err(Error::Unwitnessed { newest });
     }
-    let opened = WitnessFile::open(tail)?;
+    let opened = WitnessFile::open(path)?;
     if let Some(witnessed) = opened.1 {
         check_reaches(newest, witnessed)?;
     }
     if newest > Revision::ZERO && opened.1.is_none() {
         tracing::warn!(
-            file = %tail.display(),
+            file = %path.display(),
             revision = %newest,
             "nothing witnesses the end of the log: it is accepted as it is, up to this revision, and \
              whether more was acknowledged is unknown"

@@ -26,7 +26,7 @@ pub(crate) fn break_deadlock(
     let mut state = context.state.clone();
     let mut commits = Vec::with_capacity(deadlock.members.len());
     for member in &deadlock.members {
-        let envelope = because_of(context.envelope, first_of(&commits));
+        let envelope = caused_by(context.envelope, first_of(&commits));
         let context = Context {
             state: &state,
             envelope: &envelope,
@@ -61,7 +61,7 @@ fn still_waits<'a>(context: Context<'a>, member: &Target) -> Result<&'a Object, 
 }
 
 /// The first release keeps the cause that completed the cycle; the others name the first as their cause.
-fn because_of(envelope: &Envelope, first: Option<Revision>) -> Envelope {
+fn caused_by(envelope: &Envelope, first: Option<Revision>) -> Envelope {
     let mut envelope = envelope.clone();
     if let Some(revision) = first {
         envelope.cause = Cause::Commit(revision);

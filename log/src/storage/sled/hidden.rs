@@ -7,7 +7,7 @@ use super::foreign::range;
 use super::intact::Intact;
 use super::page_table::SideFiles;
 use super::values::{HEADER_BYTES, Header, Segment};
-use super::{SEGMENT_BYTES, side, tail_of};
+use super::{SEGMENT_BYTES, side, witness_path};
 use crate::Error;
 use crate::storage::witness::WitnessFile;
 use hindsight_core::Revision;
@@ -89,7 +89,7 @@ fn incomplete(intact: Intact, acknowledged: Revision) -> Error {
 }
 
 fn acknowledged(directory: &Path, synced: Revision) -> Result<Revision, Error> {
-    let tail = WitnessFile::read(&tail_of(directory))?;
+    let tail = WitnessFile::read(&witness_path(directory))?;
     Ok(tail.map_or(synced, |tail| tail.revision.max(synced)))
 }
 

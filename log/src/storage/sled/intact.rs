@@ -5,7 +5,7 @@ use super::bundle::Unpacked;
 use super::frame_copy::{Form, FrameCopy, copies, is_within};
 use super::frames::Piece;
 use super::journal::JournalContents;
-use super::{hidden, sectors, tail_of};
+use super::{hidden, sectors, witness_path};
 use crate::error::{Source, extent};
 use crate::storage::witness::WitnessFile;
 use crate::unpoisoned::unpoisoned;
@@ -43,7 +43,7 @@ impl Intact {
         let kept = Arc::clone(&found.kept);
         let mut found = found.into_intact(directory)?;
         let lost = kept.check_end(found.until).err();
-        let unwitnessed = found.until > Revision::ZERO && !tail_of(directory).exists();
+        let unwitnessed = found.until > Revision::ZERO && !witness_path(directory).exists();
         let unwitnessed = unwitnessed.then_some(Error::Unwitnessed {
             newest: found.until,
         });
@@ -192,7 +192,7 @@ impl Copies {
         let (kept, unread) = unless_unknown(JournalContents::of(directory))?;
         let copies = copies(&file, &kept, progress);
         let copies = copies.map_err(Error::io("reading the event log"))?;
-        let (witnessed, unknown) = unless_unknown(WitnessFile::read(&tail_of(directory)))?;
+        let (witnessed, unknown) = unless_unknown(WitnessFile::read(&witness_path(directory)))?;
         let found = Self {
             file: Arc::new(Mutex::new(file)),
             kept: Arc::new(kept),

@@ -9,14 +9,14 @@ use std::sync::Arc;
 
 /// A live dependent, as its owners see it.
 #[derive(Debug, Default)]
-pub(super) struct Seen {
+pub(super) struct Outlook {
     /// The owners that it sees waiting or gone.
     going: BTreeSet<Uid>,
     /// The dependent, if it may still be acted on, or what may do so.
     undecided: Option<Uid>,
 }
 
-impl Seen {
+impl Outlook {
     fn undecided_for(&self, owner: &Uid) -> Option<Uid> {
         let undecided = self.undecided.as_ref();
         undecided.filter(|_| self.going.contains(owner)).cloned()
@@ -27,20 +27,20 @@ impl View<'_> {
     /// A live dependent that sees the owner waiting and may still be acted on, or what may do so.
     pub(super) fn undecided_at(&self, dependent: &Uid, owner: &Uid) -> Option<Uid> {
         self.findings.walked(1);
-        if let Some(seen) = self.findings.seen.borrow().get(dependent) {
-            return seen.undecided_for(owner);
+        if let Some(outlook) = self.findings.outlooks.borrow().get(dependent) {
+            return outlook.undecided_for(owner);
         }
-        let seen = self.see(dependent);
-        let undecided = seen.undecided_for(owner);
-        let mut all = self.findings.seen.borrow_mut();
-        all.insert(dependent.clone(), seen);
+        let outlook = self.outlook(dependent);
+        let undecided = outlook.undecided_for(owner);
+        let mut all = self.findings.outlooks.borrow_mut();
+        all.insert(dependent.clone(), outlook);
         undecided
     }
 
-    fn see(&self, dependent: &Uid) -> Seen {
+    fn outlook(&self, dependent: &Uid) -> Outlook {
         let live = |object: &&Arc<Object>| !object.is_deleting();
         let Some(object) = self.object(dependent).filter(live) else {
-            return Seen::default();
+            return Outlook::default();
         };
         let classes = self.classes(object);
         let sees = object.owners().iter().zip(&classes);
@@ -49,7 +49,7 @@ impl View<'_> {
             .map(|(reference, _)| reference.uid.clone())
             .collect();
         if going.is_empty() {
-            return Seen::default();
+            return Outlook::default();
         }
         let undecided = if self.is_pending(dependent) {
             Some(dependent.clone())
@@ -58,6 +58,6 @@ impl View<'_> {
             // resolved.
             self.undecided_above(dependent)
         };
-        Seen { going, undecided }
+        Outlook { going, undecided }
     }
 }
