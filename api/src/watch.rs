@@ -171,7 +171,7 @@ struct Watch {
 
 /// What a bookmark tells the client.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Mark {
+enum Bookmark {
     /// The position of the watch.
     Position,
     /// The position, and that all initial objects have been sent.
@@ -198,7 +198,7 @@ impl Watch {
             }
         }
         if self.bookmarks && self.marked {
-            self.bookmark(Mark::EndOfInitial);
+            self.bookmark(Bookmark::EndOfInitial);
         }
     }
 
@@ -242,7 +242,7 @@ impl Watch {
         let now = Instant::now();
         if self.bookmarks && now >= self.next_bookmark {
             self.next_bookmark = next_bookmark(now, self.ends);
-            self.bookmark(Mark::Position);
+            self.bookmark(Bookmark::Position);
         }
         self.set_alarm();
     }
@@ -392,12 +392,12 @@ impl Watch {
 
     /// A bookmark: an empty object that carries only the position. None is sent if the client's position lies
     /// ahead, for that was never reached.
-    fn bookmark(&mut self, mark: Mark) {
+    fn bookmark(&mut self, mark: Bookmark) {
         if self.after > self.position {
             return;
         }
         let mut metadata = json!({"resourceVersion": self.position.to_string()});
-        let ends_initial = mark == Mark::EndOfInitial;
+        let ends_initial = mark == Bookmark::EndOfInitial;
         if let Some(metadata) = metadata.as_object_mut().filter(|_| ends_initial) {
             let annotations = json!({"k8s.io/initial-events-end": "true"});
             metadata.insert("annotations".into(), annotations);

@@ -259,7 +259,7 @@ impl Outcome {
 
 impl Event {
     /// The rule of a deletion, and what was found about the owners that it was decided on.
-    pub fn verdict(&self) -> Option<(Rule, &[OwnerFinding])> {
+    pub fn deletion(&self) -> Option<(Rule, &[OwnerFinding])> {
         match self {
             Self::DeletionRequested { rule, owners, .. }
             | Self::ObjectDeleted { rule, owners, .. } => Some((*rule, owners)),
@@ -274,7 +274,7 @@ impl Event {
     }
 
     /// The rule and the propagation policy of a deletion request; `None` for any other event.
-    pub const fn mark(&self) -> Option<(Rule, Propagation)> {
+    pub const fn deletion_request(&self) -> Option<(Rule, Propagation)> {
         match self {
             Self::DeletionRequested {
                 rule, propagation, ..
@@ -368,7 +368,7 @@ impl Commit {
 
     /// The propagation policy, if this commit marks its object for deletion.
     pub fn propagation(&self) -> Option<Propagation> {
-        let mark = self.events.iter().find_map(Event::mark);
+        let mark = self.events.iter().find_map(Event::deletion_request);
         mark.map(|(_, propagation)| propagation)
     }
 

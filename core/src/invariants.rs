@@ -101,7 +101,7 @@ const fn is_outcome(event: &Event) -> bool {
 
 /// The owners that a deletion was decided on; `None` if it was not about owners.
 fn decided_on(event: &Event) -> Option<&[OwnerFinding]> {
-    let (rule, owners) = event.verdict()?;
+    let (rule, owners) = event.deletion()?;
     rule.is_about_owners().then_some(owners)
 }
 

@@ -111,7 +111,7 @@ impl Audit {
         let Some(previous) = previous.filter(|one| !one.is_deleting()) else {
             return Ok(());
         };
-        let rules = commit.events.iter().filter_map(Event::verdict);
+        let rules = commit.events.iter().filter_map(Event::deletion);
         let mut rules = rules
             .map(|(rule, _)| rule)
             .filter(|rule| rule.is_about_owners());

@@ -36,7 +36,7 @@ impl Causes {
     /// Reads the next commit; an error says what is wrong with its cause.
     pub fn take(&mut self, commit: &Commit) -> Result<(), String> {
         for event in &commit.events {
-            if let Some((rule, owners)) = event.verdict()
+            if let Some((rule, owners)) = event.deletion()
                 && rule.is_about_owners()
             {
                 self.judge(commit, owners)?;

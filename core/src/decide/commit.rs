@@ -91,7 +91,7 @@ pub(crate) struct NewVersion {
 }
 
 fn mark_of(events: &[Event]) -> Option<Rule> {
-    let mark = events.iter().find_map(Event::mark);
+    let mark = events.iter().find_map(Event::deletion_request);
     mark.map(|(rule, _)| rule)
 }
 

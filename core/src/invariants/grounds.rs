@@ -23,7 +23,7 @@ impl Checker<'_> {
     ) -> Result<(), Violation> {
         let is_removal = matches!(event, Event::ObjectDeleted { .. });
         let is_explained = is_removal && previous.is_deleting();
-        let Some((rule, _)) = event.verdict() else {
+        let Some((rule, _)) = event.deletion() else {
             return Ok(());
         };
         if is_explained || self.commit.cause == Cause::Request {

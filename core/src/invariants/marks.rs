@@ -23,7 +23,7 @@ impl Checker<'_> {
             .commit
             .events
             .iter()
-            .any(|event| event.mark().is_some());
+            .any(|event| event.deletion_request().is_some());
         if !previous.is_deleting() {
             return self.check_first_mark(object, is_asked_for);
         }

@@ -126,7 +126,7 @@ impl Index {
     /// first.
     fn note(&mut self, commit: &Commit, changes_beside: bool) {
         let key = key_hash(&commit.key);
-        let is_kept = commit.events.iter().any(|event| event.verdict().is_some())
+        let is_kept = commit.events.iter().any(|event| event.deletion().is_some())
             || self.kinds.contains(&commit.key.resource)
             || (changes_beside && !commit.key.is_definition());
         let place = Current {

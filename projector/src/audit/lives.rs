@@ -139,7 +139,7 @@ impl Lives {
         }
         for event in &commit.events {
             let is_removal = matches!(event, Event::ObjectDeleted { .. });
-            let verdict = event.verdict();
+            let verdict = event.deletion();
             let verdict = verdict.filter(|_| !is_removal || !previous.is_deleting());
             if verdict.is_some_and(|(rule, _)| !self.explains(state, previous, rule, cause)) {
                 return Err(CauseDefect::Unrelated(cause));

@@ -126,7 +126,7 @@ pub(super) fn add_history<H: History>(
 }
 
 fn findings(commit: &Commit) -> Option<&[OwnerFinding]> {
-    let mut verdicts = commit.events.iter().filter_map(Event::verdict);
+    let mut verdicts = commit.events.iter().filter_map(Event::deletion);
     let found = verdicts.find(|(_, owners)| !owners.is_empty());
     found.map(|(_, owners)| owners)
 }

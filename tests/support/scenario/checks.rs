@@ -69,7 +69,7 @@ impl Scenario {
             .filter(|commit| commit.key.resource == resource && named(&commit.key));
         let rule = commits
             .flat_map(|commit| commit.events.iter())
-            .find_map(|event| event.verdict().map(|(rule, _)| rule.name()));
+            .find_map(|event| event.deletion().map(|(rule, _)| rule.name()));
         if rule == Some(wanted) {
             Ok(())
         } else {

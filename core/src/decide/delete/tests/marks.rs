@@ -40,7 +40,7 @@ fn a_mark_records_the_policy_of_the_finalizers_that_it_leaves() {
                 delete.propagation = policy;
             });
             let marks = decided.expect("accepted").commits;
-            let told = marks[0].events.iter().find_map(Event::mark);
+            let told = marks[0].events.iter().find_map(Event::deletion_request);
             let marked = world.get(resource, name).expect("held");
             let expected = match marked.own_policy() {
                 None | Some(Background) => (Rule::Requested, Background),
