@@ -30,18 +30,6 @@ use waiting::Waiting;
 /// for them.
 const AGAIN_MAX: usize = 8;
 
-/// The most steps in one batch of a server. A batch shares an fsync, and everybody else waits until it is
-/// decided and durable.
-pub const BATCH_STEPS_MAX: usize = 384;
-
-/// The two parts of a batch, which are submitted apart: deletions, for which there is room on a full disk
-/// too, and reports.
-pub fn deletions_and_reports(mut batch: Vec<Step>) -> [Vec<Step>; 2] {
-    let deletions = batch.partition_point(|step| step.intent.advances_deletion());
-    let reports = batch.split_off(deletions);
-    [batch, reports]
-}
-
 /// Everything that must be known to decide which steps come next.
 #[derive(Debug, Clone)]
 pub struct Collector {
@@ -172,7 +160,8 @@ impl Collector {
         self.note(key, object);
         self.events.note(key, object, change.commit.time);
         self.queue.extend(affected(change, &self.graph));
-        self.note_container_of(change);
+        self.queue_definition_of(change);
+        self.queue_namespace_of(change);
         // A new definition gives up no name.
         if key.is_definition() && change.previous.is_some() {
             self.naming.note(key, change.commit.revision);
@@ -461,7 +450,7 @@ impl Collector {
 
     /// Queues the definition of an instance that has begun to wait, in case the definition is being
     /// deleted already.
-    fn note_definition_of(&mut self, change: &Change) {
+    fn queue_definition_of(&mut self, change: &Change) {
         let object = change.commit.object();
         if object.is_some_and(|object| object.is_waiting()) {
             let resource = &change.commit.key.resource;
@@ -471,9 +460,8 @@ impl Collector {
 
     /// Queues the namespace of an object. A removal may have emptied it; and when the finalizers of an
     /// object in deletion change, the conditions of its namespace do too.
-    fn note_container_of(&mut self, change: &Change) {
-        let key = &change.commit.key;
-        self.note_definition_of(change);
+    fn queue_namespace_of(&mut self, change: &Change) {
+        let namespace = &change.commit.key.namespace;
         let is_as_before = |object: &Arc<Object>| {
             let previous = change.previous.as_ref();
             let had_same_finalizers =
@@ -483,8 +471,8 @@ impl Collector {
         if change.commit.object().is_some_and(is_as_before) {
             return;
         }
-        if !key.namespace.is_empty() {
-            self.containers.push(ObjectKey::namespace(&key.namespace));
+        if !namespace.is_empty() {
+            self.containers.push(ObjectKey::namespace(namespace));
         }
     }
 }

@@ -25,10 +25,10 @@ mod warnings;
 mod worker;
 
 pub use backlog::steps_left;
-pub use collector::{BATCH_STEPS_MAX, Collector, deletions_and_reports};
+pub use collector::Collector;
 pub use conditions::contents_remaining;
 pub use forecast::{Baseline, Course, Forecast, forecast};
 pub use orders::{OrderDependence, Orders};
 pub use plan::due;
-pub use steps::{Step, in_parts};
+pub use steps::{BATCH_STEPS_MAX, Step, deletions_and_reports, in_parts};
 pub use worker::Worker;

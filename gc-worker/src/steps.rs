@@ -8,6 +8,10 @@ use hindsight_core::kind::Subresource;
 use hindsight_core::{Cause, Object, ObjectKey, Rule, State, Time, Uid};
 use serde_json::Value;
 
+/// The most steps in one batch of a server. A batch shares an fsync, and everybody else waits until it is
+/// decided and durable.
+pub const BATCH_STEPS_MAX: usize = 384;
+
 /// What a collector does next, and why.
 #[derive(Debug, Clone)]
 pub struct Step {
@@ -17,6 +21,14 @@ pub struct Step {
     pub intent: Intent,
     /// What made it necessary.
     pub cause: Cause,
+}
+
+/// The two parts of a batch, which are submitted apart: deletions, for which there is room on a full disk
+/// too, and reports.
+pub fn deletions_and_reports(mut batch: Vec<Step>) -> [Vec<Step>; 2] {
+    let deletions = batch.partition_point(|step| step.intent.advances_deletion());
+    let reports = batch.split_off(deletions);
+    [batch, reports]
 }
 
 /// Divides steps, in their order, where those before take so many bytes. What is submitted together is held

@@ -2,7 +2,8 @@
 //! in objects that are looked at and in objects and references that are passed on the way, because times
 //! say little.
 
-use crate::collector::{AGAIN_MAX, BATCH_STEPS_MAX, Collector, Counters};
+use crate::BATCH_STEPS_MAX;
+use crate::collector::{AGAIN_MAX, Collector, Counters};
 use crate::testing::{empty, put, world};
 use crate::trial::{anonymous_command, carry_out};
 use hindsight_core::object::DEFINITION_FINALIZER;
