@@ -10,7 +10,7 @@ use crate::affected::affected;
 use crate::content;
 use crate::event_ttl::Events;
 use crate::naming::Naming;
-use crate::plan::{Findings, View, ends_a_definition, plan};
+use crate::plan::{Findings, Plan, View, ends_a_definition, plan};
 use crate::queue::Queue;
 use crate::steps::Step;
 use crate::ttl::FinishedJobs;
@@ -355,25 +355,32 @@ impl Collector {
         if self.deferred.is_above(uid) && !is_undecided() {
             self.queue.extend(self.deferred.under(uid).cloned());
         }
-        if plan.steps.is_empty() && plan.prerequisite.is_none() {
-            self.queue.extend(self.deadlocked.under(uid).cloned());
-        }
-        if plan.unresolved {
-            self.unresolved.insert(uid.clone());
-        }
-        if let Some(first) = plan.prerequisite {
-            self.defer(round, uid, first);
-        }
-        if let Some(breaking) = plan.breaking {
-            if !round.looked_at.contains(&breaking.by) {
-                self.queue.push(breaking.by.clone());
+        match plan {
+            Plan::Steps(steps) if steps.is_empty() => self.queue_deadlocked_under(uid),
+            Plan::Steps(steps) => {
+                let steps = steps.into_iter();
+                for step in steps.filter(|step| !ends_a_definition(step)) {
+                    batch.push((Origin::Object(uid.clone()), step));
+                }
             }
-            self.deadlocked.put(uid.clone(), breaking.by.clone());
+            Plan::Unresolved => {
+                self.queue_deadlocked_under(uid);
+                self.unresolved.insert(uid.clone());
+            }
+            Plan::After(first) => self.defer(round, uid, first),
+            Plan::Deadlocked(breaking) => {
+                self.queue_deadlocked_under(uid);
+                if !round.looked_at.contains(&breaking.by) {
+                    self.queue.push(breaking.by.clone());
+                }
+                self.deadlocked.put(uid.clone(), breaking.by.clone());
+            }
         }
-        let steps = plan.steps.into_iter();
-        for step in steps.filter(|step| !ends_a_definition(step)) {
-            batch.push((Origin::Object(uid.clone()), step));
-        }
+    }
+
+    /// Queues the members of a deadlock that this one was to break: it takes no step for them.
+    fn queue_deadlocked_under(&mut self, uid: &Uid) {
+        self.queue.extend(self.deadlocked.under(uid).cloned());
     }
 
     fn defer(&mut self, round: &Round<'_>, uid: &Uid, first: Uid) {

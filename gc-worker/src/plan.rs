@@ -40,44 +40,43 @@ pub(crate) struct Breaking {
 }
 
 /// The result of one look at an object.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Plan {
-    pub(crate) steps: Vec<Step>,
-    /// A reference cannot be resolved; a new kind may change that.
-    pub(crate) unresolved: bool,
-    /// One of the objects that must be decided first.
-    pub(crate) prerequisite: Option<Uid>,
+#[derive(Debug, Clone)]
+pub(crate) enum Plan {
+    /// These steps; none if nothing is to be done.
+    Steps(Vec<Step>),
+    /// Nothing: a reference cannot be resolved. A new kind may change that.
+    Unresolved,
+    /// Nothing until this object has been decided, one of those that must be decided first.
+    After(Uid),
     /// The object is in a deadlock, which another member breaks.
-    pub(crate) breaking: Option<Rc<Breaking>>,
+    Deadlocked(Rc<Breaking>),
 }
 
 impl Plan {
-    fn of(steps: Vec<Step>) -> Self {
-        Self {
-            steps,
-            ..Self::default()
-        }
+    const fn nothing() -> Self {
+        Self::Steps(Vec::new())
     }
 
     /// These steps, unless another object must be decided first.
     fn after(prerequisite: Option<Uid>, steps: impl FnOnce() -> Vec<Step>) -> Self {
-        if prerequisite.is_some() {
-            return Self::waiting_for(prerequisite);
-        }
-        Self::of(steps())
+        prerequisite.map_or_else(|| Self::Steps(steps()), Self::After)
     }
 
     /// The steps that it calls for, even if another member of the deadlock takes them.
     fn all_steps(&self) -> impl Iterator<Item = &Step> {
-        let breaking = self.breaking.iter().map(|breaking| &breaking.step);
-        self.steps.iter().chain(breaking)
+        let steps = match self {
+            Self::Steps(steps) => &**steps,
+            Self::Deadlocked(breaking) => std::slice::from_ref(&breaking.step),
+            Self::Unresolved | Self::After(_) => &[],
+        };
+        steps.iter()
     }
 
-    /// No steps until this one has been decided.
-    fn waiting_for(prerequisite: Option<Uid>) -> Self {
-        Self {
-            prerequisite,
-            ..Self::default()
+    /// The steps that the object itself takes.
+    fn into_steps(self) -> Vec<Step> {
+        match self {
+            Self::Steps(steps) => steps,
+            Self::Unresolved | Self::After(_) | Self::Deadlocked(_) => Vec::new(),
         }
     }
 }
@@ -104,14 +103,16 @@ pub fn due(graph: &OwnershipGraph, state: &State) -> Vec<Step> {
         findings: &Findings::default(),
     };
     let plans = graph.nodes().map(|(uid, _)| plan(view, uid));
-    plans.flat_map(|plan| plan.steps).collect()
+    plans.flat_map(Plan::into_steps).collect()
 }
 
 pub(crate) fn plan(view: View<'_>, uid: &Uid) -> Plan {
     let plan = whole_plan(view, uid);
-    match &plan.breaking {
-        Some(breaking) if breaking.by == *uid => Plan::of(vec![breaking.step.clone()]),
-        Some(_) | None => plan,
+    match &plan {
+        Plan::Deadlocked(breaking) if breaking.by == *uid => {
+            Plan::Steps(vec![breaking.step.clone()])
+        }
+        Plan::Steps(_) | Plan::Unresolved | Plan::After(_) | Plan::Deadlocked(_) => plan,
     }
 }
 
@@ -125,10 +126,10 @@ fn representative(members: &[Target]) -> Option<Uid> {
 /// The plan for an object, even if the step is for another member of its deadlock to take.
 fn whole_plan(view: View<'_>, uid: &Uid) -> Plan {
     let Some(object) = view.object(uid) else {
-        return Plan::default();
+        return Plan::nothing();
     };
     let Some(node) = view.graph.node(uid) else {
-        return Plan::default();
+        return Plan::nothing();
     };
     if node.is_orphaning() {
         return view.orphan(object);
@@ -137,7 +138,7 @@ fn whole_plan(view: View<'_>, uid: &Uid) -> Plan {
         return view.wait(object);
     }
     if node.is_deleting() || node.owners().is_empty() {
-        return Plan::default();
+        return Plan::nothing();
     }
     view.collect(object)
 }
@@ -153,16 +154,15 @@ impl View<'_> {
     /// Every dependent loses the reference; the owner is released when none is left.
     fn orphan(&self, owner: &Object) -> Plan {
         let uid = &owner.meta.uid;
-        let prerequisite = self.undecided_around(owner);
-        if prerequisite.is_some() {
-            return Plan::waiting_for(prerequisite);
+        if let Some(first) = self.undecided_around(owner) {
+            return Plan::After(first);
         }
         let release = || {
             let basis = self.basis([uid]);
             vec![Worker::GarbageCollector.release(owner, ORPHAN_FINALIZER, basis)]
         };
         if self.orphans_latecomers_only(owner) && self.undecided_above(uid).is_none() {
-            return Plan::of(release());
+            return Plan::Steps(release());
         }
         let cause = cause_of_mark(owner);
         let mut steps: Vec<Step> = Vec::new();
@@ -182,7 +182,7 @@ impl View<'_> {
             steps.push(Worker::GarbageCollector.step(intent, cause.clone()));
         }
         if !steps.is_empty() {
-            return Plan::of(steps);
+            return Plan::Steps(steps);
         }
         Plan::after(self.undecided_above(uid), release)
     }
@@ -202,23 +202,22 @@ impl View<'_> {
     /// leave half of them.
     fn wait(&self, owner: &Object) -> Plan {
         let uid = &owner.meta.uid;
-        let prerequisite = self.before_release(uid);
-        if prerequisite.is_some() {
-            return Plan::waiting_for(prerequisite);
+        if let Some(first) = self.before_release(uid) {
+            return Plan::After(first);
         }
         if self.graph.blockers(uid).next().is_none() {
             let basis = self.basis([uid]);
             let step = Worker::GarbageCollector.release(owner, FOREGROUND_FINALIZER, basis);
-            return Plan::of(vec![step]);
+            return Plan::Steps(vec![step]);
         }
         let deadlock = self.findings.deadlocks.borrow_mut().of(self.graph, uid);
-        deadlock.map_or_else(Plan::default, |deadlock| self.of_deadlock(&deadlock))
+        deadlock.map_or_else(Plan::nothing, |deadlock| self.of_deadlock(&deadlock))
     }
 
     /// The plan for all members of a deadlock.
     fn of_deadlock(&self, deadlock: &BTreeSet<Uid>) -> Plan {
         let Some(first) = deadlock.first() else {
-            return Plan::default();
+            return Plan::nothing();
         };
         if let Some(plan) = self.findings.breakings.borrow().get(first) {
             return plan.clone();
@@ -226,13 +225,11 @@ impl View<'_> {
         let prerequisite = deadlock
             .iter()
             .find_map(|member| self.before_release(member));
-        let is_due = prerequisite.is_none();
-        let breaking = is_due.then(|| self.break_deadlock(deadlock)).flatten();
-        let plan = Plan {
-            prerequisite,
-            breaking: breaking.map(Rc::new),
-            ..Plan::default()
+        let breaking = || {
+            let breaking = self.break_deadlock(deadlock).map(Rc::new);
+            breaking.map_or_else(Plan::nothing, Plan::Deadlocked)
         };
+        let plan = prerequisite.map_or_else(breaking, Plan::After);
         let mut breakings = self.findings.breakings.borrow_mut();
         breakings.insert(first.clone(), plan.clone());
         plan
@@ -268,26 +265,22 @@ impl View<'_> {
 
     fn collect(&self, object: &Object) -> Plan {
         let classes = self.classes(object);
-        let verdict = Verdict::of(&classes);
-        if verdict == Verdict::Undecidable {
-            return Plan {
-                unresolved: true,
-                ..Plan::default()
-            };
-        }
-        if verdict == Verdict::Stays {
-            return Plan::default();
-        }
+        // If it goes, whether an owner waits for it.
+        let goes = match Verdict::of(&classes) {
+            Verdict::Undecidable => return Plan::Unresolved,
+            Verdict::Stays => return Plan::nothing(),
+            Verdict::LosesOwners => None,
+            Verdict::Goes { waiting } => Some(waiting),
+        };
         if self.will_be_orphaned(object) {
-            return Plan::default();
+            return Plan::nothing();
         }
         let references = object.owners().iter().zip(&classes);
         let gone = references.filter(|(_, class)| **class != OwnerClass::Solid);
         let gone: Vec<_> = gone.map(|(reference, _)| reference.clone()).collect();
-        Plan::after(self.undecided_before(&object.meta.uid), || match verdict {
-            Verdict::Undecidable | Verdict::Stays => Vec::new(),
-            Verdict::LosesOwners => vec![self.prune(object, gone)],
-            Verdict::Goes { waiting } => self.delete(object, &gone, waiting),
+        Plan::after(self.undecided_before(&object.meta.uid), || match goes {
+            Some(waiting) => self.delete(object, &gone, waiting),
+            None => self.prune(object, gone),
         })
     }
 
@@ -302,7 +295,7 @@ impl View<'_> {
     }
 
     /// A solid owner remains: the object stays and loses the other references.
-    fn prune(&self, object: &Object, gone: Vec<OwnerReference>) -> Step {
+    fn prune(&self, object: &Object, gone: Vec<OwnerReference>) -> Vec<Step> {
         let cause = self.cause(object, &gone);
         let intent = Intent::DropOwners(DropOwners {
             dependent: target(&object.key, &object.meta.uid),
@@ -310,7 +303,7 @@ impl View<'_> {
             reason: DropReason::SolidOwnerRemains,
             basis: self.basis_of(object),
         });
-        Worker::GarbageCollector.step(intent, cause)
+        vec![Worker::GarbageCollector.step(intent, cause)]
     }
 
     /// No owner holds the object: it is deleted. If an owner waits for it and it has dependents of its
