@@ -16,6 +16,7 @@ mod managed_fields;
 mod mutated;
 mod patch;
 mod prepare;
+mod sequence;
 mod subsets;
 mod update;
 mod volume;

@@ -2,9 +2,10 @@
 //! that gets the name next must not be taken to the old addresses.
 
 use super::bound::OversizePolicy;
+use super::sequence::Sequence;
 use super::{Context, Envelope, delete};
 use crate::command::{Delete, Target};
-use crate::{Cause, Commit, Decision, Rule, apply};
+use crate::{Cause, Commit, Decision, Rule};
 use std::sync::Arc;
 
 /// Adds the deletion of the `Endpoints` of each service that the decision removes. As upstream, the service
@@ -19,28 +20,23 @@ pub(crate) fn delete_with_service(context: Context<'_>, mut decision: Decision) 
     if left.is_empty() {
         return decision;
     }
-    let mut state = context.state.clone();
-    for commit in &decision.commits {
-        drop(apply(&mut state, commit));
-    }
+    let mut sequence = Sequence::on(context.state);
+    sequence.add(decision.commits);
     for (endpoints, removal) in left {
         let envelope = Envelope {
             cause: Cause::Commit(removal),
             ..context.envelope.clone()
         };
         let context = Context {
-            state: &state,
             envelope: &envelope,
             oversize: OversizePolicy::Open,
-            ..context
+            ..sequence.context(context)
         };
         let intent = Delete::new(Target::any(endpoints), "v1".into(), Rule::ServiceDeleted);
         let commits = delete(context, &intent).map_or_else(|_| Vec::new(), |more| more.commits);
-        for commit in &commits {
-            drop(apply(&mut state, commit));
-        }
-        decision.commits.extend(commits);
+        sequence.add(commits);
     }
+    decision.commits = sequence.into_commits();
     decision
 }
 

@@ -7,13 +7,14 @@ mod tests;
 use super::commit::NewVersion;
 use super::conditions::{self, Condition};
 use super::delete::{delete, precondition};
+use super::sequence::Sequence;
 use super::{Context, Envelope, managed_fields, namespace_of_new};
 use crate::command::Delete;
 use crate::document::{text, text_at};
 use crate::kind::Subresource;
 use crate::object::{Object, ObjectKey};
 use crate::selector::LabelSelector;
-use crate::{Commit, Decision, GroupResource, Rejection, State, apply};
+use crate::{Commit, Decision, GroupResource, Rejection};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
@@ -41,23 +42,14 @@ pub(crate) fn evict(context: Context<'_>, intent: &Delete) -> Result<Decision, R
     };
     let spent = spend_budget(context, pod)?;
     precondition::check(intent, pod, kind)?;
-    let mut state = context.state.clone();
-    let mut commits = Vec::new();
-    if let Some(spent) = spent {
-        drop(apply(&mut state, &spent));
-        commits.push(spent);
-    }
-    if let Some(marked) = mark_disruption_target(with_state(context, &state), pod)? {
-        drop(apply(&mut state, &marked));
-        commits.push(marked);
-    }
-    let mut decision = delete(with_state(context, &state), &without_revision(intent))?;
-    decision.commits.splice(0..0, commits);
+    let mut sequence = Sequence::on(context.state);
+    sequence.add(spent);
+    let marked = mark_disruption_target(sequence.context(context), pod)?;
+    sequence.add(marked);
+    let mut decision = delete(sequence.context(context), &without_revision(intent))?;
+    sequence.add(decision.commits);
+    decision.commits = sequence.into_commits();
     Ok(decision)
-}
-
-const fn with_state<'a>(context: Context<'a>, state: &'a State) -> Context<'a> {
-    Context { state, ..context }
 }
 
 /// Drops the preconditions on the version: they were compared already, and setting the condition has

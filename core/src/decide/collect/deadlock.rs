@@ -3,8 +3,8 @@
 
 use super::{find, release};
 use crate::command::{Deadlock, Release, Target};
+use crate::decide::sequence::Sequence;
 use crate::decide::{Context, Envelope};
-use crate::machine::apply;
 use crate::object::{FOREGROUND_FINALIZER, Object};
 use crate::{Cause, Decision, Outcome, Rejection, Revision};
 
@@ -23,14 +23,13 @@ pub(crate) fn break_deadlock(
         return Err(Rejection::stale(&first.key, "its members have grown"));
     }
     let mut outcome = Outcome::Updated(find(context, first)?.clone());
-    let mut state = context.state.clone();
-    let mut commits = Vec::with_capacity(deadlock.members.len());
+    let mut sequence = Sequence::on(context.state);
     for member in &deadlock.members {
-        let envelope = caused_by(context.envelope, first_of(&commits));
+        let is_first = sequence.commits().is_empty();
+        let envelope = caused_by(context.envelope, first_of(sequence.commits()));
         let context = Context {
-            state: &state,
             envelope: &envelope,
-            ..context
+            ..sequence.context(context)
         };
         let let_go = Release {
             owner: member.clone(),
@@ -38,15 +37,12 @@ pub(crate) fn break_deadlock(
             basis: deadlock.basis.clone(),
         };
         let decision = release(context, &let_go)?;
-        if commits.is_empty() {
+        if is_first {
             outcome = decision.outcome;
         }
-        for commit in &decision.commits {
-            apply(&mut state, commit);
-        }
-        commits.extend(decision.commits);
+        sequence.add(decision.commits);
     }
-    Ok(Decision::new(commits, outcome))
+    Ok(Decision::new(sequence.into_commits(), outcome))
 }
 
 fn still_waits<'a>(context: Context<'a>, member: &Target) -> Result<&'a Object, Rejection> {

@@ -4,7 +4,7 @@
 use super::{drop_owners, let_go};
 use crate::command::{Basis, DropOwners, DropReason, Release, Target};
 use crate::decide::Context;
-use crate::machine::apply;
+use crate::decide::sequence::Sequence;
 use crate::object::Object;
 use crate::{Decision, Rejection};
 use std::sync::Arc;
@@ -19,8 +19,7 @@ pub(super) fn release_after_latecomers(
     let Some(latecomers) = context.state.latecomers(owner) else {
         return Err(Rejection::stale(&owner.key, "a dependent was added since"));
     };
-    let mut state = context.state.clone();
-    let mut commits = Vec::with_capacity(latecomers.len() + 1);
+    let mut sequence = Sequence::on(context.state);
     for dependent in latecomers {
         let references = dependent.owners().iter();
         let drop = DropOwners {
@@ -35,21 +34,10 @@ pub(super) fn release_after_latecomers(
             reason: DropReason::Orphaning(owner.key.clone()),
             basis: Basis::at(intent.basis.revision),
         };
-        let context = Context {
-            state: &state,
-            ..context
-        };
-        let decision = drop_owners(context, &drop)?;
-        for commit in &decision.commits {
-            apply(&mut state, commit);
-        }
-        commits.extend(decision.commits);
+        let decision = drop_owners(sequence.context(context), &drop)?;
+        sequence.add(decision.commits);
     }
-    let context = Context {
-        state: &state,
-        ..context
-    };
-    let decision = let_go(context, intent, owner)?;
-    commits.extend(decision.commits);
-    Ok(Decision::new(commits, decision.outcome))
+    let decision = let_go(sequence.context(context), intent, owner)?;
+    sequence.add(decision.commits);
+    Ok(Decision::new(sequence.into_commits(), decision.outcome))
 }

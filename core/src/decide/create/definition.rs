@@ -5,9 +5,10 @@ mod names;
 mod tests;
 
 use crate::decide::commit::NewVersion;
+use crate::decide::sequence::Sequence;
 use crate::decide::{Context, OversizePolicy, conditions};
 use crate::object::ObjectKey;
-use crate::{Commit, Decision, Object, Rejection, State, apply};
+use crate::{Commit, Decision, Object, Rejection, State};
 pub use names::next_to_be_named;
 use names::{Taken, Waiting};
 use serde_json::{Map, Value, json};
@@ -81,15 +82,14 @@ pub(crate) fn reconsider(
     let Some(freed) = decision.commits.iter().find(is_freeing).cloned() else {
         return Ok(decision);
     };
-    let mut state = context.state.clone();
-    for commit in &decision.commits {
-        drop(apply(&mut state, commit));
-    }
-    let waiting = names::waiting(&state, &freed.key);
+    let mut sequence = Sequence::on(context.state);
+    sequence.add(decision.commits);
+    let waiting = names::waiting(sequence.state(), &freed.key);
     let waiting: Vec<_> = waiting.filter(|one| one.object.key != freed.key).collect();
     if !waiting.is_empty() {
-        give_away(context, state, waiting, &mut decision.commits)?;
+        give_away(context, waiting, &mut sequence)?;
     }
+    decision.commits = sequence.into_commits();
     Ok(decision)
 }
 
@@ -108,14 +108,13 @@ fn frees_names(state: &State, commit: &Commit) -> bool {
 /// Gives free names to definitions of a group that wait for them, as many as fit, and adds the commits.
 fn give_away(
     context: Context<'_>,
-    mut state: State,
     mut waiting: Vec<Waiting>,
-    commits: &mut Vec<Arc<Commit>>,
+    sequence: &mut Sequence,
 ) -> Result<(), Rejection> {
     let Some(first) = waiting.first() else {
         return Ok(());
     };
-    let mut taken = Taken::in_group_of(&state, &first.object.key);
+    let mut taken = Taken::in_group_of(sequence.state(), &first.object.key);
     let now = context.envelope.time.to_rfc3339();
     let mut bytes = 0;
     let mut is_changing = true;
@@ -132,20 +131,16 @@ fn give_away(
             }
             bytes += more;
             is_changing = true;
+            let context = sequence.context(context);
             let written = NewVersion {
                 key: one.object.key.clone(),
                 document: one.document(&taken, &now),
-                revision: state.revision.next(),
-            };
-            let context = Context {
-                state: &state,
-                ..context
+                revision: context.state.revision.next(),
             };
             let (object, commit) = context.new_version(Some(&one.object), written, Vec::new())?;
-            drop(apply(&mut state, &commit));
-            commits.push(commit);
+            sequence.add([commit]);
             one.object = object;
-            taken.note(&state, one);
+            taken.note(sequence.state(), one);
         }
     }
     Ok(())
