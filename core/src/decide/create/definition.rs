@@ -6,12 +6,12 @@ mod tests;
 
 use crate::decide::commit::NewVersion;
 use crate::decide::sequence::Sequence;
-use crate::decide::{Context, OversizePolicy, conditions};
+use crate::decide::{Context, OversizePolicy, conditions, prepare};
 use crate::object::ObjectKey;
 use crate::{Commit, Decision, Object, Rejection, State};
 pub use names::next_to_be_named;
 use names::{Taken, Waiting};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -159,12 +159,12 @@ pub(super) fn default_names(document: &mut Value) {
     let Some(names) = spec.get_mut("names").and_then(Value::as_object_mut) else {
         return;
     };
-    let kind = text(names, "kind");
+    let kind = prepare::text(names, "kind").to_owned();
     for (member, default) in [
         ("singular", kind.to_lowercase()),
         ("listKind", format!("{kind}List")),
     ] {
-        if !kind.is_empty() && text(names, member).is_empty() {
+        if !kind.is_empty() && prepare::text(names, member).is_empty() {
             names.insert(member.into(), default.into());
         }
     }
@@ -177,12 +177,4 @@ fn storage_versions(document: &Value) -> Vec<Value> {
     names
         .filter_map(|version| version.get("name").cloned())
         .collect()
-}
-
-fn text(members: &Map<String, Value>, member: &str) -> String {
-    members
-        .get(member)
-        .and_then(Value::as_str)
-        .unwrap_or_default()
-        .to_owned()
 }
