@@ -2,7 +2,7 @@
 //! upstream's `callAttrMutatingHook`.
 
 use super::create::shape_draft;
-use super::prepare;
+use super::{decode, prepare};
 use crate::command::FieldValidation;
 use crate::kind::{KindRef, Kinds, Shape, Subresource, Version};
 use crate::{Object, convert, defaults};
@@ -33,13 +33,13 @@ impl AdmissionView<'_> {
     pub fn decode(&self, document: &mut Value) -> Result<(), String> {
         let validation = FieldValidation::Ignore;
         let read = match self.subresource {
-            Some(Subresource::Scale) => prepare::prune_scale(validation, document),
+            Some(Subresource::Scale) => decode::prune_scale(validation, document),
             Some(to) if to.posted_gvk().is_some() => {
-                let read = prepare::prune_posted(self.kinds, to, validation, document);
+                let read = decode::prune_posted(self.kinds, to, validation, document);
                 read.map_err(|refusal| refusal.to_string())
             }
             _ if self.kind.is_custom() => return Ok(()),
-            _ => prepare::read(self.kinds, (self.kind, self.version), self.stored, document),
+            _ => decode::read(self.kinds, (self.kind, self.version), self.stored, document),
         };
         read.map(drop)
     }

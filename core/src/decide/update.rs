@@ -12,7 +12,7 @@ mod service;
 mod tests;
 
 use super::managed_fields::{Ownership, WriteTarget, put};
-use super::{Context, Strictness, create, prepare, warned};
+use super::{Context, Strictness, create, decode, prepare, warned};
 use crate::command::{Create, FieldValidation, Update};
 use crate::kind::{Kind, KindRef, Subresource, Version};
 use crate::object::{Object, ObjectKey};
@@ -59,7 +59,7 @@ fn replace(
     let mut sent = intent.object;
     let metadata = prepare::metadata(&mut sent)?;
     same_coordinates(metadata, &intent.key)?;
-    prepare::decode_nulls(metadata);
+    decode::nulls(metadata);
     prepare::dedup_owners(metadata, context.is_mutated, warnings);
     let Some(stored) = context.state.get(&intent.key) else {
         let object = sent;
@@ -92,9 +92,9 @@ fn prune(
     sent: &mut Value,
 ) -> Result<Vec<String>, String> {
     if subresource == Some(Subresource::Scale) {
-        prepare::prune_scale(validation, sent)
+        decode::prune_scale(validation, sent)
     } else {
-        prepare::prune(context, (kind, version), stored, validation, sent)
+        decode::prune(context, (kind, version), stored, validation, sent)
     }
 }
 

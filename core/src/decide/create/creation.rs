@@ -5,7 +5,7 @@ use crate::command::{Create, FieldValidation};
 use crate::decide::commit::NewVersion;
 use crate::decide::managed_fields::{Ownership, WriteTarget};
 use crate::decide::update::{namespace, same_coordinates, same_namespace};
-use crate::decide::{Causes, Context, Strictness, prepare, warned};
+use crate::decide::{Causes, Context, Strictness, decode, prepare, warned};
 use crate::document::metadata_mut;
 use crate::kind::{Generation, Kind, Shape};
 use crate::object::{ObjectKey, Uid};
@@ -67,7 +67,7 @@ impl<'a> Creation<'a> {
             version,
             ..
         } = target;
-        let unknown = prepare::prune(&context, (kind, version), None, validation, &mut document)
+        let unknown = decode::prune(&context, (kind, version), None, validation, &mut document)
             .map_err(|why| Rejection::unreadable(&kind.kind, &version.name, &why))?;
         Ok(Self {
             target,
@@ -109,7 +109,7 @@ impl<'a> Creation<'a> {
         let is_numbered = has_revision(metadata);
         self.sent_managed_fields = metadata.remove("managedFields");
         self.causes.put_right = negative_generation(kind, metadata);
-        prepare::decode_nulls(metadata);
+        decode::nulls(metadata);
         prepare::dedup_owners(metadata, context.is_mutated, &mut self.warnings);
         let collection = admit(&context, kind, key, wanted_name(metadata))?;
         own(&context, kind, &collection, metadata);

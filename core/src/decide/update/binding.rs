@@ -4,7 +4,7 @@
 use super::{same_coordinates, same_identity, version_allows};
 use crate::command::Update;
 use crate::decide::commit::NewVersion;
-use crate::decide::{Context, namespace_of_new, prepare, warned};
+use crate::decide::{Context, decode, namespace_of_new, prepare, warned};
 use crate::kind::{Kind, Subresource};
 use crate::object::{Object, ObjectKey};
 use crate::rejection::FieldCause;
@@ -21,7 +21,7 @@ pub(super) fn bind(
     let (key, to) = (&intent.key, Subresource::Binding);
     let mut binding = intent.object;
     let kinds = &context.state.kinds;
-    let unknown = prepare::prune_posted(kinds, to, intent.validation, &mut binding)?;
+    let unknown = decode::prune_posted(kinds, to, intent.validation, &mut binding)?;
     let bound = bind_to(context, kind, key, &mut binding);
     warned(bound, context.warnings(unknown))
 }

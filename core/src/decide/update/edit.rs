@@ -5,7 +5,7 @@ use crate::decide::commit::NewVersion;
 use crate::decide::create::{label_namespace, refresh_definition, settle_names};
 use crate::decide::delete::removal;
 use crate::decide::managed_fields::{Ownership, put};
-use crate::decide::{Causes, Strictness, claim, prepare, volume, warned};
+use crate::decide::{Causes, Strictness, claim, decode, prepare, volume, warned};
 use crate::document::{equal_except, metadata_mut};
 use crate::kind::{Generation, Shape, Subresource};
 use crate::rejection::FieldCause;
@@ -89,7 +89,7 @@ impl<'a> Edit<'a> {
         let change = self.change;
         let metadata = prepare::metadata(&mut self.next)?;
         self.sent_managed_fields = metadata.remove("managedFields");
-        prepare::decode_nulls(metadata);
+        decode::nulls(metadata);
         let is_admitted = change.context.is_mutated || sent == Sent::Patch;
         prepare::dedup_owners(metadata, is_admitted, &mut self.warnings);
         let held = &change.stored.meta.finalizers;
