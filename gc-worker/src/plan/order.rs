@@ -23,17 +23,17 @@ pub(crate) struct Findings {
     around: RefCell<BTreeMap<Vec<Uid>, Arc<Around>>>,
     /// Dependents, as the owners that wait for them see them.
     pub(super) outlooks: RefCell<BTreeMap<Uid, Outlook>>,
-    /// The walks so far, only for tests of cost.
+    /// How many objects and references were passed on walks.
     steps: Cell<usize>,
 }
 
 impl Findings {
-    /// Counts objects and references that are passed on a walk. Only tests of cost read this.
+    /// Counts objects and references that are passed on a walk.
     pub(super) fn walked(&self, steps: usize) {
         self.steps.set(self.steps.get() + steps);
     }
 
-    /// How many were passed.
+    /// How many were passed: what a forecast is bounded by.
     pub(crate) fn steps(&self) -> usize {
         self.steps.get() + self.deadlocks.borrow().visited()
     }

@@ -118,7 +118,7 @@ impl<T, K: Ord + Clone> Components<T, K> {
         self.known.get(*self.place.get(from)?)
     }
 
-    /// The number of objects that were visited. Serves only tests of cost.
+    /// The number of objects that were visited.
     pub fn visited(&self) -> usize {
         self.place.len()
     }

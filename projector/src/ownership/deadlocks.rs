@@ -25,7 +25,7 @@ impl Deadlocks {
         found.cloned().flatten()
     }
 
-    /// The number of objects that were visited for this. Serves only tests of cost.
+    /// The number of objects that were visited for this.
     pub fn visited(&self) -> usize {
         self.found.visited()
     }
