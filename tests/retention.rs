@@ -79,12 +79,16 @@ const ABSURD: &[(&str, &str)] = &[
     ("--keep-history-bytes=-1", "such as 10GiB"),
     (
         "--keep-history-bytes -5GiB",
-        "'-5GiB' for '--keep-history-bytes <SIZE>': expected a number of bytes, or one with a unit",
+        "'-5GiB' for '--keep-history-bytes <SIZE>': expected a number with a unit",
     ),
     ("--keep-history-bytes=1XB", "such as 10GiB"),
     (
+        "--keep-history-bytes 10",
+        "a unit is needed, such as 10GiB (10B for bytes)",
+    ),
+    (
         "--keep-history-bytes=much",
-        "'much' for '--keep-history-bytes <SIZE>': expected a number of bytes, or one with a unit",
+        "'much' for '--keep-history-bytes <SIZE>': expected a number with a unit",
     ),
     (
         "--keep-history-bytes=99999999999999999999EiB",
@@ -115,7 +119,7 @@ const ABSURD: &[(&str, &str)] = &[
 /// Large limits, and kinds that may be defined some day.
 const AMPLE: &[&str] = &[
     "--keep-history=292000y",
-    "--keep-history-bytes=9223372036854775807",
+    "--keep-history-bytes=9223372036854775807B",
     "--keep-kind=widgets.example.com,events.events.k8s.io",
     "--snapshot-every=18446744073709551615",
 ];

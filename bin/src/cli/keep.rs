@@ -5,17 +5,22 @@ use crate::config::AGE_MICROS_MIN;
 use bytesize::ByteSize;
 use hindsight_core::GroupResource;
 use hindsight_core::builtin;
+use humantime::DurationError as Unread;
 use std::time::Duration;
 
 const NOTHING: &str = "it would drop all history; leave the option out to keep everything";
-const NO_SIZE: &str = "expected a number of bytes, or one with a unit of KB to EB or KiB to EiB; give a size such as \
-     10GiB";
+const NO_SIZE: &str =
+    "expected a number with a unit of B, KB to EB or KiB to EiB; give a size such as 10GiB";
+const NO_UNIT: &str = "a unit is needed, such as 10GiB (10B for bytes)";
+/// The library knows others, too, such as Gib, which are those of something else.
+const UNITS: &[&str] = &[
+    "B", "KB", "MB", "GB", "TB", "PB", "EB", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB",
+];
 
 const AGE_MIN: Duration = Duration::from_micros(AGE_MICROS_MIN.unsigned_abs());
 /// A shorter age is doubtful: whoever looks for what was deleted comes later than that.
 const AGE_DOUBTED: Duration = Duration::from_hours(1);
-/// A smaller size is doubtful: a day of a quiet control plane takes more, and whoever gives a bare number
-/// forgot its unit.
+/// A smaller size is doubtful: a day of a quiet control plane takes more.
 const SIZE_DOUBTED: ByteSize = ByteSize::mib(1);
 /// Times are 63-bit counts of microseconds: 292,000 years.
 const AGE_MAX: Duration = Duration::from_micros(i64::MAX.unsigned_abs());
@@ -26,7 +31,13 @@ fn duration(text: &str) -> Result<Duration, String> {
     if text.starts_with('-') {
         return Err("an age is a number with a unit, without a sign".into());
     }
-    humantime::parse_duration(text).map_err(|error| error.to_string())
+    humantime::parse_duration(text).map_err(|error| match error {
+        // Of these the library says at which byte.
+        Unread::InvalidCharacter(_) | Unread::NumberExpected(_) | Unread::Empty => {
+            "an age is a number with a unit".into()
+        }
+        other => other.to_string(),
+    })
 }
 
 pub(super) fn age(text: &str) -> Result<Duration, String> {
@@ -71,14 +82,22 @@ pub(super) fn doubt_age(age: Duration) -> Option<String> {
 pub(super) fn doubt_size(size: ByteSize) -> Option<String> {
     (size < SIZE_DOUBTED).then(|| {
         format!(
-            "--keep-history-bytes {} is less than {SIZE_DOUBTED}: almost all history is dropped at the next snapshot, \
-             for good; write a unit as in 10GiB",
+            "--keep-history-bytes {}B is less than {SIZE_DOUBTED}: almost all history is dropped at the next snapshot, \
+             for good; write a larger unit as in 10GiB",
             size.0
         )
     })
 }
 
 pub(super) fn size(text: &str) -> Result<ByteSize, String> {
+    let number = text.trim_end_matches(|letter: char| !letter.is_ascii_digit());
+    let unit = text.strip_prefix(number).unwrap_or_default().trim_start();
+    if !number.is_empty() && number.chars().all(|digit| digit == '0') {
+        return Err(NOTHING.into());
+    }
+    if number.starts_with(|digit: char| digit.is_ascii_digit()) {
+        check_unit(unit)?;
+    }
     // The library speaks of its own types, and of what remains of the text when the digits are gone.
     let size: ByteSize = text.parse().map_err(|_: String| NO_SIZE)?;
     if size.0 == 0 {
@@ -92,6 +111,16 @@ pub(super) fn size(text: &str) -> Result<ByteSize, String> {
         );
     }
     Ok(size)
+}
+
+fn check_unit(unit: &str) -> Result<(), &'static str> {
+    if unit.is_empty() {
+        return Err(NO_UNIT);
+    }
+    if UNITS.contains(&unit) {
+        return Ok(());
+    }
+    Err(NO_SIZE)
 }
 
 /// Parses a built-in resource, or one that somebody may define, whose group has a dot in it.
@@ -145,7 +174,7 @@ mod tests {
     #[test]
     fn a_size_below_a_mebibyte_is_doubted() {
         for (text, is_doubted) in [
-            ("1", true),
+            ("1B", true),
             ("1023KiB", true),
             ("1MiB", false),
             ("10GiB", false),
@@ -154,6 +183,43 @@ mod tests {
             assert_eq!(told.is_some(), is_doubted, "{text}");
             assert!(told.is_none_or(|told| told.contains("--keep-history-bytes ")));
         }
+    }
+
+    #[test]
+    fn a_size_has_a_unit_that_is_written_as_it_is_told() {
+        for (text, bytes) in [
+            ("10GiB", 10 << 30),
+            ("1.5 KiB", 1_536),
+            ("7B", 7),
+            ("2KB", 2_000),
+        ] {
+            assert_eq!(size(text), Ok(ByteSize(bytes)));
+        }
+        for (text, why) in [
+            ("10", NO_UNIT),
+            ("1.5", NO_UNIT),
+            ("10Gib", NO_SIZE),
+            ("10gb", NO_SIZE),
+            ("10G", NO_SIZE),
+            ("much", NO_SIZE),
+            ("", NO_SIZE),
+            ("1.2.3B", NO_SIZE),
+            ("0", NOTHING),
+            ("0GiB", NOTHING),
+            ("0.0GiB", NOTHING),
+        ] {
+            assert_eq!(size(text), Err(why.to_owned()), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_age_is_told_without_what_its_parser_counts() {
+        for text in ["forever", "", "-"] {
+            let told = age(text).expect_err(text);
+            assert!(told.starts_with("an age is a number with a unit"), "{told}");
+        }
+        let told = age("90").expect_err("it has no unit");
+        assert!(told.starts_with("time unit needed"), "{told}");
     }
 
     #[test]
