@@ -3,6 +3,7 @@
 mod bounded_texts;
 mod changed;
 mod log;
+mod near;
 mod owner;
 mod plan;
 mod served;
@@ -17,6 +18,7 @@ use hindsight_log::{Entry, Error, Reader};
 use hindsight_projector::Fate;
 
 pub(crate) use log::{Selection, for_each_entry, page};
+pub(crate) use near::is_near;
 pub(crate) use owner::{Owner, find_owner};
 pub(crate) use plan::{World, plan};
 pub(crate) use served::{Served, served};
@@ -41,8 +43,9 @@ pub(crate) struct Filter {
 /// A question that has no answer.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum QueryError {
+    /// As it is quoted, with what may have been meant.
     #[error(
-        "there is no kind {0:?}, and none of this name was ever defined; `kubectl api-resources` lists the kinds that \
+        "there is no kind {0}, and none of this name was ever defined; `kubectl api-resources` lists the kinds that \
          are there"
     )]
     UnknownKind(String),
@@ -159,7 +162,7 @@ fn named(history: &LogHistory<'_>, state: &State, text: &str) -> Result<Vec<Name
         served
     };
     if named.is_empty() {
-        return Err(QueryError::UnknownKind(text.to_owned()));
+        return Err(QueryError::UnknownKind(near::quoted(state, text)));
     }
     Ok(named)
 }
@@ -193,9 +196,10 @@ fn once_defined_as(history: &LogHistory<'_>, text: &str) -> Result<Vec<Named>, Q
 }
 
 /// The refusal of a kind that this state does not have, in a question about what is in it.
-fn not_served(text: &str) -> QueryError {
+fn not_served(state: &State, text: &str) -> QueryError {
+    let quoted = near::quoted(state, text);
     QueryError::Refused(format!(
-        "there is no kind {text:?} at this point; `kubectl api-resources` lists the kinds that are served now, and \
+        "there is no kind {quoted} at this point; `kubectl api-resources` lists the kinds that are served now, and \
          one whose definition is gone needs --as-of with a point at which it was there"
     ))
 }
@@ -218,7 +222,7 @@ pub(crate) fn why(
     if let Some(found) = found.filter(is_known) {
         return Ok(found);
     }
-    let mut answer = unknown.ok_or_else(|| QueryError::UnknownKind(wanted.to_owned()))?;
+    let mut answer = unknown.ok_or_else(|| QueryError::UnknownKind(near::quoted(state, wanted)))?;
     answer.reasons.extend(history.restored()?.map(lost_at));
     Ok(answer)
 }

@@ -2,12 +2,17 @@
 //! whose message does not say which directory to name.
 
 use super::show;
+use crate::inspect::is_near;
 use clap::Command;
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 /// What the errors of the log advise.
 const SAVE_INTACT: &str = "hindsight backup --intact FILE";
+
+/// How kubectl does what is not done here.
+const IN_KUBECTL: &str = "also of the past: kubectl get with --server https://HOST:PORT/as-of/POINT, where POINT is a \
+     revision or a time";
 
 /// The error with the option that the advised command needs to find the same log.
 pub(super) fn on_damage(error: anyhow::Error, option: &str) -> anyhow::Error {
@@ -20,44 +25,102 @@ pub(super) fn on_damage(error: anyhow::Error, option: &str) -> anyhow::Error {
 
 /// Advice on the first of these arguments that was refused, if there is any.
 pub(super) fn on(error: &clap::Error, cli: &Command, typed: &[String]) -> Option<String> {
+    if let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) {
+        return of_subcommand(word).map(ToOwned::to_owned);
+    }
     let Some(ContextValue::String(argument)) = error.get(ContextKind::InvalidArg) else {
         return None;
     };
     let option = argument.split([' ', '=']).next()?;
-    match error.kind() {
-        ErrorKind::UnknownArgument => of_kubectl(option, typed.first()?).map(ToOwned::to_owned),
-        ErrorKind::InvalidValue | ErrorKind::ValueValidation => {
+    let value = error.get(ContextKind::InvalidValue);
+    match (error.kind(), value) {
+        (ErrorKind::UnknownArgument, _) => of_kubectl(option, typed.first()?),
+        (ErrorKind::InvalidValue, Some(ContextValue::String(value)))
+            if option == "--output" && is_format_of_kubectl(value) =>
+        {
+            Some(format!("this format is one of kubectl, {IN_KUBECTL}"))
+        }
+        (ErrorKind::InvalidValue | ErrorKind::ValueValidation | ErrorKind::ArgumentConflict, _) => {
             variable(option.strip_prefix("--")?, cli, typed)
         }
         _ => None,
     }
 }
 
+/// Advice on what is a subcommand of other programs.
+fn of_subcommand(word: &str) -> Option<&'static str> {
+    Some(match word {
+        "history" | "events" => "hindsight log shows what happened",
+        "explain" => "hindsight why KIND/NAME explains a deletion, or why an object is still there",
+        "version" => "hindsight --version prints the version",
+        "describe" | "list" => "hindsight get shows objects, now or as they were",
+        "delete" => {
+            "nothing is deleted here: hindsight plan KIND/NAME shows what a deletion would do, and kubectl delete \
+             does it"
+        }
+        _ => return None,
+    })
+}
+
+fn is_format_of_kubectl(value: &str) -> bool {
+    let name = value.split('=').next().unwrap_or_default();
+    matches!(
+        name,
+        "wide"
+            | "jsonpath"
+            | "jsonpath-as-json"
+            | "jsonpath-file"
+            | "custom-columns"
+            | "custom-columns-file"
+            | "go-template"
+            | "go-template-file"
+            | "template"
+            | "templatefile"
+    )
+}
+
 /// Advice on an option that kubectl has, or another subcommand.
-fn of_kubectl(option: &str, subcommand: &str) -> Option<&'static str> {
+fn of_kubectl(option: &str, subcommand: &str) -> Option<String> {
     match (option, subcommand) {
         ("--as-of", "log") => {
-            Some("log is about a period; to end it at a point, use --until POINT")
+            Some("log is about a period; to end it at a point, use --until POINT".into())
         }
-        ("-l" | "--selector" | "--field-selector", _) => Some(
-            "objects are not selected here; kubectl does it, also in the past: kubectl get with --server \
-             https://HOST:PORT/as-of/POINT, where POINT is a revision or a time",
+        ("--limit", "log") => Some("to see only the newest N entries, use --tail N".into()),
+        ("--as-of", "why") => Some(
+            "why is about the whole log; for an object as it was at a point, use hindsight get KIND/NAME --as-of POINT"
+                .into(),
         ),
+        ("--dry-run", "plan") => Some("plan never writes; leave the option out".into()),
+        ("-l" | "--selector" | "--field-selector", _) => {
+            Some(format!("objects are not selected here, but by kubectl, {IN_KUBECTL}"))
+        }
         ("-w" | "--watch", _) => Some(
-            "nothing is watched here; use hindsight log --follow for what happens, or kubectl get --watch",
+            "nothing is watched here; use hindsight log --follow for what happens, or kubectl get --watch".into(),
         ),
         _ => None,
     }
 }
 
-/// Drops tips that mislead (no value here begins with a hyphen, but for those that are refused), and gives the
-/// usage of the subcommand instead of one that requires whatever the environment sets.
+/// Drops tips that mislead (no value here begins with a hyphen, but for those that are refused, and a subcommand
+/// that is hardly alike is not what was meant), and gives the usage of the subcommand instead of one that requires whatever the environment sets.
 pub(super) fn correct(error: &mut clap::Error, mut cli: Command, typed: &[String]) {
     if let Some(ContextValue::StyledStrs(tips)) = error.remove(ContextKind::Suggested) {
         let misleads = |tip: &StyledStr| tip.to_string().contains("as a value");
         let tips: Vec<_> = tips.into_iter().filter(|tip| !misleads(tip)).collect();
         if !tips.is_empty() {
             error.insert(ContextKind::Suggested, ContextValue::StyledStrs(tips));
+        }
+    }
+    if let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) {
+        let word = word.clone();
+        if let Some(ContextValue::Strings(tips)) = error.remove(ContextKind::SuggestedSubcommand) {
+            let tips: Vec<_> = tips.into_iter().filter(|tip| is_near(&word, tip)).collect();
+            if !tips.is_empty() {
+                error.insert(
+                    ContextKind::SuggestedSubcommand,
+                    ContextValue::Strings(tips),
+                );
+            }
         }
     }
     cli.build();

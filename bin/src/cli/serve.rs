@@ -2,13 +2,13 @@
 
 use super::logging::{self, LogFormat};
 use super::parse::number;
-use super::{Directory, keep, show, usage_error};
+use super::usage::usage_error_about;
+use super::{Directory, keep, show};
 use crate::config::SNAPSHOT_EVERY;
 use crate::hint::hint;
 use crate::server::{self, Options};
 use anyhow::{Context, Result};
 use bytesize::ByteSize;
-use clap::error::ErrorKind;
 use clap::{Args, ValueEnum, ValueHint};
 use hindsight_core::GroupResource;
 use hindsight_log::Retention;
@@ -118,8 +118,8 @@ enum Switch {
 
 impl Serve {
     pub(super) fn run(self) -> Result<ExitCode> {
-        if let Some(complaint) = self.complaint() {
-            return Err(usage_error("serve", ErrorKind::ArgumentConflict, complaint));
+        if let Some((option, complaint)) = self.complaint() {
+            return Err(usage_error_about("serve", option, complaint));
         }
         logging::of_server(self.log_format);
         if self.listen.ip().is_unspecified() {
@@ -160,19 +160,22 @@ impl Serve {
         Ok(ExitCode::SUCCESS)
     }
 
-    /// A complaint about options that would have no effect together, which nobody means.
-    fn complaint(&self) -> Option<&'static str> {
+    /// A complaint about options that would have no effect together, which nobody means, after the one that it is
+    /// about.
+    fn complaint(&self) -> Option<(&'static str, &'static str)> {
         let limited = self.keep_history.is_some() || self.keep_history_bytes.is_some();
         if !limited && !self.keep_kind.is_empty() {
-            return Some(
+            return Some((
+                "--keep-kind",
                 "--keep-kind has no effect, because no history is dropped: add --keep-history or \
                  --keep-history-bytes, or leave it out to keep everything",
-            );
+            ));
         }
-        (limited && self.snapshot_every == 0).then_some(
+        (limited && self.snapshot_every == 0).then_some((
+            "--snapshot-every",
             "with --snapshot-every 0 no history is ever dropped, because it is dropped only below a snapshot: give a \
              number of commits, or leave --keep-history and --keep-history-bytes out",
-        )
+        ))
     }
 
     /// `None` if everything is kept.

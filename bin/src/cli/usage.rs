@@ -2,7 +2,7 @@
 
 use super::{Cli, WRONG_ARGUMENTS, advice, hint, show};
 use clap::CommandFactory;
-use clap::error::ErrorKind;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use std::process::ExitCode;
 
 /// Prints what clap returns as an error. Help and the version are among it; they succeed if they can be
@@ -33,11 +33,26 @@ pub(super) fn usage_error(
     kind: ErrorKind,
     why: impl std::fmt::Display,
 ) -> anyhow::Error {
+    refusal(subcommand, kind, why).into()
+}
+
+/// The same about an option that others contradict. Its value may be that of an environment variable.
+pub(super) fn usage_error_about(
+    subcommand: &str,
+    option: &str,
+    why: impl std::fmt::Display,
+) -> anyhow::Error {
+    let mut error = refusal(subcommand, ErrorKind::ArgumentConflict, why);
+    let option = ContextValue::String(option.to_owned());
+    error.insert(ContextKind::InvalidArg, option);
+    error.into()
+}
+
+fn refusal(subcommand: &str, kind: ErrorKind, why: impl std::fmt::Display) -> clap::Error {
     let mut cli = Cli::command();
     cli.build();
-    let error = match cli.find_subcommand_mut(subcommand) {
+    match cli.find_subcommand_mut(subcommand) {
         Some(command) => command.error(kind, why),
         None => cli.error(kind, why),
-    };
-    error.into()
+    }
 }

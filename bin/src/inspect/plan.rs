@@ -72,7 +72,7 @@ fn is_absent(rejection: &Rejection) -> bool {
 
 fn deletion(state: &State, filter: &Filter, policy: Propagation) -> Result<Delete, QueryError> {
     let text = filter.kind.as_deref().unwrap_or_default();
-    let kind = kind(state, text).ok_or_else(|| not_served(text))?;
+    let kind = kind(state, text).ok_or_else(|| not_served(state, text))?;
     let namespace = if kind.is_namespaced() {
         filter.namespace.as_deref().unwrap_or("default")
     } else {

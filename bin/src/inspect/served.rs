@@ -44,7 +44,7 @@ impl Served {
 
 /// The kind that a text names; refused if its objects are never stored.
 pub(crate) fn served(state: &State, text: &str) -> Result<Served, QueryError> {
-    let unknown = || not_served(text);
+    let unknown = || not_served(state, text);
     let (named, asked) = kind_and_version(state, text).ok_or_else(unknown)?;
     let stored = state.kinds.by_resource(&named.stored_under());
     let kind = stored.unwrap_or(&named);
