@@ -7,7 +7,7 @@ use std::iter::once;
 /// The fewest letters of a name that is guessed: a shorter one is like too many others.
 const LETTERS_MIN: usize = 3;
 /// One more mistake is allowed for each so many letters.
-const LETTERS_PER_MISTAKE: usize = 4;
+const LETTERS_PER_MISTAKE: usize = 3;
 
 /// How many mistakes a typed word has if this name was meant; `None` if it hardly was.
 fn mistakes(typed: &str, name: &str) -> Option<usize> {
@@ -59,6 +59,7 @@ mod tests {
         for (typed, meant) in [
             ("confgmap", Some("configmap")),
             ("Confgmaps", Some("configmaps")),
+            ("confmap", Some("configmap")),
             ("pdo", Some("pod")),
             ("deploymnet", Some("deployment")),
             ("deploymnts.apps", Some("deployments.apps")),
