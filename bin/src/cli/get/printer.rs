@@ -24,6 +24,10 @@ pub(super) enum GetOutput {
 
 /// Wide enough for most names; a longer one shifts only its own line.
 const NAMESPACE_WIDTH: usize = 20;
+/// How many objects decide on the width of a revision. Later ones that are wider shift only their own line.
+const FIRST: usize = 1_000;
+/// The least width of a revision, wide enough for most logs that were never restored.
+const REVISION_WIDTH_MIN: usize = 12;
 /// The indentation of an item of a list in JSON.
 const ITEM_INDENT: &str = "    ";
 
@@ -38,7 +42,29 @@ pub(super) struct Printer {
     /// Whether the namespace is printed with the name: other commands look in `default` without it.
     placed: bool,
     held: Option<Value>,
+    /// Rows that were not printed yet.
+    rows: Vec<Row>,
+    /// The width of a revision; zero until some are known.
+    revision_width: usize,
     count: usize,
+}
+
+/// What is printed of an object as text.
+struct Row {
+    namespace: String,
+    revision: String,
+    name: String,
+}
+
+impl Row {
+    fn of(item: &Value) -> Self {
+        let text = |pointer| text(item, pointer).into_owned();
+        Self {
+            namespace: text("/metadata/namespace"),
+            revision: text("/metadata/resourceVersion"),
+            name: text("/metadata/name"),
+        }
+    }
 }
 
 impl Printer {
@@ -50,6 +76,8 @@ impl Printer {
             named: wanted.name.is_some(),
             placed: served.namespaced && wanted.namespace.as_deref() != Some(DEFAULT_NAMESPACE),
             held: None,
+            rows: Vec::new(),
+            revision_width: 0,
             count: 0,
         }
     }
@@ -80,6 +108,7 @@ impl Printer {
             self.output,
             GetOutput::Json | GetOutput::Yaml | GetOutput::Manifest
         );
+        self.print_rows()?;
         if let Some(one) = self.held.take() {
             let text = self.document(&one)?;
             show::mark_stdout_error(writeln!(self.out, "{}", text.trim_end()))?;
@@ -145,16 +174,35 @@ impl Printer {
     }
 
     fn row(&mut self, item: &Value) -> Result<()> {
-        if self.count == 1 {
-            let heading = columns("NAMESPACE", "REVISION", "NAME");
-            show::mark_stdout_error(writeln!(self.out, "{heading}"))?;
+        self.rows.push(Row::of(item));
+        if self.revision_width == 0 && self.rows.len() < FIRST {
+            return Ok(());
         }
-        let row = columns(
-            &text(item, "/metadata/namespace"),
-            &text(item, "/metadata/resourceVersion"),
-            &text(item, "/metadata/name"),
-        );
-        show::mark_stdout_error(writeln!(self.out, "{row}"))
+        self.print_rows()
+    }
+
+    fn print_rows(&mut self) -> Result<()> {
+        if self.revision_width == 0 && !self.rows.is_empty() {
+            let widths = self.rows.iter().map(|row| row.revision.len());
+            self.revision_width = widths.max().unwrap_or_default().max(REVISION_WIDTH_MIN);
+            let heading = Row {
+                namespace: "NAMESPACE".into(),
+                revision: "REVISION".into(),
+                name: "NAME".into(),
+            };
+            self.rows.insert(0, heading);
+        }
+        let width = self.revision_width;
+        for row in self.rows.drain(..) {
+            let Row {
+                namespace,
+                revision,
+                name,
+            } = row;
+            let row = format!("{namespace:<NAMESPACE_WIDTH$}  {revision:<width$}  {name}");
+            show::mark_stdout_error(writeln!(self.out, "{row}"))?;
+        }
+        Ok(())
     }
 
     /// Prints an object as the arguments of another subcommand.
@@ -167,10 +215,6 @@ impl Printer {
         let name = text(item, "/metadata/name");
         show::mark_stdout_error(writeln!(self.out, "{place}{}/{name}", self.titled))
     }
-}
-
-fn columns(namespace: &str, revision: &str, name: &str) -> String {
-    format!("{namespace:<NAMESPACE_WIDTH$}  {revision:<12}  {name}")
 }
 
 fn indented(item: &Value) -> Result<String> {

@@ -1,5 +1,5 @@
-//! What is printed of the log: each entry as it is read, or only the newest ones, once it is known which these
-//! are.
+//! What is printed of the log: all entries, the first of them once it is known how wide they are; or only the newest
+//! ones, once it is known which these are.
 
 use crate::answer::LogEntry;
 use crate::cli::parse::number;
@@ -9,6 +9,11 @@ use std::collections::VecDeque;
 
 /// The most entries that may be asked for, since they are held until the end.
 const TAIL_MAX: usize = 10_000;
+
+/// How many entries decide on the width of a revision. Later ones that are wider shift what follows.
+const FIRST: usize = 1_000;
+/// The least width of a revision, wide enough for most logs that were never restored.
+const WIDTH_MIN: usize = 10;
 
 /// Parses the number of entries.
 pub(super) fn count(text: &str) -> Result<usize, String> {
@@ -24,42 +29,61 @@ pub(super) fn count(text: &str) -> Result<usize, String> {
 
 pub(super) struct Printed {
     list: List,
-    /// The newest entries that were read, while there may be newer ones.
+    is_text: bool,
+    /// Entries that were read and are not printed yet.
     held: VecDeque<LogEntry>,
-    /// How many of these are wanted; `None` if all are, or once these are printed.
+    /// How many of the newest are wanted; `None` if all are, or once these are printed.
     tail: Option<usize>,
+    /// The width of a revision; zero until some are known.
+    width: usize,
 }
 
 impl Printed {
     pub(super) fn new(format: ListFormat, tail: Option<usize>) -> Self {
         Self {
             list: List::new(format),
+            is_text: format == ListFormat::Text,
             held: VecDeque::new(),
             tail,
+            width: 0,
         }
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.list.is_empty()
+        self.list.is_empty() && self.held.is_empty()
     }
 
     pub(super) fn add(&mut self, entry: &LogEntry) -> Result<()> {
-        let Some(wanted) = self.tail else {
-            return self.list.add(entry, line);
-        };
-        if self.held.len() >= wanted {
-            self.held.pop_front();
-        }
         self.held.push_back(entry.clone());
+        if let Some(wanted) = self.tail {
+            if self.held.len() > wanted {
+                self.held.pop_front();
+            }
+            return Ok(());
+        }
+        let decides = self.is_text && self.width == 0;
+        if decides && self.held.len() < FIRST {
+            return Ok(());
+        }
+        self.print()
+    }
+
+    fn print(&mut self) -> Result<()> {
+        // Revisions ascend.
+        let newest = self.held.back().map(|entry| entry.revision.to_string());
+        let newest = newest.map_or(0, |revision| revision.len());
+        let width = self.width.max(newest).max(WIDTH_MIN);
+        self.width = width;
+        for entry in self.held.drain(..) {
+            self.list.add(&entry, |entry| line(entry, width))?;
+        }
         Ok(())
     }
 
     /// Prints what is held. Everything that comes after this is printed at once.
     pub(super) fn show(&mut self) -> Result<()> {
         self.tail = None;
-        for entry in self.held.drain(..) {
-            self.list.add(&entry, line)?;
-        }
+        self.print()?;
         self.list.flush()
     }
 
@@ -69,14 +93,14 @@ impl Printed {
     }
 }
 
-fn line(entry: &LogEntry) -> String {
+fn line(entry: &LogEntry, width: usize) -> String {
     let (revision, time, user) = (entry.revision.0, &entry.time, &entry.user);
     let (object, events) = (
         &entry.object,
         show::join_bounded(&entry.events, entry.more_events),
     );
     if object.is_empty() {
-        return format!("{revision:>10}  {time}  {events}");
+        return format!("{revision:>width$}  {time}  {events}");
     }
     let mut told = events;
     if let Some(changed) = entry.changed.as_deref() {
@@ -90,7 +114,7 @@ fn line(entry: &LogEntry) -> String {
             told = format!("{told} ({})", verb.trim());
         }
     }
-    format!("{revision:>10}  {time}  {user}  {object}: {told}")
+    format!("{revision:>width$}  {time}  {user}  {object}: {told}")
 }
 
 #[cfg(test)]
@@ -104,7 +128,7 @@ mod tests {
             let entry = json!({"revision": 7, "time": "T", "user": "u", "verb": verb, "object": "configmaps n/a",
                 "uid": "i", "events": ["finalizer x/y set", "updated"], "changed": changed});
             let entry: LogEntry = from_value(entry).expect("an entry");
-            let line = line(&entry);
+            let line = line(&entry, 1);
             line.split_once(": ").expect("events").1.to_owned()
         };
         for (verb, changed, expected) in [
