@@ -7,6 +7,7 @@
 
 use hindsight_tests::server::{Server, binary, hindsight, stdout, text};
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
@@ -257,8 +258,9 @@ const EXPECTED_OUTPUT: &str = "
 0 log --since 1h                        | configmaps default/a: created
 0 log --until 1h                        | nothing happened in this log up to
 0 log --since 2026-01-31                | configmaps default/a: created
-0 log --since 9999-01-31                | nothing happened in this log from 9999-01-31T00:00:00.000000Z on
+0 log --since 9999-01-31                | 9999-01-31T00:00:00.000000Z is in the future: it is now
 0 log cm/b --tail 1                     | configmaps default/b: updated
+0 log --verb DELETE                     | verbs are create, update, patch, delete, deletecollection, restore
 0 log -A                                | configmaps default/a: created
 2 log -A -n default                     | cannot be used with
 2 log --tail 0                          | expected a number from 1 to 10000
@@ -276,8 +278,19 @@ const EXPECTED_OUTPUT: &str = "
 2 restore /nowhere --bump-revision -1   | expected a whole number above 0
 2 restore /nowhere --bump-revision 18446744073709551616 | too few revisions would be left
 2 log --tail 5 --since lately           | or how long ago, such as 90m
-3 get cm/b --as-of 1h                   | did not exist in default as of 2
-3 get cm/b --as-of 2026-01-31           | did not exist in default as of 2026-01-31T00:00:00.000000Z
+3 get cm/b --as-of 1h                   | configmaps default/b did not exist as of 2
+3 get cm/b --as-of 0                    | configmaps default/b did not exist at revision 0: there was no namespace default; `hindsight log cm/b
+3 get cm/b --as-of 0                    | whether and why it was deleted
+3 get cm/c -n nosuch                    | configmaps nosuch/c does not exist: there is no namespace nosuch; `hindsight log cm/c -n nosuch
+3 get cm/a -A                           | configmaps a does not exist in any namespace; `hindsight log
+3 get ns/gone                           | namespaces gone does not exist; `hindsight log
+0 get deploy -n nosuch                  | no deployments.apps found in nosuch: there is no namespace nosuch
+0 get deploy -n kube-system             | no deployments.apps found in kube-system
+2 get cm -n default,other               | ask about one at a time
+2 log -n default,other                  | ask about one at a time
+2 why cm/a -n default,other             | ask about one at a time
+2 plan cm/a -n default,other            | ask about one at a time
+3 get cm/b --as-of 2026-01-31           | did not exist as of 2026-01-31T00:00:00.000000Z
 0 get cm/b --as-of 0s                   | b
 1 get cm/b --as-of 9126-01-31           | is in the future: it is now
 3 plan cm/b --as-of 1h                  | there was no cm b to delete
@@ -294,6 +307,8 @@ const EXPECTED_OUTPUT: &str = "
 3 why ns/gone                           | ever existed in this log; look for the name with
 3 plan configmaps kube-system/b         | to delete in kube-system; look in another namespace with -n
 3 plan ns/gone                          | to delete; look at another time
+3 plan cm/a                             | with --as-of; `hindsight why cm/a --data-dir
+3 plan cm/a -n kube-system              | `hindsight why cm/a -n kube-system --data-dir
 1 backup /nowhere/x                     | name a file in an existing directory
 1 backup /                              | hindsight: / is a directory; name a file
 1 backup /dev/null                      | hindsight: /dev/null is not a regular file; name another, or use - for
@@ -369,4 +384,66 @@ fn the_newest_of_the_log_is_printed_alone_and_followed() {
     follow.wait().expect("it ends");
     assert_eq!(server.signal("TERM"), Some(0));
     check();
+}
+
+#[test]
+fn columns_are_as_wide_as_revisions_are_after_a_restore() {
+    let temporary = tempfile::tempdir().expect("a temporary directory");
+    let place = temporary.path();
+    let server = Server::start_on(&place.join("old"));
+    server.kubectl(&["create", "configmap", "before"]);
+    stdout(&typed("hindsight backup m.backup --data-dir old", place));
+    assert_eq!(server.signal("TERM"), Some(0));
+    stdout(&typed("hindsight restore m.backup --data-dir new", place));
+    let server = Server::start_on(&place.join("new"));
+    server.kubectl(&["create", "configmap", "later"]);
+    let check = || {
+        for (asked, begin) in [
+            ("log configmaps -n default", "  20"),
+            ("log configmaps -n default --tail 5", "  20"),
+            ("get configmaps", "  "),
+        ] {
+            let line = format!("hindsight {asked} --data-dir new");
+            let output = stdout(&typed(&line, place));
+            let columns: BTreeSet<_> = output.lines().map(|line| line.rfind(begin)).collect();
+            assert!(
+                columns.len() == 1 && output.contains("before") && output.contains("later"),
+                "{output}"
+            );
+        }
+    };
+    check();
+    assert_eq!(server.signal("TERM"), Some(0));
+    check();
+}
+
+#[test]
+fn a_file_is_not_taken_for_a_directory() {
+    let temporary = tempfile::tempdir().expect("a temporary directory");
+    let place = temporary.path();
+    let server = Server::start_on(&place.join("data"));
+    stdout(&typed("hindsight backup my.backup --data-dir data", place));
+    assert_eq!(server.signal("TERM"), Some(0));
+    std::fs::write(place.join("crd.yaml"), "kind: X\n").expect("written");
+    let first =
+        "my.backup is a backup; restore it first: hindsight restore my.backup --data-dir NEW";
+    for (line, told) in [
+        ("log --data-dir my.backup", first),
+        ("verify --data-dir my.backup", first),
+        ("serve --data-dir my.backup", first),
+        (
+            "get pods --data-dir crd.yaml",
+            "crd.yaml is a file, not a directory",
+        ),
+        (
+            "restore my.backup --data-dir crd.yaml",
+            "crd.yaml is a file, not a directory",
+        ),
+        ("log --data-dir missing", "contains no event log"),
+    ] {
+        let refused = typed(&format!("hindsight {line}"), place);
+        let said = text(&refused.stderr);
+        assert_eq!(refused.status.code(), Some(1), "{line}: {said}");
+        assert!(said.contains(told), "{line}: {said}");
+    }
 }

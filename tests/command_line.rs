@@ -17,7 +17,7 @@ use std::process::{Command, Output, Stdio};
 const CODES: &str = "
 0 log                                          |
 0 log configmap/a -n default                   |
-0 log --since 999999                           | nothing happened in this log from 999999 on
+0 log --since 999999                           | revision 999999 has not happened yet; the newest is
 0 log configmap/never -n default               | nothing happened in this log to configmap/never in default
 0 log --since 1 --until 9999-01-01T00:00:00Z   |
 0 log --verb delete --user admin               |
@@ -27,14 +27,14 @@ const CODES: &str = "
 0 why namespace/default                        |
 0 get namespaces                               |
 0 get configmap/b                              |
-0 get configmaps --as-of 2026-01-31T12:00:00Z  | no configmaps found in default as of 2026-01-31T12:00:00Z
+0 get configmaps --as-of 2026-01-31T12:00:00Z  | no configmaps found in default as of 2026-01-31T12:00:00Z: there was no namespace default
 0 get pods -A                                  | no pods found in any namespace
 1 get configmaps --as-of 9126-01-31T12:00:00Z  | is in the future: it is now
 3 why configmap/never                          | look in another namespace with -n
 3 why configmap/a --uid nope                   | no object of this name had the uid nope
 3 get configmap/never                          | `hindsight log configmap/never --data-dir
 3 get configmap/a                              | `hindsight why configmap/a --data-dir
-3 get configmap b -n kube-system               | does not exist in kube-system; `hindsight log configmap/b -n kube-system --data-dir
+3 get configmap b -n kube-system               | configmaps kube-system/b does not exist; `hindsight log configmap/b -n kube-system --data-dir
 1 why nothing/a                                | was ever defined
 1 log nothing                                  | kubectl api-resources
 1 get configmap/a --as-of 999999               | : ask for that one, or an earlier one

@@ -174,6 +174,15 @@ fn what_was_dropped_is_refused_by_its_floor_and_what_is_kept_is_explained() {
         assert_eq!(early.status.code(), Some(1), "{message}");
         assert!(message.contains(&named), "{message}");
     }
+    let nothing = "nothing that is kept happened in this log from 9 on up to 20 that matches";
+    for (since, is_thinned) in [(9, true), (floor, false)] {
+        let (since, until) = (since.to_string(), (since + 11).to_string());
+        let asked = ["log", "--since", &since, "--until", &until, "--user", "x"];
+        let log = hindsight(&directory, &asked);
+        let said = text(&log.stderr);
+        assert_eq!(said.contains(nothing), is_thinned, "{said}");
+        assert!(said.contains("happened in this log from"), "{said}");
+    }
     let later = (floor + 1).to_string();
     stdout(&hindsight(
         &directory,

@@ -11,12 +11,15 @@ use crate::inspect::{self, Filter, QueryError};
 use crate::lock_wait::RETRY_PAUSE;
 use crate::read_only::{self, Unchecked};
 use crate::remote::Client;
-use anyhow::{Result, anyhow, bail};
+use anyhow::{Context as _, Result, anyhow, bail};
 use hindsight_core::{FutureRevision, Revision, State};
 use hindsight_log::{DirectoryLock, Error, Intact, Reader, SledStorage};
 use indicatif::ProgressBar;
+use serde_json::Value;
 use std::cell::OnceCell;
 use std::fmt::Write;
+use std::fs::File;
+use std::io::Read;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -26,6 +29,9 @@ const WAIT_MAX: Duration = Duration::from_secs(3);
 
 /// Precedes the address of a server in the lock.
 const SERVES_AT: &str = " at https://";
+
+/// What a backup begins with.
+const BACKUP_MAGIC: &[u8; 4] = b"HSBK";
 
 /// Where answers come from.
 pub(super) enum Source {
@@ -38,6 +44,22 @@ pub(super) enum Source {
     },
     /// The server that holds the directory.
     Server(Client),
+}
+
+impl Source {
+    /// The newest revision.
+    pub(super) fn newest(&self) -> Result<Revision> {
+        match self {
+            Self::Directory { reader, .. } => Ok(reader.newest()?),
+            Self::Server(client) => {
+                // Any list has it, and a short one is the cheapest.
+                let list: Value = client.ask("/api/v1/namespaces?limit=1")?;
+                let revision = list.pointer("/metadata/resourceVersion");
+                let revision = revision.and_then(Value::as_str).and_then(Revision::parse);
+                revision.context("the server's list has no revision")
+            }
+        }
+    }
 }
 
 /// What came of taking a data directory.
@@ -151,7 +173,25 @@ impl Directory {
         told.map_or(error, Into::into)
     }
 
+    /// Refuses a file. A backup is often taken for what it is restored into.
+    pub(super) fn check_no_file(&self) -> Result<()> {
+        let path = &self.data_dir;
+        if !path.is_file() {
+            return Ok(());
+        }
+        let name = path.display();
+        if is_backup(path) {
+            let backup = path.to_string_lossy();
+            let backup = show::shell_word(&backup);
+            bail!(
+                "{name} is a backup; restore it first: hindsight restore {backup} --data-dir NEW"
+            );
+        }
+        bail!("{name} is a file, not a directory; give the directory of a log")
+    }
+
     fn check(&self) -> Result<()> {
+        self.check_no_file()?;
         read_only::check_log(&self.data_dir).map_err(|error| match error {
             OpenError::NoLog(directory) => anyhow!(
                 "{} contains no event log; give the --data-dir that `hindsight serve` uses, or set HINDSIGHT_DATA_DIR",
@@ -195,6 +235,12 @@ impl Directory {
             }
         }
     }
+}
+
+fn is_backup(path: &Path) -> bool {
+    let mut begin = [0; BACKUP_MAGIC.len()];
+    let read = File::open(path).and_then(|mut file| file.read_exact(&mut begin));
+    read.is_ok() && begin == *BACKUP_MAGIC
 }
 
 /// What is told of a holder that has no address.

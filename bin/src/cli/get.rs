@@ -6,7 +6,7 @@ mod page;
 mod printer;
 mod yaml;
 
-use super::parse::non_empty;
+use super::parse::namespace;
 use super::point::{Point, point};
 use super::subject::{DEFAULT_NAMESPACE, NameArg, ResourceArg, parse_name, parse_resource};
 use super::{Directory, NOT_FOUND, show, usage_error};
@@ -47,7 +47,7 @@ pub(super) struct Get {
     #[arg(value_parser = parse_name)]
     name: Option<NameArg>,
     /// Namespace to look in, `default` if omitted
-    #[arg(long, short, value_parser = non_empty)]
+    #[arg(long, short, value_parser = namespace)]
     namespace: Option<String>,
     /// All namespaces, instead of one
     #[arg(long, short = 'A', conflicts_with = "namespace")]
@@ -88,7 +88,9 @@ impl Get {
         if found {
             return Ok(ExitCode::SUCCESS);
         }
-        hint(&self.missing(&served, &wanted));
+        // An answer does not fail because this cannot be looked up.
+        let absent = absent_namespace(&objects, &served, &wanted).unwrap_or_default();
+        hint(&self.missing(&served, &wanted, absent));
         let named = wanted.name.is_some();
         Ok(if named {
             ExitCode::from(NOT_FOUND)
@@ -124,32 +126,61 @@ impl Get {
         Ok(found)
     }
 
-    fn missing(&self, served: &Served, wanted: &Wanted) -> String {
-        let kind = &wanted.kind;
-        let (place, option) = match wanted.namespace.as_deref() {
-            _ if !served.namespaced => (String::new(), String::new()),
-            None => (" in any namespace".to_owned(), String::new()),
-            Some(DEFAULT_NAMESPACE) => (" in default".to_owned(), String::new()),
-            Some(namespace) => (
-                format!(" in {namespace}"),
-                format!(" -n {}", show::shell_word(namespace)),
-            ),
+    fn missing(&self, served: &Served, wanted: &Wanted, absent: Option<&str>) -> String {
+        let resource = served.stored_under();
+        let (was, verb) = match self.as_of {
+            None => ("is", "does not exist"),
+            Some(_) => ("was", "did not exist"),
         };
-        let (verb, point) = match &self.as_of {
-            None => ("does not exist", String::new()),
-            Some(point) => ("did not exist", format!(" as of {}", point.text)),
+        let absent = absent.map(|name| format!(": there {was} no namespace {name}"));
+        let absent = absent.unwrap_or_default();
+        let point = self.as_of.as_ref().map_or_else(String::new, Point::told);
+        let place = wanted.namespace.as_deref().filter(|_| served.namespaced);
+        let everywhere = if served.namespaced && place.is_none() {
+            " in any namespace"
+        } else {
+            ""
         };
         let Some(name) = &wanted.name else {
-            return format!("no {kind} found{place}{point}");
+            let place = place.map_or_else(|| everywhere.to_owned(), |place| format!(" in {place}"));
+            return format!("no {resource} found{place}{point}{absent}");
         };
-        let named = format!("{kind}/{name}");
+        let path = place.map_or_else(String::new, |place| format!("{place}/"));
+        let option = place.filter(|place| *place != DEFAULT_NAMESPACE);
+        let option = option.map_or_else(String::new, |namespace| {
+            format!(" -n {}", show::shell_word(namespace))
+        });
+        let named = format!("{}/{name}", wanted.kind);
         let directory = self.directory.option();
         let asked = format!("{}{option}{directory}", show::shell_word(&named));
         format!(
-            "{kind} {name} {verb}{place}{point}; `hindsight log {asked}` shows its history, and `hindsight why \
-             {asked}` why it was deleted"
+            "{resource} {path}{name} {verb}{everywhere}{point}{absent}; `hindsight log {asked}` shows its history, and \
+             `hindsight why {asked}` whether and why it was deleted"
         )
     }
+}
+
+/// The namespace that was looked in, if there was none of this name.
+fn absent_namespace<'a>(
+    objects: &Objects,
+    served: &Served,
+    wanted: &'a Wanted,
+) -> Result<Option<&'a str>> {
+    let Some(namespace) = wanted.namespace.as_deref().filter(|_| served.namespaced) else {
+        return Ok(None);
+    };
+    let namespaces = objects.served("namespaces")?;
+    let of_name = Wanted {
+        kind: namespaces.resource.clone(),
+        name: Some(namespace.to_owned()),
+        namespace: None,
+    };
+    let mut is_there = false;
+    objects.each(&namespaces, &of_name, true, &mut |_| {
+        is_there = true;
+        Ok(())
+    })?;
+    Ok(Some(namespace).filter(|_| !is_there))
 }
 
 fn unmanage(item: &mut Value) {

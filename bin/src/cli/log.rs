@@ -4,7 +4,7 @@ mod follow;
 mod tail;
 
 use super::ask::{Source, encode, path, state_with};
-use super::parse::non_empty;
+use super::parse::{namespace, non_empty};
 use super::point::{Point, point};
 use super::show::ListFormat;
 use super::subject::{NameArg, ResourceArg, parse_name, parse_resource};
@@ -39,6 +39,16 @@ says that a backup was restored. With a name or a uid, updates also list what
 they changed. `hindsight why KIND/NAME` traces a deletion back to its cause;
 `hindsight get KIND/NAME --as-of REVISION` shows the object as it was.";
 
+/// What requests are logged with, and restores. What the server does by itself has none.
+const VERBS: &[&str] = &[
+    "create",
+    "update",
+    "patch",
+    "delete",
+    "deletecollection",
+    "restore",
+];
+
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Log {
@@ -51,7 +61,7 @@ pub(super) struct Log {
     #[arg(value_parser = parse_name)]
     name: Option<NameArg>,
     /// Only this namespace and what is in it; a cluster-scoped KIND is shown in full
-    #[arg(long, short, value_parser = non_empty)]
+    #[arg(long, short, value_parser = namespace)]
     namespace: Option<String>,
     /// All namespaces (the default)
     #[arg(long, short = 'A', conflicts_with = "namespace")]
@@ -109,7 +119,10 @@ impl Log {
         }
         let filter = self.filter()?;
         let mut out = Printed::new(self.format(), self.tail);
-        let mut restored = None;
+        let mut found = Looked::default();
+        if self.follow {
+            self.hint_at_verbs();
+        }
         let source = self.directory.source()?;
         match &source {
             Source::Directory { .. } if self.follow => bail!(
@@ -118,7 +131,8 @@ impl Log {
                 self.directory.data_dir.display()
             ),
             Source::Directory { reader, .. } => {
-                Reported::default().floor(self.from(), reader.floor()?);
+                found.floor = reader.floor()?;
+                Reported::default().floor(self.from(), found.floor);
                 let state = state_with(reader, filter.kind.as_deref())?;
                 let index = HistoryIndex::default();
                 let history = LogHistory::new(reader, &index);
@@ -126,24 +140,39 @@ impl Log {
                 inspect::for_each_entry(&history, &selection, self.from(), |entry| out.add(entry))?;
                 source.hint_at_gap_until(self.until.as_ref());
                 if out.is_empty() {
-                    restored = history.restored()?.filter(|last| *last >= self.from());
+                    found.restored = history.restored()?.filter(|last| *last >= self.from());
                 }
             }
             Source::Server(client) => {
-                restored = self.ask(client.clone(), &filter, &mut out)?;
+                found = self.ask(client.clone(), &filter, &mut out)?;
                 source.hint_at_gap_until(self.until.as_ref());
             }
         }
         out.end()?;
         if out.is_empty() {
-            hint(&self.nothing(&filter));
-            // Of a period with an end it was said whether that is in what was lost.
-            let restored = restored.filter(|_| self.until.is_none());
-            if let Some(restored) = restored {
-                hint(&inspect::lost_at(restored));
-            }
+            self.hint_at_nothing(&source, &filter, &found);
         }
         Ok(ExitCode::SUCCESS)
+    }
+
+    fn hint_at_nothing(&self, source: &Source, filter: &Filter, found: &Looked) {
+        let ahead = self.since.as_ref().and_then(|since| ahead(source, since));
+        let is_thinned = found.floor > self.from();
+        hint(&ahead.unwrap_or_else(|| self.nothing(filter, is_thinned)));
+        self.hint_at_verbs();
+        // Of a period with an end it was said whether that is in what was lost.
+        let restored = found.restored.filter(|_| self.until.is_none());
+        if let Some(restored) = restored {
+            hint(&inspect::lost_at(restored));
+        }
+    }
+
+    /// Says which verbs there are if another is asked for.
+    fn hint_at_verbs(&self) {
+        let verb = self.verb.as_deref();
+        if verb.is_some_and(|verb| !VERBS.contains(&verb)) {
+            hint(&format!("verbs are {}", VERBS.join(", ")));
+        }
     }
 
     /// Which commits are asked for.
@@ -179,8 +208,9 @@ impl Log {
         }
     }
 
-    fn nothing(&self, filter: &Filter) -> String {
-        let mut message = "nothing happened in this log".to_owned();
+    fn nothing(&self, filter: &Filter, is_thinned: bool) -> String {
+        let kept = if is_thinned { " that is kept" } else { "" };
+        let mut message = format!("nothing{kept} happened in this log");
         if let Some(kind) = &filter.kind {
             let name = filter.name.as_ref();
             let name = name.map_or_else(String::new, |name| format!("/{name}"));
@@ -202,14 +232,8 @@ impl Log {
         message
     }
 
-    /// Asks the server page by page, to the end of the log or for ever. Returns the last restore, if what was
-    /// looked for may be lost because of it.
-    fn ask(
-        &self,
-        mut client: Client,
-        filter: &Filter,
-        out: &mut Printed,
-    ) -> Result<Option<Revision>> {
+    /// Asks the server page by page, to the end of the log or for ever.
+    fn ask(&self, mut client: Client, filter: &Filter, out: &mut Printed) -> Result<Looked> {
         let mut question = path("log", filter);
         for (name, value) in [("since", &self.since), ("until", &self.until)] {
             if let Some(point) = value {
@@ -235,9 +259,35 @@ impl Log {
                     show::pause(follow::EVERY)?;
                     page.end
                 }
-                None => return Ok(page.restored),
+                None => {
+                    return Ok(Looked {
+                        floor: page.floor,
+                        restored: page.restored,
+                    });
+                }
             };
         }
+    }
+}
+
+/// What is known of a log that was looked through.
+#[derive(Debug, Default)]
+struct Looked {
+    floor: Revision,
+    /// The last restore, if what was looked for may be lost because of it.
+    restored: Option<Revision>,
+}
+
+/// Says so if this point lies ahead. An answer does not fail because this cannot be looked up.
+fn ahead(source: &Source, since: &Point) -> Option<String> {
+    match since.at {
+        AsOf::Revision(revision) => {
+            let newest = source.newest().ok().filter(|newest| revision > *newest)?;
+            Some(format!(
+                "revision {revision} has not happened yet; the newest is {newest}"
+            ))
+        }
+        AsOf::Time(_) => since.ahead(),
     }
 }
 

@@ -10,6 +10,14 @@ pub(super) fn non_empty(text: &str) -> Result<String, String> {
     Ok(text.to_owned())
 }
 
+/// Parses a namespace. Nobody can have one with a comma, so a list is meant.
+pub(super) fn namespace(text: &str) -> Result<String, String> {
+    if text.contains(',') {
+        return Err("it names more than one namespace; ask about one at a time".into());
+    }
+    non_empty(text)
+}
+
 /// Parses a revision or a count.
 pub(super) fn number(text: &str) -> Result<u64, &'static str> {
     let parsed = Revision::parse(text).map(|revision| revision.0);
@@ -19,6 +27,14 @@ pub(super) fn number(text: &str) -> Result<u64, &'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_namespace_is_one() {
+        assert_eq!(namespace("prod").as_deref(), Ok("prod"));
+        for text in ["", "a,b", ","] {
+            assert!(namespace(text).is_err(), "{text}");
+        }
+    }
 
     #[test]
     fn a_number_is_nothing_but_digits() {

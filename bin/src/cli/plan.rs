@@ -2,7 +2,7 @@
 
 use super::ask::{Source, encode, path, state_of};
 use super::legible::legible_answer;
-use super::parse::non_empty;
+use super::parse::namespace;
 use super::point::{Point, point};
 use super::subject::{DEFAULT_NAMESPACE, NameArg, ResourceArg, parse_name, parse_resource};
 use super::{Directory, NOT_FOUND, Output, show};
@@ -44,7 +44,7 @@ pub(super) struct Plan {
     #[arg(value_parser = parse_name)]
     name: Option<NameArg>,
     /// The object's namespace, `default` if omitted
-    #[arg(long, short, value_parser = non_empty)]
+    #[arg(long, short, value_parser = namespace)]
     namespace: Option<String>,
     /// What to do with dependents
     #[arg(long, default_value = "background")]
@@ -156,8 +156,16 @@ impl Plan {
         } else {
             (String::new(), "")
         };
+        let named = format!("{kind}/{name}");
+        let namespace = filter.namespace.as_deref().filter(|_| is_namespaced);
+        let option = namespace.map_or_else(String::new, |namespace| {
+            format!(" -n {}", show::shell_word(namespace))
+        });
+        let directory = self.directory.option();
+        let asked = format!("{}{option}{directory}", show::shell_word(&named));
         format!(
-            "there {verb} no {kind} {name} to delete{place}; look {elsewhere}at another time with --as-of"
+            "there {verb} no {kind} {name} to delete{place}; look {elsewhere}at another time with --as-of; \
+             `hindsight why {asked}` tells whether and why it was deleted"
         )
     }
 }

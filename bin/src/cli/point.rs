@@ -16,14 +16,30 @@ pub(super) struct Point {
 impl Point {
     /// Refuses a time that lies ahead, which would otherwise be answered with the newest state.
     pub(super) fn check(&self) -> Result<()> {
+        if let Some(ahead) = self.ahead() {
+            bail!("{ahead}; leave --as-of out to see the current state");
+        }
+        Ok(())
+    }
+
+    /// The point as it follows what was so then.
+    pub(super) fn told(&self) -> String {
+        match self.at {
+            AsOf::Revision(revision) => format!(" at revision {revision}"),
+            AsOf::Time(_) => format!(" as of {}", self.text),
+        }
+    }
+
+    /// Says so if this is a time that lies ahead.
+    pub(super) fn ahead(&self) -> Option<String> {
         let now = effects::now();
         match self.at {
-            AsOf::Time(time) if time > now => bail!(
-                "{} is in the future: it is now {}; leave --as-of out to see the current state",
+            AsOf::Time(time) if time > now => Some(format!(
+                "{} is in the future: it is now {}",
                 self.text,
                 now.to_rfc3339()
-            ),
-            AsOf::Time(_) | AsOf::Revision(_) => Ok(()),
+            )),
+            AsOf::Time(_) | AsOf::Revision(_) => None,
         }
     }
 

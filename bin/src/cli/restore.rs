@@ -85,6 +85,13 @@ fn open(path: &Path, name: &str) -> Result<File> {
 
 impl Restore {
     pub(super) fn run(self) -> Result<ExitCode> {
+        let directory = &self.directory.data_dir;
+        if directory.is_file() {
+            bail!(
+                "{} is a file, not a directory; name a directory that has no log, or a new one",
+                directory.display()
+            );
+        }
         let restored = if self.file == Path::new("-") {
             self.read(std::io::stdin().lock(), "standard input")?
         } else {

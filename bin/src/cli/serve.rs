@@ -122,6 +122,7 @@ impl Serve {
             return Err(usage_error_about("serve", option, complaint));
         }
         logging::of_server(self.log_format);
+        self.directory.check_no_file()?;
         if self.listen.ip().is_unspecified() {
             hint(
                 "the server's certificate is valid only for loopback: clients that connect to another address reject \

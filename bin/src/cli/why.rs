@@ -5,7 +5,7 @@ mod rules;
 
 use super::ask::{Source, newest_state, path};
 use super::legible::legible_answer;
-use super::parse::non_empty;
+use super::parse::{namespace, non_empty};
 use super::subject::{DEFAULT_NAMESPACE, NameArg, ResourceArg, parse_name, parse_resource};
 use super::{Directory, NOT_FOUND, Output, show};
 use crate::hint::hint;
@@ -50,7 +50,7 @@ pub(super) struct Why {
     #[arg(value_parser = parse_name)]
     name: Option<NameArg>,
     /// The object's namespace, `default` if omitted; for a kind that is cluster-scoped now, the one it was in
-    #[arg(long, short, value_parser = non_empty)]
+    #[arg(long, short, value_parser = namespace)]
     namespace: Option<String>,
     /// The object's uid, if several had the name
     #[arg(long, value_parser = non_empty)]
