@@ -156,6 +156,19 @@ fn are_expired(server: &Server, questions: &[&str]) {
     }
 }
 
+/// That nothing happened is said only of what is kept in full.
+fn check_what_is_said_of_nothing(directory: &Path, floor: u64) {
+    let nothing = "nothing that is kept happened in this log from 9 on up to 20 that matches";
+    for (since, is_thinned) in [(9, true), (floor, false)] {
+        let (since, until) = (since.to_string(), (since + 11).to_string());
+        let asked = ["log", "--since", &since, "--until", &until, "--user", "x"];
+        let log = hindsight(directory, &asked);
+        let said = text(&log.stderr);
+        assert_eq!(said.contains(nothing), is_thinned, "{said}");
+        assert!(said.contains("happened in this log from"), "{said}");
+    }
+}
+
 #[test]
 fn what_was_dropped_is_refused_by_its_floor_and_what_is_kept_is_explained() {
     let temporary = tempfile::tempdir().expect("a directory");
@@ -174,15 +187,7 @@ fn what_was_dropped_is_refused_by_its_floor_and_what_is_kept_is_explained() {
         assert_eq!(early.status.code(), Some(1), "{message}");
         assert!(message.contains(&named), "{message}");
     }
-    let nothing = "nothing that is kept happened in this log from 9 on up to 20 that matches";
-    for (since, is_thinned) in [(9, true), (floor, false)] {
-        let (since, until) = (since.to_string(), (since + 11).to_string());
-        let asked = ["log", "--since", &since, "--until", &until, "--user", "x"];
-        let log = hindsight(&directory, &asked);
-        let said = text(&log.stderr);
-        assert_eq!(said.contains(nothing), is_thinned, "{said}");
-        assert!(said.contains("happened in this log from"), "{said}");
-    }
+    check_what_is_said_of_nothing(&directory, floor);
     let later = (floor + 1).to_string();
     stdout(&hindsight(
         &directory,
