@@ -92,7 +92,12 @@ const REFUSED: &[(&str, &str, &str)] = &[
     ),
     ("plan cm/a --dry-run", "plan never writes", "as a value"),
     ("get pods -o wide", "/as-of/POINT", "environment"),
-    ("get pods -o jsonpath={.x}", "/as-of/POINT", "environment"),
+    ("get pods -o jsonpath={.x}", "/as-of/POINT", "similar"),
+    (
+        "get pods -o jsn",
+        "a similar value exists: 'json'",
+        "/as-of/",
+    ),
     ("get pods -o tree", "possible values", "/as-of/POINT"),
     ("gett pods", "similar subcommand", "as a value"),
     ("apply", "unrecognized subcommand", "similar"),

@@ -101,8 +101,9 @@ fn of_kubectl(option: &str, subcommand: &str) -> Option<String> {
     }
 }
 
-/// Drops tips that mislead (no value here begins with a hyphen, but for those that are refused, and a subcommand
-/// that is hardly alike is not what was meant), and gives the usage of the subcommand instead of one that requires whatever the environment sets.
+/// Drops tips that mislead (no value here begins with a hyphen, but for those that are refused; and what is hardly
+/// alike was not meant), and gives the usage of the subcommand instead of one that requires whatever the environment
+/// sets.
 pub(super) fn correct(error: &mut clap::Error, mut cli: Command, typed: &[String]) {
     if let Some(ContextValue::StyledStrs(tips)) = error.remove(ContextKind::Suggested) {
         let misleads = |tip: &StyledStr| tip.to_string().contains("as a value");
@@ -111,18 +112,16 @@ pub(super) fn correct(error: &mut clap::Error, mut cli: Command, typed: &[String
             error.insert(ContextKind::Suggested, ContextValue::StyledStrs(tips));
         }
     }
-    if let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) {
-        let word = word.clone();
-        if let Some(ContextValue::Strings(tips)) = error.remove(ContextKind::SuggestedSubcommand) {
-            let tips: Vec<_> = tips.into_iter().filter(|tip| is_near(&word, tip)).collect();
-            if !tips.is_empty() {
-                error.insert(
-                    ContextKind::SuggestedSubcommand,
-                    ContextValue::Strings(tips),
-                );
-            }
-        }
-    }
+    drop_distant_tips(
+        error,
+        ContextKind::InvalidSubcommand,
+        ContextKind::SuggestedSubcommand,
+    );
+    drop_distant_tips(
+        error,
+        ContextKind::InvalidValue,
+        ContextKind::SuggestedValue,
+    );
     cli.build();
     let subcommand = typed.first().and_then(|name| cli.find_subcommand_mut(name));
     if let Some(subcommand) = subcommand
@@ -131,6 +130,28 @@ pub(super) fn correct(error: &mut clap::Error, mut cli: Command, typed: &[String
         let usage = ContextValue::StyledStr(subcommand.render_usage());
         error.insert(ContextKind::Usage, usage);
     }
+}
+
+/// Drops the tips of this kind that are hardly alike to what is invalid.
+fn drop_distant_tips(error: &mut clap::Error, invalid: ContextKind, suggested: ContextKind) {
+    let Some(ContextValue::String(typed)) = error.get(invalid).cloned() else {
+        return;
+    };
+    let tips = match error.remove(suggested) {
+        Some(ContextValue::String(tip)) => vec![tip],
+        Some(ContextValue::Strings(tips)) => tips,
+        _ => return,
+    };
+    let mut tips: Vec<_> = tips
+        .into_iter()
+        .filter(|tip| is_near(&typed, tip))
+        .collect();
+    let kept = match tips.len() {
+        0 => return,
+        1 => ContextValue::String(tips.swap_remove(0)),
+        _ => ContextValue::Strings(tips),
+    };
+    error.insert(suggested, kept);
 }
 
 /// Names the environment variable that the value is from. The message names only the option, which nobody
