@@ -41,7 +41,7 @@ const DIRECTORIES: &[(&str, Prepare, &str)] = &[
     (
         "a file",
         |at| fs::write(at, "x").expect("written"),
-        "name another data directory",
+        "is a file, not a directory; give the directory of a log",
     ),
     (
         "files of somebody else",

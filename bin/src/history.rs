@@ -97,7 +97,12 @@ impl HistoryIndex {
         }
         let mut kept = BTreeSet::new();
         for commit in reader.scan(from.next()) {
-            let revision = commit?.revision;
+            let revision = match commit {
+                Ok(commit) => commit.revision,
+                // It is being thinned at this moment. The next question finds out what is left.
+                Err(Error::Pruned(_)) => return Ok(()),
+                Err(error) => return Err(error),
+            };
             if revision > floor {
                 break;
             }
