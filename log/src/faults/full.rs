@@ -157,6 +157,43 @@ fn a_burst_that_finds_no_room_stops_no_smaller_write() {
     }
 }
 
+/// Deletions for which there is no room are refused alone.
+#[test]
+fn on_a_full_disk_a_deletion_that_finds_no_room_takes_no_other_with_it() {
+    const MANY: u64 = 300;
+    let disk = Arc::new(Disk::default());
+    let mut log = ByBatch::open(&disk);
+    let namespace = create("namespaces", "", json!({"metadata": {"name": "default"}}));
+    let small = |number: u64| {
+        let object = json!({"metadata": {"name": format!("c{number}")}});
+        create("configmaps", "default", object)
+    };
+    let written = log.batch(vec![vec![namespace], (0..MANY + 20).map(small).collect()]);
+    assert!(written.iter().all(Result::is_ok));
+    // What was written last is in flight no more.
+    for number in MANY..MANY + 10 {
+        assert_eq!(
+            log.batch(vec![vec![delete(&format!("c{number}"))]]),
+            [Ok(vec![true])]
+        );
+    }
+    let used: usize = disk.frames().iter().map(|(_, frame)| frame.len()).sum();
+    disk.set_room(used + (48 << 10));
+    assert_eq!(
+        log.batch(vec![(1000..1020).map(map).collect()]),
+        [Err(Unavailable::Full)]
+    );
+    let many = (0..MANY)
+        .map(|number| delete(&format!("c{number}")))
+        .collect();
+    let one = vec![delete(&format!("c{}", MANY + 10))];
+    let found = log.batch(vec![one, many, vec![delete(&format!("c{}", MANY + 11))]]);
+    assert_eq!(
+        found,
+        [Ok(vec![true]), Err(Unavailable::Full), Ok(vec![true])]
+    );
+}
+
 #[test]
 fn where_not_even_deletions_find_room_nothing_is_written() {
     let disk = Arc::new(Disk::default());
