@@ -135,6 +135,7 @@ pub(crate) struct LogHistory<'a> {
     index: &'a HistoryIndex,
     /// How many commits were read back so far.
     read: Cell<usize>,
+    /// Whether the index was asked to forget what was dropped.
     is_clean: Cell<bool>,
 }
 

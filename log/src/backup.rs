@@ -4,6 +4,7 @@
 mod file;
 mod restore;
 
+pub use file::BACKUP_MAGIC;
 pub use restore::{DEFAULT_BUMP, RESTORED_REVISION_MAX, Restore, RestoreStep, Restored};
 
 use crate::chain::Links;

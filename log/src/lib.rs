@@ -33,7 +33,8 @@ mod whole_file;
 mod writer;
 
 pub use backup::{
-    Backup, DEFAULT_BUMP, RESTORED_REVISION_MAX, Restore, RestoreStep, Restored, copy_backup,
+    BACKUP_MAGIC, Backup, DEFAULT_BUMP, RESTORED_REVISION_MAX, Restore, RestoreStep, Restored,
+    copy_backup,
 };
 pub use base::Base;
 pub use clock::Clock;

@@ -13,7 +13,7 @@ use crate::read_only::{self, Unchecked};
 use crate::remote::Client;
 use anyhow::{Context as _, Result, anyhow, bail};
 use hindsight_core::{FutureRevision, Revision, State};
-use hindsight_log::{DirectoryLock, Error, Intact, Reader, SledStorage};
+use hindsight_log::{BACKUP_MAGIC, DirectoryLock, Error, Intact, Reader, SledStorage};
 use indicatif::ProgressBar;
 use serde_json::Value;
 use std::cell::OnceCell;
@@ -29,9 +29,6 @@ const WAIT_MAX: Duration = Duration::from_secs(3);
 
 /// Precedes the address of a server in the lock.
 const SERVES_AT: &str = " at https://";
-
-/// What a backup begins with.
-const BACKUP_MAGIC: &[u8; 4] = b"HSBK";
 
 /// Where answers come from.
 pub(super) enum Source {
@@ -240,7 +237,7 @@ impl Directory {
 fn is_backup(path: &Path) -> bool {
     let mut begin = [0; BACKUP_MAGIC.len()];
     let read = File::open(path).and_then(|mut file| file.read_exact(&mut begin));
-    read.is_ok() && begin == *BACKUP_MAGIC
+    read.is_ok() && begin == BACKUP_MAGIC
 }
 
 /// What is told of a holder that has no address.

@@ -17,7 +17,8 @@ use crate::{Error, Tail};
 use hindsight_core::{Revision, Time};
 use std::io::{Read, Write};
 
-const MAGIC: &[u8; 4] = b"HSBK";
+/// What a backup begins with.
+pub const BACKUP_MAGIC: [u8; 4] = *b"HSBK";
 /// The newest format, and the only one that is written.
 pub(crate) const FORMAT: u8 = 2;
 const FORMAT_MIN: u8 = 1;
@@ -68,7 +69,7 @@ impl<W: Write> Output<W> {
             bytes: 0,
             is_refused: false,
         };
-        output.put(MAGIC)?;
+        output.put(&BACKUP_MAGIC)?;
         output.put(&[format])?;
         Ok(output)
     }
@@ -156,7 +157,7 @@ pub(super) struct Input<R> {
 
 impl<R: Read> Input<R> {
     pub(super) fn open(from: R) -> Result<Self, Error> {
-        let input = framing::Input::open(from, *MAGIC, FORMAT_MIN..=FORMAT, "a backup");
+        let input = framing::Input::open(from, BACKUP_MAGIC, FORMAT_MIN..=FORMAT, "a backup");
         Ok(Self {
             input: input.map_err(unreadable)?,
             last: None,
