@@ -139,6 +139,8 @@ fn server_params(address: IpAddr) -> Result<CertificateParams> {
         params.subject_alt_names.push(SanType::IpAddress(ip));
     }
     params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
+    // Strict clients (`VERIFY_X509_STRICT`, Python's default since 3.13) refuse a certificate without it.
+    params.use_authority_key_identifier_extension = true;
     params
         .distinguished_name
         .push(DnType::CommonName, "hindsight");
@@ -148,6 +150,7 @@ fn server_params(address: IpAddr) -> Result<CertificateParams> {
 fn admin_params() -> Result<CertificateParams> {
     let mut params = CertificateParams::new(Vec::new())?;
     params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
+    params.use_authority_key_identifier_extension = true;
     params
         .distinguished_name
         .push(DnType::CommonName, ADMINISTRATOR);

@@ -103,3 +103,34 @@ fn a_crash_between_a_new_certificate_and_its_key_hinders_no_start() {
     fs::remove_dir(&hindrance).expect("removed");
     open(directory).expect("made again");
 }
+
+/// What RFC 5280 asks for, and strict clients with it.
+#[test]
+fn certificates_name_the_key_of_the_authority_that_signed_them() {
+    use x509_parser::certificate::X509Certificate;
+    use x509_parser::extensions::ParsedExtension;
+    use x509_parser::prelude::FromDer;
+
+    let temporary = tempfile::tempdir().expect("a directory");
+    let pki = open(temporary.path()).expect("made");
+    let identifier = |pem: &str, of: fn(&ParsedExtension<'_>) -> Option<Vec<u8>>| {
+        let der = CertificateDer::from_pem_slice(pem.as_bytes()).expect("a certificate");
+        let (_, parsed) = X509Certificate::from_der(&der).expect("a certificate");
+        let mut found = parsed.iter_extensions();
+        found.find_map(|extension| of(extension.parsed_extension()))
+    };
+    let own = identifier(&pki.authority, |extension| match extension {
+        ParsedExtension::SubjectKeyIdentifier(key) => Some(key.0.to_vec()),
+        _ => None,
+    });
+    assert!(own.is_some());
+    for signed in [&pki.server.0, &pki.admin.0] {
+        let issuer = identifier(signed, |extension| match extension {
+            ParsedExtension::AuthorityKeyIdentifier(issuer) => {
+                issuer.key_identifier.as_ref().map(|key| key.0.to_vec())
+            }
+            _ => None,
+        });
+        assert_eq!(issuer, own);
+    }
+}
