@@ -59,7 +59,11 @@ pub struct ApiBody(Inner);
 
 enum Inner {
     Full(Bytes),
-    Stream(StreamBody<BoxStream<'static, Result<Frame<Bytes>, Unfinished>>>),
+    Stream {
+        frames: StreamBody<BoxStream<'static, Result<Frame<Bytes>, Unfinished>>>,
+        /// How long it was if it was complete and is only rewritten in parts.
+        whole: Option<u64>,
+    },
 }
 
 impl std::fmt::Debug for ApiBody {
@@ -81,8 +85,22 @@ impl ApiBody {
 
     /// A body that may have to end in the middle.
     pub fn pieces(pieces: BoxStream<'static, Result<Bytes, Unfinished>>) -> Self {
+        Self::frames(pieces, None)
+    }
+
+    fn frames(pieces: BoxStream<'static, Result<Bytes, Unfinished>>, whole: Option<u64>) -> Self {
         let frames = pieces.map(|piece| piece.map(Frame::data)).boxed();
-        Self(Inner::Stream(StreamBody::new(frames)))
+        let frames = StreamBody::new(frames);
+        Self(Inner::Stream { frames, whole })
+    }
+
+    /// How much memory the body occupies until its client has read it, if it was complete at once: its length,
+    /// before it was indented. `None` if it is made while it is read.
+    pub fn whole_bytes(&self) -> Option<u64> {
+        match &self.0 {
+            Inner::Full(rest) => Some(rest.len() as u64),
+            Inner::Stream { whole, .. } => *whole,
+        }
     }
 
     /// The body with each part of it replaced, in order; what is not short is sent part by part.
@@ -95,10 +113,11 @@ impl ApiBody {
         {
             return Self::full(rewrite(whole));
         }
+        let whole = self.whole_bytes();
         let pieces = self.into_data_stream();
         let parts = pieces.flat_map(|piece| stream::iter(in_parts(piece)));
         let rewritten = parts.map(move |part| part.map(|part| rewrite(&part).into()));
-        Self::pieces(rewritten.boxed())
+        Self::frames(rewritten.boxed(), whole)
     }
 }
 
@@ -127,7 +146,7 @@ impl Body for ApiBody {
                 let whole = std::mem::take(bytes);
                 Poll::Ready((!whole.is_empty()).then(|| Ok(Frame::data(whole))))
             }
-            Inner::Stream(body) => Pin::new(body).poll_frame(context),
+            Inner::Stream { frames, .. } => Pin::new(frames).poll_frame(context),
         }
     }
 
@@ -139,7 +158,7 @@ impl Body for ApiBody {
     fn size_hint(&self) -> SizeHint {
         match &self.0 {
             Inner::Full(rest) => SizeHint::with_exact(rest.len() as u64),
-            Inner::Stream(_) => SizeHint::default(),
+            Inner::Stream { .. } => SizeHint::default(),
         }
     }
 }

@@ -56,7 +56,7 @@ impl ApiBody {
         match self.0 {
             Inner::Full(bytes) => Self::full(Bytes::from_owner(Held { bytes, _room: room })),
             // It is made while it is read.
-            Inner::Stream(body) => Self(Inner::Stream(body)),
+            stream @ Inner::Stream { .. } => Self(stream),
         }
     }
 }

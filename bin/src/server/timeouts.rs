@@ -5,7 +5,7 @@
 use bytes::Bytes;
 use hindsight_api::{ApiBody, Unfinished};
 use http_body::{Body, Frame, SizeHint};
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -53,9 +53,9 @@ struct Count {
     open: usize,
     ever: u64,
     is_authenticated: bool,
-    /// The deadlines of answers that were complete at once and have not been read, with the numbers of their
+    /// The deadlines of answers that were complete at once and have not been read, by the numbers of their
     /// requests.
-    due: BTreeSet<(Instant, u64)>,
+    due: BTreeMap<u64, Instant>,
 }
 
 impl Requests {
@@ -82,7 +82,6 @@ impl Requests {
         OpenRequest {
             requests: self.clone(),
             number,
-            due: None,
         }
     }
 
@@ -114,7 +113,7 @@ impl Count {
             _ => None,
         };
         let unauthenticated = (!self.is_authenticated).then(|| begun + timeouts.unauthenticated);
-        let due = self.due.first().map(|(due, _)| *due);
+        let due = self.due.values().min().copied();
         [idle, unauthenticated, due].into_iter().flatten().min()
     }
 }
@@ -124,15 +123,13 @@ impl Count {
 pub(super) struct OpenRequest {
     requests: Requests,
     number: u64,
-    due: Option<Instant>,
 }
 
 impl OpenRequest {
-    fn set_deadline(&mut self, due: Instant) {
-        self.due = Some(due);
+    fn set_deadline(&self, due: Instant) {
         let count = &self.requests.0;
         count.send_modify(|count| {
-            count.due.insert((due, self.number));
+            count.due.insert(self.number, due);
         });
     }
 }
@@ -141,9 +138,7 @@ impl Drop for OpenRequest {
     fn drop(&mut self) {
         self.requests.0.send_modify(|count| {
             count.open = count.open.saturating_sub(1);
-            if let Some(due) = self.due {
-                count.due.remove(&(due, self.number));
-            }
+            count.due.remove(&self.number);
         });
     }
 }
@@ -156,8 +151,35 @@ pub(super) const BYTES_PER_SECOND: u64 = 16 << 10;
 pub(super) struct Answer {
     body: ApiBody,
     open: Arc<OpenRequest>,
-    /// Whether the body was complete at once.
-    is_whole: bool,
+    /// `None` for a stream.
+    pace: Option<Pace>,
+}
+
+/// How fast an answer that was complete at once must be read.
+#[derive(Debug, Clone, Copy)]
+struct Pace {
+    /// Until when, if it had no length.
+    due: Instant,
+    /// The length for which there is time.
+    timed: u64,
+    sent: u64,
+}
+
+impl Pace {
+    fn deadline(&self) -> Instant {
+        self.due + Duration::from_secs(self.timed / BYTES_PER_SECOND)
+    }
+
+    /// The new deadline after so many more bytes, if they are more than there is time for: indented, an answer is
+    /// longer than it was.
+    fn later(&mut self, bytes: usize) -> Option<Instant> {
+        self.sent += bytes as u64;
+        if self.sent <= self.timed {
+            return None;
+        }
+        self.timed = self.sent;
+        Some(self.deadline())
+    }
 }
 
 /// Bytes that were handed to the connection, which keep the request open until they are sent: over HTTP/2 they
@@ -174,22 +196,28 @@ impl AsRef<[u8]> for InFlight {
 }
 
 impl Answer {
-    pub(super) fn new(body: ApiBody, mut open: OpenRequest, timeouts: Timeouts) -> Self {
-        let length = body.size_hint().exact();
-        if let Some(length) = length {
-            let longer = Duration::from_secs(length / BYTES_PER_SECOND);
-            open.set_deadline(Instant::now() + timeouts.taking + longer);
+    pub(super) fn new(body: ApiBody, open: OpenRequest, timeouts: Timeouts) -> Self {
+        let pace = body.whole_bytes().map(|timed| Pace {
+            due: Instant::now() + timeouts.taking,
+            timed,
+            sent: 0,
+        });
+        if let Some(pace) = pace {
+            open.set_deadline(pace.deadline());
         }
         Self {
             body,
             open: Arc::new(open),
-            is_whole: length.is_some(),
+            pace,
         }
     }
 
-    fn in_flight(&self, bytes: Bytes) -> Bytes {
-        if !self.is_whole {
+    fn in_flight(&mut self, bytes: Bytes) -> Bytes {
+        let Some(pace) = &mut self.pace else {
             return bytes;
+        };
+        if let Some(later) = pace.later(bytes.len()) {
+            self.open.set_deadline(later);
         }
         Bytes::from_owner(InFlight {
             bytes,

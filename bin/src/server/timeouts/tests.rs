@@ -1,8 +1,11 @@
 //! Connections of no use, by a clock that stands still until everybody waits.
 
 use super::*;
+use crate::testing::plane;
 use futures_util::stream::{self, StreamExt};
-use http_body_util::BodyExt;
+use hindsight_core::Actor;
+use http::Request;
+use http_body_util::{BodyExt, Full};
 use tokio::time::{sleep, timeout};
 
 /// What happens on a connection, and after how many seconds it was of no use for too long.
@@ -114,4 +117,48 @@ fn an_answer_that_was_handed_on_must_be_taken_too_and_a_long_one_has_longer() {
             drop(watch);
         });
     }
+}
+
+/// A long answer is indented while it is read.
+#[test]
+fn an_indented_answer_must_be_taken_like_any_other_at_the_pace_of_what_is_sent() {
+    let plane = plane();
+    let asked = |query: &str| {
+        let request = Request::get(format!("/openapi/v3/api/v1{query}"));
+        let request = request.body(Full::<Bytes>::default()).expect("a request");
+        let actor = Some(Arc::new(Actor::new("t")));
+        let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+        let answer = runtime.block_on(plane.api().handle(request, actor));
+        answer.into_body()
+    };
+    let length = asked("").size_hint().exact().expect("complete");
+    let [unread, read] = ["?pretty=1"; 2].map(asked);
+    assert_eq!(unread.size_hint().exact(), None);
+    let timeouts = Timeouts {
+        taking: Duration::from_secs(1),
+        ..Timeouts::default()
+    };
+    let ends = 1 + length / BYTES_PER_SECOND;
+    ends_after(Some(ends), async |requests| {
+        requests.mark_authenticated();
+        let watch = stream(requests.begin());
+        let unread = Answer::new(unread, requests.begin(), timeouts);
+        day().await;
+        drop((watch, unread));
+    });
+    ends_after(None, async |requests| {
+        requests.mark_authenticated();
+        let watch = stream(requests.begin());
+        let begun = Instant::now();
+        let mut read = Answer::new(read, requests.begin(), timeouts);
+        while let Some(frame) = read.frame().await {
+            let bytes = frame.expect("sound").into_data().expect("data");
+            let micros = bytes.len() as u64 * 1_000_000 / BYTES_PER_SECOND;
+            sleep(Duration::from_micros(micros)).await;
+        }
+        assert!(begun.elapsed().as_secs() > ends, "it is longer indented");
+        drop(read);
+        day().await;
+        drop(watch);
+    });
 }
