@@ -12,8 +12,7 @@ use hindsight_core::Actor;
 use hindsight_log::Error;
 use http::{Response, header};
 use std::io::{self, BufWriter, ErrorKind, Write};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 use tokio::runtime::Handle;
 use tokio::sync::mpsc::error::SendTimeoutError;
@@ -64,35 +63,37 @@ pub(super) fn answer(
         return Failure::too_many(message).respond();
     };
     let (sender, chunks) = mpsc::channel(CHUNKS_MAX);
-    let is_too_slow = Arc::new(AtomicBool::new(false));
-    let chunks_to = Chunks::new(sender, LIMITS, Arc::clone(&is_too_slow));
-    let plane = plane.clone();
+    let lost = Arc::new(OnceLock::new());
+    let chunks_to = Chunks::new(sender, LIMITS, Arc::clone(&lost));
+    let (plane, client) = (plane.clone(), Arc::clone(&lost));
     tokio::task::spawn_blocking(move || {
         let to = BufWriter::with_capacity(CHUNK_BYTES, chunks_to);
         let made = plane.reader().backup(plane.now(), to, |_, _| {});
         if let Err(error) = made {
-            log_failure(&error);
+            log_failure(&error, client.get());
         }
         drop(seat);
     });
-    let body = ApiBody::pieces(pieces(chunks, is_too_slow).boxed());
+    let body = ApiBody::pieces(pieces(chunks, lost).boxed());
     let mut response = Response::new(body);
     let bytes = header::HeaderValue::from_static("application/octet-stream");
     response.headers_mut().insert(header::CONTENT_TYPE, bytes);
     response
 }
 
-fn log_failure(error: &Error) {
-    let kind = match error {
-        Error::Io { source, .. } => Some(source.kind()),
-        _ => None,
-    };
-    let why = match kind {
-        Some(ErrorKind::TimedOut) => {
-            "its client read nothing for a minute, or less than 16 KiB a second"
-        }
-        Some(ErrorKind::BrokenPipe) => "its client went away",
-        _ => return tracing::error!(%error, "a backup failed"),
+/// Why a backup has lost its client.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Lost {
+    TooSlow,
+    Gone,
+}
+
+/// A failure is the client's if the client was lost; otherwise it is one of this server, whatever its kind.
+fn log_failure(error: &Error, client: Option<&Lost>) {
+    let why = match client {
+        Some(Lost::TooSlow) => "its client read nothing for a minute, or less than 16 KiB a second",
+        Some(Lost::Gone) => "its client went away",
+        None => return tracing::error!(%error, "a backup failed"),
     };
     tracing::warn!("a backup was cut off: {why}");
 }
@@ -100,19 +101,16 @@ fn log_failure(error: &Error) {
 /// The chunks, and an error after those of a reader that was too slow.
 fn pieces(
     chunks: mpsc::Receiver<Bytes>,
-    is_too_slow: Arc<AtomicBool>,
+    lost: Arc<OnceLock<Lost>>,
 ) -> impl Stream<Item = Result<Bytes, Unfinished>> {
-    stream::unfold(
-        (chunks, is_too_slow),
-        |(mut chunks, is_too_slow)| async move {
-            let piece = match chunks.recv().await {
-                Some(chunk) => Ok(chunk),
-                None if is_too_slow.swap(false, Ordering::SeqCst) => Err(Unfinished),
-                None => return None,
-            };
-            Some((piece, (chunks, is_too_slow)))
-        },
-    )
+    stream::unfold(Some((chunks, lost)), async |reading| {
+        let (mut chunks, lost) = reading?;
+        match chunks.recv().await {
+            Some(chunk) => Some((Ok(chunk), Some((chunks, lost)))),
+            None if lost.get() == Some(&Lost::TooSlow) => Some((Err(Unfinished), None)),
+            None => None,
+        }
+    })
 }
 
 /// Sends chunks: waits while the reader is behind, and fails once it is gone or too slow.
@@ -122,19 +120,19 @@ struct Chunks {
     limits: Limits,
     begun: Instant,
     sent: u64,
-    is_too_slow: Arc<AtomicBool>,
+    lost: Arc<OnceLock<Lost>>,
     runtime: Handle,
 }
 
 impl Chunks {
     /// Must be called inside a runtime. Chunks must be written on a thread that may wait.
-    fn new(sender: mpsc::Sender<Bytes>, limits: Limits, is_too_slow: Arc<AtomicBool>) -> Self {
+    fn new(sender: mpsc::Sender<Bytes>, limits: Limits, lost: Arc<OnceLock<Lost>>) -> Self {
         Self {
             sender: Some(sender),
             limits,
             begun: Instant::now(),
             sent: 0,
-            is_too_slow,
+            lost,
             runtime: Handle::current(),
         }
     }
@@ -152,12 +150,13 @@ impl Write for Chunks {
         let sender = self.sender.take().ok_or(ErrorKind::BrokenPipe)?;
         let chunk = Bytes::copy_from_slice(bytes);
         let sent = sender.send_timeout(chunk, self.patience());
-        self.runtime.block_on(sent).map_err(|error| match error {
-            SendTimeoutError::Closed(_) => ErrorKind::BrokenPipe,
-            SendTimeoutError::Timeout(_) => {
-                self.is_too_slow.store(true, Ordering::SeqCst);
-                ErrorKind::TimedOut
-            }
+        self.runtime.block_on(sent).map_err(|error| {
+            let (lost, kind) = match error {
+                SendTimeoutError::Closed(_) => (Lost::Gone, ErrorKind::BrokenPipe),
+                SendTimeoutError::Timeout(_) => (Lost::TooSlow, ErrorKind::TimedOut),
+            };
+            self.lost.get_or_init(|| lost);
+            kind
         })?;
         self.sender = Some(sender);
         self.sent += bytes.len() as u64;
@@ -211,15 +210,15 @@ mod tests {
         for (stalled, grace) in [(short, long), (long, short)] {
             let limits = Limits { stalled, grace };
             let (sender, reader) = mpsc::channel(1);
-            let is_too_slow = Arc::new(AtomicBool::new(false));
-            let mut chunks = Chunks::new(sender, limits, Arc::clone(&is_too_slow));
+            let lost = Arc::new(OnceLock::new());
+            let mut chunks = Chunks::new(sender, limits, Arc::clone(&lost));
             let written = tokio::task::spawn_blocking(move || {
                 [&b"taken"[..], b"not taken", b"nor what comes after"]
                     .map(|bytes| chunks.write(bytes).map_err(|error| error.kind()))
             });
             let expected = [Ok(5), Err(ErrorKind::TimedOut), Err(ErrorKind::BrokenPipe)];
             assert_eq!(written.await.expect("it ends"), expected);
-            let read: Vec<_> = pieces(reader, is_too_slow).collect().await;
+            let read: Vec<_> = pieces(reader, lost).collect().await;
             assert!(
                 matches!(&read[..], [Ok(taken), Err(Unfinished)] if taken == "taken"),
                 "{read:?}"
@@ -230,8 +229,8 @@ mod tests {
     #[tokio::test]
     async fn the_backup_of_a_reader_that_is_gone_ends_and_one_that_reads_has_time() {
         let (sender, mut reader) = mpsc::channel(1);
-        let is_too_slow = Arc::new(AtomicBool::new(false));
-        let mut chunks = Chunks::new(sender, LIMITS, Arc::clone(&is_too_slow));
+        let lost = Arc::new(OnceLock::new());
+        let mut chunks = Chunks::new(sender, LIMITS, Arc::clone(&lost));
         let hour = 60 * 60;
         chunks.sent = BYTES_PER_SECOND * hour;
         assert_eq!(chunks.patience(), LIMITS.stalled);
@@ -242,6 +241,33 @@ mod tests {
         let written = tokio::task::spawn_blocking(move || chunks.write(b"x"));
         let error = written.await.expect("it ends").expect_err("nobody reads");
         assert_eq!(error.kind(), ErrorKind::BrokenPipe);
-        assert!(!is_too_slow.load(Ordering::SeqCst));
+        assert_eq!(lost.get(), Some(&Lost::Gone));
+    }
+
+    /// What is logged of a backup that failed with this kind of error.
+    fn logged(kind: ErrorKind, client: Option<Lost>) -> String {
+        let file = tempfile::NamedTempFile::new().expect("a file");
+        let to = file.reopen().expect("open");
+        let subscriber =
+            tracing_subscriber::fmt().with_writer(move || to.try_clone().expect("open"));
+        let error = Error::io("reading the log")(kind.into());
+        let log = || log_failure(&error, client.as_ref());
+        tracing::subscriber::with_default(subscriber.finish(), log);
+        std::fs::read_to_string(file.path()).expect("read")
+    }
+
+    #[test]
+    fn a_backup_that_the_disk_fails_is_not_blamed_on_its_client() {
+        for kind in [ErrorKind::TimedOut, ErrorKind::BrokenPipe] {
+            let said = logged(kind, None);
+            assert!(
+                said.contains("ERROR") && said.contains("reading the log"),
+                "{said}"
+            );
+            for (client, why) in [(Lost::TooSlow, "read nothing"), (Lost::Gone, "went away")] {
+                let said = logged(kind, Some(client));
+                assert!(said.contains("WARN") && said.contains(why), "{said}");
+            }
+        }
     }
 }
