@@ -13,7 +13,8 @@ use bytes::Bytes;
 use hindsight_core::State;
 use hindsight_core::builtin;
 use hindsight_core::kind::{Kind, KindRef, Preference};
-use http::{HeaderMap, HeaderValue, Response, header};
+use http::request::Parts;
+use http::{HeaderMap, HeaderValue, Method, Response, header};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -54,7 +55,9 @@ pub(crate) enum Document {
 pub(crate) async fn respond(
     documents: &Documents,
     (path, is_past): (&str, bool),
-    headers: &HeaderMap,
+    Parts {
+        method, headers, ..
+    }: &Parts,
     state: &Arc<State>,
 ) -> Result<Option<Response<ApiBody>>, Failure> {
     let segments: Vec<&str> = path
@@ -63,11 +66,14 @@ pub(crate) async fn respond(
         .collect();
     if segments == ["version"] {
         // Of the present it is answered before anybody logs in.
-        return Ok(Some(health::version()));
+        return health::version(method).map(Some);
     }
     let Some(document) = Document::at(&segments, is_past, headers, state) else {
         return Ok(None);
     };
+    if method != Method::GET && document.is_routed(state) {
+        return Err(Failure::method_not_allowed());
+    }
     let is_aggregated = document.is_aggregated();
     let syntax = match document {
         // Upstream's list of paths knows no other form either.
@@ -119,6 +125,19 @@ impl Document {
             ["api", version] => resources("", version),
             ["apis", group, version] => resources(group, version),
             _ => None,
+        }
+    }
+
+    /// Whether upstream has a route for it, which is for `GET` alone, not even for `HEAD`: go-restful compares the
+    /// methods. The others come from plain handlers, which answer every method: those of the aggregator, of the
+    /// custom kinds and of the paths.
+    fn is_routed(&self, state: &State) -> bool {
+        match self {
+            Self::Core | Self::AggregatedCore => true,
+            Self::Resources { group, version } => {
+                kinds(state, group).any(|kind| !kind.is_custom() && kind.served(version).is_some())
+            }
+            Self::Paths { .. } | Self::Groups | Self::AggregatedGroups | Self::Group(_) => false,
         }
     }
 

@@ -110,7 +110,8 @@ impl Api {
         let syntax = syntax_of(&accept);
         let is_pretty = pretty::is_wanted(&uri, &parts.headers, accept.as_ref().ok());
         let mut gap = None;
-        let answer = match self.place(&uri, &parts.headers, actor).await {
+        let asked = (&parts.method, &uri);
+        let answer = match self.place(asked, &parts.headers, actor).await {
             Ok(ControlFlow::Continue(place)) => {
                 gap = place.past.gap;
                 let incoming = Incoming {
@@ -143,11 +144,11 @@ impl Api {
     /// Finds out what a request is about, if its client may ask. Health is answered here.
     async fn place<'a>(
         &self,
-        uri: &'a Uri,
+        (method, uri): (&Method, &'a Uri),
         headers: &HeaderMap,
         actor: Option<Arc<Actor>>,
     ) -> Result<ControlFlow<Response<ApiBody>, Place<'a>>, Failure> {
-        let health = health::respond(uri, &*self.backend);
+        let health = health::respond((method, uri), &*self.backend);
         let Some(actor) = actor else {
             let health = health.unwrap_or_else(|| Err(Failure::unauthorized()));
             return health.map(ControlFlow::Break);
@@ -190,8 +191,8 @@ impl Api {
             is_past,
             past: Past { state, permit, .. },
         } = place;
-        let route = match named_by(&self.documents, (path, is_past), &parts.headers, &state).await?
-        {
+        let named = named_by(&self.documents, (path, is_past), &parts, &state);
+        let route = match named.await? {
             Named::Resource(route) => route,
             Named::Document(answer) => return Ok(answer),
         };
@@ -388,12 +389,12 @@ enum Named {
 async fn named_by(
     documents: &Documents,
     (path, is_past): (&str, bool),
-    headers: &HeaderMap,
+    parts: &Parts,
     state: &Arc<State>,
 ) -> Result<Named, Failure> {
-    let mut document = discovery::respond(documents, (path, is_past), headers, state).await?;
+    let mut document = discovery::respond(documents, (path, is_past), parts, state).await?;
     if document.is_none() {
-        document = openapi::respond(documents, path, headers, state).await?;
+        document = openapi::respond(documents, path, &parts.headers, state).await?;
     }
     if let Some(document) = document {
         return Ok(Named::Document(document));

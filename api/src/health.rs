@@ -5,17 +5,17 @@ use crate::params::Params;
 use crate::status::Failure;
 use crate::{Backend, respond};
 use hindsight_core::Check;
-use http::{Response, Uri};
+use http::{Method, Response, Uri};
 use serde_json::json;
 
-/// The answer, if the path is one of these.
+/// The answer, if the path is one of these. Checks answer every method, as upstream's do.
 pub(crate) fn respond(
-    uri: &Uri,
+    (method, uri): (&Method, &Uri),
     backend: &dyn Backend,
 ) -> Option<Result<Response<ApiBody>, Failure>> {
     let path = uri.path().trim_end_matches('/').strip_prefix('/')?;
     if path == "version" {
-        return Some(Ok(version()));
+        return Some(version(method));
     }
     let (probe, part) = match path.split_once('/') {
         Some((probe, part)) => (probe, Some(part)),
@@ -79,7 +79,11 @@ fn probe_response(probe: &str, checks: &[Check], params: &Params) -> Response<Ap
     respond::text(code, &lines.join("\n"))
 }
 
-pub(crate) fn version() -> Response<ApiBody> {
+/// The version, for `GET` alone. Source: the route of upstream's `routes.Version`.
+pub(crate) fn version(method: &Method) -> Result<Response<ApiBody>, Failure> {
+    if method != Method::GET {
+        return Err(Failure::method_not_allowed());
+    }
     let version = json!({
         "major": "1",
         "minor": "36",
@@ -91,7 +95,7 @@ pub(crate) fn version() -> Response<ApiBody> {
         "compiler": "rustc",
         "platform": format!("{}/{}", std::env::consts::OS, std::env::consts::ARCH),
     });
-    respond::json(200, &version, Syntax::Json)
+    Ok(respond::json(200, &version, Syntax::Json))
 }
 
 #[cfg(test)]
@@ -108,7 +112,7 @@ mod tests {
             *fake.failed.lock().expect("a lock") = Some(("writes", STUCK));
         }
         let uri = path.parse().expect("a path");
-        let answer = match respond(&uri, &fake)? {
+        let answer = match respond((&Method::GET, &uri), &fake)? {
             Ok(answer) => answer,
             Err(failure) => return Some((failure.code, String::new())),
         };

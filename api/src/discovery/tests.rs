@@ -136,3 +136,40 @@ fn each_document_comes_in_the_syntax_that_is_asked_for() {
     let paths = asked.get("/", &[("accept", "text/html")]);
     assert_eq!(paths.status().as_u16(), 200);
 }
+
+/// Source: upstream's `routes.Version`, `legacyRootAPIHandler` and `APIVersionHandler`, which are routes for `GET`;
+/// `apisHandler` and `apiGroupHandler` of its aggregator and `versionDiscoveryHandler` of custom kinds, which are not.
+#[test]
+fn what_has_a_route_is_for_get_alone_and_what_has_a_handler_is_for_every_method() {
+    let asked = Served::new();
+    asked.define("as", &["v1"]);
+    for (path, accepted, other) in [
+        ("/version", "*/*", 405),
+        ("/version/", "*/*", 405),
+        ("/api", "*/*", 405),
+        ("/api", AGGREGATED, 405),
+        ("/api/v1", "*/*", 405),
+        ("/apis/apps/v1", "*/*", 405),
+        ("/apis", "*/*", 200),
+        ("/apis", AGGREGATED, 200),
+        ("/apis/apps", "*/*", 200),
+        ("/apis/y.io/v1", "*/*", 200),
+        ("/", "*/*", 200),
+        ("/livez", "*/*", 200),
+        ("/readyz/ping", "*/*", 200),
+        ("/openapi/v2", "*/*", 200),
+        ("/openapi/v3", "*/*", 200),
+    ] {
+        for method in ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"] {
+            let request = Request::builder().method(method).uri(path);
+            let request = request.header(header::ACCEPT, accepted);
+            let answer = asked.whole(request.body(Full::default()).expect("a request"));
+            let code = if method == "GET" { 200 } else { other };
+            assert_eq!(answer.status(), code, "{method} {path}");
+            if code == 405 {
+                let status: Value = serde_json::from_slice(answer.body()).expect("JSON");
+                assert_eq!(status["reason"], "MethodNotAllowed", "{method} {path}");
+            }
+        }
+    }
+}
