@@ -94,6 +94,12 @@ impl Api {
         }
     }
 
+    /// Ends every watch, as a server does that is about to end; their clients go on with another one. Source:
+    /// upstream's `WatchServer`, which returns once the server is shutting down.
+    pub fn end_watches(&self) {
+        self.relay.end();
+    }
+
     /// Answers a request. Without an actor only health and version are answered.
     pub async fn handle<B>(
         &self,

@@ -42,5 +42,6 @@ pub use backend::{AsOf, AsOfError, Backend, Gap, Past, Permit};
 pub use body::{ApiBody, Bodies, Unfinished};
 pub use handler::Api;
 pub use path::percent_decode;
+pub use respond::is_of_events;
 pub use schemas::builtin_kinds;
 pub use status::Failure;

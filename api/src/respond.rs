@@ -151,7 +151,8 @@ pub(crate) fn events(body: ApiBody) -> Response<ApiBody> {
 #[derive(Debug, Clone, Copy)]
 struct Events;
 
-pub(crate) fn is_of_events(answer: &Response<ApiBody>) -> bool {
+/// Whether the answer is the events of a watch.
+pub fn is_of_events(answer: &Response<ApiBody>) -> bool {
     answer.extensions().get::<Events>().is_some()
 }
 

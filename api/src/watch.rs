@@ -213,7 +213,8 @@ impl Watch {
                 self.replay.iter().for_each(Replay::renew);
                 return Some(frame(&mut self.sending));
             }
-            if self.is_over || Instant::now() >= self.ends {
+            let is_over = self.is_over || self.api.relay.has_ended();
+            if is_over || Instant::now() >= self.ends {
                 return None;
             }
             if let Some(objects) = self.initial_objects.take() {

@@ -1,5 +1,6 @@
 //! A single watch, over an engine that the test moves.
 
+mod ending;
 mod head;
 
 use crate::admission::Admission;

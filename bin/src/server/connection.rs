@@ -7,13 +7,13 @@ use super::auth::{Identity, InvalidCredentials, Tokens};
 use super::lingering::Lingering;
 use super::pki::Tls;
 use super::slots::{Limits, Slot, Slots};
-use super::timeouts::{Answer, Requests, Timeouts};
+use super::timeouts::{Answer, CLOSING, Requests, Timeouts};
 use super::unread::{self, ReturnedBody};
 use super::{backup, queries};
 use crate::ControlPlane;
 use crate::answer::{BACKUP_PATH, PATHS};
 use bytes::Bytes;
-use hindsight_api::{Api, ApiBody, Bodies, Failure};
+use hindsight_api::{Api, ApiBody, Bodies, Failure, is_of_events};
 use http::header::CONTENT_LENGTH;
 use http::{HeaderValue, Method, Response, Version};
 use http_body::Body;
@@ -41,8 +41,6 @@ const HEAD_BYTES_MAX: u32 = 128 << 10;
 /// For HTTP/1: the longest head of a request too; and, with one piece, the most of an answer that waits for the
 /// client to read it.
 const BUFFER_BYTES: usize = HEAD_BYTES_MAX as usize;
-/// How long open requests may take to end once the server stops.
-const DRAIN: Duration = Duration::from_secs(2);
 /// A client on whose connection nothing comes or goes for so long is asked whether it is still there. Source:
 /// `defaultKeepAlivePeriod` of upstream's secure serving.
 const KEEPALIVE_AFTER: Duration = Duration::from_mins(3);
@@ -137,8 +135,10 @@ pub(super) async fn accept(
     }
     drop(listener);
     drop(stopping);
+    context.api.end_watches();
     stop.send_replace(());
-    tokio::time::timeout(DRAIN, stop.closed()).await.ok();
+    let patience = context.timeouts.ending + CLOSING;
+    tokio::time::timeout(patience, stop.closed()).await.ok();
 }
 
 /// Sets what holds for every connection. A client may be gone without a word, and a watch has nothing to send for
@@ -182,7 +182,7 @@ async fn serve(
     }
     let counted = requests.clone();
     let service = service_fn(move |request: http::Request<Incoming>| {
-        let open = counted.begin();
+        let mut open = counted.begin();
         let actor = context
             .tokens
             .identify(request.headers(), certificate.clone());
@@ -197,20 +197,25 @@ async fn serve(
             if is_bare {
                 response = without_body_for_hyper(response);
             }
+            if is_of_events(&response) {
+                open.mark_watch();
+            }
             Ok::<_, Infallible>(response.map(|body| Answer::new(body, open, timeouts)))
         }
     });
     let stream = TokioIo::new(Lingering::new(stream, stopping.clone()));
     let connection = builder.serve_connection(stream, service);
     tokio::pin!(connection);
-    tokio::select! {
+    let patience = tokio::select! {
         ended = connection.as_mut() => return ended,
-        _ = stopping.changed() => {}
-        () = requests.timed_out(timeouts) => {}
-    }
+        _ = stopping.changed() => timeouts.ending,
+        () = requests.timed_out(timeouts) => CLOSING,
+    };
     connection.as_mut().graceful_shutdown();
-    // Watches never end by themselves.
-    tokio::time::timeout(DRAIN / 2, connection).await.ok();
+    tokio::select! {
+        _ = tokio::time::timeout(patience, connection) => {}
+        () = requests.done() => {}
+    }
     Ok(())
 }
 

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::sync::watch;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, timeout, timeout_at};
 
 /// The limits on waiting for a client. Source: `ReadHeaderTimeout`, `IdleTimeout` and the handshake's limit of
 /// upstream's secure serving.
@@ -29,7 +29,13 @@ pub(super) struct Timeouts {
     pub(super) taking: Duration,
     /// The whole time of a connection whose client is not authenticated.
     pub(super) unauthenticated: Duration,
+    /// Until requests in progress are cut off, once the server stops. Upstream waits as long as its
+    /// `--request-timeout`.
+    pub(super) ending: Duration,
 }
+
+/// How long a connection that is to end may stay open with nothing in progress: until its client knows.
+pub(super) const CLOSING: Duration = Duration::from_secs(1);
 
 impl Default for Timeouts {
     fn default() -> Self {
@@ -40,6 +46,7 @@ impl Default for Timeouts {
             body: Duration::from_secs(30),
             taking: Duration::from_secs(30),
             unauthenticated: Duration::from_mins(1),
+            ending: Duration::from_secs(10),
         }
     }
 }
@@ -51,6 +58,8 @@ pub(super) struct Requests(Arc<watch::Sender<Count>>);
 #[derive(Debug, Clone, Default)]
 struct Count {
     open: usize,
+    /// How many of these are watches.
+    watches: usize,
     ever: u64,
     is_authenticated: bool,
     /// The deadlines of answers that were complete at once and have not been read, by the numbers of their
@@ -82,6 +91,20 @@ impl Requests {
         OpenRequest {
             requests: self.clone(),
             number,
+            is_watch: false,
+        }
+    }
+
+    /// Resolves once nothing has been in progress for a moment. Watches do not count: they end by themselves, unless
+    /// their clients do not read.
+    pub(super) async fn done(&self) {
+        let mut counts = self.0.subscribe();
+        loop {
+            counts.wait_for(|count| !count.is_busy()).await.ok();
+            let begun = counts.wait_for(Count::is_busy);
+            if !matches!(timeout(CLOSING, begun).await, Ok(Ok(_))) {
+                return;
+            }
         }
     }
 
@@ -104,6 +127,10 @@ impl Requests {
 }
 
 impl Count {
+    const fn is_busy(&self) -> bool {
+        self.open > self.watches
+    }
+
     /// When the connection will have been of no use for too long, if nothing happens.
     fn limit(&self, timeouts: Timeouts, begun: Instant) -> Option<Instant> {
         let now = Instant::now();
@@ -123,9 +150,16 @@ impl Count {
 pub(super) struct OpenRequest {
     requests: Requests,
     number: u64,
+    is_watch: bool,
 }
 
 impl OpenRequest {
+    /// Notes that the answer is the events of a watch.
+    pub(super) fn mark_watch(&mut self) {
+        self.is_watch = true;
+        self.requests.0.send_modify(|count| count.watches += 1);
+    }
+
     fn set_deadline(&self, due: Instant) {
         let count = &self.requests.0;
         count.send_modify(|count| {
@@ -138,6 +172,8 @@ impl Drop for OpenRequest {
     fn drop(&mut self) {
         self.requests.0.send_modify(|count| {
             count.open = count.open.saturating_sub(1);
+            let watches = usize::from(self.is_watch);
+            count.watches = count.watches.saturating_sub(watches);
             count.due.remove(&self.number);
         });
     }

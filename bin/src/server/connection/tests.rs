@@ -1,5 +1,6 @@
 //! Connections that are of no use are closed, and those that are used stay.
 
+mod ending;
 mod protocols;
 
 use super::*;
@@ -179,24 +180,6 @@ fn connections_of_no_use_are_closed_and_a_silent_watch_stays() {
         let said = read(&mut watch, "late").await;
         assert!(said.contains("late"), "{said}");
     });
-}
-
-#[test]
-fn a_stopping_server_does_not_wait_for_silent_connections() {
-    let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
-    let shutdown = async move { stopped.await.unwrap_or_default() };
-    served_until(
-        shutdown,
-        Limits::default(),
-        Timeouts::default(),
-        async |peer, _| {
-            let mut silent = TcpStream::connect(peer.address).await.expect("connected");
-            // Once a later connection is served, this one was accepted.
-            expect_code(peer.connect("http/1.1").await, "/livez", "", "200").await;
-            stop.send(()).expect("it runs");
-            assert_eq!(read(&mut silent, "").await, "");
-        },
-    );
 }
 
 #[test]

@@ -1,0 +1,91 @@
+//! How connections end with the server.
+
+use super::*;
+use hyper::client::conn::http2;
+use tokio::sync::oneshot;
+
+/// Runs a server that lets requests in progress end within this time, and a client that stops it.
+fn stopped_within<F: Future<Output = ()>>(
+    ending: Duration,
+    talk: impl FnOnce(Peer, oneshot::Sender<()>) -> F,
+) {
+    let (stop, stopped) = oneshot::channel();
+    let shutdown = async move { stopped.await.unwrap_or_default() };
+    let timeouts = Timeouts {
+        ending,
+        ..Timeouts::default()
+    };
+    let talk = |peer, _| talk(peer, stop);
+    served_until(shutdown, Limits::default(), timeouts, talk);
+}
+
+#[test]
+fn a_stopping_server_does_not_wait_for_connections_without_a_request() {
+    stopped_within(PATIENCE * 2, async |peer, stop| {
+        let mut silent = TcpStream::connect(peer.address).await.expect("connected");
+        // It will not answer the question that goes before the end of HTTP/2.
+        let mut mute = peer.connect("h2").await;
+        let preface = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
+        mute.write_all(preface).await.expect("sent");
+        let mut idle = peer.connect("http/1.1").await;
+        idle.write_all(PROBE.as_bytes()).await.expect("sent");
+        read(&mut idle, "200 OK").await;
+        // Once a later connection is served, these were accepted.
+        expect_code(peer.connect("http/1.1").await, "/livez", "", "200").await;
+        stop.send(()).expect("it runs");
+        assert_eq!(read(&mut silent, "").await, "");
+        read(&mut mute, "").await;
+        read(&mut idle, "").await;
+    });
+}
+
+#[test]
+fn a_watch_comes_to_its_end_with_the_server_and_holds_it_up_no_longer_if_it_is_not_read() {
+    stopped_within(PATIENCE * 2, async |peer, stop| {
+        let mut watch = peer.connect("http/1.1").await;
+        watch.write_all(WATCH.as_bytes()).await.expect("sent");
+        read(&mut watch, "kube-system").await;
+        let stream = TokioIo::new(peer.connect("h2").await);
+        let mut client = http2::Builder::new(TokioExecutor::new());
+        let client = client.initial_stream_window_size(0).handshake(stream);
+        let (mut sender, connection) = client.await.expect("a connection");
+        let connection = tokio::spawn(connection);
+        let unread = Request::get("https://a/api/v1/namespaces?watch=1");
+        let unread = unread.body(Full::<Bytes>::default()).expect("a request");
+        let unread = sender.send_request(unread).await.expect("a head");
+        stop.send(()).expect("it runs");
+        let said = read(&mut watch, "").await;
+        assert!(said.ends_with("0\r\n\r\n"), "{said}");
+        let ended = timeout(PATIENCE, connection).await.expect("in time");
+        drop((ended, unread));
+    });
+}
+
+/// Sends half of a write, and returns once the server reads it.
+async fn write_half(peer: &Peer) -> TlsStream<TcpStream> {
+    let mut stream = peer.connect("http/1.1").await;
+    let asks = "\r\nexpect: 100-continue\r\n\r\n";
+    let head = HALF_A_BODY.replacen("\r\n\r\n", asks, 1);
+    stream.write_all(head.as_bytes()).await.expect("sent");
+    read(&mut stream, "100 Continue\r\n\r\n").await;
+    stream
+}
+
+#[test]
+fn a_request_in_progress_is_answered_by_a_stopping_server_if_it_comes_soon() {
+    stopped_within(PATIENCE * 2, async |peer, stop| {
+        let mut write = write_half(&peer).await;
+        stop.send(()).expect("it runs");
+        // As long as a connection has on which nothing is in progress, and again.
+        tokio::time::sleep(CLOSING * 2).await;
+        let rest = format!("{:26}", r#""name": "late"}}"#);
+        write.write_all(rest.as_bytes()).await.expect("sent");
+        let said = read(&mut write, "").await;
+        assert!(said.starts_with("HTTP/1.1 201"), "{said}");
+    });
+    stopped_within(SHORT, async |peer, stop| {
+        let mut write = write_half(&peer).await;
+        stop.send(()).expect("it runs");
+        assert_eq!(read(&mut write, "").await, "");
+    });
+}
