@@ -13,6 +13,7 @@ use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
 use rustls::{DigitallySignedStruct, DistinguishedName, Error, SignatureScheme};
 use rustls_pki_types::{CertificateDer, UnixTime};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Tells which certificates are valid.
 #[derive(Debug)]
@@ -28,24 +29,51 @@ impl ClientCertificates {
     }
 
     /// The user of the chain of certificates that a client has presented.
-    pub(super) fn identify(
-        &self,
-        chain: &[CertificateDer<'_>],
-    ) -> Result<Identity, InvalidCredentials> {
+    pub(super) fn identify(&self, chain: &[CertificateDer<'_>], now: UnixTime) -> KnownClient {
         let [first, intermediates @ ..] = chain else {
-            return Ok(None);
+            return KnownClient::lasting(Ok(None));
         };
-        let verified = self
-            .0
-            .verify_client_cert(first, intermediates, UnixTime::now());
-        match verified {
-            Ok(_) => Ok(user_of(first)),
-            Err(error) => {
-                tracing::debug!(%error, "a client certificate is not valid");
-                Err(InvalidCredentials)
-            }
+        if let Err(error) = self.0.verify_client_cert(first, intermediates, now) {
+            tracing::debug!(%error, "a client certificate is not valid");
+            return KnownClient::lasting(Err(InvalidCredentials));
+        }
+        // What has ended before is not in the chain that was verified.
+        let ends = chain.iter().filter_map(|one| end_of(one));
+        KnownClient {
+            identity: Ok(user_of(first)),
+            ends: ends.filter(|ends| *ends >= now).min(),
         }
     }
+}
+
+/// Who a client is by its certificate, for as long as that is valid.
+#[derive(Debug, Clone)]
+pub(super) struct KnownClient {
+    identity: Result<Identity, InvalidCredentials>,
+    ends: Option<UnixTime>,
+}
+
+impl KnownClient {
+    const fn lasting(identity: Result<Identity, InvalidCredentials>) -> Self {
+        let ends = None;
+        Self { identity, ends }
+    }
+
+    /// Who sends a request at this time. Source: upstream's x509 authenticator, which verifies the certificate for
+    /// each request of a connection.
+    pub(super) fn at(&self, now: UnixTime) -> Result<Identity, InvalidCredentials> {
+        if self.ends.is_some_and(|ends| ends < now) {
+            return Err(InvalidCredentials);
+        }
+        self.identity.clone()
+    }
+}
+
+/// The last second in which a certificate is valid.
+fn end_of(certificate: &[u8]) -> Option<UnixTime> {
+    let (_, parsed) = x509_parser::parse_x509_certificate(certificate).ok()?;
+    let ends = u64::try_from(parsed.validity().not_after.timestamp()).ok()?;
+    Some(UnixTime::since_unix_epoch(Duration::from_secs(ends)))
 }
 
 /// The user of a certificate: the common name, with each organisation as a group.
@@ -100,3 +128,6 @@ impl ClientCertVerifier for ClientCertificates {
         self.0.supported_verify_schemes()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -21,6 +21,7 @@ use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use hyper_util::server::conn::auto::Builder;
+use rustls_pki_types::UnixTime;
 use socket2::{SockRef, TcpKeepalive};
 use std::convert::Infallible;
 use std::future::Future;
@@ -167,7 +168,7 @@ async fn serve(
     };
     let session = stream.get_ref().1;
     let chain = session.peer_certificates().unwrap_or_default();
-    let certificate = context.tls.certificates.identify(chain);
+    let client = context.tls.certificates.identify(chain, UnixTime::now());
     let builder = builder(session.alpn_protocol());
     let requests = Requests::none();
     let mark_authenticated = {
@@ -177,7 +178,7 @@ async fn serve(
             slot.mark_authenticated();
         }
     };
-    if matches!(certificate, Ok(Some(_))) {
+    if matches!(client.at(UnixTime::now()), Ok(Some(_))) {
         mark_authenticated();
     }
     let counted = requests.clone();
@@ -185,7 +186,7 @@ async fn serve(
         let mut open = counted.begin();
         let actor = context
             .tokens
-            .identify(request.headers(), certificate.clone());
+            .identify(request.headers(), client.at(UnixTime::now()));
         if matches!(actor, Ok(Some(_))) {
             mark_authenticated();
         }

@@ -12,6 +12,7 @@ use rustls::client::WantsClientCert;
 use rustls_pki_types::pem::PemObject;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
@@ -55,6 +56,8 @@ const WINDOW_OF_NOTHING: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\
 struct Peer {
     address: SocketAddr,
     pki: Pki,
+    /// Where the files of the authority are.
+    directory: PathBuf,
 }
 
 impl Peer {
@@ -154,7 +157,13 @@ fn served_until<F: Future<Output = ()>>(
         let context = ServerContext::new(plane.clone(), tls, tokens, timeouts);
         let context = ServerContext { limits, ..context };
         let server = tokio::spawn(accept(listener, context, shutdown));
-        talk(Peer { address, pki }, plane).await;
+        let directory = temporary.path().to_owned();
+        let peer = Peer {
+            address,
+            pki,
+            directory,
+        };
+        talk(peer, plane).await;
         server.abort();
     });
 }

@@ -1,7 +1,10 @@
-//! How connections end with the server.
+//! How connections end: with the server, and with the certificate of their client.
 
 use super::*;
-use hyper::client::conn::http2;
+use http_body_util::BodyExt;
+use hyper::client::conn::{http1, http2};
+use rcgen::{CertificateParams, DnType, ExtendedKeyUsagePurpose, Issuer, KeyPair, date_time_ymd};
+use std::time::SystemTime;
 use tokio::sync::oneshot;
 
 /// Runs a server that lets requests in progress end within this time, and a client that stops it.
@@ -87,5 +90,60 @@ fn a_request_in_progress_is_answered_by_a_stopping_server_if_it_comes_soon() {
         let mut write = write_half(&peer).await;
         stop.send(()).expect("it runs");
         assert_eq!(read(&mut write, "").await, "");
+    });
+}
+
+/// A certificate of the authority that ends so many seconds from now.
+fn ending_certificate(peer: &Peer, seconds: u64) -> (String, String) {
+    let read = |name| std::fs::read_to_string(peer.directory.join(name)).expect("readable");
+    let key = || KeyPair::generate().expect("a key");
+    let mut authority = CertificateParams::new(Vec::new()).expect("parameters");
+    authority
+        .distinguished_name
+        .push(DnType::CommonName, "hindsight-ca");
+    let signer = KeyPair::from_pem(&read("ca.key")).expect("a key");
+    let mut params = CertificateParams::new(Vec::new()).expect("parameters");
+    params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
+    params.distinguished_name.push(DnType::CommonName, "short");
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    let ends = now.expect("after 1970") + Duration::from_secs(seconds);
+    params.not_after = date_time_ymd(1970, 1, 1) + ends;
+    let own = key();
+    let certificate = params.signed_by(&own, &Issuer::new(authority, signer));
+    (certificate.expect("signed").pem(), own.serialize_pem())
+}
+
+/// The codes of the answers on one connection: the first, and the first that is another.
+async fn codes(peer: &Peer) -> (u16, u16) {
+    let stream = TokioIo::new(peer.connect("http/1.1").await);
+    let (mut sender, connection) = http1::handshake(stream).await.expect("a connection");
+    tokio::spawn(connection);
+    let mut first = None;
+    loop {
+        let request = Request::get("/api/v1/namespaces/default").header("host", "a");
+        let request = request.body(Full::<Bytes>::default()).expect("a request");
+        let answer = sender.send_request(request).await.expect("an answer");
+        let code = answer.status().as_u16();
+        answer.into_body().collect().await.expect("a whole body");
+        let first = *first.get_or_insert(code);
+        if code != first || code == 401 {
+            return (first, code);
+        }
+        tokio::time::sleep(SHORT).await;
+    }
+}
+
+#[test]
+fn a_connection_outlives_the_certificate_of_its_client_and_the_client_is_unknown_then() {
+    served(Timeouts::default(), async |mut peer, _| {
+        let mut found = (401, 401);
+        let mut seconds = 1;
+        // Where a handshake takes long, a certificate may have ended before the first request.
+        while found.0 == 401 && seconds < 64 {
+            seconds *= 2;
+            peer.pki.admin = ending_certificate(&peer, seconds);
+            found = timeout(PATIENCE * 2, codes(&peer)).await.expect("in time");
+        }
+        assert_eq!(found, (200, 401));
     });
 }
