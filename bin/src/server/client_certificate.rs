@@ -14,6 +14,10 @@ use rustls::{DigitallySignedStruct, DistinguishedName, Error, SignatureScheme};
 use rustls_pki_types::{CertificateDer, UnixTime};
 use std::sync::Arc;
 use std::time::Duration;
+use x509_parser::der_parser::{Oid, oid};
+
+/// The attribute of a subject that has the user's uid. Source: upstream's `asn1.X509UID`.
+const UID: Oid<'static> = oid!(1.3.6.1.4.1.57683.2);
 
 /// Tells which certificates are valid.
 #[derive(Debug)]
@@ -40,7 +44,7 @@ impl ClientCertificates {
         // What has ended before is not in the chain that was verified.
         let ends = chain.iter().filter_map(|one| end_of(one));
         KnownClient {
-            identity: Ok(user_of(first)),
+            identity: user_of(first),
             ends: ends.filter(|ends| *ends >= now).min(),
         }
     }
@@ -76,15 +80,34 @@ fn end_of(certificate: &[u8]) -> Option<UnixTime> {
     Some(UnixTime::since_unix_epoch(Duration::from_secs(ends)))
 }
 
-/// The user of a certificate: the common name, with each organisation as a group.
-pub(super) fn user_of(certificate: &[u8]) -> Identity {
-    let (_, parsed) = x509_parser::parse_x509_certificate(certificate).ok()?;
+/// The user of a certificate: the last common name, with each organisation as a group, and the uid, if there is
+/// one. A certificate whose uid is not one text identifies nobody. Source: upstream's `CommonNameUserConversion` and
+/// Go's `pkix.Name`.
+pub(super) fn user_of(certificate: &[u8]) -> Result<Identity, InvalidCredentials> {
+    let Ok((_, parsed)) = x509_parser::parse_x509_certificate(certificate) else {
+        return Ok(None);
+    };
     let subject = parsed.subject();
-    let user = subject.iter_common_name().next()?.as_str().ok()?;
+    let names = subject.iter_common_name();
+    let Some(user) = names.filter_map(|name| name.as_str().ok()).last() else {
+        return Ok(None);
+    };
+    if user.is_empty() {
+        return Ok(None);
+    }
+    let uids: Vec<_> = subject.iter_by_oid(&UID).collect();
+    let uid = match uids.as_slice() {
+        [] => "",
+        [uid] => match uid.as_str() {
+            Ok(uid) if !uid.is_empty() => uid,
+            _ => return Err(InvalidCredentials),
+        },
+        _ => return Err(InvalidCredentials),
+    };
     let groups = subject
         .iter_organization()
         .filter_map(|group| group.as_str().ok());
-    Some(Arc::new(actor(user, "", groups)))
+    Ok(Some(Arc::new(actor(user, uid, groups))))
 }
 
 impl ClientCertVerifier for ClientCertificates {

@@ -66,8 +66,8 @@ impl Entries<'_> {
             return false;
         };
         let certificate = CertificateDer::from_pem_slice(&certificate).ok();
-        let user = certificate.and_then(|certificate| user_of(&certificate));
-        user.is_some_and(|user| *user == administrator())
+        let user = certificate.map(|certificate| user_of(&certificate));
+        matches!(user, Some(Ok(Some(user))) if *user == administrator())
     }
 }
 

@@ -8,6 +8,16 @@ use rcgen::{
 
 type Signer = CertifiedIssuer<'static, KeyPair>;
 
+/// The types of a subject's attributes, for what `rcgen` has no name for, or would have only once.
+fn attribute(parts: &[u64]) -> DnType {
+    DnType::CustomDnType(parts.to_vec())
+}
+
+/// The attribute of the uid, or one beside it.
+fn uid(last: u64) -> DnType {
+    attribute(&[1, 3, 6, 1, 4, 1, 57683, last])
+}
+
 fn params(name: &str) -> CertificateParams {
     let mut params = CertificateParams::new(Vec::new()).expect("parameters");
     params.distinguished_name = rcgen::DistinguishedName::new();
@@ -39,6 +49,45 @@ fn signed(params: &CertificateParams, by: &Signer) -> CertificateDer<'static> {
 fn in_year(year: u64) -> UnixTime {
     let days = (year - 1970) * 365 + 30;
     UnixTime::since_unix_epoch(Duration::from_hours(days * 24))
+}
+
+/// The user and the uid of a certificate whose subject has these attributes too.
+fn user_with(
+    attributes: &[(DnType, &str)],
+) -> Result<Option<(String, String)>, InvalidCredentials> {
+    let authority = CertifiedIssuer::self_signed(authority("a"), key()).expect("signed");
+    let mut params = client();
+    for (name, value) in attributes {
+        params.distinguished_name.push(name.clone(), *value);
+    }
+    let mut certificate = signed(&params, &authority).to_vec();
+    let [one, other] = [UID, oid!(1.3.6.1.4.1.57683.3)].map(|oid| oid.as_bytes().to_vec());
+    for start in 0..certificate.len() - one.len() {
+        let found = &mut certificate[start..][..one.len()];
+        if found == other {
+            found.copy_from_slice(&one);
+        }
+    }
+    let user = user_of(&certificate)?;
+    Ok(user.map(|user| (user.user.to_string(), user.uid.to_string())))
+}
+
+/// Source: upstream's `TestX509`, and `FillFromRDNSequence` of Go's `pkix.Name`.
+#[test]
+fn a_certificate_has_a_user_by_its_last_name_and_one_uid_or_none() {
+    let name = || attribute(&[2, 5, 4, 3]);
+    let known = |user: &str, uid: &str| Ok(Some((user.to_owned(), uid.to_owned())));
+    for (attributes, expected) in [
+        (&[][..], known("alice", "")),
+        (&[(name(), "bob")], known("bob", "")),
+        (&[(name(), "")], Ok(None)),
+        (&[(uid(2), "u1")], known("alice", "u1")),
+        (&[(uid(2), "u1"), (name(), "bob")], known("bob", "u1")),
+        (&[(uid(2), "")], Err(InvalidCredentials)),
+        (&[(uid(2), "u1"), (uid(3), "u2")], Err(InvalidCredentials)),
+    ] {
+        assert_eq!(user_with(attributes), expected, "{attributes:?}");
+    }
 }
 
 #[test]
