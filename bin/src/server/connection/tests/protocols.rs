@@ -52,6 +52,27 @@ fn a_long_head_is_read() {
     });
 }
 
+/// For more, hyper would allocate memory for each request.
+#[test]
+fn a_hundred_headers_are_read_by_either_protocol_and_more_by_http2_alone() {
+    served(Timeouts::default(), async |peer, _| {
+        for (protocol, headers, code) in [
+            ("http/1.1", 100, 200),
+            ("http/1.1", 101, 431),
+            ("h2", 101, 200),
+        ] {
+            let mut request = request(Method::GET, "/livez");
+            // One is the host.
+            for _ in 1..headers {
+                request = request.header("a", "b");
+            }
+            let request = request.body(Full::<Bytes>::default());
+            let (answer, _) = send(&peer, protocol, request.expect("a request")).await;
+            assert_eq!(answer.status(), code, "{protocol} {headers}");
+        }
+    });
+}
+
 #[test]
 fn an_answer_to_head_has_the_length_of_a_body_and_none() {
     served(Timeouts::default(), async |peer, _| {
