@@ -14,15 +14,17 @@
     reason = "a test stops where its ground is not what it expects"
 )]
 
+use hindsight_core::{Cause, Commit, Event, Revision};
 use hindsight_tests::author::{LONG, SHORT, limit, live_through};
 use hindsight_tests::histories::{Lengths, check};
-use hindsight_tests::history::{Comparison, Operation, smallest};
+use hindsight_tests::history::{Comparison, Operation, Stops, smallest};
 use hindsight_tests::naive;
 use hindsight_tests::reference::{Kind, Reference, Thing, World as Naive};
 use hindsight_tests::scenario;
 use hindsight_tests::seeds::{Run, write};
 use hindsight_tests::world::World;
 use serde_json::json;
+use std::sync::Arc;
 
 #[test]
 fn random_histories_end_as_the_naive_evaluator_says() {
@@ -53,6 +55,56 @@ fn a_restart_of_the_collector_changes_nothing() {
         });
         assert_eq!(failed, None, "seed {seed}: {history:#?}");
     }
+}
+
+/// What was written, apart from reports about references, and how many of those there are.
+fn told(comparison: &Comparison) -> (Vec<String>, usize) {
+    let commits = comparison.real.changes.iter().map(|change| &change.commit);
+    let (reports, steps): (Vec<_>, Vec<_>) =
+        commits.partition(|commit| commit.key.resource.is_event());
+    let place = |revision: Revision| steps.partition_point(|commit| commit.revision < revision);
+    let tell = |commit: &&Arc<Commit>| {
+        let cause = match &commit.cause {
+            Cause::Commit(revision) => format!("the commit at {}", place(*revision)),
+            other => format!("{other:?}"),
+        };
+        let events: Vec<&str> = commit.events.iter().map(Event::name).collect();
+        let (key, uid, user) = (&commit.key, &commit.uid, &commit.actor.user);
+        format!("{key} {uid} {events:?} by {user} because of {cause}")
+    };
+    (steps.iter().map(tell).collect(), reports.len())
+}
+
+/// A crash leaves all of a batch or nothing. Of an object that goes before it is reported, nothing is reported after a
+/// restart, and a report is an object too; so histories are not compared if they differ in that.
+#[test]
+fn a_collector_that_begins_anew_before_each_batch_writes_the_same_log() {
+    let mut compared = 0;
+    for seed in 1..400 {
+        let mut comparison = Comparison::new(limit(seed), Naive::visible);
+        let (mut history, failed) = live_through(seed, SHORT, &mut comparison, |_| {});
+        assert_eq!(failed, None, "seed {seed}");
+        // A plan that is made before a request is not decided after a restart, but made anew.
+        history.retain(|operation| !matches!(operation, Operation::Plan));
+        let lived = |stops: Stops| {
+            let mut comparison = Comparison::new(limit(seed), Naive::visible).with_stops(stops);
+            for operation in &history {
+                assert_eq!(comparison.run(operation), Ok(()), "seed {seed}");
+            }
+            told(&comparison)
+        };
+        let ((without, all_reports), (with, reports)) =
+            (lived(Stops::Never), lived(Stops::BeforeEachBatch));
+        if reports < all_reports {
+            continue;
+        }
+        compared += 1;
+        let mut both = std::iter::zip(&without, &with);
+        let differ = both.find(|(one, other)| one != other);
+        assert_eq!(differ, None, "seed {seed}");
+        assert_eq!(without.len(), with.len(), "seed {seed}");
+    }
+    assert!(compared > 300, "{compared} were compared");
 }
 
 /// A history with requests at rest only, because how far a part of a collection gets, and what is planned,

@@ -6,18 +6,16 @@
     reason = "a test stops where its ground is not what it expects"
 )]
 
-use hindsight::{Config, ControlPlane};
-use hindsight_core::{Actor, Intent};
 use hindsight_tests::naive;
-use hindsight_tests::reference::{Kind, Policy, Reference};
+use hindsight_tests::reference::Kind;
 use hindsight_tests::server::{Server, hindsight, limited, serve, stdout, text};
+use hindsight_tests::uncollected::{carried_out, without_collectors};
 use hindsight_tests::wait::wait_until;
 use serde_json::json;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
-use std::sync::Arc;
 use std::time::Duration;
 
 fn state_hash(directory: &Path) -> String {
@@ -293,76 +291,6 @@ fn what_was_answered_survives_a_kill() {
     let server = Server::start_on(&directory);
     let names = server.kubectl(&["get", "configmaps", "-o", "name"]);
     assert_eq!(names.lines().count(), 20);
-}
-
-/// A control plane on this directory without collectors.
-fn without_collectors(directory: &Path) -> ControlPlane {
-    let config = Config {
-        data_dir: Some(directory.to_owned()),
-        collectors: false,
-        ..Config::default()
-    };
-    ControlPlane::open(config).expect("opened")
-}
-
-/// Carries an intent out and returns the UID of its object.
-fn carried_out(plane: &ControlPlane, intent: Intent) -> String {
-    let actor = Arc::new(Actor::new("tester"));
-    let command = hindsight_core::Command::new(actor, plane.now(), plane.seed(), intent);
-    let answers = plane.submit_blocking(vec![command]).expect("submitted");
-    let decision = answers[0].as_ref().expect("carried out");
-    decision.commits[0].uid.to_string()
-}
-
-/// Creates a chain of this many objects, each the owner of the next, and deletes the first: the
-/// collector removes the others one by one.
-fn cut_chain(directory: &Path, length: usize) {
-    let plane = without_collectors(directory);
-    let mut owners = Vec::new();
-    for index in 0..length {
-        let name = format!("c{index}");
-        let metadata = json!({"name": name, "ownerReferences": naive::references(&owners)});
-        let object = json!({"metadata": metadata});
-        let uid = carried_out(&plane, naive::create(Kind::ConfigMap, "default", object));
-        owners = vec![Reference {
-            kind: Kind::ConfigMap,
-            name,
-            uid,
-            blocks: false,
-        }];
-    }
-    let first = naive::key(Kind::ConfigMap, "default", "c0");
-    carried_out(&plane, naive::delete(first, Some(Policy::Background)));
-    plane.close();
-}
-
-#[test]
-fn a_cascade_that_was_cut_short_goes_on_after_the_restart() {
-    let temporary = tempfile::tempdir().expect("a temporary directory");
-    let left = |directory: &Path| {
-        let names = ["get", "configmaps", "-o", "name"];
-        stdout(&hindsight(directory, &names)).lines().count()
-    };
-    for doubled in 0..6 {
-        let length = 200 << doubled;
-        let directory = temporary.path().join(length.to_string());
-        cut_chain(&directory, length);
-        let mut killed_after = Duration::ZERO;
-        let mut found = left(&directory);
-        assert_eq!(found, length - 1, "nobody collects");
-        while found == length - 1 {
-            let server = Server::start_on(&directory);
-            std::thread::sleep(killed_after);
-            server.signal("KILL");
-            found = left(&directory);
-            killed_after += Duration::from_millis(5);
-        }
-        if found > 0 {
-            let _server = Server::start_on(&directory);
-            return wait_until("it goes on", || left(&directory) == 0);
-        }
-    }
-    panic!("nothing was ever left");
 }
 
 #[test]

@@ -268,7 +268,7 @@ impl Driver {
         let answers = match outcome {
             Ok(answers) => answers,
             Err(error) => {
-                self.collector.requeue(steps);
+                self.collector.postpone(steps);
                 return BatchOutcome::Refused(match error {
                     Unavailable::Overloaded => Refusal::Overloaded,
                     Unavailable::Full | Unavailable::Poisoned(_) | Unavailable::Stopping => {

@@ -1,13 +1,14 @@
 //! All workers as one value without threads: it observes changes and returns the steps to take next. A
 //! driver, a simulator or a test runs the loop.
 
+mod containers;
 mod origin;
 #[cfg(test)]
 mod tests;
+mod turns;
 mod waiting;
 
 use crate::affected::affected;
-use crate::content;
 use crate::event_ttl::Events;
 use crate::naming::Naming;
 use crate::plan::{Findings, Plan, View, ends_a_definition, plan};
@@ -15,15 +16,14 @@ use crate::queue::Queue;
 use crate::steps::Step;
 use crate::ttl::FinishedJobs;
 use crate::warnings::Warnings;
-use hindsight_core::Intent;
 use hindsight_core::object::Object;
 use hindsight_core::{Change, Commit, ObjectKey, Rejection, State, Time, Uid, served_kind};
 use hindsight_projector::OwnershipGraph;
-use origin::{Batch, Origin};
+use origin::{Batch, Entry, Origin};
 use std::borrow::Borrow;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::sync::Arc;
 use std::time::Duration;
+use turns::Turns;
 use waiting::Waiting;
 
 /// How many of those who wait are looked at again with each batch, even if nothing is known to have changed
@@ -34,7 +34,7 @@ const AGAIN_MAX: usize = 8;
 #[derive(Debug, Clone)]
 pub struct Collector {
     graph: OwnershipGraph,
-    queue: Queue<Uid>,
+    queue: Queue<Entry>,
     unresolved: BTreeSet<Uid>,
     /// Objects whose turn comes when others have been decided.
     deferred: Waiting,
@@ -52,6 +52,7 @@ pub struct Collector {
     warnings: Warnings,
     /// The origins of the steps of the last batch, except those that have been answered.
     in_flight: VecDeque<Origin>,
+    turns: Turns,
     counters: Counters,
 }
 
@@ -89,6 +90,7 @@ impl Collector {
             events: Events::default(),
             warnings: Warnings::default(),
             in_flight: VecDeque::new(),
+            turns: Turns::at(state.revision),
             counters: Counters::default(),
         };
         for object in state.objects() {
@@ -101,7 +103,7 @@ impl Collector {
             } = &mut collector;
             warnings.begin(state, object, graph);
             if object.is_deleting() || !object.owners().is_empty() {
-                collector.queue.push(object.meta.uid.clone());
+                collector.look_at([&object.meta.uid]);
             }
         }
         collector
@@ -116,15 +118,18 @@ impl Collector {
     ) -> Result<(), E> {
         let mut doubts = self.warnings.doubts();
         let mut back = back.into_iter();
+        let turns = &mut self.turns;
         self.graph.recall(back.by_ref().inspect(|read| {
             if let Ok(commit) = read {
                 doubts.read(commit.borrow());
+                turns.recall(commit.borrow());
             }
         }))?;
-        while !doubts.is_empty()
+        while (!doubts.is_empty() || turns.may_be_older())
             && let Some(commit) = back.next().transpose()?
         {
             doubts.read(commit.borrow());
+            turns.recall(commit.borrow());
         }
         self.warnings.forget(&doubts);
         Ok(())
@@ -154,26 +159,49 @@ impl Collector {
     /// Observes a durable change.
     pub fn observe(&mut self, change: &Change) {
         self.graph.apply(change);
+        self.turns.note(&change.commit);
         self.warnings.note(change, &self.graph);
         let key = &change.commit.key;
         let object = change.commit.object().map(|object| &**object);
         self.note(key, object);
         self.events.note(key, object, change.commit.time);
-        self.queue.extend(affected(change, &self.graph));
+        self.look_at(&affected(change, &self.graph));
         self.queue_definition_of(change);
         self.queue_namespace_of(change);
         // A new definition gives up no name.
         if key.is_definition() && change.previous.is_some() {
             self.naming.note(key, change.commit.revision);
         }
+        let uid = &change.commit.uid;
+        self.look_at_deferred_under(uid);
+        self.look_at_deadlocked_under(uid);
         if change.commit.object().is_none() {
-            self.unresolved.remove(&change.commit.uid);
-        }
-        for waiting in [&self.deferred, &self.deadlocked] {
-            self.queue
-                .extend(waiting.under(&change.commit.uid).cloned());
+            self.unresolved.remove(uid);
+            self.deferred.forget(uid);
+            self.deadlocked.forget(uid);
         }
         self.queue_resolved(&change.commit);
+    }
+
+    /// Queues those of these objects that exist.
+    fn look_at<'a>(&mut self, uids: impl IntoIterator<Item = &'a Uid>) {
+        for uid in uids {
+            if let Some(node) = self.graph.node(uid) {
+                self.queue.push((node.key().clone(), uid.clone()));
+            }
+        }
+    }
+
+    /// Queues those who wait for this one to be decided.
+    fn look_at_deferred_under(&mut self, uid: &Uid) {
+        let under: Vec<Uid> = self.deferred.under(uid).cloned().collect();
+        self.look_at(&under);
+    }
+
+    /// Queues the members of a deadlock that this one was to break.
+    fn look_at_deadlocked_under(&mut self, uid: &Uid) {
+        let under: Vec<Uid> = self.deadlocked.under(uid).cloned().collect();
+        self.look_at(&under);
     }
 
     /// Queues the objects whose owners may be known since this definition serves its kind.
@@ -182,16 +210,17 @@ impl Collector {
         let Some(kind) = definition.and_then(|object| served_kind(object)) else {
             return;
         };
-        for uid in self.graph.dependents_of_kind(&kind) {
-            if self.unresolved.remove(uid) {
-                self.queue.push(uid.clone());
-            }
-        }
+        let known = self.graph.dependents_of_kind(&kind);
+        let resolved: Vec<Uid> = known
+            .filter(|uid| self.unresolved.remove(*uid))
+            .cloned()
+            .collect();
+        self.look_at(&resolved);
     }
 
     /// At most about `limit` steps that this state calls for, deletions first and reports last; empty
-    /// when there is nothing to do. Report their outcome with [`Self::settle`] and [`Self::requeue`]
-    /// before the next call; steps without an outcome are returned again.
+    /// when there is nothing to do. Report their outcome with [`Self::settle`], [`Self::postpone`]
+    /// and [`Self::requeue`] before the next call; steps without an outcome are returned again.
     pub fn next_batch(&mut self, state: &State, now: Time, limit: usize) -> Vec<Step> {
         self.requeue(self.in_flight.len());
         let mut batch = Batch::default();
@@ -199,9 +228,8 @@ impl Collector {
         for step in self.finished_jobs.due(state, now, limit) {
             batch.push((Origin::Deadline, step));
         }
-        let emptying = self.empty_containers(state, now, limit, &mut batch);
-        self.requeue_unblocked(&emptying);
-        self.decide_queued(state, &emptying, limit, &mut batch);
+        let room = limit.saturating_sub(batch.len());
+        self.collect(state, now, room, &mut batch);
         let room = limit.saturating_sub(batch.len());
         for (freed, step) in self.naming.take(state, room) {
             batch.push((Origin::Name(freed), step));
@@ -219,6 +247,23 @@ impl Collector {
         self.dispatch(batch)
     }
 
+    /// Adds the steps of containers and of objects. A part of the room is left for objects that wait for no container.
+    fn collect(&mut self, state: &State, now: Time, room: usize, batch: &mut Batch) {
+        let mut contents = Batch::default();
+        let emptying = self.empty_containers(state, now, room, &mut contents);
+        self.requeue_unblocked(&emptying);
+        let most = room - room / 4;
+        let mut objects = Batch::default();
+        let left = room - contents.len().min(most);
+        self.decide_queued(state, &emptying, left, &mut objects);
+        let left = room.saturating_sub(objects.len());
+        for (origin, _) in contents.drain(contents.len().min(left)..) {
+            self.give_back(origin);
+        }
+        batch.append(&mut contents);
+        batch.append(&mut objects);
+    }
+
     fn dispatch(&mut self, mut batch: Batch) -> Vec<Step> {
         batch.sort_by_key(|(_, step)| !step.intent.advances_deletion());
         let steps = batch.into_iter().map(|(origin, step)| {
@@ -228,73 +273,9 @@ impl Collector {
         steps.collect()
     }
 
-    /// Adds the steps that containers in deletion call for; returns those that are not empty yet. A part
-    /// of the batch is left for objects that wait for no container.
-    fn empty_containers(
-        &mut self,
-        state: &State,
-        now: Time,
-        limit: usize,
-        batch: &mut Batch,
-    ) -> BTreeSet<Uid> {
-        let others = if self.queue.is_empty() { 0 } else { limit / 4 };
-        let mut emptying = BTreeSet::new();
-        for _ in 0..self.containers.len() {
-            let room = limit.saturating_sub(batch.len() + others);
-            let Some(key) = (room > 0).then(|| self.containers.pop()).flatten() else {
-                break;
-            };
-            let Some(object) = deleting_container(state, &key) else {
-                continue;
-            };
-            let steps = content::steps(state, object, now, room);
-            if steps.len() >= room {
-                self.containers.push(key.clone());
-            }
-            for step in steps {
-                if !matches!(step.intent, Intent::Patch(_)) {
-                    emptying.insert(object.meta.uid.clone());
-                }
-                batch.push((Origin::Container(key.clone()), step));
-            }
-        }
-        let unseen = self
-            .containers
-            .iter()
-            .filter_map(|key| deleting_container(state, key));
-        emptying.extend(unseen.map(|object| object.meta.uid.clone()));
-        emptying
-    }
-
-    /// Queues the objects that waited for a container that is empty now.
-    fn requeue_unblocked(&mut self, emptying: &BTreeSet<Uid>) {
-        let is_empty = |container: &Uid, _: &mut BTreeSet<Uid>| !emptying.contains(container);
-        for (_, waiting) in self.blocked.extract_if(.., is_empty) {
-            self.queue.extend(waiting);
-        }
-    }
-
     /// How much work it was so far: objects that were looked at, and those and references that were passed on the way.
     pub(crate) const fn work(&self) -> usize {
         self.counters.looks + self.counters.steps
-    }
-
-    /// Adds the steps that release definitions whose end changes the outcome for no undecided object.
-    /// This comes first, so that no other work delays it.
-    fn end_definitions(&mut self, state: &State, limit: usize, batch: &mut Batch) {
-        let findings = Findings::default();
-        let view = View {
-            graph: &self.graph,
-            state,
-            // `View::ends` finds out by itself which containers around a definition are being emptied.
-            emptying: &BTreeSet::new(),
-            findings: &findings,
-        };
-        let room = limit.saturating_sub(batch.len());
-        for (key, step) in view.ends(&self.ending, room) {
-            batch.push((Origin::Definition(key), step));
-        }
-        self.counters.steps += findings.steps();
     }
 
     /// Looks at the objects in the queue, at each once: the state stays the same. If none of them can be
@@ -314,15 +295,16 @@ impl Collector {
             findings: Findings::default(),
             looked_at: BTreeSet::new(),
         };
-        for waiting in [&mut self.deferred, &mut self.deadlocked] {
-            self.queue.extend(waiting.in_turn(AGAIN_MAX));
-        }
+        self.queue.go_on_after(self.turns.object());
+        let mut again = self.deferred.in_turn(AGAIN_MAX);
+        again.append(&mut self.deadlocked.in_turn(AGAIN_MAX));
+        self.look_at(&again);
         loop {
             while batch.len() < limit
-                && let Some(uid) = self.queue.pop()
+                && let Some(entry) = self.queue.pop()
             {
-                if round.looked_at.insert(uid.clone()) {
-                    self.examine(&round, &uid, batch);
+                if round.looked_at.insert(entry.1.clone()) {
+                    self.examine(&round, entry, batch);
                 }
             }
             if batch.len() > before || batch.len() >= limit {
@@ -334,79 +316,89 @@ impl Collector {
             if rest.is_empty() {
                 break;
             }
-            self.queue.extend(rest);
+            self.look_at(&rest);
         }
         self.counters.looks += round.looked_at.len();
         self.counters.steps += round.findings.steps();
     }
 
-    fn examine(&mut self, round: &Round<'_>, uid: &Uid, batch: &mut Batch) {
+    fn examine(&mut self, round: &Round<'_>, (key, uid): Entry, batch: &mut Batch) {
         let view = View {
             graph: &self.graph,
             state: round.state,
             emptying: round.emptying,
             findings: &round.findings,
         };
-        let plan = plan(view, uid);
-        self.deferred.forget(uid);
-        self.deadlocked.forget(uid);
+        let plan = plan(view, &uid);
+        self.deferred.forget(&uid);
+        self.deadlocked.forget(&uid);
         // Those who wait for a container that is being emptied wait elsewhere.
-        let is_undecided = || view.is_pending(uid) && !round.emptying.contains(uid);
-        if self.deferred.is_above(uid) && !is_undecided() {
-            self.queue.extend(self.deferred.under(uid).cloned());
+        let is_undecided = || view.is_pending(&uid) && !round.emptying.contains(&uid);
+        if self.deferred.is_above(&uid) && !is_undecided() {
+            self.look_at_deferred_under(&uid);
         }
         match plan {
-            Plan::Steps(steps) if steps.is_empty() => self.queue_deadlocked_under(uid),
+            Plan::Steps(steps) if steps.is_empty() => self.look_at_deadlocked_under(&uid),
             Plan::Steps(steps) => {
                 let steps = steps.into_iter();
                 for step in steps.filter(|step| !ends_a_definition(step)) {
-                    batch.push((Origin::Object(uid.clone()), step));
+                    let entry = (key.clone(), uid.clone());
+                    batch.push((Origin::Object(entry), step));
                 }
             }
             Plan::Unresolved => {
-                self.queue_deadlocked_under(uid);
-                self.unresolved.insert(uid.clone());
+                self.look_at_deadlocked_under(&uid);
+                self.unresolved.insert(uid);
             }
             Plan::After(first) => self.defer(round, uid, first),
             Plan::Deadlocked(breaking) => {
-                self.queue_deadlocked_under(uid);
+                self.look_at_deadlocked_under(&uid);
                 if !round.looked_at.contains(&breaking.by) {
-                    self.queue.push(breaking.by.clone());
+                    self.look_at([&breaking.by]);
                 }
-                self.deadlocked.put(uid.clone(), breaking.by.clone());
+                self.deadlocked.put(uid, breaking.by.clone());
             }
         }
     }
 
-    /// Queues the members of a deadlock that this one was to break: it takes no step for them.
-    fn queue_deadlocked_under(&mut self, uid: &Uid) {
-        self.queue.extend(self.deadlocked.under(uid).cloned());
-    }
-
-    fn defer(&mut self, round: &Round<'_>, uid: &Uid, first: Uid) {
+    fn defer(&mut self, round: &Round<'_>, uid: Uid, first: Uid) {
         if round.emptying.contains(&first) {
-            self.blocked.entry(first).or_default().insert(uid.clone());
+            self.blocked.entry(first).or_default().insert(uid);
             return;
         }
         if !round.looked_at.contains(&first) && !self.deferred.contains(&first) {
-            self.queue.push(first.clone());
+            self.look_at([&first]);
         }
-        self.deferred.put(uid.clone(), first);
+        self.deferred.put(uid, first);
     }
 
-    /// Reports that nothing was decided for the first `count` unanswered steps of the last batch, because
-    /// too much was waiting or the disk was full. Their origins are looked at again.
+    /// Reports that the first `count` unanswered steps of the last batch were not submitted. They come again in
+    /// their turn.
     pub fn requeue(&mut self, count: usize) {
         let count = count.min(self.in_flight.len());
-        for origin in self.in_flight.drain(..count) {
-            match origin {
-                Origin::Object(uid) => self.queue.push(uid),
-                Origin::Container(key) => self.containers.push(key),
-                Origin::Warning(warning) => self.warnings.push(warning),
-                Origin::Name(freed) => self.naming.add(freed),
-                // These are considered in every batch, until they are done.
-                Origin::Deadline | Origin::Definition(_) => {}
-            }
+        for origin in self.in_flight.drain(..count).collect::<Vec<_>>() {
+            self.give_back(origin);
+        }
+    }
+
+    /// Reports that the first `count` unanswered steps of the last batch were not decided, because too much was
+    /// waiting or the disk was full. They come again when all others have had their turns: there may be room for
+    /// those.
+    pub fn postpone(&mut self, count: usize) {
+        for origin in self.in_flight.iter().take(count) {
+            self.turns.pass_over(origin);
+        }
+        self.requeue(count);
+    }
+
+    fn give_back(&mut self, origin: Origin) {
+        match origin {
+            Origin::Object(entry) => self.queue.push(entry),
+            Origin::Container(key) => self.containers.push(key),
+            Origin::Warning(warning) => self.warnings.push(warning),
+            Origin::Name(freed) => self.naming.add(freed),
+            // These are considered in every batch, until they are done.
+            Origin::Deadline | Origin::Definition(_) => {}
         }
     }
 
@@ -423,7 +415,7 @@ impl Collector {
                 Err(Rejection::Stale { .. } | Rejection::Conflict { .. })
             );
             match origin {
-                Origin::Object(uid) if is_stale || answer.is_ok() => self.queue.push(uid),
+                Origin::Object(entry) if is_stale || answer.is_ok() => self.queue.push(entry),
                 Origin::Container(key) if is_stale => {
                     self.containers.push(key);
                 }
@@ -454,37 +446,4 @@ impl Collector {
             self.ending.remove(key);
         }
     }
-
-    /// Queues the definition of an instance that has begun to wait, in case the definition is being
-    /// deleted already.
-    fn queue_definition_of(&mut self, change: &Change) {
-        let object = change.commit.object();
-        if object.is_some_and(|object| object.is_waiting()) {
-            let resource = &change.commit.key.resource;
-            self.containers.push(ObjectKey::defining(resource));
-        }
-    }
-
-    /// Queues the namespace of an object. A removal may have emptied it; and when the finalizers of an
-    /// object in deletion change, the conditions of its namespace do too.
-    fn queue_namespace_of(&mut self, change: &Change) {
-        let namespace = &change.commit.key.namespace;
-        let is_as_before = |object: &Arc<Object>| {
-            let previous = change.previous.as_ref();
-            let had_same_finalizers =
-                |one: &Arc<Object>| one.meta.finalizers == object.meta.finalizers;
-            !object.is_deleting() && previous.is_some_and(had_same_finalizers)
-        };
-        if change.commit.object().is_some_and(is_as_before) {
-            return;
-        }
-        if !namespace.is_empty() {
-            self.containers.push(ObjectKey::namespace(namespace));
-        }
-    }
-}
-
-/// The container with this key, if it is being deleted.
-fn deleting_container<'a>(state: &'a State, key: &ObjectKey) -> Option<&'a Arc<Object>> {
-    state.get(key).filter(|object| object.is_deleting())
 }

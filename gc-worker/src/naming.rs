@@ -190,7 +190,7 @@ mod tests {
             assert_eq!(next(&mut collector, &state).len(), 1);
             match &answer {
                 Some(refusal) => collector.settle([Err(refusal)].into_iter()),
-                None => collector.requeue(1),
+                None => collector.postpone(1),
             }
             assert_eq!(next(&mut collector, &state).len(), again, "{answer:?}");
         }

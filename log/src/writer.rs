@@ -77,8 +77,8 @@ pub(crate) struct Submission {
 /// Commits that become durable together, and the replies that wait for them.
 pub(crate) struct Batch {
     pub(crate) changes: Vec<Arc<Change>>,
-    /// Those that were decided together with the commit before them, and are stored in the same frame as
-    /// it.
+    /// Those that were decided or submitted together with the commit before them, and are stored in the same
+    /// frame as it.
     pub(crate) joined: BTreeSet<Revision>,
     /// The state after the last of them.
     pub(crate) state: State,
@@ -149,8 +149,8 @@ impl Writer {
         &self.poison
     }
 
-    /// Submits commands; all of them go into one batch. `reply` is called on a thread of the writer and
-    /// must not block.
+    /// Submits commands. What they come to is stored in one record, so that a crash leaves all of it or nothing, unless
+    /// it takes more than 8 MiB. `reply` is called on a thread of the writer and must not block.
     pub fn submit(&self, commands: Vec<Command>, reply: Reply) {
         self.submit_by(commands, reply, |entrance, submission, _| {
             entrance.queue(submission);

@@ -109,6 +109,16 @@ pub struct Comparison {
     rest_states: Vec<Vec<Thing>>,
     /// Whether anything was planned before a request and decided after it.
     has_planned: bool,
+    stops: Stops,
+}
+
+/// When the collector begins anew while it collects.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stops {
+    /// It does not.
+    Never,
+    /// As if the process was stopped after each batch.
+    BeforeEachBatch,
 }
 
 /// Kind, namespace and name.
@@ -149,7 +159,14 @@ impl Comparison {
             judge: Judge::default(),
             rest_states: Vec::new(),
             has_planned: false,
+            stops: Stops::Never,
         }
+    }
+
+    /// Has the collector begin anew at these moments.
+    #[must_use]
+    pub fn with_stops(self, stops: Stops) -> Self {
+        Self { stops, ..self }
     }
 
     /// The objects that exist, oldest first.
@@ -275,7 +292,10 @@ impl Comparison {
     fn settle(&mut self) -> Result<(), String> {
         self.script
             .push(format!("gc      until-idle steps={}", self.limit));
-        self.real.settle(self.limit);
+        match self.stops {
+            Stops::Never => self.real.settle(self.limit),
+            Stops::BeforeEachBatch => self.real.settle_with_restarts(self.limit),
+        }
         if !self.naive.settle() {
             return Err("the naive evaluator does not come to rest".into());
         }
@@ -304,6 +324,9 @@ impl Comparison {
         self.script
             .push(format!("gc      part turns={turns} steps={}", self.limit));
         for _ in 0..turns {
+            if self.stops == Stops::BeforeEachBatch {
+                self.real.restart();
+            }
             self.real.turn(self.limit);
         }
         let reached = naive::world(&self.real.state);

@@ -42,6 +42,7 @@ pub mod states;
 pub mod strace;
 pub mod streams;
 pub mod tree;
+pub mod uncollected;
 pub mod vitals;
 pub mod wait;
 pub mod webhook;

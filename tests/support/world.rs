@@ -13,20 +13,19 @@ use std::sync::{Arc, LazyLock};
 
 /// The command with this number; the clock ticks once per command.
 pub fn command(number: u64, intent: Intent, cause: Cause) -> Command {
-    command_of(0, number, intent, cause)
-}
-
-/// The same in a world with other UIDs.
-fn command_of(uids: u64, number: u64, intent: Intent, cause: Cause) -> Command {
     static ACTOR: LazyLock<Arc<Actor>> = LazyLock::new(|| Arc::new(Actor::new("tester")));
-    let mut seed = [0; 16];
-    seed[..8].copy_from_slice(&number.to_le_bytes());
-    seed[8..].copy_from_slice(&uids.to_le_bytes());
     let actor = Arc::clone(&ACTOR);
     Command {
         cause,
-        ..Command::new(actor, second(number), seed, intent)
+        ..Command::new(actor, second(number), seed(0, number), intent)
     }
+}
+
+fn seed(uids: u64, number: u64) -> [u8; 16] {
+    let mut seed = [0; 16];
+    seed[..8].copy_from_slice(&number.to_le_bytes());
+    seed[8..].copy_from_slice(&uids.to_le_bytes());
+    seed
 }
 
 fn second(number: u64) -> Time {
@@ -50,7 +49,7 @@ pub struct World {
     audit: Audit,
     orders: Orders,
     causes: Causes,
-    commands: u64,
+    requests: u64,
     uids: u64,
 }
 
@@ -76,33 +75,41 @@ impl World {
             audit,
             orders: Orders::default(),
             causes: Causes::default(),
-            commands: 0,
+            requests: 0,
             uids,
         }
     }
 
     /// Decides and applies a client's request.
     pub fn run(&mut self, intent: Intent) -> Result<Decision, Rejection> {
-        self.run_because(intent, Cause::Request)
+        let command = self.request(intent);
+        self.carry_out(command)
     }
 
     /// The same for another user.
     pub fn run_by(&mut self, user: &str, intent: Intent) -> Result<Decision, Rejection> {
-        let command = self.next_command(intent, Cause::Request);
+        let command = self.request(intent);
         self.carry_out(Command {
             actor: Arc::new(Actor::new(user)),
             ..command
         })
     }
 
-    fn run_because(&mut self, intent: Intent, cause: Cause) -> Result<Decision, Rejection> {
-        let command = self.next_command(intent, cause);
-        self.carry_out(command)
+    /// The next request. Its UID depends on the requests before it alone, not on what the collector did.
+    fn request(&mut self, intent: Intent) -> Command {
+        self.requests += 1;
+        let command = command(self.requests, intent, Cause::Request);
+        Command {
+            time: self.now(),
+            seed: seed(self.uids, self.requests),
+            ..command
+        }
     }
 
-    fn next_command(&mut self, intent: Intent, cause: Cause) -> Command {
-        self.commands += 1;
-        command_of(self.uids, self.commands, intent, cause)
+    fn step(&mut self, step: Step) -> Result<Decision, Rejection> {
+        let seed = seed(!self.uids, self.state.revision.0);
+        let command = step.command(self.now(), seed);
+        self.carry_out(command)
     }
 
     fn carry_out(&mut self, command: Command) -> Result<Decision, Rejection> {
@@ -126,7 +133,7 @@ impl World {
     }
 
     fn now(&self) -> Time {
-        second(self.commands)
+        second(self.requests + self.state.revision.0)
     }
 
     /// Collects until it rests, `limit` steps at a time; panics if it never does.
@@ -147,6 +154,19 @@ impl World {
         }
     }
 
+    /// The same with a restart before each batch: collects until a batch writes nothing.
+    pub fn settle_with_restarts(&mut self, limit: usize) {
+        for _ in 0..100_000 {
+            self.restart();
+            let before = self.state.revision;
+            self.turn(limit);
+            if self.state.revision == before {
+                return;
+            }
+        }
+        panic!("the collector does not come to rest");
+    }
+
     /// Runs one batch of the collector; false if nothing is due.
     pub fn turn(&mut self, limit: usize) -> bool {
         self.plan(limit);
@@ -154,10 +174,8 @@ impl World {
         if batch.is_empty() {
             return false;
         }
-        let answers: Vec<Result<Decision, Rejection>> = batch
-            .into_iter()
-            .map(|step| self.run_because(step.intent, step.cause))
-            .collect();
+        let answers: Vec<Result<Decision, Rejection>> =
+            batch.into_iter().map(|step| self.step(step)).collect();
         self.collector
             .settle(answers.iter().map(|answer| answer.as_ref().map(|_| ())));
         true

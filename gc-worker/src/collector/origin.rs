@@ -13,7 +13,7 @@ pub(super) enum Origin {
     /// A warning about a reference of a dependent.
     Warning(Warning),
     /// An owner or a dependent.
-    Object(Uid),
+    Object(Entry),
     /// A container (namespace or definition) that is being deleted.
     Container(ObjectKey),
     /// A definition that is released.
@@ -21,6 +21,9 @@ pub(super) enum Origin {
     /// A name that has become free.
     Name(Freed),
 }
+
+/// An object in the queue: its key, by which objects have their turns, and its uid.
+pub(super) type Entry = (ObjectKey, Uid);
 
 /// Steps, each with its origin.
 pub(super) type Batch = Vec<(Origin, Step)>;

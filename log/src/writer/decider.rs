@@ -18,6 +18,10 @@ const BATCH_COMMITS_MAX: usize = 4096;
 /// a whole version of it, and all of a batch are held until it is stored.
 const BATCH_BYTES_MAX: usize = 16 << 20;
 
+/// Up to so many bytes, what is submitted together is stored in one record. A longer record takes long to read for
+/// whoever needs one commit of it.
+const TOGETHER_BYTES_MAX: usize = 8 << 20;
+
 /// Submissions that were decided together, before it is known whether there is disk space for them.
 #[derive(Default)]
 struct Round {
@@ -166,13 +170,21 @@ impl Decider {
         self.state = state;
     }
 
+    /// Decides what was submitted together. A crash leaves all of it or nothing, unless it is too much for one record.
     fn decide_all(&mut self, commands: Vec<Command>, changes: &mut Vec<Arc<Change>>) -> Submitted {
         let mut answers = Vec::with_capacity(commands.len());
+        let before = changes.len();
         for command in commands {
             if let Some(reason) = self.poison.reason() {
                 return Err(Unavailable::Poisoned(reason.to_owned()));
             }
             answers.push(self.decide_one(command, changes)?);
+        }
+        let together = changes.get(before..).unwrap_or_default();
+        if estimated_bytes_of(together) <= TOGETHER_BYTES_MAX {
+            let later = together.iter().skip(1);
+            self.joined
+                .extend(later.map(|change| change.commit.revision));
         }
         Ok(answers)
     }
@@ -292,23 +304,48 @@ mod tests {
         }
     }
 
+    const EACH: usize = 250 << 10;
+
+    /// The creation of an object of so many bytes.
+    fn large(index: usize) -> Command {
+        let mut command = create(&format!("n{index}"));
+        if let Intent::Create(create) = &mut command.intent {
+            let text = "v".repeat(EACH);
+            create.object["metadata"]["annotations"] = serde_json::json!({"a": text});
+        }
+        command
+    }
+
+    fn submission(commands: Vec<Command>) -> Submission {
+        let reply = |_| {};
+        Submission {
+            commands,
+            reply: Box::new(reply),
+        }
+    }
+
+    #[test]
+    fn what_is_submitted_together_is_stored_together_unless_it_is_too_much() {
+        let fits = TOGETHER_BYTES_MAX / EACH - 1;
+        for (count, is_joined) in [(1, false), (3, true), (fits, true), (fits + 2, false)] {
+            let space = SpaceGate::new(Arc::new(MemoryStorage::default()));
+            let mut decider = Decider::new(empty(), Poison::default(), space);
+            let other = submission(vec![create("other")]);
+            let together = submission((0..count).map(large).collect());
+            let batch = decider.batch(other, std::iter::once(together));
+            assert_eq!(batch.changes.len(), count + 1);
+            let after_first = batch.changes.iter().skip(2);
+            let joined = after_first.map(|change| change.commit.revision);
+            let joined: BTreeSet<Revision> = joined.filter(|_| is_joined).collect();
+            assert_eq!(batch.joined, joined, "{count}");
+        }
+    }
+
     #[test]
     fn a_batch_ends_once_it_holds_much() {
-        const EACH: usize = 250 << 10;
         let space = SpaceGate::new(Arc::new(MemoryStorage::default()));
         let mut decider = Decider::new(empty(), Poison::default(), space);
-        let large = |index: usize| {
-            let mut command = create(&format!("n{index}"));
-            if let Intent::Create(create) = &mut command.intent {
-                let text = "v".repeat(EACH);
-                create.object["metadata"]["annotations"] = serde_json::json!({"a": text});
-            }
-            let reply = |_| {};
-            Submission {
-                commands: vec![command],
-                reply: Box::new(reply),
-            }
-        };
+        let large = |index| submission(vec![large(index)]);
         let most = BATCH_BYTES_MAX / EACH + 1;
         let mut waiting = (0..2 * most).map(large);
         let first = waiting.next().expect("one");

@@ -87,7 +87,7 @@ impl Collecting {
             match answer {
                 Answer::Decided(decided) => self.settle(decided.as_ref().map(drop)),
                 _ if self.bug == Some(Bug::CollectorForgets) => self.refuse(),
-                Answer::TurnedAway | Answer::Unknown => self.collector.requeue(1),
+                Answer::TurnedAway | Answer::Unknown => self.collector.postpone(1),
             }
         }
         if self.bug == Some(Bug::CollectorStops) {

@@ -1,10 +1,70 @@
-//! When those who wait for others are looked at again.
+//! Whose turn it is, and when those who wait for others are looked at again.
 
-use super::{CONFIG_MAPS, keep_only, pruned};
+use super::{CONFIG_MAPS, NAMESPACES, config_map, deleted, keep_only, namespace_that_goes, pruned};
 use crate::collector::{AGAIN_MAX, Collector};
-use crate::testing::{world, write};
-use hindsight_core::{Rejection, State, Time};
+use crate::testing::{put, world, write};
+use crate::trial::carry_out;
+use hindsight_core::{Commit, Rejection, State, Time};
 use serde_json::json;
+use std::convert::Infallible;
+use std::sync::Arc;
+
+/// Collectors for what is left of this state after a first batch: one that carried it out, one that begins then, and,
+/// with the state from before, one whose batch was not decided.
+fn after_a_batch(state: &State, limit: usize) -> [(Collector, State); 3] {
+    let mut running = Collector::new(state);
+    let batch = running.next_batch(state, Time(0), limit);
+    let mut postponed = running.clone();
+    postponed.postpone(batch.len());
+    let mut later = state.clone();
+    let mut commits: Vec<Arc<Commit>> = Vec::new();
+    for step in batch {
+        let done = carry_out(&mut later, step.command(Time(0), [0; 16]));
+        let (_, changes) = done.expect("accepted");
+        changes.iter().for_each(|change| running.observe(change));
+        running.settle(std::iter::once(Ok(())));
+        commits.extend(changes.into_iter().map(|change| change.commit));
+    }
+    let mut begun = Collector::new(&later);
+    let back = commits.iter().rev().map(Ok::<_, Infallible>);
+    begun
+        .recall(back.map(|read| read.map(|commit| &**commit)))
+        .expect("it reads");
+    [
+        (running, later.clone()),
+        (begun, later),
+        (postponed, state.clone()),
+    ]
+}
+
+#[test]
+fn whoever_comes_has_its_turn_after_those_who_were_to_come_next() {
+    let state = world(&[("b", &["gone"]), ("c", &["gone"])]);
+    for (mut collector, mut state) in after_a_batch(&state, 1) {
+        let newcomer = write(&mut state, CONFIG_MAPS, config_map("n", "a"));
+        collector.observe(&newcomer);
+        let batch = collector.next_batch(&state, Time(0), 1);
+        assert_eq!(
+            deleted(&batch).iter().map(|one| one.1).collect::<Vec<_>>(),
+            ["c"]
+        );
+    }
+}
+
+#[test]
+fn namespaces_that_are_emptied_take_turns() {
+    let mut state = namespace_that_goes(20);
+    let document = json!({"apiVersion": "v1", "kind": "Namespace", "metadata":
+        {"name": "later", "deletionTimestamp": "2024-01-01T00:00:00Z"}, "spec": {"finalizers": ["kubernetes"]}});
+    put(&mut state, NAMESPACES, document);
+    put(&mut state, CONFIG_MAPS, config_map("later", "last"));
+    let first = Collector::new(&state).next_batch(&state, Time(0), 4);
+    assert!(deleted(&first).iter().all(|one| one.1 != "last"));
+    for (mut collector, state) in after_a_batch(&state, 4) {
+        let batch = collector.next_batch(&state, Time(0), 4);
+        assert!(deleted(&batch).iter().any(|one| one.1 == "last"));
+    }
+}
 
 /// More dependents than are looked at again in one turn. Each has the owner `above`, which is decided first, and one
 /// that is gone. One of the owners of `above` waits for it.
