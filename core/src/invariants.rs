@@ -47,6 +47,7 @@ const ORPHANS: &str =
 const FOREGROUND: &str = "an owner in foreground deletion outlives the dependents that block it";
 const NAMESPACES: &str =
     "nothing is created in a terminating namespace, and nothing outlives its namespace";
+const SCOPES: &str = "an object is in a namespace exactly if its kind is namespaced";
 
 /// Checks that a commit may follow this state. The cost is a few lookups and one for each owner of the
 /// object; if an owner is released, also one for each object that still blocks it and is being deleted; for
@@ -261,6 +262,10 @@ impl Checker<'_> {
 
     fn check_namespace(&self) -> Result<(), Violation> {
         let namespace = &self.commit.key.namespace;
+        let kind = self.state.kinds.by_resource(&self.commit.key.resource);
+        if kind.is_some_and(|kind| kind.is_namespaced() == namespace.is_empty()) {
+            return Err(self.violation(SCOPES, "created where its kind is not"));
+        }
         if namespace.is_empty() {
             return Ok(());
         }

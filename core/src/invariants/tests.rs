@@ -10,7 +10,7 @@ use crate::command::{Patch, Propagation};
 use crate::event::{Cause, Commit, Event, OwnerClass, OwnerFinding};
 use crate::object::{Mark, Object, ObjectKey};
 use crate::testing::World;
-use crate::{Revision, Rule, State};
+use crate::{GroupResource, Revision, Rule, State};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -340,6 +340,21 @@ fn somebody_beside_the_cycle_holds_the_owner_until_he_waits_too() {
 fn owner_mark(world: &World) -> Revision {
     let owner = world.get("configmaps", "owner").expect("it is there");
     owner.mark.expect("it is going").revision
+}
+
+#[test]
+fn nothing_is_made_in_a_namespace_that_its_kind_does_not_have() {
+    let world = world();
+    let owner = world.get("configmaps", "owner").expect("it is there");
+    for (resource, namespace) in [("namespaces", "default"), ("configmaps", "")] {
+        let key = ObjectKey::new(GroupResource::new("", resource), namespace, "new");
+        let next = world.state.revision.next();
+        let object = Object::from_value(key.clone(), owner.document(), next, None);
+        let object = Arc::new(object.expect("an object"));
+        let events = vec![Event::ObjectCreated { object }];
+        let commit = commit(&world, key, owner.meta.uid.as_str(), events);
+        refused(&world, &commit, "created where its kind is not");
+    }
 }
 
 #[test]
