@@ -55,6 +55,12 @@ fn admit(
         name: Arc::clone(&key.name),
     };
     if !kind.is_namespaced() {
+        if !key.namespace.is_empty() {
+            return Err(Rejection::BadRequest(format!(
+                "{} are not in a namespace: the key must name none, and not {:?}",
+                key.resource, &*key.namespace
+            )));
+        }
         return Ok(collection(&key.namespace));
     }
     let namespace = namespace_of_new(context.state, key, name)?;

@@ -1,7 +1,7 @@
 //! Creates, through `decide` and `apply`.
 
-use crate::command::{Create, FieldValidation, Intent};
-use crate::testing::World;
+use crate::command::{Create, FieldValidation, Intent, Patch, PatchObject};
+use crate::testing::{World, builtin_kind};
 use crate::{
     Actor, Command, Decision, GroupResource, ObjectKey, Outcome, Rejection, apply, decide,
     decide_before_storage, draft,
@@ -46,6 +46,60 @@ fn a_taken_name_is_refused_also_while_its_holder_goes() {
         going.to_string(),
         "object is being deleted: configmaps \"a\" already exists"
     );
+}
+
+/// Otherwise the object would be where nobody looks for it: neither its dependents nor what is in the namespace.
+#[test]
+fn an_object_is_made_in_a_namespace_if_and_only_if_its_kind_is() {
+    let mut world = World::new();
+    for (resource, namespace, refused) in [
+        (
+            "namespaces",
+            "default",
+            Some("namespaces are not in a namespace: the key must name none, and not \"default\""),
+        ),
+        (
+            "nodes",
+            "missing",
+            Some("nodes are not in a namespace: the key must name none, and not \"missing\""),
+        ),
+        ("nodes", "", None),
+        ("configmaps", "", Some("namespaces \"\" not found")),
+        ("configmaps", "default", None),
+    ] {
+        for is_applied in [false, true] {
+            let (name, kind) = (format!("n{is_applied}"), builtin_kind(resource).kind);
+            let key = ObjectKey::new(GroupResource::new("", resource), namespace, &name);
+            let object = json!({"apiVersion": "v1", "kind": &*kind, "metadata": {"name": name}});
+            let intent = if is_applied {
+                Intent::Patch(PatchObject {
+                    key,
+                    version: "v1".into(),
+                    subresource: None,
+                    patch: Patch::Apply {
+                        config: object,
+                        force: false,
+                        complaint: None,
+                    },
+                    validation: FieldValidation::Strict,
+                })
+            } else {
+                Intent::Create(Create {
+                    key,
+                    version: "v1".into(),
+                    object,
+                    validation: FieldValidation::Strict,
+                })
+            };
+            world.manager("m");
+            let made = world.run(intent).err().map(|refused| refused.to_string());
+            assert_eq!(
+                made.as_deref(),
+                refused,
+                "{resource} {namespace:?} {is_applied}"
+            );
+        }
+    }
 }
 
 /// A kubelet registers its node with addresses and capacity in one request.
