@@ -110,7 +110,8 @@ impl Chain {
         match std::mem::replace(&mut self.source, Source::Ended) {
             Source::Inline(mut decoder) => {
                 self.ready.extend(decoder.batch()?);
-                self.source = if decoder.batches > BATCHES_INLINE {
+                let is_long = decoder.batches > BATCHES_INLINE;
+                self.source = if is_long && !is_in_pool() {
                     decoder.read_ahead()?
                 } else {
                     Source::Inline(decoder)
@@ -235,11 +236,17 @@ fn check_not_covered(records: &dyn Records, wanted: Revision) -> Result<(), Erro
     }
 }
 
+/// Whether this is a thread of a pool. Such a thread must not wait for another one that reads ahead: that one waits
+/// for the pool, of which every thread may wait in the same way.
+fn is_in_pool() -> bool {
+    rayon::current_thread_index().is_some()
+}
+
 /// Whether this many frames are decoded on all cores. For a single frame it takes longer to wake the
 /// threads. And a thread of the pool would run other jobs while it waits for its own, and might hold a
 /// lock that they need.
 fn is_decoded_in_parallel(frames: usize) -> bool {
-    frames > 1 && rayon::current_thread_index().is_none()
+    frames > 1 && !is_in_pool()
 }
 
 /// Fetches one frame after the other; they are checked, hashed and decoded on all cores.
