@@ -71,10 +71,14 @@ impl Backend for ControlPlane {
                 }
             }
             let now = Self::now(self);
-            if let AsOf::Time(asked) = point
-                && asked > now
-            {
-                return Err(AsOfError::NotCome { asked, now });
+            if let AsOf::Time(asked) = point {
+                if asked > now {
+                    return Err(AsOfError::NotCome { asked, now });
+                }
+                // What was published until now is looked at, not what was before the clock.
+                if let Some(newest) = self.state_if_no_later(asked) {
+                    return Ok(Past::newest(newest));
+                }
             }
             let plane = self.clone();
             let fold = move || plane.fold(point).map_err(unanswered);

@@ -80,7 +80,7 @@ impl ControlPlane {
         let OpenedLog { lock, log, reader } = open_log(&config, empty)?;
         let state = log.state().clone();
         let window = Window::new(state.revision, WINDOW_CHANGES_MAX, WINDOW_BYTES_MAX);
-        let (publisher, feed) = published::channel(state.clone(), window);
+        let (publisher, feed) = published::channel(state.clone(), window, log.latest());
         let published = Arc::clone(&feed.published);
         let changed = publisher.changed();
         let restored = log.restored();
@@ -138,6 +138,13 @@ impl ControlPlane {
     }
 
     /// The state before the first commit, into which a log is folded.
+    /// The newest durable state, if no commit or restore is later than this time. Clocks may step back.
+    #[cfg(feature = "http")]
+    pub(crate) fn state_if_no_later(&self, time: Time) -> Option<Arc<State>> {
+        let published = self.shared.published.load();
+        (published.latest <= time).then(|| Arc::clone(&published.state))
+    }
+
     pub fn empty_state(&self) -> State {
         State::new(Arc::clone(&self.shared.builtin))
     }

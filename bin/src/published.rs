@@ -2,7 +2,7 @@
 
 use arc_swap::ArcSwap;
 use crossbeam_channel::{Receiver, Sender, bounded};
-use hindsight_core::{Change, Revision, State};
+use hindsight_core::{Change, Revision, State, Time};
 use hindsight_log::Publish;
 use hindsight_projector::Window;
 use std::sync::Arc;
@@ -13,6 +13,12 @@ use tokio::sync::watch;
 pub(crate) struct Published {
     pub(crate) state: Arc<State>,
     pub(crate) window: Window,
+    /// The latest time of any commit or restore that led to the state.
+    #[cfg_attr(
+        not(feature = "http"),
+        expect(dead_code, reason = "only requests name times")
+    )]
+    pub(crate) latest: Time,
 }
 
 /// Publishes to readers and watchers before anybody is answered, and notifies the collectors afterwards.
@@ -21,6 +27,7 @@ pub(crate) struct Publisher {
     changed: watch::Sender<Revision>,
     collectors: Sender<()>,
     window: Window,
+    latest: Time,
 }
 
 /// What a collector gets: a notification that there is something new, and where to find it. However far it
@@ -31,12 +38,13 @@ pub(crate) struct CollectorFeed {
     pub(crate) notified: Receiver<()>,
 }
 
-pub(crate) fn channel(state: State, window: Window) -> (Publisher, CollectorFeed) {
+pub(crate) fn channel(state: State, window: Window, latest: Time) -> (Publisher, CollectorFeed) {
     let (changed, _) = watch::channel(state.revision);
     let (collectors, notified) = bounded(1);
     let first = Published {
         state: Arc::new(state),
         window: window.clone(),
+        latest,
     };
     let published = Arc::new(ArcSwap::from_pointee(first));
     let feed = CollectorFeed {
@@ -48,6 +56,7 @@ pub(crate) fn channel(state: State, window: Window) -> (Publisher, CollectorFeed
         changed,
         collectors,
         window,
+        latest,
     };
     (publisher, feed)
 }
@@ -62,12 +71,14 @@ impl Publisher {
 impl Publish for Publisher {
     fn publish(&mut self, state: State, changes: Vec<Arc<Change>>) {
         for change in changes {
+            self.latest = self.latest.max(change.commit.time);
             self.window.push(change);
         }
         let revision = state.revision;
         let published = Published {
             state: Arc::new(state),
             window: self.window.clone(),
+            latest: self.latest,
         };
         self.published.store(Arc::new(published));
         self.changed.send_replace(revision);
@@ -93,7 +104,7 @@ mod tests {
         let kinds = BuiltinKinds::new(builtin::kinds(), None);
         let empty = State::new(Arc::new(kinds));
         let window = Window::new(Revision::ZERO, 1, 1);
-        let (mut publisher, feed) = channel(empty.clone(), window);
+        let (mut publisher, feed) = channel(empty.clone(), window, Time(0));
         let mut changed = publisher.changed();
         std::thread::scope(|scope| {
             scope.spawn(move || {

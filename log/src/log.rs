@@ -4,7 +4,7 @@ use crate::retention::{Keeping, Pruner};
 use crate::snapshot::{Snapshotter, SnapshotterOptions};
 use crate::storage::synced::Synced;
 use crate::{Base, Error, Poison, Publish, Reader, Snapshots, Steps, Storage, Tail, Writer, chain};
-use hindsight_core::{Revision, State};
+use hindsight_core::{Revision, State, Time};
 use std::sync::Arc;
 
 /// An open log.
@@ -58,6 +58,11 @@ impl Log {
     /// belong to the history of another log.
     pub const fn restored(&self) -> Revision {
         self.end.restored
+    }
+
+    /// The latest time of any commit or restore.
+    pub const fn latest(&self) -> Time {
+        self.end.latest
     }
 
     /// Writes snapshots, in a thread beside the writer. One is due after `every` commits, or after three

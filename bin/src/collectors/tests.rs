@@ -73,7 +73,7 @@ fn driver(changes_max: usize) -> Driver {
     let plane = plane();
     let state = plane.state();
     let window = Window::new(state.revision, changes_max, usize::MAX);
-    let (mut publisher, feed) = published::channel(State::clone(&state), window);
+    let (mut publisher, feed) = published::channel(State::clone(&state), window, Time(0));
     let driver = alone(&plane, feed);
     for object in [dependent("d"), json!({"metadata": {"name": "other"}})] {
         let change = write(&plane, object);
@@ -97,7 +97,7 @@ fn collectors_that_fell_behind_look_only_at_what_changed() {
     let plane = plane();
     let state = plane.state();
     let window = Window::new(state.revision, 1, usize::MAX);
-    let (mut publisher, feed) = published::channel(State::clone(&state), window);
+    let (mut publisher, feed) = published::channel(State::clone(&state), window, Time(0));
     let mut driver = alone(&plane, feed);
     let mut write_all = |objects: &[serde_json::Value]| {
         for object in objects {
@@ -161,7 +161,7 @@ fn a_collector_that_waits_for_the_clock_stops_when_told_to() {
     let plane = ControlPlane::open(Config::default()).expect("it opens");
     let state = plane.state();
     let window = Window::new(state.revision, 1, 1);
-    let (mut publisher, feed) = published::channel(State::clone(&state), window);
+    let (mut publisher, feed) = published::channel(State::clone(&state), window, Time(0));
     let (stop, stopped) = bounded(0);
     let (wake, woken) = bounded(1);
     let mut driver = Driver {
@@ -191,8 +191,11 @@ fn a_collector_that_is_to_stop_does_not_read_the_log_first() {
     );
     let removed = delete(&plane, &owner);
     let causes = |stopped| {
-        let (_, feed) =
-            published::channel(State::clone(&plane.state()), Window::new(removed, 1, 1));
+        let (_, feed) = published::channel(
+            State::clone(&plane.state()),
+            Window::new(removed, 1, 1),
+            Time(0),
+        );
         let mut driver = alone(&plane, feed);
         driver.stopped = stopped;
         driver.recall();
@@ -266,7 +269,7 @@ fn after_a_restart_what_is_collected_names_the_cause_that_it_had_before() {
     let plane = open();
     let state = plane.state();
     let window = Window::new(state.revision, 1, usize::MAX);
-    let (_, feed) = published::channel(State::clone(&state), window);
+    let (_, feed) = published::channel(State::clone(&state), window, Time(0));
     let mut driver = alone(&plane, feed);
     for begin in [Driver::recall, Driver::start_over] {
         begin(&mut driver);
@@ -301,7 +304,7 @@ fn with_events() -> (ControlPlane, Driver, [Time; 2]) {
     }
     let state = plane.state();
     let window = Window::new(state.revision, 100, usize::MAX);
-    let (_, feed) = published::channel(State::clone(&state), window);
+    let (_, feed) = published::channel(State::clone(&state), window, Time(0));
     let mut driver = alone(&plane, feed);
     driver.surroundings.event_ttl = Some(Duration::from_hours(2));
     (plane, driver, times)
@@ -360,7 +363,7 @@ fn whoever_begins_anew_remembers_when_events_were_written_that_have_not_changed(
     carry_out(&plane, second, Intent::Patch(change));
     let state = plane.state();
     let window = Window::new(state.revision, 100, usize::MAX);
-    driver.surroundings.feed = published::channel(State::clone(&state), window).1;
+    driver.surroundings.feed = published::channel(State::clone(&state), window, Time(0)).1;
     driver.start_over();
     assert_eq!(due(&mut driver, first.plus_seconds(7_200)), ["a"]);
     assert_eq!(due(&mut driver, second.plus_seconds(7_200)), ["a"]);

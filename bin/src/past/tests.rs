@@ -1,15 +1,15 @@
 //! How many may look at the past at the same time, and what becomes of the next one.
 
 use super::{Pasts, SEATS_MAX};
-use crate::ControlPlane;
 use crate::testing::plane;
+use crate::{Clock, Config, ControlPlane};
 use bytes::Bytes;
 use hindsight_api::{AsOf, AsOfError, Backend, Gap, Past};
 use hindsight_core::{Revision, State, Time};
 use http::{Request, Response};
 use http_body_util::{BodyExt, Full};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 use tokio::runtime::Runtime;
 use tower_service::Service;
 
@@ -148,6 +148,59 @@ fn what_a_time_shows_is_kept_only_where_something_later_is_known() {
             assert_eq!(found.state.revision, Revision(shown));
             assert_eq!(found.gap, Some(gap), "kept or newly folded");
             assert_eq!(pasts.recent.get(point).is_some(), shown < newest);
+        }
+    });
+}
+
+/// A fold takes as long as the log is long, and each one holds a state of its own.
+#[test]
+fn a_time_after_all_that_was_written_shows_the_newest_state_itself() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let now = Arc::new(AtomicI64::new(0));
+    let open = || {
+        let now = Arc::clone(&now);
+        let clock = Clock::new(move || Time(now.load(Ordering::SeqCst)));
+        let config = Config {
+            collectors: false,
+            data_dir: Some(directory.path().into()),
+            clock,
+            ..Config::default()
+        };
+        ControlPlane::open(config).expect("it opens")
+    };
+    let begun = Time::parse("2030-01-01T00:00:00Z").expect("a time");
+    let second = |seconds: i64| begun.plus_seconds(seconds);
+    now.store(begun.0, Ordering::SeqCst);
+    Runtime::new().expect("a runtime").block_on(async {
+        let mut plane = open();
+        let mut revisions = Vec::new();
+        // The clock steps back before the last.
+        for (name, at) in [("a", 10), ("b", 30), ("c", 20)] {
+            now.store(second(at).0, Ordering::SeqCst);
+            let map = format!(r#"{{"metadata": {{"name": "{name}"}}}}"#);
+            let made = ask(&plane, "POST", "/api/v1/namespaces/default/configmaps", map).await;
+            assert_eq!(made.status(), 201);
+            revisions.push(plane.state().revision);
+        }
+        now.store(second(60).0, Ordering::SeqCst);
+        for is_reopened in [false, true] {
+            if is_reopened {
+                plane.close();
+                plane = open();
+            }
+            for (at, shown) in [(10, 0), (20, 0), (29, 0), (30, 2), (60, 2)] {
+                let found = Backend::as_of(&plane, AsOf::Time(second(at))).await;
+                let found = found.expect("answered");
+                assert_eq!(found.state.revision, revisions[shown], "{at}");
+                let is_newest = Arc::ptr_eq(&found.state, &plane.state());
+                assert_eq!(
+                    (is_newest, found.permit.is_none()),
+                    (shown == 2, shown == 2),
+                    "{at}"
+                );
+            }
+            let later = Backend::as_of(&plane, AsOf::Time(second(61))).await;
+            assert!(matches!(later, Err(AsOfError::NotCome { .. })));
         }
     });
 }
