@@ -60,6 +60,9 @@ pub struct Config {
     /// requests: whoever is authenticated may do everything, with an authorizer or without one
     /// ([`hindsight_api::Authorizer`]). It is asked about requests to the HTTP service only, and not about commands of
     /// [`crate::ControlPlane::submit`], `submit_blocking` and `dry_run`.
+    ///
+    /// The plane keeps it. If it holds a clone of the plane, as a clock might too, the plane is never dropped, and is
+    /// open until [`crate::ControlPlane::close`] is called.
     #[cfg(feature = "http")]
     pub authorizer: Option<Arc<dyn hindsight_api::Authorizer>>,
     /// Whether changing owner references needs `delete` on the object, and blocking an owner `update` on the

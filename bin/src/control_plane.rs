@@ -64,7 +64,8 @@ struct Shared {
 }
 
 impl ControlPlane {
-    /// Opens the log, folds it, and starts the writer and the collectors. Blocks while it reads.
+    /// Opens the log, folds it, and starts the writer and the collectors. Blocks while it reads. Builds rayon's
+    /// global pool, which reads the log too: a program that wants another one builds that before.
     pub fn open(config: Config) -> Result<Self, OpenError> {
         Self::open_with_turn(config, collectors::next_batch)
     }
@@ -137,7 +138,6 @@ impl ControlPlane {
         Arc::clone(&self.shared.published.load().state)
     }
 
-    /// The state before the first commit, into which a log is folded.
     /// The newest durable state, if no commit or restore is later than this time. Clocks may step back.
     #[cfg(feature = "http")]
     pub(crate) fn state_if_no_later(&self, time: Time) -> Option<Arc<State>> {
@@ -145,6 +145,7 @@ impl ControlPlane {
         (published.latest <= time).then(|| Arc::clone(&published.state))
     }
 
+    /// The state before the first commit, into which a log is folded.
     pub fn empty_state(&self) -> State {
         State::new(Arc::clone(&self.shared.builtin))
     }
@@ -223,6 +224,9 @@ impl ControlPlane {
 
     /// Decides commands and makes the outcome durable; all go into one batch. [`Command::actor`] is believed: no
     /// authorizer and no webhook is asked, as they are before requests to the HTTP service.
+    ///
+    /// Nothing is submitted before the future is polled for the first time. From then on the commands may be
+    /// written even if it is dropped.
     pub async fn submit(&self, commands: Vec<Command>) -> Submitted {
         let (sender, receiver) = oneshot::channel();
         // A client that is gone does not get the answer; the write stands.

@@ -20,6 +20,10 @@ pub struct Service {
 
 impl ControlPlane {
     /// The Kubernetes API in process, as the administrator.
+    ///
+    /// It must be called in a Tokio runtime with time and I/O enabled (webhooks are called over the network). Clones
+    /// belong to one runtime, that of their first watch, with which their watches end: another runtime needs a
+    /// service of its own.
     pub fn service(&self) -> Service {
         self.service_as(Actor {
             user: "admin".into(),

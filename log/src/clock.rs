@@ -9,8 +9,9 @@ use std::sync::Arc;
 pub struct Clock(Arc<dyn Fn() -> Time + Send + Sync>);
 
 impl Clock {
-    /// A clock that is read by calling this, from any thread and often. Times should be later than 1970, and
-    /// are shown to the second or the microsecond.
+    /// A clock that is read by calling this, from any thread and often. It must not panic or block: a panic in a
+    /// thread of the log or of the collectors is a failure of that part, and whoever asks for the time waits. Times
+    /// should be later than 1970, and are shown to the second or the microsecond.
     pub fn new(read: impl Fn() -> Time + Send + Sync + 'static) -> Self {
         Self(Arc::new(read))
     }
