@@ -8,6 +8,7 @@ use crate::offload::LONG_BYTES;
 use crate::status::Failure;
 use crate::verbs::TIMES_AS_YAML;
 use http::{Method, Response};
+use http_body::Body;
 
 impl Api {
     /// Makes an answer that is complete at once and may be long. Few are made at one time, and all have bounded room
@@ -34,6 +35,10 @@ impl Api {
         let waiting = admission::waiting_bytes(request, request.body_bytes);
         let mut room = bodies.room_for_write(kept, waiting).await?;
         let answer = self.with_body(method, request, body).await?;
+        // What is answered may be short, as where something was deleted.
+        let sent = answer.body().size_hint().exact().unwrap_or_default();
+        let sent = usize::try_from(sent).unwrap_or(usize::MAX);
+        let kept = kept.min(Bodies::version_bytes(sent));
         if let Some(room) = &mut room {
             drop(room.split(room.num_permits().saturating_sub(kept)));
         }
@@ -45,22 +50,26 @@ impl Api {
 }
 
 /// About how long what is made for a request is: the version that it puts in the place of another one, and the
-/// answer. A new object stays in memory anyway, and so does one that was deleted, as long as the log is read: these
-/// count where they are shown in another form. As YAML, whose length nobody knows, a long one counts as the longest.
+/// answer. A new object stays in memory anyway: it counts where it is shown in another form, and where it is not
+/// stored, as in a dry run. As YAML, whose length nobody knows, a long one counts as the longest.
 fn written_bytes(request: &ResourceRequest) -> usize {
     let (body, accept) = (request.body_bytes, &request.accept);
     let stored = request.state.get(&request.key());
     let stored = stored.map_or(0, |stored| stored.body.len());
     let is_as_stored = accept.syntax != Syntax::Yaml && accept.view == View::Object;
     let bytes = match request.parts.method {
-        Method::PUT => body,
         Method::PATCH => body + stored,
-        _ if is_as_stored => 0,
-        Method::POST => body,
-        _ => stored,
+        Method::POST if is_as_stored && is_kept(request) => 0,
+        _ => body.max(stored),
     };
     if accept.syntax == Syntax::Yaml && bytes.saturating_mul(TIMES_AS_YAML) > LONG_BYTES {
         return usize::MAX;
     }
     bytes
+}
+
+/// Whether what is created stays in memory.
+fn is_kept(request: &ResourceRequest) -> bool {
+    let options = request.params.create_options();
+    !request.kind.strategy.review && options.is_ok_and(|options| !options.dry_run)
 }
