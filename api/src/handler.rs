@@ -48,6 +48,8 @@ pub struct Api {
     pub(crate) relay: watch::Relay,
     /// How many watches may read the log at the same time.
     pub(crate) replays: Arc<Semaphore>,
+    /// The columns that watches keep.
+    pub(crate) columns: Arc<table::SharedColumns>,
     /// Documents of discovery and OpenAPI that were built.
     documents: Arc<Documents>,
     /// The bounds on request bodies; `None` where the caller has them in memory anyway.
@@ -71,6 +73,7 @@ impl Api {
             admission,
             relay: watch::Relay::default(),
             replays,
+            columns: Arc::default(),
             documents: Arc::default(),
             bodies: None,
             authenticator: None,

@@ -51,12 +51,6 @@ impl Params {
             .map(|(_, value)| value.as_str())
     }
 
-    /// Forgets all parameters but this one.
-    pub(crate) fn retain(&mut self, name: &str) {
-        self.0.retain(|(key, _)| key == name);
-        self.0.shrink_to_fit();
-    }
-
     /// Every value of a name that may be repeated.
     pub(crate) fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
         let named = self.0.iter().filter(move |(key, _)| key == name);

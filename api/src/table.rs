@@ -5,6 +5,7 @@ mod cells;
 mod columns;
 mod computed;
 mod jsonpath;
+mod shared;
 #[cfg(test)]
 mod tests;
 
@@ -16,6 +17,8 @@ use columns::{Column, columns};
 use hindsight_core::{Form, Object, Time};
 pub(crate) use jsonpath::Looks;
 use serde_json::{Value, json};
+pub(crate) use shared::SharedColumns;
+use std::sync::Arc;
 
 /// A table without its columns and rows.
 #[derive(Debug)]
@@ -53,28 +56,9 @@ pub(crate) fn check_include(request: &ResourceRequest) -> Result<(), Failure> {
     Err(Failure::bad_request(message))
 }
 
-/// A `meta.k8s.io` Table of one object, as it is at this time.
-pub(crate) fn of(
-    request: &ResourceRequest,
-    object: &Object,
-    now: Time,
-    headings: bool,
-    looks: &mut Looks,
-) -> Value {
-    let rows = Rows::of(request, now);
-    let document = rows.form.document_for_selection(object);
-    let row = rows.of_document(object, &document, looks);
-    let envelope = Envelope::of(rows.meta, &document, headings);
-    with_row(&rows.columns, envelope, &row)
-}
-
-/// The table of a watch's bookmark, whose row belongs to no object. Source: what a real server sends.
-pub(crate) fn of_bookmark(request: &ResourceRequest, metadata: &Value, headings: bool) -> Value {
-    let columns = columns(&request.kind, &request.version);
-    let document = json!({"metadata": metadata});
-    let meta = request.accept.meta;
-    let row = json!({"cells": vec![""; columns.len()], "object": partial(meta, &document)});
-    with_row(&columns, Envelope::of(meta, &document, headings), &row)
+/// A `meta.k8s.io` Table of one object, with the request's time as the present.
+pub(crate) fn of(request: &ResourceRequest, object: &Object) -> Value {
+    Rows::of(request).table(object, request.now(), true).0
 }
 
 /// The table of a `Scale`.
@@ -104,39 +88,74 @@ fn with_row(columns: &[Column], envelope: Envelope, row: &Value) -> Value {
 
 /// Makes rows, for many objects.
 pub(crate) struct Rows {
-    columns: Vec<Column>,
+    columns: Arc<[Column]>,
     include: String,
-    now: Time,
     form: Form,
     meta: &'static str,
     are_pods: bool,
 }
 
 impl Rows {
-    pub(crate) fn of(request: &ResourceRequest, now: Time) -> Self {
+    pub(crate) fn of(request: &ResourceRequest) -> Self {
+        let columns = columns(&request.kind, &request.version);
+        Self::with(columns.into(), request)
+    }
+
+    /// The same for a watch, which keeps them: its columns are shared with other watches of its kind.
+    pub(crate) fn kept(request: &ResourceRequest, shared: &SharedColumns) -> Self {
+        Self::with(shared.of(&request.kind, &request.version), request)
+    }
+
+    fn with(columns: Arc<[Column]>, request: &ResourceRequest) -> Self {
         Self {
-            columns: columns(&request.kind, &request.version),
+            columns,
             include: request.params.text("includeObject").to_owned(),
-            now,
             form: request.form.clone(),
             meta: request.accept.meta,
             are_pods: !request.kind.is_custom() && &*request.kind.resource.resource == "pods",
         }
     }
 
-    /// A row, and what its columns looked at.
-    pub(crate) fn row(&self, object: &Object) -> (Value, Looks) {
-        let (document, mut looks) = (self.form.document_for_selection(object), Looks::default());
-        (self.of_document(object, &document, &mut looks), looks)
+    pub(crate) const fn form(&self) -> &Form {
+        &self.form
     }
 
-    fn of_document(&self, object: &Object, document: &Value, looks: &mut Looks) -> Value {
+    /// A row as it is at this time, and what its columns looked at.
+    pub(crate) fn row(&self, object: &Object, now: Time) -> (Value, Looks) {
+        let (document, mut looks) = (self.form.document_for_selection(object), Looks::default());
+        let row = self.of_document(object, &document, now, &mut looks);
+        (row, looks)
+    }
+
+    /// A table of one object, as it is at this time, and what its columns looked at.
+    pub(crate) fn table(&self, object: &Object, now: Time, headings: bool) -> (Value, Looks) {
+        let (document, mut looks) = (self.form.document_for_selection(object), Looks::default());
+        let row = self.of_document(object, &document, now, &mut looks);
+        let envelope = Envelope::of(self.meta, &document, headings);
+        (with_row(&self.columns, envelope, &row), looks)
+    }
+
+    /// The table of a watch's bookmark, whose row belongs to no object. Source: what a real server sends.
+    pub(crate) fn bookmark(&self, metadata: &Value, headings: bool) -> Value {
+        let (columns, meta) = (&self.columns, self.meta);
+        let document = json!({"metadata": metadata});
+        let row = json!({"cells": vec![""; columns.len()], "object": partial(meta, &document)});
+        with_row(columns, Envelope::of(meta, &document, headings), &row)
+    }
+
+    fn of_document(
+        &self,
+        object: &Object,
+        document: &Value,
+        now: Time,
+        looks: &mut Looks,
+    ) -> Value {
         let shown = match self.include.as_str() {
             "None" => Value::Null,
             "Object" => self.form.document(object),
             _ => metadata_of(self.meta, &self.form, object),
         };
-        let cells = cells(&self.columns, document, self.now, looks);
+        let cells = cells(&self.columns, document, now, looks);
         let mut row = json!({"cells": cells, "object": shown});
         let completed = Some(document).filter(|_| self.are_pods);
         let completed = completed.and_then(computed::completed);

@@ -53,6 +53,13 @@ impl Served {
         answer.map(|answer| answer.status().as_u16())
     }
 
+    /// The next part of a body, if nothing has to be waited for.
+    pub(crate) fn part_at_once(&self, body: &mut ApiBody) -> Option<Bytes> {
+        let _entered = self.runtime.enter();
+        let frame = body.frame().now_or_never()?;
+        frame?.ok()?.into_data().ok()
+    }
+
     /// The answer with its whole body.
     pub(crate) fn whole(&self, request: Request<Full<Bytes>>) -> Response<Bytes> {
         let (parts, body) = self.answer(request).into_parts();

@@ -13,16 +13,16 @@ pub(crate) use delete_collection::delete_collection;
 pub(crate) use pod::bind;
 pub(crate) use write::{OTHER_NAMESPACE, create, document, patch, update};
 
-use crate::accept::View;
+use crate::accept::{Accept, View};
 use crate::body::{ApiBody, Syntax};
 use crate::handler::{Api, ResourceRequest};
 use crate::offload::LONG_BYTES;
 use crate::position;
 use crate::respond;
 use crate::status::Failure;
-use crate::table::{self, Looks};
+use crate::table;
 use hindsight_core::kind::Subresource;
-use hindsight_core::{Object, Rejection, scale::scale_for_read};
+use hindsight_core::{Form, Object, Rejection, scale::scale_for_read};
 use http::{Method, Response};
 
 /// The verb of a method, as Kubernetes names it, of one object or of all; `None` for other methods.
@@ -62,7 +62,12 @@ pub(crate) async fn get(
     let key = request.key();
     let found = request.state.get(&key);
     let object = found.ok_or_else(|| Rejection::not_found(&key))?;
-    if made_bytes(&request, object) <= LONG_BYTES {
+    let bytes = if request.is_scale() {
+        object.body.len()
+    } else {
+        made_bytes(request.accept, &request.form, object)
+    };
+    if bytes <= LONG_BYTES {
         return show(&request, 200, object);
     }
     let object = object.clone();
@@ -73,12 +78,11 @@ pub(crate) async fn get(
 pub(crate) const TIMES_AS_YAML: usize = 16;
 
 /// About how much is made to show an object; zero for the stored bytes.
-fn made_bytes(request: &ResourceRequest, object: &Object) -> usize {
+pub(crate) fn made_bytes(accept: Accept, form: &Form, object: &Object) -> usize {
     let bytes = object.body.len();
-    match (request.accept.syntax, request.accept.view) {
+    match (accept.syntax, accept.view) {
         (Syntax::Yaml, _) => bytes.saturating_mul(TIMES_AS_YAML),
-        _ if request.is_scale() => bytes,
-        (_, View::Object) if request.form.is_as_stored(object) => 0,
+        (_, View::Object) if form.is_as_stored(object) => 0,
         _ => bytes,
     }
 }
@@ -107,9 +111,6 @@ pub(crate) fn show(
             &table::metadata_of(request.accept.meta, &request.form, object),
             syntax,
         ),
-        View::Table => {
-            let table = table::of(request, object, request.now(), true, &mut Looks::default());
-            respond::json(code, &table, syntax)
-        }
+        View::Table => respond::json(code, &table::of(request, object), syntax),
     })
 }

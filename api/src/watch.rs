@@ -4,22 +4,21 @@ mod line;
 mod options;
 mod relay;
 mod replay;
+mod shown;
 #[cfg(test)]
 mod tests;
 
 pub(crate) use relay::Relay;
 pub(crate) use replay::REPLAYS_MAX;
 
-use crate::accept::View;
 use crate::body::{ApiBody, PIECE_BYTES, frame};
 use crate::handler::{Api, ResourceRequest};
 use crate::lease::Lease;
 use crate::list::Selection;
 use crate::pace::Pace;
+use crate::position;
 use crate::respond;
 use crate::status::Failure;
-use crate::table::Looks;
-use crate::{position, table};
 use bytes::Bytes;
 use futures_util::stream::{self, StreamExt};
 use hindsight_core::selector::WatchEvent;
@@ -29,6 +28,7 @@ use line::push;
 use options::{InitialEvents, lifetime};
 use replay::Replay;
 use serde_json::json;
+use shown::{Shown, Sight};
 use std::pin::Pin;
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
@@ -78,6 +78,7 @@ pub(crate) async fn open(
     // Otherwise the watch would keep this state in memory for as long as it lasts.
     request.state = Arc::clone(&NOTHING);
     let bookmarks = request.params.flag("allowWatchBookmarks") == Some(true);
+    let shown = Arc::new(Shown::of(api, &request));
     request.release_head();
     let mut watch = Watch {
         newest_revision: api.relay.subscribe(&*api.backend),
@@ -85,6 +86,7 @@ pub(crate) async fn open(
         position: after.min(opened),
         after,
         selection,
+        shown,
         ends,
         alarm: Box::pin(tokio::time::sleep_until(ends)),
         next_bookmark: next_bookmark(Instant::now(), ends),
@@ -142,6 +144,7 @@ struct Watch {
     api: Api,
     request: Box<ResourceRequest>,
     selection: Selection,
+    shown: Arc<Shown>,
     newest_revision: Receiver<Revision>,
     position: Revision,
     /// What the client has seen, which may lie ahead of the newest revision.
@@ -188,7 +191,7 @@ impl Watch {
             let Some(object) = next else {
                 break;
             };
-            self.event("ADDED", &object);
+            self.event("ADDED", &object, None).await;
             objects.record_bytes(object.body.len());
             let looked = std::mem::take(&mut self.looked);
             self.pace.read(object.body.len() + looked).await;
@@ -279,7 +282,7 @@ impl Watch {
                 return;
             }
             if self.position > self.after {
-                self.derive(change);
+                self.derive(change).await;
             }
             let looked = std::mem::take(&mut self.looked);
             self.pace.read(self.read_cost(change) + looked).await;
@@ -356,39 +359,34 @@ impl Watch {
 
     /// Derives the event of this watch from a change: an object that comes to match is added, one that no
     /// longer does is deleted.
-    fn derive(&mut self, change: &Change) {
+    async fn derive(&mut self, change: &Change) {
         if !self.selection.covers(&change.commit.key) {
             return;
         }
+        let left = Some(change.commit.revision);
         match change.watch_event(|object| self.selection.matches(object)) {
-            Some(WatchEvent::Added(object)) => self.event("ADDED", object),
-            Some(WatchEvent::Modified(object)) => self.event("MODIFIED", object),
-            Some(WatchEvent::Deleted(object)) => {
-                let object = self.request.form.object(object);
-                self.event("DELETED", &object.shown_at(Some(change.commit.revision)));
-            }
+            Some(WatchEvent::Added(object)) => self.event("ADDED", object, None).await,
+            Some(WatchEvent::Modified(object)) => self.event("MODIFIED", object, None).await,
+            Some(WatchEvent::Deleted(object)) => self.event("DELETED", object, left).await,
             None => {}
         }
     }
 
-    fn event(&mut self, kind: &str, object: &Object) {
-        let body = match self.request.accept.view {
-            View::Object => self.request.form.body(object),
-            View::Metadata => {
-                let metadata =
-                    table::metadata_of(self.request.accept.meta, &self.request.form, object);
-                metadata.to_string().into()
-            }
-            View::Table => {
-                let headings = std::mem::take(&mut self.headings);
-                let now = self.api.backend.now();
-                let mut looks = Looks::default();
-                let table = table::of(&self.request, object, now, headings, &mut looks);
-                self.looked += looks.cost();
-                table.to_string().into()
-            }
+    async fn event(&mut self, kind: &str, object: &Arc<Object>, left: Option<Revision>) {
+        let headings = std::mem::take(&mut self.headings);
+        let now = self.api.backend.now();
+        let sight = Sight {
+            left,
+            now,
+            headings,
         };
-        push(&mut self.ready, kind, &body);
+        match self.shown.make(object, sight).await {
+            Ok((body, looked)) => {
+                self.looked += looked;
+                push(&mut self.ready, kind, &body);
+            }
+            Err(failure) => self.fail(&failure),
+        }
     }
 
     /// A bookmark: an empty object that carries only the position. None is sent if the client's position lies
@@ -403,19 +401,8 @@ impl Watch {
             let annotations = json!({"k8s.io/initial-events-end": "true"});
             metadata.insert("annotations".into(), annotations);
         }
-        let ResourceRequest { kind, version, .. } = &*self.request;
-        let object = match self.request.accept.view {
-            View::Object => {
-                json!({"kind": kind.kind, "apiVersion": kind.api_version(&version.name),
-                "metadata": metadata})
-            }
-            View::Metadata => json!({"kind": "PartialObjectMetadata",
-                "apiVersion": self.request.accept.meta, "metadata": metadata}),
-            View::Table => {
-                let headings = std::mem::take(&mut self.headings);
-                table::of_bookmark(&self.request, &metadata, headings)
-            }
-        };
+        let headings = std::mem::take(&mut self.headings);
+        let object = self.shown.bookmark(&metadata, headings);
         push(&mut self.ready, "BOOKMARK", object.to_string().as_bytes());
     }
 }

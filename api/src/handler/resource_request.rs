@@ -72,10 +72,10 @@ impl ResourceRequest {
     }
 
     /// Lets go of what a watch no longer looks at: the head of a request may have 200 KiB, and a watch lasts for
-    /// hours. Tables still look at one parameter.
+    /// hours.
     pub(crate) fn release_head(&mut self) {
         (self.parts, ()) = Request::new(()).into_parts();
-        self.params.retain("includeObject");
+        self.params = Params::default();
         self.route = Route::default();
     }
 

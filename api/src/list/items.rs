@@ -1,20 +1,21 @@
 //! How the items of a list are written, one by one, and what surrounds them.
 
 use super::untyped;
-use crate::accept::View;
+use crate::accept::{Accept, View};
 use crate::body::Syntax;
 use crate::handler::ResourceRequest;
 use crate::respond;
 use crate::status::Failure;
 use crate::table::{self, Rows};
-use hindsight_core::{Form, Object};
+use crate::verbs;
+use hindsight_core::{Form, Object, Time};
 use serde::Serialize;
 use serde_json::{Value, json};
 
 /// A list in the form that one client wants.
 pub(super) struct Items {
     shown: Shown,
-    syntax: Syntax,
+    accept: Accept,
     /// The list without its items.
     around: Value,
 }
@@ -24,7 +25,8 @@ enum Shown {
     /// Items of a built-in kind: only the list names the kind.
     Untyped(Form),
     Metadata(Form, &'static str),
-    Table(Rows),
+    /// As the objects are at this time.
+    Table(Rows, Time),
 }
 
 impl Items {
@@ -48,35 +50,43 @@ impl Items {
                 (Shown::Metadata(request.form.clone(), meta), around)
             }
             View::Table => {
-                let rows = Rows::of(request, request.now());
+                let rows = Rows::of(request);
                 let around = rows.without_rows(metadata);
-                (Shown::Table(rows), around)
+                (Shown::Table(rows, request.now()), around)
             }
         };
-        let syntax = request.accept.syntax;
         Self {
             shown,
-            syntax,
+            accept: request.accept,
             around,
         }
     }
 
     pub(super) const fn syntax(&self) -> Syntax {
-        self.syntax
+        self.accept.syntax
+    }
+
+    /// About how much is made to write an item; zero for the stored bytes.
+    pub(super) fn made_bytes(&self, object: &Object) -> usize {
+        let form = match &self.shown {
+            Shown::Objects(form) | Shown::Untyped(form) | Shown::Metadata(form, _) => form,
+            Shown::Table(rows, _) => rows.form(),
+        };
+        verbs::made_bytes(self.accept, form, object)
     }
 
     /// Everything before the first item.
     pub(super) fn head(&self, is_empty: bool) -> Vec<u8> {
         let list = match self.shown {
             Shown::Objects(_) | Shown::Untyped(_) | Shown::Metadata(..) => "items",
-            Shown::Table(_) => "rows",
+            Shown::Table(..) => "rows",
         };
         let none = match self.shown {
             // In Go a nil slice.
             Shown::Metadata(..) => "null",
-            Shown::Objects(_) | Shown::Untyped(_) | Shown::Table(_) => "[]",
+            Shown::Objects(_) | Shown::Untyped(_) | Shown::Table(..) => "[]",
         };
-        if self.syntax == Syntax::Yaml {
+        if self.accept.syntax == Syntax::Yaml {
             let none = if is_empty {
                 format!(" {none}")
             } else {
@@ -94,7 +104,7 @@ impl Items {
     /// Appends one item; returns what that took, in bytes of objects that could have been read instead. Appends
     /// nothing if it is too long as YAML.
     pub(super) fn write(&self, object: &Object, to: &mut Vec<u8>) -> Result<usize, Failure> {
-        let is_yaml = self.syntax == Syntax::Yaml;
+        let is_yaml = self.accept.syntax == Syntax::Yaml;
         let mut cost = object.body.len();
         let document = match &self.shown {
             Shown::Objects(form) if !is_yaml => {
@@ -108,8 +118,8 @@ impl Items {
             Shown::Objects(form) => form.document(object),
             Shown::Untyped(form) => without_type(form.document(object)),
             Shown::Metadata(form, meta) => table::metadata_of(meta, form, object),
-            Shown::Table(rows) => {
-                let (row, looks) = rows.row(object);
+            Shown::Table(rows, now) => {
+                let (row, looks) = rows.row(object, *now);
                 cost += looks.cost();
                 row
             }
@@ -124,7 +134,7 @@ impl Items {
     }
 
     pub(super) const fn between(&self) -> &'static [u8] {
-        match self.syntax {
+        match self.accept.syntax {
             Syntax::Yaml => b"",
             Syntax::Json | Syntax::Protobuf => b",",
         }
@@ -132,7 +142,7 @@ impl Items {
 
     /// Everything after the last item.
     pub(super) const fn tail(&self, is_empty: bool) -> &'static [u8] {
-        match self.syntax {
+        match self.accept.syntax {
             Syntax::Yaml => b"",
             Syntax::Json | Syntax::Protobuf if is_empty => b"}",
             Syntax::Json | Syntax::Protobuf => b"]}",

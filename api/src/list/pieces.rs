@@ -6,6 +6,7 @@ use super::items::Items;
 use crate::backend::Permit;
 use crate::body::{ApiBody, PIECE_BYTES, Syntax, Unfinished, frame};
 use crate::lease::Lease;
+use crate::offload::{LONG_BYTES, offload};
 use crate::pace::READ_BYTES;
 use crate::respond;
 use crate::status::Failure;
@@ -21,7 +22,7 @@ const WHOLE_BYTES_MAX: usize = 256 << 10;
 
 /// A list of which some pieces are still to be sent.
 pub(super) struct Pieces {
-    items: Items,
+    items: Arc<Items>,
     rest: Lease<Rest>,
     size: usize,
     started: Vec<u8>,
@@ -56,7 +57,7 @@ impl Pieces {
             _permit: permit,
         };
         Self {
-            items,
+            items: Arc::new(items),
             rest: Lease::unlimited(rest),
             size,
             started,
@@ -70,11 +71,11 @@ impl Pieces {
     pub(super) async fn answer(mut self) -> Response<ApiBody> {
         let syntax = self.items.syntax();
         if self.size <= WHOLE_BYTES_MAX {
-            let mut begun = self.fill(WHOLE_BYTES_MAX);
+            let mut begun = self.fill(WHOLE_BYTES_MAX).await;
             while !self.is_finished() && begun.len() < WHOLE_BYTES_MAX {
                 tokio::task::yield_now().await;
                 self.started = begun;
-                begun = self.fill(WHOLE_BYTES_MAX);
+                begun = self.fill(WHOLE_BYTES_MAX).await;
             }
             if self.is_written {
                 return respond::written(ApiBody::full(begun), syntax);
@@ -82,7 +83,7 @@ impl Pieces {
             self.rest.with(|rest| rest.ready = begun.into());
         } else if syntax == Syntax::Yaml {
             // An item that is too long can only be refused before anything is sent.
-            self.started = self.fill(self.started.len() + 1);
+            self.started = self.fill(self.started.len() + 1).await;
         }
         if let Some(unwritable) = &self.unwritable {
             return respond::failure(unwritable, Syntax::Json);
@@ -90,7 +91,7 @@ impl Pieces {
         self.rest.limit();
         let pieces = stream::unfold(self, |mut pieces| async move {
             tokio::task::yield_now().await;
-            let piece = pieces.next()?;
+            let piece = pieces.next().await?;
             Some((piece, pieces))
         });
         respond::written(ApiBody::pieces(pieces.boxed()), syntax)
@@ -104,7 +105,7 @@ impl Pieces {
     /// Writes items until the piece has `limit` bytes, or none is left. The piece also ends once [`READ_BYTES`]
     /// of the stored objects were read, of which only a part may be shown, or the columns of a table looked at
     /// as much: other requests are then answered first.
-    fn fill(&mut self, limit: usize) -> Vec<u8> {
+    async fn fill(&mut self, limit: usize) -> Vec<u8> {
         let mut piece = std::mem::take(&mut self.started);
         let mut read = 0;
         while piece.len() < limit && read < READ_BYTES {
@@ -120,7 +121,7 @@ impl Pieces {
                 piece.extend_from_slice(self.items.between());
             }
             let before = piece.len();
-            match self.items.write(&object, &mut piece) {
+            match self.write(&object, &mut piece).await {
                 Ok(cost) => read += cost,
                 Err(failure) => {
                     self.unwritable = Some(Box::new(failure));
@@ -132,12 +133,24 @@ impl Pieces {
         }
         piece
     }
-}
 
-impl Iterator for Pieces {
-    type Item = Result<Bytes, Unfinished>;
+    /// Appends one item, as [`Items::write`] does, and makes a long one on another thread.
+    async fn write(&self, object: &Arc<Object>, to: &mut Vec<u8>) -> Result<usize, Failure> {
+        let bytes = self.items.made_bytes(object);
+        if bytes <= LONG_BYTES {
+            return self.items.write(object, to);
+        }
+        let (items, object) = (Arc::clone(&self.items), Arc::clone(object));
+        let make = move || {
+            let mut made = Vec::new();
+            items.write(&object, &mut made).map(|cost| (made, cost))
+        };
+        let (made, cost) = offload(bytes, make).await??;
+        to.extend_from_slice(&made);
+        Ok(cost)
+    }
 
-    fn next(&mut self) -> Option<Self::Item> {
+    async fn next(&mut self) -> Option<Result<Bytes, Unfinished>> {
         while !self.over {
             match self.rest.with(Rest::send) {
                 Some(Some(frame)) => return Some(Ok(frame)),
@@ -148,7 +161,7 @@ impl Iterator for Pieces {
                 }
                 Some(None) => {
                     self.started.reserve(PIECE_BYTES + PIECE_BYTES / 8);
-                    let piece = self.fill(PIECE_BYTES);
+                    let piece = self.fill(PIECE_BYTES).await;
                     self.rest.with(|rest| rest.ready = piece.into());
                 }
                 None => {

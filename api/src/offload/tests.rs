@@ -95,3 +95,77 @@ fn what_the_writer_would_refuse_of_a_long_request_does_not_reach_it() {
     let (code, after, _) = send(PODS, pod(&"i".repeat(LONG_BYTES), 0));
     assert_eq!((code, after), (201, 3), "what is valid is written");
 }
+
+/// Takes all seats, so that whatever needs one waits.
+fn take_all() -> tokio::sync::SemaphorePermit<'static> {
+    let all = u32::try_from(SEATS_MAX).expect("a few");
+    runtime().block_on(SEATS.acquire_many(all)).expect("all")
+}
+
+/// With two configmaps, of which the first is long.
+fn with_maps() -> Served {
+    let served = Served::new();
+    for (path, name, bytes) in [
+        ("/api/v1/namespaces", "default", 1),
+        (MAPS, "long", LONG_BYTES),
+        (MAPS, "short", 1),
+    ] {
+        let annotations = json!({"k": "v".repeat(bytes)});
+        let object = json!({"metadata": {"name": name, "annotations": annotations}});
+        let request = Request::post(path).body(Full::from(object.to_string()));
+        let made = served.answer(request.expect("a request"));
+        assert_eq!(made.status(), 201);
+    }
+    served
+}
+
+const METADATA: &str = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
+const METADATA_LIST: &str = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
+const TABLE: &str = "application/json;as=Table;g=meta.k8s.io;v=v1";
+
+#[test]
+fn a_long_item_that_is_not_sent_as_it_is_stored_is_made_on_another_thread() {
+    let served = with_maps();
+    let get = |path: &str, accept: &str| {
+        let request = Request::get(path).header("accept", accept);
+        request.body(Full::default()).expect("a request")
+    };
+    let forms = [
+        ("application/json", true),
+        (METADATA, false),
+        (TABLE, false),
+    ];
+    let watch = format!("{MAPS}?watch=1&resourceVersion=0");
+    let watches = forms.map(|(accept, _)| served.answer(get(&watch, accept)).into_body());
+    let _taken = take_all();
+    for (accept, is_stored) in [
+        ("application/json", true),
+        ("application/yaml", false),
+        (METADATA_LIST, false),
+        (TABLE, false),
+    ] {
+        let found = served.code_at_once(get(MAPS, accept));
+        assert_eq!(found, is_stored.then_some(200), "{accept}");
+    }
+    for (mut watch, (accept, is_stored)) in watches.into_iter().zip(forms) {
+        let found = served.part_at_once(&mut watch);
+        assert_eq!(found.is_some(), is_stored, "{accept}");
+    }
+}
+
+#[test]
+fn who_has_given_up_takes_no_seat() {
+    let runtime = runtime();
+    let taken = take_all();
+    let (sender, done) = std::sync::mpsc::channel();
+    runtime.block_on(async {
+        let long = offload(LONG_BYTES + 1, move || sender.send(()));
+        let given_up = tokio::time::timeout(std::time::Duration::ZERO, long);
+        assert!(given_up.await.is_err(), "it waits");
+        drop(taken);
+        offload(LONG_BYTES + 1, || ())
+            .await
+            .expect("there is a seat");
+    });
+    assert!(done.recv().is_err(), "it is not computed");
+}

@@ -144,7 +144,15 @@ fn name() -> Column {
     }
 }
 
+#[cfg(test)]
+thread_local! {
+    /// How often this thread made columns.
+    pub(super) static MADE: std::cell::Cell<u32> = const { std::cell::Cell::new(0) };
+}
+
 pub(super) fn columns(kind: &Kind, version: &Version) -> Vec<Column> {
+    #[cfg(test)]
+    MADE.set(MADE.get() + 1);
     let resource = &*kind.resource.resource;
     let mut columns = vec![name()];
     if kind.is_custom() {

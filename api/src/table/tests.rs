@@ -2,6 +2,7 @@
 
 use super::cells::ROW_BYTES_MAX;
 use super::columns::COLUMNS_MAX;
+use super::columns::MADE;
 use super::*;
 use crate::backend::fake::Fake;
 use crate::handler::Api;
@@ -72,6 +73,30 @@ fn beside_a_list(columns: &[Value], objects: u32) -> (u32, String) {
     let body = crate::testing::runtime().block_on(answer.into_body().collect());
     let text = body.expect("to its end").to_bytes();
     (turns, String::from_utf8_lossy(&text).into_owned())
+}
+
+/// A definition may have megabytes of them.
+#[test]
+fn the_columns_of_watches_are_made_once() {
+    let served = served_with(&[json!({"name": "T", "type": "string", "jsonPath": ".spec.text"})]);
+    for name in ["a", "b", "c"] {
+        create_row(&served, name, 1);
+    }
+    let before = MADE.get();
+    let path = format!(
+        "{ROWS}?watch=1&resourceVersion=0&sendInitialEvents=true\
+        &resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true"
+    );
+    let mut watches = [(), ()].map(|()| served.answer(table(&path)).into_body());
+    for watch in &mut watches {
+        let mut events = String::new();
+        while events.lines().count() < 4 {
+            let part = served.part_at_once(watch).expect("more");
+            events.push_str(&String::from_utf8_lossy(&part));
+        }
+        assert!(events.contains("BOOKMARK"), "{events}");
+    }
+    assert_eq!(MADE.get() - before, 1);
 }
 
 /// Source: upstream's `printPod`.

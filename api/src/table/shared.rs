@@ -1,0 +1,76 @@
+//! Columns that several watches keep. A definition may have megabytes of them.
+
+use super::columns::{Column, columns};
+use crate::unpoisoned::unpoisoned;
+use hindsight_core::kind::{KindRef, Version};
+use hindsight_core::object::Name;
+use std::sync::{Arc, Mutex, Weak};
+
+/// The columns of each version of a kind, for as long as somebody keeps them.
+#[derive(Default)]
+pub(crate) struct SharedColumns(Mutex<Vec<Shared>>);
+
+struct Shared {
+    /// As it is defined: a definition that changes makes another one.
+    kind: KindRef,
+    version: Name,
+    columns: Weak<[Column]>,
+}
+
+impl SharedColumns {
+    /// The columns of a version, made if nobody keeps them.
+    pub(super) fn of(&self, kind: &KindRef, version: &Version) -> Arc<[Column]> {
+        if let Some(kept) = self.kept(kind, version) {
+            return kept;
+        }
+        let made: Arc<[Column]> = columns(kind, version).into();
+        let mut all = unpoisoned(self.0.lock());
+        all.push(Shared {
+            kind: Arc::clone(kind),
+            version: Arc::clone(&version.name),
+            columns: Arc::downgrade(&made),
+        });
+        made
+    }
+
+    fn kept(&self, kind: &KindRef, version: &Version) -> Option<Arc<[Column]>> {
+        let mut all = unpoisoned(self.0.lock());
+        all.retain(|shared| shared.columns.strong_count() > 0);
+        let of_version =
+            |shared: &&Shared| Arc::ptr_eq(&shared.kind, kind) && shared.version == version.name;
+        all.iter().find(of_version)?.columns.upgrade()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::builtin_kinds;
+    use hindsight_core::{GroupResource, State};
+
+    #[test]
+    fn columns_are_shared_for_as_long_as_somebody_keeps_them() {
+        let state = State::new(builtin_kinds());
+        let of = |resource: &str| {
+            let resource = GroupResource::new("", resource);
+            let kind = state.kinds.by_resource(&resource).expect("a kind");
+            (Arc::clone(kind), kind.served("v1").expect("served").clone())
+        };
+        let (maps, pods) = (of("configmaps"), of("pods"));
+        let shared = SharedColumns::default();
+        let [one, two] = [&maps, &maps].map(|(kind, version)| shared.of(kind, version));
+        assert!(Arc::ptr_eq(&one, &two));
+        // As if it were defined anew.
+        let anew = shared.of(&Arc::new((*maps.0).clone()), &maps.1);
+        assert!(!Arc::ptr_eq(&one, &anew));
+        let other = shared.of(&pods.0, &pods.1);
+        assert_ne!(one.len(), other.len());
+        drop((one, two, anew));
+        assert!(shared.kept(&maps.0, &maps.1).is_none());
+        assert_eq!(
+            shared.0.lock().expect("a lock").len(),
+            1,
+            "what nobody keeps is forgotten"
+        );
+    }
+}
