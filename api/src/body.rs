@@ -235,12 +235,17 @@ pub(crate) async fn decode_object(
     body: &Received,
     reading: Reading<'_>,
     body_warnings: &mut BodyWarnings,
-    unknown: impl FnOnce(&Value) -> Vec<String>,
+    unknown: impl FnOnce(&Value) -> Vec<String> + Send + 'static,
 ) -> Result<Value, Failure> {
     let decoded = read_as(body, reading).await?;
     if body_warnings.refuses(&decoded) {
-        let unknown = unknown(&decoded.document);
-        let why = warnings::complaint(&body.bytes, &decoded, reading.syntax, &unknown);
+        let bytes = body.decoded_bytes(reading.syntax);
+        let (body, syntax) = (body.clone(), reading.syntax);
+        let complain = move || {
+            let unknown = unknown(&decoded.document);
+            warnings::complaint(&body.bytes, &decoded, syntax, &unknown)
+        };
+        let why = offload(bytes, complain).await?;
         let version = reading.api_version.rsplit('/').next();
         let version = version.unwrap_or(reading.api_version);
         return Err(Rejection::unreadable(reading.kind, version, &why).into());
@@ -248,24 +253,37 @@ pub(crate) async fn decode_object(
     Ok(body_warnings.take(decoded))
 }
 
-/// Decodes a patch in the same way; its faults are faults of the field `patch`. The operations of a JSON patch
-/// have members of their own, which no schema describes.
+/// What is known of a patch before it is read.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct PatchReading {
+    /// Whether it consists of the operations of a JSON patch. They have members of their own, which no schema
+    /// describes.
+    pub(crate) of_operations: bool,
+    /// How long the object is to which it is applied.
+    pub(crate) patched_bytes: usize,
+}
+
+/// Decodes a patch in the same way; its faults are faults of the field `patch`.
 pub(crate) async fn decode_patch(
     body: &Received,
-    of_operations: bool,
+    reading: PatchReading,
     body_warnings: &mut BodyWarnings,
-    unknown: impl FnOnce(&Value) -> Vec<String>,
+    unknown: impl FnOnce(&Value) -> Vec<String> + Send + 'static,
 ) -> Result<Value, Failure> {
     let mut decoded = read_as(body, Syntax::Json.of("", "")).await?;
-    if of_operations {
+    if reading.of_operations {
         decoded.in_operations();
     }
     if body_warnings.refuses(&decoded) {
         let text = Value::from(String::from_utf8_lossy(&body.bytes));
-        let unknown = unknown(&decoded.document);
-        let unknown = unknown.iter().map(|path| warnings::unknown_field(path));
-        let findings: Vec<String> = decoded.repeats.into_iter().chain(unknown).collect();
-        let why = strict_decoding_error(&findings);
+        let bytes = body.bytes.len() + reading.patched_bytes;
+        let complain = move || {
+            let unknown = unknown(&decoded.document);
+            let unknown = unknown.iter().map(|path| warnings::unknown_field(path));
+            let findings: Vec<String> = decoded.repeats.into_iter().chain(unknown).collect();
+            strict_decoding_error(&findings)
+        };
+        let why = offload(bytes, complain).await?;
         return Err(Rejection::invalid_patch(&text, &why).into());
     }
     Ok(body_warnings.take(decoded))
@@ -306,6 +324,14 @@ pub(crate) async fn decode_config(
 }
 
 impl Received {
+    /// What the body counts as where it is decoded, and what was decoded where it is looked through.
+    pub(crate) const fn decoded_bytes(&self, syntax: Syntax) -> usize {
+        match syntax {
+            Syntax::Yaml => YAML_BYTES,
+            Syntax::Json | Syntax::Protobuf => self.bytes.len(),
+        }
+    }
+
     /// Decodes the body, on another thread if so many bytes are long.
     async fn read_offloaded(
         &self,
@@ -323,10 +349,7 @@ async fn read_as(body: &Received, reading: Reading<'_>) -> Result<Decoded, Failu
         reading.api_version.to_owned(),
         reading.kind.to_owned(),
     );
-    let bytes = match syntax {
-        Syntax::Yaml => YAML_BYTES,
-        Syntax::Json | Syntax::Protobuf => body.bytes.len(),
-    };
+    let bytes = body.decoded_bytes(syntax);
     let read = move |bytes: &[u8]| read_bytes(bytes, syntax.of(&version, &kind));
     body.read_offloaded(bytes, read).await
 }

@@ -127,7 +127,7 @@ fn in_order(paths: &[String], unknown: &[String]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::body::{Reading, Received};
+    use crate::body::{PatchReading, Reading, Received};
     use crate::status::Failure;
     use crate::testing::runtime;
     use bytes::Bytes;
@@ -159,7 +159,11 @@ mod tests {
         unknown: Unknown,
     ) -> Result<Value, Failure> {
         let body = received(bytes);
-        let decoded = crate::body::decode_patch(&body, of_operations, body_warnings, unknown);
+        let reading = PatchReading {
+            of_operations,
+            patched_bytes: 0,
+        };
+        let decoded = crate::body::decode_patch(&body, reading, body_warnings, unknown);
         runtime().block_on(decoded)
     }
 

@@ -119,6 +119,19 @@ fn with_maps() -> Served {
     served
 }
 
+#[test]
+fn what_a_small_patch_makes_of_a_long_object_is_looked_through_on_another_thread() {
+    let served = with_maps();
+    let _taken = take_all();
+    for (name, code) in [("long", None), ("short", Some(422))] {
+        let path = format!("{MAPS}/{name}?fieldValidation=Strict");
+        let request = Request::patch(path).header("content-type", "application/merge-patch+json");
+        let request = request.body(Full::from(r#"{"data": {"a": "1", "a": "2"}}"#));
+        let found = served.code_at_once(request.expect("a request"));
+        assert_eq!(found, code, "{name}");
+    }
+}
+
 const METADATA: &str = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
 const METADATA_LIST: &str = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
 const TABLE: &str = "application/json;as=Table;g=meta.k8s.io;v=v1";

@@ -127,8 +127,8 @@ async fn document(
     };
     let syntax = respond::syntax(&request.parts.headers)?;
     let reading = syntax.of(versions.first().copied().unwrap_or_default(), kind);
-    let schema = request.state.kinds.posted_schema(to);
-    let unknown = |document: &Value| {
+    let schema = request.state.kinds.posted_schema(to).cloned();
+    let unknown = move |document: &Value| {
         schema.map_or_else(Vec::new, |schema| schema.prune(&mut document.clone()))
     };
     let document = body::decode_object(body, reading, body_warnings, unknown).await?;

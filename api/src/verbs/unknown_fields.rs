@@ -3,34 +3,62 @@
 
 use crate::handler::ResourceRequest;
 use hindsight_core::command::Patch;
-use hindsight_core::schema::Schema;
-use hindsight_core::{patch, scale};
+use hindsight_core::kind::{KindRef, Version};
+use hindsight_core::object::Name;
+use hindsight_core::{Form, ObjectKey, State, patch, scale};
 use serde_json::Value;
+use std::sync::Arc;
 
-/// The paths of unknown fields in a whole object.
-pub(super) fn of(request: &ResourceRequest, document: &Value) -> Vec<String> {
-    schema(request).map_or_else(Vec::new, |schema| schema.prune(&mut document.clone()))
+/// What a request is about, apart from the request: what is long is looked through on another thread.
+pub(super) struct Known {
+    state: Arc<State>,
+    key: ObjectKey,
+    kind: KindRef,
+    version: Name,
+    form: Form,
+    /// If the request is about the scale alone.
+    scale: Option<Box<Version>>,
 }
 
-/// The paths of unknown fields in what a patch makes of the object as it is now.
-pub(super) fn after(request: &ResourceRequest, change: &Patch) -> Vec<String> {
-    let live = request.state.get(&request.key()).and_then(|stored| {
-        if request.is_scale() {
-            return scale::scale_for_patch(&request.version, &request.form.object(stored));
+impl Known {
+    pub(super) fn of(request: &ResourceRequest) -> Self {
+        let scale = request.is_scale().then(|| request.version.clone().into());
+        Self {
+            state: Arc::clone(&request.state),
+            key: request.key(),
+            kind: Arc::clone(&request.kind),
+            version: Arc::clone(&request.version.name),
+            form: request.form.clone(),
+            scale,
         }
-        Some(request.form.document(stored))
-    });
-    let next = live.and_then(|live| patch::apply(&live, change).ok());
-    next.map_or_else(Vec::new, |next| of(request, &next))
-}
-
-fn schema(request: &ResourceRequest) -> Option<&Schema> {
-    if request.is_scale() {
-        return Some(scale::schema());
     }
-    let found = request
-        .state
-        .kinds
-        .schema(&request.kind, &request.version.name);
-    found.map(|schema| &**schema)
+
+    /// How long the object is as it is now.
+    pub(super) fn stored_bytes(&self) -> usize {
+        let stored = self.state.get(&self.key);
+        stored.map_or(0, |stored| stored.body.len())
+    }
+
+    /// The paths of unknown fields in a whole object.
+    pub(super) fn unknown(&self, document: &Value) -> Vec<String> {
+        let schema = if self.scale.is_some() {
+            Some(scale::schema())
+        } else {
+            let found = self.state.kinds.schema(&self.kind, &self.version);
+            found.map(|schema| &**schema)
+        };
+        schema.map_or_else(Vec::new, |schema| schema.prune(&mut document.clone()))
+    }
+
+    /// The paths of unknown fields in what a patch makes of the object as it is now.
+    pub(super) fn unknown_after(&self, change: &Patch) -> Vec<String> {
+        let live = self.state.get(&self.key).and_then(|stored| {
+            if let Some(version) = &self.scale {
+                return scale::scale_for_patch(version, &self.form.object(stored));
+            }
+            Some(self.form.document(stored))
+        });
+        let next = live.and_then(|live| patch::apply(&live, change).ok());
+        next.map_or_else(Vec::new, |next| self.unknown(&next))
+    }
 }

@@ -1,10 +1,12 @@
 //! `create`, `update`, `patch`.
 
 use super::apply::apply;
-use super::{pod, show, unknown_fields};
+use super::unknown_fields::Known;
+use super::{pod, show};
 use crate::admission::WriteRequest;
-use crate::body::{self, ApiBody, BodyWarnings, Received};
+use crate::body::{self, ApiBody, BodyWarnings, PatchReading, Received};
 use crate::handler::{Api, ResourceRequest};
+use crate::offload::offload;
 use crate::params::WriteOptions;
 use crate::patches::PatchMedia;
 use crate::respond;
@@ -35,13 +37,15 @@ pub(crate) async fn create(
     let options = request.params.create_options()?;
     let mut body_warnings = BodyWarnings::new(options.validation());
     let object = document(request, &body, &mut body_warnings).await?;
+    let bytes = body.decoded_bytes(respond::syntax(&request.parts.headers)?);
     // Not kept while the write waits.
     drop(body);
     let key = match namespaced(request, &object) {
         Ok(key) => key,
         Err(failure) => {
-            return Err(failure
-                .with_warnings(body_warnings.with_unknown(&unknown_fields::of(request, &object))));
+            let known = Known::of(request);
+            let unknown = offload(bytes, move || known.unknown(&object)).await?;
+            return Err(failure.with_warnings(body_warnings.with_unknown(&unknown)));
         }
     };
     let intent = Intent::Create(Create {
@@ -87,13 +91,13 @@ pub(crate) async fn patch(
     };
     let options = request.params.patch_options()?;
     let mut body_warnings = BodyWarnings::new(options.validation());
-    let unknown = |patch: &Value| unknown_fields::after(request, &read(patch.clone()));
-    let patch = body::decode_patch(
-        &body,
-        media == PatchMedia::Json,
-        &mut body_warnings,
-        unknown,
-    );
+    let known = Known::of(request);
+    let reading = PatchReading {
+        of_operations: media == PatchMedia::Json,
+        patched_bytes: known.stored_bytes(),
+    };
+    let unknown = move |patch: &Value| known.unknown_after(&read(patch.clone()));
+    let patch = body::decode_patch(&body, reading, &mut body_warnings, unknown);
     let patch = read(
         patch
             .await
@@ -184,7 +188,8 @@ pub(crate) async fn document(
     body_warnings: &mut BodyWarnings,
 ) -> Result<Value, Failure> {
     let syntax = respond::syntax(&request.parts.headers)?;
-    let unknown = |document: &Value| unknown_fields::of(request, document);
+    let known = Known::of(request);
+    let unknown = move |document: &Value| known.unknown(document);
     let is_custom = request.kind.is_custom() && !request.is_scale();
     let spoken = request.spoken();
     let (version, kind) = (spoken.api_version(), &*spoken.kind);
