@@ -41,7 +41,6 @@ use hindsight_core::{
     namespace_of_new,
 };
 use serde_json::Value;
-use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::{Instant, sleep, timeout_at};
@@ -236,7 +235,7 @@ impl Write<'_> {
     async fn admit_change(
         &self,
         state: &State,
-        subject: &Subject<'_>,
+        subject: &Subject,
         hooks: &MatchingHooks<'_>,
         warnings: &mut Vec<String>,
     ) -> Result<AdmissionOutcome, Failure> {
@@ -249,9 +248,8 @@ impl Write<'_> {
         let first = self.decide(state, self.command.clone(), preliminary);
         let first = first.await?;
         warnings.extend_from_slice(&first.warnings);
-        let shown = self.shown(subject, &first);
         // Neither this nor the decision after the webhooks is kept while any is waited for.
-        drop(first);
+        let shown = self.shown(subject, first).await?;
         let name = self.name(subject, shown.as_ref());
         let context = self.context(state, subject, &name);
         let managed_fields = managed::fields(shown.as_ref());
@@ -267,18 +265,20 @@ impl Write<'_> {
             owners::check(&*self.admission.authorizer, state, subject, &last)?;
         }
         let shown = if subject.posted.is_some() {
+            drop(last);
             object
         } else {
             drop(object);
-            Some(shown::new(subject, &last))
+            let subject = subject.clone();
+            let show = move || shown::new(&subject, &last);
+            Some(offload(self.write_request.bytes, show).await?)
         };
-        drop(last);
         let name = self.name(subject, shown.as_ref());
         let context = HookContext {
             name: &name,
             ..context
         };
-        let validation = validate::validate(&context, &hooks.validating, shown.map(Cow::Owned));
+        let validation = validate::validate(&context, &hooks.validating, shown.map(Arc::new));
         warnings.extend(validation.await?);
         Ok(self.submit(admitted))
     }
@@ -300,30 +300,36 @@ impl Write<'_> {
         Ok(decided.await??)
     }
 
-    fn shown(&self, subject: &Subject<'_>, first: &Decision) -> Option<Value> {
-        let posted = subject.posted.clone();
-        posted.or_else(|| Some(shown::draft(subject, self.command, first)))
+    /// What mutating webhooks see first.
+    async fn shown(&self, subject: &Subject, first: Decision) -> Result<Option<Value>, Failure> {
+        if let Some(posted) = &subject.posted {
+            return Ok(Some((**posted).clone()));
+        }
+        let (subject, sent) = (subject.clone(), shown::Sent::in_command(self.command));
+        let show = move || shown::draft(&subject, &sent, &first);
+        offload(self.write_request.bytes, show).await.map(Some)
     }
 
     fn context<'b>(
         &'b self,
         state: &'b State,
-        subject: &'b Subject<'b>,
+        subject: &Subject,
         name: &'b str,
     ) -> HookContext<'b> {
         HookContext {
             backend: self.backend,
             admission: self.admission,
             state,
-            subject,
+            subject: Arc::new(subject.clone()),
             name,
-            old_labels: shown::old(subject).as_ref().map(hooks::labels),
+            old_labels: shown::old_labels(subject),
+            bytes: self.write_request.bytes,
             deadline: self.deadline,
         }
     }
 
     /// The name that webhooks are asked about: empty in a request on a collection.
-    fn name(&self, subject: &Subject<'_>, shown: Option<&Value>) -> String {
+    fn name(&self, subject: &Subject, shown: Option<&Value>) -> String {
         if self.write_request.of_collection {
             return String::new();
         }
@@ -335,7 +341,7 @@ impl Write<'_> {
 
     /// The admitted command. What is posted to an object (a binding) makes no claim about the object's version,
     /// so that command gets no precondition.
-    fn admitted(&self, subject: &Subject<'_>, object: Option<Value>) -> Command {
+    fn admitted(&self, subject: &Subject, object: Option<Value>) -> Command {
         if subject.posted.is_none() {
             let old = subject.old.as_ref();
             let seen = old.map_or(AdmissionBasis::Absent, |old| {
@@ -353,12 +359,7 @@ impl Write<'_> {
 
     /// The command, to be carried out on this ground alone. If it would reach another object, or become another
     /// operation, everybody is asked again.
-    fn bound_to(
-        &self,
-        subject: &Subject<'_>,
-        seen: AdmissionBasis,
-        object: Option<Value>,
-    ) -> Command {
+    fn bound_to(&self, subject: &Subject, seen: AdmissionBasis, object: Option<Value>) -> Command {
         let mut command = self.command.clone();
         if subject.posted.is_none() {
             command.admitted = Some(Box::new(Admitted { seen, object }));

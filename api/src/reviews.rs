@@ -47,7 +47,8 @@ pub(crate) async fn answer(
     )?;
     let mut warnings = body_warnings.into_warnings();
     warnings.extend(unknown);
-    let admission = ReviewAdmission::new(api, request, &options);
+    let bytes = body.decoded_bytes(respond::syntax(&request.parts.headers)?);
+    let admission = ReviewAdmission::new(api, request, &options, bytes);
     let review = match settle(api, request, &admission, review, &mut warnings).await {
         Ok(review) => review,
         Err(failure) => return Err(failure.with_warnings(warnings)),
@@ -70,9 +71,9 @@ async fn settle(
     warnings: &mut Vec<String>,
 ) -> Result<Value, Failure> {
     settle_metadata(request, &mut review)?;
-    let mut review = admission.mutate(review, warnings).await?;
+    let review = admission.mutate(review, warnings).await?;
     check(request, &review)?;
-    admission.validate(&review, warnings).await?;
+    let mut review = admission.validate(review, warnings).await?;
     let authorizer = &*api.admission.authorizer;
     let spec = review.get("spec").unwrap_or(&Value::Null);
     let status = match &*request.kind.resource.resource {

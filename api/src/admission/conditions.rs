@@ -13,11 +13,11 @@ pub(super) fn hold(
     hook: &Hook<'_>,
     object: Option<&Value>,
 ) -> Result<bool, String> {
-    let object = object.map(|object| context.in_version(hook, object));
-    let old = context.old_in_version(hook);
+    let sight = context.sight(hook);
+    let object = object.map(|object| sight.of(object));
+    let old = sight.of_old();
     let uid = Uid::from_seed(context.backend.seed());
-    let admission_request = context.admission_request(hook, uid.as_str(), None, None);
-    let mut review = admission_request.document("v1");
+    let mut review = sight.request(context.name, uid.as_str()).document("v1");
     let mut request = review
         .get_mut("request")
         .map(Value::take)
@@ -27,7 +27,7 @@ pub(super) fn hold(
     }
     let authority = Permissions {
         authorizer: &*context.admission.authorizer,
-        actor: context.subject.actor,
+        actor: &context.subject.actor,
     };
     let inputs = ConditionInputs {
         object: object.as_ref(),
@@ -42,7 +42,7 @@ pub(super) fn hold(
 
 /// The resource that is written, for `authorizer.requestResource`.
 fn written(context: &HookContext<'_>) -> Access {
-    let subject = context.subject;
+    let subject = &context.subject;
     Access {
         group: subject.kind.resource.group.to_string(),
         resource: subject.kind.resource.resource.to_string(),

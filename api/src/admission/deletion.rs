@@ -16,7 +16,7 @@ impl Write<'_> {
     pub(super) async fn admit_deletion(
         &self,
         state: &State,
-        mut subject: Subject<'_>,
+        mut subject: Subject,
         hooks: &MatchingHooks<'_>,
         warnings: &mut Vec<String>,
     ) -> Result<AdmissionOutcome, Failure> {
@@ -59,7 +59,7 @@ fn marked_object(decision: &Decision) -> Option<Arc<Object>> {
 
 /// Whether the deletion was already under way and this request cannot advance it: then no webhook is asked.
 /// Source: `store.Delete` of an object with time left, and the storage of namespaces.
-fn is_already_under_way(state: &State, subject: &Subject<'_>, decision: &Decision) -> bool {
+fn is_already_under_way(state: &State, subject: &Subject, decision: &Decision) -> bool {
     let Some(old) = subject.old.as_ref().filter(|_| decision.commits.is_empty()) else {
         return false;
     };

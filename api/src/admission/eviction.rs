@@ -7,19 +7,19 @@ use super::{AdmissionOutcome, MatchingHooks, Submission, Write, mutate, validate
 use crate::status::Failure;
 use crate::verbs::pod;
 use hindsight_core::{Intent, State};
-use std::borrow::Cow;
+use std::sync::Arc;
 
 impl Write<'_> {
     pub(super) async fn admit_eviction(
         &self,
         state: &State,
-        mut subject: Subject<'_>,
+        mut subject: Subject,
         hooks: &MatchingHooks<'_>,
         warnings: &mut Vec<String>,
     ) -> Result<AdmissionOutcome, Failure> {
         let name = subject.key.name.to_string();
         let context = self.context(state, &subject, &name);
-        let posted = subject.posted.clone();
+        let posted = subject.posted.as_deref().cloned();
         let mutated = mutate::mutate(&context, &hooks.mutating, posted).await?;
         let mut eviction = mutated.object.unwrap_or_default();
         warnings.extend(mutated.warnings);
@@ -34,8 +34,7 @@ impl Write<'_> {
             }
         }
         let context = self.context(state, &subject, &name);
-        let validation =
-            validate::validate(&context, &hooks.validating, Some(Cow::Owned(eviction)));
+        let validation = validate::validate(&context, &hooks.validating, Some(Arc::new(eviction)));
         warnings.extend(validation.await?);
         let mut command = self.command.clone();
         if let Intent::Evict(delete) = &mut command.intent {

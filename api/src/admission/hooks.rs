@@ -4,6 +4,7 @@ use super::review::{self, AdmissionRequest, AdmissionResponse};
 use super::subject::{Operation, Subject};
 use super::{Admission, conditions, endpoint, shown};
 use crate::backend::Backend;
+use crate::offload::offload;
 use crate::status::Failure;
 use hindsight_core::kind::{KindRef, Kinds};
 use hindsight_core::object::Name;
@@ -20,12 +21,14 @@ pub(super) struct HookContext<'a> {
     pub(super) backend: &'a dyn Backend,
     pub(super) admission: &'a Admission,
     pub(super) state: &'a State,
-    pub(super) subject: &'a Subject<'a>,
+    pub(super) subject: Arc<Subject>,
     /// Empty for a request on a collection.
     pub(super) name: &'a str,
     /// The labels of the object before the write. The object itself is decoded again for each webhook: it would be
     /// held while others are waited for.
-    pub(super) old_labels: Option<BTreeMap<Name, Name>>,
+    pub(super) old_labels: Option<Arc<BTreeMap<Name, Name>>>,
+    /// How long the write is: what is long is written down and changed on another thread.
+    pub(super) bytes: usize,
     /// When the request ends, even if a webhook is being called then.
     pub(super) deadline: Instant,
 }
@@ -37,6 +40,53 @@ pub(super) struct Hook<'a> {
     pub(super) kind: KindRef,
     pub(super) version: Name,
     pub(super) stage: Stage,
+}
+
+/// What a webhook sees of a write: the kind and version that it wants.
+pub(super) struct Sight {
+    pub(super) subject: Arc<Subject>,
+    pub(super) kind: KindRef,
+    pub(super) version: Name,
+}
+
+impl Sight {
+    /// The object in that version.
+    pub(super) fn of(&self, object: &Value) -> Value {
+        self.converted(object.clone())
+    }
+
+    /// The object before the write, in that version.
+    pub(super) fn of_old(&self) -> Option<Value> {
+        shown::old(&self.subject).map(|old| self.converted(old))
+    }
+
+    fn converted(&self, document: Value) -> Value {
+        shown::in_version(&self.subject, document, (&self.kind, &self.version))
+    }
+
+    /// How documents in that version are read; `None` if it is not served.
+    pub(super) fn view<'b>(&'b self, kinds: &'b Kinds) -> Option<AdmissionView<'b>> {
+        Some(AdmissionView {
+            kinds,
+            kind: &self.kind,
+            version: self.kind.served(&self.version)?,
+            subresource: self.subject.subresource,
+            stored: self.subject.old.as_deref(),
+        })
+    }
+
+    /// A question without the objects.
+    pub(super) fn request<'b>(&'b self, name: &'b str, uid: &'b str) -> AdmissionRequest<'b> {
+        AdmissionRequest {
+            subject: &self.subject,
+            kind: &self.kind,
+            version: &self.version,
+            name,
+            uid,
+            object: None,
+            old: None,
+        }
+    }
 }
 
 /// When a webhook is asked, and so what it may answer.
@@ -67,7 +117,7 @@ pub(super) enum HookError {
 pub(super) fn matching_hooks<'a>(
     webhooks: impl Iterator<Item = &'a Webhook>,
     kinds: &Kinds,
-    subject: &Subject<'_>,
+    subject: &Subject,
     stage: Stage,
 ) -> Vec<Hook<'a>> {
     let write = WriteAttributes {
@@ -118,7 +168,7 @@ impl HookContext<'_> {
     }
 
     fn selects_namespace(&self, hook: &Hook<'_>, object: Option<&Value>) -> Result<bool, Failure> {
-        let subject = self.subject;
+        let subject = &self.subject;
         let name = match subject.namespace() {
             "" => self.name,
             namespace => namespace,
@@ -151,7 +201,7 @@ impl HookContext<'_> {
         if selector.is_empty() {
             return Ok(true);
         }
-        let old = self.old_labels.as_ref();
+        let old = self.old_labels.as_deref();
         let is_new = object.is_some_and(|object| selector.matches(&labels(object)));
         Ok(is_new || old.is_some_and(|old| selector.matches(old)))
     }
@@ -160,17 +210,17 @@ impl HookContext<'_> {
     pub(super) async fn call(
         &self,
         hook: &Hook<'_>,
-        object: Option<&Value>,
+        object: Option<&Arc<Value>>,
     ) -> Result<AdmissionResponse, HookError> {
-        let question = self.question(hook, object)?;
+        let question = self.question(hook, object).await?;
         self.ask(hook, question).await
     }
 
     /// Writes down what a webhook is asked. No tree outlives this: many writes may wait for one webhook.
-    pub(super) fn question(
+    pub(super) async fn question(
         &self,
         hook: &Hook<'_>,
-        object: Option<&Value>,
+        object: Option<&Arc<Value>>,
     ) -> Result<Question, HookError> {
         let webhook = hook.webhook;
         if self.subject.dry_run && !webhook.dry_runs {
@@ -180,12 +230,21 @@ impl HookContext<'_> {
         }
         let version = review::version(webhook).map_err(HookError::Failed)?;
         let uid = Uid::from_seed(self.backend.seed());
-        let object = object.map(|object| self.in_version(hook, object));
-        let old = self.old_in_version(hook);
-        let request = self.admission_request(hook, uid.as_str(), object.as_ref(), old.as_ref());
-        let request = request.document(version);
-        let body = serde_json::to_vec(&request).unwrap_or_default();
-        Ok(Question { version, uid, body })
+        let sight = self.sight(hook);
+        let (name, object) = (self.name.to_owned(), object.cloned());
+        let write_down = move || {
+            let object = object.map(|object| sight.of(&object));
+            let old = sight.of_old();
+            let request = AdmissionRequest {
+                object: object.as_ref(),
+                old: old.as_ref(),
+                ..sight.request(&name, uid.as_str())
+            };
+            let body = serde_json::to_vec(&request.document(version)).unwrap_or_default();
+            Question { version, uid, body }
+        };
+        let written = offload(self.bytes, write_down).await;
+        written.map_err(HookError::Refused)
     }
 
     /// Asks a webhook, and checks its answer.
@@ -209,44 +268,12 @@ impl HookContext<'_> {
         Err(HookError::Refused(refusal))
     }
 
-    /// The object in the version that the webhook wants to see.
-    pub(super) fn in_version(&self, hook: &Hook<'_>, object: &Value) -> Value {
-        shown::in_version(self.subject, object.clone(), (&hook.kind, &hook.version))
-    }
-
-    /// The object before the write, in that version.
-    pub(super) fn old_in_version(&self, hook: &Hook<'_>) -> Option<Value> {
-        let spoken = (&hook.kind, &*hook.version);
-        shown::old(self.subject).map(|old| shown::in_version(self.subject, old, spoken))
-    }
-
-    /// How documents in the webhook's kind and version are read; `None` if that version is not served.
-    pub(super) fn shown<'b>(&'b self, hook: &'b Hook<'_>) -> Option<AdmissionView<'b>> {
-        let subject = self.subject;
-        Some(AdmissionView {
-            kinds: &self.state.kinds,
-            kind: &hook.kind,
-            version: hook.kind.served(&hook.version)?,
-            subresource: subject.subresource,
-            stored: subject.old.as_deref(),
-        })
-    }
-
-    pub(super) fn admission_request<'b>(
-        &'b self,
-        hook: &'b Hook<'_>,
-        uid: &'b str,
-        object: Option<&'b Value>,
-        old: Option<&'b Value>,
-    ) -> AdmissionRequest<'b> {
-        AdmissionRequest {
-            subject: self.subject,
-            kind: &hook.kind,
-            version: &hook.version,
-            name: self.name,
-            uid,
-            object,
-            old,
+    /// How the webhook sees the write.
+    pub(super) fn sight(&self, hook: &Hook<'_>) -> Sight {
+        Sight {
+            subject: Arc::clone(&self.subject),
+            kind: Arc::clone(&hook.kind),
+            version: Arc::clone(&hook.version),
         }
     }
 

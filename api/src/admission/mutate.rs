@@ -2,13 +2,15 @@
 //! with `reinvocationPolicy: IfNeeded` are called once more if the object changed after them. Source:
 //! upstream's mutating dispatcher.
 
-use super::hooks::{Hook, HookContext, HookError, apply_failure_policy};
+use super::hooks::{Hook, HookContext, HookError, Sight, apply_failure_policy};
 use super::shown;
+use crate::offload::offload;
 use crate::status::Failure;
 use hindsight_core::command::Patch;
-use hindsight_core::patch;
+use hindsight_core::{Rejection, State, patch};
 use serde_json::Value;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 /// What the webhooks made of an object.
 #[derive(Debug, Default)]
@@ -27,21 +29,24 @@ pub(super) async fn mutate(
 ) -> Result<Mutated, Failure> {
     let mut run = Run {
         context,
-        mutated: Mutated {
-            object,
-            ..Mutated::default()
-        },
+        object: object.map(Arc::new),
+        mutated: Mutated::default(),
         called: BTreeSet::new(),
         to_reinvoke: BTreeSet::new(),
     };
     match run.call_all(hooks).await {
-        Ok(()) => Ok(run.mutated),
+        Ok(()) => Ok(Mutated {
+            object: run.object.map(Arc::unwrap_or_clone),
+            ..run.mutated
+        }),
         Err(failure) => Err(failure.with_warnings(run.mutated.warnings)),
     }
 }
 
 struct Run<'a> {
     context: &'a HookContext<'a>,
+    object: Option<Arc<Value>>,
+    /// What else came of it, without the object.
     mutated: Mutated,
     /// Webhooks called already that are to be called again should the object change.
     called: BTreeSet<usize>,
@@ -63,16 +68,17 @@ impl Run<'_> {
     }
 
     async fn call(&mut self, index: usize, hook: &Hook<'_>) -> Result<(), Failure> {
-        let object = self.mutated.object.as_ref();
-        if !self.context.selects(hook, object).await? {
+        let context = self.context;
+        if !context.selects(hook, self.object.as_deref()).await? {
             return Ok(());
         }
-        let answered = match self.context.call(hook, object).await {
+        let answered = match context.call(hook, self.object.as_ref()).await {
             Ok(response) => {
                 self.mutated.warnings.extend(response.warnings);
-                response
-                    .patch
-                    .map_or(Ok(false), |patch| self.apply(hook, patch))
+                match response.patch {
+                    Some(patch) => self.apply(hook, patch).await,
+                    None => Ok(false),
+                }
             }
             Err(error) => Err(error),
         };
@@ -94,41 +100,64 @@ impl Run<'_> {
     }
 
     /// Applies a webhook's patch; returns whether it changed anything.
-    fn apply(&mut self, hook: &Hook<'_>, operations: Value) -> Result<bool, HookError> {
+    async fn apply(&mut self, hook: &Hook<'_>, operations: Value) -> Result<bool, HookError> {
         let name = &hook.webhook.name;
-        let refuse = |why: String| Err(HookError::Refused(Failure::internal(why)));
-        let Some(object) = &self.mutated.object else {
-            return refuse(format!(
+        let Some(object) = self.object.clone() else {
+            return Err(HookError::Refused(Failure::internal(format!(
                 "admission webhook \"{name}\" attempted to modify the object, which is not \
                  supported for this operation"
-            ));
+            ))));
         };
-        let subject = self.context.subject;
-        let before = self.context.in_version(hook, object);
-        let mut next = match patch::apply(&before, &Patch::Json(operations)) {
-            Ok(next) => next,
-            Err(rejection) => {
-                return refuse(format!(
-                    "the patch of admission webhook \"{name}\" cannot be applied: {rejection}"
-                ));
-            }
-        };
-        let shown = self.context.shown(hook);
-        if let Some(shown) = shown.filter(|_| next != before) {
-            if let Err(why) = shown.decode(&mut next) {
-                return refuse(format!(
+        let (sight, state) = (self.context.sight(hook), self.context.state.clone());
+        let apply = move || patched(&sight, &state, &object, operations);
+        let applied = offload(self.context.bytes, apply).await;
+        let next = applied.map_err(HookError::Refused)?.map_err(|why| {
+            HookError::Refused(Failure::internal(match why {
+                Unusable::Inapplicable(why) => {
+                    format!("the patch of admission webhook \"{name}\" cannot be applied: {why}")
+                }
+                Unusable::Unreadable(why) => format!(
                     "the object as admission webhook \"{name}\" changed it cannot be read: {why}"
-                ));
-            }
-            if next != before {
-                shown.complete(&mut next);
-            }
+                ),
+            }))
+        })?;
+        let is_changed = next.is_some();
+        if let Some(next) = next {
+            self.object = Some(Arc::new(next));
         }
-        if next == before {
-            return Ok(false);
-        }
-        let spoken = (&subject.kind, &*subject.version);
-        self.mutated.object = Some(shown::in_version(subject, next, spoken));
-        Ok(true)
+        Ok(is_changed)
     }
+}
+
+/// What is wrong with a webhook's patch.
+enum Unusable {
+    Inapplicable(Rejection),
+    Unreadable(String),
+}
+
+/// What a webhook's patch makes of an object; `None` if nothing changes.
+fn patched(
+    sight: &Sight,
+    state: &State,
+    object: &Value,
+    operations: Value,
+) -> Result<Option<Value>, Unusable> {
+    let before = sight.of(object);
+    let mut next =
+        patch::apply(&before, &Patch::Json(operations)).map_err(Unusable::Inapplicable)?;
+    let shown = sight.view(&state.kinds);
+    if let Some(shown) = shown.filter(|_| next != before) {
+        if let Err(why) = shown.decode(&mut next) {
+            return Err(Unusable::Unreadable(why));
+        }
+        if next != before {
+            shown.complete(&mut next);
+        }
+    }
+    if next == before {
+        return Ok(None);
+    }
+    let subject = &*sight.subject;
+    let spoken = (&subject.kind, &*subject.version);
+    Ok(Some(shown::in_version(subject, next, spoken)))
 }

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 pub(super) fn check(
     authorizer: &dyn Authorizer,
     state: &State,
-    subject: &Subject<'_>,
+    subject: &Subject,
     preview: &Decision,
 ) -> Result<(), Rejection> {
     let check = Check {
@@ -27,7 +27,7 @@ pub(super) fn check(
 struct Check<'a> {
     authorizer: &'a dyn Authorizer,
     state: &'a State,
-    subject: &'a Subject<'a>,
+    subject: &'a Subject,
     new: &'a Object,
 }
 
@@ -122,7 +122,7 @@ impl Check<'_> {
     }
 
     fn ask(&self, access: &Access<'_>) -> Result<(), String> {
-        match self.authorizer.authorize(self.subject.actor, access) {
+        match self.authorizer.authorize(&self.subject.actor, access) {
             Verdict::Allowed => Ok(()),
             Verdict::Denied(why) => Err(why),
         }

@@ -15,7 +15,7 @@ const KIND: &str = "AdmissionReview";
 
 /// A question about an object, in the kind and version that the webhook wants to see.
 pub(super) struct AdmissionRequest<'a> {
-    pub(super) subject: &'a Subject<'a>,
+    pub(super) subject: &'a Subject,
     pub(super) kind: &'a Kind,
     pub(super) version: &'a str,
     pub(super) name: &'a str,
@@ -59,7 +59,7 @@ impl AdmissionRequest<'_> {
             "oldObject": self.old,
             "dryRun": subject.dry_run,
             "options": subject.options,
-            "userInfo": respond::user_info(subject.actor),
+            "userInfo": respond::user_info(&subject.actor),
         });
         let namespace = match subject.namespace() {
             "" if subject.is_namespace() => self.name,

@@ -31,11 +31,11 @@ impl Operation {
     }
 }
 
-/// The object of a write, and who writes it.
+/// The object of a write, and who writes it. Cheap to clone.
 #[derive(Debug, Clone)]
-pub(crate) struct Subject<'a> {
+pub(crate) struct Subject {
     pub(crate) operation: Operation,
-    pub(crate) actor: &'a Actor,
+    pub(crate) actor: Arc<Actor>,
     pub(crate) kind: KindRef,
     /// The name in it is empty where only the object itself gives one.
     pub(crate) key: ObjectKey,
@@ -47,7 +47,7 @@ pub(crate) struct Subject<'a> {
     /// The object before the write, if it exists.
     pub(crate) old: Option<Arc<Object>>,
     /// What is posted to an object (a binding, an eviction): webhooks see it instead of the object.
-    pub(crate) posted: Option<Value>,
+    pub(crate) posted: Option<Arc<Value>>,
     /// `CreateOptions` and its like.
     pub(crate) options: Value,
     pub(crate) dry_run: bool,
@@ -79,9 +79,9 @@ impl ConditionBudget {
     }
 }
 
-impl<'a> Subject<'a> {
+impl Subject {
     /// Reads a client's command.
-    pub(crate) fn of(state: &State, write_request: &'a WriteRequest) -> Result<Self, Rejection> {
+    pub(crate) fn of(state: &State, write_request: &WriteRequest) -> Result<Self, Rejection> {
         let command = &write_request.command;
         let (key, version, subresource) = match &command.intent {
             Intent::Create(create) => (&create.key, &create.version, None),
@@ -121,14 +121,14 @@ impl<'a> Subject<'a> {
         };
         Ok(Self {
             operation,
-            actor: &command.actor,
+            actor: Arc::clone(&command.actor),
             kind: Arc::clone(shown),
             key: key.clone(),
             version: Arc::clone(&version.name),
             form: Form::of(&state.kinds, kind, &version.name),
             subresource: shown_of,
             old,
-            posted,
+            posted: posted.map(Arc::new),
             options: options(write_request, operation, seconds),
             dry_run: write_request.options.dry_run,
             conditions: ConditionBudget::default(),
@@ -136,10 +136,10 @@ impl<'a> Subject<'a> {
     }
 
     /// The subject of a creation that is answered but not stored: a review.
-    pub(crate) fn of_unstored(request: &'a ResourceRequest, sent: &WriteOptions) -> Self {
+    pub(crate) fn of_unstored(request: &ResourceRequest, sent: &WriteOptions) -> Self {
         Self {
             operation: Operation::Create,
-            actor: &request.actor,
+            actor: Arc::clone(&request.actor),
             kind: Arc::clone(&request.kind),
             key: request.key(),
             version: Arc::clone(&request.version.name),

@@ -10,7 +10,6 @@ use crate::status::Failure;
 use hindsight_core::State;
 use hindsight_core::webhook::Webhook;
 use serde_json::Value;
-use std::borrow::Cow;
 use std::sync::Arc;
 use tokio::time::{Instant, timeout_at};
 
@@ -18,16 +17,24 @@ use tokio::time::{Instant, timeout_at};
 pub(crate) struct ReviewAdmission<'a> {
     api: &'a Api,
     state: Arc<State>,
-    subject: Subject<'a>,
+    subject: Arc<Subject>,
+    bytes: usize,
     deadline: Instant,
 }
 
 impl<'a> ReviewAdmission<'a> {
-    pub(crate) fn new(api: &'a Api, request: &'a ResourceRequest, options: &WriteOptions) -> Self {
+    /// Of a review that is about so long.
+    pub(crate) fn new(
+        api: &'a Api,
+        request: &ResourceRequest,
+        options: &WriteOptions,
+        bytes: usize,
+    ) -> Self {
         Self {
             api,
             state: api.backend.state(),
-            subject: Subject::of_unstored(request, options),
+            subject: Arc::new(Subject::of_unstored(request, options)),
+            bytes,
             deadline: capped_deadline(request.deadline),
         }
     }
@@ -50,20 +57,21 @@ impl<'a> ReviewAdmission<'a> {
         Ok(mutated.object.unwrap_or_default())
     }
 
-    /// Asks the validating webhooks; their warnings are appended to `warnings`.
+    /// Asks the validating webhooks, and returns the review; their warnings are appended to `warnings`.
     pub(crate) async fn validate(
         &self,
-        review: &Value,
+        review: Value,
         warnings: &mut Vec<String>,
-    ) -> Result<(), Failure> {
+    ) -> Result<Value, Failure> {
         let hooks = self.matching_hooks(self.state.webhooks.validating(), Stage::Validating);
         if hooks.is_empty() {
-            return Ok(());
+            return Ok(review);
         }
-        let context = self.context(shown::name(review));
-        let validation = validate::validate(&context, &hooks, Some(Cow::Borrowed(review)));
+        let (name, review) = (shown::name(&review).to_owned(), Arc::new(review));
+        let context = self.context(&name);
+        let validation = validate::validate(&context, &hooks, Some(Arc::clone(&review)));
         warnings.extend(self.in_time(validation).await?);
-        Ok(())
+        Ok(Arc::unwrap_or_clone(review))
     }
 
     fn matching_hooks<'b>(
@@ -79,9 +87,10 @@ impl<'a> ReviewAdmission<'a> {
             backend: &*self.api.backend,
             admission: &self.api.admission,
             state: &self.state,
-            subject: &self.subject,
+            subject: Arc::clone(&self.subject),
             name,
             old_labels: None,
+            bytes: self.bytes,
             deadline: self.deadline,
         }
     }

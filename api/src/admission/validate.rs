@@ -5,13 +5,13 @@ use super::hooks::{Hook, HookContext, apply_failure_policy};
 use crate::status::Failure;
 use futures_util::future::join_all;
 use serde_json::Value;
-use std::borrow::Cow;
+use std::sync::Arc;
 
 /// Calls every webhook that selects the object; returns their warnings, which a refusal carries too.
 pub(super) async fn validate(
     context: &HookContext<'_>,
     hooks: &[Hook<'_>],
-    object: Option<Cow<'_, Value>>,
+    object: Option<Arc<Value>>,
 ) -> Result<Vec<String>, Failure> {
     let mut selected = Vec::new();
     for hook in hooks {
@@ -19,11 +19,10 @@ pub(super) async fn validate(
             selected.push(hook);
         }
     }
-    let questions = selected.iter().map(|hook| {
-        let question = context.question(hook, object.as_deref());
-        (*hook, question)
-    });
-    let questions: Vec<_> = questions.collect();
+    let mut questions = Vec::with_capacity(selected.len());
+    for hook in &selected {
+        questions.push((*hook, context.question(hook, object.as_ref()).await));
+    }
     // Not kept while webhooks are waited for.
     drop(object);
     let answers = questions

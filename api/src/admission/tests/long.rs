@@ -38,15 +38,12 @@ fn asked_at(bytes: usize) -> Vec<usize> {
 }
 
 #[test]
-fn what_is_shown_of_a_long_request_is_decided_on_another_thread() {
+fn what_is_shown_of_a_long_request_is_made_on_another_thread() {
     assert_eq!(asked_at(LONG_BYTES), [1, 1]);
-    let waits_twice = |_| {
-        let long = asked_at(LONG_BYTES + 1);
-        let [mutating, validating] = *long else {
-            panic!("{long:?}");
-        };
-        1 < mutating && mutating < validating
+    // At least one poll each: to decide, to show the object, and to write the question down.
+    let long = asked_at(LONG_BYTES + 1);
+    let [mutating, validating] = *long else {
+        panic!("{long:?}");
     };
-    // The other thread may be done before this one looks.
-    assert!((0..1_000).any(waits_twice));
+    assert!(mutating > 3 && validating > mutating + 2, "{long:?}");
 }
