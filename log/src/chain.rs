@@ -119,7 +119,7 @@ impl Chain {
             }
             Source::ReadAhead(batches) => {
                 let batch = batches.recv().map_err(|_| {
-                    Error::engine("reading ahead", "the read-ahead thread ended in a panic")
+                    Error::defect("reading ahead", "the thread that does so ended in a panic")
                 })?;
                 if !batch.is_empty() {
                     self.ready.extend(batch);

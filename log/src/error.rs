@@ -259,6 +259,17 @@ pub enum Error {
         /// The error of the operating system.
         source: std::io::Error,
     },
+    /// A part of this program did what it never should, whatever is stored.
+    #[error(
+        "{what} failed: {source}; this is a defect of the program, and changed nothing that is stored; \
+         start again, and report it"
+    )]
+    Defect {
+        /// What was being done.
+        what: &'static str,
+        /// What went wrong.
+        source: Source,
+    },
     /// The storage engine returned an error.
     #[error(
         "the storage engine failed while {what}: {source}; if this persists, restore a backup, or a copy \
@@ -372,6 +383,11 @@ impl Error {
     /// A record holds more or fewer commits than it states.
     pub(crate) fn miscounted(revision: Revision) -> Self {
         Self::corrupt(revision, "its count does not match")
+    }
+
+    pub(crate) fn defect(what: &'static str, source: impl Into<Source>) -> Self {
+        let source = source.into();
+        Self::Defect { what, source }
     }
 
     pub(crate) fn engine(what: &'static str, source: impl Into<Source>) -> Self {

@@ -117,7 +117,7 @@ pub(crate) fn encode(commits: &[&Commit], payload: &mut Vec<u8>) -> Result<(), E
         origins: origins.list,
         commits,
     };
-    write(&frame, payload).map_err(|error| Error::engine("encoding a record", error))
+    write(&frame, payload).map_err(|error| Error::defect("encoding a record", error))
 }
 
 /// Decodes the commits of a frame, with `revisions` as their numbers. Every byte must be used.

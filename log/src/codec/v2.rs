@@ -65,7 +65,7 @@ impl<'a> Placeholder<'a> {
 
     /// Appends the encoded payload to `payload`.
     pub(crate) fn encode(&self, payload: &mut Vec<u8>) -> Result<(), Error> {
-        super::write(self, payload).map_err(|error| Error::engine("encoding a record", error))
+        super::write(self, payload).map_err(|error| Error::defect("encoding a record", error))
     }
 
     /// Decodes a payload. Every byte must be used.

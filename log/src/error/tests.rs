@@ -45,10 +45,11 @@ const fn variant(error: &Error) -> usize {
         Error::PrunedTime(_) => 24,
         Error::OtherSnapshot { .. } => 25,
         Error::TooLong { .. } => 26,
+        Error::Defect { .. } => 27,
         Error::Engine { .. } => VARIANTS - 1,
     }
 }
-const VARIANTS: usize = 28;
+const VARIANTS: usize = 29;
 
 #[test]
 fn who_opens_a_directory_again_is_not_told_to_stop_itself() {
@@ -82,8 +83,7 @@ fn every_message_goes_on_with_what_to_do() {
     let (path, directory) = (PathBuf::from("/data/x"), PathBuf::from("/data"));
     let source = || Source::from("of the reason");
     let asked = revision;
-    let pruned = Pruned { asked, floor };
-    let future = FutureRevision { asked, newest };
+    let (pruned, future) = (Pruned { asked, floor }, FutureRevision { asked, newest });
     let told = [
         Error::Closed,
         Error::Locked {
@@ -121,6 +121,7 @@ fn every_message_goes_on_with_what_to_do() {
             path: path.clone(),
             longest: 90,
         },
+        Error::defect("encoding a record", source()),
         Error::Damaged {
             path: path.clone(),
             at: 512,

@@ -113,7 +113,7 @@ impl Appender {
         let why = format!(
             "the record at revision {first} would take {length} bytes, and a record may take {most}"
         );
-        Error::engine("appending a record", why)
+        Error::defect("appending a record", why)
     }
 }
 
@@ -143,6 +143,7 @@ mod tests {
         let refused = frames.store(&changes, &BTreeSet::new());
         let why = refused.expect_err("refused").to_string();
         assert!(why.contains("a record may take 10"), "{why}");
+        assert!(!why.contains("restore a backup"), "{why}");
         assert!(is_empty());
         frames.frame_bytes_max = frames.bytes.len();
         frames.store(&changes, &BTreeSet::new()).expect("stored");
