@@ -10,13 +10,11 @@ use hindsight_tests::naive;
 use hindsight_tests::reference::Kind;
 use hindsight_tests::server::{Server, hindsight, limited, serve, stdout, text};
 use hindsight_tests::uncollected::{carried_out, without_collectors};
-use hindsight_tests::wait::wait_until;
 use serde_json::json;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
-use std::time::Duration;
 
 fn state_hash(directory: &Path) -> String {
     stdout(&hindsight(directory, &["replay", "-o", "json"]))

@@ -10,6 +10,7 @@ use hindsight::{Config, ControlPlane};
 use hindsight_tests::http::{Answer, Client, MAPS};
 use serde_json::{Value, json};
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 fn open(data: &Path) -> (ControlPlane, Client) {
     let config = Config {
@@ -280,4 +281,31 @@ fn whatever_the_past_lists_can_be_read_there() {
     }
     let only_now: Vec<&String> = now.iter().filter(|path| !then.contains(path)).collect();
     assert_eq!(only_now, ["/healthz", "/livez", "/readyz"]);
+}
+
+/// A program that watches all kinds learns from the watch of definitions what there is to watch. Otherwise it would
+/// begin a watch that has ended anew before that, and be told 404.
+#[test]
+fn a_watch_outlives_its_kind_for_a_second_and_tells_nothing() {
+    let client = Client::in_memory();
+    let definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+    let version = json!({"name": "v1", "served": true, "storage": true,
+        "schema": {"openAPIV3Schema": {"type": "object"}}});
+    let definition = json!({"metadata": {"name": "zs.example.com"}, "spec": {"group": "example.com",
+        "scope": "Namespaced", "names": {"plural": "zs", "kind": "Z"}, "versions": [version]}});
+    let sent = client.send(
+        "POST",
+        definitions,
+        "application/json",
+        &definition.to_string(),
+    );
+    assert_eq!(sent.code, 201, "{}", sent.text);
+    let mut instances = client.watch("/apis/example.com/v1/zs?watch=1", "application/json");
+    let mut kinds = client.watch(&format!("{definitions}?watch=1"), "application/json");
+    let name = format!("{definitions}/zs.example.com");
+    assert_eq!(client.send("DELETE", &name, "", "").code, 200);
+    while client.next(&mut kinds).expect("an event")["type"] != "DELETED" {}
+    let gone = Instant::now();
+    assert_eq!(client.next(&mut instances), None);
+    assert!(gone.elapsed() > Duration::from_millis(500), "at once");
 }

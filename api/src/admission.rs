@@ -384,7 +384,15 @@ pub(crate) async fn submit(
 ) -> Result<Result<Decision, Rejection>, Failure> {
     if dry_run || bytes > LONG_BYTES {
         let (state, tried) = (backend.state(), command.clone());
-        let decided = offload(bytes, move || decide(&state, tried)).await?;
+        let try_it = move || {
+            let decided = decide(&state, tried);
+            if dry_run {
+                decided.map(|decision| not_carried_out(&state, decision))
+            } else {
+                decided
+            }
+        };
+        let decided = offload(bytes, try_it).await?;
         if dry_run || decided.is_err() {
             return Ok(decided);
         }
@@ -392,4 +400,17 @@ pub(crate) async fn submit(
     let answers: Result<_, Unavailable> = backend.submit(vec![command]).await;
     let missing = || Failure::internal("the writer did not answer".into());
     answers?.pop().ok_or_else(missing)
+}
+
+/// The answer to a dry run, which moves no revision: the object keeps that of the state on which it was decided, and
+/// a new one has none.
+fn not_carried_out(state: &State, mut decision: Decision) -> Decision {
+    if std::mem::take(&mut decision.commits).is_empty() {
+        return decision;
+    }
+    let object = decision.outcome.object();
+    let stored = state.get(&object.key).map(|stored| stored.revision);
+    let shown = Arc::new(object.shown_at(stored));
+    decision.outcome = decision.outcome.with_object(shown);
+    decision
 }

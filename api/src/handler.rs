@@ -22,7 +22,7 @@ use bytes::Bytes;
 use custom::Methods;
 use deprecated::Deprecated;
 use hindsight_core::kind::{Kind, KindRef, Version};
-use hindsight_core::{Actor, Command, Form, GroupResource, Intent, State};
+use hindsight_core::{Actor, Command, Form, GroupResource, Intent, Revision, State};
 use http::request::Parts;
 use http::{HeaderMap, Method, Request, Response, Uri, header};
 use http_body::Body;
@@ -291,6 +291,8 @@ impl Api {
                 let body = body::read(body, self.bodies.as_ref()).await?;
                 let room = body.room.clone();
                 request.body_bytes = body.bytes.len();
+                // Its body may have taken long, and others have written since.
+                request.catch_up(self, Revision::ZERO).await?;
                 // Boxed, so that the futures of reads and watches need no space for it.
                 let answer = Box::pin(self.in_room(&method, &mut request, body)).await;
                 match answer {

@@ -40,6 +40,8 @@ const TURN_CHANGES_MAX: usize = 512;
 const BOOKMARK_EVERY: Duration = Duration::from_mins(1);
 /// The last bookmark comes this long before the end.
 const LAST_BOOKMARK_BEFORE: Duration = Duration::from_secs(2);
+/// How long a watch outlives its kind.
+const AFTER_ITS_KIND: Duration = Duration::from_secs(1);
 /// Takes the place of a state that is let go.
 pub(crate) static NOTHING: LazyLock<Arc<State>> =
     LazyLock::new(|| Arc::new(State::new(crate::builtin_kinds())));
@@ -101,6 +103,7 @@ pub(crate) async fn open(
         replay: None,
         opened,
         is_over: false,
+        is_without_kind: false,
         request,
     };
     watch.set_alarm();
@@ -170,6 +173,8 @@ struct Watch {
     /// The revision of the state from which the kind was taken.
     opened: Revision,
     is_over: bool,
+    /// Its kind is gone: it tells nothing more, and ends soon.
+    is_without_kind: bool,
 }
 
 /// What a bookmark tells the client.
@@ -254,7 +259,7 @@ impl Watch {
     /// Goes through the changes since the last turn, until there is something to send, there are no more
     /// changes, or it is time for a bookmark or the end.
     async fn process_changes(&mut self) {
-        while self.ready.is_empty() && !self.is_over {
+        while self.ready.is_empty() && !self.is_over && !self.is_without_kind {
             let now = Instant::now();
             if now >= self.ends {
                 return;
@@ -278,7 +283,7 @@ impl Watch {
         for change in changes {
             self.position = change.commit.revision;
             if self.is_ended_by(change) {
-                self.is_over = true;
+                self.end_with_its_kind(change);
                 return;
             }
             if self.position > self.after {
@@ -291,6 +296,20 @@ impl Watch {
                 return;
             }
         }
+    }
+
+    /// Ends the watch: at once if there is a kind that a new one could watch. After a removal it stays for a second
+    /// and tells nothing, so that whoever watches definitions too hears of that first, and does not take for a fault
+    /// that there is nothing to watch. Source: upstream's `crdHandler.tearDown`.
+    fn end_with_its_kind(&mut self, change: &Change) {
+        if change.commit.object().is_some() {
+            self.is_over = true;
+            return;
+        }
+        self.is_without_kind = true;
+        self.bookmarks = false;
+        self.ends = self.ends.min(Instant::now() + AFTER_ITS_KIND);
+        self.set_alarm();
     }
 
     /// Whether the change redefines or removes the kind that is watched. A new watch sees the kind as it is

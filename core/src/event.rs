@@ -255,6 +255,17 @@ impl Outcome {
             | Self::Deleted(object) => object,
         }
     }
+
+    /// The same outcome with another version of its object.
+    #[must_use]
+    pub fn with_object(&self, object: Arc<Object>) -> Self {
+        match self {
+            Self::Created(_) => Self::Created(object),
+            Self::Updated(_) => Self::Updated(object),
+            Self::Deleting(_) => Self::Deleting(object),
+            Self::Deleted(_) => Self::Deleted(object),
+        }
+    }
 }
 
 impl Event {

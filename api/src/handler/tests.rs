@@ -4,8 +4,11 @@ use super::*;
 use crate::backend::fake::Fake;
 use crate::testing::runtime;
 use futures_util::future::join_all;
-use http_body_util::{BodyExt, Full};
+use futures_util::stream;
+use http_body::Frame;
+use http_body_util::{BodyExt, Full, StreamBody};
 use serde_json::{Value, json};
+use std::convert::Infallible;
 
 async fn send(api: &Api, method: Method, path: &str, body: &Value) -> (u16, Value) {
     let request = Request::builder().method(method).uri(path);
@@ -16,6 +19,74 @@ async fn send(api: &Api, method: Method, path: &str, body: &Value) -> (u16, Valu
     let body = answer.into_body().collect().await.expect("a body");
     let document = serde_json::from_slice(&body.to_bytes());
     (code, document.unwrap_or_default())
+}
+
+async fn label(api: &Api, text: &str) -> String {
+    let request = Request::patch("/api/v1/namespaces/n/configmaps/a")
+        .header(header::CONTENT_TYPE, "application/merge-patch+json");
+    let change = json!({"metadata": {"labels": {"x": text}}});
+    let request = request.body(Full::from(change.to_string()));
+    let known = Some(Arc::new(Actor::new("admin")));
+    let answer = Box::pin(api.handle(request.expect("a request"), known)).await;
+    let body = answer.into_body().collect().await.expect("a body");
+    let labelled: Value = serde_json::from_slice(&body.to_bytes()).expect("JSON");
+    let revision = labelled["metadata"]["resourceVersion"].as_str();
+    revision.expect("a revision").to_owned()
+}
+
+#[test]
+fn what_others_write_while_a_body_comes_counts() {
+    let api = Api::new(Arc::new(Fake::new()), Arc::new(Admission::default()));
+    runtime().block_on(async {
+        for (path, document) in [
+            ("/api/v1/namespaces", json!({"metadata": {"name": "n"}})),
+            (
+                "/api/v1/namespaces/n/configmaps",
+                json!({"metadata": {"name": "a"}}),
+            ),
+        ] {
+            assert_eq!(send(&api, Method::POST, path, &document).await.0, 201);
+        }
+        let maps = "/api/v1/namespaces/n/configmaps";
+        for (method, path, sent) in [
+            (
+                Method::PATCH,
+                format!("{maps}/a?dryRun=All"),
+                "application/merge-patch+json",
+            ),
+            (
+                Method::DELETE,
+                format!("{maps}?labelSelector=x=y"),
+                "application/json",
+            ),
+        ] {
+            label(&api, "y").await;
+            let (late, written) = (&api, std::cell::OnceCell::new());
+            let body = stream::once(async {
+                written.set(label(late, "z").await).expect("once");
+                Ok::<_, Infallible>(Frame::data(Bytes::from("{}")))
+            });
+            let request = Request::builder().method(&method).uri(&path);
+            let request = request.header(header::CONTENT_TYPE, sent);
+            let body = StreamBody::new(Box::pin(body));
+            let known = Some(Arc::new(Actor::new("admin")));
+            let answer = api
+                .handle(request.body(body).expect("a request"), known)
+                .await;
+            let (code, body) = (answer.status(), answer.into_body().collect().await);
+            let told = body.expect("a body").to_bytes();
+            let told: Value = serde_json::from_slice(&told).expect("JSON");
+            assert_eq!(code, 200, "{path}: {told}");
+            if path.contains("dryRun") {
+                let shown = told["metadata"]["resourceVersion"].as_str();
+                let stored = written.get().map(String::as_str);
+                assert_eq!(shown, stored, "{path}");
+            } else {
+                let left = send(&api, Method::GET, &format!("{maps}/a"), &json!({})).await;
+                assert_eq!(left.0, 200, "it is no longer selected");
+            }
+        }
+    });
 }
 
 #[test]

@@ -5,7 +5,6 @@ mod options;
 pub(crate) use options::Options;
 
 use super::show;
-use super::write::as_stored;
 use crate::admission::WriteRequest;
 use crate::body::{ApiBody, Received};
 use crate::handler::{Api, ResourceRequest};
@@ -47,9 +46,6 @@ async fn delete_one(
             &success(request, object),
             request.accept.syntax,
         )),
-        Outcome::Deleted(object) if options.dry_run => {
-            show(request, 200, &as_stored(request, object))
-        }
         Outcome::Deleted(object) => {
             let mut commits = decision.commits.iter();
             let removal = commits.rfind(|commit| commit.key == object.key);
@@ -62,12 +58,7 @@ async fn delete_one(
             } else {
                 200
             };
-            let object = outcome.object();
-            if options.dry_run {
-                show(request, code, &as_stored(request, object))
-            } else {
-                show(request, code, object)
-            }
+            show(request, code, outcome.object())
         }
     }?;
     respond::warn(&mut response, &decision.warnings);

@@ -14,7 +14,7 @@ use crate::status::Failure;
 use hindsight_core::command::{Create, Intent, Patch, PatchObject, Update};
 use hindsight_core::kind::{GroupVersionKind, KindRef, Subresource};
 use hindsight_core::object::ObjectKey;
-use hindsight_core::{Command, Decision, Object, Outcome, Rejection};
+use hindsight_core::{Command, Decision, Outcome, Rejection};
 use http::Response;
 use serde_json::{Map, Value};
 
@@ -143,7 +143,6 @@ pub(super) async fn write(
     body_warnings: BodyWarnings,
     options: WriteOptions,
 ) -> Result<Response<ApiBody>, Failure> {
-    let dry_run = options.dry_run;
     let command = api.command(request, intent);
     let command = Command {
         warnings: body_warnings.into_warnings(),
@@ -152,33 +151,19 @@ pub(super) async fn write(
     let decision = api
         .submit(request, WriteRequest::new(command, options))
         .await?;
-    answer(request, &decision, dry_run)
+    answer(request, &decision)
 }
 
-fn answer(
-    request: &ResourceRequest,
-    decision: &Decision,
-    dry_run: bool,
-) -> Result<Response<ApiBody>, Failure> {
+fn answer(request: &ResourceRequest, decision: &Decision) -> Result<Response<ApiBody>, Failure> {
     let object = decision.outcome.object();
     let code = if matches!(decision.outcome, Outcome::Created(_)) {
         201
     } else {
         200
     };
-    let mut response = if dry_run && !decision.commits.is_empty() {
-        show(request, code, &as_stored(request, object))?
-    } else {
-        show(request, code, object)?
-    };
+    let mut response = show(request, code, object)?;
     respond::warn(&mut response, &decision.warnings);
     Ok(response)
-}
-
-/// A dry run moves no revision: the answer keeps the stored one, and a new object has none.
-pub(super) fn as_stored(request: &ResourceRequest, object: &Object) -> Object {
-    let stored = request.state.get(&object.key);
-    object.shown_at(stored.map(|stored| stored.revision))
 }
 
 /// Decodes the body as a document of the endpoint's kind.
