@@ -310,9 +310,8 @@ impl Collector {
             if batch.len() > before || batch.len() >= limit {
                 break;
             }
-            let is_new = |uid: &&Uid| {
-                self.graph.node(uid).is_some() && !round.looked_at.contains(*uid)
-            };
+            let is_new =
+                |uid: &&Uid| self.graph.node(uid).is_some() && !round.looked_at.contains(*uid);
             let waiting = self.deferred.iter().chain(self.deadlocked.iter());
             let rest: Vec<Uid> = waiting.filter(is_new).cloned().collect();
             if rest.is_empty() {
