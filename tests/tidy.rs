@@ -9,6 +9,7 @@
 
 use hindsight_tests::tree::{Source, functions, repository, rust_sources};
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::process::Command;
 
 const FILE_LINES_MAX: usize = 500;
@@ -215,6 +216,40 @@ fn every_file_says_what_it_is() {
         "no //! first line:\n{}",
         findings.join("\n")
     );
+}
+
+#[test]
+fn every_file_is_compiled() {
+    let metadata = cargo_metadata();
+    let packages = metadata["packages"].as_array().expect("packages");
+    let targets = packages.iter().flat_map(|one| one["targets"].as_array());
+    let roots = targets
+        .flatten()
+        .filter_map(|one| one["src_path"].as_str())
+        .map(Path::new);
+    let root = repository();
+    let roots: BTreeSet<&Path> = roots.filter_map(|it| it.strip_prefix(&root).ok()).collect();
+    let sources: Vec<Source> = rust_sources().collect();
+    let is_module = |path: &Path| {
+        let folder = path.parent().expect("a folder");
+        let name = path.file_stem().expect("a name").to_string_lossy();
+        let declaration = format!("mod {name};");
+        let may_declare = |other: &Path| {
+            other.parent() == Some(folder) || other.with_extension("").as_path() == folder
+        };
+        let mut near = sources
+            .iter()
+            .filter(|one| may_declare(Path::new(&one.path)));
+        near.any(|one| one.text.lines().any(|line| line.ends_with(&declaration)))
+    };
+    for source in &sources {
+        let path = Path::new(&source.path);
+        assert!(
+            roots.contains(path) || is_module(path),
+            "{} is no module of any file",
+            source.path
+        );
+    }
 }
 
 #[test]

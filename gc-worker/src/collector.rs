@@ -404,8 +404,8 @@ impl Collector {
     }
 
     /// Reports the answers to the last batch in its order, from the first unanswered step on. An object
-    /// is looked at again if its step was out of date, and also if it was carried out, because one object
-    /// may take several steps.
+    /// is looked at again if its step was out of date. If it was carried out, [`Self::observe`] tells who
+    /// has to be looked at.
     pub fn settle<'a>(&mut self, answers: impl Iterator<Item = Result<(), &'a Rejection>>) {
         for answer in answers {
             let Some(origin) = self.in_flight.pop_front() else {
@@ -416,7 +416,7 @@ impl Collector {
                 Err(Rejection::Stale { .. } | Rejection::Conflict { .. })
             );
             match origin {
-                Origin::Object(entry) if is_stale || answer.is_ok() => self.queue.push(entry),
+                Origin::Object(entry) if is_stale => self.queue.push(entry),
                 Origin::Container(key) if is_stale => {
                     self.containers.push(key);
                 }
