@@ -75,8 +75,10 @@ pub(crate) fn canonicalize(value: &mut Value) {
 pub(crate) fn round_up(value: &mut Value) {
     if let Ok(Some((Quantity(found), text))) = read(value) {
         let rest = found % MILLI;
-        if rest != 0 {
-            *value = canonical(found + rest.signum() * MILLI - rest, &text).into();
+        // Only the largest amounts have no thousandth above them. They stay.
+        let rounded = found.checked_add(rest.signum() * MILLI - rest);
+        if let Some(rounded) = rounded.filter(|_| rest != 0) {
+            *value = canonical(rounded, &text).into();
         }
     }
 }
@@ -318,6 +320,15 @@ mod tests {
             ("-0.1u", "-1m"),
             ("1100u", "2m"),
             ("1m", "1m"),
+            // Nothing above it is a thousandth.
+            (
+                "170141183460469231731687303715884105727n",
+                "170141183460469231731687303715884105727n",
+            ),
+            (
+                "-170141183460469231731687303715884105727n",
+                "-170141183460469231731687303715884105727n",
+            ),
         ] {
             let mut value = json!(text);
             round_up(&mut value);

@@ -28,13 +28,16 @@ impl Deadlines {
         self.by_key.get(key).copied()
     }
 
-    /// Moves later deadlines to this time.
-    pub(crate) fn cut(&mut self, latest: Time) {
-        while let Some((time, key)) = self.by_time.last()
-            && *time > latest
-        {
-            self.set(&key.clone(), Some(latest));
-        }
+    /// All that have a deadline.
+    pub(crate) fn keys(&self) -> impl Iterator<Item = &ObjectKey> {
+        self.by_key.keys()
+    }
+
+    /// Those whose deadline comes after this time, the last first.
+    pub(crate) fn after(&self, time: Time) -> impl Iterator<Item = &ObjectKey> {
+        let later = self.by_time.iter().rev();
+        let later = later.take_while(move |(deadline, _)| *deadline > time);
+        later.map(|(_, key)| key)
     }
 
     /// Those that are due and live, the earliest first.
@@ -81,10 +84,8 @@ mod tests {
         assert_eq!(due(10, 9), [&a]);
         assert_eq!(due(20, 9), [&a, &b, &c]);
         assert_eq!(due(20, 2), [&a, &b]);
-        deadlines.cut(Time(15));
-        assert_eq!(
-            [&a, &b, &c, &d].map(|key| deadlines.of(key)),
-            [Some(Time(10)), Some(Time(15)), Some(Time(15)), None]
-        );
+        let after = |time| -> Vec<&ObjectKey> { deadlines.after(Time(time)).collect() };
+        assert_eq!(after(10), [&c, &b]);
+        assert_eq!(after(20), [&a; 0]);
     }
 }

@@ -13,11 +13,15 @@ use std::time::Duration;
 /// The cause of these deletions.
 const POLICY: &str = "event-ttl";
 
-/// The deadlines of events; none has one until a time to live is set.
+/// The deadlines of events; none has one until a time to live is set. An event is in one of two states: either the
+/// clock has reached its last write, or the clock says that it was written later than now.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Events {
     ttl: Option<Duration>,
+    /// Of all events, as their last writes say.
     deadlines: Deadlines,
+    /// When those from the future are to go, although it is still the future then.
+    cut: Deadlines,
 }
 
 impl Events {
@@ -29,7 +33,7 @@ impl Events {
     ) -> Self {
         let mut events = Self {
             ttl: Some(ttl),
-            deadlines: Deadlines::default(),
+            ..Self::default()
         };
         for event in state.list(&GroupResource::new("", "events"), None) {
             events.note(&event.key, Some(event), written(event));
@@ -44,6 +48,7 @@ impl Events {
         };
         let live = object.filter(|object| !object.is_deleting());
         self.deadlines.set(key, live.map(|_| after(written, ttl)));
+        self.cut.set(key, None);
     }
 
     /// When an event was last written, if that is known.
@@ -53,10 +58,10 @@ impl Events {
     }
 
     /// Deletions of the events that are due. None stays for longer than its time to live from now on, also if
-    /// the clock was ahead when it was written.
+    /// the clock was ahead when it was written. If the clock is behind for a moment, none goes early for that.
     pub(crate) fn due(&mut self, state: &State, now: Time, limit: usize) -> Vec<Step> {
         if let Some(ttl) = self.ttl {
-            self.deadlines.cut(after(now, ttl));
+            self.note_time(after(now, ttl));
         }
         let delete = |event: &Arc<Object>| {
             // A write since then is its last write.
@@ -67,7 +72,31 @@ impl Events {
             let delete = deletion(state, target, Rule::Policy);
             Worker::ApiServer.step(Intent::Delete(delete), Cause::Policy(POLICY.into()))
         };
-        self.deadlines.due(state, now, limit).map(delete).collect()
+        let due = self.deadlines.due(state, now, limit);
+        let cut = self.cut.due(state, now, limit);
+        due.chain(cut).take(limit).map(delete).collect()
+    }
+
+    /// Moves events from one state to the other; what is written now has the deadline `latest`.
+    fn note_time(&mut self, latest: Time) {
+        let reached = |key: &ObjectKey| self.deadlines.of(key).is_none_or(|it| it <= latest);
+        let reached: Vec<ObjectKey> = self
+            .cut
+            .keys()
+            .filter(|key| reached(key))
+            .cloned()
+            .collect();
+        for key in reached {
+            self.cut.set(&key, None);
+        }
+        let later = self.deadlines.after(latest);
+        let ahead: Vec<ObjectKey> = later
+            .filter(|key| self.cut.of(key).is_none())
+            .cloned()
+            .collect();
+        for key in ahead {
+            self.cut.set(&key, Some(latest));
+        }
     }
 }
 
@@ -144,13 +173,31 @@ mod tests {
         collector.expire_events(&state, TTL, |_| Time(0));
         let change = at(write(&mut state, ("", "events"), event("")), Time::MAX);
         collector.observe(&change);
-        assert_eq!(collector.event_written(&change.commit.key), Some(Time::MAX));
         assert_eq!(due(&mut collector, &state, FIRST), []);
-        assert_eq!(collector.event_written(&change.commit.key), Some(FIRST));
-        assert_eq!(
-            due(&mut collector, &state, FIRST.plus_seconds(60)),
-            [Revision(1)]
-        );
+        assert_eq!(collector.event_written(&change.commit.key), Some(Time::MAX));
+        let end = FIRST.plus_seconds(60);
+        assert_eq!(due(&mut collector, &state, Time(end.0 - 1)), []);
+        assert_eq!(due(&mut collector, &state, end), [Revision(1)]);
+        // It is written anew, and is from the future no longer.
+        collector.observe(&at(write(&mut state, ("", "events"), event("again")), end));
+        assert_eq!(due(&mut collector, &state, end), []);
+    }
+
+    /// The clock is behind for a moment: what it says then is forgotten when it has caught up.
+    #[test]
+    fn a_clock_that_is_behind_for_a_moment_takes_no_event_early() {
+        let mut state = empty();
+        let mut collector = Collector::new(&state);
+        collector.expire_events(&state, TTL, |_| Time(0));
+        let written = FIRST.plus_seconds(3600);
+        let change = at(write(&mut state, ("", "events"), event("")), written);
+        collector.observe(&change);
+        assert_eq!(due(&mut collector, &state, FIRST), []);
+        let end = written.plus_seconds(60);
+        for now in [written, Time(end.0 - 1)] {
+            assert_eq!(due(&mut collector, &state, now), []);
+        }
+        assert_eq!(due(&mut collector, &state, end), [Revision(1)]);
     }
 
     #[test]

@@ -202,16 +202,15 @@ impl View<'_> {
     /// leave half of them.
     fn wait(&self, owner: &Object) -> Plan {
         let uid = &owner.meta.uid;
-        if let Some(first) = self.before_release(uid) {
-            return Plan::After(first);
+        // Asked first: dependents that block and end one after the other would otherwise be passed each time.
+        if self.graph.blockers(uid).next().is_some() {
+            let deadlock = self.findings.deadlocks.borrow_mut().of(self.graph, uid);
+            return deadlock.map_or_else(Plan::nothing, |deadlock| self.of_deadlock(&deadlock));
         }
-        if self.graph.blockers(uid).next().is_none() {
+        Plan::after(self.before_release(uid), || {
             let basis = self.basis([uid]);
-            let step = Worker::GarbageCollector.release(owner, FOREGROUND_FINALIZER, basis);
-            return Plan::Steps(vec![step]);
-        }
-        let deadlock = self.findings.deadlocks.borrow_mut().of(self.graph, uid);
-        deadlock.map_or_else(Plan::nothing, |deadlock| self.of_deadlock(&deadlock))
+            vec![Worker::GarbageCollector.release(owner, FOREGROUND_FINALIZER, basis)]
+        })
     }
 
     /// The plan for all members of a deadlock.
@@ -270,6 +269,7 @@ impl View<'_> {
             Verdict::Undecidable => return Plan::Unresolved,
             Verdict::Stays => return Plan::nothing(),
             Verdict::LosesOwners => None,
+            Verdict::Goes { .. } if object.key.is_immortal() => return Plan::nothing(),
             Verdict::Goes { waiting } => Some(waiting),
         };
         if self.will_be_orphaned(object) {

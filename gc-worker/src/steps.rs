@@ -35,7 +35,7 @@ pub fn deletions_and_reports(mut batch: Vec<Step>) -> [Vec<Step>; 2] {
 /// in memory together, and needs room on the disk together.
 pub fn in_parts(steps: Vec<Step>, state: &State, bytes_max: usize) -> Vec<Vec<Step>> {
     let mut parts: Vec<Vec<Step>> = Vec::new();
-    let mut bytes = usize::MAX;
+    let mut bytes = 0;
     for step in steps {
         let more = bytes_of(state, &step.intent);
         match parts.last_mut() {

@@ -9,8 +9,8 @@ use crate::command::{Intent, Patch};
 use crate::document::metadata_mut;
 use crate::object::{OBJECT_BYTES_MAX, Object};
 
-/// An object that is already too large may grow by this much in a write that removes a finalizer, to leave
-/// room for what the server itself records about the write.
+/// An object may be longer than the limit by this much after a write that removes a finalizer, so that one that is
+/// at the limit can be let go whatever the write records in its `managedFields`.
 const ROOM_BYTES: usize = 16 << 10;
 
 /// What to do with an object that would be too large.
@@ -49,8 +49,7 @@ impl Context<'_> {
         previous: Option<&Object>,
         object: Object,
     ) -> Result<Object, Rejection> {
-        let bytes_max = previous.map_or(0, |previous| bytes_max_after(previous, &object));
-        let bytes_max = bytes_max.max(OBJECT_BYTES_MAX);
+        let bytes_max = previous.map_or(OBJECT_BYTES_MAX, |it| bytes_max_after(it, &object));
         let length = object.body.len();
         let is_checked =
             self.strictness == Strictness::Storage && self.oversize != OversizePolicy::Open;
@@ -72,7 +71,8 @@ impl Context<'_> {
 
 fn bytes_max_after(previous: &Object, object: &Object) -> usize {
     let removes_finalizer = object.meta.finalizers.len() < previous.meta.finalizers.len();
-    previous.body.len() + if removes_finalizer { ROOM_BYTES } else { 0 }
+    let room = if removes_finalizer { ROOM_BYTES } else { 0 };
+    previous.body.len().max(OBJECT_BYTES_MAX + room)
 }
 
 fn without_managed_fields(object: Object) -> Option<Object> {

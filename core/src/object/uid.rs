@@ -23,7 +23,8 @@ enum Text {
 }
 
 impl Uid {
-    /// A version 4 UUID.
+    /// A version 4 UUID that nothing else has: that of a request to a webhook. Objects get theirs from
+    /// [`Self::of_new`].
     pub fn from_seed(seed: [u8; 16]) -> Self {
         Self::from_hash_of(&seed)
     }

@@ -1,5 +1,6 @@
 //! The size limit for every verb, and how an object that is too large can be removed.
 
+use super::ROOM_BYTES;
 use crate::command::Patch;
 use crate::object::OBJECT_BYTES_MAX;
 use crate::testing::World;
@@ -144,4 +145,24 @@ fn what_is_too_long_already_gets_shorter_and_goes() {
     let mut world = with_one_that_is_too_long();
     assert!(!is_too_large(world.update("deployments", "", sheet(1))));
     assert!(length(&world, "deployments") < AROUND);
+}
+
+/// Each removal of a finalizer gives some room, but not on top of the room that an earlier one gave.
+#[test]
+fn an_object_that_loses_finalizers_again_and_again_does_not_grow_without_end() {
+    let mut world = World::new();
+    let mut document = sheet(OBJECT_BYTES_MAX - AROUND);
+    document["metadata"]["finalizers"] = json!(["x/y"]);
+    world.create("deployments", document).expect("it fits");
+    let mut patch =
+        |patch: Value| !is_too_large(world.patch("deployments", "a", Patch::Merge(patch)));
+    let long = |count: usize| json!({"text": "v".repeat(count)});
+    let grown = (1..6).take_while(|round| {
+        let annotations = long(round * ROOM_BYTES / 2);
+        let lets_go = json!({"metadata": {"finalizers": null, "annotations": annotations}});
+        let holds = json!({"metadata": {"finalizers": ["x/y"]}});
+        patch(lets_go) && patch(holds)
+    });
+    assert!(grown.count() < 3);
+    assert!(length(&world, "deployments") <= OBJECT_BYTES_MAX + ROOM_BYTES);
 }

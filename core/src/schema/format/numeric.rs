@@ -17,24 +17,22 @@ pub(super) fn is_isbn(text: &str) -> bool {
 
 /// The last of the ten digits may stand for ten; it is then written as X.
 pub(super) fn is_isbn10(text: &str) -> bool {
-    let ten = text.ends_with('X');
-    let Some(mut digits) = digits(text.trim_end_matches('X'), is_gap) else {
+    let ten = text.strip_suffix('X');
+    let Some(mut digits) = digits(ten.unwrap_or(text), is_gap) else {
         return false;
     };
-    if ten {
-        digits.push(10);
-    }
-    let sum: u32 = (1..).zip(&digits).map(|(weight, one)| weight * one).sum();
-    digits.len() == 10 && sum.is_multiple_of(11)
+    digits.extend(ten.map(|_| 10));
+    let weighted = (1..=10).zip(&digits).map(|(weight, one)| weight * one);
+    digits.len() == 10 && weighted.sum::<u32>().is_multiple_of(11)
 }
 
 pub(super) fn is_isbn13(text: &str) -> bool {
     let Some(digits) = digits(text, is_gap) else {
         return false;
     };
-    let weights = [1, 3].into_iter().cycle();
-    let sum: u32 = weights.zip(&digits).map(|(weight, one)| weight * one).sum();
-    digits.len() == 13 && sum.is_multiple_of(10)
+    let weights = [1, 3].into_iter().cycle().take(13);
+    let weighted = weights.zip(&digits).map(|(weight, one)| weight * one);
+    digits.len() == 13 && weighted.sum::<u32>().is_multiple_of(10)
 }
 
 /// Checks the prefixes and lengths of the issuers, then the Luhn checksum.

@@ -4,7 +4,7 @@
 
 use crate::BATCH_STEPS_MAX;
 use crate::collector::{AGAIN_MAX, Collector, Counters};
-use crate::testing::{empty, put, world};
+use crate::testing::{empty, put, remove, world};
 use crate::trial::{anonymous_command, carry_out};
 use hindsight_core::object::DEFINITION_FINALIZER;
 use hindsight_core::{State, Time};
@@ -90,6 +90,30 @@ fn leaves_below_an_owner_and_its_owner_do_not_each_walk_past_all_the_others() {
     assert!(cost.counters.looks <= 4 * LEAVES, "{cost:?}");
     // In each batch the leaves that remain are passed on the way through `x`.
     assert!(cost.counters.steps <= 30 * LEAVES, "{cost:?}");
+}
+
+/// As pods do that stop one after the other.
+#[test]
+fn dependents_that_end_one_by_one_are_not_all_passed_for_each_that_ends() {
+    const DEPENDENTS: usize = 300;
+    let name = |number: usize| format!("d{number:03}");
+    let held = (0..DEPENDENTS).map(|number| (format!("{}!a/b", name(number)), vec!["t!"]));
+    let above = ("t!foregroundDeletion".into(), Vec::new());
+    let mut state = objects(std::iter::once(above).chain(held));
+    let mut collector = Collector::new(&state);
+    let mut rest = 0..DEPENDENTS;
+    let released = loop {
+        let batch = collector.next_batch(&state, Time(0), BATCH_STEPS_MAX);
+        let Some(ended) = rest.next() else {
+            break batch.len();
+        };
+        assert!(batch.is_empty(), "{batch:?}");
+        let change = remove(&mut state, ("", "configmaps"), ("n", &name(ended)));
+        collector.observe(&change);
+    };
+    assert_eq!(released, 1);
+    let steps = collector.counters.steps;
+    assert!(steps <= 10 * DEPENDENTS, "{steps}");
 }
 
 #[test]
