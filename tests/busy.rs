@@ -11,7 +11,8 @@ use hindsight_tests::reference::{Kind, Policy};
 use hindsight_tests::wait::wait_until;
 use hindsight_tests::world::World;
 use serde_json::{Value, json};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 const MERGE: &str = "application/merge-patch+json";
 
@@ -208,14 +209,17 @@ fn a_dependent_and_its_owner_go_while_others_write_to_them_without_a_pause() {
     let client = Client::new(&plane);
     let owner = create(&client, "owner", None);
     create(&client, "dependent", Some(("owner", &owner)));
+    let written = AtomicUsize::new(0);
     let write = |client: &Client, number: usize| {
         let labels = json!({"metadata": {"labels": {"number": number.to_string()}}});
         for name in ["dependent", "owner"] {
-            client.send("PATCH", &path(name), MERGE, &labels.to_string());
+            let answer = client.send("PATCH", &path(name), MERGE, &labels.to_string());
+            written.fetch_add(usize::from(answer.code == 200), Ordering::Relaxed);
         }
     };
     let is_gone = |name: &str| client.send("GET", &path(name), "", "").code == 404;
     while_busy(&plane, 4, write, || {
+        wait_until("nobody writes", || written.load(Ordering::Relaxed) > 0);
         let options = json!({"propagationPolicy": "Foreground"});
         let options = options.to_string();
         client.send("DELETE", &path("owner"), "application/json", &options);
@@ -270,10 +274,23 @@ fn an_owner_orphans_and_goes_while_others_come_without_a_pause() {
     create(&client, "old", Some(("owner", &owner)));
     let reference = json!({"apiVersion": "v1", "kind": "ConfigMap", "name": "owner", "uid": owner});
     let late = json!({"metadata": {"generateName": "late-", "ownerReferences": [reference]}});
+    // Those after whose coming the owner was still there.
+    let came = Mutex::new(Vec::new());
     let come = |client: &Client, _| {
-        client.send("POST", &path(""), "application/json", &late.to_string());
+        let answer = client.send("POST", &path(""), "application/json", &late.to_string());
+        if answer.code == 201 && client.send("GET", &path("owner"), "", "").code == 200 {
+            let made: Value = serde_json::from_str(&answer.text).expect("JSON");
+            let name = made["metadata"]["name"]
+                .as_str()
+                .expect("a name")
+                .to_owned();
+            came.lock().expect("no panic").push(name);
+        }
     };
     while_busy(&plane, 2, come, || {
+        wait_until("nobody comes", || {
+            !came.lock().expect("no panic").is_empty()
+        });
         let options = json!({"propagationPolicy": "Orphan"});
         let options = options.to_string();
         client.send("DELETE", &path("owner"), "application/json", &options);
@@ -285,5 +302,9 @@ fn an_owner_orphans_and_goes_while_others_come_without_a_pause() {
         let all = client.send("GET", &path(""), "", "").text;
         !all.contains(&owner)
     });
-    assert_eq!(client.send("GET", &path("old"), "", "").code, 200);
+    let mut stay = came.into_inner().expect("no panic");
+    stay.push("old".into());
+    for name in stay {
+        assert_eq!(client.send("GET", &path(&name), "", "").code, 200, "{name}");
+    }
 }

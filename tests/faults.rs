@@ -116,6 +116,7 @@ fn live(
         answered += more;
         thinned += u64::from(is_thinned);
     }
+    assert!(answered > 0, "no write was answered");
     println!(
         "{cycle} {what}, {answered} answered writes, all there; {thinned} of {directories} logs were thinned"
     );
@@ -152,9 +153,10 @@ fn power_cuts_lose_nothing_that_was_answered() {
     live("power cuts", cuts, |at, number, cycles| {
         let disk = Disk::on_a_file(&at.join("disk"), 256)?;
         let mut history = History::new(at.join("disk/data"), number);
+        let last = cycles.end - 1;
         for cycle in cycles {
             history.work(cycle, &mut dice, |server| cut(&disk, server));
-            if dice.roll(4) == 0 {
+            if dice.roll(4) == 0 || cycle == last {
                 cut_while_starting(&disk, history.command(), &mut dice);
             }
         }

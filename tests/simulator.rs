@@ -90,7 +90,10 @@ fn schedules_hold_whatever_fails() {
     let counts = sum.into_inner().expect("no panic");
     println!("{counts:#?}");
     for kind in HAPPENS.iter().filter(|_| run.count >= 2_000) {
-        assert!(counts.contains_key(kind), "{kind} never happened");
+        assert!(
+            counts.get(kind).is_some_and(|times| *times > 0),
+            "{kind} never happened"
+        );
     }
 }
 

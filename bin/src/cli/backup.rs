@@ -25,7 +25,7 @@ Examples:
 
 A running server is not interrupted; the backup ends at the revision that was
 durable when it began. It contains every Secret. Only its owner can read FILE;
-where standard output goes to, that is for `umask 077` to see to. `hindsight
+if you redirect standard output to a file, run `umask 077` first. `hindsight
 restore` makes a log of it again. Certificates (pki) and the token file are not
 included.";
 
@@ -154,7 +154,8 @@ impl Backup {
                 "chain": chain, "content": made.content()});
             return format!("{document:#}");
         }
-        format!("revision {revision}, {frames} frames, {bytes} bytes, chain {chain}")
+        let frames = show::counted(frames, "frame");
+        format!("revision {revision}, {frames}, {bytes} bytes, chain {chain}")
     }
 }
 

@@ -36,6 +36,8 @@ fn duration(text: &str) -> Result<Duration, String> {
         Unread::InvalidCharacter(_) | Unread::NumberExpected(_) | Unread::Empty => {
             "an age is a number with a unit".into()
         }
+        // The library's advice would be a number of milliseconds.
+        Unread::UnknownUnit { unit, .. } if unit.is_empty() => "a unit is needed".into(),
         other => other.to_string(),
     })
 }
@@ -219,7 +221,7 @@ mod tests {
             assert!(told.starts_with("an age is a number with a unit"), "{told}");
         }
         let told = age("90").expect_err("it has no unit");
-        assert!(told.starts_with("time unit needed"), "{told}");
+        assert!(told.starts_with("a unit is needed"), "{told}");
     }
 
     #[test]

@@ -20,8 +20,8 @@ Examples:
 
 The directory must not contain a log; its pki may stay, and clients'
 certificates then remain valid. Revisions continue far above those of the
-backup, and the higher the later it is, so that none is issued twice, even if
-a backup is restored again. Clients are told that what they know has expired,
+backup, and higher with each later restore, so that none is issued twice.
+Clients are told that what they know has expired,
 and list again on their own; none needs a restart.";
 
 #[derive(Debug, Args)]
@@ -33,7 +33,7 @@ pub(super) struct Restore {
     #[arg(value_hint = ValueHint::FilePath)]
     file: PathBuf,
     /// How far beyond the clock, in microseconds, revisions continue; if the clock was set back since an earlier
-    /// restore, give more by that
+    /// restore, give more than was given then, by at least as much as it was set back
     #[arg(
         long,
         value_name = "N",
@@ -133,9 +133,9 @@ impl Restore {
             );
         }
         show::print_line(&format!(
-            "restored: revision {revision}, {} frames, chain {chain}; revisions continue after {}\n\
+            "restored: revision {revision}, {}, chain {chain}; revisions continue after {}\n\
              next: hindsight serve --data-dir {}; clients list again on their own",
-            backup.frames,
+            show::counted(backup.frames, "frame"),
             restored.revision,
             show::shell_word(&self.directory.data_dir.to_string_lossy())
         ))

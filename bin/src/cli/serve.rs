@@ -53,9 +53,9 @@ pub(super) struct Serve {
         default_value = "on"
     )]
     owner_reference_permissions: Switch,
-    /// Whether garbage, deleted namespaces, finished jobs and old events are collected. Without collectors what is in
-    /// foreground or orphan deletion, and a deleted namespace, stay as they are, as beside an API server alone: for
-    /// tests of a controller that does this itself. A later start with collectors makes up for it
+    /// Whether garbage, deleted namespaces, finished jobs and old events are collected. If not, objects in
+    /// foreground or orphan deletion and deleted namespaces stay as they are, as with an API server without its
+    /// controllers: for tests of a controller that does this work itself. A later start with collectors catches up
     #[arg(long, env = "HINDSIGHT_COLLECTORS", default_value = "on")]
     collectors: Switch,
     /// Write a snapshot after this many commits, or after three quarters as many as there are objects if that is

@@ -110,6 +110,13 @@ pub(crate) fn shell_word(text: &str) -> Cow<'_, str> {
 }
 
 /// The texts that are shown, and how many more there are.
+/// A count with what is counted: `1 frame`, `2 frames`.
+pub(super) fn counted(count: impl Into<u64>, one: &str) -> String {
+    let count = count.into();
+    let ending = if count == 1 { "" } else { "s" };
+    format!("{count} {one}{ending}")
+}
+
 pub(super) fn join_bounded(shown: &[String], more: usize) -> String {
     let shown = shown.join(", ");
     if more == 0 {

@@ -120,8 +120,11 @@ struct Audited {
 
 fn summary(report: &Report, audited: Option<&Audited>) -> String {
     let mut lines = vec![format!(
-        "intact: revision {}, {} commits in {} frames, chain {}",
-        report.newest, report.commits, report.frames, report.chain
+        "intact: revision {}, {} in {}, chain {}",
+        report.newest,
+        show::counted(report.commits, "commit"),
+        show::counted(report.frames, "frame"),
+        report.chain
     )];
     lines.push(format!(
         "its commits take {}, or {} as stored",
