@@ -32,7 +32,8 @@ impl ControlPlane {
         })
     }
 
-    /// The Kubernetes API in process, as another user.
+    /// The Kubernetes API in process, as another user. To answer many users, make one service and derive those of
+    /// the others with [`Service::as_actor`].
     pub fn service_as(&self, actor: Actor) -> Service {
         Service {
             api: self.api(),
@@ -42,6 +43,18 @@ impl ControlPlane {
 
     pub(crate) fn api(&self) -> Api {
         Api::new(Arc::new(self.clone()), Arc::clone(self.admission()))
+    }
+}
+
+impl Service {
+    /// The same API as another user. Both share the bounds on memory and on what is done at a time, and the documents
+    /// of discovery and OpenAPI that were built.
+    #[must_use]
+    pub fn as_actor(&self, actor: Actor) -> Self {
+        Self {
+            api: self.api.clone(),
+            actor: Arc::new(actor),
+        }
     }
 }
 
@@ -61,5 +74,31 @@ where
     fn call(&mut self, request: Request<B>) -> Self::Future {
         let Self { api, actor } = self.clone();
         Box::pin(async move { Ok(api.handle(request, Some(actor)).await) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Config;
+    use http_body_util::{BodyExt, Full};
+    use tower_service::Service as _;
+
+    #[tokio::test]
+    async fn one_api_answers_each_of_its_users_as_that_user() {
+        let plane = ControlPlane::open(Config::default()).expect("it opens");
+        let admin = plane.service();
+        let bob = admin.as_actor(Actor::new("bob"));
+        for (mut service, user) in [(admin, "admin"), (bob, "bob")] {
+            let review = r#"{"apiVersion":"authentication.k8s.io/v1","kind":"SelfSubjectReview"}"#;
+            let request = Request::post("/apis/authentication.k8s.io/v1/selfsubjectreviews")
+                .header("Content-Type", "application/json")
+                .body(Full::new(Bytes::from(review)))
+                .expect("a request");
+            let Ok(answer) = service.call(request).await;
+            let body = answer.into_body().collect().await.expect("a body");
+            let told: serde_json::Value = serde_json::from_slice(&body.to_bytes()).expect("JSON");
+            assert_eq!(told["status"]["userInfo"]["username"], user, "{told}");
+        }
     }
 }

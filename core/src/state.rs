@@ -326,7 +326,7 @@ impl State {
                 .entry(Arc::clone(&object.key.namespace))
                 .or_insert(0) += 1;
         }
-        if is_held(object) {
+        if waits_or_orphans(object) {
             let orphaning = object.meta.has_finalizer(ORPHAN_FINALIZER);
             let held = self.held_owners.entry(object.meta.uid.clone());
             held.or_insert(HeldOwner {
@@ -452,7 +452,7 @@ const fn owner_of_edge(event: &Event) -> Option<&OwnerReference> {
     event.owner_change().1
 }
 
-fn is_held(object: &Object) -> bool {
+fn waits_or_orphans(object: &Object) -> bool {
     object.is_waiting() || object.is_orphaning()
 }
 

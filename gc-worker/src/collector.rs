@@ -252,12 +252,12 @@ impl Collector {
         let mut contents = Batch::default();
         let emptying = self.empty_containers(state, now, room, &mut contents);
         self.requeue_unblocked(&emptying);
-        let most = room - room / 4;
+        let contents_max = room - room / 4;
         let mut objects = Batch::default();
-        let left = room - contents.len().min(most);
-        self.decide_queued(state, &emptying, left, &mut objects);
-        let left = room.saturating_sub(objects.len());
-        for (origin, _) in contents.drain(contents.len().min(left)..) {
+        let room_for_objects = room - contents.len().min(contents_max);
+        self.decide_queued(state, &emptying, room_for_objects, &mut objects);
+        let room_for_contents = room.saturating_sub(objects.len());
+        for (origin, _) in contents.drain(contents.len().min(room_for_contents)..) {
             self.give_back(origin);
         }
         batch.append(&mut contents);

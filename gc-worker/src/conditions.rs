@@ -17,7 +17,8 @@ struct NamespaceCondition {
     kind: &'static str,
     reason_if_well: &'static str,
     message_if_well: &'static str,
-    reason_if_failing: &'static str,
+    /// Nothing here can make the others fail.
+    reason_if_failing: Option<&'static str>,
 }
 
 /// The conditions of a namespace in deletion, in their order.
@@ -26,31 +27,31 @@ const NAMESPACE_CONDITIONS: [NamespaceCondition; 5] = [
         kind: "NamespaceDeletionDiscoveryFailure",
         reason_if_well: "ResourcesDiscovered",
         message_if_well: "All resources successfully discovered",
-        reason_if_failing: "DiscoveryFailed",
+        reason_if_failing: None,
     },
     NamespaceCondition {
         kind: "NamespaceDeletionGroupVersionParsingFailure",
         reason_if_well: "ParsedGroupVersions",
         message_if_well: "All legacy kube types successfully parsed",
-        reason_if_failing: "GroupVersionParsingFailed",
+        reason_if_failing: None,
     },
     NamespaceCondition {
         kind: "NamespaceDeletionContentFailure",
         reason_if_well: "ContentDeleted",
         message_if_well: "All content successfully deleted, may be waiting on finalization",
-        reason_if_failing: "ContentDeletionFailed",
+        reason_if_failing: None,
     },
     NamespaceCondition {
         kind: CONTENT_REMAINING,
         reason_if_well: "ContentRemoved",
         message_if_well: "All content successfully removed",
-        reason_if_failing: "SomeResourcesRemain",
+        reason_if_failing: Some("SomeResourcesRemain"),
     },
     NamespaceCondition {
         kind: FINALIZERS_REMAINING,
         reason_if_well: "ContentHasNoFinalizers",
         message_if_well: "All content-preserving finalizers finished",
-        reason_if_failing: "SomeFinalizersRemain",
+        reason_if_failing: Some("SomeFinalizersRemain"),
     },
 ];
 const CONTENT_REMAINING: &str = "NamespaceContentRemaining";
@@ -71,11 +72,10 @@ pub(crate) fn changed(state: &State, namespace: &Object, now: Time) -> Option<Va
         .cloned()
         .collect();
     let wanted = NAMESPACE_CONDITIONS.iter().map(|condition| {
-        let failing = remaining
-            .get(condition.kind)
-            .filter(|message| !message.is_empty());
-        let (status, reason, message) = match failing {
-            Some(message) => ("True", condition.reason_if_failing, message.as_str()),
+        let message = remaining.get(condition.kind);
+        let failing = message.filter(|message| !message.is_empty());
+        let (status, reason, message) = match condition.reason_if_failing.zip(failing) {
+            Some((reason, message)) => ("True", reason, message.as_str()),
             None => ("False", condition.reason_if_well, condition.message_if_well),
         };
         let before = current

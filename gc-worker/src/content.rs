@@ -102,20 +102,22 @@ fn removals(state: &State, namespace: &Object, cause: &Cause, limit: usize) -> V
     };
     let pods = GroupResource::new("", "pods");
     if state.list(&pods, Some(name)).next().is_some() {
-        let pods = state.list(&pods, Some(name)).filter(|pod| is_held(pod));
+        let pods = state
+            .list(&pods, Some(name))
+            .filter(|pod| is_left_to_delete(pod));
         return deletions(state, pods, why, BACKGROUND, limit);
     }
     // An object whose kind has no definition cannot be deleted; the conditions report it. A kind without
     // a served version does have a definition, and its objects are deleted.
     let is_defined = |object: &Object| state.kinds.by_resource(&object.key.resource).is_some();
     let contents = state.contents(name);
-    let contents = contents.filter(|object| is_held(object) && is_defined(object));
+    let contents = contents.filter(|object| is_left_to_delete(object) && is_defined(object));
     deletions(state, contents, why, BACKGROUND, limit)
 }
 
 /// Whether a background deletion would still change it: it is live, or waits for its dependents. Upstream
 /// deletes the whole collection again in each of its rounds.
-fn is_held(object: &Object) -> bool {
+fn is_left_to_delete(object: &Object) -> bool {
     let waits = object.is_waiting() || object.is_orphaning();
     let stops = object.meta.deletion_grace_period_seconds > Some(0);
     !object.is_deleting() || (waits && !stops)
@@ -153,8 +155,8 @@ fn instances(state: &State, definition: &Object, limit: usize) -> Vec<Step> {
 
 /// The release of a definition in deletion that has no instances left.
 pub(crate) fn release_of(state: &State, definition: &Object) -> Option<Step> {
-    let is_held = definition.meta.has_finalizer(DEFINITION_FINALIZER);
-    if !is_held || state.instances(&definition.key).next().is_some() {
+    let has_cleanup = definition.meta.has_finalizer(DEFINITION_FINALIZER);
+    if !has_cleanup || state.instances(&definition.key).next().is_some() {
         return None;
     }
     let basis = Basis::at(state.revision);

@@ -5,10 +5,9 @@ use super::MAPS_IN_ALL_NAMESPACES;
 use hindsight_core::{GroupResource, Object, ObjectKey, Revision, Uid};
 use hindsight_tests::dice::Dice;
 use hindsight_tests::sim::history::History;
-use hindsight_tests::sim::watchers::{Event, Kind, Received, Selection, Watcher};
+use hindsight_tests::sim::watchers::{Event, Held, Kind, Received, Selection, Watcher};
 use hindsight_tests::wire::{Caller, Wire, request};
 use serde_json::Value;
-use std::collections::BTreeMap;
 use std::ops::AddAssign;
 
 /// How long nothing may come although something must: it bounds a failing run.
@@ -33,8 +32,6 @@ pub(super) struct Counts {
 pub(super) struct Informer {
     pub(super) watcher: Watcher,
     pub(super) counts: Counts,
-    /// The newest version of each object that it knows.
-    versions: BTreeMap<ObjectKey, Revision>,
     /// The objects that the events showed.
     shown: Vec<(Kind, Revision, Value)>,
     dice: Dice,
@@ -87,7 +84,6 @@ impl Informer {
         Self {
             watcher,
             counts: Counts::default(),
-            versions: BTreeMap::new(),
             shown: Vec::new(),
             dice: Dice(seed),
             stream: None,
@@ -270,10 +266,14 @@ impl Informer {
 
     fn listed(&mut self, at: Revision, items: &[Value]) {
         self.counts.lists += 1;
-        let versions = items.iter().map(|one| (key(one), revision(one)));
-        self.versions = versions.collect();
-        let cache = items.iter().map(|one| (key(one), uid(one)));
-        let cache: BTreeMap<ObjectKey, Uid> = cache.collect();
+        let shown = items
+            .iter()
+            .map(|one| (Kind::Added, revision(one), one.clone()));
+        self.shown.extend(shown);
+        let cache = items
+            .iter()
+            .map(|one| (key(one), (uid(one), revision(one))));
+        let cache: Held = cache.collect();
         assert_eq!(cache.len(), items.len(), "an object comes twice");
         let watcher = &mut self.watcher;
         watcher.received.push(Received::List(at, cache.clone()));
@@ -304,14 +304,12 @@ impl Informer {
     /// Takes an event; its previous version is the one that the informer knows.
     fn take(&mut self, kind: Kind, object: Value) {
         let (key, uid, revision) = (key(&object), uid(&object), revision(&object));
+        let cache = &mut self.watcher.cache;
         let previous = match kind {
-            Kind::Deleted => self.versions.remove(&key),
-            Kind::Added | Kind::Modified => self.versions.insert(key.clone(), revision),
+            Kind::Deleted => cache.remove(&key),
+            Kind::Added | Kind::Modified => cache.insert(key.clone(), (uid.clone(), revision)),
         };
-        match kind {
-            Kind::Deleted => self.watcher.cache.remove(&key),
-            Kind::Added | Kind::Modified => self.watcher.cache.insert(key.clone(), uid.clone()),
-        };
+        let previous = previous.map(|(_, revision)| revision);
         self.watcher.received.push(Received::Event(Event {
             kind,
             revision,
@@ -324,8 +322,8 @@ impl Informer {
         self.shown.push((kind, revision, object));
     }
 
-    /// Checks that each event shows the version that was written at its revision, and a `DELETED`
-    /// event the version before, with the revision of the removal.
+    /// Checks that each item of a list, and each event, shows the version that was written at its revision, and a
+    /// `DELETED` event the version before, with the revision of the removal.
     pub(super) fn shows_what_was_written(&self, history: &History) {
         for (kind, at, shown) in &self.shown {
             let commit = history.commit(*at).expect("it is checked already");

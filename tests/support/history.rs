@@ -107,7 +107,7 @@ pub struct Comparison {
     script: Vec<String>,
     judge: Judge,
     rest_states: Vec<Vec<Thing>>,
-    /// Whether anything was planned before a request and decided after it.
+    /// Whether anything was planned, perhaps before a request, since both worlds were last the same.
     has_planned: bool,
     stops: Stops,
 }
@@ -301,7 +301,7 @@ impl Comparison {
         }
         let real = naive::world(&self.real.state);
         self.same(real.visible(), (self.oracle)(&self.naive))?;
-        if self.has_planned {
+        if std::mem::take(&mut self.has_planned) {
             self.naive = real.clone();
         }
         self.rest_states.push(self.renamed(&real));
@@ -335,7 +335,10 @@ impl Comparison {
         if !whole.settle() || !rest.settle() {
             return Err("the naive evaluator does not come to rest".into());
         }
-        self.same(rest.visible(), whole.visible())
+        self.same(rest.visible(), whole.visible())?;
+        // The first of these turns decided what was planned.
+        self.has_planned &= turns == 0;
+        Ok(())
     }
 
     /// Whether these are the same. An object in deletion may have lost references to what is gone before a

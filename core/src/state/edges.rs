@@ -35,12 +35,12 @@ impl Pairs {
             .map(|one| &one.1)
     }
 
-    pub(super) fn set(&mut self, pair: &(Uid, ObjectKey), is_there: bool) {
-        if is_there {
-            self.0.insert(pair.clone());
-        } else {
-            self.0.remove(pair);
-        }
+    pub(super) fn insert(&mut self, pair: (Uid, ObjectKey)) {
+        self.0.insert(pair);
+    }
+
+    pub(super) fn remove(&mut self, pair: &(Uid, ObjectKey)) {
+        self.0.remove(pair);
     }
 }
 
@@ -62,18 +62,24 @@ impl Edges {
     /// Records that an object was created, changed or removed.
     pub(super) fn replace(&mut self, old: Option<&Object>, new: Option<&Object>) {
         self.count(old, new);
-        for (object, is_there) in [(old, false), (new, true)] {
-            let Some(object) = object.filter(|one| one.is_deleting()) else {
-                continue;
-            };
-            for (owner, blocks) in owners(object) {
-                let pair = (owner.clone(), object.key.clone());
-                if object.is_waiting() {
-                    self.waiting_dependents.set(&pair, is_there);
-                }
-                if blocks {
-                    self.deleting_blockers.set(&pair, is_there);
-                }
+        let is_deleting = |object: &&Object| object.is_deleting();
+        if let Some(old) = old.filter(is_deleting) {
+            for (owner, _) in owners(old) {
+                let pair = (owner.clone(), old.key.clone());
+                self.waiting_dependents.remove(&pair);
+                self.deleting_blockers.remove(&pair);
+            }
+        }
+        let Some(new) = new.filter(is_deleting) else {
+            return;
+        };
+        for (owner, blocks) in owners(new) {
+            let pair = (owner.clone(), new.key.clone());
+            if new.is_waiting() {
+                self.waiting_dependents.insert(pair.clone());
+            }
+            if blocks {
+                self.deleting_blockers.insert(pair);
             }
         }
     }

@@ -1,6 +1,6 @@
 //! Taking a state apart and assembling it again: what a snapshot must hold besides the objects.
 
-use super::{State, is_held, owner_of_edge};
+use super::{State, owner_of_edge, waits_or_orphans};
 use crate::event::{Commit, Event};
 use crate::object::{Object, Uid};
 use crate::{Revision, apply, webhook};
@@ -36,7 +36,8 @@ impl State {
     /// Applies only what [`Self::image`] depends on. A state that receives every commit in this way arrives
     /// at the same image, but holds few objects. Returns false if the commit does not matter for the image.
     pub fn apply_to_image(&mut self, commit: &Commit) -> bool {
-        let is_in_image = |object: &Arc<Object>| object.key.is_definition() || is_held(object);
+        let is_in_image =
+            |object: &Arc<Object>| object.key.is_definition() || waits_or_orphans(object);
         let object = commit.object();
         let matters = object.is_some_and(is_in_image)
             || self.get(&commit.key).is_some()

@@ -42,12 +42,11 @@ impl State {
         let (before, after) = (Self::owners_of_pairs(before), Self::owners_of_pairs(after));
         for (owner, key) in before.difference(&after) {
             let pair = ((*owner).clone(), (*key).clone());
-            self.latecomers.0.set(&pair, false);
+            self.latecomers.0.remove(&pair);
         }
         for (owner, key) in after.difference(&before) {
             if self.is_orphaning(owner) {
-                let pair = ((*owner).clone(), (*key).clone());
-                self.latecomers.0.set(&pair, true);
+                self.latecomers.0.insert(((*owner).clone(), (*key).clone()));
             }
         }
     }
@@ -66,7 +65,7 @@ impl State {
     pub(super) fn forget_latecomers(&mut self, owner: &Uid) {
         let known: Vec<_> = self.latecomers.0.of(owner).cloned().collect();
         for key in known {
-            self.latecomers.0.set(&(owner.clone(), key), false);
+            self.latecomers.0.remove(&(owner.clone(), key));
         }
     }
 }

@@ -12,6 +12,9 @@ use std::sync::Arc;
 /// Changes that one turn reads, unless it reads the log to its end.
 const TURN_CHANGES_MAX: usize = 5;
 
+/// The objects that a watch believes to be there, each with its version.
+pub type Held = BTreeMap<ObjectKey, (Uid, Revision)>;
+
 /// What a watch selects.
 #[derive(Debug, Clone)]
 pub struct Selection {
@@ -51,7 +54,7 @@ pub struct Event {
 #[derive(Debug, Clone)]
 pub enum Received {
     /// A list.
-    List(Revision, BTreeMap<ObjectKey, Uid>),
+    List(Revision, Held),
     /// The stream resumes after this revision: it was broken, or the window had moved on.
     Resumed(Revision),
     /// An event.
@@ -73,7 +76,7 @@ pub struct Watcher {
     /// The revision up to which it has seen everything; `None` before its first list.
     pub position: Option<Revision>,
     /// The objects that it believes exist.
-    pub cache: BTreeMap<ObjectKey, Uid>,
+    pub cache: Held,
     /// For how many more of its turns it does not read.
     pub stalled: u64,
     /// Loses one event in this many, if that is what is broken on purpose.
@@ -108,12 +111,17 @@ impl Selection {
     }
 
     /// The objects of a state that it selects.
-    pub fn of(&self, state: &State) -> BTreeMap<ObjectKey, Uid> {
+    pub fn of(&self, state: &State) -> Held {
         let maps = GroupResource::new("", "configmaps");
         let objects = state.list(&maps, self.namespace);
         let held = objects.filter(|object| self.holds(object));
-        held.map(|object| (object.key.clone(), object.meta.uid.clone()))
-            .collect()
+        held.map(|object| {
+            (
+                object.key.clone(),
+                (object.meta.uid.clone(), object.revision),
+            )
+        })
+        .collect()
     }
 }
 
@@ -220,7 +228,10 @@ impl Watcher {
             self.received.push(Received::Event(event.clone()));
         }
         match kind {
-            Kind::Added | Kind::Modified => self.cache.insert(event.key.clone(), event.uid.clone()),
+            Kind::Added | Kind::Modified => {
+                let version = (event.uid.clone(), event.revision);
+                self.cache.insert(event.key.clone(), version)
+            }
             Kind::Deleted => self.cache.remove(&event.key),
         };
         self.received.push(Received::Event(event));
