@@ -111,11 +111,12 @@ fn collected(directory: &Path) -> Vec<String> {
     steps
 }
 
-#[test]
-fn a_cascade_that_is_killed_again_and_again_leaves_the_log_of_one_that_is_not() {
+/// Compares the log of a cascade over so wide a tree with that of one that is killed; false if it was never killed in
+/// between.
+fn is_the_same_if_killed(each: usize) -> bool {
     let temporary = tempfile::tempdir().expect("a temporary directory");
     let [whole, killed] = ["whole", "killed"].map(|name| temporary.path().join(name));
-    fell_tree(&whole, 4, 9);
+    fell_tree(&whole, 4, each);
     let copy = Command::new("cp")
         .arg("-r")
         .args([&whole, &killed])
@@ -141,5 +142,12 @@ fn a_cascade_that_is_killed_again_and_again_leaves_the_log_of_one_that_is_not() 
         }
         begun = steps.len();
     }
-    assert!(cuts > 1, "all was collected at once");
+    cuts > 1
+}
+
+#[test]
+fn a_cascade_that_is_killed_again_and_again_leaves_the_log_of_one_that_is_not() {
+    // Where a moment's sleep takes long, it is over before it is killed, unless it is larger.
+    let is_killed = [9, 12, 16].into_iter().any(is_the_same_if_killed);
+    assert!(is_killed, "all was collected at once");
 }

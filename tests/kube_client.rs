@@ -22,7 +22,7 @@ use serde_json::json;
 use std::sync::Arc;
 use std::time::Duration;
 
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_mins(2);
 
 async fn client(server: &Server) -> Client {
     let kubeconfig =

@@ -257,7 +257,7 @@ fn deletion_honours_cascade_selection_and_raw_requests() {
             server.kubectl_fails(&["get", "configmap", child], "");
         }
     }
-    server.kubectl(&["wait", "configmap/c1", "--for=delete", "--timeout=10s"]);
+    server.kubectl(&["wait", "configmap/c1", "--for=delete", "--timeout=120s"]);
     let orphan = json(&server.kubectl(&["get", "configmap", "c3", "-o", "json"]));
     assert_eq!(orphan["metadata"]["ownerReferences"], Value::Null);
     server.kubectl(&["label", "configmap", "c3", "gone=soon"]);
@@ -347,7 +347,7 @@ fn why_names_the_user_behind_a_cascade() {
     let manifest = dependent("child", "owner", &server.uid("configmap/owner"));
     server.kubectl_with(&["create", "-f", "-"], &manifest);
     server.kubectl(&["delete", "configmap", "owner"]);
-    server.kubectl(&["wait", "configmap/child", "--for=delete", "--timeout=10s"]);
+    server.kubectl(&["wait", "configmap/child", "--for=delete", "--timeout=120s"]);
     let why = json(&stdout(&server.hindsight(&[
         "why",
         "configmap/child",

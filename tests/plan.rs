@@ -184,7 +184,7 @@ fn what_follows_when_nobody_holds_them_any_more_is_foretold() {
         "--force",
     ];
     server.kubectl(&stopped);
-    server.kubectl(&["wait", "namespace/team", "--for=delete", "--timeout=10s"]);
+    server.kubectl(&["wait", "namespace/team", "--for=delete", "--timeout=120s"]);
 }
 
 #[test]
@@ -299,7 +299,7 @@ fn in_the_middle_of_a_cascade_a_plan_tells_of_what_it_adds() {
     let middle = reference(&server, "v1", "ConfigMap", "middle");
     config_map(&server, "leaf", &json!([middle]));
     server.kubectl(&["delete", "configmap", "top"]);
-    server.kubectl(&["wait", "configmap/leaf", "--for=delete", "--timeout=10s"]);
+    server.kubectl(&["wait", "configmap/leaf", "--for=delete", "--timeout=120s"]);
     let log = server.hindsight(&["log", "--verb", "delete", "-o", "json"]);
     let log: Value = serde_json::from_str(&stdout(&log)).expect("JSON");
     let deleted = log[0]["revision"].as_u64().expect("a revision");

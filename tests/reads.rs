@@ -303,9 +303,10 @@ fn a_watch_outlives_its_kind_for_a_second_and_tells_nothing() {
     let mut instances = client.watch("/apis/example.com/v1/zs?watch=1", "application/json");
     let mut kinds = client.watch(&format!("{definitions}?watch=1"), "application/json");
     let name = format!("{definitions}/zs.example.com");
+    let before = Instant::now();
     assert_eq!(client.send("DELETE", &name, "", "").code, 200);
     while client.next(&mut kinds).expect("an event")["type"] != "DELETED" {}
-    let gone = Instant::now();
     assert_eq!(client.next(&mut instances), None);
-    assert!(gone.elapsed() > Duration::from_millis(500), "at once");
+    // Never less, however late this thread hears of it.
+    assert!(before.elapsed() >= Duration::from_secs(1), "at once");
 }

@@ -31,7 +31,7 @@ fn history(directory: &Path) {
     let kid = dependent("kid", "owner", &server.uid("configmap/owner"));
     server.kubectl_with(&["create", "-f", "-"], &kid);
     server.kubectl(&["delete", "configmap", "owner"]);
-    server.kubectl(&["wait", "configmap/kid", "--for=delete", "--timeout=10s"]);
+    server.kubectl(&["wait", "configmap/kid", "--for=delete", "--timeout=120s"]);
     let why = server.hindsight(&["why", "configmap/kid"]);
     assert!(!stdout(&why).contains("may be missing"), "all is kept");
     server.kubectl(&["create", "configmap", "lasting"]);

@@ -79,7 +79,7 @@ fn a_server_without_collectors_leaves_what_they_would_collect_to_the_next_one() 
         "configmap/owner",
         "configmap/kid",
         "--for=delete",
-        "--timeout=10s",
+        "--timeout=120s",
     ];
     server.kubectl(&both);
 }

@@ -78,7 +78,7 @@ fn whoever_named_one_owner_by_the_uid_of_another_is_told() {
             .replace("kind: ConfigMap, name", &format!("kind: {kind}, name"));
         server.kubectl_with(&["-n", namespace, "create", "-f", "-"], &map);
         let (gone, named) = ("--for=delete", format!("cm/{name}"));
-        server.kubectl(&["-n", namespace, "wait", &named, gone, "--timeout=10s"]);
+        server.kubectl(&["-n", namespace, "wait", &named, gone, "--timeout=120s"]);
     }
     let told = ask_online_and_offline(
         server,

@@ -22,7 +22,7 @@ pub const MAPS: &str = "/api/v1/namespaces/default/configmaps";
 pub const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 
 /// How long to wait for an event that must come: it bounds a failing run and measures nothing.
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_mins(2);
 
 type Reply = <Service as tower_service::Service<Request<Full<Bytes>>>>::Response;
 
