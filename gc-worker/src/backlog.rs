@@ -76,7 +76,7 @@ mod tests {
         state
     }
 
-    /// An object that nobody can delete, although the collectors try again and again.
+    /// An object that nobody can delete, so that nobody tries to.
     fn immortal() -> State {
         let mut state = empty();
         let owner = json!({"apiVersion": "v1", "kind": "Node", "name": "gone", "uid": "gone"});

@@ -28,9 +28,11 @@ impl Deadlines {
         self.by_key.get(key).copied()
     }
 
-    /// All that have a deadline.
-    pub(crate) fn keys(&self) -> impl Iterator<Item = &ObjectKey> {
-        self.by_key.keys()
+    /// Those whose deadline is this time or comes before it, the earliest first.
+    pub(crate) fn up_to(&self, time: Time) -> impl Iterator<Item = &ObjectKey> {
+        let due = self.by_time.iter();
+        let due = due.take_while(move |(deadline, _)| *deadline <= time);
+        due.map(|(_, key)| key)
     }
 
     /// Those whose deadline comes after this time, the last first.
@@ -40,18 +42,15 @@ impl Deadlines {
         later.map(|(_, key)| key)
     }
 
-    /// Those that are due and live, the earliest first.
+    /// Those that are due and live, the earliest first; of the first `limit` that are due.
     pub(crate) fn due<'a>(
         &self,
         state: &'a State,
         now: Time,
         limit: usize,
     ) -> impl Iterator<Item = &'a Arc<Object>> {
-        let due = self
-            .by_time
-            .iter()
-            .take_while(move |(time, _)| *time <= now);
-        let due = due.take(limit).filter_map(|(_, key)| state.get(key));
+        let due = self.up_to(now).take(limit);
+        let due = due.filter_map(|key| state.get(key));
         due.filter(|object| !object.is_deleting())
     }
 }

@@ -13,14 +13,15 @@ use std::time::Duration;
 /// The cause of these deletions.
 const POLICY: &str = "event-ttl";
 
-/// The deadlines of events; none has one until a time to live is set. An event is in one of two states: either the
-/// clock has reached its last write, or the clock says that it was written later than now.
+/// The deadlines of events; none has one until a time to live is set.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Events {
     ttl: Option<Duration>,
-    /// Of all events, as their last writes say.
+    /// Of those that were written before now.
     deadlines: Deadlines,
-    /// When those from the future are to go, although it is still the future then.
+    /// Of those from the future: the clock was ahead when they were written, or is behind now.
+    ahead: Deadlines,
+    /// When those from the future go if the clock does not catch up before that.
     cut: Deadlines,
 }
 
@@ -48,12 +49,14 @@ impl Events {
         };
         let live = object.filter(|object| !object.is_deleting());
         self.deadlines.set(key, live.map(|_| after(written, ttl)));
+        self.ahead.set(key, None);
         self.cut.set(key, None);
     }
 
     /// When an event was last written, if that is known.
     pub(crate) fn written(&self, key: &ObjectKey) -> Option<Time> {
-        let (ttl, deadline) = (self.ttl?, self.deadlines.of(key)?);
+        let ttl = self.ttl?;
+        let deadline = self.deadlines.of(key).or_else(|| self.ahead.of(key))?;
         Some(Time(deadline.0.saturating_sub(micros(ttl))))
     }
 
@@ -77,24 +80,18 @@ impl Events {
         due.chain(cut).take(limit).map(delete).collect()
     }
 
-    /// Moves events from one state to the other; what is written now has the deadline `latest`.
+    /// Sorts out which events are from the future, if one that is written now has the deadline `latest`.
     fn note_time(&mut self, latest: Time) {
-        let reached = |key: &ObjectKey| self.deadlines.of(key).is_none_or(|it| it <= latest);
-        let reached: Vec<ObjectKey> = self
-            .cut
-            .keys()
-            .filter(|key| reached(key))
-            .cloned()
-            .collect();
+        let reached: Vec<ObjectKey> = self.ahead.up_to(latest).cloned().collect();
         for key in reached {
+            self.deadlines.set(&key, self.ahead.of(&key));
+            self.ahead.set(&key, None);
             self.cut.set(&key, None);
         }
-        let later = self.deadlines.after(latest);
-        let ahead: Vec<ObjectKey> = later
-            .filter(|key| self.cut.of(key).is_none())
-            .cloned()
-            .collect();
-        for key in ahead {
+        let later: Vec<ObjectKey> = self.deadlines.after(latest).cloned().collect();
+        for key in later {
+            self.ahead.set(&key, self.deadlines.of(&key));
+            self.deadlines.set(&key, None);
             self.cut.set(&key, Some(latest));
         }
     }

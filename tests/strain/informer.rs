@@ -266,9 +266,13 @@ impl Informer {
 
     fn listed(&mut self, at: Revision, items: &[Value]) {
         self.counts.lists += 1;
-        let shown = items
-            .iter()
-            .map(|one| (Kind::Added, revision(one), one.clone()));
+        let shown = items.iter().map(|one| {
+            let mut object = one.clone();
+            // Items of a list leave these out.
+            object["apiVersion"] = "v1".into();
+            object["kind"] = "ConfigMap".into();
+            (Kind::Added, revision(one), object)
+        });
         self.shown.extend(shown);
         let cache = items
             .iter()

@@ -264,3 +264,15 @@ fn the_rule_of_a_deletion_says_where_the_owner_is() {
         );
     }
 }
+
+#[test]
+fn a_namespace_that_nobody_can_delete_is_not_asked_to_go_again_and_again() {
+    for (name, expected) in [("default", &[][..]), ("team", &["delete team"])] {
+        let mut state = empty();
+        let owner = json!({"apiVersion": "v1", "kind": "Node", "name": "gone", "uid": "gone"});
+        let metadata = json!({"name": name, "ownerReferences": [owner]});
+        let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": metadata});
+        put(&mut state, ("", "namespaces"), namespace);
+        only_in(&state, expected);
+    }
+}
