@@ -132,6 +132,14 @@ mod tests {
             "metadata": {"name": "e", "namespace": "n"}})
     }
 
+    /// A state without events, and its collector, which gives each that comes its time to live.
+    fn begun() -> (State, Collector) {
+        let state = empty();
+        let mut collector = Collector::new(&state);
+        collector.expire_events(&state, TTL, |_| Time(0));
+        (state, collector)
+    }
+
     /// The revisions of the versions that are to be deleted.
     fn due(collector: &mut Collector, state: &State, now: Time) -> Vec<Revision> {
         let steps = collector.next_batch(state, now, 9);
@@ -147,9 +155,7 @@ mod tests {
 
     #[test]
     fn an_event_goes_when_its_last_write_is_long_enough_ago() {
-        let mut state = empty();
-        let mut collector = Collector::new(&state);
-        collector.expire_events(&state, TTL, |_| Time(0));
+        let (mut state, mut collector) = begun();
         let end = FIRST.plus_seconds(60);
         collector.observe(&at(write(&mut state, ("", "events"), event("one")), FIRST));
         assert_eq!(due(&mut collector, &state, Time(end.0 - 1)), []);
@@ -165,9 +171,7 @@ mod tests {
 
     #[test]
     fn an_event_from_the_future_stays_no_longer_than_others() {
-        let mut state = empty();
-        let mut collector = Collector::new(&state);
-        collector.expire_events(&state, TTL, |_| Time(0));
+        let (mut state, mut collector) = begun();
         let change = at(write(&mut state, ("", "events"), event("")), Time::MAX);
         collector.observe(&change);
         assert_eq!(due(&mut collector, &state, FIRST), []);
@@ -183,9 +187,7 @@ mod tests {
     /// The clock is behind for a moment: what it says then is forgotten when it has caught up.
     #[test]
     fn a_clock_that_is_behind_for_a_moment_takes_no_event_early() {
-        let mut state = empty();
-        let mut collector = Collector::new(&state);
-        collector.expire_events(&state, TTL, |_| Time(0));
+        let (mut state, mut collector) = begun();
         let written = FIRST.plus_seconds(3600);
         let change = at(write(&mut state, ("", "events"), event("")), written);
         collector.observe(&change);

@@ -232,8 +232,9 @@ fn render_later(later: &OnceReleased) -> String {
     if count == 0 {
         return "\nthe forecast stopped at its limit; what is removed after that is unknown".into();
     }
-    let (objects, goes) = (plural(count), if count == 1 { "goes" } else { "go" });
-    let mut out = format!("\nonce nothing holds them, {count} more {objects} {goes}");
+    let more = show::counted(count, "more object");
+    let goes = if count == 1 { "goes" } else { "go" };
+    let mut out = format!("\nonce nothing holds them, {more} {goes}");
     for object in &later.deleted {
         write!(out, "\n  {object}").ok();
     }
@@ -244,18 +245,11 @@ fn render_later(later: &OnceReleased) -> String {
 }
 
 fn sum(plan: &Planned) -> String {
-    let (deleted, objects) = (plan.deleted, plural(plan.deleted));
+    let deleted = show::counted(plan.deleted, "object");
     if plan.complete {
-        return format!(
-            "{deleted} {objects} and leave {} waiting",
-            plan.waiting.len()
-        );
+        return format!("{deleted} and leave {} waiting", plan.waiting.len());
     }
-    format!("at least {deleted} {objects}")
-}
-
-const fn plural(count: usize) -> &'static str {
-    if count == 1 { "object" } else { "objects" }
+    format!("at least {deleted}")
 }
 
 impl From<Cascade> for Propagation {

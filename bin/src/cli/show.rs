@@ -7,6 +7,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 use serde_json::json;
 use std::borrow::Cow;
+use std::fmt::Display;
 use std::future::pending;
 use std::io::{self, BufWriter, ErrorKind, Stdout, Write};
 use std::os::fd::AsFd;
@@ -111,9 +112,9 @@ pub(crate) fn shell_word(text: &str) -> Cow<'_, str> {
 
 /// The texts that are shown, and how many more there are.
 /// A count with what is counted: `1 frame`, `2 frames`.
-pub(super) fn counted(count: impl Into<u64>, one: &str) -> String {
-    let count = count.into();
-    let ending = if count == 1 { "" } else { "s" };
+pub(super) fn counted(count: impl Display, one: &str) -> String {
+    let count = count.to_string();
+    let ending = if count == "1" { "" } else { "s" };
     format!("{count} {one}{ending}")
 }
 

@@ -313,6 +313,16 @@ mod tests {
         ("k8s-long-name", &["a.b-1"], &["a..b"]),
     ];
 
+    /// Weighted, its digits are more than a sum can hold.
+    #[test]
+    fn a_long_row_of_digits_is_no_number_with_check_digits() {
+        let long = "9".repeat(40_000);
+        for name in ["isbn", "isbn10", "isbn13", "creditcard"] {
+            let format = Format::named(name).expect(name);
+            assert!(!format.fits(&long), "{name}");
+        }
+    }
+
     #[test]
     fn formats_are_checked_as_kubernetes_checks_them() {
         for (name, good, bad) in TABLE {
