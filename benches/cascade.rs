@@ -8,7 +8,7 @@
 use anyhow::{Result, ensure};
 use clap::{Parser, ValueEnum};
 use hindsight::{Config, ControlPlane};
-use hindsight_benches::command::command;
+use hindsight_benches::command::{command, submit};
 use hindsight_benches::percentiles::Figures;
 use hindsight_benches::process;
 use hindsight_core::command::{Create, Delete, FieldValidation, Intent, Propagation, Target};
@@ -258,10 +258,7 @@ impl Bench {
     }
 
     fn submit(&self, commands: Vec<Command>) -> Result<()> {
-        for answer in self.plane.submit_blocking(commands)? {
-            answer?;
-        }
-        Ok(())
+        submit(&self.plane, commands)
     }
 }
 

@@ -8,6 +8,7 @@
 use anyhow::{Context, Result};
 use clap::Parser;
 use hindsight::{Config, ControlPlane};
+use hindsight_benches::command::submit;
 use hindsight_core::command::{Create, FieldValidation, Intent};
 use hindsight_core::{Actor, Command, GroupResource, ObjectKey, Revision};
 use hindsight_log::{SledStorage, Storage};
@@ -101,12 +102,12 @@ fn durable(plane: &ControlPlane, (writers, batch): (usize, usize), names: u32) -
         let one = |writer| scope.spawn(move || write(plane, &format!("{names}-{writer}"), batch));
         let threads: Vec<_> = (0..writers).map(one).collect();
         let each = threads.into_iter().map(|thread| thread.join().ok());
-        each.sum::<Option<u32>>()
+        each.sum::<Option<Result<u32>>>()
     })
-    .context("a writer failed")
+    .context("a writer panicked")?
 }
 
-fn write(plane: &ControlPlane, name: &str, batch: usize) -> u32 {
+fn write(plane: &ControlPlane, name: &str, batch: usize) -> Result<u32> {
     let actor = Arc::new(Actor::new("bench"));
     let (start, mut written) = (Instant::now(), 0);
     while start.elapsed() < TURN {
@@ -117,12 +118,9 @@ fn write(plane: &ControlPlane, name: &str, batch: usize) -> u32 {
                 Command::new(Arc::clone(&actor), plane.now(), plane.seed(), intent)
             })
             .collect();
-        assert!(
-            plane.submit_blocking(commands).is_ok(),
-            "the log takes writes"
-        );
+        submit(plane, commands)?;
     }
-    written
+    Ok(written)
 }
 
 fn create(name: &str, index: u32) -> Intent {

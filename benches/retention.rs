@@ -8,6 +8,7 @@
 use anyhow::{Context, Result};
 use clap::Parser;
 use hindsight::{Config, ControlPlane, Retention};
+use hindsight_benches::command::submit;
 use hindsight_benches::percentiles::Figures;
 use hindsight_core::command::{
     Create, Delete, FieldValidation, Intent, Patch, PatchObject, Propagation, Target,
@@ -97,9 +98,9 @@ fn run(arguments: &Arguments, background: Background) -> Result<()> {
         };
         let threads: Vec<_> = (0..arguments.writers).map(one).collect();
         let each = threads.into_iter().map(|thread| thread.join().ok());
-        each.collect::<Option<Vec<_>>>()
+        each.collect::<Option<Result<Vec<_>>>>()
     });
-    let waits = waits.context("a writer failed")?.concat();
+    let waits = waits.context("a writer panicked")??.concat();
     let figures = Figures::new(waits, start.elapsed());
     let batch = u32::try_from(arguments.batch)?;
     let wait = |percent| figures.percentile(percent).as_secs_f64() * 1000.0;
@@ -122,7 +123,12 @@ fn size(directory: &Path) -> Result<u64> {
 }
 
 /// Submits one batch after the other and returns how long each took.
-fn write(plane: &ControlPlane, writer: usize, batch: usize, budget: Duration) -> Vec<Duration> {
+fn write(
+    plane: &ControlPlane,
+    writer: usize,
+    batch: usize,
+    budget: Duration,
+) -> Result<Vec<Duration>> {
     let actor = Arc::new(Actor::new("bench"));
     let (start, mut waits, mut made) = (Instant::now(), Vec::new(), 0);
     while start.elapsed() < budget {
@@ -134,13 +140,10 @@ fn write(plane: &ControlPlane, writer: usize, batch: usize, budget: Duration) ->
             })
             .collect();
         let submitted = Instant::now();
-        assert!(
-            plane.submit_blocking(commands).is_ok(),
-            "the log takes writes"
-        );
+        submit(plane, commands)?;
         waits.push(submitted.elapsed());
     }
-    waits
+    Ok(waits)
 }
 
 /// Mostly changes of existing objects; one write in eight creates an object, and the next one deletes

@@ -281,27 +281,3 @@ fn a_sync_that_fails_after_everybody_has_left_is_in_the_exit_code() {
     assert_eq!(code, Some(1), "{said}");
     assert!(said.contains("the event log failed"), "{said}");
 }
-
-#[test]
-fn a_kill_at_any_call_of_the_first_start_leaves_a_directory_that_opens() {
-    let calls = "fdatasync,fsync,pwrite64,rename,ftruncate,fallocate,mkdir,unlink";
-    for at in 1.. {
-        let temporary = tempfile::tempdir().expect("a temporary directory");
-        let directory = temporary.path().join("data");
-        let Some(mut command) = with_fault(&serve(&directory), calls, "signal=KILL", at) else {
-            return;
-        };
-        command.stderr(Stdio::null());
-        let started = Server::start_with(command, &directory);
-        let is_through = started.is_ok();
-        drop(started);
-        let server = Server::start_on(&directory);
-        server.kubectl(&["create", "configmap", "a"]);
-        assert_eq!(server.signal("TERM"), Some(0));
-        verify(&directory);
-        if is_through {
-            assert!(at > 3, "no call was hit");
-            return;
-        }
-    }
-}

@@ -13,7 +13,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// The calls that change files.
-const CALLS: &[&str] = &[
+pub(super) const CALLS: &[&str] = &[
     "write",
     "pwrite64",
     "sync_file_range",

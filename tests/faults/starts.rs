@@ -1,9 +1,18 @@
-//! Syncs that fail while the program starts.
+//! Syncs that fail while the program starts, and kills at any of its calls.
 
+use super::calls::{CALLS, most_of_a_thread};
+use super::verify;
+use hindsight_tests::dice::number;
+use hindsight_tests::http::MAPS;
 use hindsight_tests::server::{Server, hindsight, serve, text};
-use hindsight_tests::strace::{with_fault_of, with_recorded_fault};
+use hindsight_tests::strace::{recorded, with_fault_of, with_recorded_fault};
+use hindsight_tests::wire::Caller;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
+
+/// Calls that a first start must make, or it would sync nothing and name nothing.
+const OF_A_FIRST_START: &[&str] = &["write", "fdatasync", "fsync", "rename"];
 
 /// The file whose sync failed, according to a record.
 fn failed(record: &Path) -> Option<String> {
@@ -97,4 +106,84 @@ fn a_side_file_that_may_not_be_read_is_set_aside() {
     let name = side.file_name().expect("a name").to_string_lossy();
     assert!(directory.join(format!("{name}.damaged")).exists());
     assert_eq!(server.signal("TERM"), Some(0));
+}
+
+/// What a first start finds.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Found {
+    Nothing,
+    /// A log without certificates: an earlier start was killed between the two. Calls are counted per thread, and
+    /// the thread that makes the log is ahead; here it is the one that makes the certificates.
+    LogAlone,
+}
+
+fn prepare(directory: &Path, found: Found) {
+    if found == Found::LogAlone {
+        assert_eq!(Server::start_on(directory).signal("TERM"), Some(0));
+        std::fs::remove_dir_all(directory.join("pki")).expect("removed");
+    }
+}
+
+/// The most times that any thread makes each call before the server is ready; `None` if this machine cannot
+/// count them.
+fn counted(found: Found) -> Option<BTreeMap<String, u64>> {
+    let temporary = tempfile::tempdir().expect("a temporary directory");
+    let directory = temporary.path().join("data");
+    let record = temporary.path().join("record");
+    prepare(&directory, found);
+    let mut command = recorded(&serve(&directory), &with_mkdir().join(","), &record)?;
+    command.stderr(Stdio::inherit());
+    let server = Server::start_with(command, &directory).expect("it starts");
+    let written = std::fs::read_to_string(&record).expect("the record");
+    drop(server);
+    Some(most_of_a_thread(&written, &with_mkdir()))
+}
+
+fn with_mkdir() -> Vec<&'static str> {
+    [CALLS, &["mkdir"]].concat()
+}
+
+/// Each kind of call is counted alone, or the frequent ones would hide the rare ones.
+#[test]
+fn a_kill_at_any_call_of_the_first_start_leaves_a_directory_that_opens() {
+    let apart = number("HINDSIGHT_CALLS_APART", 4);
+    let step = usize::try_from(apart).expect("small");
+    let mut all = 0;
+    for found in [Found::Nothing, Found::LogAlone] {
+        let Some(counts) = counted(found) else {
+            return;
+        };
+        for call in OF_A_FIRST_START {
+            assert!(counts.contains_key(*call), "no {call}: {counts:?}");
+        }
+        for (call, count) in counts {
+            let places = (1..=count).step_by(step);
+            let kills = places.filter(|at| killed_at(found, &call, *at)).count();
+            println!("{found:?}, {call}: {kills} kills, one at every {apart} of {count} calls");
+            assert!(kills > 0, "{found:?}: no {call} was hit");
+            all += kills;
+        }
+    }
+    println!("{all} kills of a first start");
+}
+
+/// Kills a first start at a call; returns whether that was before it was ready, since which thread makes which
+/// calls may vary.
+fn killed_at(found: Found, call: &str, at: u64) -> bool {
+    let temporary = tempfile::tempdir().expect("a temporary directory");
+    let directory = temporary.path().join("data");
+    prepare(&directory, found);
+    let record = Path::new("/dev/null");
+    let killed = with_recorded_fault(&serve(&directory), call, "signal=KILL", at, record);
+    let mut command = killed.expect("as before");
+    command.stderr(Stdio::null());
+    let is_killed = Server::start_with(command, &directory).is_err();
+    let server = Server::start_on(&directory);
+    let mut wire = Caller::of(&server).connect().expect("connected");
+    let created = wire.ask("POST", MAPS, r#"{"metadata": {"name": "a"}}"#);
+    assert_eq!(created.expect("an answer").code, 201, "{call} {at}");
+    drop(wire);
+    assert_eq!(server.signal("TERM"), Some(0));
+    verify(&directory);
+    is_killed
 }

@@ -73,7 +73,7 @@ pub fn after_all(simulation: &mut Simulation) -> Checked {
         watch::check(history, watcher, trace)?;
     }
     if let Some(running) = running {
-        let read = replay::Read::from(&running.server.reader)?;
+        let read = replay::Read::from(&running.server.reader, history.thinned_to)?;
         replay::check(history, &read, dice)?;
         explanations::check(history, &read, trace)?;
         let (state, graph) = (&running.server.state, running.collecting.graph());

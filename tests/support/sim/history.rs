@@ -21,6 +21,8 @@ pub struct History {
     lives: Vec<(usize, Revision)>,
     /// The part of the history that is in the log.
     pub log: LogContents,
+    /// The newest revision up to which anybody had history dropped.
+    pub thinned_to: Revision,
     apply: Apply,
 }
 
@@ -60,6 +62,7 @@ impl History {
             ends: BTreeMap::new(),
             lives: Vec::new(),
             log: LogContents::default(),
+            thinned_to: Revision::ZERO,
             apply: if forgets { forgetful } else { apply },
         }
     }

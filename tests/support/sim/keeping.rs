@@ -62,11 +62,12 @@ impl Simulation {
             return Ok(());
         }
         let wanted = self.dice.pick(&ends);
+        self.history.thinned_to = self.history.thinned_to.max(wanted);
         match thin(&*self.disk, &reader, wanted, empty(), &[]) {
             Ok(()) => {
                 self.trace
                     .note("prune", format_args!("{floor} to {wanted}"));
-                check::replay::check_complete_after(&reader, wanted)
+                check::replay::floor(&reader, wanted).map(drop)
             }
             Err(error @ Error::Corrupt { .. }) => self.check_read_error(&error, refused),
             Err(error) => {

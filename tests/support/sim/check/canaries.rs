@@ -55,7 +55,7 @@ pub(super) const ROWS: &[Row] = &[
         "owners ended as is told",
         |it| {
             let running = it.running.as_ref().expect("it runs");
-            let read = replay::Read::from(&running.server.reader)?;
+            let read = replay::Read::from(&running.server.reader, it.history.thinned_to)?;
             explanations::removals(&it.history, &read, &mut it.trace)
         },
         |it| {
@@ -86,13 +86,13 @@ pub(super) const ROWS: &[Row] = &[
     (
         "history is kept above the floor",
         |it| {
-            let reader = &it.running.as_ref().expect("it runs").server.reader;
-            let wanted = reader.floor().expect("read").previous();
-            replay::check_complete_after(reader, wanted)
+            it.history.thinned_to = it.history.thinned_to.previous();
+            reads(it)
         },
         |it| {
             let reader = &it.running.as_ref()?.server.reader;
-            (reader.floor().ok()? > Revision::ZERO).then_some(())
+            let floor = reader.floor().ok()?;
+            (floor > Revision::ZERO && floor == it.history.thinned_to).then_some(())
         },
     ),
     (
@@ -301,7 +301,7 @@ fn opens(it: &mut Simulation) -> Checked {
 
 fn reads(it: &mut Simulation) -> Checked {
     let reader = &it.running.as_ref().expect("it runs").server.reader;
-    replay::Read::from(reader).map(drop)
+    replay::Read::from(reader, it.history.thinned_to).map(drop)
 }
 
 fn facts(it: &mut Simulation) -> Checked {

@@ -1,6 +1,7 @@
 //! Checks that what was acknowledged is recovered, that what is recovered was submitted, and that
 //! each is written once.
 
+use super::replay::{floor, unreadable};
 use super::{Checked, ensure, violation};
 use crate::sim::clients::{Clients, End, Operation};
 use crate::sim::history::History;
@@ -17,11 +18,9 @@ pub fn recovered(
     reader: &Reader,
     from: Revision,
 ) -> Checked {
-    let unreadable =
-        |error: hindsight_log::Error| violation("a sound log is read", error.to_string());
     // The log is never thinned beyond a snapshot, and what precedes the snapshot was not read.
     let floor = match from {
-        Revision(1) => reader.floor().map_err(unreadable)?,
+        Revision(1) => floor(reader, history.thinned_to)?,
         _ => Revision::ZERO,
     };
     let expected = history.kept().filter(|one| one.revision >= from);

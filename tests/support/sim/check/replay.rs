@@ -28,9 +28,8 @@ impl Read {
         }
     }
 
-    /// Reads the whole log.
-    pub fn from(reader: &Reader) -> Result<Self, Violation> {
-        let unreadable = |error: Error| violation("a sound log is read", error.to_string());
+    /// Reads the whole log, which was thinned up to a revision, or less far.
+    pub fn from(reader: &Reader, thinned_to: Revision) -> Result<Self, Violation> {
         let (mut commits, mut restored) = (BTreeMap::new(), Revision::ZERO);
         for entry in reader.entries(Revision(1)) {
             match entry.map_err(unreadable)? {
@@ -40,7 +39,7 @@ impl Read {
         }
         Ok(Self {
             commits,
-            floor: reader.floor().map_err(unreadable)?,
+            floor: floor(reader, thinned_to)?,
             restored,
         })
     }
@@ -72,13 +71,19 @@ pub fn check_as_published(history: &History, state: &State, revision: Revision) 
     })
 }
 
-/// Checks that a log thinned up to a revision still has everything after it.
-pub fn check_complete_after(reader: &Reader, wanted: Revision) -> Checked {
-    let floor = reader.floor();
-    let kept = floor.as_ref().is_ok_and(|floor| *floor <= wanted);
-    ensure("history is kept above the floor", kept, || {
-        format!("thinned up to {wanted}, the floor is {floor:?}")
-    })
+/// The floor of a log that was thinned up to a revision, or less far: everything after that is still there.
+pub fn floor(reader: &Reader, thinned_to: Revision) -> Result<Revision, Violation> {
+    let floor = reader.floor().map_err(unreadable)?;
+    ensure(
+        "history is kept above the floor",
+        floor <= thinned_to,
+        || format!("thinned up to {thinned_to}, the floor is {floor}"),
+    )?;
+    Ok(floor)
+}
+
+pub(super) fn unreadable(error: Error) -> Violation {
+    violation("a sound log is read", error.to_string())
 }
 
 /// Checks that a revision refused as gone is below the floor, and that the refusal names that floor.

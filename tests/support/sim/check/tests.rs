@@ -287,13 +287,13 @@ fn fact(it: &mut Simulation) -> Checked {
 
 fn replays(it: &mut Simulation) -> Checked {
     let running = it.running.as_ref().expect("it runs");
-    let read = replay::Read::from(&running.server.reader)?;
+    let read = replay::Read::from(&running.server.reader, it.history.thinned_to)?;
     replay::check(&it.history, &read, &mut it.dice)
 }
 
 fn explanation(it: &mut Simulation) -> Checked {
     let running = it.running.as_ref().expect("it runs");
-    let read = replay::Read::from(&running.server.reader)?;
+    let read = replay::Read::from(&running.server.reader, it.history.thinned_to)?;
     explanations::check(&it.history, &read, &mut it.trace)
 }
 
