@@ -33,6 +33,7 @@ mod slow;
 mod snapshots;
 mod thinning;
 mod times;
+mod waiting;
 
 /// Whether to go through all states.
 fn is_long() -> bool {

@@ -143,7 +143,7 @@ impl State {
     fn is_or_has_held_owner(&self, object: &Object) -> bool {
         let owners = object.owners().iter().map(|owner| &owner.uid);
         let mut uids = owners.chain([&object.meta.uid]);
-        uids.any(|uid| self.held_owners.contains_key(uid))
+        uids.any(|uid| self.is_held(uid))
     }
 
     /// Notes a commit that changes the references of an object, once it has been applied.
@@ -156,14 +156,14 @@ impl State {
         let Some(object) = object.filter(|_| commit.events.iter().any(changes)) else {
             return;
         };
-        if self.held_owners.contains_key(&object.meta.uid) {
+        if self.is_held(&object.meta.uid) {
             let uid = object.meta.uid.clone();
             self.overtaken.owners.insert(uid, commit.revision);
         }
         let edges = commit.events.iter().filter_map(owner_of_edge);
         let edges: BTreeSet<&Uid> = edges.map(|owner| &owner.uid).collect();
         for owner in object.owners() {
-            if !edges.contains(&owner.uid) && self.held_owners.contains_key(&owner.uid) {
+            if !edges.contains(&owner.uid) && self.is_held(&owner.uid) {
                 let uid = owner.uid.clone();
                 self.overtaken.owners.insert(uid, commit.revision);
             }

@@ -9,11 +9,7 @@ use crate::{
     Base, Clock, Error, Keeping, Log, MemoryStorage, Publish, Reader, Retention, Snapshots,
     Storage, Writer, state_at_floor, verify,
 };
-use hindsight_core::command::Propagation;
-use hindsight_core::{
-    Change, Commit, GroupResource, Intent, Pruned, PrunedTime, Revision, State, Time,
-};
-use serde_json::json;
+use hindsight_core::{Change, Commit, GroupResource, Pruned, PrunedTime, Revision, State, Time};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind;
 use std::sync::{Arc, Mutex};
@@ -425,44 +421,5 @@ fn a_thinned_frame_that_says_what_cannot_be_is_refused() {
         let error = verify(&reader(&storage), |_| {}).expect_err("refused");
         assert!(matches!(error, Error::Corrupt { .. }), "{index}: {error}");
         Log::open(dynamic(&storage), script::empty()).expect_err("refused");
-    }
-}
-
-/// The state records since when an owner waits, and a release that was decided before that is stale. An
-/// owner that waited, stopped, and waits again must not seem to have waited all the time.
-#[test]
-fn since_when_an_owner_waits_is_not_forgotten() {
-    let whole = Arc::new(Disk::default());
-    let writer = script::open(&whole);
-    let mut commands = script::Commands::default();
-    let mut run = |intent| {
-        let command = commands.command(intent);
-        script::submit(&writer, &whole, vec![command]).expect("durable")
-    };
-    let foreground = || {
-        let mut deletion = script::delete("owner");
-        if let Intent::Delete(delete) = &mut deletion {
-            delete.propagation = Some(Propagation::Foreground);
-        }
-        deletion
-    };
-    let named = |name: &str| json!({"metadata": {"name": name}});
-    run(script::create("namespaces", "", named("default")));
-    let held = json!({"metadata": {"name": "owner", "finalizers": ["x/held"]}});
-    run(script::create("configmaps", "default", held));
-    run(foreground());
-    let released = json!({"metadata": {"finalizers": ["x/held"]}});
-    run(script::patch("owner", released));
-    run(foreground());
-    run(script::patch(
-        "owner",
-        json!({"metadata": {"labels": {"a": "b"}}}),
-    ));
-    let floor = run(script::create("configmaps", "default", named("other")));
-    run(script::create("configmaps", "default", named("last")));
-    let thinned = copy(&whole);
-    for _ in 0..2 {
-        thin(&*thinned, &reader(&thinned), floor, script::empty(), &[]).expect("thinned");
-        assert_thinned(&thinned, &reader(&whole));
     }
 }

@@ -158,7 +158,7 @@ impl Commands {
     }
 
     /// A linear congruential generator, of which the high bits are used.
-    fn dice(&mut self) -> u64 {
+    pub(super) fn dice(&mut self) -> u64 {
         self.made = self
             .made
             .wrapping_mul(6_364_136_223_846_793_005)

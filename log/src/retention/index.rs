@@ -111,8 +111,12 @@ impl Index {
         }
         let mut has_changed_beside = false;
         for commit in &frame.commits {
+            let was_held = self.beside.is_held(&commit.uid);
             let changes_beside = self.beside.apply_to_image(commit);
-            self.note(commit, changes_beside);
+            // Every version of a definition is in the image; that does not make each of them one to be kept.
+            let is_about_waiting = was_held || self.beside.is_held(&commit.uid);
+            let is_lasting = changes_beside && (!commit.key.is_definition() || is_about_waiting);
+            self.note(commit, is_lasting);
             has_changed_beside |= changes_beside;
         }
         if has_changed_beside {
@@ -120,15 +124,15 @@ impl Index {
         }
     }
 
-    /// Adds a commit. `changes_beside` if it may change the parts of the state other than its objects.
+    /// Adds a commit; `is_lasting` if the parts of the state besides its objects rest on it.
     /// Versions of an owner in foreground deletion are kept, and the one that ends the deletion too: without
     /// that one, an owner that is deleted so a second time would seem to have been in deletion ever since the
     /// first.
-    fn note(&mut self, commit: &Commit, changes_beside: bool) {
+    fn note(&mut self, commit: &Commit, is_lasting: bool) {
         let key = key_hash(&commit.key);
         let is_kept = commit.events.iter().any(|event| event.deletion().is_some())
             || self.kinds.contains(&commit.key.resource)
-            || (changes_beside && !commit.key.is_definition());
+            || is_lasting;
         let place = Current {
             revision: commit.revision,
             is_kept,
