@@ -21,7 +21,7 @@ use frames::Appender;
 use hindsight_core::{Change, Command, Revision, State, Submitted, Unavailable};
 use pipeline::Pipeline;
 use queue_budget::QueueBudget;
-use space_gate::SpaceGate;
+use space_gate::{SpaceGate, Unstored};
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, RwLock};
 use std::thread::JoinHandle;
@@ -33,8 +33,8 @@ pub use steps::Steps;
 const QUEUE_SUBMISSIONS_MAX: usize = 4096;
 /// Batches that may be decided ahead of the one being synced.
 const BATCHES_AHEAD: usize = 1;
-/// The most batches that are decided and not stored: one in the hands of each thread, and those between
-/// them. [`SpaceGate`] counts exactly so many.
+/// The most batches that wait to be stored while another is being decided: one in the hands of each thread that stores,
+/// which may be a submitter's, and those between them.
 const BATCHES_DECIDED_MAX: usize = BATCHES_AHEAD + 2;
 
 /// Called once with the outcome, after it is durable.
@@ -83,6 +83,7 @@ pub(crate) struct Batch {
     /// The state after the last of them.
     pub(crate) state: State,
     pub(crate) answers: Vec<Answer>,
+    pub(crate) unstored: Unstored,
 }
 
 /// What a submission came to, and where that is sent once it is durable.

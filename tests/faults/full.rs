@@ -154,6 +154,42 @@ fn a_start_syncs_directories_up_to_where_its_file_system_is_mounted() {
     assert!(!is_synced(&told, above), "{told}");
 }
 
+/// The directory above has another file system, of which nothing that is released gives the log room; and it has the
+/// witness.
+#[test]
+fn a_log_on_a_full_file_system_of_its_own_starts_as_always() {
+    let temporary = tempfile::tempdir().expect("a temporary directory");
+    let directory = temporary.path().join("data");
+    let events = directory.join("events");
+    let Some(disk) = Disk::in_memory(&events, 64) else {
+        skipped("a full disk", "nothing can be mounted here");
+        return;
+    };
+    let record = temporary.path().join("record");
+    let Some(command) = recorded(&serve(&directory), "fsync", &record) else {
+        return;
+    };
+    let mut server = Server::start_with(command, &directory).expect("it starts");
+    let told = std::fs::read_to_string(&record).expect("a record");
+    let beside = format!("<{}>", directory.display());
+    assert!(told.contains(&beside), "{told}");
+    for name in ["a", "b"] {
+        server.kubectl(&["create", "configmap", name]);
+    }
+    for end in ["TERM", "KILL", "TERM"] {
+        fill(&events);
+        server.signal(end);
+        fill(&events);
+        server = Server::start_on(&directory);
+    }
+    server.kubectl(&["delete", "configmap", "a"]);
+    assert_eq!(server.signal("TERM"), Some(0));
+    std::fs::remove_file(events.join("filling")).expect("removed");
+    let report = verify(&directory);
+    drop(disk);
+    assert!(report.contains("intact"), "{report}");
+}
+
 /// Takes every block that is left.
 fn fill(directory: &Path) -> PathBuf {
     let path = directory.join("filling");

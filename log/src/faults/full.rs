@@ -111,8 +111,7 @@ fn a_write_that_finds_no_room_takes_no_deletion_with_it() {
     let written = log.batch(vec![vec![namespace], (0..8).map(map).collect()]);
     assert_eq!(written, [Ok(vec![true]), Ok(vec![true; 8])]);
     let used: usize = disk.frames().iter().map(|(_, frame)| frame.len()).sum();
-    // The last write counts twice, as if it were still in flight.
-    disk.set_room(used + (48 << 10));
+    disk.set_room(used + (32 << 10));
     let full = || Err(Unavailable::Full);
     for first in [0, 4] {
         let name = |number: u64| format!("c{}", first + number);
@@ -170,13 +169,6 @@ fn on_a_full_disk_a_deletion_that_finds_no_room_takes_no_other_with_it() {
     };
     let written = log.batch(vec![vec![namespace], (0..MANY + 20).map(small).collect()]);
     assert!(written.iter().all(Result::is_ok));
-    // What was written last is in flight no more.
-    for number in MANY..MANY + 10 {
-        assert_eq!(
-            log.batch(vec![vec![delete(&format!("c{number}"))]]),
-            [Ok(vec![true])]
-        );
-    }
     let used: usize = disk.frames().iter().map(|(_, frame)| frame.len()).sum();
     disk.set_room(used + (48 << 10));
     assert_eq!(

@@ -14,14 +14,11 @@ pub(super) fn is_full(error: &Error) -> bool {
 
 pub(crate) use system::*;
 
-/// Allocates the blocks that a file lacks up to its length: a copy may be sparse where blocks were blank.
-/// Returns how far blocks are allocated; zero if that is not possible.
-pub(super) fn allocate_whole(file: &File) -> u64 {
+/// Allocates the blocks that a file lacks up to its length, if that is possible: a copy may be sparse where blocks
+/// were blank.
+pub(super) fn allocate_whole(file: &File) {
     let length = file.metadata().map_or(0, |found| found.len());
-    match allocate(file, 0, length) {
-        Ok(()) => allocated(file),
-        Err(_) => 0,
-    }
+    allocate(file, 0, length).ok();
 }
 
 #[cfg(target_os = "linux")]
@@ -29,7 +26,7 @@ mod system {
     use rustix::fs::{Advice, FallocateFlags, fadvise, fallocate, fstatvfs, statvfs};
     use rustix::io::{Errno, retry_on_intr};
     use rustix::process::{Resource, getrlimit};
-    use std::fs::File;
+    use std::fs::{File, Metadata};
     use std::io::Result;
     use std::os::unix::fs::MetadataExt;
     use std::path::Path;
@@ -37,13 +34,18 @@ mod system {
     /// The block count includes metadata blocks, which take at most this.
     const MAP_BYTES: u64 = 1 << 16;
 
-    pub(in crate::storage) fn allocated(file: &File) -> u64 {
-        held(file).unwrap_or_default().saturating_sub(MAP_BYTES)
+    /// How far a file has blocks, if it lacks none before that.
+    pub(in crate::storage) fn allocated(file: &Metadata) -> u64 {
+        bytes(file).saturating_sub(MAP_BYTES)
     }
 
     /// Bytes of the allocated blocks, whatever the length of the file.
     pub(in crate::storage) fn held(file: &File) -> Result<u64> {
-        Ok(file.metadata()?.blocks() * 512)
+        Ok(bytes(&file.metadata()?))
+    }
+
+    fn bytes(file: &Metadata) -> u64 {
+        file.blocks().saturating_mul(512)
     }
 
     pub(in crate::storage) fn available(file: &File) -> Result<u64> {
@@ -104,11 +106,11 @@ mod system {
 
 #[cfg(not(target_os = "linux"))]
 mod system {
-    use std::fs::File;
+    use std::fs::{File, Metadata};
     use std::io::{ErrorKind, Result};
     use std::path::Path;
 
-    pub(in crate::storage) fn allocated(_: &File) -> u64 {
+    pub(in crate::storage) fn allocated(_: &Metadata) -> u64 {
         0
     }
 

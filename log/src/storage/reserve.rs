@@ -14,6 +14,9 @@ const RESERVE_BYTES: u64 = 8 * MIB;
 /// Bytes that are released first.
 const PART_BYTES: u64 = MIB;
 const BLOCK_BYTES: u64 = 4096;
+/// Its file, and the other, where they are in the directory of a database.
+pub(super) const NAME: &str = "reserve";
+pub(super) const PLACE: &str = "place";
 
 #[derive(Debug)]
 pub(super) struct Reserve {
@@ -128,7 +131,11 @@ impl Reserve {
 }
 
 fn place_of(path: &Path) -> PathBuf {
-    path.with_extension("place")
+    if path.extension().is_some() {
+        path.with_extension(PLACE)
+    } else {
+        path.with_file_name(PLACE)
+    }
 }
 
 /// The former size, or half of the free space including the reserve itself, whichever is more.

@@ -9,7 +9,7 @@ use crate::place::Place;
 use std::fs::File;
 use std::io::ErrorKind;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 const MIB: u64 = 1 << 20;
 /// What the engine writes besides the records: its own pages, the rest of its segments, and pending
@@ -35,24 +35,18 @@ pub(crate) struct Room {
     place: Arc<Place>,
     /// The limit on the length of a file.
     longest: u64,
-    /// How far blocks are allocated.
-    allocated: AtomicU64,
-    /// The length of the file at that time: a file that became shorter has lost its blocks.
-    length: AtomicU64,
     is_unsupported: AtomicBool,
 }
 
 impl Room {
     /// For a database file; `reserve` is the one beside it.
     pub(super) fn new(file: File, reserve: Reserve, place: Arc<Place>) -> Self {
-        let allocated = blocks::allocate_whole(&file);
+        blocks::allocate_whole(&file);
         Self {
             file,
             reserve,
             place,
             longest: blocks::longest_file(),
-            allocated: AtomicU64::new(allocated),
-            length: AtomicU64::new(0),
             is_unsupported: AtomicBool::new(false),
         }
     }
@@ -95,29 +89,27 @@ impl Room {
         Ok(bytes <= self.longest && bytes.saturating_add(spare) <= available)
     }
 
+    /// The file is asked each time how far it has blocks: where the engine frees the end of the file, it shortens it on
+    /// several threads at once, and what one of them frees another may make part of the file again, without blocks.
     fn try_allocate(&self, bytes: usize, spare: u64) -> std::io::Result<bool> {
-        let length = self.file.metadata()?.len();
-        if length < self.length.swap(length, Ordering::Relaxed) {
-            self.allocated.store(length, Ordering::Relaxed);
-        }
+        let file = self.file.metadata()?;
         let bytes = u64::try_from(bytes)
             .unwrap_or(u64::MAX)
             .saturating_mul(WRITE_AMPLIFICATION);
         // The engine uses the rest of its last segment itself.
-        let until = length.next_multiple_of(SEGMENT_BYTES as u64);
+        let until = file.len().next_multiple_of(SEGMENT_BYTES as u64);
         let wanted = until.saturating_add(bytes).saturating_add(spare);
         if wanted > self.longest {
             return Ok(false);
         }
-        Ok(wanted <= self.allocated.load(Ordering::Relaxed) || self.extend(wanted)?)
+        let allocated = blocks::allocated(&file);
+        Ok(wanted <= allocated || self.extend(allocated, wanted)?)
     }
 
     /// Allocates blocks up to `wanted`, if there is space, and some more if there is plenty.
-    fn extend(&self, wanted: u64) -> std::io::Result<bool> {
-        let allocated = self.allocated.load(Ordering::Relaxed);
+    fn extend(&self, allocated: u64, wanted: u64) -> std::io::Result<bool> {
         let available = blocks::available(&self.file)?.saturating_sub(OTHERS_BYTES);
         let ample = wanted.saturating_add(STEP_BYTES);
-        // Another thread may have allocated more meanwhile.
         let until = if ample <= self.longest && ample.saturating_sub(allocated) <= available {
             ample
         } else {
@@ -127,7 +119,6 @@ impl Room {
             return Ok(false);
         }
         blocks::allocate(&self.file, allocated, until)?;
-        self.allocated.fetch_max(until, Ordering::Relaxed);
         if self.place.is_unmoved() {
             self.reserve.replenish();
         }
@@ -138,19 +129,38 @@ impl Room {
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
     use super::*;
+    use std::path::Path;
+
+    fn room(temporary: &Path) -> (File, Room) {
+        let database = File::create(temporary.join("db")).expect("made");
+        let copy = database.try_clone().expect("cloned");
+        let reserve = Reserve::at(temporary.join("events.reserve"));
+        let opened = temporary.metadata().expect("there");
+        let place = Place::of(temporary, &opened).expect("there");
+        (database, Room::new(copy, reserve, Arc::new(place)))
+    }
+
+    /// Two threads of the engine shorten the file, the one that frees less comes last.
+    #[test]
+    fn what_became_part_of_the_file_again_without_blocks_gets_some() {
+        let temporary = tempfile::tempdir().expect("a directory");
+        let (database, room) = room(temporary.path());
+        database.set_len(40 * MIB).expect("made so long");
+        assert!(room.ensure(1, Purpose::Writes));
+        for length in [24, 32] {
+            database.set_len(length * MIB).expect("made so long");
+        }
+        assert!(room.ensure(1, Purpose::Writes));
+        let held = blocks::held(&database).expect("counted");
+        assert!(held >= 32 * MIB + ENGINE_BYTES + DELETIONS_BYTES, "{held}");
+    }
 
     #[test]
     fn beyond_what_a_file_may_have_there_is_no_room() {
         let temporary = tempfile::tempdir().expect("a directory");
-        let database = File::create(temporary.path().join("db")).expect("made");
-        let copy = database.try_clone().expect("cloned");
-        let reserve = Reserve::at(temporary.path().join("events.reserve"));
-        let opened = temporary.path().metadata().expect("there");
-        let place = Place::of(temporary.path(), &opened).expect("there");
-        let mut room = Room::new(copy, reserve, Arc::new(place));
+        let (database, mut room) = room(temporary.path());
         // What was allocated by an earlier process does not count.
         blocks::allocate(&database, 0, 64 * MIB).expect("allocated");
-        room.allocated = AtomicU64::new(64 * MIB);
         room.longest = 40 * MIB;
         for (length, writes, deletions) in [
             (0, true, true),
@@ -160,7 +170,6 @@ mod tests {
             (40, false, false),
         ] {
             database.set_len(length * MIB).expect("made so long");
-            room.allocated = AtomicU64::new(64 * MIB);
             let found =
                 [Purpose::Writes, Purpose::Deletions].map(|purpose| room.ensure(1, purpose));
             assert_eq!(found, [writes, deletions], "{length} MiB");

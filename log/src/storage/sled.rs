@@ -21,7 +21,7 @@ mod side;
 mod tests;
 mod values;
 
-use super::reserve::Reserve;
+use super::reserve::{self, Reserve};
 use super::room::{Room, WRITE_AMPLIFICATION};
 use super::witness::WitnessFile;
 use super::{Purpose, Records, Storage, Stored, blocks};
@@ -37,7 +37,8 @@ pub(crate) use journal::FORMAT as JOURNAL_FORMAT;
 use journal::{Journal, JournalContents};
 pub use opening::NEW_LOG_BYTES;
 use opening::{
-    open_in_room, refuse_short_files, sync_before_reading, sync_directories, wait_until_free,
+    device, open_in_room, refuse_short_files, sync_before_reading, sync_directories,
+    wait_until_free,
 };
 use pending::Pending;
 use reconcile::{missing, refuse_thinned_over};
@@ -284,8 +285,16 @@ fn witness_path(directory: &Path) -> PathBuf {
     directory.with_extension("tail")
 }
 
+/// Beside the database, unless that has a file system of its own: what is released elsewhere gives it no room.
 fn reserve_path(directory: &Path) -> PathBuf {
-    directory.with_extension("reserve")
+    let beside = directory.with_extension("reserve");
+    let above = beside.parent().and_then(device);
+    let is_elsewhere = device(directory).is_some_and(|own| above.is_some_and(|above| own != above));
+    if is_elsewhere {
+        directory.join(reserve::NAME)
+    } else {
+        beside
+    }
 }
 
 /// Opens the file of the witness, which is created, durably, before the first frame. So if it is missing

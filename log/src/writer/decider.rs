@@ -98,20 +98,24 @@ impl Decider {
                 && (self.space.admits_writes() || round.changes.is_empty());
             next = has_room.then(|| rest.next()).flatten();
         }
-        while !self.space.admit(&round.changes, round.smallest_write) {
+        let unstored = loop {
+            if let Some(unstored) = self.space.admit(&round.changes, round.smallest_write) {
+                break unstored;
+            }
             round = if let Some(first) = round.first_write.take() {
                 self.without_writes(round, first)
             } else {
                 self.roll_back(before.clone());
                 round.refused()
             };
-        }
+        };
         let answers = round.decided.into_iter().map(|one| one.answer);
         Batch {
             changes: round.changes,
             joined: std::mem::take(&mut self.joined),
             state: self.state.clone(),
             answers: answers.collect(),
+            unstored,
         }
     }
 

@@ -56,11 +56,17 @@ pub(super) fn start(
         poison: poison.clone(),
     });
     let (deciding, syncing) = (Arc::clone(&pipeline), Arc::clone(&pipeline));
-    let threads = vec![
-        Pipeline::spawn("decider", move || deciding.decide())?,
-        Pipeline::spawn("syncer", move || syncing.sync(&decided))?,
-    ];
-    Ok((pipeline, threads))
+    // The one that ends without anybody's doing comes first: if there is no thread for the other, none is left behind
+    // that still has the log.
+    let syncer = Pipeline::spawn("syncer", move || syncing.sync(&decided))?;
+    match Pipeline::spawn("decider", move || deciding.decide()) {
+        Ok(decider) => Ok((pipeline, vec![decider, syncer])),
+        Err(error) => {
+            pipeline.recover_lock(pipeline.decide_stage.lock()).batches = None;
+            syncer.join().ok();
+            Err(error)
+        }
+    }
 }
 
 impl Pipeline {

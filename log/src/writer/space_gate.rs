@@ -4,10 +4,10 @@
 #[cfg(test)]
 mod tests;
 
-use super::BATCHES_DECIDED_MAX;
 use crate::{Purpose, Storage};
 use hindsight_core::{Change, Command, Commit};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Lets a batch through to be stored, or refuses it, by the space that it needs.
 pub(super) struct SpaceGate {
@@ -15,16 +15,29 @@ pub(super) struct SpaceGate {
     /// The size of the smallest write in the refused batch: writes are let in again once there is space for
     /// that. It might have fitted; a larger write may have been the reason.
     refused: Option<usize>,
-    /// The bytes of the newest batches that were decided, of which some may not be stored yet.
-    in_flight: [usize; BATCHES_DECIDED_MAX],
+    /// The bytes of all batches that were admitted and are not stored yet.
+    unstored: Arc<AtomicUsize>,
+}
+
+/// The space of an admitted batch, which counts as taken until this is dropped. That must be once the batch is stored
+/// and the storage itself counts it: counted twice, it would keep out a deletion for which there is space.
+pub(crate) struct Unstored {
+    bytes: usize,
+    all: Arc<AtomicUsize>,
+}
+
+impl Drop for Unstored {
+    fn drop(&mut self) {
+        self.all.fetch_sub(self.bytes, Ordering::Release);
+    }
 }
 
 impl SpaceGate {
-    pub(super) const fn new(storage: Arc<dyn Storage>) -> Self {
+    pub(super) fn new(storage: Arc<dyn Storage>) -> Self {
         Self {
             storage,
             refused: None,
-            in_flight: [0; BATCHES_DECIDED_MAX],
+            unstored: Arc::default(),
         }
     }
 
@@ -44,29 +57,32 @@ impl SpaceGate {
         self.refused.is_none()
     }
 
-    /// Checks, after a batch was decided and before it is stored, whether there is space for it, and
-    /// counts it as in flight. `smallest_write` is the size of the smallest submission that is not a
-    /// deletion, in bytes, if there is one.
-    pub(super) fn admit(&mut self, changes: &[Arc<Change>], smallest_write: Option<usize>) -> bool {
+    /// Takes space for a batch that was decided and is not stored yet; `None` if there is not enough.
+    /// `smallest_write` is the size of the smallest submission that is not a deletion, in bytes, if there is one.
+    pub(super) fn admit(
+        &mut self,
+        changes: &[Arc<Change>],
+        smallest_write: Option<usize>,
+    ) -> Option<Unstored> {
         let bytes = estimated_bytes_of(changes);
         let is_admitted = bytes == 0
             || self.has(bytes, Purpose::Writes)
             || (smallest_write.is_none() && self.has(bytes, Purpose::Deletions));
-        if is_admitted {
-            self.in_flight.rotate_right(1);
-            if let Some(newest) = self.in_flight.first_mut() {
-                *newest = bytes;
-            }
-        } else if self.refused.is_none() {
+        if !is_admitted && self.refused.is_none() {
             tracing::error!("the disk is full; accepting only deletions until there is space");
             self.refused = Some(smallest_write.unwrap_or(bytes));
         }
-        is_admitted
+        is_admitted.then(|| {
+            self.unstored.fetch_add(bytes, Ordering::Relaxed);
+            let all = Arc::clone(&self.unstored);
+            Unstored { bytes, all }
+        })
     }
 
     fn has(&self, bytes: usize, purpose: Purpose) -> bool {
-        let in_flight: usize = self.in_flight.iter().sum();
-        self.storage.ensure_room(bytes + in_flight, purpose)
+        // What is stored by now is in what the storage finds below.
+        let unstored = self.unstored.load(Ordering::Acquire);
+        self.storage.ensure_room(bytes + unstored, purpose)
     }
 }
 

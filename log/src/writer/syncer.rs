@@ -23,6 +23,7 @@ impl Syncer {
             self.poison.set(reason.clone());
             return refuse(batch, &reason);
         }
+        drop(batch.unstored);
         let has_changes = !batch.changes.is_empty();
         if has_changes {
             if let Some(snapshotter) = &mut self.snapshotter {

@@ -1,6 +1,7 @@
 //! Examines a directory before sled opens it. sled overwrites with blanks whatever it cannot read in its
 //! database: the file of another program, or all that a single flipped bit keeps it from reading.
 
+use super::super::reserve;
 use super::opening::entries;
 use super::values::{HEADER_BYTES, Header};
 use super::{Intact, SEGMENT_BYTES, journal, side};
@@ -11,7 +12,14 @@ use std::io::{ErrorKind, Read, Result, Seek, SeekFrom};
 use std::path::Path;
 
 /// The files that sled creates in its directory, apart from numbered snapshots, and ours.
-const OWN_FILES: &[&str] = &[CONFIGURATION, "db", BLOBS, journal::NAME];
+const OWN_FILES: &[&str] = &[
+    CONFIGURATION,
+    "db",
+    BLOBS,
+    journal::NAME,
+    reserve::NAME,
+    reserve::PLACE,
+];
 const BLOBS: &str = "blobs";
 /// A directory that some file systems have at their top.
 const OF_FILE_SYSTEMS: &str = "lost+found";

@@ -6,6 +6,7 @@ use super::super::reserve::Reserve;
 use super::{OPENING, SEGMENT_BYTES, engine, hidden, settings, side};
 use crate::Error;
 use hindsight_core::Revision;
+use std::collections::BTreeSet;
 use std::fs::{File, TryLockError};
 use std::io::ErrorKind;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -158,21 +159,25 @@ pub(super) fn sync_before_reading(database: &Path) -> Result<(), Error> {
 
 /// Syncs the directories. A new file, or a new directory, survives a crash only if the directory above it
 /// was synced. It is not known which are new, or whether the process that made them got that far, so all
-/// are synced every time. Directories of another file system are left out: they existed before ours was
-/// mounted, and some file systems cannot sync them.
+/// are synced every time. Directories above a mount point are left out: they existed before it was mounted, and some
+/// file systems cannot sync them. The witness is beside the directory as it is named, which may be a mount point itself
+/// or a link to elsewhere.
 pub(super) fn sync_directories(directory: &Path) -> Result<(), Error> {
-    let directory = directory
-        .canonicalize()
-        .map_err(Error::io("finding the data directory"))?;
-    let own = ["conf", "blobs"].map(|name| directory.join(name));
-    let own = own
-        .iter()
-        .map(PathBuf::as_path)
-        .filter(|path| path.exists());
-    let device = device(&directory);
-    let above = directory.ancestors();
-    let above = above.take_while(|path| self::device(path) == device);
-    for path in own.chain(above) {
+    let found = |path: &Path| {
+        let found = path.canonicalize();
+        found.map_err(Error::io("finding the data directory"))
+    };
+    let own = found(directory)?;
+    let beside = match directory.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => found(parent)?,
+        _ => found(Path::new("."))?,
+    };
+    let inside = ["conf", "blobs"].map(|name| own.join(name));
+    let inside = inside.iter().filter(|path| path.exists());
+    let above = on_one_device(&own).chain(on_one_device(&beside));
+    // In the usual place the one is above the other.
+    let all: BTreeSet<&Path> = inside.map(PathBuf::as_path).chain(above).collect();
+    for path in all.into_iter().rev() {
         let file = match File::open(path) {
             // A directory that this user may not read was not made by this user.
             Err(error) if error.kind() == ErrorKind::PermissionDenied => continue,
@@ -184,13 +189,20 @@ pub(super) fn sync_directories(directory: &Path) -> Result<(), Error> {
     Ok(())
 }
 
+/// A directory and those above it, up to where its file system is mounted.
+fn on_one_device(directory: &Path) -> impl Iterator<Item = &Path> {
+    let device = device(directory);
+    let above = directory.ancestors();
+    above.take_while(move |path| self::device(path) == device)
+}
+
 #[cfg(unix)]
-fn device(path: &Path) -> Option<u64> {
+pub(super) fn device(path: &Path) -> Option<u64> {
     use std::os::unix::fs::MetadataExt;
     path.metadata().map(|found| found.dev()).ok()
 }
 
 #[cfg(not(unix))]
-fn device(_: &Path) -> Option<u64> {
+pub(super) fn device(_: &Path) -> Option<u64> {
     None
 }
