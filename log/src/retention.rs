@@ -88,6 +88,11 @@ impl Pruner {
         }
     }
 
+    /// What is applied.
+    pub(crate) const fn policy(&self) -> &Retention {
+        &self.keeping.policy
+    }
+
     /// Begins a round. One that is in progress continues, with the limit of now.
     pub(crate) fn begin(&mut self) {
         let newest = self.reader.newest();

@@ -1,6 +1,7 @@
 //! Writes snapshots and thins the log in a thread beside the writer. The writer hands over a state now
 //! and then and never waits.
 
+mod due;
 #[cfg(test)]
 mod tests;
 
@@ -9,15 +10,15 @@ use crate::retention::Pruner;
 use crate::storage::Purpose;
 use crate::{Base, Error, Poison, Storage, Tail};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
-use hindsight_core::{Change, Revision, State};
+use due::Due;
+use hindsight_core::{Change, State};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 /// Snapshots that are kept: if the newest is damaged, the one before it is used.
 const SNAPSHOTS_KEPT: usize = 2;
-/// At a clean shutdown a snapshot is due after the usual number of commits divided by this.
-const AT_END_DIVISOR: u64 = 10;
 
 /// How often the log is thinned while nothing is written, and how soon after the start.
 const PRUNED_EVERY: Duration = Duration::from_hours(1);
@@ -30,12 +31,10 @@ const PRUNED_AT_END: usize = 64;
 /// Chooses when a snapshot is due, and has it written in a thread of its own.
 #[derive(Debug)]
 pub(crate) struct Snapshotter {
-    every: u64,
+    due: Due,
     /// The newest end of the log, with its state.
     end: Base,
-    /// The revision of the last snapshot that was handed over.
-    last: Revision,
-    due: Option<Sender<Base>>,
+    thread_takes: Option<Sender<Base>>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -43,7 +42,7 @@ pub(crate) struct Snapshotter {
 pub(crate) struct SnapshotterOptions {
     pub(crate) snapshots: Snapshots,
     /// A snapshot is due after this many commits, or after three quarters as many as there are objects,
-    /// whichever is more; zero for no snapshots.
+    /// whichever is more; zero for no snapshots. With a pruner one may be due earlier.
     pub(crate) every: u64,
     /// Thins the history, unless all of it is kept.
     pub(crate) pruner: Option<Pruner>,
@@ -71,23 +70,34 @@ impl Snapshotter {
                 tracing::warn!(%error, "cannot list the snapshots");
                 None
             });
-        let (due, received) = bounded::<Base>(0);
+        let policy = pruner.as_ref().map(Pruner::policy);
+        let bytes_of_state = Arc::default();
+        let due = Due::new(every, policy, last, &end, Arc::clone(&bytes_of_state));
+        let needs_first = policy.is_some() && last.is_none();
+        let (thread_takes, received) = bounded::<Base>(0);
         let work = Work {
             snapshots,
             storage,
             is_refused: false,
+            bytes_of_state,
+            first: needs_first.then(|| end.clone()),
             pruner,
             received,
         };
+        let state = end.state.clone();
+        let run = move || {
+            work.measure(&state);
+            drop(state);
+            work.run();
+        };
         let thread = std::thread::Builder::new()
             .name("snapshots".into())
-            .spawn(move || poison.guard("thread for snapshots and old history", || work.run()))
+            .spawn(move || poison.guard("thread for snapshots and old history", run))
             .map_err(Error::io("starting the thread that writes snapshots"))?;
         Ok(Self {
-            every: if every == 0 { u64::MAX } else { every },
+            due,
             end,
-            last: last.unwrap_or_default(),
-            due: Some(due),
+            thread_takes: Some(thread_takes),
             thread: Some(thread),
         })
     }
@@ -98,35 +108,24 @@ impl Snapshotter {
         self.end.latest = times.fold(self.end.latest, Ord::max);
         self.end.hash = tail.hash;
         self.end.state = state.clone();
-        if self.since() >= self.due_after()
-            && let Some(due) = &self.due
-            && due.try_send(self.end.clone()).is_ok()
+        self.due.note(changes);
+        if self.due.is_due(&self.end)
+            && let Some(thread) = &self.thread_takes
+            && thread.try_send(self.end.clone()).is_ok()
         {
-            self.last = state.revision;
+            self.due.handed_over(&self.end);
         }
-    }
-
-    /// Commits between two snapshots. A snapshot costs in proportion to its objects, so more objects mean
-    /// fewer snapshots.
-    fn due_after(&self) -> u64 {
-        let objects = u64::try_from(self.end.state.len()).unwrap_or(u64::MAX);
-        self.every.max(objects - objects / 4)
-    }
-
-    /// Commits since the last snapshot.
-    const fn since(&self) -> u64 {
-        self.end.state.revision.0.saturating_sub(self.last.0)
     }
 }
 
 impl Drop for Snapshotter {
     fn drop(&mut self) {
-        let is_due = self.since() >= self.due_after().div_ceil(AT_END_DIVISOR);
-        if let Some(due) = self.due.take()
+        let is_due = self.due.is_due_at_end(&self.end);
+        if let Some(thread) = self.thread_takes.take()
             && is_due
         {
             // The thread lives as long as `self`, so it receives this.
-            due.send(self.end.clone()).ok();
+            thread.send(self.end.clone()).ok();
         }
         if let Some(thread) = self.thread.take()
             && thread.join().is_err()
@@ -143,6 +142,10 @@ struct Work {
     storage: Arc<dyn Storage>,
     /// The last snapshot was not written for lack of space.
     is_refused: bool,
+    /// Roughly the bytes of the last snapshot that was due.
+    bytes_of_state: Arc<AtomicU64>,
+    /// The state at the start, if the log is to be thinned and has no snapshot up to which it could be.
+    first: Option<Base>,
     pruner: Option<Pruner>,
     received: Receiver<Base>,
 }
@@ -183,10 +186,11 @@ impl Work {
     fn step(&mut self, came: Result<Base, RecvTimeoutError>, rest: Rest) -> Option<Rest> {
         match (came, rest) {
             (Ok(base), _) => {
+                self.first = None;
                 self.keep(&base);
                 self.begin();
             }
-            (Err(RecvTimeoutError::Timeout), Rest::First | Rest::UntilDue) => self.begin(),
+            (Err(RecvTimeoutError::Timeout), Rest::First | Rest::UntilDue) => self.begin_idle(),
             (Err(RecvTimeoutError::Timeout), Rest::BetweenTurns) => {}
             (Err(RecvTimeoutError::Disconnected), _) => return None,
         }
@@ -195,6 +199,13 @@ impl Work {
         } else {
             Rest::UntilDue
         })
+    }
+
+    fn begin_idle(&mut self) {
+        if let Some(base) = self.first.take() {
+            self.keep(&base);
+        }
+        self.begin();
     }
 
     fn begin(&mut self) {
@@ -225,10 +236,18 @@ impl Work {
         }
     }
 
+    /// Roughly the bytes that a snapshot of this state takes.
+    fn measure(&self, state: &State) -> usize {
+        let bytes = Snapshots::approximate_bytes(state);
+        let told = u64::try_from(bytes).unwrap_or(u64::MAX);
+        self.bytes_of_state.store(told, Ordering::Relaxed);
+        bytes
+    }
+
     /// Whether there is space for a snapshot. Warns the first time that there is none.
     fn has_room(&mut self, base: &Base) -> bool {
         let thins = self.pruner.is_some();
-        let bytes = Snapshots::approximate_bytes(&base.state);
+        let bytes = self.measure(&base.state);
         let has_room = self.storage.ensure_room(bytes, Purpose::Snapshot { thins });
         if !has_room && !self.is_refused {
             tracing::warn!(

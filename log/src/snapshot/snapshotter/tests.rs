@@ -4,7 +4,7 @@ use super::*;
 use crate::{Clock, Keeping, Log, MemoryStorage, Publish, Reader, Retention};
 use hindsight_core::command::{Create, FieldValidation};
 use hindsight_core::kind::BuiltinKinds;
-use hindsight_core::{Actor, Command, GroupResource, Intent, ObjectKey, Time, builtin};
+use hindsight_core::{Actor, Command, GroupResource, Intent, ObjectKey, Revision, Time, builtin};
 
 struct Silent;
 
@@ -66,6 +66,8 @@ fn a_log_that_nobody_writes_to_is_thinned_after_a_minute_and_every_hour() {
             snapshots: snapshots.clone(),
             storage: Arc::clone(&storage),
             is_refused: false,
+            bytes_of_state: Arc::default(),
+            first: None,
             pruner: Some(pruner),
             received: crossbeam_channel::never(),
         };
@@ -88,4 +90,46 @@ fn a_log_that_nobody_writes_to_is_thinned_after_a_minute_and_every_hour() {
         let end = Err(RecvTimeoutError::Disconnected);
         assert_eq!(work.step(end, Rest::UntilDue), None);
     }
+}
+
+/// Fewer commits were written than make a snapshot due, and nothing can be thinned without one.
+#[test]
+fn a_log_that_has_no_snapshot_yet_gets_one_to_be_thinned_to() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let others = tempfile::tempdir().expect("a directory");
+    let snapshots = Snapshots::at(directory.path().to_owned());
+    let empty = State::new(Arc::new(BuiltinKinds::new(builtin::kinds(), None)));
+    let storage = logged(&Snapshots::at(others.path().to_owned()), &empty);
+    let base = Reader::new(Arc::clone(&storage) as _).base(empty.clone());
+    let keeping = Keeping {
+        policy: Retention {
+            age_micros: None,
+            bytes: Some(1),
+            kinds: Vec::new(),
+        },
+        clock: Clock::new(|| Time(0)),
+        empty,
+    };
+    let poison = Poison::default();
+    let mut work = Work {
+        pruner: Some(Pruner::new(
+            Arc::clone(&storage),
+            snapshots.clone(),
+            keeping,
+            poison,
+        )),
+        snapshots,
+        storage: Arc::clone(&storage),
+        is_refused: false,
+        bytes_of_state: Arc::default(),
+        first: Some(base.expect("folded")),
+        received: crossbeam_channel::never(),
+    };
+    let idle = || Err(RecvTimeoutError::Timeout);
+    let mut rest = Rest::First;
+    while let Some(Rest::BetweenTurns) = work.step(idle(), rest) {
+        rest = Rest::BetweenTurns;
+    }
+    let floor = Reader::new(storage as _).floor().expect("read");
+    assert!(floor > Revision(COMMITS / 2), "{floor}");
 }
