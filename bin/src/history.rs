@@ -96,20 +96,38 @@ impl HistoryIndex {
             return Ok(());
         }
         let mut kept = BTreeSet::new();
-        for commit in reader.scan(from.next()) {
-            let revision = match commit {
-                Ok(commit) => commit.revision,
-                // It is being thinned at this moment. The next question finds out what is left.
-                Err(Error::Pruned(_)) => return Ok(()),
-                Err(error) => return Err(error),
-            };
-            if revision > floor {
-                break;
+        let until = floor.min(self.covers());
+        if from < until {
+            for commit in reader.scan(from.next()) {
+                let revision = match commit {
+                    Ok(commit) => commit.revision,
+                    // It is being thinned at this moment. The next question finds out what is left.
+                    Err(Error::Pruned(_)) => return Ok(()),
+                    Err(error) => return Err(error),
+                };
+                if revision > until {
+                    break;
+                }
+                kept.insert(revision);
             }
-            kept.insert(revision);
         }
         unpoisoned(self.places.write()).raise_floor(floor, &kept);
         Ok(())
+    }
+
+    /// The commit at this place of an object, which may have been dropped since it was indexed: then the place is
+    /// forgotten.
+    fn commit(
+        &self,
+        reader: &Reader,
+        key: &ObjectKey,
+        place: Revision,
+    ) -> Result<Option<Commit>, Error> {
+        let found = reader.commit(place)?;
+        if found.is_none() {
+            unpoisoned(self.places.write()).forget(key, place);
+        }
+        Ok(found)
     }
 
     fn add(&self, mut commits: impl Iterator<Item = Result<Commit, Error>>) -> Result<(), Error> {
@@ -173,10 +191,10 @@ impl<'a> LogHistory<'a> {
             let Some(place) = self.index.places().before(key, until) else {
                 return Ok(None);
             };
-            if let Some(commit) = self.reader.commit(place)?.filter(&touches) {
-                return Ok(Some(commit));
+            match self.index.commit(self.reader, key, place)? {
+                Some(commit) if touches(&commit) => return Ok(Some(commit)),
+                _ => until = place.previous(),
             }
-            until = place.previous();
         }
     }
 
@@ -230,8 +248,7 @@ impl<'a> LogHistory<'a> {
                 if place > covers {
                     return None;
                 }
-                // The commit may have been dropped since it was indexed.
-                if let Some(read) = reader.commit(place).transpose() {
+                if let Some(read) = index.commit(reader, &known, place).transpose() {
                     return Some(read);
                 }
             }

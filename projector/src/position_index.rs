@@ -54,6 +54,21 @@ impl PositionIndex {
         self.floor = floor;
     }
 
+    /// Lets go of a commit of this object that turned out to be dropped.
+    pub fn forget(&mut self, key: &ObjectKey, revision: Revision) {
+        let hash = hash(key);
+        let Some(places) = self.revisions.get_mut(&hash) else {
+            return;
+        };
+        if let Ok(at) = places.binary_search(&revision) {
+            places.remove(at);
+            self.held -= 1;
+        }
+        if places.is_empty() {
+            self.revisions.remove(&hash);
+        }
+    }
+
     /// Whether there is room for no more commits.
     pub const fn is_full(&self) -> bool {
         self.held >= self.max
@@ -149,6 +164,22 @@ mod tests {
         places.push(&key("d"), Revision(6));
         assert!(places.is_full());
         assert_eq!(places.covers(), Revision(5));
+    }
+
+    #[test]
+    fn what_turned_out_to_be_dropped_makes_room() {
+        let mut places = folded(&["a", "b", "a"], 3);
+        places.forget(&key("a"), Revision(2));
+        assert!(places.is_full());
+        places.forget(&key("b"), Revision(2));
+        places.forget(&key("b"), Revision(2));
+        assert_eq!(places.before(&key("b"), Revision(9)), None);
+        places.forget(&key("a"), Revision(1));
+        assert_eq!(places.after(&key("a"), Revision(1)), Some(Revision(3)));
+        for (revision, is_full) in [(4, false), (5, true)] {
+            places.push(&key("c"), Revision(revision));
+            assert_eq!(places.is_full(), is_full);
+        }
     }
 
     #[test]

@@ -1,5 +1,8 @@
 //! What happened, commit by commit: selected, and answered in pages so that no answer grows with the log.
 
+#[cfg(test)]
+mod tests;
+
 use super::bounded_texts::BoundedTexts;
 use super::changed::changed;
 use super::versions::Versions;
@@ -278,12 +281,18 @@ fn fill(
         let last = builder.history.restored()?;
         restored = last.filter(|last| *last >= from);
     }
+    // Read after the entries: the log may have been thinned before they were, and versions between them are missing.
+    let floor = builder.history.floor()?;
+    for entry in &mut entries {
+        if entry.revision <= floor {
+            (entry.changed, entry.more_changed) = (None, 0);
+        }
+    }
     Ok(LogPage {
         entries,
         next,
         end,
-        // Read after the entries: the log may have been thinned before they were.
-        floor: builder.history.floor()?,
+        floor,
         restored,
     })
 }
@@ -353,112 +362,5 @@ fn describe_event(event: &Event) -> String {
         Event::OwnerChanged { to, .. } => format!("owner {} {} changed", to.kind, to.name),
         Event::DeletionRequested { rule, .. } => format!("deletion requested [{}]", rule.name()),
         Event::ObjectDeleted { rule, .. } => format!("deleted [{}]", rule.name()),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::history::HistoryIndex;
-    use crate::testing::plane;
-    use hindsight_core::command::{Create, FieldValidation, Patch, PatchObject};
-    use hindsight_core::{Actor, Command, Intent, Pruned};
-    use hindsight_log::{MemoryStorage, Reader, Restore, Snapshots, Storage, thin};
-    use std::iter::once_with;
-    use std::num::NonZeroU64;
-    use std::path::PathBuf;
-
-    fn key(name: &str) -> ObjectKey {
-        ObjectKey::new(GroupResource::new("", "configmaps"), "default", name)
-    }
-
-    fn create() -> Intent {
-        Intent::Create(Create {
-            key: key(""),
-            version: "v1".into(),
-            object: json!({"metadata": {"name": "a"}}),
-            validation: FieldValidation::Ignore,
-        })
-    }
-
-    fn patch(version: u64) -> Intent {
-        Intent::Patch(PatchObject {
-            key: key("a"),
-            version: "v1".into(),
-            subresource: None,
-            patch: Patch::Merge(json!({"data": {"version": version.to_string()}})),
-            validation: FieldValidation::Ignore,
-        })
-    }
-
-    /// The log of a config map with some versions, and the revisions of these.
-    fn versions() -> (Arc<dyn Storage>, Vec<Revision>) {
-        let plane = plane();
-        let mut revisions = Vec::new();
-        for intent in [create()].into_iter().chain((0..6).map(patch)) {
-            let command =
-                Command::new(Arc::new(Actor::new("t")), plane.now(), plane.seed(), intent);
-            let answers = plane.submit_blocking(vec![command]).expect("written");
-            assert!(answers.iter().all(Result::is_ok));
-            revisions.push(plane.state().revision);
-        }
-        let mut file = Vec::new();
-        let made = plane.reader().backup(Time(0), &mut file, |_, _| {});
-        made.expect("made");
-        let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::default());
-        let restore = Restore {
-            storage: &storage,
-            snapshots: &Snapshots::at(PathBuf::new()),
-            bump: NonZeroU64::MIN,
-            time: Time(0),
-        };
-        restore.run(&*file, |_| {}).expect("restored");
-        (storage, revisions)
-    }
-
-    #[test]
-    fn a_page_of_a_log_that_is_thinned_meanwhile_tells_the_floor_of_what_it_shows() {
-        let (storage, revisions) = versions();
-        let (reader, index) = (
-            Reader::new(Arc::clone(&storage) as _),
-            HistoryIndex::default(),
-        );
-        let history = LogHistory::new(&reader, &index);
-        let (selection, empty) = (Selection::default(), plane().empty_state());
-        let whole = page(&history, &selection, Revision(1)).expect("a page");
-        assert_eq!(whole.floor, Revision::ZERO);
-        let first = entry_builder(&history, &selection).expect("a builder");
-        let second = entry_builder(&history, &selection).expect("a builder");
-        for (builder, floor) in [(first, revisions[2]), (second, revisions[5])] {
-            // After the question has arrived, and before the log is read.
-            let thinned = once_with(|| {
-                let done = thin(&*storage, &reader, floor, empty.clone(), &[]);
-                done.expect("thinned");
-            });
-            let found = thinned.flat_map(|()| history.all(Revision(1)));
-            let left = fill(builder, Revision(1), found).expect("a page");
-            assert!(left.entries.len() < whole.entries.len());
-            assert_eq!(left.floor, floor);
-        }
-    }
-
-    #[test]
-    fn what_is_thinned_while_it_is_told_is_told_by_the_next_page() {
-        let plane = plane();
-        let history = plane.history();
-        let selection = Selection::default();
-        let (asked, floor) = (Revision(3), Revision(4));
-        let pruned = || Err(Error::Pruned(Pruned { asked, floor }));
-        for (read, next) in [(0, 1), (2, 3)] {
-            let commits = plane.reader().entries(Revision(1)).take(read);
-            let found = commits.chain([pruned()]);
-            let builder = entry_builder(&history, &selection).expect("a builder");
-            let page = fill(builder, Revision(1), found).expect("a page");
-            assert_eq!(page.entries.len(), read);
-            assert_eq!(page.next, Some(Revision(next)));
-        }
-        let broken = Err(Error::Closed);
-        let builder = entry_builder(&history, &selection).expect("a builder");
-        assert!(fill(builder, Revision(1), [broken].into_iter()).is_err());
     }
 }
