@@ -43,9 +43,7 @@ impl Publish for Publisher {
     fn publish(&mut self, state: State, changes: Vec<Arc<Change>>) {
         let revision = state.revision;
         let mut published = lock(&self.published);
-        for change in &changes {
-            published.window.push(Arc::clone(change));
-        }
+        published.window.push(changes.iter().cloned());
         published.state = Arc::new(state);
         published.changes.extend(changes);
         drop(published);

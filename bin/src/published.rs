@@ -70,10 +70,10 @@ impl Publisher {
 
 impl Publish for Publisher {
     fn publish(&mut self, state: State, changes: Vec<Arc<Change>>) {
-        for change in changes {
+        for change in &changes {
             self.latest = self.latest.max(change.commit.time);
-            self.window.push(change);
         }
+        self.window.push(changes);
         let revision = state.revision;
         let published = Published {
             state: Arc::new(state),

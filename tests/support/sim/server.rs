@@ -130,9 +130,7 @@ impl Server {
     pub fn take_published(&mut self) -> Vec<Published> {
         let published = std::mem::take(&mut *self.published.lock().expect("one thread"));
         for (state, changes) in &published {
-            for change in changes {
-                self.window.push(Arc::clone(change));
-            }
+            self.window.push(changes.iter().cloned());
             self.state = state.clone();
         }
         published
