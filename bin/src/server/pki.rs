@@ -67,12 +67,19 @@ impl Pki {
         }
         let (authority, key) = (read(&path(AUTHORITY))?, read(&path("ca.key"))?);
         whole::check_authority(directory, &authority, &key)?;
-        let key = KeyPair::from_pem(&key)
-            .with_context(|| format!("{} cannot be used for signing", path("ca.key").display()))?;
-        let issuer = Issuer::new(authority_params()?, key);
+        let key = KeyPair::from_pem(&key).with_context(|| {
+            format!(
+                "{} cannot be used for signing; an RSA, P-256, P-384 or Ed25519 key in PKCS#8 can \
+                 (openssl pkcs8 -topk8 -nocrypt makes it that)",
+                path("ca.key").display()
+            )
+        })?;
+        let issuer = whole::issuer(directory, &authority, key)?;
         // Made anew at every start, for the address may be another one, and only in memory, for the disk may be
         // full.
         let server = sign(server_params(address)?, &issuer)?;
+        // Before the administrator's, which is valid if this one is.
+        whole::check_issued(directory, &authority, &server.0)?;
         if !path("admin.crt").exists() || !path("admin.key").exists() {
             make_admin(directory, &issuer)?;
         }
@@ -102,7 +109,7 @@ impl Pki {
     }
 }
 
-/// The parameters of the authority: the same at every start, so that its key alone makes it an issuer.
+/// The parameters of the authority that a first start makes.
 fn authority_params() -> Result<CertificateParams> {
     let mut params = CertificateParams::new(Vec::new())?;
     params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);

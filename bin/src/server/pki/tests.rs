@@ -1,8 +1,18 @@
 //! Incomplete or mixed files of a pki, and what the next start makes of them.
 
 use super::*;
+use rcgen::{GeneralSubtree, KeyIdMethod, NameConstraints};
+use rustls::RootCertStore;
+use rustls::client::WebPkiServerVerifier;
+use rustls::client::danger::ServerCertVerifier;
+use rustls::crypto::ring;
+use rustls_pki_types::{ServerName, UnixTime};
 use std::fs;
 use std::net::Ipv4Addr;
+use std::time::Duration;
+use x509_parser::certificate::X509Certificate;
+use x509_parser::extensions::ParsedExtension;
+use x509_parser::prelude::FromDer;
 
 fn open(directory: &Path) -> Result<Pki> {
     Pki::open(directory, Ipv4Addr::LOCALHOST.into())
@@ -104,17 +114,52 @@ fn a_crash_between_a_new_certificate_and_its_key_hinders_no_start() {
     open(directory).expect("made again");
 }
 
-/// What RFC 5280 asks for, and strict clients with it.
-#[test]
-fn certificates_name_the_key_of_the_authority_that_signed_them() {
-    use x509_parser::certificate::X509Certificate;
-    use x509_parser::extensions::ParsedExtension;
-    use x509_parser::prelude::FromDer;
+/// Puts an authority that was made elsewhere into the directory.
+fn put_authority(
+    directory: &Path,
+    name: &str,
+    key: KeyPair,
+    change: impl FnOnce(&mut CertificateParams),
+) -> CertifiedIssuer<'static, KeyPair> {
+    let mut params = authority_params().expect("parameters");
+    params.distinguished_name = DistinguishedName::new();
+    params.distinguished_name.push(DnType::CommonName, name);
+    params.key_identifier_method = KeyIdMethod::PreSpecified(b"by somebody else".to_vec());
+    change(&mut params);
+    let authority = CertifiedIssuer::self_signed(params, key).expect("signed");
+    fs::create_dir_all(directory).expect("made");
+    for (file, text) in [
+        ("ca.crt", authority.pem()),
+        ("ca.key", authority.key().serialize_pem()),
+    ] {
+        fs::write(directory.join(file), text).expect("written");
+    }
+    authority
+}
 
-    let temporary = tempfile::tempdir().expect("a directory");
-    let pki = open(temporary.path()).expect("made");
+fn certificate(pem: &str) -> CertificateDer<'static> {
+    CertificateDer::from_pem_slice(pem.as_bytes()).expect("a certificate")
+}
+
+/// Checks the server's certificate as a client does that has the authority's.
+fn check_as_a_client(pki: &Pki) {
+    let mut roots = RootCertStore::empty();
+    roots.add(certificate(&pki.authority)).expect("an anchor");
+    let provider = Arc::new(ring::default_provider());
+    let verifier = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider);
+    let verifier = verifier.build().expect("a verifier");
+    let name = ServerName::try_from("127.0.0.1").expect("a name");
+    let time = UnixTime::since_unix_epoch(Duration::from_secs(2_000_000_000));
+    let server = certificate(&pki.server.0);
+    let verified = verifier.verify_server_cert(&server, &[], &name, &[], time);
+    verified.expect("a client accepts it");
+}
+
+/// Checks what RFC 5280 asks for, and strict clients with it: each certificate names the key of its authority as
+/// that does.
+fn check_identifiers(pki: &Pki) {
     let identifier = |pem: &str, of: fn(&ParsedExtension<'_>) -> Option<Vec<u8>>| {
-        let der = CertificateDer::from_pem_slice(pem.as_bytes()).expect("a certificate");
+        let der = certificate(pem);
         let (_, parsed) = X509Certificate::from_der(&der).expect("a certificate");
         let mut found = parsed.iter_extensions();
         found.find_map(|extension| of(extension.parsed_extension()))
@@ -133,4 +178,85 @@ fn certificates_name_the_key_of_the_authority_that_signed_them() {
         });
         assert_eq!(issuer, own);
     }
+}
+
+#[test]
+fn certificates_name_the_key_of_the_authority_that_signed_them() {
+    let temporary = tempfile::tempdir().expect("a directory");
+    let pki = open(temporary.path()).expect("made");
+    check_identifiers(&pki);
+    check_as_a_client(&pki);
+}
+
+#[test]
+fn an_authority_that_was_made_elsewhere_issues_what_its_clients_accept() {
+    let temporary = tempfile::tempdir().expect("a directory");
+    let directory = temporary.path().join("pki");
+    let key = KeyPair::generate().expect("a key");
+    put_authority(&directory, "somebody", key, |_| {});
+    let pki = open(&directory).expect("an administrator is made");
+    check_identifiers(&pki);
+    check_as_a_client(&pki);
+    let whole = listed(&directory);
+    let again = open(&directory).expect("whole");
+    check_as_a_client(&again);
+    assert_eq!(listed(&directory), whole);
+}
+
+#[test]
+fn an_authority_that_was_issued_anew_with_its_key_is_named_as_it_is_now() {
+    let temporary = tempfile::tempdir().expect("a directory");
+    let directory = temporary.path();
+    open(directory).expect("made");
+    let key = fs::read_to_string(directory.join("ca.key")).expect("read");
+    let key = KeyPair::from_pem(&key).expect("a key");
+    put_authority(directory, "hindsight-ca", key, |_| {});
+    let before = listed(directory);
+    let kept = open(directory).expect("the administrator is still one");
+    check_as_a_client(&kept);
+    assert_eq!(listed(directory), before);
+    remove(directory, &["admin.crt", "admin.key"]);
+    let pki = open(directory).expect("another administrator is made");
+    check_identifiers(&pki);
+    check_as_a_client(&pki);
+}
+
+#[test]
+fn a_whole_pki_that_was_made_elsewhere_is_used_as_it_is() {
+    let temporary = tempfile::tempdir().expect("a directory");
+    let directory = temporary.path().join("pki");
+    let key = KeyPair::generate().expect("a key");
+    let authority = put_authority(&directory, "somebody", key, |_| {});
+    let admin = sign(admin_params().expect("parameters"), &authority).expect("signed");
+    for (file, text) in [("admin.crt", &admin.0), ("admin.key", &admin.1)] {
+        fs::write(directory.join(file), text).expect("written");
+    }
+    let before = listed(&directory);
+    let pki = open(&directory).expect("whole");
+    check_identifiers(&pki);
+    check_as_a_client(&pki);
+    assert_eq!(pki.admin, admin);
+    assert_eq!(listed(&directory), before);
+}
+
+/// No administrator is made for it, who would then be refused.
+#[test]
+fn an_authority_whose_certificates_nobody_accepts_is_refused_by_name() {
+    let temporary = tempfile::tempdir().expect("a directory");
+    let directory = temporary.path().join("pki");
+    let key = KeyPair::generate().expect("a key");
+    put_authority(&directory, "somebody", key, |params| {
+        params.name_constraints = Some(NameConstraints {
+            permitted_subtrees: vec![GeneralSubtree::DnsName("example.com".into())],
+            excluded_subtrees: Vec::new(),
+        });
+    });
+    let before = listed(&directory);
+    let refused = open(&directory).expect_err("it is not for this server");
+    let said = format!("{refused:#}");
+    assert!(
+        said.contains("ca.crt cannot be used") && said.contains("constrains no names"),
+        "{said}"
+    );
+    assert_eq!(listed(&directory), before);
 }

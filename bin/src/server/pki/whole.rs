@@ -2,12 +2,15 @@
 //! elsewhere, the server would be ready for clients none of which could connect.
 
 use anyhow::{Context, Result, anyhow, bail};
+use rcgen::{Issuer, KeyPair};
+use rustls::client::WebPkiServerVerifier;
+use rustls::client::danger::ServerCertVerifier;
 use rustls::crypto::ring;
 use rustls::server::WebPkiClientVerifier;
 use rustls::sign::CertifiedKey;
 use rustls::{Error, InconsistentKeys, RootCertStore};
 use rustls_pki_types::pem::PemObject;
-use rustls_pki_types::{CertificateDer, PrivateKeyDer, UnixTime};
+use rustls_pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,6 +19,8 @@ use std::time::Duration;
 const SIGNED: [&str; 2] = ["admin.crt", "admin.key"];
 const AUTHORITY_ADVICE: &str = "put the original file back; or, to start with a new authority, move the directory \
     pki aside: kubeconfigs issued before then stop working";
+const ISSUER_ADVICE: &str = "use an authority that constrains no names and whose own name has no attribute twice, or \
+    move the directory pki aside: a new authority is created at the next start";
 const ADMIN_ADVICE: &str = "put the original file back, or move admin.crt and admin.key aside: both are created \
     again at the next start";
 
@@ -50,6 +55,33 @@ pub(super) fn is_new(directory: &Path) -> Result<bool> {
 pub(super) fn check_authority(directory: &Path, certificate: &str, key: &str) -> Result<()> {
     let checked = check_pair(directory, "ca", certificate, key);
     checked.map_err(|error| anyhow!("{error:#}; {AUTHORITY_ADVICE}"))
+}
+
+/// What signs as this authority. Its name and key identifier are read from its certificate, which may be an
+/// administrator's own, or issued anew with the same key: clients look for the issuer by them.
+pub(super) fn issuer(
+    directory: &Path,
+    authority: &str,
+    key: KeyPair,
+) -> Result<Issuer<'static, KeyPair>> {
+    let certificate = CertificateDer::from_pem_slice(authority.as_bytes())?;
+    Issuer::from_ca_cert_der(&certificate, key).with_context(|| unusable(directory))
+}
+
+/// Checks that who trusts the authority accepts the certificate that was just signed for the server.
+pub(super) fn check_issued(directory: &Path, authority: &str, server: &str) -> Result<()> {
+    let [authority, server] = [authority, server].map(str::as_bytes);
+    let authority = CertificateDer::from_pem_slice(authority)?;
+    let server = CertificateDer::from_pem_slice(server)?;
+    accepts(&authority, &server).with_context(|| unusable(directory))
+}
+
+fn unusable(directory: &Path) -> String {
+    let path = directory.join("ca.crt");
+    format!(
+        "{} cannot be used for issuing certificates; {ISSUER_ADVICE}",
+        path.display()
+    )
 }
 
 /// Checks that the administrator's certificate and key belong together, and that the authority has signed the
@@ -94,19 +126,37 @@ fn check_pair(directory: &Path, name: &str, certificate: &str, key: &str) -> Res
     }
 }
 
-/// Checks the signature at a time at which both certificates are valid: what the clock says is another matter.
+/// Checks the signature as the server does.
 fn vouches(authority: &CertificateDer<'_>, admin: &CertificateDer<'_>) -> Result<()> {
+    let (roots, time) = (roots(authority)?, common_time(authority, admin)?);
+    let provider = Arc::new(ring::default_provider());
+    let verifier = WebPkiClientVerifier::builder_with_provider(roots, provider).build()?;
+    verifier.verify_client_cert(admin, &[], time)?;
+    Ok(())
+}
+
+/// Checks the signature as clients do.
+fn accepts(authority: &CertificateDer<'_>, server: &CertificateDer<'_>) -> Result<()> {
+    let (roots, time) = (roots(authority)?, common_time(authority, server)?);
+    let provider = Arc::new(ring::default_provider());
+    let verifier = WebPkiServerVerifier::builder_with_provider(roots, provider).build()?;
+    let name = ServerName::try_from("localhost")?;
+    verifier.verify_server_cert(server, &[], &name, &[], time)?;
+    Ok(())
+}
+
+fn roots(authority: &CertificateDer<'_>) -> Result<Arc<RootCertStore>> {
+    let mut roots = RootCertStore::empty();
+    roots.add(authority.clone().into_owned())?;
+    Ok(Arc::new(roots))
+}
+
+/// A time at which both certificates are valid: what the clock says is another matter.
+fn common_time(one: &CertificateDer<'_>, other: &CertificateDer<'_>) -> Result<UnixTime> {
     let begins = |certificate: &[u8]| {
         let (_, parsed) = x509_parser::parse_x509_certificate(certificate)?;
         Ok::<_, anyhow::Error>(parsed.validity().not_before.timestamp())
     };
-    let begin = begins(authority)?.max(begins(admin)?).try_into()?;
-    let mut roots = RootCertStore::empty();
-    roots.add(authority.clone().into_owned())?;
-    let provider = Arc::new(ring::default_provider());
-    let verifier =
-        WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider).build()?;
-    let time = UnixTime::since_unix_epoch(Duration::from_secs(begin));
-    verifier.verify_client_cert(admin, &[], time)?;
-    Ok(())
+    let begin = begins(one)?.max(begins(other)?).try_into()?;
+    Ok(UnixTime::since_unix_epoch(Duration::from_secs(begin)))
 }
