@@ -182,7 +182,7 @@ fn outcome(poison: &Poison) -> Result<()> {
 async fn listen(options: &Options, wait: &mut LockWait) -> Result<TcpListener> {
     let mut bound = TcpListener::bind(options.listen).await;
     while bound.is_err() && options.data_dir.exists() {
-        let locked = DirectoryLock::acquire(&options.data_dir).map(drop);
+        let locked = DirectoryLock::check(&options.data_dir);
         // After the lock: a server gives the address back before the directory.
         bound = TcpListener::bind(options.listen).await;
         match locked {
@@ -309,6 +309,30 @@ async fn second_signal(mut next: impl AsyncFnMut()) {
 mod tests {
     use super::*;
     use tokio::time::sleep;
+
+    #[tokio::test]
+    async fn a_start_whose_address_is_taken_writes_nothing() {
+        let temporary = tempfile::tempdir().expect("a directory");
+        let lock = DirectoryLock::path(temporary.path());
+        std::fs::write(&lock, "of somebody else").expect("written");
+        let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("bound");
+        let options = Options {
+            data_dir: temporary.path().to_owned(),
+            listen: taken.local_addr().expect("an address"),
+            kubeconfig: None,
+            token_auth_file: None,
+            owner_reference_permissions: false,
+            collectors: true,
+            snapshot_every: 0,
+            retention: None,
+            event_ttl: None,
+        };
+        let mut wait = LockWait::begin(|_| {});
+        let refused = listen(&options, &mut wait).await.expect_err("taken");
+        assert!(refused.to_string().contains("--listen"), "{refused}");
+        let left = std::fs::read_to_string(&lock).expect("there");
+        assert_eq!(left, "of somebody else");
+    }
 
     /// On a paused clock.
     #[tokio::test(start_paused = true)]

@@ -6,6 +6,8 @@ use std::io::{ErrorKind, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
 const FILE: &str = "lock";
+/// How the file begins, whoever holds it.
+const BEGIN: &str = "process ";
 const READER: &str = "a command that reads it from a read-only file system";
 
 /// The lock of a data directory, held until it is dropped. The file names its holder.
@@ -17,22 +19,32 @@ pub struct DirectoryLock {
 impl DirectoryLock {
     /// Locks the directory, which is created for its owner alone if it does not exist.
     pub fn acquire(directory: &Path) -> Result<Self, Error> {
-        if directory.exists() && !directory.is_dir() {
-            return Err(Error::Foreign(directory.to_owned()));
-        }
+        refuse_file(directory)?;
         owner_only::make(directory)?;
         owner_only::warn_if_open_to_others(directory);
         remote_fs::warn_of_remote(directory);
         let mut options = owner_only::options();
         options.read(true).write(true).create(true).truncate(false);
         let opened = options.open(Self::path(directory));
-        let file = opened.map_err(|error| match error.kind() {
-            ErrorKind::ReadOnlyFilesystem => Error::ReadOnly(directory.to_owned()),
-            _ => opening(directory)(error),
-        })?;
+        let file = opened.map_err(opening_to_write(directory))?;
         let mut lock = Self::of(file, directory, File::try_lock)?;
+        lock.refuse_foreign(directory)?;
         lock.describe(None)?;
         Ok(lock)
+    }
+
+    /// Refuses a directory that somebody holds. Nothing is made or written: the file still names the last
+    /// holder.
+    pub fn check(directory: &Path) -> Result<(), Error> {
+        refuse_file(directory)?;
+        let mut options = File::options();
+        match options.read(true).write(true).open(Self::path(directory)) {
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+            opened => {
+                let file = opened.map_err(opening_to_write(directory))?;
+                Self::of(file, directory, File::try_lock).map(drop)
+            }
+        }
     }
 
     /// Takes a shared lock on a directory that is read-only here, to keep writers out: it may also be
@@ -92,10 +104,23 @@ impl DirectoryLock {
         }
     }
 
+    /// Refuses a file of this name that somebody else made. After a power cut ours may be blank.
+    fn refuse_foreign(&self, directory: &Path) -> Result<(), Error> {
+        let mut begin = Vec::new();
+        let mut read = (&self.file).take(BEGIN.len() as u64);
+        read.read_to_end(&mut begin)
+            .map_err(Error::io("reading the lock file"))?;
+        let is_blank = begin.iter().all(|byte| *byte == 0);
+        if is_blank || BEGIN.as_bytes().starts_with(&begin) {
+            return Ok(());
+        }
+        Err(Error::Foreign(Self::path(directory)))
+    }
+
     /// Names the holder in the file: the process, and the address at which it listens, if it does.
     pub fn describe(&mut self, address: Option<&str>) -> Result<(), Error> {
         let at = address.map_or_else(String::new, |address| format!(" at {address}"));
-        let text = format!("process {}{at}\n", std::process::id());
+        let text = format!("{BEGIN}{}{at}\n", std::process::id());
         let mut write = || {
             // Overwritten in place: once truncated, the file might not get its bytes back on a full disk.
             self.file.rewind()?;
@@ -103,6 +128,21 @@ impl DirectoryLock {
             self.file.set_len(text.len() as u64)
         };
         write().map_err(Error::io("writing the lock file"))
+    }
+}
+
+/// Refuses a file in the place of the directory.
+fn refuse_file(directory: &Path) -> Result<(), Error> {
+    if directory.exists() && !directory.is_dir() {
+        return Err(Error::Foreign(directory.to_owned()));
+    }
+    Ok(())
+}
+
+fn opening_to_write(directory: &Path) -> impl FnOnce(std::io::Error) -> Error {
+    |error| match error.kind() {
+        ErrorKind::ReadOnlyFilesystem => Error::ReadOnly(directory.to_owned()),
+        _ => opening(directory)(error),
     }
 }
 
@@ -125,6 +165,49 @@ mod tests {
         drop(held);
         assert_eq!(DirectoryLock::holder(temporary.path()), Some(named));
         DirectoryLock::acquire(temporary.path()).expect("free again");
+    }
+
+    #[test]
+    fn a_file_of_somebody_else_that_is_called_lock_is_left_as_it_is() {
+        let temporary = tempfile::tempdir().expect("a directory");
+        let file = DirectoryLock::path(temporary.path());
+        for foreign in ["{\"name\": \"x\"}\n", "\0\0x", "processes\n", "p r"] {
+            std::fs::write(&file, foreign).expect("written");
+            let refused = DirectoryLock::acquire(temporary.path()).expect_err("not ours");
+            assert!(matches!(refused, Error::Foreign(path) if path == file));
+            let kept = std::fs::read_to_string(&file).expect("there");
+            assert_eq!(kept, foreign);
+        }
+        for ours in [
+            "",
+            "process 1\n",
+            "process 1 at https://here\n",
+            "proc",
+            "\0\0\0\0\0\0\0\0\0",
+        ] {
+            std::fs::write(&file, ours).expect("written");
+            let taken = DirectoryLock::acquire(temporary.path());
+            assert!(taken.is_ok(), "{ours:?}");
+        }
+    }
+
+    #[test]
+    fn who_asks_whether_a_directory_is_free_writes_nothing() {
+        let temporary = tempfile::tempdir().expect("a directory");
+        let at = temporary.path();
+        DirectoryLock::check(at).expect("free");
+        assert!(!DirectoryLock::path(at).exists());
+        let mut held = DirectoryLock::acquire(at).expect("free");
+        held.describe(Some("https://here")).expect("written");
+        let refused = DirectoryLock::check(at).expect_err("held");
+        assert!(
+            matches!(&refused, Error::Locked { holder, .. } if holder.ends_with("at https://here"))
+        );
+        drop(held);
+        let named = DirectoryLock::holder(at);
+        DirectoryLock::check(at).expect("free");
+        assert_eq!(DirectoryLock::holder(at), named);
+        DirectoryLock::acquire(at).expect("not kept");
     }
 
     #[test]
