@@ -5,7 +5,7 @@ use hindsight_core::classify::owner_key;
 use hindsight_core::{OwnerReference, State};
 
 /// The owner that a reference names, with the namespace of the object that has the reference.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Owner {
     pub(crate) api_version: String,
     pub(crate) kind: String,

@@ -6,6 +6,7 @@ use crate::cli::legible::legible;
 use crate::inspect::Owner;
 use anyhow::Result;
 use serde_json::{Map, Value};
+use std::collections::BTreeMap;
 
 /// Metadata that only the server writes.
 const OWNED: [&str; 8] = [
@@ -35,19 +36,24 @@ const GENERATED: [&str; 4] = [
 ];
 /// The most objects for which what was left out is reported.
 const NOTICES_MAX: usize = 10;
+/// The most owners of which an answer is remembered; then all are forgotten.
+const OWNERS_MAX: usize = 10_000;
 
 /// What was left out, which a user who creates the objects again must know.
 #[derive(Default)]
 pub(super) struct LeftOut {
     notices: Vec<String>,
     objects: usize,
+    /// What was found of each owner: many objects have the same, and a server takes a connection for each
+    /// question.
+    owners: BTreeMap<Owner, OwnerAnswer>,
 }
 
 impl LeftOut {
     pub(super) fn strip(
         &mut self,
         document: &mut Value,
-        find_owner: impl FnMut(&Owner) -> Result<OwnerAnswer>,
+        mut find_owner: impl FnMut(&Owner) -> Result<OwnerAnswer>,
     ) -> Result<()> {
         let text = |pointer: &str| {
             let found = document.pointer(pointer).and_then(Value::as_str);
@@ -68,7 +74,19 @@ impl LeftOut {
             let finalizers = finalizers.as_ref().and_then(Value::as_array);
             let finalizers = finalizers.into_iter().flatten().filter_map(Value::as_str);
             lost.extend(finalizers.map(|finalizer| format!("finalizer {finalizer}")));
-            lost.extend(disown(metadata, &namespace, find_owner)?);
+            let owners = &mut self.owners;
+            let remembered = |owner: &Owner| {
+                if let Some(known) = owners.get(owner) {
+                    return Ok(*known);
+                }
+                let answer = find_owner(owner)?;
+                if owners.len() >= OWNERS_MAX {
+                    owners.clear();
+                }
+                owners.insert(owner.clone(), answer);
+                Ok(answer)
+            };
+            lost.extend(disown(metadata, &namespace, remembered)?);
         }
         if version == "v1" {
             let spec = members.get_mut("spec").and_then(Value::as_object_mut);
@@ -250,6 +268,55 @@ mod tests {
             assert_eq!(document["spec"], json!({}));
             assert!(told.expect("told").contains(field));
         }
+    }
+
+    #[test]
+    fn each_owner_is_asked_about_once_however_many_objects_have_it() {
+        let mut left_out = LeftOut::default();
+        let mut asked = Vec::new();
+        for object in 0..3 {
+            let owner = |name: &str, uid: &str| json!({"apiVersion": "v1", "kind": "Pod", "name": name, "uid": uid});
+            for (namespace, references) in [
+                ("a", [owner("there", "u"), owner("gone", "u")]),
+                ("a", [owner("there", "u"), owner("there", "v")]),
+                ("b", [owner("there", "u"), owner("gone", "u")]),
+            ] {
+                let metadata = json!({"name": format!("o{object}"), "namespace": namespace, "ownerReferences": references});
+                let mut document =
+                    json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata});
+                let find_owner = |owner: &Owner| {
+                    asked.push(owner.clone());
+                    let there = owner.name == "there" && owner.uid == "u";
+                    Ok(OwnerAnswer {
+                        there,
+                        waits: false,
+                    })
+                };
+                left_out.strip(&mut document, find_owner).expect("asked");
+                let kept = &document["metadata"]["ownerReferences"];
+                assert_eq!(*kept, json!([owner("there", "u")]));
+            }
+        }
+        let asked = asked.iter().map(|owner| {
+            let Owner {
+                namespace,
+                name,
+                uid,
+                ..
+            } = owner;
+            format!("{namespace}/{name}/{uid}")
+        });
+        let asked: Vec<String> = asked.collect();
+        assert_eq!(
+            asked,
+            [
+                "a/there/u",
+                "a/gone/u",
+                "a/there/v",
+                "b/there/u",
+                "b/gone/u"
+            ]
+        );
     }
 
     #[test]
