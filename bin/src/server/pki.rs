@@ -55,12 +55,7 @@ impl Pki {
     /// Reads the files that exist, and makes those that are missing.
     pub(super) fn open(directory: &Path, address: IpAddr) -> Result<Self> {
         warn_of_clock();
-        make_private(directory).with_context(|| {
-            format!(
-                "{} cannot be made private; run the server as the user who owns it",
-                directory.display()
-            )
-        })?;
+        make_directory(directory)?;
         let path = |name: &str| directory.join(name);
         if whole::is_new(directory)? {
             make_authority(&path(AUTHORITY), &path("ca.key"))?;
@@ -122,6 +117,22 @@ fn authority_params() -> Result<CertificateParams> {
         .distinguished_name
         .push(DnType::CommonName, "hindsight-ca");
     Ok(params)
+}
+
+fn make_directory(directory: &Path) -> Result<()> {
+    let is_there = directory.is_dir();
+    let made = make_private(directory);
+    if is_there {
+        return made.with_context(|| {
+            format!(
+                "{} cannot be made private; run the server as the user who owns it",
+                directory.display()
+            )
+        });
+    }
+    let data = directory.parent().unwrap_or(directory);
+    let what = format!("creating the directory pki in {}", data.display());
+    Ok(made.map_err(hindsight_log::Error::io(what))?)
 }
 
 fn make_authority(certificate: &Path, key: &Path) -> Result<()> {

@@ -114,6 +114,26 @@ fn a_crash_between_a_new_certificate_and_its_key_hinders_no_start() {
     open(directory).expect("made again");
 }
 
+#[test]
+fn a_directory_that_cannot_be_created_is_not_said_to_be_another_users() {
+    let temporary = tempfile::tempdir().expect("a directory");
+    let file = temporary.path().join("file");
+    fs::write(&file, "").expect("written");
+    for (directory, reason) in [
+        (file.join("pki"), "is not a directory"),
+        (file, "its place is taken"),
+    ] {
+        let refused = open(&directory)
+            .expect_err("it cannot be created")
+            .to_string();
+        let data = directory.parent().expect("there is one").display();
+        let begin = format!("creating the directory pki in {data}: ");
+        assert!(refused.starts_with(&begin), "{refused}");
+        assert!(refused.contains(reason), "{refused}");
+        assert!(!refused.contains("who owns it"), "{refused}");
+    }
+}
+
 /// Puts an authority that was made elsewhere into the directory.
 fn put_authority(
     directory: &Path,
