@@ -71,7 +71,7 @@ pub enum Unavailable {
     /// The disk has no room for the write.
     #[error(
         "the disk is full: nothing was written; reads, watches and deletions continue, and so will writes \
-         once there is space"
+         once there is space; deleting objects frees none: remove other files, or enlarge the disk"
     )]
     Full,
     /// The log was closed: nothing was written.

@@ -37,6 +37,8 @@ fn on_a_full_disk_deletions_go_on_and_writes_do_when_there_is_room_again() {
             .iter()
             .all(|attempt| *attempt == Err(Unavailable::Full))
     );
+    let told = Unavailable::Full.to_string();
+    assert!(told.contains("deleting objects frees none"), "{told}");
     let appends = disk.appends();
     let change = patch("c0", json!({"data": null}));
     for intents in [vec![map(0)], vec![change], vec![delete("c0"), map(99)]] {
