@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 const MIB: u64 = 1 << 20;
 /// For the side files that the engine writes while it is opened.
-const RESERVE_BYTES: u64 = 8 * MIB;
+pub(super) const RESERVE_BYTES: u64 = 8 * MIB;
 /// Bytes that are released first.
 const PART_BYTES: u64 = MIB;
 const BLOCK_BYTES: u64 = 4096;

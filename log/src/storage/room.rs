@@ -21,10 +21,12 @@ pub(super) const WRITE_AMPLIFICATION: u64 = 4;
 const DELETIONS_BYTES: u64 = 8 * MIB;
 /// Allocated in addition if there is enough, so that allocation is rare.
 const STEP_BYTES: u64 = 8 * MIB;
+/// What is allocated behind the last segment, besides the records, while writes are let in.
+pub(super) const KEPT_BYTES: u64 = ENGINE_BYTES + DELETIONS_BYTES;
 /// What writes will need soon; a snapshot must leave this free.
-const AHEAD_BYTES: u64 = ENGINE_BYTES + DELETIONS_BYTES + STEP_BYTES;
+const AHEAD_BYTES: u64 = KEPT_BYTES + STEP_BYTES;
 /// Never allocated: left for small files.
-const OTHERS_BYTES: u64 = MIB;
+pub(super) const OTHERS_BYTES: u64 = MIB;
 
 /// Keeps space allocated for the database file.
 #[derive(Debug)]
@@ -63,7 +65,7 @@ impl Room {
             return true;
         }
         let ensured = match purpose {
-            Purpose::Writes => self.try_allocate(bytes, ENGINE_BYTES + DELETIONS_BYTES),
+            Purpose::Writes => self.try_allocate(bytes, KEPT_BYTES),
             Purpose::Deletions => self.try_allocate(bytes, ENGINE_BYTES),
             Purpose::Snapshot { thins: true } => self.has_spare(bytes, 0),
             Purpose::Snapshot { thins: false } => self.has_spare(bytes, AHEAD_BYTES),

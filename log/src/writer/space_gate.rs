@@ -5,7 +5,7 @@
 mod tests;
 
 use crate::{Purpose, Storage};
-use hindsight_core::{Change, Command, Commit};
+use hindsight_core::{Change, Command, Commit, Revision};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -69,7 +69,9 @@ impl SpaceGate {
             || self.has(bytes, Purpose::Writes)
             || (smallest_write.is_none() && self.has(bytes, Purpose::Deletions));
         if !is_admitted && self.refused.is_none() {
-            tracing::error!("the disk is full; accepting only deletions until there is space");
+            if !self.is_new() {
+                tracing::error!("the disk is full; accepting only deletions until there is space");
+            }
             self.refused = Some(smallest_write.unwrap_or(bytes));
         }
         is_admitted.then(|| {
@@ -77,6 +79,11 @@ impl SpaceGate {
             let all = Arc::clone(&self.unstored);
             Unstored { bytes, all }
         })
+    }
+
+    /// Whether the log has no record yet: then its first start is refused, and nothing goes on.
+    fn is_new(&self) -> bool {
+        matches!(self.storage.at_or_before(Revision::MAX), Ok(None))
     }
 
     fn has(&self, bytes: usize, purpose: Purpose) -> bool {

@@ -2,7 +2,9 @@
 //! without damaged side files.
 
 use super::super::blocks;
-use super::super::reserve::Reserve;
+use super::super::reserve::{RESERVE_BYTES, Reserve};
+use super::super::room::{KEPT_BYTES, OTHERS_BYTES};
+use super::journal::CAPACITY_BYTES;
 use super::{OPENING, SEGMENT_BYTES, engine, hidden, settings, side};
 use crate::Error;
 use hindsight_core::Revision;
@@ -16,8 +18,17 @@ use std::time::Duration;
 const CACHE_BYTES: u64 = 8 << 20;
 const ATTEMPTS_MAX: u32 = 500;
 const PAUSE: Duration = Duration::from_millis(10);
-/// Disk space that a new log needs.
-pub const NEW_LOG_BYTES: u64 = 40 << 20;
+/// For the first records, and for the small files that are made before them.
+const FIRST_BYTES: u64 = 1 << 20;
+/// Disk space that a new log needs: by the time of the first records all of this is taken, or left for others.
+pub const NEW_LOG_BYTES: u64 = SEGMENT_BYTES as u64
+    + KEPT_BYTES
+    + RESERVE_BYTES
+    + CAPACITY_BYTES as u64
+    + FIRST_BYTES
+    + OTHERS_BYTES;
+/// The length that the file of a new database needs: the first segment, another, and what is kept behind them.
+const NEW_DATABASE_BYTES: u64 = 2 * SEGMENT_BYTES as u64 + KEPT_BYTES;
 
 /// Waits until nobody has the database open. A process that writes to it holds a lock on it, even if
 /// somebody has removed the lock of the directory. If this process has just closed it, sled's threads
@@ -48,7 +59,7 @@ pub(super) fn refuse_short_files(database: &Path) -> Result<(), Error> {
     let segment = SEGMENT_BYTES as u64;
     let needed = match database.metadata() {
         Ok(found) if found.len() > 0 => found.len().next_multiple_of(segment) + segment,
-        _ => NEW_LOG_BYTES,
+        _ => NEW_DATABASE_BYTES,
     };
     let limit = blocks::longest_file();
     if limit >= needed {
