@@ -148,9 +148,10 @@ pub(super) fn entries(directory: &Path) -> Result<Vec<PathBuf>, Error> {
 /// Syncs the database and drops it from the page cache before sled reads it. sled continues from what it
 /// reads, some of which may be in memory only, and blanks what that replaces. And after a failed fsync the
 /// page cache may count pages as written that never reached the disk, without reporting that again; the
-/// journal, which has them, would be begun anew.
+/// journal, which has them, would be begun anew. It is opened as sled opens it, whose error would not name it.
 pub(super) fn sync_before_reading(database: &Path) -> Result<(), Error> {
-    let file = match File::open(database) {
+    let mut options = File::options();
+    let file = match options.read(true).write(true).open(database) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
         opened => opened.map_err(Error::io(format!(
             "opening the event log {}",

@@ -31,6 +31,17 @@ fn what_the_system_refused_advises_no_backup() {
     assert!(message(Errno::IO).contains("restore a backup"));
 }
 
+/// A directory in its place can be read and not written, by any user.
+#[test]
+fn a_database_that_cannot_be_written_is_named() {
+    let temporary = tempfile::tempdir().expect("a directory");
+    let path = temporary.path().join("db");
+    std::fs::create_dir(&path).expect("made");
+    let refused = sync_before_reading(&path).expect_err("it cannot be written");
+    let named = format!("opening the event log {}: ", path.display());
+    assert!(refused.to_string().starts_with(&named), "{refused}");
+}
+
 /// A start reads some of the files itself, before the engine does.
 #[test]
 fn over_a_bad_sector_it_is_told_how_far_the_log_is_intact() {
