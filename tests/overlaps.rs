@@ -145,6 +145,21 @@ fn a_verification_has_a_copy_for_its_owner_alone_and_leaves_none_when_it_is_ende
 }
 
 #[test]
+fn a_log_that_is_served_is_not_verified_although_its_lock_was_removed() {
+    let temporary = tempfile::tempdir().expect("a directory");
+    let directory = temporary.path().join("data");
+    let server = Server::start_on(&directory);
+    fs::remove_file(DirectoryLock::path(&directory)).expect("removed");
+    let refused = hindsight(&directory, &["verify"]);
+    let told = text(&refused.stderr);
+    assert_eq!(refused.status.code(), Some(1), "{told}");
+    let named = "events/db is in use by a process that has it open";
+    assert!(told.contains(named), "{told}");
+    assert_eq!(server.signal("TERM"), Some(0));
+    stdout(&hindsight(&directory, &["verify"]));
+}
+
+#[test]
 fn what_a_restore_makes_is_for_its_owner_alone_from_its_beginning() {
     let temporary = tempfile::tempdir().expect("a directory");
     let directory = temporary.path().join("data");

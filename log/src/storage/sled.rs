@@ -138,6 +138,12 @@ impl SledStorage {
         refuse_irregular_files(directory)
     }
 
+    /// Refuses a directory whose database another process has open, even without the lock of the data
+    /// directory, as [`Self::open`] does.
+    pub fn check_free(directory: &Path) -> Result<(), Error> {
+        wait_until_free(&directory.join("db"))
+    }
+
     /// For a place in which there is no database: refuses it as [`Self::open`] does if something was
     /// acknowledged there. Nothing is made or changed.
     pub fn check_missing(directory: &Path) -> Result<(), Error> {

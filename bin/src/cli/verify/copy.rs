@@ -26,6 +26,7 @@ impl LogCopy {
         restoring::settle(directory)?;
         let data = DataDir(directory);
         SledStorage::check_files(&data.events())?;
+        SledStorage::check_free(&data.events())?;
         let failed = |source| Error::Io {
             what: format!("copying {} for verification", directory.display()),
             source,
