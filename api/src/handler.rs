@@ -50,6 +50,8 @@ pub struct Api {
     pub(crate) replays: Arc<Semaphore>,
     /// The columns that watches keep.
     pub(crate) columns: Arc<table::SharedColumns>,
+    /// What field selectors look at in objects.
+    pub(crate) fields: list::SharedFields,
     /// Documents of discovery and OpenAPI that were built.
     documents: Arc<Documents>,
     /// The bounds on request bodies; `None` where the caller has them in memory anyway.
@@ -74,6 +76,7 @@ impl Api {
             relay: watch::Relay::default(),
             replays,
             columns: Arc::default(),
+            fields: list::SharedFields::default(),
             documents: Arc::default(),
             bodies: None,
             authenticator: None,

@@ -3,6 +3,7 @@
 mod continuation;
 mod items;
 mod pieces;
+mod selectable;
 #[cfg(test)]
 mod tests;
 mod untyped;
@@ -16,12 +17,13 @@ use crate::respond;
 use crate::status::Failure;
 use continuation::{Continuation, ContinueAfter};
 use hindsight_core::rejection::FieldCause;
-use hindsight_core::selector::{FieldSelector, LabelSelector};
+use hindsight_core::selector::{FieldSelector, LabelSelector, SelectableFields};
 use hindsight_core::{Form, Object, ObjectKey, Revision, State};
 use http::Response;
 use items::Items;
 use pieces::Pieces;
-use serde_json::{Value, json};
+pub(crate) use selectable::SharedFields;
+use serde_json::json;
 use std::sync::Arc;
 
 /// One page of a list.
@@ -109,7 +111,7 @@ impl Selection {
         self.labels.requirements() + self.fields.requirements()
     }
 
-    /// The cost of matching an object, in bytes: how much of it is read, and what each requirement costs.
+    /// The cost of matching an object, in bytes: how much of it is read at most, and what each requirement costs.
     pub(crate) fn read_cost(&self, object: &Object) -> usize {
         let body = if self.fields.needs_body() {
             object.body.len()
@@ -119,53 +121,72 @@ impl Selection {
         body + LOOK_BYTES * self.requirements()
     }
 
-    pub(crate) fn matches(&self, object: &Object) -> bool {
+    pub(crate) async fn matches(
+        &self,
+        shared: &SharedFields,
+        object: &Arc<Object>,
+    ) -> Result<bool, Failure> {
         if !self.labels.matches(&object.meta.labels) {
-            return false;
+            return Ok(false);
         }
-        let body = if self.fields.needs_body() {
-            self.form.document_for_selection(object)
-        } else {
-            Value::Null
+        let matches = |fields: &SelectableFields| {
+            let ObjectKey {
+                namespace, name, ..
+            } = &object.key;
+            self.fields.matches(namespace, name, fields)
         };
-        self.fields
-            .matches(&object.key.namespace, &object.key.name, &body)
+        if !self.fields.needs_body() {
+            return Ok(matches(&SelectableFields::default()));
+        }
+        let fields = shared.of(&self.form, object).await?;
+        Ok(matches(&fields))
     }
 
     /// All objects that match, in list order.
-    pub(crate) async fn objects(&self, state: &State) -> Vec<Arc<Object>> {
-        self.first(state, None, usize::MAX).await.items
+    pub(crate) async fn objects(
+        &self,
+        shared: &SharedFields,
+        state: &State,
+    ) -> Result<Vec<Arc<Object>>, Failure> {
+        let all = self.first(shared, state, None, usize::MAX).await?;
+        Ok(all.items)
     }
 
     /// The first `limit` objects that match and come after this place.
-    async fn first(&self, state: &State, after: Option<&ContinueAfter>, limit: usize) -> Selected {
+    async fn first(
+        &self,
+        shared: &SharedFields,
+        state: &State,
+        after: Option<&ContinueAfter>,
+        limit: usize,
+    ) -> Result<Selected, Failure> {
         let (namespace, after) = (self.namespace.as_deref(), after.map(ContinueAfter::place));
         let mut rest = state.list_after(&self.resource, namespace, after);
         let (mut pace, mut items) = (Pace::default(), Vec::new());
         while let Some(object) = rest.next() {
-            let is_one = self.matches(object);
+            let is_one = self.matches(shared, object).await?;
             if is_one && items.len() == limit {
                 let others = if self.is_plain() {
                     Some(Box::pin(pace.count(rest)).await)
                 } else {
                     None
                 };
-                return Selected {
+                return Ok(Selected {
                     items,
                     more: true,
                     others,
-                };
+                });
             }
             if is_one {
                 items.push(Arc::clone(object));
             }
             pace.read(self.read_cost(object)).await;
         }
-        Selected {
+        Ok(Selected {
             items,
             more: false,
             others: None,
-        }
+        })
     }
 }
 
@@ -221,7 +242,8 @@ impl Query {
         let limit = usize::try_from(self.limit).ok().filter(|limit| *limit > 0);
         let limit = limit.unwrap_or(usize::MAX);
         let selection = Selection::of(request)?;
-        let found = selection.first(&state, after.as_ref(), limit).await;
+        let found = selection.first(&api.fields, &state, after.as_ref(), limit);
+        let found = found.await?;
         let last = found.items.last().filter(|_| found.more);
         let token = last.map(|last| Continuation::after(state.revision, &last.key).token());
         let remaining = found.others.map(|others| others + 1);

@@ -73,7 +73,8 @@ pub(crate) async fn open(
     let after = revision.filter(|_| !initial).unwrap_or(opened);
     let ends = Instant::now() + lifetime;
     let initial_objects = if initial && early_failure.is_none() {
-        Some(lease_objects(selection.objects(&request.state).await))
+        let objects = selection.objects(&api.fields, &request.state).await?;
+        Some(lease_objects(objects))
     } else {
         None
     };
@@ -382,13 +383,31 @@ impl Watch {
         if !self.selection.covers(&change.commit.key) {
             return;
         }
+        let (before, after) = match self.selects(change).await {
+            Ok(selects) => selects,
+            Err(failure) => return self.fail(&failure),
+        };
         let left = Some(change.commit.revision);
-        match change.watch_event(|object| self.selection.matches(object)) {
+        match change.watch_event(before, after) {
             Some(WatchEvent::Added(object)) => self.event("ADDED", object, None).await,
             Some(WatchEvent::Modified(object)) => self.event("MODIFIED", object, None).await,
             Some(WatchEvent::Deleted(object)) => self.event("DELETED", object, left).await,
             None => {}
         }
+    }
+
+    /// Whether the versions before and after a change match.
+    async fn selects(&self, change: &Change) -> Result<(bool, bool), Failure> {
+        let (selection, fields) = (&self.selection, &self.api.fields);
+        let before = match &change.previous {
+            Some(object) => selection.matches(fields, object).await?,
+            None => false,
+        };
+        let after = match change.commit.object() {
+            Some(object) => selection.matches(fields, object).await?,
+            None => false,
+        };
+        Ok((before, after))
     }
 
     async fn event(&mut self, kind: &str, object: &Arc<Object>, left: Option<Revision>) {

@@ -5,6 +5,7 @@ use crate::convert;
 use crate::kind::{GroupResource, KindRef, Kinds, Schemas};
 use crate::object::{Name, Object};
 use crate::schema::Schema;
+use crate::selector::SelectableFields;
 use bytes::Bytes;
 use serde_json::Value;
 use std::borrow::Cow;
@@ -61,13 +62,29 @@ impl Form {
         Cow::Owned(shown)
     }
 
-    /// The document for selectors and columns: for a built-in kind the stored one, whatever the version.
+    /// The document for field selectors and columns: for a built-in kind the stored one, whatever the version.
     pub fn document_for_selection(&self, object: &Object) -> Value {
         if self.schemas.is_some() {
             self.document(object)
         } else {
             object.document()
         }
+    }
+
+    /// What field selectors look at in the object.
+    pub fn selectable_fields(&self, object: &Object) -> SelectableFields {
+        let document = self.document_for_selection(object);
+        SelectableFields::read(&self.kind, &self.version, &document)
+    }
+
+    /// The kind, as it is defined.
+    pub const fn kind(&self) -> &KindRef {
+        &self.kind
+    }
+
+    /// The version of the kind.
+    pub const fn version(&self) -> &Name {
+        &self.version
     }
 
     /// Whether the stored bytes already have this form: written in this version, and since the last change

@@ -4,7 +4,7 @@ mod field;
 mod label;
 mod seen;
 
-pub use field::FieldSelector;
+pub use field::{FieldSelector, SelectableFields};
 pub use label::LabelSelector;
 pub use seen::WatchEvent;
 

@@ -128,8 +128,9 @@ impl Fake {
 
     /// Puts an object while watches look on.
     pub(crate) fn happens(&self, object: &Arc<Object>) {
+        let state = self.state();
+        let previous = state.get(&object.key).map(Arc::clone);
         let commit = self.put(object);
-        let previous = None;
         let change = Arc::new(Change { commit, previous });
         self.window.lock().expect("a lock").push(change);
         self.moved.send_replace(object.revision);

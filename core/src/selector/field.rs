@@ -72,32 +72,43 @@ impl FieldSelector {
 
     /// Whether name and namespace of an object are not enough to evaluate the selector.
     pub fn needs_body(&self) -> bool {
-        let in_body = |term: &Term| matches!(term.source, Source::Body { .. });
+        let in_body = |term: &Term| matches!(term.source, Source::Body(_));
         self.terms.iter().any(in_body)
     }
 
-    /// Whether an object matches. The body is read only if [`Self::needs_body`] is true.
-    pub fn matches(&self, namespace: &str, name: &str, body: &Value) -> bool {
+    /// Whether an object matches. Its fields are looked at only if [`Self::needs_body`] is true; they must be those
+    /// of the kind and version that the selector was parsed for.
+    pub fn matches(&self, namespace: &str, name: &str, fields: &SelectableFields) -> bool {
         self.terms.iter().all(|term| {
             let same = match &term.source {
                 Source::Name => term.value == name,
                 Source::Namespace => term.value == namespace,
-                Source::Body { paths, default } => term.value == value_at(body, paths, default),
+                Source::Body(place) => fields.is(*place, &term.value),
             };
             same == term.equal
         })
     }
 }
 
-/// Returns the first value at these paths that is a non-empty scalar, as text.
-fn value_at(body: &Value, paths: &[String], default: &str) -> String {
-    let texts = paths.iter().filter_map(|path| match body.pointer(path)? {
-        Value::String(text) => Some(text.clone()),
-        other @ (Value::Bool(_) | Value::Number(_)) => Some(other.to_string()),
-        Value::Null | Value::Array(_) | Value::Object(_) => None,
-    });
-    let mut texts = texts.filter(|text| !text.is_empty());
-    texts.next().unwrap_or_else(|| default.to_owned())
+/// All that field selectors look at in the body of an object: the values of the fields that one version of its kind
+/// lets them select by.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SelectableFields(Vec<Box<str>>);
+
+impl SelectableFields {
+    /// Reads them from a document, as [`crate::Form::document_for_selection`] makes it.
+    pub(crate) fn read(kind: &Kind, version: &str, document: &Value) -> Self {
+        Self(labels::values(kind, version, document))
+    }
+
+    fn is(&self, place: usize, value: &str) -> bool {
+        self.0.get(place).is_some_and(|found| **found == *value)
+    }
+
+    /// How long all values are together, in bytes.
+    pub fn bytes(&self) -> usize {
+        self.0.iter().map(|value| value.len()).sum()
+    }
 }
 
 /// Splits at commas that are not escaped.
@@ -239,7 +250,10 @@ mod tests {
             ("", "configmaps", &none, "metadata.name=a=", false),
         ] {
             match FieldSelector::parse(selector, &kind(group, resource), "v1") {
-                Ok(parsed) => assert_eq!(parsed.matches("b", "a", body), expected, "{selector}"),
+                Ok(parsed) => {
+                    let fields = SelectableFields::read(&kind(group, resource), "v1", body);
+                    assert_eq!(parsed.matches("b", "a", &fields), expected, "{selector}");
+                }
                 Err(why) => assert!(!expected, "{selector}: {why}"),
             }
         }
@@ -257,10 +271,11 @@ mod tests {
             ),
             ("spec.n=5", json!({"spec": {"n": 5}}), true),
         ] {
-            let parsed = FieldSelector::parse(selector, &custom(Scope::Namespaced), "v1");
-            let parsed = parsed.expect(selector);
+            let kind = custom(Scope::Namespaced);
+            let parsed = FieldSelector::parse(selector, &kind, "v1").expect(selector);
             assert!(parsed.needs_body());
-            assert_eq!(parsed.matches("b", "a", &body), expected, "{selector}");
+            let fields = SelectableFields::read(&kind, "v1", &body);
+            assert_eq!(parsed.matches("b", "a", &fields), expected, "{selector}");
         }
     }
 

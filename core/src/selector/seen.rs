@@ -16,11 +16,12 @@ pub enum WatchEvent<'a> {
 }
 
 impl Change {
-    /// A change into the selection is an addition, one out of it a deletion. Changes outside are
+    /// What it means to a watcher that selected the previous version (`before`), and selects the new one (`after`),
+    /// where there is one. A change into the selection is an addition, one out of it a deletion. Changes outside are
     /// not seen.
-    pub fn watch_event(&self, selects: impl Fn(&Object) -> bool) -> Option<WatchEvent<'_>> {
-        let before = self.previous.as_ref().filter(|object| selects(object));
-        let after = self.commit.object().filter(|object| selects(object));
+    pub fn watch_event(&self, before: bool, after: bool) -> Option<WatchEvent<'_>> {
+        let before = self.previous.as_ref().filter(|_| before);
+        let after = self.commit.object().filter(|_| after);
         match (before, after) {
             (None, None) => None,
             (None, Some(object)) => Some(WatchEvent::Added(object)),

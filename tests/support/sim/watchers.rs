@@ -202,8 +202,11 @@ impl Watcher {
 
     fn take(&mut self, change: &Change, dice: &mut Dice) {
         self.position = Some(change.commit.revision);
-        let selection = self.selection.clone();
-        let Some(seen) = change.watch_event(|object| selection.holds(object)) else {
+        let holds =
+            |version: Option<&Arc<Object>>| version.is_some_and(|one| self.selection.holds(one));
+        let before = holds(change.previous.as_ref());
+        let after = holds(change.commit.object());
+        let Some(seen) = change.watch_event(before, after) else {
             return;
         };
         let (kind, object) = match seen {

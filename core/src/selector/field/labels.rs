@@ -2,22 +2,20 @@
 //! functions of upstream's API packages, and what its strategies call selectable.
 
 use crate::kind::Kind;
+use crate::object::Name;
+use serde_json::Value;
 
 /// Where the value of a label comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Source {
     Name,
     Namespace,
-    Body {
-        /// JSON pointers; the first one that has a value is used.
-        paths: Vec<String>,
-        /// The value if there is none at these paths.
-        default: &'static str,
-    },
+    /// The body: the selectable field at this place among those of the kind's version.
+    Body(usize),
 }
 
 /// A label; the paths of its value, separated by `|`, if they differ from the label; the value if
-/// absent.
+/// absent. The first path that has a value is used.
 type Field = (&'static str, &'static str, &'static str);
 
 struct Row {
@@ -121,9 +119,7 @@ const ROWS: [Row; 12] = [
 ];
 
 pub(super) fn source(label: &str, kind: &Kind, version: &str) -> Result<Source, String> {
-    let resource = &kind.resource;
-    let same = |row: &&Row| row.group == &*resource.group && row.resource == &*resource.resource;
-    let row = ROWS.iter().find(same).filter(|_| !kind.is_custom());
+    let row = row_of(kind);
     // Kinds without their own conversion support `metadata.namespace` even if they are
     // cluster-scoped.
     let namespace = kind.is_namespaced() || !(kind.is_custom() || row.is_some());
@@ -146,22 +142,60 @@ pub(super) fn source(label: &str, kind: &Kind, version: &str) -> Result<Source, 
     })
 }
 
+/// The values of the selectable fields of a kind's version in this document, each at its place.
+pub(super) fn values(kind: &Kind, version: &str, document: &Value) -> Vec<Box<str>> {
+    if kind.is_custom() {
+        let fields = selectable_fields(kind, version).iter();
+        return fields
+            .map(|field| value_at(document, path_of(field), ""))
+            .collect();
+    }
+    let fields = row_of(kind).map_or(&[][..], |row| row.fields).iter();
+    let value = |(label, path, default): &Field| {
+        let path = if path.is_empty() { label } else { path };
+        value_at(document, path, default)
+    };
+    fields.map(value).collect()
+}
+
+/// The row of a built-in kind, if it has one.
+fn row_of(kind: &Kind) -> Option<&'static Row> {
+    let resource = &kind.resource;
+    let same = |row: &&Row| row.group == &*resource.group && row.resource == &*resource.resource;
+    ROWS.iter().find(same).filter(|_| !kind.is_custom())
+}
+
+fn selectable_fields<'a>(kind: &'a Kind, version: &str) -> &'a [Name] {
+    let version = kind.served(version);
+    version.map_or(&[], |version| &version.selectable_fields)
+}
+
+fn path_of(field: &Name) -> &str {
+    field.trim_start_matches('.')
+}
+
 fn selectable(label: &str, kind: &Kind, version: &str) -> Option<Source> {
-    let fields = &kind.served(version)?.selectable_fields;
-    let same = |field: &&crate::object::Name| field.trim_start_matches('.') == label;
-    fields.iter().find(same).map(|_| body(label, ""))
+    let mut fields = selectable_fields(kind, version).iter();
+    let place = fields.position(|field| path_of(field) == label)?;
+    Some(Source::Body(place))
 }
 
 fn built_in(label: &str, row: &Row) -> Option<Source> {
-    let (_, path, default) = row.fields.iter().find(|(known, ..)| *known == label)?;
-    let path = if path.is_empty() { label } else { path };
-    Some(body(path, default))
+    let mut fields = row.fields.iter();
+    let place = fields.position(|(known, ..)| *known == label)?;
+    Some(Source::Body(place))
 }
 
-fn body(path: &str, default: &'static str) -> Source {
+/// The first value at these paths that is a non-empty scalar, as text.
+fn value_at(document: &Value, paths: &str, default: &str) -> Box<str> {
     let pointer = |path: &str| format!("/{}", path.replace('.', "/"));
-    Source::Body {
-        paths: path.split('|').map(pointer).collect(),
-        default,
-    }
+    let texts = paths
+        .split('|')
+        .filter_map(|path| match document.pointer(&pointer(path))? {
+            Value::String(text) => Some(text.clone()),
+            other @ (Value::Bool(_) | Value::Number(_)) => Some(other.to_string()),
+            Value::Null | Value::Array(_) | Value::Object(_) => None,
+        });
+    let mut texts = texts.filter(|text| !text.is_empty());
+    texts.next().map_or_else(|| default.into(), Into::into)
 }
