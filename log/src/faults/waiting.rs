@@ -43,7 +43,7 @@ impl Owner {
         });
         let key = self.key();
         Intent::Create(Create {
-            key: ObjectKey::new(key.resource, &*key.namespace, ""),
+            key: ObjectKey::new(key.resource, &key.namespace, ""),
             version: "v1".into(),
             object: match self {
                 Self::ConfigMap => json!({"metadata": metadata}),
