@@ -73,14 +73,14 @@ impl Snapshotter {
         let policy = pruner.as_ref().map(Pruner::policy);
         let bytes_of_state = Arc::default();
         let due = Due::new(every, policy, last, &end, Arc::clone(&bytes_of_state));
-        let needs_first = policy.is_some() && last.is_none();
+        let first = due.is_first_missing(&end).then(|| end.clone());
         let (thread_takes, received) = bounded::<Base>(0);
         let work = Work {
             snapshots,
             storage,
             is_refused: false,
             bytes_of_state,
-            first: needs_first.then(|| end.clone()),
+            first,
             pruner,
             received,
         };

@@ -46,6 +46,12 @@ impl Due {
         }
     }
 
+    /// Whether there is no snapshot yet up to which a policy could have anything dropped of a log that ends here.
+    pub(super) const fn is_first_missing(&self, end: &Base) -> bool {
+        let has_policy = self.bytes_max.is_some() || self.age_micros_max.is_some();
+        has_policy && self.every.is_some() && self.last.0.0 == 0 && self.since(end) > 0
+    }
+
     /// Notes what was written.
     pub(super) fn note(&mut self, changes: &[Arc<Change>]) {
         // The age of a new log counts from its first commit.
@@ -126,6 +132,22 @@ mod tests {
             kinds: Vec::new(),
         };
         Due::new(every, Some(&policy), None, &end(0, 0), Arc::default())
+    }
+
+    #[test]
+    fn a_policy_needs_a_first_one() {
+        for (every, age, bytes, is_missing) in [
+            (9, None, None, false),
+            (9, Some(1), None, true),
+            (9, None, Some(1), true),
+            (0, Some(1), Some(1), false),
+        ] {
+            let mut due = due(every, age, bytes);
+            let told = [0, 1].map(|revision| due.is_first_missing(&end(revision, 0)));
+            assert_eq!(told, [false, is_missing], "{every} {age:?} {bytes:?}");
+            due.handed_over(&end(1, 0));
+            assert!(!due.is_first_missing(&end(2, 0)));
+        }
     }
 
     #[test]
