@@ -47,7 +47,7 @@ impl Due {
     }
 
     /// Whether there is no snapshot yet up to which a policy could have anything dropped of a log that ends here.
-    pub(super) const fn is_first_missing(&self, end: &Base) -> bool {
+    pub(super) fn is_first_missing(&self, end: &Base) -> bool {
         let has_policy = self.bytes_max.is_some() || self.age_micros_max.is_some();
         has_policy && self.every.is_some() && self.last.0.0 == 0 && self.since(end) > 0
     }
