@@ -212,7 +212,8 @@ impl ControlPlane {
     }
 
     /// Changes after a revision, oldest first; empty if there are none yet. They reach back over the newest
-    /// 100,000 changes or 16 MiB of them, and not to before this plane was opened. After [`Expired`], go on
+    /// 100,000 changes or 16 MiB of them, at least over the last two batches that were written together, and not
+    /// to before this plane was opened. After [`Expired`], go on
     /// with [`Reader::scan_all`] from `revision.next()`.
     pub fn changes_after(
         &self,
