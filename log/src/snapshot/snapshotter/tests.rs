@@ -37,6 +37,36 @@ fn logged(snapshots: &Snapshots, empty: &State) -> Arc<dyn Storage> {
     storage
 }
 
+/// The work on this log of a policy that keeps hardly anything.
+fn work(
+    snapshots: &Snapshots,
+    storage: &Arc<dyn Storage>,
+    empty: &State,
+    first: Option<Base>,
+) -> Work {
+    let policy = Retention {
+        age_micros: None,
+        bytes: Some(1),
+        kinds: Vec::new(),
+    };
+    let keeping = Keeping {
+        policy,
+        clock: Clock::new(|| Time(0)),
+        empty: empty.clone(),
+    };
+    let (kept, poison) = (snapshots.clone(), Poison::default());
+    let pruner = Pruner::new(Arc::clone(storage), kept, keeping, poison);
+    Work {
+        snapshots: snapshots.clone(),
+        storage: Arc::clone(storage),
+        is_refused: false,
+        bytes_of_state: Arc::default(),
+        first,
+        pruner: Some(pruner),
+        received: crossbeam_channel::never(),
+    }
+}
+
 #[test]
 fn a_log_that_nobody_writes_to_is_thinned_after_a_minute_and_every_hour() {
     let directory = tempfile::tempdir().expect("a directory");
@@ -50,27 +80,7 @@ fn a_log_that_nobody_writes_to_is_thinned_after_a_minute_and_every_hour() {
     for (waited, pause) in waits {
         assert_eq!(waited.pause(), pause);
         let storage = logged(&snapshots, &empty);
-        let policy = Retention {
-            age_micros: None,
-            bytes: Some(1),
-            kinds: Vec::new(),
-        };
-        let keeping = Keeping {
-            policy,
-            clock: Clock::new(|| Time(0)),
-            empty: empty.clone(),
-        };
-        let (kept, poison) = (snapshots.clone(), Poison::default());
-        let pruner = Pruner::new(Arc::clone(&storage), kept, keeping, poison);
-        let mut work = Work {
-            snapshots: snapshots.clone(),
-            storage: Arc::clone(&storage),
-            is_refused: false,
-            bytes_of_state: Arc::default(),
-            first: None,
-            pruner: Some(pruner),
-            received: crossbeam_channel::never(),
-        };
+        let mut work = work(&snapshots, &storage, &empty, None);
         let floor = || {
             Reader::new(Arc::clone(&storage) as _)
                 .floor()
@@ -101,30 +111,8 @@ fn a_log_that_has_no_snapshot_yet_gets_one_to_be_thinned_to() {
     let empty = State::new(Arc::new(BuiltinKinds::new(builtin::kinds(), None)));
     let storage = logged(&Snapshots::at(others.path().to_owned()), &empty);
     let base = Reader::new(Arc::clone(&storage) as _).base(empty.clone());
-    let keeping = Keeping {
-        policy: Retention {
-            age_micros: None,
-            bytes: Some(1),
-            kinds: Vec::new(),
-        },
-        clock: Clock::new(|| Time(0)),
-        empty,
-    };
-    let poison = Poison::default();
-    let mut work = Work {
-        pruner: Some(Pruner::new(
-            Arc::clone(&storage),
-            snapshots.clone(),
-            keeping,
-            poison,
-        )),
-        snapshots,
-        storage: Arc::clone(&storage),
-        is_refused: false,
-        bytes_of_state: Arc::default(),
-        first: Some(base.expect("folded")),
-        received: crossbeam_channel::never(),
-    };
+    let first = Some(base.expect("folded"));
+    let mut work = work(&snapshots, &storage, &empty, first);
     let idle = || Err(RecvTimeoutError::Timeout);
     let mut rest = Rest::First;
     while let Some(Rest::BetweenTurns) = work.step(idle(), rest) {
