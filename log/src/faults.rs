@@ -7,6 +7,7 @@ mod ahead;
 mod backups;
 mod beside;
 mod blanked;
+mod changes;
 mod continuations;
 mod copies;
 mod crashes;

@@ -2,6 +2,7 @@
 //! or time.
 
 mod backward;
+mod changes;
 
 use crate::chain::Chain;
 use crate::codec::Placeholder;
@@ -225,10 +226,15 @@ impl Reader {
         self.state_until(empty, Revision::MAX)
     }
 
-    fn state_until(&self, empty: State, revision: Revision) -> Result<State, Error> {
+    /// The newest snapshot that is not after this revision, or the beginning of the log.
+    fn base_until(&self, empty: State, revision: Revision) -> Base {
         let found = self.snapshots.as_ref();
         let found = found.and_then(|one| one.until(&*self.records, revision, &empty));
-        let base = found.unwrap_or_else(|| Base::empty(empty));
+        found.unwrap_or_else(|| Base::empty(empty))
+    }
+
+    fn state_until(&self, empty: State, revision: Revision) -> Result<State, Error> {
+        let base = self.base_until(empty, revision);
         let chain = Chain::new(Arc::clone(&self.records), base.state.revision.next());
         let frames = walk(chain.until(revision));
         let folded = self.fold_frames(frames, base, |at, _| at <= revision, |_| {});

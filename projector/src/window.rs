@@ -15,6 +15,7 @@ pub struct Window {
     before_newest: Revision,
     bytes: usize,
     limits: Limits,
+    is_full: bool,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -36,6 +37,7 @@ impl Window {
             before_newest: position,
             bytes: 0,
             limits,
+            is_full: false,
         }
     }
 
@@ -52,18 +54,55 @@ impl Window {
         let limits = self.limits;
         while self.changes.len() > limits.changes || self.bytes > limits.bytes {
             let oldest = self.changes.front();
-            let Some(oldest) = oldest.filter(|one| one.commit.revision <= stays_after) else {
+            if oldest.is_none_or(|one| one.commit.revision > stays_after) {
                 return;
-            };
-            self.before = oldest.commit.revision;
-            self.bytes -= size(oldest);
-            self.changes.pop_front();
+            }
+            self.drop_oldest();
         }
     }
 
-    fn newest(&self) -> Revision {
+    /// Puts what happened before this window in front of it: the newest of it, as far as there is room. Changes that
+    /// do not end where this window begins are not taken in.
+    pub fn extend_back(&mut self, mut earlier: Self) {
+        if earlier.newest() != self.before {
+            return;
+        }
+        let Limits { changes, bytes } = self.limits;
+        while !earlier.changes.is_empty()
+            && (earlier.changes.len() + self.changes.len() > changes
+                || earlier.bytes + self.bytes > bytes)
+        {
+            earlier.drop_oldest();
+        }
+        self.before = earlier.before;
+        self.bytes += earlier.bytes;
+        self.is_full |= earlier.is_full;
+        earlier.changes.append(std::mem::take(&mut self.changes));
+        self.changes = earlier.changes;
+    }
+
+    fn drop_oldest(&mut self) {
+        if let Some(oldest) = self.changes.pop_front() {
+            self.before = oldest.commit.revision;
+            self.bytes -= size(&oldest);
+            self.is_full = true;
+        }
+    }
+
+    /// The revision of the newest change; without any, the revision after which the window begins.
+    pub fn newest(&self) -> Revision {
         let newest = self.changes.back();
         newest.map_or(self.before, |change| change.commit.revision)
+    }
+
+    /// The oldest position from which a watch can go on.
+    pub const fn begins_after(&self) -> Revision {
+        self.before
+    }
+
+    /// Whether changes were dropped beyond the limits: then there is no room for earlier ones.
+    pub const fn is_full(&self) -> bool {
+        self.is_full
     }
 
     /// At most `limit` changes after a revision, oldest first; empty if nothing is newer.
@@ -132,6 +171,59 @@ mod tests {
         }
         assert!(window.after(Revision(0), 1).is_err());
         assert!(window.after(Revision(9), 1).is_ok());
+    }
+
+    fn window(revisions: std::ops::RangeInclusive<u64>, limits: (usize, usize)) -> Window {
+        let mut window = Window::new(Revision(revisions.start() - 1), limits.0, limits.1);
+        for revision in revisions {
+            window.push([Arc::new(created(revision, "a", &[]))]);
+        }
+        window
+    }
+
+    fn revisions(window: &Window) -> Vec<u64> {
+        let all = window.after(window.begins_after(), usize::MAX);
+        let all = all.expect("from its beginning");
+        all.iter().map(|change| change.commit.revision.0).collect()
+    }
+
+    #[test]
+    fn what_happened_before_is_put_in_front_as_far_as_there_is_room() {
+        let one = window(1..=1, (9, usize::MAX)).bytes;
+        for (limits, oldest) in [
+            ((9, usize::MAX), 3),
+            ((5, usize::MAX), 3),
+            ((4, usize::MAX), 4),
+            ((9, 4 * one), 4),
+            ((9, 2 * one), 6),
+        ] {
+            let mut newest = window(6..=7, limits);
+            newest.extend_back(window(3..=5, (9, usize::MAX)));
+            assert_eq!(revisions(&newest), (oldest..=7).collect::<Vec<_>>());
+            assert_eq!(newest.is_full(), oldest > 3, "{limits:?}");
+            assert_eq!(newest.bytes, newest.changes.len() * one);
+            assert!(newest.after(Revision(oldest - 2), 1).is_err());
+            // The oldest goes first, wherever it came from.
+            newest.push([Arc::new(created(8, "a", &[]))]);
+            let kept = revisions(&newest);
+            assert_eq!(kept.last(), Some(&8));
+            assert_eq!(kept.len(), newest.changes.len());
+        }
+    }
+
+    #[test]
+    fn nothing_is_put_in_front_of_a_window_that_does_not_begin_there() {
+        let limits = (9, usize::MAX);
+        for earlier in [3..=4, 3..=6, 7..=9] {
+            let mut newest = window(6..=7, limits);
+            newest.extend_back(window(earlier, limits));
+            assert_eq!(revisions(&newest), [6, 7]);
+            assert!(newest.after(Revision(4), 1).is_err());
+        }
+        let mut nothing = Window::new(Revision(5), limits.0, limits.1);
+        nothing.extend_back(window(4..=5, limits));
+        assert_eq!(revisions(&nothing), [4, 5]);
+        assert_eq!(nothing.newest(), Revision(5));
     }
 
     /// The second batch here is longer than the window, and so is each of its changes.

@@ -60,7 +60,7 @@ fn after(steps: &[Step]) -> Arc<Disk> {
     disk
 }
 
-fn restored(disk: Arc<Disk>, time: Time) -> Arc<Disk> {
+pub(super) fn restored(disk: Arc<Disk>, time: Time) -> Arc<Disk> {
     let mut file = Vec::new();
     let made = Reader::new(disk).backup(Time(0), &mut file, |_, _| {});
     made.expect("made");
