@@ -6,6 +6,7 @@
     reason = "a test stops where its ground is not what it expects"
 )]
 
+use hindsight::core::Revision;
 use hindsight::{Config, ControlPlane};
 use hindsight_tests::http::{Answer, Client, MAPS};
 use serde_json::{Value, json};
@@ -66,6 +67,38 @@ fn a_watch_goes_on_after_a_restart() {
     create(&client, "c");
     let expected = ["ADDED b", "MODIFIED a", "DELETED b", "ADDED c"];
     assert_eq!(watched(&client, seen), expected);
+}
+
+/// More was written since than the window has room for.
+#[test]
+fn a_watch_from_before_the_window_goes_on_from_the_log() {
+    const LARGE: usize = 9;
+    const BYTES: usize = 2 << 20;
+    let plane = ControlPlane::open(Config::default()).expect("a control plane");
+    let client = Client::new(&plane);
+    create(&client, "a");
+    create(&client, "b");
+    let seen = client.revision();
+    let labels = json!({"metadata": {"labels": {"x": "y"}}}).to_string();
+    let merge = "application/merge-patch+json";
+    client.send("PATCH", &format!("{MAPS}/a"), merge, &labels);
+    client.send("DELETE", &format!("{MAPS}/b"), "", "");
+    for index in 0..LARGE {
+        let data = json!({"k": "v".repeat(BYTES)});
+        let body = json!({"metadata": {"name": format!("c{index}")}, "data": data});
+        let made = client.send("POST", MAPS, "application/json", &body.to_string());
+        assert_eq!(made.code, 201);
+    }
+    let expired = plane.changes_after(Revision(seen), 1);
+    expired.expect_err("it is before the window");
+    let path = format!("{MAPS}?watch=1&resourceVersion={seen}");
+    let mut events = client.watch(&path, "");
+    for expected in ["MODIFIED a", "DELETED b", "ADDED c0", "ADDED c1"] {
+        let event = client.next(&mut events).expect("an event");
+        let named = |path: &str| event.pointer(path).and_then(Value::as_str).unwrap_or("-");
+        let found = format!("{} {}", named("/type"), named("/object/metadata/name"));
+        assert_eq!(found, expected);
+    }
 }
 
 #[test]

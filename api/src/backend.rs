@@ -29,6 +29,10 @@ pub trait Backend: Send + Sync + 'static {
     /// Changes after `revision`, oldest first, at most `limit`; empty when there are none yet.
     fn changes_after(&self, revision: Revision, limit: usize) -> Result<Vec<Arc<Change>>, Expired>;
 
+    /// Has [`Self::changes_after`] reach back to `revision`, if that is before the engine was started and there is
+    /// room for what happened since; whether it does now. Who asks while others do waits for them.
+    fn reach_back(&self, revision: Revision) -> BoxFuture<'_, bool>;
+
     /// Commits after `revision` from the log, oldest first: at most `limit`, and no more once they take
     /// `bytes` bytes.
     fn commits_after(

@@ -347,21 +347,29 @@ impl Watch {
     /// The next changes: from the window, or from the log if the window does not reach back far enough; `None`
     /// if the watch is over before the log is read.
     async fn changes(&mut self) -> Option<Result<Vec<Arc<Change>>, Failure>> {
-        let window = self
-            .api
-            .backend
-            .changes_after(self.position, TURN_CHANGES_MAX);
-        match window {
+        match self.window() {
             Ok(changes) => {
                 self.replay = None;
                 Some(Ok(changes))
             }
-            Err(expired) => timeout_at(self.ends, self.replayed(expired)).await.ok(),
+            Err(expired) => timeout_at(self.ends, self.missed(expired)).await.ok(),
         }
     }
 
-    async fn replayed(&mut self, expired: Expired) -> Result<Vec<Arc<Change>>, Failure> {
+    fn window(&self) -> Result<Vec<Arc<Change>>, Expired> {
+        let backend = &self.api.backend;
+        backend.changes_after(self.position, TURN_CHANGES_MAX)
+    }
+
+    /// The next changes that the window does not reach. After a restart they are read back into it, for all watches
+    /// at once; what has left it this watch reads in its turn.
+    async fn missed(&mut self, expired: Expired) -> Result<Vec<Arc<Change>>, Failure> {
         if self.replay.is_none() {
+            if self.api.backend.reach_back(expired.asked).await
+                && let Ok(changes) = self.window()
+            {
+                return Ok(changes);
+            }
             self.replay = Some(Replay::after(&self.api, expired).await?);
         }
         match &self.replay {

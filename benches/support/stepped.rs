@@ -145,6 +145,10 @@ impl Backend for Stepped {
         lock(&self.published).window.after(revision, limit)
     }
 
+    fn reach_back(&self, _: Revision) -> BoxFuture<'_, bool> {
+        Box::pin(ready(false))
+    }
+
     fn commits_after(
         &self,
         _: Revision,

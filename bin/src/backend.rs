@@ -32,6 +32,10 @@ impl Backend for ControlPlane {
         Self::changes_after(self, revision, limit)
     }
 
+    fn reach_back(&self, revision: Revision) -> BoxFuture<'_, bool> {
+        Box::pin(self.backfill().reach(revision, self.pasts()))
+    }
+
     fn commits_after(
         &self,
         revision: Revision,

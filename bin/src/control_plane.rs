@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod tests;
 
+#[cfg(feature = "http")]
+use crate::backfill::Backfill;
 use crate::collectors::{self, Collectors, Surroundings};
 use crate::data_dir::DataDir;
 use crate::history::{HistoryIndex, LogHistory};
@@ -24,14 +26,11 @@ use hindsight_log::{
     Base, DirectoryLock, Error, Keeping, Log, MemoryStorage, Poison, Reader, SledStorage,
     Snapshots, Storage, Writer,
 };
-use hindsight_projector::Window;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use tokio::sync::{oneshot, watch};
 
-const WINDOW_CHANGES_MAX: usize = 100_000;
-const WINDOW_BYTES_MAX: usize = 16 << 20;
 /// How long the disk may stand still before the server reports that it is not ready.
 const STUCK: Duration = Duration::from_secs(10);
 
@@ -52,6 +51,8 @@ struct Shared {
     index: HistoryIndex,
     #[cfg(feature = "http")]
     pasts: Pasts,
+    #[cfg(feature = "http")]
+    backfill: Backfill,
     published: Arc<ArcSwap<Published>>,
     changed: watch::Receiver<Revision>,
     builtin: Arc<BuiltinKinds>,
@@ -80,10 +81,16 @@ impl ControlPlane {
         // The lock is bound first and so released last, if anything below fails.
         let OpenedLog { lock, log, reader } = open_log(&config, empty)?;
         let state = log.state().clone();
-        let window = Window::new(state.revision, WINDOW_CHANGES_MAX, WINDOW_BYTES_MAX);
+        let window = published::window_after(state.revision);
         let (publisher, feed) = published::channel(state.clone(), window, log.latest());
         let published = Arc::clone(&feed.published);
         let changed = publisher.changed();
+        #[cfg(feature = "http")]
+        let backfill = Backfill::new(
+            publisher.window_front(),
+            reader.clone(),
+            State::new(Arc::clone(&builtin)),
+        );
         let restored = log.restored();
         let writer = Arc::new(log.start(Box::new(publisher))?);
         let collectors = if config.collectors {
@@ -108,6 +115,8 @@ impl ControlPlane {
             index: HistoryIndex::default(),
             #[cfg(feature = "http")]
             pasts: Pasts::default(),
+            #[cfg(feature = "http")]
+            backfill,
             published,
             changed,
             builtin,
@@ -165,6 +174,11 @@ impl ControlPlane {
         &self.shared.pasts
     }
 
+    #[cfg(feature = "http")]
+    pub(crate) fn backfill(&self) -> &Backfill {
+        &self.shared.backfill
+    }
+
     /// The revision at which a backup was last restored; zero if none ever was.
     pub fn restored(&self) -> Revision {
         self.shared.restored
@@ -212,8 +226,8 @@ impl ControlPlane {
     }
 
     /// Changes after a revision, oldest first; empty if there are none yet. They reach back over the newest
-    /// 100,000 changes or 16 MiB of them, at least over the last two batches that were written together, and not
-    /// to before this plane was opened. After [`Expired`], go on
+    /// 100,000 changes or 16 MiB of them, at least over the last two batches that were written together, and to
+    /// before this plane was opened only if a watch had them read back. After [`Expired`], go on
     /// with [`Reader::scan_all`] from `revision.next()`.
     pub fn changes_after(
         &self,

@@ -20,6 +20,8 @@ struct TimeTravel;
 mod answer;
 #[cfg(feature = "http")]
 mod backend;
+#[cfg(feature = "http")]
+mod backfill;
 mod bootstrap;
 mod collectors;
 mod config;

@@ -46,6 +46,12 @@ impl Default for Pasts {
 }
 
 impl Pasts {
+    /// The turn to fold a state that nobody looks at, so that it takes no seat; `None` is never returned while this
+    /// lives. Whoever has a turn gives it back once the fold is over, so this waits for as long as it takes.
+    pub(crate) async fn turn_to_fold(&self) -> Option<OwnedSemaphorePermit> {
+        Arc::clone(&self.folds).acquire_owned().await.ok()
+    }
+
     /// The state at a point before the newest, kept or newly folded.
     pub(crate) async fn at(
         &self,

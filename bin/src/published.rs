@@ -1,12 +1,21 @@
 //! What is durable, as everybody in the process sees it: replaced as one value after every batch.
 
+use crate::unpoisoned::unpoisoned;
 use arc_swap::ArcSwap;
 use crossbeam_channel::{Receiver, Sender, bounded};
 use hindsight_core::{Change, Revision, State, Time};
 use hindsight_log::Publish;
 use hindsight_projector::Window;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use tokio::sync::watch;
+
+pub(crate) const WINDOW_CHANGES_MAX: usize = 100_000;
+const WINDOW_BYTES_MAX: usize = 16 << 20;
+
+/// An empty window after this revision.
+pub(crate) fn window_after(revision: Revision) -> Window {
+    Window::new(revision, WINDOW_CHANGES_MAX, WINDOW_BYTES_MAX)
+}
 
 /// The newest durable state, and the changes that led to it.
 #[derive(Debug)]
@@ -26,8 +35,16 @@ pub(crate) struct Publisher {
     published: Arc<ArcSwap<Published>>,
     changed: watch::Sender<Revision>,
     collectors: Sender<()>,
-    window: Window,
+    window: Arc<Mutex<Window>>,
     latest: Time,
+}
+
+/// Puts earlier changes in front of the window.
+#[cfg(feature = "http")]
+#[derive(Debug, Clone)]
+pub(crate) struct WindowFront {
+    published: Arc<ArcSwap<Published>>,
+    window: Arc<Mutex<Window>>,
 }
 
 /// What a collector gets: a notification that there is something new, and where to find it. However far it
@@ -55,7 +72,7 @@ pub(crate) fn channel(state: State, window: Window, latest: Time) -> (Publisher,
         published,
         changed,
         collectors,
-        window,
+        window: Arc::new(Mutex::new(window)),
         latest,
     };
     (publisher, feed)
@@ -66,6 +83,34 @@ impl Publisher {
     pub(crate) fn changed(&self) -> watch::Receiver<Revision> {
         self.changed.subscribe()
     }
+
+    #[cfg(feature = "http")]
+    pub(crate) fn window_front(&self) -> WindowFront {
+        WindowFront {
+            published: Arc::clone(&self.published),
+            window: Arc::clone(&self.window),
+        }
+    }
+}
+
+#[cfg(feature = "http")]
+impl WindowFront {
+    pub(crate) fn window(&self) -> Window {
+        self.published.load().window.clone()
+    }
+
+    /// See [`Window::extend_back`]. A writer that publishes meanwhile waits: no longer than it takes to join two
+    /// windows.
+    pub(crate) fn extend_back(&self, earlier: Window) {
+        let mut window = unpoisoned(self.window.lock());
+        window.extend_back(earlier);
+        let newest = self.published.load();
+        self.published.store(Arc::new(Published {
+            state: Arc::clone(&newest.state),
+            window: window.clone(),
+            latest: newest.latest,
+        }));
+    }
 }
 
 impl Publish for Publisher {
@@ -73,14 +118,16 @@ impl Publish for Publisher {
         for change in &changes {
             self.latest = self.latest.max(change.commit.time);
         }
-        self.window.push(changes);
         let revision = state.revision;
+        let mut window = unpoisoned(self.window.lock());
+        window.push(changes);
         let published = Published {
             state: Arc::new(state),
-            window: self.window.clone(),
+            window: window.clone(),
             latest: self.latest,
         };
         self.published.store(Arc::new(published));
+        drop(window);
         self.changed.send_replace(revision);
     }
 

@@ -1,6 +1,7 @@
-//! Watchers that do not read: they cost little memory, and nothing to other watchers.
+//! Watchers that do not read: they cost little memory, and nothing to other watchers. And watchers that come back, all
+//! at once, after the server was killed.
 
-use super::{MAPS, create, member};
+use super::{MAPS, create, map, member};
 use hindsight_tests::server::Server;
 use hindsight_tests::vitals::{raise_descriptor_limit, resident_mib};
 use hindsight_tests::wire::{Caller, Wire, request};
@@ -15,8 +16,12 @@ const GROWTH_MIB_MAX: usize = STUCK * 6 / 10;
 const DESCRIPTORS: usize = 4 * STUCK;
 
 fn watch(caller: &Caller) -> Wire {
+    watch_after(caller, "1")
+}
+
+fn watch_after(caller: &Caller, version: &str) -> Wire {
     let mut wire = caller.connect().expect("connected");
-    let path = format!("{MAPS}?watch=1&resourceVersion=1");
+    let path = format!("{MAPS}?watch=1&resourceVersion={version}");
     wire.send(request("GET", &path, "").as_bytes())
         .expect("sent");
     assert_eq!(wire.head().expect("an answer").0, 200);
@@ -68,4 +73,62 @@ fn watchers_that_do_not_read_cost_little_and_the_others_nothing() {
     let seen = read(&mut woken);
     assert_eq!(seen, expected.get(..seen.len()).expect("no more"));
     println!("one that woke up read {} of them", seen.len());
+}
+
+/// Watchers that come back after a restart.
+const BACK: usize = 200;
+/// What the first of them have missed: more than what is on the way to a client that does not read, less than the
+/// window has room for.
+const LARGE: usize = 12;
+const LARGE_BYTES: usize = 1 << 20;
+/// They read nothing until all others have read everything.
+const SLOW: usize = 4;
+
+/// Reads the names of this many objects, each added.
+fn added(wire: &mut Wire, count: usize) -> Vec<String> {
+    let names = (0..count).map(|_| {
+        let event = wire.event().expect("readable").expect("an event");
+        assert_eq!(member(&event, "type"), "ADDED", "{event:.300}");
+        member(&event, "name").to_owned()
+    });
+    names.collect()
+}
+
+#[test]
+fn watchers_at_two_hundred_positions_go_on_after_the_server_was_killed() {
+    raise_descriptor_limit(DESCRIPTORS);
+    let temporary = tempfile::tempdir().expect("a temporary directory");
+    let directory = temporary.path().join("data");
+    let server = Server::start_on(&directory);
+    let mut writer = Caller::of(&server).connect().expect("connected");
+    // The name of each object, and its version.
+    let mut written = Vec::new();
+    for index in 0..=LARGE + BACK {
+        let is_large = (1..=LARGE).contains(&index);
+        let bytes = if is_large { LARGE_BYTES } else { 10 };
+        let name = format!("c{index}");
+        let reply = writer.ask("POST", MAPS, &map(&name, bytes));
+        let reply = reply.expect("an answer");
+        assert_eq!(reply.code, 201, "{}", reply.body);
+        let version = member(&reply.body, "resourceVersion").to_owned();
+        written.push((name, version));
+    }
+    drop(writer);
+    assert_eq!(server.signal("KILL"), None);
+    let server = Server::start_on(&directory);
+    let caller = Caller::of(&server);
+    // What each of them saw last.
+    let slow = std::iter::repeat_n(0, SLOW);
+    let positions: Vec<usize> = slow.chain(LARGE + SLOW..LARGE + BACK).collect();
+    assert_eq!(positions.len(), BACK);
+    let back = positions
+        .iter()
+        .map(|at| watch_after(&caller, &written[*at].1));
+    let back: Vec<Wire> = back.collect();
+    // The slow ones come last.
+    for (at, mut wire) in positions.iter().zip(back).rev() {
+        let missed = written[at + 1..].iter().map(|(name, _)| name);
+        let names = added(&mut wire, missed.len());
+        assert!(names.iter().eq(missed), "{at}: {names:?}");
+    }
 }

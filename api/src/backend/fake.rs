@@ -8,7 +8,7 @@ use hindsight_core::{
     Request, Revision, State, Submitted, Time, apply, decide,
 };
 use std::cell::Cell;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::sync::{oneshot, watch};
@@ -64,6 +64,8 @@ pub(crate) struct Fake {
     pub(crate) failed: Mutex<Option<(&'static str, &'static str)>>,
     /// What was put before the window. If there is any, watches find it in the log alone.
     log: Mutex<Vec<Arc<Commit>>>,
+    /// Whether what is in the log is put into the window once a watch asks for it.
+    pub(crate) reads_back: AtomicBool,
     /// The changes that watches are shown.
     window: Mutex<Vec<Arc<Change>>>,
     moved: watch::Sender<Revision>,
@@ -88,6 +90,7 @@ impl Fake {
             held: Mutex::default(),
             failed: Mutex::default(),
             log: Mutex::default(),
+            reads_back: AtomicBool::new(false),
             window: Mutex::default(),
             moved,
             seeds: AtomicU64::new(1),
@@ -193,6 +196,20 @@ impl Backend for Fake {
         let window = self.window.lock().expect("a lock");
         let after = window.iter().filter(|one| one.commit.revision > asked);
         Ok(after.map(Arc::clone).collect())
+    }
+
+    fn reach_back(&self, _: Revision) -> BoxFuture<'_, bool> {
+        let reads_back = self.reads_back.load(Ordering::Relaxed);
+        if reads_back {
+            let log = std::mem::take(&mut *self.log.lock().expect("a lock"));
+            // Objects of the log are new ones.
+            let created = log.into_iter().map(|commit| {
+                let previous = None;
+                Arc::new(Change { commit, previous })
+            });
+            self.window.lock().expect("a lock").extend(created);
+        }
+        Box::pin(std::future::ready(reads_back))
     }
 
     fn commits_after(

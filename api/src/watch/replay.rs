@@ -1,5 +1,4 @@
-//! Reads changes that have left the window back from the log, so that a watcher that was away, or a restart of
-//! the server, needs no new list.
+//! Reads changes that have left the window back from the log, so that a watcher that was away needs no new list.
 
 use super::stalled;
 use crate::backend::{AsOf, AsOfError, Permit};
@@ -16,8 +15,7 @@ use tokio::time::timeout;
 
 /// The most watches that may read the log at one time.
 pub(crate) const REPLAYS_MAX: usize = 2;
-/// How long another waits for its turn, holding nothing, before it is told to list again, which is cheap. After a
-/// restart all clients that were away come at the same time, and most have missed little.
+/// How long another waits for its turn, holding nothing, before it is told to list again, which is cheap.
 const TURN_WAIT_MAX: Duration = Duration::from_secs(2);
 /// The most commits that are read at one time, and the most bytes: a watch whose client does not read holds
 /// them.

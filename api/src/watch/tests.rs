@@ -2,6 +2,7 @@
 
 mod ending;
 mod head;
+mod returning;
 
 use crate::admission::Admission;
 use crate::backend::Backend;
