@@ -409,7 +409,7 @@ impl Driver {
         }
     }
 
-    /// Waits until something changes or the clock may have made something due; breaks at the end.
+    /// Waits until a change or the clock may have made something due; breaks at the end.
     fn wait(&mut self) -> ControlFlow<()> {
         select! {
             recv(self.surroundings.feed.notified) -> notified => {

@@ -4,6 +4,7 @@ use crate::unpoisoned::unpoisoned;
 use arc_swap::ArcSwap;
 use crossbeam_channel::{Receiver, Sender, bounded};
 use hindsight_core::{Change, Revision, State, Time};
+use hindsight_gc::is_urgent;
 use hindsight_log::Publish;
 use hindsight_projector::Window;
 use std::sync::{Arc, Mutex};
@@ -16,6 +17,10 @@ const WINDOW_BYTES_MAX: usize = 16 << 20;
 pub(crate) fn window_after(revision: Revision) -> Window {
     Window::new(revision, WINDOW_CHANGES_MAX, WINDOW_BYTES_MAX)
 }
+
+/// After so many changes that may wait, the collectors are notified of them: they observe them while the window
+/// holds them.
+pub(crate) const UNTOLD_MAX: usize = 256;
 
 /// The newest durable state, and the changes that led to it.
 #[derive(Debug)]
@@ -35,6 +40,8 @@ pub(crate) struct Publisher {
     published: Arc<ArcSwap<Published>>,
     changed: watch::Sender<Revision>,
     collectors: Sender<()>,
+    /// How many changes the collectors were not notified of; [`UNTOLD_MAX`] or more if one of them is urgent.
+    untold: usize,
     window: Arc<Mutex<Window>>,
     latest: Time,
 }
@@ -47,7 +54,7 @@ pub(crate) struct WindowFront {
     window: Arc<Mutex<Window>>,
 }
 
-/// What a collector gets: a notification that there is something new, and where to find it. However far it
+/// What a collector gets: a notification that there may be something to do, and where to find it. However far it
 /// falls behind, nothing queues up for it.
 #[derive(Debug)]
 pub(crate) struct CollectorFeed {
@@ -72,6 +79,7 @@ pub(crate) fn channel(state: State, window: Window, latest: Time) -> (Publisher,
         published,
         changed,
         collectors,
+        untold: 0,
         window: Arc::new(Mutex::new(window)),
         latest,
     };
@@ -117,6 +125,8 @@ impl Publish for Publisher {
     fn publish(&mut self, state: State, changes: Vec<Arc<Change>>) {
         for change in &changes {
             self.latest = self.latest.max(change.commit.time);
+            let untold = if is_urgent(change) { UNTOLD_MAX } else { 1 };
+            self.untold = self.untold.saturating_add(untold);
         }
         let revision = state.revision;
         let mut window = unpoisoned(self.window.lock());
@@ -132,6 +142,12 @@ impl Publish for Publisher {
     }
 
     fn answered(&mut self) {
+        // What may wait is observed with what comes later, or when they look at the clock: to wake a thread for
+        // each write takes longer than what it does then.
+        if self.untold < UNTOLD_MAX {
+            return;
+        }
+        self.untold = 0;
         // Full: the collectors have not looked since the last notification. Closed: there are none.
         self.collectors.try_send(()).ok();
     }

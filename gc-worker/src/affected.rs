@@ -1,8 +1,31 @@
-//! The objects that a change concerns: which have to be looked at again.
+//! The objects that a change concerns: which have to be looked at again, and whether at once.
 
 use hindsight_core::object::is_collector_finalizer;
-use hindsight_core::{Change, Event, OwnerReference, Uid};
+use hindsight_core::{Change, Event, OwnerReference, Uid, end_of_life};
 use hindsight_projector::{Node, OwnershipGraph};
+
+/// Whether collectors that had nothing to do may have something to do because of this change. They observe every
+/// change, but need not look at once at one that makes nothing due: most writes are new versions of objects that
+/// stay, such as their status. Asked of each durable change, so it knows the change alone.
+pub fn is_urgent(change: &Change) -> bool {
+    let commit = &change.commit;
+    let Some(object) = commit.object().filter(|object| !object.is_deleting()) else {
+        return true;
+    };
+    let has_end =
+        commit.key.is_namespace() || commit.key.is_definition() || end_of_life(object).is_some();
+    let makes_due = |event: &Event| match event {
+        Event::ObjectUpdated { .. } | Event::FinalizerAdded { .. } => false,
+        Event::ObjectCreated { .. } => !object.owners().is_empty(),
+        Event::FinalizerRemoved { .. }
+        | Event::OwnerAdded { .. }
+        | Event::OwnerRemoved { .. }
+        | Event::OwnerChanged { .. }
+        | Event::DeletionRequested { .. }
+        | Event::ObjectDeleted { .. } => true,
+    };
+    has_end || commit.events.iter().any(makes_due)
+}
 
 /// The objects that a change concerns. `graph` already contains the change.
 pub(crate) fn affected(change: &Change, graph: &OwnershipGraph) -> Vec<Uid> {
@@ -62,7 +85,7 @@ fn decides_anew(event: &Event) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{world, write};
+    use crate::testing::{remove, world, write};
     use hindsight_core::Commit;
     use serde_json::json;
     use std::sync::Arc;
@@ -95,5 +118,108 @@ mod tests {
             previous: None,
         };
         assert_eq!(affected(&adopted, &graph), found);
+    }
+    #[test]
+    fn what_may_make_something_due_is_urgent_and_what_cannot_is_not() {
+        let owner = json!([{"apiVersion": "v1", "kind": "ConfigMap", "name": "o", "uid": "o"}]);
+        let time = "2026-01-01T00:00:00Z";
+        let ended = json!({"conditions": [{"type": "Complete", "status": "True", "lastTransitionTime": time}]});
+        let ttl = json!({"ttlSecondsAfterFinished": 0});
+        let maps = ("", "configmaps");
+        let mut state = world(&[]);
+        let mut told = |resource: (&str, &str),
+                        metadata: serde_json::Value,
+                        status: &serde_json::Value| {
+            let mut document = json!({"apiVersion": "v1", "kind": "K", "metadata": metadata, "spec": ttl, "status": status});
+            document["metadata"]["namespace"] = json!("n");
+            is_urgent(&write(&mut state, resource, document))
+        };
+        let none = json!(null);
+        for (resource, metadata, status, urgent) in [
+            (maps, json!({"name": "plain"}), &none, false),
+            (
+                maps,
+                json!({"name": "plain", "labels": {"a": "b"}}),
+                &none,
+                false,
+            ),
+            (
+                maps,
+                json!({"name": "plain", "ownerReferences": owner}),
+                &none,
+                true,
+            ),
+            (
+                maps,
+                json!({"name": "plain", "ownerReferences": owner}),
+                &none,
+                false,
+            ),
+            (
+                maps,
+                json!({"name": "plain", "deletionTimestamp": time}),
+                &none,
+                true,
+            ),
+            (
+                maps,
+                json!({"name": "owned", "ownerReferences": owner}),
+                &none,
+                true,
+            ),
+            (("batch", "jobs"), json!({"name": "runs"}), &none, false),
+            (("batch", "jobs"), json!({"name": "runs"}), &ended, true),
+            (("", "namespaces"), json!({"name": "space"}), &none, true),
+            (
+                ("apiextensions.k8s.io", "customresourcedefinitions"),
+                json!({"name": "d"}),
+                &none,
+                true,
+            ),
+        ] {
+            assert_eq!(
+                told(resource, metadata.clone(), status),
+                urgent,
+                "{resource:?} {metadata}"
+            );
+        }
+        let mut state = world(&[("gone", &[])]);
+        assert!(is_urgent(&remove(&mut state, maps, ("n", "gone"))));
+        let made = write(
+            &mut state,
+            maps,
+            json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "held", "namespace": "n"}}),
+        );
+        let object = Arc::clone(made.commit.object().expect("an object"));
+        for (event, urgent) in [
+            (
+                Event::FinalizerAdded {
+                    finalizer: "f".into(),
+                },
+                false,
+            ),
+            (
+                Event::FinalizerRemoved {
+                    finalizer: "f".into(),
+                },
+                true,
+            ),
+        ] {
+            let updated = Event::ObjectUpdated {
+                object: Arc::clone(&object),
+            };
+            let commit = Commit {
+                events: vec![event, updated],
+                ..(*made.commit).clone()
+            };
+            let commit = Arc::new(commit);
+            assert_eq!(
+                is_urgent(&Change {
+                    commit,
+                    previous: None
+                }),
+                urgent
+            );
+        }
     }
 }

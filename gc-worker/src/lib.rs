@@ -24,6 +24,7 @@ mod ttl;
 mod warnings;
 mod worker;
 
+pub use affected::is_urgent;
 pub use backlog::steps_left;
 pub use collector::Collector;
 pub use conditions::contents_remaining;

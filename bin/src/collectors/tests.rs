@@ -1,6 +1,7 @@
 //! What the collectors do when they fall behind, are refused, or panic.
 
 use super::*;
+use crate::published::UNTOLD_MAX;
 use crate::testing::{failure, plane};
 use crate::{Config, ControlPlane, published};
 use crossbeam_channel::never;
@@ -170,14 +171,37 @@ fn a_collector_that_waits_for_the_clock_stops_when_told_to() {
         woken,
         ..alone(&plane, feed)
     };
+    publisher.publish(State::clone(&state), vec![write(&plane, dependent("d"))]);
     publisher.answered();
-    assert!(driver.wait().is_continue(), "something has moved");
+    assert!(driver.wait().is_continue(), "something is due");
     wake.send(()).expect("there is room");
     assert!(driver.wait().is_continue(), "the clock has changed");
     let waits = std::thread::spawn(move || driver.wait());
     drop(stop);
     assert!(waits.join().expect("it ends").is_break());
     drop(publisher);
+}
+
+/// To be woken for each write would take a thread longer than what it does then.
+#[test]
+fn collectors_are_notified_at_once_of_what_is_urgent_and_now_and_then_of_the_rest() {
+    let plane = plane();
+    let state = plane.state();
+    let window = Window::new(state.revision, 1, 1);
+    let (mut publisher, feed) = published::channel(State::clone(&state), window, Time(0));
+    let plain = write(&plane, json!({"metadata": {"name": "plain"}}));
+    let urgent = write(&plane, dependent("d"));
+    let mut is_notified = |change: &Arc<Change>| {
+        publisher.publish(State::clone(&state), vec![Arc::clone(change)]);
+        publisher.answered();
+        feed.notified.try_recv().is_ok()
+    };
+    for _ in 0..2 {
+        assert!(is_notified(&urgent));
+        let after = (1..).find(|_| is_notified(&plain));
+        assert_eq!(after, Some(UNTOLD_MAX));
+    }
+    assert!(!is_notified(&plain) && is_notified(&urgent));
 }
 
 #[test]
