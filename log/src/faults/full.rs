@@ -188,6 +188,60 @@ fn on_a_full_disk_a_deletion_that_finds_no_room_takes_no_other_with_it() {
     );
 }
 
+/// The same when it is not known yet that the disk is full: whatever comes together is decided together then, and was
+/// refused together.
+#[test]
+fn a_deletion_that_finds_no_room_first_takes_no_other_with_it() {
+    const MANY: u64 = 300;
+    let (deleted, full) = (|| Ok(vec![true]), || Err(Unavailable::Full));
+    let one = |number: u64| vec![delete(&format!("c{}", MANY + number))];
+    let many = || {
+        (0..MANY)
+            .map(|number| delete(&format!("c{number}")))
+            .collect()
+    };
+    for (submissions, expected) in [
+        (
+            vec![one(0), many(), one(1)],
+            vec![deleted(), full(), deleted()],
+        ),
+        (
+            vec![many(), one(0), one(1)],
+            vec![full(), deleted(), deleted()],
+        ),
+        (
+            vec![vec![map(1000)], one(0), many(), one(1)],
+            vec![full(), deleted(), full(), deleted()],
+        ),
+        (
+            vec![one(0), vec![map(1000)], many(), one(1)],
+            vec![deleted(), full(), full(), deleted()],
+        ),
+        (vec![many()], vec![full()]),
+    ] {
+        let disk = Arc::new(Disk::default());
+        let mut log = ByBatch::open(&disk);
+        let namespace = create("namespaces", "", json!({"metadata": {"name": "default"}}));
+        let small = |number: u64| {
+            let object = json!({"metadata": {"name": format!("c{number}")}});
+            create("configmaps", "default", object)
+        };
+        let written = log.batch(vec![vec![namespace], (0..MANY + 20).map(small).collect()]);
+        assert!(written.iter().all(Result::is_ok));
+        let used: usize = disk.frames().iter().map(|(_, frame)| frame.len()).sum();
+        disk.set_room(used + (48 << 10));
+        assert_eq!(log.batch(submissions), expected);
+        disk.set_room(4 << 20);
+        let known = log.batch(vec![vec![map(1000)], one(2)]);
+        assert_eq!(known, [deleted(), deleted()]);
+        drop(log);
+        let log = Log::open(Arc::clone(&disk) as Arc<dyn Storage>, empty()).expect("opened");
+        let objects = usize::try_from(MANY + 20).expect("few") + 2;
+        let gone = expected.iter().filter(|one| **one == deleted()).count() + 1;
+        assert_eq!(log.state().len(), objects - gone);
+    }
+}
+
 #[test]
 fn where_not_even_deletions_find_room_nothing_is_written() {
     let disk = Arc::new(Disk::default());

@@ -34,6 +34,10 @@ struct Round {
     /// Where the first submission was decided that is not a deletion. What was decided before it stands,
     /// even if there is no space for what came after.
     first_write: Option<Checkpoint>,
+    /// Where the second submission was decided, if the first only deletes.
+    second: Option<Checkpoint>,
+    /// Its deletions were decided one by one, each only if there is space for it too.
+    is_one_by_one: bool,
 }
 
 /// How far a round had come.
@@ -45,8 +49,8 @@ struct Checkpoint {
 
 struct Decided {
     answer: Answer,
-    /// Its commands, if they only delete and writes were decided before them: these can be decided again
-    /// without the writes of the round.
+    /// Its commands, if they only delete and others were decided before them: these can be decided again without
+    /// those for which there is no space.
     deletions: Option<Vec<Command>>,
 }
 
@@ -104,6 +108,8 @@ impl Decider {
             }
             round = if let Some(first) = round.first_write.take() {
                 self.without_writes(round, first)
+            } else if round.decided.len() > 1 && !round.is_one_by_one {
+                self.one_by_one(round, &before)
             } else {
                 self.roll_back(before.clone());
                 round.refused()
@@ -130,14 +136,13 @@ impl Decider {
             return;
         }
         if !is_deletion && round.first_write.is_none() {
-            round.first_write = Some(Checkpoint {
-                state: self.state.clone(),
-                changes: round.changes.len(),
-                decided: round.decided.len(),
-            });
+            round.first_write = Some(self.checkpoint(round));
         }
-        let is_after_write = is_deletion && round.first_write.is_some();
-        let deletions = is_after_write.then(|| commands.clone());
+        if round.decided.len() == 1 && round.first_write.is_none() {
+            round.second = Some(self.checkpoint(round));
+        }
+        let is_first = round.decided.is_empty();
+        let deletions = (is_deletion && !is_first).then(|| commands.clone());
         let before = round.changes.len();
         let outcome = self.decide_all(commands, &mut round.changes);
         let bytes = estimated_bytes_of(round.changes.get(before..).unwrap_or_default());
@@ -152,6 +157,14 @@ impl Decider {
         });
     }
 
+    fn checkpoint(&self, round: &Round) -> Checkpoint {
+        Checkpoint {
+            state: self.state.clone(),
+            changes: round.changes.len(),
+            decided: round.decided.len(),
+        }
+    }
+
     /// Decides the deletions after the first write of a round again, from the state before that write:
     /// what was decided after a write depends on it.
     fn without_writes(&mut self, mut round: Round, first: Checkpoint) -> Round {
@@ -159,10 +172,43 @@ impl Decider {
         round.changes.truncate(first.changes);
         round.smallest_write = None;
         for mut one in round.decided.split_off(first.decided) {
-            one.answer.outcome = match one.deletions.take() {
+            one.answer.outcome = match one.deletions.clone() {
                 Some(commands) => self.decide_all(commands, &mut round.changes),
                 None => Err(Unavailable::Full),
             };
+            round.decided.push(one);
+        }
+        round
+    }
+
+    /// Decides the deletions of a round without writes again, and refuses each for which there is no space beside those
+    /// before it. The first stands as it is, if there is space for it.
+    fn one_by_one(&mut self, mut round: Round, before: &State) -> Round {
+        round.is_one_by_one = true;
+        let mut decided = std::mem::take(&mut round.decided).into_iter();
+        let second = round.second.take();
+        round
+            .changes
+            .truncate(second.as_ref().map_or(0, |second| second.changes));
+        self.roll_back(second.map_or_else(|| before.clone(), |second| second.state));
+        if let Some(mut first) = decided.next() {
+            if !self.space.has_room_for(&round.changes) {
+                self.roll_back(before.clone());
+                round.changes.clear();
+                first.answer.outcome = Err(Unavailable::Full);
+            }
+            round.decided.push(first);
+        }
+        for mut one in decided {
+            if let Some(commands) = one.deletions.take() {
+                let so_far = self.checkpoint(&round);
+                one.answer.outcome = self.decide_all(commands, &mut round.changes);
+                if !self.space.has_room_for(&round.changes) {
+                    self.roll_back(so_far.state);
+                    round.changes.truncate(so_far.changes);
+                    one.answer.outcome = Err(Unavailable::Full);
+                }
+            }
             round.decided.push(one);
         }
         round

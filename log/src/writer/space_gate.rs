@@ -65,9 +65,10 @@ impl SpaceGate {
         smallest_write: Option<usize>,
     ) -> Option<Unstored> {
         let bytes = estimated_bytes_of(changes);
-        let is_admitted = bytes == 0
-            || self.has(bytes, Purpose::Writes)
-            || (smallest_write.is_none() && self.has(bytes, Purpose::Deletions));
+        let is_admitted = match smallest_write {
+            None => self.has_room_for(changes),
+            Some(_) => bytes == 0 || self.has(bytes, Purpose::Writes),
+        };
         if !is_admitted && self.refused.is_none() {
             if !self.is_new() {
                 tracing::error!("the disk is full; accepting only deletions until there is space");
@@ -79,6 +80,12 @@ impl SpaceGate {
             let all = Arc::clone(&self.unstored);
             Unstored { bytes, all }
         })
+    }
+
+    /// Whether there is space for the changes of deletions.
+    pub(super) fn has_room_for(&self, changes: &[Arc<Change>]) -> bool {
+        let bytes = estimated_bytes_of(changes);
+        bytes == 0 || self.has(bytes, Purpose::Writes) || self.has(bytes, Purpose::Deletions)
     }
 
     /// Whether the log has no record yet: then its first start is refused, and nothing goes on.
