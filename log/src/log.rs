@@ -1,7 +1,7 @@
 //! An open log: the recovered state, its reader and its writer.
 
 use crate::retention::{Keeping, Pruner};
-use crate::snapshot::{Snapshotter, SnapshotterOptions};
+use crate::snapshot::{Snapshotter, SnapshotterOptions, Written};
 use crate::storage::synced::Synced;
 use crate::{Base, Error, Poison, Publish, Reader, Snapshots, Steps, Storage, Tail, Writer, chain};
 use hindsight_core::{Revision, State, Time};
@@ -15,6 +15,8 @@ pub struct Log {
     pub(crate) storage: Arc<Synced>,
     /// The state at the end, to which the next frame will be chained.
     pub(crate) end: Base,
+    /// What was read behind the snapshot from which the state was folded.
+    pub(crate) since: Written,
     pub(crate) snapshotter: Option<Snapshotter>,
     pub(crate) poison: Poison,
 }
@@ -32,8 +34,11 @@ impl Log {
         chain::start_threads()?;
         let reader = Reader::new(Arc::clone(&storage) as _);
         base.check_belongs_to(&*storage)?;
+        let mut since = Written::default();
         for frame in reader.verified_frames(base.tail())? {
-            base.fold(&frame?);
+            let frame = frame?;
+            since.note(&frame.commits);
+            base.fold(&frame);
         }
         acknowledge_recovered(&*storage, base.tail())?;
         let revision = base.state.revision;
@@ -44,6 +49,7 @@ impl Log {
             reader,
             storage,
             end: base,
+            since,
             snapshotter: None,
             poison,
         })
@@ -85,6 +91,7 @@ impl Log {
             snapshots,
             every,
             pruner,
+            since: self.since,
         };
         self.snapshotter = Some(Snapshotter::start(
             options,

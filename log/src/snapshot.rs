@@ -7,7 +7,7 @@ mod snapshotter;
 
 #[cfg(test)]
 pub(crate) use file::FORMAT;
-pub(crate) use snapshotter::{Snapshotter, SnapshotterOptions};
+pub(crate) use snapshotter::{Snapshotter, SnapshotterOptions, Written};
 
 use crate::framing::Unreadable;
 use crate::place::Place;

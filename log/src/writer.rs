@@ -112,6 +112,7 @@ impl Writer {
     pub(crate) fn by_steps(log: Log, publish: Box<dyn Publish>) -> (Self, Steps) {
         let Log {
             reader: _,
+            since: _,
             storage,
             end: Base { state, hash, .. },
             snapshotter,

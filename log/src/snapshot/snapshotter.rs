@@ -11,6 +11,7 @@ use crate::storage::Purpose;
 use crate::{Base, Error, Poison, Storage, Tail};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
 use due::Due;
+pub(crate) use due::Written;
 use hindsight_core::{Change, State};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -46,6 +47,8 @@ pub(crate) struct SnapshotterOptions {
     pub(crate) every: u64,
     /// Thins the history, unless all of it is kept.
     pub(crate) pruner: Option<Pruner>,
+    /// What was written since the newest snapshot.
+    pub(crate) since: Written,
 }
 
 impl Snapshotter {
@@ -61,6 +64,7 @@ impl Snapshotter {
             snapshots,
             every,
             pruner,
+            since,
         } = options;
         let snapshots = snapshots.in_place()?;
         let last = snapshots
@@ -72,8 +76,8 @@ impl Snapshotter {
             });
         let policy = pruner.as_ref().map(Pruner::policy);
         let bytes_of_state = Arc::default();
-        let due = Due::new(every, policy, last, &end, Arc::clone(&bytes_of_state));
-        let first = due.is_first_missing(&end).then(|| end.clone());
+        let due = Due::new(every, policy, (last, since), Arc::clone(&bytes_of_state));
+        let first = due.is_due_at_start(&end).then(|| end.clone());
         let (thread_takes, received) = bounded::<Base>(0);
         let work = Work {
             snapshots,
@@ -108,7 +112,7 @@ impl Snapshotter {
         self.end.latest = times.fold(self.end.latest, Ord::max);
         self.end.hash = tail.hash;
         self.end.state = state.clone();
-        self.due.note(changes);
+        self.due.note(changes.iter().map(|change| &*change.commit));
         if self.due.is_due(&self.end)
             && let Some(thread) = &self.thread_takes
             && thread.try_send(self.end.clone()).is_ok()
@@ -144,7 +148,7 @@ struct Work {
     is_refused: bool,
     /// Roughly the bytes of the last snapshot that was due.
     bytes_of_state: Arc<AtomicU64>,
-    /// The state at the start, if the log is to be thinned and has no snapshot up to which it could be.
+    /// The state at the start, if a snapshot of it is due.
     first: Option<Base>,
     pruner: Option<Pruner>,
     received: Receiver<Base>,

@@ -2,7 +2,7 @@
 //! there is something to drop.
 
 use crate::{Base, Retention};
-use hindsight_core::{Change, Revision, Time};
+use hindsight_core::{Commit, Revision, Time};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -18,56 +18,84 @@ pub(super) struct Due {
     every: Option<u64>,
     bytes_max: Option<u64>,
     age_micros_max: Option<i64>,
-    /// The revision of the last snapshot that was handed over, and the time of the log then.
-    last: (Revision, Time),
-    /// The bytes of the bodies that were written since.
-    bytes: u64,
+    /// The revision of the last snapshot that was handed over.
+    last: Revision,
+    /// What was written since, by an earlier process too.
+    since: Written,
     /// Roughly the bytes of the last snapshot.
     bytes_of_state: Arc<AtomicU64>,
 }
 
+/// What was written to the log since a snapshot.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Written {
+    /// The bytes of the bodies.
+    bytes: u64,
+    /// The times of its first commit, and of its last. If the clock was set back behind the first, its age counts from
+    /// there.
+    span: Option<[Time; 2]>,
+}
+
+impl Written {
+    /// Notes what comes next.
+    pub(crate) fn note<'a>(&mut self, commits: impl IntoIterator<Item = &'a Commit>) {
+        for commit in commits {
+            let (time, body) = (commit.time, commit.object().map(|object| object.body.len()));
+            let bytes = u64::try_from(body.unwrap_or_default()).unwrap_or(u64::MAX);
+            self.bytes = self.bytes.saturating_add(bytes);
+            let [first, _] = self.span.unwrap_or([time; 2]);
+            self.span = Some([first.min(time), time]);
+        }
+    }
+
+    /// How long before its last commit its first was, in microseconds.
+    fn micros(&self) -> i64 {
+        self.span
+            .map_or(0, |[first, last]| last.0.saturating_sub(first.0))
+    }
+}
+
 impl Due {
-    /// For a log that ends here, and whose newest snapshot is of the revision `last`. `every` may be zero: then none is
-    /// ever due.
+    /// For a log whose newest snapshot is of the revision `last`, and what was written since. `every` may be zero: then
+    /// none is ever due.
     pub(super) fn new(
         every: u64,
         policy: Option<&Retention>,
-        last: Option<Revision>,
-        end: &Base,
+        (last, since): (Option<Revision>, Written),
         bytes_of_state: Arc<AtomicU64>,
     ) -> Self {
         Self {
             every: (every > 0).then_some(every),
             bytes_max: policy.and_then(|policy| policy.bytes),
             age_micros_max: policy.and_then(|policy| policy.age_micros),
-            last: (last.unwrap_or_default(), end.latest),
-            bytes: 0,
+            last: last.unwrap_or_default(),
+            since,
             bytes_of_state,
         }
     }
 
+    /// Whether a snapshot is due at a start with this end of the log, even if nothing more is written: a full disk
+    /// lets nothing be written until something is dropped.
+    pub(super) fn is_due_at_start(&self, end: &Base) -> bool {
+        self.is_first_missing(end) || self.is_due(end)
+    }
+
     /// Whether there is no snapshot yet up to which a policy could have anything dropped of a log that ends here.
-    pub(super) fn is_first_missing(&self, end: &Base) -> bool {
+    fn is_first_missing(&self, end: &Base) -> bool {
         let has_policy = self.bytes_max.is_some() || self.age_micros_max.is_some();
-        has_policy && self.every.is_some() && self.last.0.0 == 0 && self.since(end) > 0
+        has_policy && self.every.is_some() && self.last.0 == 0 && self.since(end) > 0
     }
 
     /// Notes what was written.
-    pub(super) fn note(&mut self, changes: &[Arc<Change>]) {
-        // The age of a new log counts from its first commit.
-        if let (Time(i64::MIN), Some(first)) = (self.last.1, changes.first()) {
-            self.last.1 = first.commit.time;
-        }
-        let objects = changes.iter().filter_map(|change| change.commit.object());
-        let bytes: usize = objects.map(|object| object.body.len()).sum();
-        self.bytes = self.bytes.saturating_add(bytes as u64);
+    pub(super) fn note<'a>(&mut self, commits: impl IntoIterator<Item = &'a Commit>) {
+        self.since.note(commits);
     }
 
     /// Whether a snapshot is due at this end of the log.
     pub(super) fn is_due(&self, end: &Base) -> bool {
         let since = self.since(end);
         self.after(end).is_some_and(|after| since >= after)
-            || (self.every.is_some() && since > 0 && (self.is_much() || self.is_old(end)))
+            || (self.every.is_some() && since > 0 && (self.is_much() || self.is_old()))
     }
 
     /// Whether one is due if nothing more is written.
@@ -78,8 +106,8 @@ impl Due {
     }
 
     pub(super) fn handed_over(&mut self, end: &Base) {
-        self.last = (end.state.revision, end.latest);
-        self.bytes = 0;
+        self.last = end.state.revision;
+        self.since = Written::default();
     }
 
     /// Commits between two snapshots. A snapshot costs in proportion to its objects, so more objects mean
@@ -91,47 +119,53 @@ impl Due {
 
     /// Commits since the last snapshot.
     const fn since(&self, end: &Base) -> u64 {
-        end.state.revision.0.saturating_sub(self.last.0.0)
+        end.state.revision.0.saturating_sub(self.last.0)
     }
 
     /// Whether as much was written as is to be kept, and no less than a snapshot takes.
     fn is_much(&self) -> bool {
         let of_state = self.bytes_of_state.load(Ordering::Relaxed);
-        let enough = |bytes: u64| self.bytes >= bytes.max(of_state).max(BYTES_MIN);
+        let enough = |bytes: u64| self.since.bytes >= bytes.max(of_state).max(BYTES_MIN);
         self.bytes_max.is_some_and(enough)
     }
 
-    /// Whether the last snapshot is as old as what is to be dropped.
-    fn is_old(&self, end: &Base) -> bool {
-        let passed = end.latest.0.saturating_sub(self.last.1.0);
-        let is_past = |age: i64| passed >= age.max(MICROS_MIN);
+    /// Whether what was written since is as old as what is to be dropped.
+    fn is_old(&self) -> bool {
+        let is_past = |age: i64| self.since.micros() >= age.max(MICROS_MIN);
         self.age_micros_max.is_some_and(is_past)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::tests::{COMMITS, logged};
     use super::*;
+    use crate::{Log, Snapshots};
     use hindsight_core::kind::BuiltinKinds;
-    use hindsight_core::{State, builtin};
+    use hindsight_core::{Actor, Cause, Event, Object, ObjectKey, Request, State, Uid, builtin};
+    use serde_json::json;
 
-    fn end(revision: u64, time: i64) -> Base {
-        let mut base = Base::empty(State::new(Arc::new(BuiltinKinds::new(
-            builtin::kinds(),
-            None,
-        ))));
+    fn empty() -> State {
+        State::new(Arc::new(BuiltinKinds::new(builtin::kinds(), None)))
+    }
+
+    fn end(revision: u64) -> Base {
+        let mut base = Base::empty(empty());
         base.state.revision = Revision(revision);
-        base.latest = Time(time);
         base
     }
 
-    fn due(every: u64, age_micros: Option<i64>, bytes: Option<u64>) -> Due {
+    fn due(every: u64, age_micros: Option<i64>, bytes: Option<u64>, since: Written) -> Due {
         let policy = Retention {
             age_micros,
             bytes,
             kinds: Vec::new(),
         };
-        Due::new(every, Some(&policy), None, &end(0, 0), Arc::default())
+        Due::new(every, Some(&policy), (None, since), Arc::default())
+    }
+
+    fn new(every: u64, age_micros: Option<i64>, bytes: Option<u64>) -> Due {
+        due(every, age_micros, bytes, Written::default())
     }
 
     #[test]
@@ -142,59 +176,129 @@ mod tests {
             (9, None, Some(1), true),
             (0, Some(1), Some(1), false),
         ] {
-            let mut due = due(every, age, bytes);
-            let told = [0, 1].map(|revision| due.is_first_missing(&end(revision, 0)));
+            let mut due = new(every, age, bytes);
+            let told = [0, 1].map(|revision| due.is_due_at_start(&end(revision)));
             assert_eq!(told, [false, is_missing], "{every} {age:?} {bytes:?}");
-            due.handed_over(&end(1, 0));
-            assert!(!due.is_first_missing(&end(2, 0)));
+            due.handed_over(&end(1));
+            assert!(!due.is_due_at_start(&end(2)));
         }
     }
 
     #[test]
     fn one_is_due_after_so_many_commits_and_earlier_at_the_end() {
-        let mut due = due(100, None, None);
+        let mut due = new(100, None, None);
         for (revision, is_due, is_due_at_end) in [
             (9, false, false),
             (10, false, true),
             (99, false, true),
             (100, true, true),
         ] {
-            let end = end(revision, i64::MAX);
+            let end = end(revision);
             assert_eq!(
                 (due.is_due(&end), due.is_due_at_end(&end)),
                 (is_due, is_due_at_end)
             );
         }
-        due.handed_over(&end(100, 0));
-        assert!(!due.is_due_at_end(&end(109, 0)) && due.is_due(&end(200, 0)));
+        due.handed_over(&end(100));
+        assert!(!due.is_due_at_end(&end(109)) && due.is_due(&end(200)));
     }
 
     #[test]
     fn one_is_due_as_often_as_there_is_something_to_drop() {
         let (much, more) = (BYTES_MIN, 100 * BYTES_MIN);
-        let mut by_bytes = due(100, None, Some(much));
+        let mut by_bytes = new(100, None, Some(much));
         for (written, of_state, is_due) in [
             (much - 1, 0, false),
             (much, 0, true),
             (more - 1, more, false),
             (more, more, true),
         ] {
-            by_bytes.bytes = written;
+            by_bytes.since.bytes = written;
             by_bytes.bytes_of_state.store(of_state, Ordering::Relaxed);
-            assert_eq!(by_bytes.is_due(&end(5, 0)), is_due, "{written} {of_state}");
-            assert_eq!(by_bytes.is_due_at_end(&end(5, 0)), is_due);
+            assert_eq!(by_bytes.is_due(&end(5)), is_due, "{written} {of_state}");
+            assert_eq!(by_bytes.is_due_at_end(&end(5)), is_due);
         }
-        by_bytes.handed_over(&end(5, 0));
-        assert!(!by_bytes.is_due(&end(6, 0)));
-        let mut by_age = due(100, Some(1), None);
-        assert!(!by_age.is_due(&end(5, MICROS_MIN - 1)) && by_age.is_due(&end(5, MICROS_MIN)));
-        by_age.handed_over(&end(5, MICROS_MIN));
-        assert!(!by_age.is_due(&end(6, MICROS_MIN)));
-        assert!(
-            !by_age.is_due(&end(5, i64::MAX)),
-            "nothing was written since"
-        );
-        assert!(!due(100, None, None).is_due(&end(5, i64::MAX)));
-        assert!(!due(0, Some(1), Some(1)).is_due(&end(5, i64::MAX)));
+        by_bytes.handed_over(&end(5));
+        assert!(!by_bytes.is_due(&end(6)));
+        let mut by_age = new(100, Some(1), None);
+        for (micros, is_due) in [(MICROS_MIN - 1, false), (MICROS_MIN, true)] {
+            by_age.since.span = Some([5, 5 + micros].map(Time));
+            assert_eq!(by_age.is_due(&end(5)), is_due);
+        }
+        assert!(!by_age.is_due(&end(0)), "nothing was written");
+        by_age.handed_over(&end(5));
+        assert!(!by_age.is_due(&end(6)));
+        let long_ago = Written {
+            bytes: u64::MAX,
+            span: Some([Time(0), Time(i64::MAX)]),
+        };
+        assert!(!due(100, None, None, long_ago).is_due(&end(5)));
+        assert!(!due(0, Some(1), Some(1), long_ago).is_due(&end(5)));
+    }
+
+    fn at(time: i64) -> Commit {
+        let (key, revision) = (ObjectKey::namespace("n"), Revision(1));
+        let document =
+            json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "n", "uid": "u"}});
+        let object = Object::from_value(key.clone(), document, revision, None);
+        let object = Arc::new(object.expect("readable"));
+        Commit {
+            revision,
+            time: Time(time),
+            actor: Arc::new(Actor::new("a")),
+            request: Arc::new(Request::default()),
+            cause: Cause::Request,
+            key,
+            uid: Uid::from("u"),
+            events: vec![Event::ObjectCreated { object }],
+        }
+    }
+
+    /// A process may end, or the disk be full, before it writes as much as a policy drops.
+    #[test]
+    fn what_an_earlier_process_wrote_counts() {
+        let mut written = Written::default();
+        written.note([&at(3), &at(3 + MICROS_MIN)]);
+        let body = at(0).object().map(|object| object.body.len() as u64);
+        assert_eq!(Some(written.bytes), body.map(|bytes| 2 * bytes));
+        let by_age = due(100, Some(1), None, written);
+        assert!(by_age.is_due_at_start(&end(2)) && by_age.is_due_at_end(&end(2)));
+
+        let directory = tempfile::tempdir().expect("a directory");
+        let snapshots = Snapshots::at(directory.path().to_owned());
+        let storage = logged(&snapshots, &empty());
+        let all = Log::open(Arc::clone(&storage), empty()).expect("opened");
+        let bodies = all.state().objects().map(|object| object.body.len() as u64);
+        assert_eq!(all.since.bytes, bodies.sum::<u64>());
+        let base = snapshots.newest(&empty()).expect("one");
+        assert_eq!(base.state.revision, Revision(COMMITS));
+        let none = Log::open_from(storage, base).expect("opened");
+        assert_eq!((none.since.bytes, none.since.span), (0, None));
+    }
+
+    /// A commit that was dated years ahead by mistake makes one snapshot due, and holds up none.
+    #[test]
+    fn a_clock_that_was_wrong_for_a_commit_holds_nothing_up() {
+        const MINUTE: i64 = 60_000_000;
+        let handed_over = |ahead: Option<i64>| {
+            let mut due = new(1_000_000, Some(1), None);
+            let is_handed_over = |minute: &i64| {
+                let is_wrong = *minute == 10;
+                let time = ahead.filter(|_| is_wrong).unwrap_or_default() + minute * MINUTE;
+                due.note([&at(time)]);
+                let end = end(minute.unsigned_abs());
+                let is_due = due.is_due(&end);
+                if is_due {
+                    due.handed_over(&end);
+                }
+                is_due
+            };
+            (1..600).filter(is_handed_over).count()
+        };
+        let usual = handed_over(None);
+        assert!(usual >= 9, "{usual}");
+        let years = 10 * 366 * 24 * 60 * MINUTE;
+        assert!((usual..=usual + 1).contains(&handed_over(Some(years))));
+        assert!((usual - 1..=usual).contains(&handed_over(Some(-years))));
     }
 }

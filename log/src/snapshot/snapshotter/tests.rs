@@ -12,10 +12,10 @@ impl Publish for Silent {
     fn publish(&mut self, _: State, _: Vec<Arc<Change>>) {}
 }
 
-const COMMITS: u64 = 40;
+pub(super) const COMMITS: u64 = 40;
 
 /// A log of this many commits, and a snapshot of its end.
-fn logged(snapshots: &Snapshots, empty: &State) -> Arc<dyn Storage> {
+pub(super) fn logged(snapshots: &Snapshots, empty: &State) -> Arc<dyn Storage> {
     let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::default());
     let opened = Log::open(Arc::clone(&storage), empty.clone());
     let log = opened.expect("opened");
