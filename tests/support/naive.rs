@@ -190,7 +190,8 @@ pub const fn spelled(kind: Kind) -> (&'static str, &'static str, &'static str, &
     }
 }
 
-fn kind(name: &str) -> Kind {
+/// The kind with this name.
+pub(crate) fn kind(name: &str) -> Kind {
     let found = KINDS.into_iter().find(|kind| spelled(*kind).1 == name);
     found.unwrap_or(Kind::Unknown)
 }

@@ -8,6 +8,7 @@ pub mod durability;
 pub mod explanations;
 pub mod facts;
 pub mod linearizability;
+pub mod ownership;
 pub mod preconditions;
 pub mod projections;
 pub mod replay;
@@ -50,6 +51,7 @@ pub fn ensure(checker: &'static str, kept: bool, what: impl FnOnce() -> String) 
 /// discarded: the run at the end counts.
 pub fn of_the_log(history: &History, clients: &Clients) -> Checked {
     facts::check(history, clients, &mut trace::Trace::default())?;
+    ownership::check(history)?;
     explanations::audited(history)
 }
 
@@ -69,6 +71,7 @@ pub fn after_all(simulation: &mut Simulation) -> Checked {
     preconditions::check(history, clients, trace)?;
     dry_run::check(clients, trace)?;
     facts::check(history, clients, trace)?;
+    let ownership = ownership::check(history)?;
     for watcher in &*watchers {
         watch::check(history, watcher, trace)?;
     }
@@ -78,8 +81,9 @@ pub fn after_all(simulation: &mut Simulation) -> Checked {
         explanations::check(history, &read, trace)?;
         let (state, graph) = (&running.server.state, running.collecting.graph());
         projections::check(state, graph)?;
+        ownership.check_graph(graph)?;
         let is_whole = matches!(running.server.reader.floor(), Ok(Revision::ZERO));
-        projections::removals(state, history, graph, is_whole)?;
+        ownership.check_removals(graph, is_whole)?;
     }
     Ok(())
 }

@@ -4,7 +4,7 @@
 
 use super::tests::Row;
 use super::{
-    Checked, collector, dry_run, durability, explanations, facts, linearizability, projections,
+    Checked, collector, dry_run, durability, explanations, facts, linearizability, ownership,
     replay,
 };
 use crate::naive;
@@ -210,7 +210,7 @@ pub(super) const ROWS: &[Row] = &[
         |it| {
             let state = &it.history.states[it.history.commits.len()];
             let forgetful = OwnershipGraph::rebuild(state);
-            projections::removals(state, &it.history, &forgetful, true)
+            ownership::check(&it.history)?.check_removals(&forgetful, true)
         },
         |it| {
             // The moment after an owner was removed and before its dependent is.

@@ -4,8 +4,6 @@ use super::{Checked, ensure};
 use crate::sim::clients::Clients;
 use crate::sim::history::History;
 use crate::sim::trace::Trace;
-use hindsight_core::classify::classify;
-use hindsight_core::event::OwnerClass;
 use hindsight_core::{Cause, Commit, Event, Intent, Object, Rule, State, Uid};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -20,7 +18,6 @@ pub fn check(history: &History, clients: &Clients, trace: &mut Trace) -> Checked
         }
         lives_once(commit, previous.as_deref())?;
         has_cause(commit)?;
-        collected_rightly(commit, before, previous.as_deref())?;
         time_is_over(commit, previous.as_deref())?;
         finalizers_hold(commit, previous.as_deref(), clients)?;
         namespace_is_there(commit, before, previous.as_ref())?;
@@ -72,22 +69,6 @@ fn has_cause(commit: &Commit) -> Checked {
     })
 }
 
-/// Checks that nothing is collected that has a solid owner, or an owner that cannot be resolved.
-fn collected_rightly(commit: &Commit, before: &State, previous: Option<&Object>) -> Checked {
-    let Some(object) = previous.filter(|_| rule(commit).is_some_and(Rule::is_about_owners)) else {
-        return Ok(());
-    };
-    let owners = object.meta.owner_references.iter();
-    let classes: Vec<OwnerClass> = owners
-        .map(|owner| classify(before, object, owner))
-        .collect();
-    let gone = |class: &OwnerClass| matches!(class, OwnerClass::Dangling | OwnerClass::Waiting);
-    let right = object.is_deleting() || (!classes.is_empty() && classes.iter().all(gone));
-    ensure("no live owner's dependent is collected", right, || {
-        format!("{} at {}: {classes:?}", commit.key, commit.revision)
-    })
-}
-
 /// Checks that no job is removed before its TTL, by the clock of the command that removes it.
 fn time_is_over(commit: &Commit, previous: Option<&Object>) -> Checked {
     let Some(job) = previous.filter(|_| rule(commit) == Some(Rule::TtlAfterFinished)) else {
@@ -101,7 +82,8 @@ fn time_is_over(commit: &Commit, previous: Option<&Object>) -> Checked {
     )
 }
 
-fn rule(commit: &Commit) -> Option<Rule> {
+/// The rule by which the commit deletes its object, if it does.
+pub(super) fn rule(commit: &Commit) -> Option<Rule> {
     commit.events.iter().find_map(|event| match event {
         Event::DeletionRequested { rule, .. } | Event::ObjectDeleted { rule, .. } => Some(*rule),
         _ => None,

@@ -1,11 +1,8 @@
 //! Checks that a projection that followed every change equals its rebuild.
 
 use super::{Checked, ensure};
-use crate::sim::history::History;
 use hindsight_core::State;
 use hindsight_projector::OwnershipGraph;
-use std::convert::Infallible;
-use std::sync::Arc;
 
 /// Compares the ownership graph with its rebuild from the state.
 pub fn check(state: &State, graph: &OwnershipGraph) -> Checked {
@@ -28,26 +25,6 @@ pub fn check(state: &State, graph: &OwnershipGraph) -> Checked {
         ensure("projections equal their rebuild", followed == anew, || {
             format!("naming {}: {followed:?} is not {anew:?}", kind.kind)
         })?;
-    }
-    Ok(())
-}
-
-/// Checks that what the graph knows of removed owners is what the history says. If the log was
-/// thinned, a reference may appear older than it is, so the graph may know of more removals.
-pub fn removals(state: &State, history: &History, known: &OwnershipGraph, whole: bool) -> Checked {
-    let mut told = OwnershipGraph::rebuild(state);
-    let back = history.kept().rev();
-    let back = back.map(|commit| Ok::<_, Infallible>(Arc::clone(commit)));
-    told.recall(back).unwrap_or_else(|never| match never {});
-    for (uid, node) in told.nodes() {
-        for owner in node.owners() {
-            let told = told.removed_at(&owner.uid, uid);
-            let known = known.removed_at(&owner.uid, uid);
-            let right = told == known || (told.is_none() && !whole);
-            ensure("removals of owners are known", right, || {
-                format!("of {owner:?}, as {uid} has it: {known:?}, and it was {told:?}")
-            })?;
-        }
     }
     Ok(())
 }

@@ -2,8 +2,8 @@
 //! the checker of that place must notice.
 
 use super::{
-    Checked, canaries, collector, durability, explanations, facts, linearizability, preconditions,
-    projections, replay, watch,
+    Checked, canaries, collector, durability, explanations, facts, linearizability, ownership,
+    preconditions, projections, replay, watch,
 };
 use crate::sim;
 use crate::sim::clients::End;
@@ -189,9 +189,16 @@ const ROWS: &[Row] = &[
     ("every commit has a cause", fact, |it| {
         change_commit(it, |_| true, |one| one.cause = Cause::Commit(one.revision))
     }),
-    ("no live owner's dependent is collected", fact, |it| {
-        falsify_rule(it, Rule::OwnersAbsent)
-    }),
+    (
+        "no live owner's dependent is collected",
+        |it| ownership::check(&it.history).map(drop),
+        |it| falsify_rule(it, Rule::OwnersAbsent),
+    ),
+    (
+        "the graph shows who owns whom",
+        |it| ownership::check(&it.history)?.check_graph(&OwnershipGraph::default()),
+        |_| Some(()),
+    ),
     ("no job goes before its time", fact, |it| {
         falsify_rule(it, Rule::TtlAfterFinished)
     }),
@@ -384,6 +391,8 @@ fn promises() -> BTreeSet<String> {
 fn every_promise_has_been_seen_broken() {
     let rows = ROWS.iter().chain(canaries::ROWS);
     let mut broken: BTreeSet<String> = rows.map(|(name, ..)| (*name).to_owned()).collect();
+    let wrong = ownership::tests::WRONG.iter();
+    broken.extend(wrong.map(|(name, _)| (*name).to_owned()));
     // The test below covers this one.
     broken.insert("nothing panics".into());
     let promises = promises();
