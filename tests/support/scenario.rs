@@ -34,7 +34,7 @@
 //! which go into the query; OPTIONS of all requests: `dry`. `with {...}` at the end of a line is
 //! merged into the object that is created, is the patch of `set`, and the `DeleteOptions` in the body
 //! of `delete`. `$NAME` stands for the UID of what was created under that name, or as that ID,
-//! `$NAME.rv` for its newest version, `$$` for a dollar.
+//! `$NAME.rv` for its newest version, `$$` for a dollar. What a step does not know is refused.
 
 mod checks;
 mod line;
@@ -98,12 +98,12 @@ impl Scenario {
         let rest = self.substitute(rest)?;
         let rest = rest.as_str();
         match verb {
-            "create" => self.create(&Line::parse(rest)?),
-            "delete" => self.delete(&Line::parse(rest)?),
-            "clear" => self.clear(&Line::parse(rest)?),
-            "set" => self.set(&Line::parse(rest)?),
-            "define" => self.define(&Line::parse(rest)?),
-            "send" => self.send(&Line::parse(rest)?),
+            "create" => self.create(&Line::parse(verb, rest)?),
+            "delete" => self.delete(&Line::parse(verb, rest)?),
+            "clear" => self.clear(&Line::parse(verb, rest)?),
+            "set" => self.set(&Line::parse(verb, rest)?),
+            "define" => self.define(&Line::parse(verb, rest)?),
+            "send" => self.send(&Line::parse(verb, rest)?),
             "gc" => self.collect(rest),
             "restart" => {
                 self.watches.clear();
@@ -117,7 +117,7 @@ impl Scenario {
     }
 
     fn collect(&mut self, rest: &str) -> Result<(), String> {
-        let line = Line::parse(rest)?;
+        let line = Line::parse("gc", rest)?;
         let number = |option: &str, usual: &str| {
             let text = line.option(option).unwrap_or(usual);
             text.parse::<u32>()
@@ -206,5 +206,46 @@ impl Scenario {
         let namespace = line.option("in").unwrap_or("default");
         let namespace = if kind.is_namespaced() { namespace } else { "" };
         Ok(ObjectKey::new(kind.resource.clone(), namespace, line.name))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::run;
+
+    #[test]
+    fn what_a_step_does_not_know_is_refused_by_name_and_line() {
+        for (step, unknown) in [
+            ("create ConfigMap a finalizer=x/y", "finalizer="),
+            ("create ConfigMap a bloc", "bloc"),
+            ("delete ConfigMap a propagation=orphan", "propagation="),
+            ("clear ConfigMap owner=a", "owner="),
+            ("set ConfigMap a grace=1", "grace="),
+            ("define gadgets Gadget scope=cluster", "scope="),
+            ("send GET ~/configmaps?limit=1 dry=All", "dry="),
+            ("gc until-idle turns=1", "turns="),
+            ("gc part after=1", "after="),
+            ("gc plan turns=1", "turns="),
+            ("expect ConfigMap a live owners=b", "owners="),
+            ("expect ConfigMap a alive", "alive"),
+        ] {
+            let verb = step.split(' ').next().unwrap_or_default();
+            for refused in [step.to_owned(), format!("each 2 still {step}")] {
+                let told = run(&format!("# nothing\n\n{refused}\n")).expect_err("unknown");
+                let is_told = told.starts_with(&format!("line 3: {refused}: {verb}"))
+                    && told.contains(&format!(" does not know {unknown}, only "));
+                assert!(is_told, "{told}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_a_step_knows_is_not_refused() {
+        let told = run(
+            "create ConfigMap a in=default finalizers=x/y block as=b dry with {}\n\
+            create ConfigMap a\nsend GET ~/configmaps?limit=1 accept=application/json\n\
+            gc until-idle after=1 steps=2\nexpect ConfigMap a in=default live owner=\n",
+        );
+        assert_eq!(told, Ok(()));
     }
 }

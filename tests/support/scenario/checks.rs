@@ -8,7 +8,7 @@ impl Scenario {
     pub(super) fn check(&mut self, verb: &str, rest: &str) -> Result<(), String> {
         let words: Vec<&str> = rest.split_whitespace().collect();
         match (verb, words.as_slice()) {
-            ("expect", _) => self.expect(&Line::parse(rest)?),
+            ("expect", _) => self.expect(&Line::parse(verb, rest)?),
             ("rule", [kind, name, rule]) => self.rule(kind, name, rule),
             ("some", [kind, namespace, ..]) => self.says(kind, namespace, quoted(rest)?, true),
             ("none", [kind, namespace, ..]) => self.says(kind, namespace, quoted(rest)?, false),
