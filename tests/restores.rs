@@ -4,12 +4,11 @@
     reason = "a test stops where its ground is not what it expects"
 )]
 
+use hindsight_tests::http::MAPS;
 use hindsight_tests::server::{Server, hindsight, stdout, text};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
-
-const MAPS: &str = "/api/v1/namespaces/default/configmaps";
 
 /// The number in this field of the JSON that a command prints.
 fn number_in(answer: &str, field: &str) -> u64 {

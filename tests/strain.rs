@@ -30,10 +30,10 @@ mod slow;
 #[path = "strain/watchers.rs"]
 mod watchers;
 
+use hindsight_tests::http::MAPS;
 use hindsight_tests::wait::wait_until;
 use hindsight_tests::wire::Wire;
 
-const MAPS: &str = "/api/v1/namespaces/default/configmaps";
 const MAPS_IN_ALL_NAMESPACES: &str = "/api/v1/configmaps";
 
 /// A ConfigMap with this many bytes of data.

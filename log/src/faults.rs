@@ -28,7 +28,7 @@ mod overtaken;
 mod refusals;
 mod retention;
 mod rot;
-mod script;
+pub(crate) mod script;
 mod side_files;
 mod slow;
 mod snapshots;

@@ -6,8 +6,7 @@ use super::verify;
 use hindsight_tests::cuts::{Call, read};
 use hindsight_tests::dice::number;
 use hindsight_tests::server::{binary, hindsight, stdout, text};
-use hindsight_tests::strace::{recorded, recorded_whole, with_fault};
-use hindsight_tests::wait::wait_until;
+use hindsight_tests::strace::{complete_record, recorded, recorded_whole, with_fault};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -102,20 +101,10 @@ fn restore(file: &Path, target: &Path) -> Command {
     command
 }
 
-/// Runs a command and returns its record, once the tracer has written the end of it.
-fn complete_record(run: &mut Command, record: &Path) -> String {
+/// Runs a command and returns its record.
+fn ran(run: &mut Command, record: &Path) -> String {
     stdout(&run.output().expect("it runs"));
-    let mut text = String::new();
-    wait_until("the end of the record", || {
-        text = fs::read_to_string(record).expect("a record");
-        let thread = |line: &str| line.split(' ').next().map(str::to_owned);
-        let last = text
-            .lines()
-            .last()
-            .filter(|line| line.contains("+++ exited"));
-        last.is_some_and(|last| thread(last) == text.lines().next().and_then(thread))
-    });
-    text
+    complete_record(record)
 }
 
 /// Runs a command again and again, each time killed at another call; returns a summary.
@@ -125,7 +114,7 @@ fn killed_at_each(command: &Command, place: &Path, mut check: impl FnMut(&str)) 
     let Some(mut run) = recorded(command, &CALLS.join(","), &record) else {
         return "nothing".into();
     };
-    let record = complete_record(&mut run, &record);
+    let record = ran(&mut run, &record);
     check("not killed");
     let counts = most_of_a_thread(&record, CALLS);
     assert!(counts.contains_key(RARE_CALL), "{counts:?}");
@@ -288,7 +277,7 @@ fn is_named_last(command: &Command, place: &Path, root: &Path, last: &Path) {
     let Some(mut run) = recorded_whole(command, &calls, &record) else {
         return;
     };
-    let record = complete_record(&mut run, &record);
+    let record = ran(&mut run, &record);
     let (mut files, mut is_named) = (Undurable::default(), false);
     for call in read(&record).into_iter().flat_map(|(_, calls)| calls) {
         if let Call::Renamed(from, to) = &call

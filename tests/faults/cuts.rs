@@ -8,8 +8,7 @@ use hindsight_tests::cuts::{CrashState, Disk, read};
 use hindsight_tests::dice::number;
 use hindsight_tests::http::MAPS;
 use hindsight_tests::server::{Server, serve};
-use hindsight_tests::strace::recorded_whole;
-use hindsight_tests::wait::wait_until;
+use hindsight_tests::strace::{complete_record, recorded_whole};
 use hindsight_tests::wire::Caller;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -75,17 +74,6 @@ fn write_all(server: &Server) -> Vec<Answered> {
     answered
 }
 
-/// The record, once the tracer has written the end of the process.
-fn complete_record(record: &Path, process: &str) -> String {
-    let mut text = String::new();
-    wait_until("the record of the calls has an end", || {
-        text = std::fs::read_to_string(record).expect("a record");
-        let mut lines = text.lines().rev().take_while(|line| line.contains("+++"));
-        lines.any(|line| line.starts_with(process))
-    });
-    text
-}
-
 /// The objects in a directory that must open.
 fn stored(directory: &Path) -> Result<Known, String> {
     let config = Config {
@@ -134,9 +122,8 @@ fn a_power_cut_between_any_two_calls_on_the_files_leaves_a_directory_that_opens(
     };
     let server = Server::start_with(command, &directory).expect("it starts");
     let answered = write_all(&server);
-    let end = format!("{} ", server.pid());
     assert_eq!(server.signal("TERM"), Some(0));
-    let calls = read(&complete_record(&record, &end));
+    let calls = read(&complete_record(&record));
     let (apart, mut seen, mut opened) = (number("HINDSIGHT_STATES_APART", STATES_APART), 0, 0);
     let (mut disk, mut tried) = (Disk::new(&directory, LOG), BTreeSet::new());
     for (at, calls) in &calls {

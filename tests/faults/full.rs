@@ -3,7 +3,7 @@
 
 use super::verify;
 use hindsight_tests::dice::Dice;
-use hindsight_tests::disk::{Disk, skipped};
+use hindsight_tests::disk::{Disk, fill, skipped};
 use hindsight_tests::server::{Server, serve, text};
 use hindsight_tests::strace::recorded;
 use hindsight_tests::wait::wait_until;
@@ -190,17 +190,6 @@ fn a_log_on_a_full_file_system_of_its_own_starts_as_always() {
     let report = verify(&directory);
     drop(disk);
     assert!(report.contains("intact"), "{report}");
-}
-
-/// Takes every block that is left.
-fn fill(directory: &Path) -> PathBuf {
-    let path = directory.join("filling");
-    let mut options = std::fs::File::options();
-    let file = options.create(true).append(true).open(&path);
-    let mut file = file.expect("made");
-    let chunk = vec![1; 4096];
-    while std::io::Write::write_all(&mut file, &chunk).is_ok() {}
-    path
 }
 
 #[test]

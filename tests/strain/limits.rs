@@ -1,7 +1,7 @@
 //! The program without free descriptors, without memory, and without disk space.
 
 use super::{MAPS, create, map, wait_until};
-use hindsight_tests::disk::{Disk, skipped};
+use hindsight_tests::disk::{Disk, fill, skipped};
 use hindsight_tests::recorder::stored;
 use hindsight_tests::server::{Server, binary, hindsight, limited, serve, stdout, text};
 use hindsight_tests::vitals::descriptors;
@@ -119,11 +119,9 @@ fn a_restore_that_cannot_even_write_its_lock_leaves_nothing() {
 }
 
 /// Fills the file system except for this many bytes.
-fn fill(at: &Path, but: u64) {
-    let path = at.join("filling");
-    let mut file = std::fs::File::create(&path).expect("made");
-    let chunk = vec![1; 4096];
-    while std::io::Write::write_all(&mut file, &chunk).is_ok() {}
+fn fill_but(at: &Path, but: u64) {
+    let file = std::fs::File::options().write(true).open(fill(at));
+    let file = file.expect("it was made");
     let length = file.metadata().expect("measured").len();
     file.set_len(length.saturating_sub(but)).expect("cut");
 }
@@ -148,7 +146,7 @@ fn on_a_disk_without_room_the_first_start_says_so_and_the_next_one_is_the_first(
         let Some(disk) = Disk::in_memory(&at, mib) else {
             return skipped("a disk without room", "nothing can be mounted here");
         };
-        fill(&at, but);
+        fill_but(&at, but);
         let directory = at.join("data");
         let mut command = serve(&directory);
         command.stderr(Stdio::piped());

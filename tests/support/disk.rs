@@ -118,6 +118,17 @@ impl Drop for Disk {
     }
 }
 
+/// Takes every block that is left of the file system that this directory is on; returns the file that does.
+pub fn fill(directory: &Path) -> PathBuf {
+    let path = directory.join("filling");
+    let mut options = std::fs::File::options();
+    let file = options.create(true).append(true).open(&path);
+    let mut file = file.expect("made");
+    let chunk = vec![1; 4096];
+    while std::io::Write::write_all(&mut file, &chunk).is_ok() {}
+    path
+}
+
 /// Prints to standard error that something was not tested, even if the test's output is captured.
 /// Fails if `HINDSIGHT_NO_SKIPS` is set, as it is in continuous integration.
 ///

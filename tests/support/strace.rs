@@ -1,6 +1,7 @@
 //! Uses `strace` to record system calls, or to make them fail, wait, or kill the process.
 
 use crate::disk::skipped;
+use crate::wait::wait_until;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -95,6 +96,19 @@ fn recorded_with(more: &[&str], served: &Command, calls: &str, record: &Path) ->
         .arg(served.get_program())
         .args(served.get_args());
     Some(command)
+}
+
+/// The record of a process, once the tracer has written its end. Its first thread makes the first call.
+pub fn complete_record(record: &Path) -> String {
+    let thread = |line: &str| line.split(' ').next().map(str::to_owned);
+    let mut text = String::new();
+    wait_until("the record of the calls has an end", || {
+        text = std::fs::read_to_string(record).expect("a record");
+        let first = text.lines().next().and_then(thread);
+        let mut ends = text.lines().rev().take_while(|line| line.contains("+++"));
+        ends.any(|line| thread(line) == first)
+    });
+    text
 }
 
 impl Strace {

@@ -1,21 +1,15 @@
 //! The state of a log at a given time, with and without snapshots, if a clock was ahead for a moment.
 
 use super::disk::Disk;
-use super::script;
-use crate::{Error, Log, Publish, Reader, Records, Snapshots, Storage, thin};
-use hindsight_core::{Actor, Change, Command, Revision, State, Time};
+use super::script::{self, Silent};
+use crate::{Error, Log, Reader, Records, Snapshots, Storage, thin};
+use hindsight_core::{Actor, Command, Revision, Time};
 use serde_json::json;
 use std::sync::Arc;
 
 /// The times of the commits. The object that was written ahead of its time is replaced by the next
 /// commit.
 const TIMES: [i64; 6] = [10, 20, 1000, 30, 40, 50];
-
-struct Silent;
-
-impl Publish for Silent {
-    fn publish(&mut self, _: State, _: Vec<Arc<Change>>) {}
-}
 
 /// A log of commits at these times, and the snapshot that its writer leaves at its end.
 fn written(snapshots: &Snapshots) -> Arc<Disk> {

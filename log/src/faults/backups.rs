@@ -1,7 +1,7 @@
 //! Backups of the log of the script: restored, damaged, or made while the log is written to.
 
 use super::disk::Disk;
-use super::script;
+use super::script::{self, Silent};
 use crate::{
     Base, Error, Log, MemoryStorage, Reader, Records, Restore, RestoreStep, Restored, Snapshots,
     Storage, Tail, Writer, copy_backup, thin, verify,
@@ -187,12 +187,6 @@ fn revisions_of_a_restored_log_never_go_down_and_it_can_be_restored_again() {
         assert_eq!(restored.revision, Revision(continued(written.0)));
         target = next;
     }
-}
-
-struct Silent;
-
-impl crate::Publish for Silent {
-    fn publish(&mut self, _: State, _: Vec<Arc<hindsight_core::Change>>) {}
 }
 
 #[test]

@@ -1,24 +1,18 @@
 //! Foreign files beside a log, and what happens to the log's own files when the directory is moved.
 
 use super::disk::Disk;
-use super::script::{self, Commands};
+use super::script::{self, Commands, Silent};
 use crate::{
-    Base, Clock, Error, Keeping, Log, Publish, Purpose, Reader, Records, Retention, Snapshots,
-    Storage, Stored, Tail, Writer, base, verify,
+    Base, Clock, Error, Keeping, Log, Purpose, Reader, Records, Retention, Snapshots, Storage,
+    Stored, Tail, Writer, base, verify,
 };
 use crossbeam_channel::{Receiver, bounded};
-use hindsight_core::{Change, Revision, State, Time};
+use hindsight_core::{Revision, Time};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
-
-struct Silent;
-
-impl Publish for Silent {
-    fn publish(&mut self, _: State, _: Vec<Arc<Change>>) {}
-}
 
 /// A log of this many objects, with names that have a common prefix.
 fn logged(prefix: &str, count: u64) -> Arc<Disk> {

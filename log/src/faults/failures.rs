@@ -4,11 +4,11 @@
 use super::disk::{Crash, Disk, Faults, Step};
 use super::is_long;
 use super::retention::{assert_thinned, logged};
-use super::script::{Commands, Expected, empty, expected, run, submit};
+use super::script::{Commands, Expected, Silent, empty, expected, run, submit};
 use crate::retention::Pruner;
 use crate::storage::synced::Synced;
-use crate::{Clock, Keeping, Log, Poison, Publish, Reader, Retention, Snapshots, Storage};
-use hindsight_core::{Change, State, Time, Unavailable};
+use crate::{Clock, Keeping, Log, Poison, Reader, Retention, Snapshots, Storage};
+use hindsight_core::{Time, Unavailable};
 use std::io::ErrorKind;
 use std::sync::Arc;
 
@@ -76,12 +76,6 @@ fn check(faults: Faults, expected: &Expected) {
         assert!(state.revision >= crash.told);
         assert_eq!(state.hash(), expected[&state.revision].1, "{faults:?}");
     }
-}
-
-struct Silent;
-
-impl Publish for Silent {
-    fn publish(&mut self, _: State, _: Vec<Arc<Change>>) {}
 }
 
 fn keeping(clock: fn() -> Time) -> Keeping {

@@ -1,10 +1,10 @@
 //! A full disk: what is refused, what continues, and that the log recovers by itself.
 
 use super::disk::{Disk, Step};
-use super::script::{Commands, create, delete, empty, noise, open, patch, submit};
+use super::script::{Commands, Silent, create, delete, empty, noise, open, patch, submit};
 use crate::retention::tidy;
-use crate::{Log, Publish, Steps, Storage, Writer};
-use hindsight_core::{Change, Intent, State, Submitted, Unavailable};
+use crate::{Log, Steps, Storage, Writer};
+use hindsight_core::{Intent, Submitted, Unavailable};
 use serde_json::json;
 use std::sync::{Arc, mpsc};
 
@@ -59,12 +59,6 @@ fn on_a_full_disk_deletions_go_on_and_writes_do_when_there_is_room_again() {
     assert!(state.revision == last && last > first);
 }
 
-struct Nobody;
-
-impl Publish for Nobody {
-    fn publish(&mut self, _: State, _: Vec<Arc<Change>>) {}
-}
-
 /// A log that decides the waiting submissions only when it is told to: as one batch, or on a full disk each by itself.
 struct ByBatch {
     writer: Writer,
@@ -76,7 +70,7 @@ impl ByBatch {
     fn open(disk: &Arc<Disk>) -> Self {
         let storage = Arc::clone(disk) as Arc<dyn Storage>;
         let log = Log::open(storage, empty()).expect("opened");
-        let (writer, steps) = log.by_steps(Box::new(Nobody));
+        let (writer, steps) = log.by_steps(Box::new(Silent));
         Self {
             writer,
             steps,

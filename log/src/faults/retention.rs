@@ -1,15 +1,15 @@
 //! Logs that were thinned: what they still hold is correct, and what they no longer hold they refuse.
 
 use super::disk::{Disk, Faults};
-use super::script;
+use super::script::{self, Silent};
 use crate::codec::Placeholder;
 use crate::frame;
 use crate::retention::thin;
 use crate::{
-    Base, Clock, Error, Keeping, Log, MemoryStorage, Publish, Reader, Retention, Snapshots,
-    Storage, Writer, state_at_floor, verify,
+    Base, Clock, Error, Keeping, Log, MemoryStorage, Reader, Retention, Snapshots, Storage, Writer,
+    state_at_floor, verify,
 };
-use hindsight_core::{Change, Commit, GroupResource, Pruned, PrunedTime, Revision, State, Time};
+use hindsight_core::{Commit, GroupResource, Pruned, PrunedTime, Revision, State, Time};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind;
 use std::sync::{Arc, Mutex};
@@ -300,12 +300,6 @@ fn assert_walked(disk: &Arc<Disk>) {
     let walked: Vec<Revision> = walked.map(|frame| frame.expect("intact").first).collect();
     let stored: Vec<Revision> = disk.frames().into_iter().map(|(first, _)| first).collect();
     assert_eq!(walked, stored);
-}
-
-struct Silent;
-
-impl Publish for Silent {
-    fn publish(&mut self, _: State, _: Vec<Arc<Change>>) {}
 }
 
 fn start(storage: &Arc<MemoryStorage>, snapshots: &Snapshots, keeping: Keeping) -> Writer {

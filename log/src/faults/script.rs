@@ -56,6 +56,13 @@ fn started(log: Log, disk: &Arc<Disk>) -> Writer {
     log.start(Box::new(shown)).expect("started")
 }
 
+/// A reader that is told nothing.
+pub(crate) struct Silent;
+
+impl Publish for Silent {
+    fn publish(&mut self, _: State, _: Vec<Arc<Change>>) {}
+}
+
 struct Shown(Arc<Disk>);
 
 impl Publish for Shown {

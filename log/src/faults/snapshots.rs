@@ -1,9 +1,9 @@
 //! Snapshots of the log of the script: read back, damaged, and used as a base.
 
 use super::disk::{AHEAD_BYTES, Disk};
-use super::script;
-use crate::{Base, Clock, Error, Keeping, Log, Publish, Reader, Retention, Snapshots, Storage};
-use hindsight_core::{Change, Command, Revision, State, Time};
+use super::script::{self, Silent};
+use crate::{Base, Clock, Error, Keeping, Log, Reader, Retention, Snapshots, Storage};
+use hindsight_core::{Command, Revision, Time};
 use serde_json::json;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -233,12 +233,6 @@ fn a_question_is_refused_where_the_newest_snapshot_is_not_of_the_log() {
         matches!(error, Error::OtherSnapshot { revision } if revision == wanted),
         "{error}"
     );
-}
-
-struct Silent;
-
-impl Publish for Silent {
-    fn publish(&mut self, _: State, _: Vec<Arc<Change>>) {}
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The cost of thinning a log is counted: it depends on how much became old, not on how much is kept.
 
 use super::disk::Disk;
-use super::script;
+use super::script::{self, Silent};
 use crate::poison::Poison;
 use crate::retention::{Pruner, TURN_BYTES, TURN_FRAMES};
 use crate::storage::Counting;
@@ -27,12 +27,6 @@ struct Kept {
 const ROUND: u64 = 60;
 /// Bytes of history that stay whole.
 const WHOLE_BYTES: u64 = 40_000;
-
-struct Silent;
-
-impl crate::Publish for Silent {
-    fn publish(&mut self, _: hindsight_core::State, _: Vec<Arc<hindsight_core::Change>>) {}
-}
 
 impl Kept {
     fn new() -> Self {

@@ -1,16 +1,11 @@
 //! When the log is thinned while nobody writes.
 
 use super::*;
-use crate::{Clock, Keeping, Log, MemoryStorage, Publish, Reader, Retention};
+use crate::faults::script::Silent;
+use crate::{Clock, Keeping, Log, MemoryStorage, Reader, Retention};
 use hindsight_core::command::{Create, FieldValidation};
 use hindsight_core::kind::BuiltinKinds;
 use hindsight_core::{Actor, Command, GroupResource, Intent, ObjectKey, Revision, Time, builtin};
-
-struct Silent;
-
-impl Publish for Silent {
-    fn publish(&mut self, _: State, _: Vec<Arc<Change>>) {}
-}
 
 pub(super) const COMMITS: u64 = 40;
 
