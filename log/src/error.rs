@@ -7,6 +7,7 @@ use crate::storage::is_without_descriptors;
 use crate::storage::sled::NEW_LOG_BYTES;
 use hindsight_core::{FutureRevision, Pruned, PrunedTime, Revision};
 use std::borrow::Cow;
+use std::fmt;
 use std::io::ErrorKind;
 use std::path::PathBuf;
 
@@ -259,6 +260,14 @@ pub enum Error {
         /// The error of the operating system.
         source: std::io::Error,
     },
+    /// The operating system did not return what was to be read.
+    #[error("reading {what}: {source}{}", advice(.source))]
+    Read {
+        /// What was being read.
+        what: String,
+        /// The error of the operating system.
+        source: std::io::Error,
+    },
     /// A part of this program did what it never should, whatever is stored.
     #[error(
         "{what} failed: {source}; this is a defect of the program, and changed nothing that is stored; \
@@ -277,11 +286,45 @@ pub enum Error {
          restore that"
     )]
     Engine {
-        /// What was being done.
-        what: &'static str,
+        /// What it was doing.
+        what: EngineCall,
         /// The error of the engine.
         source: Source,
     },
+}
+
+/// What the storage engine does for the log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum EngineCall {
+    /// Opens the database.
+    Open,
+    /// Reads frames.
+    Read,
+    /// Writes frames.
+    Write,
+    /// Was to write although something failed before, and did not.
+    WriteAfterFailure,
+    /// Writes frames in the place of others.
+    Replace,
+    /// Hands what was written to the operating system.
+    Flush,
+    /// Moves pages, so that the database takes less space.
+    Tidy,
+}
+
+impl fmt::Display for EngineCall {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Open => "opening",
+            Self::Read => "reading",
+            Self::Write => "writing",
+            Self::WriteAfterFailure => "writing after a failure",
+            Self::Replace => "replacing",
+            Self::Flush => "flushing",
+            Self::Tidy => "tidying up",
+        })
+    }
 }
 
 /// How far a log is intact, and what is wrong with the record after that.
@@ -363,6 +406,12 @@ impl Error {
         move |source| Self::Io { what, source }
     }
 
+    /// As [`Self::io`], for what was being read.
+    pub fn reading(what: impl Into<String>) -> impl FnOnce(std::io::Error) -> Self {
+        let what = what.into();
+        move |source| Self::Read { what, source }
+    }
+
     pub(crate) fn corrupt(revision: Revision, source: impl Into<Source>) -> Self {
         Self::Corrupt {
             revision,
@@ -390,7 +439,7 @@ impl Error {
         Self::Defect { what, source }
     }
 
-    pub(crate) fn engine(what: &'static str, source: impl Into<Source>) -> Self {
+    pub(crate) fn engine(what: EngineCall, source: impl Into<Source>) -> Self {
         Self::Engine {
             what,
             source: source.into(),

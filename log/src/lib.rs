@@ -38,7 +38,7 @@ pub use backup::{
 };
 pub use base::Base;
 pub use clock::Clock;
-pub use error::Error;
+pub use error::{EngineCall, Error};
 pub use lock::DirectoryLock;
 pub use log::Log;
 pub use owner_only::make_private;

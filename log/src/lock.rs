@@ -91,7 +91,7 @@ impl DirectoryLock {
                 if file.try_lock_shared().is_err() {
                     holder.clear();
                     file.read_to_string(&mut holder)
-                        .map_err(Error::io("reading the lock file"))?;
+                        .map_err(Error::reading("the lock file"))?;
                 }
                 Err(Error::Locked {
                     directory: directory.to_owned(),
@@ -109,7 +109,7 @@ impl DirectoryLock {
         let mut begin = Vec::new();
         let mut read = (&self.file).take(BEGIN.len() as u64);
         read.read_to_end(&mut begin)
-            .map_err(Error::io("reading the lock file"))?;
+            .map_err(Error::reading("the lock file"))?;
         let is_blank = begin.iter().all(|byte| *byte == 0);
         if is_blank || BEGIN.as_bytes().starts_with(&begin) {
             return Ok(());

@@ -274,7 +274,7 @@ fn unusable(path: &Path, reason: Unreadable) -> Error {
             source,
         },
         Unreadable::Short => unusable(path, "it is too short".into()),
-        Unreadable::Io(source) => Error::io(format!("reading {}", path.display()))(source),
+        Unreadable::Io(source) => Error::reading(path.display().to_string())(source),
     }
 }
 

@@ -178,7 +178,7 @@ fn variable(long: &str, cli: &Command, typed: &[String]) -> Option<String> {
 mod tests {
     use super::*;
     use hindsight_core::Revision;
-    use hindsight_log::Error;
+    use hindsight_log::{EngineCall, Error};
 
     #[test]
     fn whoever_is_told_to_save_what_is_intact_is_told_from_which_directory() {
@@ -209,7 +209,7 @@ mod tests {
                 source: source(),
             },
             Error::Engine {
-                what: "writing",
+                what: EngineCall::Write,
                 source: source(),
             },
         ];

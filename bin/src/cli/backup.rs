@@ -141,7 +141,9 @@ impl Backup {
         }
         made.map_err(|error| match error {
             // What the server did is in words of its own; the log's advice would be about a disk.
-            Error::Io { source, .. } if source.get_ref().is_some() => source.into(),
+            Error::Io { source, .. } | Error::Read { source, .. } if source.get_ref().is_some() => {
+                source.into()
+            }
             error => error.into(),
         })
     }

@@ -46,10 +46,11 @@ const fn variant(error: &Error) -> usize {
         Error::OtherSnapshot { .. } => 25,
         Error::TooLong { .. } => 26,
         Error::Defect { .. } => 27,
+        Error::Read { .. } => 28,
         Error::Engine { .. } => VARIANTS - 1,
     }
 }
-const VARIANTS: usize = 29;
+const VARIANTS: usize = 30;
 
 #[test]
 fn who_opens_a_directory_again_is_not_told_to_stop_itself() {
@@ -138,7 +139,8 @@ fn every_message_goes_on_with_what_to_do() {
             needed: 2,
         },
         Error::Clock,
-        Error::engine("writing", source()),
+        Error::engine(EngineCall::Write, source()),
+        Error::reading("/data")(ErrorKind::Other.into()),
     ];
     let told: Vec<Error> = told.into_iter().chain(KINDS.map(io)).collect();
     let variants: BTreeSet<usize> = told.iter().map(variant).collect();

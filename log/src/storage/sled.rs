@@ -26,7 +26,7 @@ use super::room::{Room, WRITE_AMPLIFICATION};
 use super::witness::WitnessFile;
 use super::{Purpose, Records, Storage, Stored, blocks};
 use crate::unpoisoned::unpoisoned;
-use crate::{Error, Tail, chain, owner_only};
+use crate::{EngineCall, Error, Tail, chain, owner_only};
 use database::Database;
 use foreign::{DatabaseState, refuse_foreign, refuse_irregular_files};
 use frames::FrameTrees;
@@ -158,12 +158,11 @@ impl SledStorage {
     /// meanwhile: its whole database is read.
     pub fn with_extent(directory: &Path, error: &Error) -> Option<Error> {
         let reason = match error {
-            Error::Engine { what, source } if [OPENING, READING].contains(what) => {
-                source.to_string()
-            }
-            Error::Io { what, source }
-                if what.starts_with(READING) && blocks::is_unread(source) =>
-            {
+            Error::Engine {
+                what: EngineCall::Open | EngineCall::Read,
+                source,
+            } => source.to_string(),
+            Error::Read { source, .. } if blocks::is_unread(source) => {
                 format!("the disk does not give back all of its files ({source})")
             }
             _ => return None,
@@ -363,16 +362,12 @@ fn refuse_unknown_trees(
 fn open_tree(database: &::sled::Db, name: &str) -> Result<::sled::Tree, Error> {
     database
         .open_tree(name)
-        .map_err(|error| engine(OPENING, error))
+        .map_err(|error| engine(EngineCall::Open, error))
 }
-
-/// What the engine is doing when an error of it means that its files are damaged.
-const OPENING: &str = "opening";
-const READING: &str = "reading";
 
 /// A failure reported by the operating system is not damage of the database, except what a bad disk
 /// reports. What the engine says of damage is of use only to those who know its source.
-fn engine(what: &'static str, error: ::sled::Error) -> Error {
+fn engine(what: EngineCall, error: ::sled::Error) -> Error {
     match error {
         ::sled::Error::Io(source) if is_system_failure(&source) => Error::Io {
             what: format!("{what} the event log"),

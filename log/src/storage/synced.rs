@@ -4,7 +4,7 @@
 
 use super::{Purpose, Records, Storage, Stored};
 use crate::unpoisoned::unpoisoned;
-use crate::{Error, Poison, Tail};
+use crate::{EngineCall, Error, Poison, Tail};
 use hindsight_core::Revision;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -68,9 +68,9 @@ impl Synced {
     ) -> Result<T, Error> {
         let _writing = unpoisoned(self.writing.lock());
         if let Some(reason) = self.failed.get() {
-            return Err(Error::engine("writing after a failure", reason.clone()));
+            return Err(Error::engine(EngineCall::WriteAfterFailure, reason.clone()));
         }
-        let written = self.call_engine("writing", write);
+        let written = self.call_engine(EngineCall::Write, write);
         if let Err(error) = &written {
             self.fail(error);
         }
@@ -80,7 +80,7 @@ impl Synced {
     /// Calls the engine, and turns a panic into an error.
     fn call_engine<T>(
         &self,
-        what: &'static str,
+        what: EngineCall,
         call: impl FnOnce(&dyn Storage) -> Result<T, Error>,
     ) -> Result<T, Error> {
         let inner = self.inner();
@@ -120,17 +120,17 @@ impl Records for Synced {
         if from > newest {
             return Ok(None);
         }
-        let found = self.call_engine("reading", |inner| inner.at_or_after(from))?;
+        let found = self.call_engine(EngineCall::Read, |inner| inner.at_or_after(from))?;
         Ok(found.filter(|(first, _)| *first <= newest))
     }
 
     fn at_or_before(&self, until: Revision) -> Result<Option<Stored>, Error> {
         let until = until.min(self.newest());
-        self.call_engine("reading", |inner| inner.at_or_before(until))
+        self.call_engine(EngineCall::Read, |inner| inner.at_or_before(until))
     }
 
     fn witnessed(&self) -> Result<Option<Tail>, Error> {
-        self.call_engine("reading", |inner| inner.witnessed())
+        self.call_engine(EngineCall::Read, |inner| inner.witnessed())
     }
 }
 

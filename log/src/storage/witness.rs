@@ -81,7 +81,8 @@ impl WitnessFile {
             .open(path)
             .map_err(io("opening"))?;
         let mut bytes = Vec::new();
-        file.read_to_end(&mut bytes).map_err(io("reading"))?;
+        file.read_to_end(&mut bytes)
+            .map_err(Error::reading(path.display().to_string()))?;
         let read = read(&bytes, path)?;
         // Its notes stay: the log has not been compared with them yet.
         let missing = (2 * SLOT_BYTES).saturating_sub(bytes.len());
@@ -126,7 +127,7 @@ impl WitnessFile {
         match std::fs::read(path) {
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
             found => {
-                let bytes = found.map_err(Error::io(format!("reading {}", path.display())))?;
+                let bytes = found.map_err(Error::reading(path.display().to_string()))?;
                 Ok(read(&bytes, path)?.map(|note| note.tail))
             }
         }

@@ -3,8 +3,8 @@
 use super::engine;
 use super::frames::FrameTrees;
 use super::pending::Frame;
-use crate::Error;
 use crate::place::Place;
+use crate::{EngineCall, Error};
 use hindsight_core::Revision;
 use std::fs::File;
 use std::path::Path;
@@ -76,7 +76,7 @@ impl Database {
     pub(super) fn make_durable(&self) -> Result<usize, Error> {
         self.frames.note_sync();
         let written = self.engine.flush();
-        let written = written.map_err(|error| engine("flushing", error))?;
+        let written = written.map_err(|error| engine(EngineCall::Flush, error))?;
         self.file
             .sync_data()
             .map_err(Error::io("syncing the event log"))?;

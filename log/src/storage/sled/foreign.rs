@@ -81,7 +81,7 @@ pub(super) fn refuse_foreign(directory: &Path) -> std::result::Result<DatabaseSt
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(Headers::default()),
         opened => opened.and_then(|file| Headers::read(&file)),
     };
-    let headers = headers.map_err(Error::io("reading the event log"))?;
+    let headers = headers.map_err(Error::reading("the event log"))?;
     if let Some(foreign) = foreign.filter(|_| headers.sound == 0) {
         return Err(Error::Foreign(foreign));
     }

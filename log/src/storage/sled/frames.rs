@@ -12,10 +12,10 @@ pub(super) use written::{TIMES_WRITTEN, UNSYNCED_BYTES};
 
 use super::bundle::{self, Contents, Entry};
 use super::pending::Frame;
-use super::{READING, engine, open_tree};
-use crate::Error;
+use super::{engine, open_tree};
 use crate::storage::Stored;
 use crate::unpoisoned::unpoisoned;
+use crate::{EngineCall, Error};
 use ::sled::{Db, IVec, Tree};
 use hindsight_core::Revision;
 use std::borrow::Cow;
@@ -72,7 +72,7 @@ impl FrameTrees {
     fn put(&self, tree: &Tree, key: &[u8], value: &[u8], sync: Sync<'_>) -> Result<(), Error> {
         self.written.note_length(value.len())?;
         tree.insert(key, value)
-            .map_err(|error| engine("writing", error))?;
+            .map_err(|error| engine(EngineCall::Write, error))?;
         self.written.note_put(value.len(), sync)
     }
 
@@ -82,7 +82,7 @@ impl FrameTrees {
         found: impl Iterator<Item = ::sled::Result<(IVec, IVec)>>,
         sync: Sync<'_>,
     ) -> Result<(), Error> {
-        let failed = |error| engine("replacing", error);
+        let failed = |error| engine(EngineCall::Replace, error);
         for found in found {
             let (key, value) = found.map_err(failed)?;
             tree.remove(key).map_err(failed)?;
@@ -242,7 +242,7 @@ impl FrameTrees {
         let mut frame = piece.to_vec();
         for number in 0.. {
             let piece = self.others.get(other_key(first, number));
-            let piece = piece.map_err(|error| engine(READING, error))?;
+            let piece = piece.map_err(|error| engine(EngineCall::Read, error))?;
             if piece.is_none() && !self.is_there(first, &value)? {
                 return Ok(None);
             }
@@ -258,7 +258,7 @@ impl FrameTrees {
 
     fn is_there(&self, first: Revision, value: &[u8]) -> Result<bool, Error> {
         let now = self.first.get(key(first));
-        let now = now.map_err(|error| engine(READING, error))?;
+        let now = now.map_err(|error| engine(EngineCall::Read, error))?;
         Ok(now.is_some_and(|now| &*now == value))
     }
 }
@@ -274,9 +274,9 @@ struct Value {
 
 impl Value {
     fn of(found: ::sled::Result<(IVec, IVec)>) -> Result<Self, Error> {
-        let (key, bytes) = found.map_err(|error| engine(READING, error))?;
+        let (key, bytes) = found.map_err(|error| engine(EngineCall::Read, error))?;
         let key = <[u8; 8]>::try_from(&*key)
-            .map_err(|_| Error::engine(READING, "a key is not a revision"))?;
+            .map_err(|_| Error::engine(EngineCall::Read, "a key is not a revision"))?;
         let key = Revision(u64::from_be_bytes(key));
         Ok(Self {
             bundle: bundle::open(key, &bytes),

@@ -136,7 +136,7 @@ impl Hidden {
                 is_cut,
             })
         });
-        found.map_err(Error::io("reading the event log"))
+        found.map_err(Error::reading("the event log"))
     }
 }
 

@@ -140,7 +140,7 @@ impl Intact {
 /// What was read; nothing, and why, if a newer release wrote it or the disk does not give it back.
 fn unless_unknown<T: Default>(read: Result<T, Error>) -> Result<(T, Option<Error>), Error> {
     match read {
-        Err(error @ (Error::NewerFormat { .. } | Error::Io { .. })) => {
+        Err(error @ (Error::NewerFormat { .. } | Error::Io { .. } | Error::Read { .. })) => {
             Ok((T::default(), Some(error)))
         }
         read => Ok((read?, None)),
@@ -191,7 +191,7 @@ impl Copies {
         let file = File::open(&path).map_err(Error::io(opening))?;
         let (kept, unread) = unless_unknown(JournalContents::of(directory))?;
         let copies = copies(&file, &kept, progress);
-        let copies = copies.map_err(Error::io("reading the event log"))?;
+        let copies = copies.map_err(Error::reading("the event log"))?;
         let (witnessed, unknown) = unless_unknown(WitnessFile::read(&witness_path(directory)))?;
         let found = Self {
             file: Arc::new(Mutex::new(file)),

@@ -5,8 +5,8 @@ use super::super::blocks;
 use super::super::reserve::{RESERVE_BYTES, Reserve};
 use super::super::room::{KEPT_BYTES, OTHERS_BYTES};
 use super::journal::CAPACITY_BYTES;
-use super::{OPENING, SEGMENT_BYTES, engine, hidden, settings, side};
-use crate::Error;
+use super::{SEGMENT_BYTES, engine, hidden, settings, side};
+use crate::{EngineCall, Error};
 use hindsight_core::Revision;
 use std::collections::BTreeSet;
 use std::fs::{File, TryLockError};
@@ -78,7 +78,7 @@ pub(super) fn open_in_room(
     reserve.release_if_space_is_low()?;
     loop {
         let error = match open_whole(directory, synced)? {
-            Err(error) => engine(OPENING, error),
+            Err(error) => engine(EngineCall::Open, error),
             Ok(database) => return Ok(database),
         };
         let is_full = matches!(&error, Error::Io { source, .. } if blocks::is_full(source));
@@ -134,12 +134,7 @@ fn attempt(config: &::sled::Config) -> ::sled::Result<::sled::Db> {
 
 /// The paths in a directory.
 pub(super) fn entries(directory: &Path) -> Result<Vec<PathBuf>, Error> {
-    let failed = || {
-        Error::io(format!(
-            "reading the data directory {}",
-            directory.display()
-        ))
-    };
+    let failed = || Error::reading(format!("the data directory {}", directory.display()));
     let entries = std::fs::read_dir(directory).map_err(failed())?;
     let paths = entries.map(|entry| entry.map(|entry| entry.path()));
     paths.collect::<Result<_, _>>().map_err(failed())

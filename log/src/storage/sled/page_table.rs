@@ -48,8 +48,7 @@ impl SideFiles {
             let fits = table
                 .as_ref()
                 .map_or(Ok(false), |table| table.fits(&database));
-            if let (true, Some(table)) = (fits.map_err(Error::io("reading the event log"))?, table)
-            {
+            if let (true, Some(table)) = (fits.map_err(Error::reading("the event log"))?, table) {
                 found.noted = table.noted;
                 break;
             }

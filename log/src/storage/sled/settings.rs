@@ -18,7 +18,7 @@ pub(super) fn drop_unusable(directory: &Path) -> Result<(), Error> {
     let read = File::open(&path).and_then(|file| file.take(LENGTH_MAX).read_to_end(&mut found));
     match read {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
-        other => other.map_err(Error::io("reading the settings of the storage engine"))?,
+        other => other.map_err(Error::reading("the settings of the storage engine"))?,
     };
     if is_unfinished(&found) {
         fs::remove_file(&path).map_err(Error::io("removing unfinished settings"))?;

@@ -1,7 +1,7 @@
 //! Batches that are decided but not stored yet count against the free space.
 
 use super::*;
-use crate::{Error, Records, Stored, Tail};
+use crate::{EngineCall, Error, Records, Stored, Tail};
 use hindsight_core::command::{Create, FieldValidation};
 use hindsight_core::kind::BuiltinKinds;
 use hindsight_core::{
@@ -28,7 +28,7 @@ impl Records for Left {
 
 impl Storage for Left {
     fn append(&self, _: Revision, _: &[u8]) -> Result<(), Error> {
-        Err(Error::engine("appending", "it is stuck"))
+        Err(Error::engine(EngineCall::Write, "it is stuck"))
     }
 
     fn replace(&self, first: Revision, _: Revision, frame: &[u8]) -> Result<(), Error> {

@@ -4,7 +4,7 @@
 use super::super::{engine, open_tree};
 use super::Sync;
 use super::pieces::VALUE_BYTES_MAX;
-use crate::Error;
+use crate::{EngineCall, Error};
 use ::sled::{Db, Tree};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
@@ -76,7 +76,7 @@ impl WriteAccount {
         }
         let largest = length.next_power_of_two();
         let noted = self.turns.insert(LARGEST, &(largest as u64).to_be_bytes());
-        noted.map_err(|error| engine("writing", error))?;
+        noted.map_err(|error| engine(EngineCall::Write, error))?;
         self.largest.store(largest, Ordering::Relaxed);
         Ok(())
     }
@@ -125,7 +125,7 @@ impl WriteAccount {
         for _ in 0..moves * CHANGES_FOR_A_MOVE {
             let turn = self.turn.fetch_add(1, Ordering::Relaxed);
             let changed = self.turns.insert(TURN, &turn.to_be_bytes());
-            changed.map_err(|error| engine("tidying up", error))?;
+            changed.map_err(|error| engine(EngineCall::Tidy, error))?;
         }
         self.owed
             .fetch_sub(moves * BYTES_FOR_A_MOVE, Ordering::Relaxed);
@@ -148,7 +148,7 @@ impl WriteAccount {
 /// The noted length; a database of an older release, which has no note, may have values of any length.
 fn largest_of(is_empty: bool, turns: &Tree) -> Result<usize, Error> {
     let noted = turns.get(LARGEST);
-    let noted = noted.map_err(|error| engine("reading", error))?;
+    let noted = noted.map_err(|error| engine(EngineCall::Read, error))?;
     let length = noted.and_then(|noted| <[u8; 8]>::try_from(&*noted).ok());
     if let Some(length) = length {
         return Ok(usize::try_from(u64::from_be_bytes(length)).unwrap_or(VALUE_BYTES_MAX));

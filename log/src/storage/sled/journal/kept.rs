@@ -37,7 +37,7 @@ impl JournalContents {
         regular::check(&path, BYTES_MAX)?;
         match std::fs::read(&path) {
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(Self::default()),
-            read => Self::read(read.map_err(Error::io(format!("reading {}", path.display())))?),
+            read => Self::read(read.map_err(Error::reading(path.display().to_string()))?),
         }
     }
 

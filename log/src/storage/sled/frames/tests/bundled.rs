@@ -2,7 +2,7 @@
 
 use super::super::{FrameTrees, Sync, Value};
 use crate::storage::Stored;
-use crate::{Error, SledStorage};
+use crate::{EngineCall, Error, SledStorage};
 use hindsight_core::Revision;
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -69,7 +69,7 @@ fn stored_firsts(frames: &FrameTrees) -> Vec<u64> {
 fn is_cut_off(frames: &FrameTrees, (first, last): (u64, u64), frame: &[u8], writes: usize) -> bool {
     let left = Cell::new(writes);
     let sync: Sync<'_> = &|| match left.get().checked_sub(1) {
-        None | Some(0) => Err(Error::engine("syncing", "it is cut off here")),
+        None | Some(0) => Err(Error::engine(EngineCall::Flush, "it is cut off here")),
         Some(rest) => {
             left.set(rest);
             Ok(0)
