@@ -30,6 +30,7 @@ mod service;
 mod service_address;
 mod service_ports;
 mod shown;
+mod status;
 mod storage;
 mod table;
 #[cfg(test)]
@@ -101,7 +102,7 @@ fn causes_of_status(subject: &Subject<'_>) -> Vec<FieldCause> {
         "pods" => pod_update::status(subject, &mut causes),
         "services" => balancer::of_service(subject, &mut causes),
         "ingresses" => balancer::of_ingress(subject, &mut causes),
-        _ => {}
+        _ => status::check(subject, &mut causes),
     }
     causes.into_causes()
 }

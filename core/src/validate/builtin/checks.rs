@@ -3,7 +3,7 @@
 use super::rule::Check;
 use super::{
     aggregation, batch, classes, cluster, config, endpoints, event, limits, network, pod,
-    pod_update, quota, rbac, service, storage, volume, webhook, workload,
+    pod_update, quota, rbac, service, status, storage, volume, webhook, workload,
 };
 
 const CHECKS: &[(&str, Check)] = &[
@@ -14,6 +14,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("autoscaler", workload::autoscaler),
     ("binding", rbac::binding),
     ("claim", storage::claim),
+    ("collisions", status::collisions),
     ("config", config::check),
     ("controlled", workload::controlled),
     ("csi_node", storage::csi_node),
@@ -27,6 +28,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("event", |_, subject, causes| {
         event::check(subject, causes);
     }),
+    ("finished_pods", status::finished_pods),
     ("host_names", batch::host_names),
     ("ingress", network::ingress),
     ("ingress_class", classes::ingress_class),

@@ -20,6 +20,8 @@ enum Test {
     Present,
     /// `atleast N`.
     AtLeast(i64),
+    /// `atmost NAME`: not greater than this member of the status, by the name that upstream gives it.
+    AtMost(&'static str),
     /// `between A B`.
     Between(i64, i64),
     /// `oneof A B C`.
@@ -70,6 +72,7 @@ fn test(text: &'static str) -> Option<Test> {
         "required" => Test::Required(rest),
         "present" => Test::Present,
         "atleast" => Test::AtLeast(rest.parse().ok()?),
+        "atmost" => Test::AtMost(rest),
         "between" => {
             let (low, high) = rest.split_once(' ')?;
             Test::Between(low.parse().ok()?, high.parse().ok()?)
@@ -91,6 +94,7 @@ impl Test {
             Self::Required(why) if place.is_empty() => causes.push_with(|| place.required(why)),
             Self::Present if place.value.is_null() => causes.push_with(|| place.required("")),
             Self::AtLeast(low) => place.at_least(*low, causes),
+            Self::AtMost(name) => at_most(place, name, subject, causes),
             Self::Between(low, high) if out_of(place, *low, *high) => {
                 let why = format!("must be between {low} and {high}, inclusive");
                 causes.push_with(|| place.invalid(&why));
@@ -116,6 +120,16 @@ impl Test {
             | Self::Immutable(_)
             | Self::Frozen(_) => {}
         }
+    }
+}
+
+/// An absent number is 0, which is more than a negative one.
+fn at_most(place: &Field<'_>, name: &str, subject: &Subject<'_>, causes: &mut CauseList) {
+    let status = subject.new.child("status");
+    let most = status.child(name.trim_start_matches("status.")).number();
+    if place.number() > most {
+        let (number, why) = (place.number(), format!("cannot be greater than {name}"));
+        causes.push_with(|| place.invalid_as(&number.to_string(), &why));
     }
 }
 

@@ -114,16 +114,17 @@ mutatingwebhookconfigurations,validatingwebhookconfigurations  webhooks  unique 
 mutatingwebhookconfigurations,validatingwebhookconfigurations  .  check webhooks
 ";
 
-static RULES: LazyLock<BTreeMap<Name, Vec<Rule>>> = LazyLock::new(read);
+static RULES: LazyLock<BTreeMap<Name, Vec<Rule>>> = LazyLock::new(|| read(ROWS));
 
 /// Returns the rules of a resource, in order.
 pub(super) fn rules(resource: &str) -> &'static [Rule] {
     RULES.get(resource).map_or(&[], Vec::as_slice)
 }
 
-fn read() -> BTreeMap<Name, Vec<Rule>> {
+/// Reads rows, which become the rules of each resource that they name.
+pub(super) fn read(rows: &'static str) -> BTreeMap<Name, Vec<Rule>> {
     let mut rules: BTreeMap<Name, Vec<Rule>> = BTreeMap::new();
-    for (resources, rest) in ROWS.lines().filter_map(|line| line.split_once("  ")) {
+    for (resources, rest) in rows.lines().filter_map(|line| line.split_once("  ")) {
         for resource in resources.split(',') {
             rules.entry(resource.into()).or_default().extend(row(rest));
         }
@@ -148,13 +149,13 @@ mod tests {
             resources.split(',').count()
         });
         let expected: usize = rows.sum();
-        assert_eq!(read().values().map(Vec::len).sum::<usize>(), expected);
+        assert_eq!(read(ROWS).values().map(Vec::len).sum::<usize>(), expected);
     }
 
     #[test]
     fn every_resource_of_the_table_exists() {
         let kinds = builtin::kinds();
-        let read = read();
+        let read = read(ROWS);
         for resource in read.keys() {
             let mut names = kinds.iter().map(|kind| &*kind.resource.resource);
             assert!(names.any(|name| name == &**resource), "{resource}");

@@ -9,6 +9,7 @@ mod limits;
 mod others;
 mod pods;
 mod services;
+mod statuses;
 mod updates;
 mod workloads;
 

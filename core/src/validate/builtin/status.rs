@@ -1,0 +1,142 @@
+//! The counts that controllers report in the status of a workload, in upstream's order. Source:
+//! `ValidateDeploymentStatusUpdate` and its like in upstream's `pkg/apis/apps/validation`,
+//! `ValidateReplicationControllerStatus`, and the counts of `ValidateJobStatusUpdate`.
+
+use super::rule::Rule;
+use super::{Field, Subject, table};
+use crate::object::Name;
+use crate::rejection::CauseList;
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+const ROWS: &str = "\
+deployments  status.observedGeneration  atleast 0
+deployments  status.replicas  atleast 0
+deployments  status.updatedReplicas  atleast 0
+deployments  status.readyReplicas  atleast 0
+deployments  status.availableReplicas  atleast 0
+deployments  status.unavailableReplicas  atleast 0
+deployments  status.terminatingReplicas  atleast 0
+deployments  status.collisionCount  atleast 0
+deployments  status.updatedReplicas  atmost status.replicas
+deployments  status.readyReplicas  atmost status.replicas
+deployments  status.availableReplicas  atmost status.replicas; atmost readyReplicas
+deployments  status.collisionCount  check collisions
+replicasets,replicationcontrollers  status.replicas  atleast 0
+replicasets,replicationcontrollers  status.fullyLabeledReplicas  atleast 0
+replicasets,replicationcontrollers  status.readyReplicas  atleast 0
+replicasets,replicationcontrollers  status.availableReplicas  atleast 0
+replicasets  status.terminatingReplicas  atleast 0
+replicasets,replicationcontrollers  status.observedGeneration  atleast 0
+replicasets,replicationcontrollers  status.fullyLabeledReplicas  atmost status.replicas
+replicasets,replicationcontrollers  status.readyReplicas  atmost status.replicas
+replicasets,replicationcontrollers  status.availableReplicas  atmost status.replicas; atmost readyReplicas
+statefulsets  status.replicas  atleast 0
+statefulsets  status.readyReplicas  atleast 0
+statefulsets  status.currentReplicas  atleast 0
+statefulsets  status.updatedReplicas  atleast 0
+statefulsets  status.availableReplicas  atleast 0
+statefulsets  status.observedGeneration  atleast 0
+statefulsets  status.collisionCount  atleast 0
+statefulsets  status.readyReplicas  atmost status.replicas
+statefulsets  status.currentReplicas  atmost status.replicas
+statefulsets  status.updatedReplicas  atmost status.replicas
+statefulsets  status.availableReplicas  atmost status.replicas; atmost status.readyReplicas
+statefulsets  status.collisionCount  check collisions
+daemonsets  status.currentNumberScheduled  atleast 0
+daemonsets  status.numberMisscheduled  atleast 0
+daemonsets  status.desiredNumberScheduled  atleast 0
+daemonsets  status.numberReady  atleast 0
+daemonsets  status.observedGeneration  atleast 0
+daemonsets  status.updatedNumberScheduled  atleast 0
+daemonsets  status.numberAvailable  atleast 0
+daemonsets  status.numberUnavailable  atleast 0
+daemonsets  status.collisionCount  atleast 0; check collisions
+jobs  status.active  atleast 0
+jobs  status.succeeded  atleast 0
+jobs  status.failed  atleast 0
+jobs  status.ready  atleast 0
+jobs  status.terminating  atleast 0
+jobs  status  check finished_pods
+";
+
+static RULES: LazyLock<BTreeMap<Name, Vec<Rule>>> = LazyLock::new(|| table::read(ROWS));
+
+/// Checks the counts of a status. What is wrong with the one that is stored may stay as it is.
+pub(super) fn check(subject: &Subject<'_>, causes: &mut CauseList) {
+    let mut found = CauseList::default();
+    apply(subject, &mut found);
+    if !found.is_empty()
+        && let Some(old) = &subject.old
+    {
+        let stored = Subject {
+            new: old.clone(),
+            old: None,
+            ..*subject
+        };
+        let mut known = CauseList::default();
+        apply(&stored, &mut known);
+        found.drop_known(&known);
+    }
+    causes.extend(found.into_causes());
+}
+
+fn apply(subject: &Subject<'_>, causes: &mut CauseList) {
+    for rule in RULES.get(subject.resource).into_iter().flatten() {
+        rule.check(subject, causes);
+    }
+}
+
+/// The count of collisions is part of the names of new objects, so it never goes back. Source: `IsDecremented`.
+pub(super) fn collisions(count: &Field<'_>, subject: &Subject<'_>, causes: &mut CauseList) {
+    let Some(old) = &subject.old else {
+        return;
+    };
+    let (before, after) = (old.at(&count.path), count.number());
+    if !before.is_absent() && (count.is_absent() || after < before.number()) {
+        causes.push_with(|| count.invalid_as(&after.to_string(), "cannot be decremented"));
+    }
+}
+
+/// Pods of a job that finished stay counted. Source: `getStatusValidationOptions` of upstream's
+/// `registry/batch/job`.
+pub(super) fn finished_pods(status: &Field<'_>, subject: &Subject<'_>, causes: &mut CauseList) {
+    let Some(old) = &subject.old else {
+        return;
+    };
+    let spec = subject.new.child("spec");
+    let is_indexed = spec.child("completionMode").text() == "Indexed";
+    // Such a job can be made smaller, and then has fewer pods that succeeded.
+    let shrinks = is_indexed && spec.child("completions").value == spec.child("parallelism").value;
+    for counter in ["failed", "succeeded"] {
+        let (count, may_fall) = (status.child(counter), counter == "succeeded" && shrinks);
+        let after = count.number();
+        if !may_fall && after < old.at(&count.path).number() {
+            let why = format!("cannot decrease the {counter} counter");
+            causes.push_with(|| count.invalid_as(&after.to_string(), &why));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::builtin;
+
+    #[test]
+    fn every_row_is_a_rule_of_a_kind_that_has_a_status() {
+        let rows = ROWS.lines().map(|line| {
+            let (resources, _) = line.split_once("  ").expect("two columns");
+            resources.split(',').count()
+        });
+        let expected: usize = rows.sum();
+        assert_eq!(RULES.values().map(Vec::len).sum::<usize>(), expected);
+        let kinds = builtin::kinds();
+        for resource in RULES.keys() {
+            let mut found = kinds
+                .iter()
+                .filter(|kind| kind.resource.resource == *resource);
+            assert!(found.next().is_some(), "{resource}");
+        }
+    }
+}
