@@ -15,13 +15,14 @@ use hindsight_core::command::{Create, FieldValidation, Intent, Patch, PatchObjec
 use hindsight_core::{GroupResource, ObjectKey};
 use hindsight_log::{Reader, SledStorage, verify};
 use serde_json::{Value, json};
+use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
 /// Commands that are submitted as one batch.
 const BATCH: usize = 1024;
-const NEVER: u64 = 0;
+const NEVER: Option<NonZeroU64> = None;
 
 #[derive(Parser, Debug)]
 #[command(about = "Measure what a start costs")]
@@ -93,7 +94,7 @@ fn encoded(data: &Path) -> Result<u64> {
     Ok(report.commit_bytes)
 }
 
-fn plane(data: &Path, snapshot_every: u64) -> Result<ControlPlane> {
+fn plane(data: &Path, snapshot_every: Option<NonZeroU64>) -> Result<ControlPlane> {
     Ok(ControlPlane::open(Config {
         data_dir: Some(data.to_owned()),
         snapshot_every,
@@ -175,7 +176,9 @@ fn snapshot(data: &Path) -> Result<()> {
     let quiet = write_latencies(&plane(data, NEVER)?, 1_000_000, |done| done < 1_000)?;
     println!("a write, while nothing else goes on  {quiet}");
     let directory = data.join("snapshots");
-    let busy = write_latencies(&plane(data, 1)?, 2_000_000, |_| !has_snapshot(&directory))?;
+    let busy = write_latencies(&plane(data, NonZeroU64::new(1))?, 2_000_000, |_| {
+        !has_snapshot(&directory)
+    })?;
     println!("a write, beside the first snapshot   {busy}");
     let longest = |figures: &Figures| figures.percentile(100).as_secs_f64() * 1000.0;
     println!(

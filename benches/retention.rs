@@ -15,6 +15,7 @@ use hindsight_core::command::{
 };
 use hindsight_core::{Actor, Command, GroupResource, ObjectKey, Rule};
 use serde_json::json;
+use std::num::NonZeroU64;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -83,8 +84,10 @@ fn run(arguments: &Arguments, background: Background) -> Result<()> {
     let plane = ControlPlane::open(Config {
         data_dir: Some(directory.path().to_owned()),
         snapshot_every: match background {
-            Background::Nothing => 0,
-            Background::Snapshots | Background::Thinning => arguments.snapshot_every,
+            Background::Nothing => None,
+            Background::Snapshots | Background::Thinning => {
+                NonZeroU64::new(arguments.snapshot_every)
+            }
         },
         retention,
         ..Config::default()

@@ -2,6 +2,7 @@
 
 use crate::effects;
 use hindsight_log::{Clock, Error, NEW_LOG_BYTES, Retention};
+use std::num::NonZeroU64;
 use std::path::PathBuf;
 #[cfg(feature = "http")]
 use std::sync::Arc;
@@ -22,8 +23,8 @@ pub struct Config {
     pub data_dir: Option<PathBuf>,
     /// After how many commits a snapshot of the state is written beside the log, so that the next start need
     /// not read them; after three quarters as many as there are objects, if that is more. A clean end writes
-    /// one after a tenth as many. Zero for never.
-    pub snapshot_every: u64,
+    /// one after a tenth as many. `None` for never.
+    pub snapshot_every: Option<NonZeroU64>,
     /// How much history is kept; all of it without a policy. A policy requires a directory and snapshots, for
     /// history is dropped below snapshots. If it has an age, [`Config::clock`] must be later than 1970.
     pub retention: Option<Retention>,
@@ -76,7 +77,7 @@ impl Default for Config {
     fn default() -> Self {
         Self {
             data_dir: None,
-            snapshot_every: SNAPSHOT_EVERY,
+            snapshot_every: NonZeroU64::new(SNAPSHOT_EVERY),
             retention: None,
             collectors: true,
             event_ttl: Some(EVENT_TTL),
@@ -123,7 +124,7 @@ impl Config {
             ),
             (self.data_dir.is_none(), "in memory nothing is ever dropped"),
             (
-                self.snapshot_every == 0,
+                self.snapshot_every.is_none(),
                 "without snapshots nothing is ever dropped",
             ),
         ];
@@ -226,7 +227,7 @@ mod tests {
             ..policy(None, Some(1))
         };
         let without_snapshots = Config {
-            snapshot_every: 0,
+            snapshot_every: None,
             ..policy(None, Some(1))
         };
         let mut at_rest = policy(Some(1_000_000), None);

@@ -22,6 +22,7 @@ use connection::ServerContext;
 use hindsight_log::{DirectoryLock, Poison, Retention};
 use kubeconfig::Use;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -43,7 +44,7 @@ pub(crate) struct Options {
     pub(crate) token_auth_file: Option<PathBuf>,
     pub(crate) owner_reference_permissions: bool,
     pub(crate) collectors: bool,
-    pub(crate) snapshot_every: u64,
+    pub(crate) snapshot_every: Option<NonZeroU64>,
     pub(crate) retention: Option<Retention>,
     pub(crate) event_ttl: Option<Duration>,
 }
@@ -323,7 +324,7 @@ mod tests {
             token_auth_file: None,
             owner_reference_permissions: false,
             collectors: true,
-            snapshot_every: 0,
+            snapshot_every: None,
             retention: None,
             event_ttl: None,
         };

@@ -5,6 +5,7 @@ use crate::snapshot::{Snapshotter, SnapshotterOptions, Written};
 use crate::storage::synced::Synced;
 use crate::{Base, Error, Poison, Publish, Reader, Snapshots, Steps, Storage, Tail, Writer, chain};
 use hindsight_core::{Revision, State, Time};
+use std::num::NonZeroU64;
 use std::sync::Arc;
 
 /// An open log.
@@ -73,12 +74,12 @@ impl Log {
 
     /// Writes snapshots, in a thread beside the writer. One is due after `every` commits, or after three
     /// quarters as many as there are objects if that is more; at a clean shutdown, after a tenth as many.
-    /// With zero, none is written. With a policy, the log is thinned by it after each snapshot and every
+    /// With `None`, none is written. With a policy, the log is thinned by it after each snapshot and every
     /// hour.
     pub fn keep_snapshots(
         &mut self,
         snapshots: Snapshots,
-        every: u64,
+        every: Option<NonZeroU64>,
         keeping: Option<Keeping>,
     ) -> Result<(), Error> {
         let storage = Arc::clone(&self.storage) as Arc<dyn Storage>;

@@ -139,7 +139,7 @@ fn last(informer: &Informer, life: usize) -> ObjectKey {
 fn read_on(history: &mut History, directory: &Path) {
     let plane = ControlPlane::open(Config {
         data_dir: Some(directory.to_owned()),
-        snapshot_every: 0,
+        snapshot_every: None,
         collectors: false,
         ..Config::default()
     });

@@ -13,6 +13,7 @@ use clap::{Args, ValueEnum, ValueHint};
 use hindsight_core::GroupResource;
 use hindsight_log::Retention;
 use std::net::SocketAddr;
+use std::num::NonZeroU64;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -134,7 +135,7 @@ impl Serve {
         age.into_iter().chain(size).for_each(|doubt| hint(&doubt));
         let retention = self.retention();
         let options = Options {
-            snapshot_every: self.snapshot_every,
+            snapshot_every: NonZeroU64::new(self.snapshot_every),
             retention,
             data_dir: self.directory.data_dir.clone(),
             listen: self.listen,

@@ -5,6 +5,7 @@ use hindsight_core::command::{Create, FieldValidation, Patch, PatchObject};
 use hindsight_core::kind::Subresource;
 use hindsight_core::{Actor, Command, GroupResource, Intent, ObjectKey, Time};
 use serde_json::{Value, json};
+use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, Instant};
@@ -134,7 +135,7 @@ fn history_becomes_old_by_the_clock_of_the_program() {
     };
     let timed = Timed::open(Config {
         data_dir: Some(directory.path().into()),
-        snapshot_every: 1,
+        snapshot_every: NonZeroU64::new(1),
         retention: Some(month),
         ..Config::default()
     });

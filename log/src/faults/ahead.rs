@@ -5,6 +5,7 @@ use super::script::{self, Silent};
 use crate::{Error, Log, Reader, Records, Snapshots, Storage, thin};
 use hindsight_core::{Actor, Command, Revision, Time};
 use serde_json::json;
+use std::num::NonZeroU64;
 use std::sync::Arc;
 
 /// The times of the commits. The object that was written ahead of its time is replaced by the next
@@ -16,7 +17,7 @@ fn written(snapshots: &Snapshots) -> Arc<Disk> {
     let disk = Arc::new(Disk::default());
     let storage = Arc::clone(&disk) as Arc<dyn Storage>;
     let mut log = Log::open(storage, script::empty()).expect("opened");
-    let kept = log.keep_snapshots(snapshots.clone(), 10, None);
+    let kept = log.keep_snapshots(snapshots.clone(), NonZeroU64::new(10), None);
     kept.expect("started");
     let writer = log.start(Box::new(Silent)).expect("started");
     for (number, time) in (0_u8..).zip(TIMES) {

@@ -11,6 +11,7 @@ use hindsight_core::{Revision, Time};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::fs;
+use std::num::NonZeroU64;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -91,7 +92,7 @@ fn files(directory: &Path) -> BTreeMap<String, Vec<u8>> {
 /// A log in a directory, with a snapshot every `every` commits.
 fn started(at: &Path, storage: Arc<dyn Storage>, every: u64) -> Writer {
     let mut log = Log::open(storage, script::empty()).expect("opened");
-    log.keep_snapshots(kept_beside(at), every, None)
+    log.keep_snapshots(kept_beside(at), NonZeroU64::new(every), None)
         .expect("started");
     log.start(Box::new(Silent)).expect("started")
 }
@@ -188,7 +189,7 @@ pub(super) fn thinning_life(
     let base = base.unwrap_or_else(|| Base::empty(script::empty()));
     let mut log = Log::open_from(storage, base).expect("opened");
     let mut newest = log.state().revision;
-    log.keep_snapshots(snapshots.clone(), 40, Some(keeping))
+    log.keep_snapshots(snapshots.clone(), NonZeroU64::new(40), Some(keeping))
         .expect("started");
     let writer = log.start(Box::new(Silent)).expect("started");
     while newest < Revision(until) {

@@ -10,6 +10,7 @@ use crate::storage::synced::Synced;
 use crate::{Clock, Keeping, Log, Poison, Reader, Retention, Snapshots, Storage};
 use hindsight_core::{Time, Unavailable};
 use std::io::ErrorKind;
+use std::num::NonZeroU64;
 use std::sync::Arc;
 
 #[test]
@@ -98,7 +99,7 @@ fn a_panic_of_the_thread_that_thins_the_log_poisons_it() {
     let storage = Arc::clone(&disk) as Arc<dyn Storage>;
     let mut log = Log::open(storage, empty()).expect("opened");
     let broken = keeping(|| panic!("a defect"));
-    log.keep_snapshots(snapshots, 1, Some(broken))
+    log.keep_snapshots(snapshots, NonZeroU64::new(1), Some(broken))
         .expect("started");
     let writer = log.start(Box::new(Silent)).expect("started");
     let poison = writer.poison().clone();

@@ -12,6 +12,7 @@ use crate::{
 use hindsight_core::{Commit, GroupResource, Pruned, PrunedTime, Revision, State, Time};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind;
+use std::num::NonZeroU64;
 use std::sync::{Arc, Mutex};
 
 pub(super) fn logged() -> Arc<Disk> {
@@ -304,7 +305,7 @@ fn assert_walked(disk: &Arc<Disk>) {
 
 fn start(storage: &Arc<MemoryStorage>, snapshots: &Snapshots, keeping: Keeping) -> Writer {
     let mut log = Log::open(dynamic(storage), script::empty()).expect("opened");
-    log.keep_snapshots(snapshots.clone(), 100, Some(keeping))
+    log.keep_snapshots(snapshots.clone(), NonZeroU64::new(100), Some(keeping))
         .expect("started");
     log.start(Box::new(Silent)).expect("started")
 }

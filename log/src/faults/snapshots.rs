@@ -5,6 +5,7 @@ use super::script::{self, Silent};
 use crate::{Base, Clock, Error, Keeping, Log, Reader, Retention, Snapshots, Storage};
 use hindsight_core::{Command, Revision, Time};
 use serde_json::json;
+use std::num::NonZeroU64;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -166,7 +167,7 @@ fn what_is_left_of_unfinished_and_damaged_snapshots_goes() {
     }
     let storage = Arc::clone(&disk) as Arc<dyn Storage>;
     let mut log = Log::open(storage, script::empty()).expect("opened");
-    log.keep_snapshots(snapshots.clone(), 0, None)
+    log.keep_snapshots(snapshots.clone(), None, None)
         .expect("kept");
     snapshots.retain(newest, &[newest]).expect("removed");
     for (name, stays) in left {
@@ -247,7 +248,7 @@ fn the_writer_has_snapshots_written_beside_it_and_at_its_end_and_keeps_two() {
         let base = base.unwrap_or_else(|| Base::empty(script::empty()));
         let storage: Arc<dyn Storage> = Arc::<Disk>::clone(&disk);
         let mut log = Log::open_from(storage, base).expect("opened");
-        log.keep_snapshots(snapshots.clone(), 50, None)
+        log.keep_snapshots(snapshots.clone(), NonZeroU64::new(50), None)
             .expect("started");
         let writer = log.start(Box::new(Silent)).expect("started");
         for _ in 0..40 {
@@ -269,7 +270,7 @@ fn a_writer_that_has_written_too_little_for_a_snapshot_ends_without_one() {
     let disk = Arc::new(Disk::default());
     let storage: Arc<dyn Storage> = Arc::<Disk>::clone(&disk);
     let mut log = Log::open(storage, script::empty()).expect("opened");
-    log.keep_snapshots(snapshots.clone(), 1000, None)
+    log.keep_snapshots(snapshots.clone(), NonZeroU64::new(1000), None)
         .expect("started");
     let writer = log.start(Box::new(Silent)).expect("started");
     let mut commands = script::Commands::default();
@@ -303,7 +304,7 @@ fn life(
     let base = base.unwrap_or_else(|| Base::empty(script::empty()));
     let mut log = Log::open_from(storage, base).expect("opened");
     let retention = thins.then(keeps_all);
-    log.keep_snapshots(snapshots.clone(), 1, retention)
+    log.keep_snapshots(snapshots.clone(), NonZeroU64::new(1), retention)
         .expect("started");
     let writer = log.start(Box::new(Silent)).expect("started");
     for command in commands {

@@ -13,6 +13,7 @@ use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
 use due::Due;
 pub(crate) use due::Written;
 use hindsight_core::{Change, State};
+use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::JoinHandle;
@@ -43,8 +44,8 @@ pub(crate) struct Snapshotter {
 pub(crate) struct SnapshotterOptions {
     pub(crate) snapshots: Snapshots,
     /// A snapshot is due after this many commits, or after three quarters as many as there are objects,
-    /// whichever is more; zero for no snapshots. With a pruner one may be due earlier.
-    pub(crate) every: u64,
+    /// whichever is more; `None` for no snapshots. With a pruner one may be due earlier.
+    pub(crate) every: Option<NonZeroU64>,
     /// Thins the history, unless all of it is kept.
     pub(crate) pruner: Option<Pruner>,
     /// What was written since the newest snapshot.

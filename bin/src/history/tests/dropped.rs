@@ -7,6 +7,7 @@ use crate::{Config, ControlPlane, Retention};
 use hindsight_core::Revision;
 use hindsight_projector::History;
 use serde_json::json;
+use std::num::NonZeroU64;
 use std::time::Instant;
 
 /// A control plane that keeps hardly any history, and snapshots after so many commits.
@@ -18,7 +19,7 @@ fn forgetful(directory: &std::path::Path, snapshot_every: u64) -> ControlPlane {
     };
     let config = Config {
         data_dir: Some(directory.into()),
-        snapshot_every,
+        snapshot_every: NonZeroU64::new(snapshot_every),
         retention: Some(retention),
         collectors: false,
         ..Config::default()

@@ -3,6 +3,7 @@
 
 use crate::{Base, Retention};
 use hindsight_core::{Commit, Revision, Time};
+use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -15,7 +16,7 @@ const MICROS_MIN: i64 = 3_600_000_000;
 #[derive(Debug)]
 pub(super) struct Due {
     /// Commits between two snapshots; `None` if there are to be none.
-    every: Option<u64>,
+    every: Option<NonZeroU64>,
     bytes_max: Option<u64>,
     age_micros_max: Option<i64>,
     /// The revision of the last snapshot that was handed over.
@@ -32,7 +33,7 @@ pub(crate) struct Written {
     /// The bytes of the bodies.
     bytes: u64,
     /// The times of its first commit, and of its last. If the clock was set back behind the first, its age counts from
-    /// there.
+    /// there; a clock that was wrong for a commit makes one snapshot due too early.
     span: Option<[Time; 2]>,
 }
 
@@ -56,16 +57,15 @@ impl Written {
 }
 
 impl Due {
-    /// For a log whose newest snapshot is of the revision `last`, and what was written since. `every` may be zero: then
-    /// none is ever due.
+    /// For a log whose newest snapshot is of the revision `last`, and what was written since.
     pub(super) fn new(
-        every: u64,
+        every: Option<NonZeroU64>,
         policy: Option<&Retention>,
         (last, since): (Option<Revision>, Written),
         bytes_of_state: Arc<AtomicU64>,
     ) -> Self {
         Self {
-            every: (every > 0).then_some(every),
+            every,
             bytes_max: policy.and_then(|policy| policy.bytes),
             age_micros_max: policy.and_then(|policy| policy.age_micros),
             last: last.unwrap_or_default(),
@@ -114,7 +114,8 @@ impl Due {
     /// fewer snapshots.
     fn after(&self, end: &Base) -> Option<u64> {
         let objects = u64::try_from(end.state.len()).unwrap_or(u64::MAX);
-        self.every.map(|every| every.max(objects - objects / 4))
+        self.every
+            .map(|every| every.get().max(objects - objects / 4))
     }
 
     /// Commits since the last snapshot.
@@ -161,6 +162,7 @@ mod tests {
             bytes,
             kinds: Vec::new(),
         };
+        let every = NonZeroU64::new(every);
         Due::new(every, Some(&policy), (None, since), Arc::default())
     }
 
@@ -299,6 +301,6 @@ mod tests {
         assert!(usual >= 9, "{usual}");
         let years = 10 * 366 * 24 * 60 * MINUTE;
         assert!((usual..=usual + 1).contains(&handed_over(Some(years))));
-        assert!((usual - 1..=usual).contains(&handed_over(Some(-years))));
+        assert!((usual - 1..=usual + 1).contains(&handed_over(Some(-years))));
     }
 }
