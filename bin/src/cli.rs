@@ -18,7 +18,7 @@ mod point;
 mod replay;
 mod restore;
 mod serve;
-pub(crate) mod show;
+mod show;
 mod signal_guard;
 mod subject;
 mod usage;
@@ -26,6 +26,7 @@ mod verify;
 mod why;
 
 use crate::hint::hint;
+use crate::shell;
 use anyhow::Context as _;
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum, ValueHint};
 use std::path::PathBuf;
@@ -101,7 +102,7 @@ impl Directory {
             return String::new();
         }
         let directory = self.data_dir.to_string_lossy();
-        format!(" --data-dir {}", show::shell_word(&directory))
+        format!(" --data-dir {}", shell::word(&directory))
     }
 }
 

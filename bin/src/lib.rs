@@ -52,6 +52,8 @@ mod reply;
 mod restoring;
 #[cfg(feature = "http")]
 mod service;
+#[cfg(feature = "http")]
+mod shell;
 #[cfg(test)]
 mod testing;
 mod unpoisoned;

@@ -11,6 +11,7 @@ use crate::inspect::{self, Filter, QueryError};
 use crate::lock_wait::RETRY_PAUSE;
 use crate::read_only::{self, Unchecked};
 use crate::remote::Client;
+use crate::shell;
 use anyhow::{Context as _, Result, anyhow, bail};
 use hindsight_core::{FutureRevision, Revision, State};
 use hindsight_log::{BACKUP_MAGIC, DirectoryLock, Error, Intact, Reader, SledStorage};
@@ -179,7 +180,7 @@ impl Directory {
         let name = path.display();
         if is_backup(path) {
             let backup = path.to_string_lossy();
-            let backup = show::shell_word(&backup);
+            let backup = shell::word(&backup);
             bail!(
                 "{name} is a backup; restore it first: hindsight restore {backup} --data-dir NEW"
             );

@@ -9,9 +9,10 @@ mod yaml;
 use super::parse::namespace;
 use super::point::{Point, point};
 use super::subject::{DEFAULT_NAMESPACE, NameArg, ResourceArg, parse_name, parse_resource};
-use super::{Directory, NOT_FOUND, show, usage_error};
+use super::{Directory, NOT_FOUND, usage_error};
 use crate::hint::hint;
 use crate::inspect::Served;
+use crate::shell;
 use anyhow::Result;
 use clap::Args;
 use clap::error::ErrorKind;
@@ -148,11 +149,11 @@ impl Get {
         let path = place.map_or_else(String::new, |place| format!("{place}/"));
         let option = place.filter(|place| *place != DEFAULT_NAMESPACE);
         let option = option.map_or_else(String::new, |namespace| {
-            format!(" -n {}", show::shell_word(namespace))
+            format!(" -n {}", shell::word(namespace))
         });
         let named = format!("{}/{name}", wanted.kind);
         let directory = self.directory.option();
-        let asked = format!("{}{option}{directory}", show::shell_word(&named));
+        let asked = format!("{}{option}{directory}", shell::word(&named));
         format!(
             "{resource} {path}{name} {verb}{everywhere}{point}{absent}; `hindsight log {asked}` shows its history, and \
              `hindsight why {asked}` whether and why it was deleted"

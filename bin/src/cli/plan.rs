@@ -10,6 +10,7 @@ use crate::answer::{OnceReleased, PATHS, PlanAnswer, Planned};
 use crate::effects;
 use crate::hint::hint;
 use crate::inspect::{self, Filter, Served, World};
+use crate::shell;
 use anyhow::Result;
 use clap::{Args, ValueEnum};
 use hindsight_core::command::Propagation;
@@ -159,10 +160,10 @@ impl Plan {
         let named = format!("{kind}/{name}");
         let namespace = filter.namespace.as_deref().filter(|_| is_namespaced);
         let option = namespace.map_or_else(String::new, |namespace| {
-            format!(" -n {}", show::shell_word(namespace))
+            format!(" -n {}", shell::word(namespace))
         });
         let directory = self.directory.option();
-        let asked = format!("{}{option}{directory}", show::shell_word(&named));
+        let asked = format!("{}{option}{directory}", shell::word(&named));
         format!(
             "there {verb} no {kind} {name} to delete{place}; look {elsewhere}at another time with --as-of; \
              `hindsight why {asked}` tells whether and why it was deleted"

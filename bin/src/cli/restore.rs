@@ -3,6 +3,7 @@
 mod filling;
 
 use super::{Directory, Output, show};
+use crate::shell;
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueHint};
 use hindsight_log::{DEFAULT_BUMP, Error, RESTORED_REVISION_MAX, RestoreStep, Restored};
@@ -137,7 +138,7 @@ impl Restore {
              next: hindsight serve --data-dir {}; clients list again on their own",
             show::counted(backup.frames, "frame"),
             restored.revision,
-            show::shell_word(&self.directory.data_dir.to_string_lossy())
+            shell::word(&self.directory.data_dir.to_string_lossy())
         ))
     }
 }

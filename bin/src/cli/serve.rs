@@ -7,6 +7,7 @@ use super::{Directory, keep, show};
 use crate::config::SNAPSHOT_EVERY;
 use crate::hint::hint;
 use crate::server::{self, Options};
+use crate::shell;
 use anyhow::{Context, Result};
 use bytesize::ByteSize;
 use clap::{Args, ValueEnum, ValueHint};
@@ -148,7 +149,7 @@ impl Serve {
         let runtime = start_runtime()?;
         let served = runtime.block_on(server::run(options, |address, kubeconfig| {
             let kubeconfig = kubeconfig.to_string_lossy();
-            let kubeconfig = show::shell_word(&kubeconfig);
+            let kubeconfig = shell::word(&kubeconfig);
             let ready = show::print_line(&format!(
                 "hindsight is ready on https://{address}; try: kubectl --kubeconfig {kubeconfig} get namespaces"
             ));

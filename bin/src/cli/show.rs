@@ -6,7 +6,6 @@ use anyhow::Result;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 use serde_json::json;
-use std::borrow::Cow;
 use std::fmt::Display;
 use std::future::pending;
 use std::io::{self, BufWriter, ErrorKind, Stdout, Write};
@@ -101,16 +100,6 @@ pub(super) fn counting(what: &'static str) -> ProgressBar {
     bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()))
 }
 
-/// Quotes a text as one word for a shell, so that a printed command can be typed as it is.
-pub(crate) fn shell_word(text: &str) -> Cow<'_, str> {
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-./:@%+=,".contains(&byte);
-    if !text.is_empty() && text.bytes().all(is_plain) {
-        return Cow::Borrowed(text);
-    }
-    Cow::Owned(format!("'{}'", text.replace('\'', r"'\''")))
-}
-
-/// The texts that are shown, and how many more there are.
 /// A count with what is counted: `1 frame`, `2 frames`.
 pub(super) fn counted(count: impl Display, one: &str) -> String {
     let count = count.to_string();
@@ -118,6 +107,7 @@ pub(super) fn counted(count: impl Display, one: &str) -> String {
     format!("{count} {one}{ending}")
 }
 
+/// The texts that are shown, and how many more there are.
 pub(super) fn join_bounded(shown: &[String], more: usize) -> String {
     let shown = shown.join(", ");
     if more == 0 {
@@ -203,19 +193,6 @@ mod tests {
             .context("starting")
             .expect_err("failed");
         assert_eq!(error_chain(&error), format!("starting: making /x: {text}"));
-    }
-
-    #[test]
-    fn a_shell_reads_a_word_as_it_is_meant() {
-        for (text, printed) in [
-            ("data/admin.kubeconfig", "data/admin.kubeconfig"),
-            ("my dir/x", "'my dir/x'"),
-            ("~/x", "'~/x'"),
-            ("it's $HOME", r"'it'\''s $HOME'"),
-            ("", "''"),
-        ] {
-            assert_eq!(shell_word(text), printed);
-        }
     }
 
     #[test]

@@ -12,6 +12,7 @@ use crate::hint::hint;
 use crate::history::{HistoryIndex, LogHistory};
 use crate::inspect::{self, Filter};
 use crate::questions;
+use crate::shell;
 use anyhow::Result;
 use clap::Args;
 use hindsight_core::Rule;
@@ -120,10 +121,10 @@ fn unknown(filter: &Filter, namespace: &str, directory: &Directory) -> String {
 fn asked(filter: &Filter, directory: &Directory) -> String {
     let text = |field: &Option<String>| field.clone().unwrap_or_default();
     let named = format!("{}/{}", text(&filter.kind), text(&filter.name));
-    let (named, option) = (show::shell_word(&named), directory.option());
+    let (named, option) = (shell::word(&named), directory.option());
     match filter.namespace.as_deref() {
         None | Some(DEFAULT_NAMESPACE) => format!("{named}{option}"),
-        Some(namespace) => format!("{named} -n {}{option}", show::shell_word(namespace)),
+        Some(namespace) => format!("{named} -n {}{option}", shell::word(namespace)),
     }
 }
 

@@ -2,9 +2,9 @@
 
 use super::client_certificate::user_of;
 use super::pki::{AUTHORITY, Pki, administrator, write_private};
-use crate::cli::show::shell_word;
 use crate::data_dir::DataDir;
 use crate::disk::is_full;
+use crate::shell;
 use anyhow::{Context, Result, bail};
 use base64::prelude::{BASE64_STANDARD, Engine};
 use rustls_pki_types::CertificateDer;
@@ -101,7 +101,7 @@ pub(super) fn check(path: &Path, data: DataDir<'_>) -> Result<Use> {
     if let Some(found) = found.usage() {
         return Ok(found);
     }
-    let word = |path: &Path| shell_word(&path.to_string_lossy()).into_owned();
+    let word = |path: &Path| shell::word(&path.to_string_lossy()).into_owned();
     bail!(
         "{name} is not replaced, because it is not empty and has no cluster with the certificate authority of {}\n\
          name a new file, or remove this one if it is of no use any more, as after {} was replaced; without the \
@@ -205,11 +205,11 @@ impl Found {
         else {
             return kept;
         };
-        let name = shell_word(name);
+        let name = shell::word(name);
         format!(
             "{kept}; {path} leads to {server}, and this server is at {here}: if clients do not reach it there, run \
              `kubectl config set-cluster {name} --server {here} --kubeconfig {}`",
-            shell_word(&path.to_string())
+            shell::word(&path.to_string())
         )
     }
 }
