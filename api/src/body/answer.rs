@@ -2,14 +2,11 @@
 //! another form than it is stored in, a page of the log. How long an answer is shows when it is made, so few are made
 //! at one time, and each keeps its seat until it has found room.
 
-use super::room::WAIT_MAX;
 use super::{ApiBody, Bodies};
 use crate::offload::{LONG_BYTES, offload};
 use crate::status::Failure;
 use http::Response;
 use http_body::Body;
-use std::sync::Arc;
-use tokio::time::timeout;
 
 impl Bodies {
     /// Makes an answer that is likely to be long, beside the threads that answer requests. It keeps its room until
@@ -21,10 +18,7 @@ impl Bodies {
         let Some(bounds) = bounds else {
             return offload(usize::MAX, make).await?;
         };
-        let seat = timeout(WAIT_MAX, Arc::clone(&bounds.makers).acquire_owned());
-        let Ok(Ok(_seat)) = seat.await else {
-            return Err(Failure::no_room());
-        };
+        let _seat = Self::room_in(&bounds.makers, 1).await?;
         let answer = offload(usize::MAX, make).await??;
         bounds.counted(answer).await
     }
@@ -45,6 +39,7 @@ impl Bodies {
 mod tests {
     use super::*;
     use http_body_util::BodyExt;
+    use std::sync::Arc;
     use std::time::Duration;
 
     #[tokio::test(start_paused = true)]

@@ -13,7 +13,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
 /// How long a body waits for room, in its turn, before the client is told to try again.
-pub(super) const WAIT_MAX: Duration = Duration::from_secs(3);
+const WAIT_MAX: Duration = Duration::from_secs(3);
 
 /// How many long answers may be made at one time.
 const MAKERS_MAX: usize = 4;
@@ -49,6 +49,7 @@ impl Bodies {
         }
     }
 
+    /// So much of this room, or one of these seats, in turn; 429 if it takes too long.
     pub(super) async fn room_in(
         room: &Arc<Semaphore>,
         bytes: usize,
