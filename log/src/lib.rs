@@ -14,6 +14,7 @@ mod error;
 mod faults;
 mod frame;
 mod framing;
+pub mod layout;
 mod lock;
 mod log;
 mod owner_only;

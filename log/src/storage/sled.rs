@@ -25,6 +25,7 @@ use super::reserve::{self, Reserve};
 use super::room::{Room, WRITE_AMPLIFICATION};
 use super::witness::WitnessFile;
 use super::{Purpose, Records, Storage, Stored, blocks};
+use crate::layout::{reserve_beside, witness_path};
 use crate::unpoisoned::unpoisoned;
 use crate::{EngineCall, Error, Tail, chain, owner_only};
 use database::Database;
@@ -286,13 +287,9 @@ impl Storage for SledStorage {
     }
 }
 
-fn witness_path(directory: &Path) -> PathBuf {
-    directory.with_extension("tail")
-}
-
 /// Beside the database, unless that has a file system of its own: what is released elsewhere gives it no room.
 fn reserve_path(directory: &Path) -> PathBuf {
-    let beside = directory.with_extension("reserve");
+    let beside = reserve_beside(directory);
     let above = beside.parent().and_then(device);
     let is_elsewhere = device(directory).is_some_and(|own| above.is_some_and(|above| own != above));
     if is_elsewhere {

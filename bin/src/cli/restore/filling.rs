@@ -1,11 +1,12 @@
 //! Fills a directory that has no log from a backup.
 
-use crate::data_dir::{DataDir, EVENTS, PARTS};
+use crate::data_dir::DataDir;
 use crate::effects;
 use crate::hint::hint;
 use crate::lock_wait::{LockWait, RETRY_PAUSE};
 use crate::restoring::{failed, is_unfinished, remove, settle};
 use anyhow::{Result, bail};
+use hindsight_log::layout::{EVENTS, PARTS};
 use hindsight_log::{
     DirectoryLock, Error, Restore, RestoreStep, Restored, SledStorage, Storage, make_private,
 };

@@ -1,0 +1,38 @@
+//! How the parts of a log are called in its data directory.
+
+use std::path::{Path, PathBuf};
+
+/// The directory of the database. What is beside it has this name with another extension.
+pub const EVENTS: &str = "events";
+/// The file that witnesses how far the log was acknowledged.
+pub const TAIL: &str = "events.tail";
+/// The disk space that is kept for a start on a full disk.
+pub const RESERVE: &str = "events.reserve";
+/// The directory of the snapshots.
+pub const SNAPSHOTS: &str = "snapshots";
+
+/// All of these, in the order in which they may come to their place: where there is a database, there is a log.
+pub const PARTS: [&str; 4] = [SNAPSHOTS, RESERVE, TAIL, EVENTS];
+
+/// The witness of the database in this directory.
+pub(crate) fn witness_path(events: &Path) -> PathBuf {
+    events.with_extension("tail")
+}
+
+/// The reserve of the database in this directory, if it is beside it.
+pub(crate) fn reserve_beside(events: &Path) -> PathBuf {
+    events.with_extension("reserve")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_files_beside_a_database_have_the_names_that_are_told() {
+        let at = Path::new("/data");
+        let events = at.join(EVENTS);
+        assert_eq!(witness_path(&events), at.join(TAIL));
+        assert_eq!(reserve_beside(&events), at.join(RESERVE));
+    }
+}
