@@ -26,8 +26,8 @@ replicasets,replicationcontrollers  status.replicas  atleast 0
 replicasets,replicationcontrollers  status.fullyLabeledReplicas  atleast 0
 replicasets,replicationcontrollers  status.readyReplicas  atleast 0
 replicasets,replicationcontrollers  status.availableReplicas  atleast 0
-replicasets  status.terminatingReplicas  atleast 0
 replicasets,replicationcontrollers  status.observedGeneration  atleast 0
+replicasets  status.terminatingReplicas  atleast 0
 replicasets,replicationcontrollers  status.fullyLabeledReplicas  atmost status.replicas
 replicasets,replicationcontrollers  status.readyReplicas  atmost status.replicas
 replicasets,replicationcontrollers  status.availableReplicas  atmost status.replicas; atmost readyReplicas
