@@ -34,7 +34,7 @@ struct Round {
     /// Where the first submission was decided that is not a deletion. What was decided before it stands,
     /// even if there is no space for what came after.
     first_write: Option<Checkpoint>,
-    /// Where the second submission was decided, if the first only deletes.
+    /// Where the second submission was decided, if the first was no write that was let through.
     second: Option<Checkpoint>,
     /// Its deletions were decided one by one, each only if there is space for it too.
     is_one_by_one: bool,
@@ -135,11 +135,11 @@ impl Decider {
             });
             return;
         }
-        if !is_deletion && round.first_write.is_none() {
-            round.first_write = Some(self.checkpoint(round));
-        }
         if round.decided.len() == 1 && round.first_write.is_none() {
             round.second = Some(self.checkpoint(round));
+        }
+        if !is_deletion && round.first_write.is_none() {
+            round.first_write = Some(self.checkpoint(round));
         }
         let is_first = round.decided.is_empty();
         let deletions = (is_deletion && !is_first).then(|| commands.clone());
@@ -182,34 +182,31 @@ impl Decider {
     }
 
     /// Decides the deletions of a round without writes again, and refuses each for which there is no space beside those
-    /// before it. The first stands as it is, if there is space for it.
+    /// before it. The first, whose commands are not kept, stands if it is a deletion for which there is space.
     fn one_by_one(&mut self, mut round: Round, before: &State) -> Round {
         round.is_one_by_one = true;
-        let mut decided = std::mem::take(&mut round.decided).into_iter();
         let second = round.second.take();
         round
             .changes
             .truncate(second.as_ref().map_or(0, |second| second.changes));
-        self.roll_back(second.map_or_else(|| before.clone(), |second| second.state));
-        if let Some(mut first) = decided.next() {
-            if !self.space.has_room_for(&round.changes) {
-                self.roll_back(before.clone());
+        let stands = second.is_some() && self.space.has_room_for(&round.changes);
+        let stood = second.filter(|_| stands).map(|second| second.state);
+        self.roll_back(stood.unwrap_or_else(|| before.clone()));
+        for (index, one) in round.decided.iter_mut().enumerate() {
+            if index == 0 && !stands {
                 round.changes.clear();
-                first.answer.outcome = Err(Unavailable::Full);
+                one.answer.outcome = Err(Unavailable::Full);
             }
-            round.decided.push(first);
-        }
-        for mut one in decided {
-            if let Some(commands) = one.deletions.take() {
-                let so_far = self.checkpoint(&round);
-                one.answer.outcome = self.decide_all(commands, &mut round.changes);
-                if !self.space.has_room_for(&round.changes) {
-                    self.roll_back(so_far.state);
-                    round.changes.truncate(so_far.changes);
-                    one.answer.outcome = Err(Unavailable::Full);
-                }
+            let Some(commands) = one.deletions.take() else {
+                continue;
+            };
+            let (state, count) = (self.state.clone(), round.changes.len());
+            one.answer.outcome = self.decide_all(commands, &mut round.changes);
+            if !self.space.has_room_for(&round.changes) {
+                self.roll_back(state);
+                round.changes.truncate(count);
+                one.answer.outcome = Err(Unavailable::Full);
             }
-            round.decided.push(one);
         }
         round
     }
