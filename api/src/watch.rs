@@ -198,6 +198,9 @@ impl Watch {
                 break;
             };
             self.event("ADDED", &object, None).await;
+            if self.is_over {
+                return;
+            }
             objects.record_bytes(object.body.len());
             let looked = std::mem::take(&mut self.looked);
             self.pace.read(object.body.len() + looked).await;
@@ -289,6 +292,9 @@ impl Watch {
             }
             if self.position > self.after {
                 self.derive(change).await;
+            }
+            if self.is_over {
+                return;
             }
             let looked = std::mem::take(&mut self.looked);
             self.pace.read(self.read_cost(change) + looked).await;

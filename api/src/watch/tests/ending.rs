@@ -1,4 +1,4 @@
-//! Watches of a server that stops.
+//! Watches that end: with their server, or with an error.
 
 use super::*;
 
@@ -25,4 +25,50 @@ fn watches_end_once_they_are_told_to_whatever_they_have_to_send() {
         let mut late = open(FROM_NOWHERE[0]).await;
         assert!(late.frame().await.is_none());
     });
+}
+
+/// What is long and not sent as it is stored is made on a thread of the runtime, and here that runtime is gone.
+#[test]
+fn an_error_is_the_last_that_a_watch_says() {
+    const LONG_BYTES: usize = 100 << 10;
+    const SENT: &str = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
+    let gone = paused().handle().clone();
+    for path in [
+        FROM_NOWHERE[0],
+        FROM_NOWHERE[1],
+        "/api/v1/configmaps?watch=1&resourceVersion=1",
+    ] {
+        let fake = Arc::new(Fake::new());
+        let api = Api::new(Arc::clone(&fake) as _, Arc::new(Admission::default()));
+        drop(fake.put(&object(1, 1)));
+        let mut request = get(path);
+        let accept = header::HeaderValue::from_static(SENT);
+        request.headers_mut().insert(header::ACCEPT, accept);
+        let happen = || {
+            fake.happens(&object(2, LONG_BYTES));
+            fake.happens(&object(3, 1));
+        };
+        let is_initial = FROM_NOWHERE.contains(&path);
+        let said = paused().block_on(async {
+            if is_initial {
+                happen();
+            }
+            let answer = api.handle(request, Some(Arc::new(administrator()))).await;
+            if !is_initial {
+                happen();
+            }
+            let _gone = gone.enter();
+            let body = answer.into_body().collect().await.expect("sound");
+            String::from_utf8(body.to_bytes().to_vec()).expect("text")
+        });
+        let last = said.lines().last().expect("some");
+        assert!(
+            last.contains("ERROR") && last.contains("500"),
+            "{path}: {said}"
+        );
+        assert!(
+            !said.contains("c3") && !said.contains("BOOKMARK"),
+            "{path}: {said}"
+        );
+    }
 }
