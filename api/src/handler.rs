@@ -55,7 +55,7 @@ pub struct Api {
     /// Documents of discovery and OpenAPI that were built.
     documents: Arc<Documents>,
     /// The bounds on request bodies; `None` where the caller has them in memory anyway.
-    bodies: Option<Bodies>,
+    pub(crate) bodies: Option<Bodies>,
     /// Who is asked about tokens; `None` where nobody logs in with any.
     pub(crate) authenticator: Option<Arc<dyn Authenticator>>,
 }

@@ -277,7 +277,7 @@ pub(crate) async fn answer(
     let query = Query::of(&request)?;
     let page = query.page(api, &mut request, query.limit > 0).await?;
     let gap = page.gap;
-    let mut answer = render(&request, page).await;
+    let mut answer = render(api, &request, page).await;
     if let Some(gap) = gap {
         respond::warn_first(&mut answer, &gap.to_string());
     }
@@ -423,7 +423,7 @@ fn check_options(
 }
 
 /// Answers with a page. Items are spliced from the stored bytes unless another form was asked for.
-pub(crate) async fn render(request: &ResourceRequest, page: Page) -> Response<ApiBody> {
+pub(crate) async fn render(api: &Api, request: &ResourceRequest, page: Page) -> Response<ApiBody> {
     let mut metadata = json!({"resourceVersion": page.revision.to_string()});
     if let Some(members) = metadata.as_object_mut() {
         match &page.token {
@@ -436,5 +436,6 @@ pub(crate) async fn render(request: &ResourceRequest, page: Page) -> Response<Ap
         }
     }
     let items = Items::of(request, metadata);
-    Pieces::new(items, page.items, page.permit).answer().await
+    let pieces = Pieces::new(items, page.items, page.permit);
+    pieces.answer(api.bodies.as_ref()).await
 }

@@ -1,12 +1,14 @@
 //! The memory that long answers may occupy which are made for one client and are complete at once: an object in
-//! another form than it is stored in, a page of the log. How long an answer is shows when it is made, so few are made
-//! at one time, and each keeps its seat until it has found room.
+//! another form than it is stored in, a page of the log, a list that is not streamed. How long an answer is shows when
+//! it is made, so few are made at one time, and each keeps its seat until it has found room.
 
 use super::{ApiBody, Bodies};
 use crate::offload::{LONG_BYTES, offload};
 use crate::status::Failure;
 use http::Response;
 use http_body::Body;
+use std::sync::Arc;
+use tokio::sync::OwnedSemaphorePermit;
 
 impl Bodies {
     /// Makes an answer that is likely to be long, beside the threads that answer requests. It keeps its room until
@@ -32,6 +34,13 @@ impl Bodies {
         }
         let room = Self::room_in(&self.answers, bytes.min(self.room_max)).await?;
         Ok(answer.map(|body| body.holding(room)))
+    }
+
+    /// Room for an answer of at most so many bytes, if some is free: for one that need not be complete at once.
+    pub(crate) fn spare_room(&self, bytes: usize) -> Option<OwnedSemaphorePermit> {
+        let bytes = u32::try_from(bytes).ok()?;
+        let room = Arc::clone(&self.answers).try_acquire_many_owned(bytes);
+        room.ok()
     }
 }
 

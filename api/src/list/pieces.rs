@@ -1,10 +1,10 @@
-//! Writes a list: in one go where it is small, and otherwise piece by piece. A large list then neither waits
-//! for its end nor takes its size in memory, and other requests are answered between two pieces. If the client
+//! Writes a list: in one go where it is small and has room, and otherwise piece by piece. A large list then neither
+//! waits for its end nor takes its size in memory, and other requests are answered between two pieces. If the client
 //! stops reading, the remaining objects are released: the list may be all that keeps them in memory.
 
 use super::items::Items;
 use crate::backend::Permit;
-use crate::body::{ApiBody, PIECE_BYTES, Syntax, Unfinished, frame};
+use crate::body::{ApiBody, Bodies, PIECE_BYTES, Syntax, Unfinished, frame};
 use crate::lease::Lease;
 use crate::offload::{LONG_BYTES, offload};
 use crate::pace::READ_BYTES;
@@ -15,9 +15,12 @@ use futures_util::stream::{self, StreamExt};
 use hindsight_core::Object;
 use http::Response;
 use std::sync::Arc;
+use tokio::sync::OwnedSemaphorePermit;
 
 /// A list whose objects are larger than this together is streamed, and so is one of which this much is written
-/// before its end: the rows of a table may be far longer than the objects.
+/// before its end: the rows of a table may be far longer than the objects. Where answers have bounded room, a list of
+/// more than [`LONG_BYTES`] takes some before it is written. If none is free, it is streamed too, and so is a list of
+/// which so much is written only because its items are longer than the objects.
 const WHOLE_BYTES_MAX: usize = 256 << 10;
 
 /// A list of which some pieces are still to be sent.
@@ -68,17 +71,18 @@ impl Pieces {
         }
     }
 
-    pub(super) async fn answer(mut self) -> Response<ApiBody> {
+    pub(super) async fn answer(mut self, bounds: Option<&Bodies>) -> Response<ApiBody> {
         let syntax = self.items.syntax();
-        if self.size <= WHOLE_BYTES_MAX {
-            let mut begun = self.fill(WHOLE_BYTES_MAX).await;
-            while !self.is_finished() && begun.len() < WHOLE_BYTES_MAX {
+        let (whole_max, room) = self.room(bounds);
+        if self.size <= whole_max {
+            let mut begun = self.fill(whole_max).await;
+            while !self.is_finished() && begun.len() < whole_max {
                 tokio::task::yield_now().await;
                 self.started = begun;
-                begun = self.fill(WHOLE_BYTES_MAX).await;
+                begun = self.fill(whole_max).await;
             }
             if self.is_written {
-                return respond::written(ApiBody::full(begun), syntax);
+                return respond::written(whole(begun, room), syntax);
             }
             self.rest.with(|rest| rest.ready = begun.into());
         } else if syntax == Syntax::Yaml {
@@ -95,6 +99,20 @@ impl Pieces {
             Some((piece, pieces))
         });
         respond::written(ApiBody::pieces(pieces.boxed()), syntax)
+    }
+
+    /// How long the list may be to be written in one go, and the room that it then has.
+    fn room(&self, bounds: Option<&Bodies>) -> (usize, Option<OwnedSemaphorePermit>) {
+        let Some(bounds) = bounds else {
+            return (WHOLE_BYTES_MAX, None);
+        };
+        if self.size <= LONG_BYTES || self.size > WHOLE_BYTES_MAX {
+            return (LONG_BYTES, None);
+        }
+        match bounds.spare_room(WHOLE_BYTES_MAX) {
+            Some(room) => (WHOLE_BYTES_MAX, Some(room)),
+            None => (LONG_BYTES, None),
+        }
     }
 
     /// Whether there is no next item to write.
@@ -172,6 +190,16 @@ impl Pieces {
         }
         None
     }
+}
+
+/// A list in one go, which keeps as much of its room as it needs until it was sent.
+fn whole(list: Vec<u8>, room: Option<OwnedSemaphorePermit>) -> ApiBody {
+    let Some(mut room) = room else {
+        return ApiBody::full(list);
+    };
+    let surplus = room.num_permits().saturating_sub(list.len());
+    drop(room.split(surplus));
+    ApiBody::full(list).holding(room)
 }
 
 #[cfg(test)]

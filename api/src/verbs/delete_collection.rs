@@ -69,7 +69,7 @@ async fn delete_listed(
     if let Some(rejection) = failed {
         return Err(Failure::from(rejection).with_warnings(warnings));
     }
-    let mut response = list::render(request, page).await;
+    let mut response = list::render(api, request, page).await;
     respond::warn(&mut response, &warnings);
     Ok(response)
 }

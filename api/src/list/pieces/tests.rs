@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::backend::fake::{Fake, held_elsewhere};
-use crate::body::Unfinished;
+use crate::body::{Bodies, Unfinished};
 use crate::handler::Api;
 use crate::lease::STALLED;
 use bytes::Buf;
@@ -218,5 +218,41 @@ fn a_slow_reader_gets_the_whole_list() {
         }
         let list: Value = serde_json::from_slice(&whole).expect("JSON");
         assert_eq!(list["items"].as_array().map(Vec::len), Some(3));
+    });
+}
+
+/// The first page is too short to need room.
+#[test]
+fn lists_that_are_complete_at_once_keep_their_room_until_they_are_sent_and_the_others_come_in_pieces()
+ {
+    const LISTS: usize = 20;
+    const ROOM: u64 = 3 << 20;
+    const PATH: &str = "/api/v1/configmaps";
+    runtime().block_on(async {
+        let (_, api) = api(10);
+        let api = api.with_bodies(Bodies::bounded(0, Duration::from_secs(30)));
+        let open = async |path| list(&api, "application/json", path).await;
+        let mut unread = Vec::new();
+        for _ in 0..LISTS {
+            unread.push(open(PATH).await);
+        }
+        let in_pieces = unread.iter().position(|body| body.whole_bytes().is_none());
+        let mut in_pieces = unread.split_off(in_pieces.expect("there is no room for all"));
+        let kept: u64 = unread.iter().filter_map(ApiBody::whole_bytes).sum();
+        assert!((ROOM / 2..=ROOM).contains(&kept), "{kept}");
+        assert!(in_pieces.iter().all(|body| body.whole_bytes().is_none()));
+        assert!(
+            open("/api/v1/configmaps?limit=2")
+                .await
+                .whole_bytes()
+                .is_some()
+        );
+        let [mut one, mut other] = [unread.pop(), in_pieces.pop()].map(|body| body.expect("some"));
+        assert_eq!(
+            rest(&mut one).await.concat(),
+            rest(&mut other).await.concat()
+        );
+        drop((one, unread.pop()));
+        assert!(open(PATH).await.whole_bytes().is_some());
     });
 }
