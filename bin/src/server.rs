@@ -4,6 +4,7 @@ mod auth;
 mod backup;
 mod client_certificate;
 mod connection;
+mod departure;
 mod kubeconfig;
 mod lingering;
 mod pki;

@@ -99,9 +99,10 @@ fn clients_that_leave_in_the_middle_leave_nothing_behind() {
     for _ in 0..TIMES {
         drop(TcpStream::connect(address).expect("connected"));
     }
+    let watch = request("GET", &format!("{MAPS}?watch=1"), "");
     let requests = [
         request("GET", MAPS, ""),
-        request("GET", &format!("{MAPS}?watch=1"), ""),
+        watch.clone(),
         // A version ahead of this server: it waits for three seconds before it refuses.
         request("GET", &format!("{MAPS}?resourceVersion=99999"), ""),
         whole,
@@ -109,6 +110,14 @@ fn clients_that_leave_in_the_middle_leave_nothing_behind() {
     for request in requests.iter().flat_map(|one| [one; TIMES]) {
         let mut wire = caller.connect().expect("connected");
         wire.send(request.as_bytes()).expect("sent");
+    }
+    // What comes behind the request of a watch is not read before the watch ends.
+    let behind = ["\r\n", requests[0].as_str()];
+    for behind in behind.iter().flat_map(|one| [one; TIMES]) {
+        let mut wire = caller.connect().expect("connected");
+        let sent = format!("{watch}{behind}");
+        wire.send(sent.as_bytes()).expect("sent");
+        assert_eq!(wire.head().expect("it begins").0, 200);
     }
     nothing_is_left(&server, before);
     let mut wire = caller.connect().expect("connected");

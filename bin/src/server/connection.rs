@@ -4,6 +4,7 @@
 mod tests;
 
 use super::auth::{Identity, InvalidCredentials, Tokens};
+use super::departure::Departure;
 use super::lingering::Lingering;
 use super::pki::Tls;
 use super::slots::{Limits, Slot, Slots};
@@ -49,6 +50,8 @@ const KEEPALIVE_AFTER: Duration = Duration::from_mins(3);
 const KEEPALIVE_EVERY: Duration = Duration::from_secs(15);
 /// How many of them may be unanswered before the connection is closed.
 const KEEPALIVE_QUESTIONS: u32 = 9;
+/// What the handshake agrees on for HTTP/2.
+const HTTP2: Option<&[u8]> = Some(b"h2");
 /// A pause after a failed accept, for when file descriptors run out.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
@@ -169,8 +172,10 @@ async fn serve(
     let session = stream.get_ref().1;
     let chain = session.peer_certificates().unwrap_or_default();
     let client = context.tls.certificates.identify(chain, UnixTime::now());
-    let builder = builder(session.alpn_protocol());
+    let protocol = session.alpn_protocol();
+    let builder = builder(protocol);
     let requests = Requests::none();
+    let departure = (protocol != HTTP2).then(|| Departure::of(requests.clone()));
     let mark_authenticated = {
         let requests = requests.clone();
         move || {
@@ -204,7 +209,7 @@ async fn serve(
             Ok::<_, Infallible>(response.map(|body| Answer::new(body, open, timeouts)))
         }
     });
-    let stream = TokioIo::new(Lingering::new(stream, stopping.clone()));
+    let stream = TokioIo::new(Lingering::new(stream, departure, stopping.clone()));
     let connection = builder.serve_connection(stream, service);
     tokio::pin!(connection);
     let patience = tokio::select! {
@@ -228,9 +233,10 @@ fn builder(protocol: Option<&[u8]>) -> Builder<TokioExecutor> {
     http2.initial_stream_window_size(WINDOW_BYTES);
     http2.max_header_list_size(HEAD_BYTES_MAX);
     builder.http1().max_buf_size(BUFFER_BYTES);
-    match protocol {
-        Some(b"h2") => builder.http2_only(),
-        Some(_) | None => builder.http1_only(),
+    if protocol == HTTP2 {
+        builder.http2_only()
+    } else {
+        builder.http1_only()
     }
 }
 

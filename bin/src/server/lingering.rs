@@ -4,7 +4,8 @@
 //!
 //! Source: RFC 9112 section 9.6; `rstAvoidanceDelay` of Go's HTTP server.
 
-use std::io::{IoSlice, Result};
+use super::departure::Departure;
+use std::io::{ErrorKind, IoSlice, Result};
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
@@ -21,9 +22,11 @@ const BYTES_MAX: usize = 4 << 20;
 /// Bytes of one read, on the stack.
 const PIECE_BYTES: usize = 4 << 10;
 
-/// A stream that lingers when it is shut down, unless the server itself is ending.
+/// A stream that lingers when it is shut down, unless the server itself is ending. It fails once the client of a watch
+/// is gone.
 pub(super) struct Lingering {
     stream: TlsStream<TcpStream>,
+    departure: Option<Departure>,
     stopping: watch::Receiver<()>,
     last: Option<Last>,
 }
@@ -35,9 +38,14 @@ struct Last {
 }
 
 impl Lingering {
-    pub(super) fn new(stream: TlsStream<TcpStream>, stopping: watch::Receiver<()>) -> Self {
+    pub(super) fn new(
+        stream: TlsStream<TcpStream>,
+        departure: Option<Departure>,
+        stopping: watch::Receiver<()>,
+    ) -> Self {
         Self {
             stream,
+            departure,
             stopping,
             last: None,
         }
@@ -113,7 +121,14 @@ impl AsyncWrite for Lingering {
         self.stream.is_write_vectored()
     }
 
+    // hyper flushes whenever its connection is polled and nothing is left to write.
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<()>> {
+        let this = &mut *self;
+        if let Some(departure) = &mut this.departure
+            && departure.poll(this.stream.get_ref().0, context).is_ready()
+        {
+            return Poll::Ready(Err(ErrorKind::ConnectionAborted.into()));
+        }
         pin!(&mut self.stream).poll_flush(context)
     }
 

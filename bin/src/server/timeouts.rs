@@ -95,6 +95,11 @@ impl Requests {
         }
     }
 
+    /// Whether a watch is open.
+    pub(super) fn has_watch(&self) -> bool {
+        self.0.borrow().watches > 0
+    }
+
     /// Resolves once nothing has been in progress for a moment. Watches do not count: they end by themselves, unless
     /// their clients do not read.
     pub(super) async fn done(&self) {

@@ -1,5 +1,6 @@
 //! Connections that are of no use are closed, and those that are used stay.
 
+mod departure;
 mod ending;
 mod protocols;
 
