@@ -48,7 +48,6 @@ impl Bodies {
 mod tests {
     use super::*;
     use http_body_util::BodyExt;
-    use std::sync::Arc;
     use std::time::Duration;
 
     #[tokio::test(start_paused = true)]
