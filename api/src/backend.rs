@@ -46,6 +46,13 @@ pub trait Backend: Send + Sync + 'static {
     /// callers at a time; further ones wait, and after a while are refused.
     fn as_of(&self, point: AsOf) -> BoxFuture<'_, Result<Past, AsOfError>>;
 
+    /// Has [`Self::as_of`] find this state in memory until it was not asked for it for a while: a page of a list was of
+    /// it, and others follow. It was the newest state when the request began, and shares with that what has not changed
+    /// since.
+    fn keep(&self, state: Arc<State>) {
+        drop(state);
+    }
+
     /// Decides commands and makes the outcome durable. All commands go into one batch; each has its own answer.
     fn submit(&self, commands: Vec<Command>) -> BoxFuture<'_, Submitted>;
 
@@ -84,7 +91,8 @@ pub type Permit = Arc<OwnedSemaphorePermit>;
 pub struct Past {
     /// The state, which may be as large as the newest one and share nothing with it.
     pub state: Arc<State>,
-    /// To be held for as long as any part of the state is. The newest state needs none.
+    /// To be held for as long as any part of the state is. The newest state needs none, nor does one that was kept
+    /// from when it was the newest: see [`Backend::keep`].
     pub permit: Option<Permit>,
     /// What a restore lost, if the point is in it: the state is that of the backup then.
     pub gap: Option<Gap>,

@@ -246,6 +246,11 @@ impl Query {
         let found = found.await?;
         let last = found.items.last().filter(|_| found.more);
         let token = last.map(|last| Continuation::after(state.revision, &last.key).token());
+        // A state that was folded shares nothing with the newest, and one of an earlier page was kept before.
+        let is_newest = !request.past && Arc::ptr_eq(&state, &request.state);
+        if token.is_some() && is_newest {
+            api.backend.keep(Arc::clone(&state));
+        }
         let remaining = found.others.map(|others| others + 1);
         Ok(Page {
             items: found.items,

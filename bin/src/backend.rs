@@ -73,6 +73,13 @@ impl Backend for ControlPlane {
                     let newest = newest.revision;
                     return Err(AsOfError::Future(FutureRevision { asked, newest }));
                 }
+                if let Some(kept) = self.pasts().kept(asked) {
+                    return Ok(Past {
+                        state: kept,
+                        permit: None,
+                        gap: None,
+                    });
+                }
             }
             let now = Self::now(self);
             if let AsOf::Time(asked) = point {
@@ -88,6 +95,10 @@ impl Backend for ControlPlane {
             let fold = move || plane.fold(point).map_err(unanswered);
             self.pasts().at(point, newest.revision, fold).await
         })
+    }
+
+    fn keep(&self, state: Arc<State>) {
+        self.pasts().keep(state);
     }
 
     fn submit(

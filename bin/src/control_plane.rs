@@ -91,6 +91,8 @@ impl ControlPlane {
             reader.clone(),
             State::new(Arc::clone(&builtin)),
         );
+        #[cfg(feature = "http")]
+        let pasts = Pasts::new(publisher.kept());
         let restored = log.restored();
         let writer = Arc::new(log.start(Box::new(publisher))?);
         let collectors = if config.collectors {
@@ -114,7 +116,7 @@ impl ControlPlane {
             restored,
             index: HistoryIndex::default(),
             #[cfg(feature = "http")]
-            pasts: Pasts::default(),
+            pasts,
             #[cfg(feature = "http")]
             backfill,
             published,
@@ -340,11 +342,13 @@ impl ControlPlane {
 }
 
 impl Shared {
-    /// Stops the collectors before the writer drains, and releases the lock last.
+    /// Stops the collectors before the writer drains, and releases the lock last. No earlier state answers any more.
     fn close(&self) {
         let _whoever_is_second_waits = self.closing.lock();
         drop(take(&self.collectors));
         self.writer.close();
+        #[cfg(feature = "http")]
+        self.pasts.close();
         drop(take(&self.lock));
     }
 }

@@ -1,17 +1,22 @@
-//! States of the past, folded from the log: a few points at a time, each for as long as somebody looks at it.
-//! Any of them may be as large as the newest state and share nothing with it.
+//! States of the past. Those of which lists are read page by page are kept from when they were the newest; others are
+//! folded from the log: a few points at a time, each for as long as somebody looks at it. Any folded state may be as
+//! large as the newest and share nothing with it.
 
+mod kept;
 mod recent;
 #[cfg(test)]
 mod tests;
 
+use crate::unpoisoned::unpoisoned;
 use hindsight_api::{AsOf, AsOfError, Gap, Past};
 use hindsight_core::{Revision, State};
+pub(crate) use kept::{Kept, replaced_by};
 use recent::Recent;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::time::{Instant, timeout_at};
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, sleep, timeout_at};
 
 /// How many may look at the past at the same time.
 const SEATS_MAX: usize = 4;
@@ -19,6 +24,10 @@ const SEATS_MAX: usize = 4;
 const FOLDS_MAX: usize = 2;
 /// How long a request waits for its turn before it is told to try again.
 const WAIT_MAX: Duration = Duration::from_secs(3);
+/// How long a state is kept that nobody uses.
+const UNUSED_MAX: Duration = Duration::from_mins(5);
+/// How often such states are looked for.
+const SWEEP_EVERY: Duration = Duration::from_mins(1);
 
 /// A state, and what a restore lost if the point that was asked for is in it.
 #[derive(Debug, Clone)]
@@ -27,25 +36,65 @@ struct Folded {
     gap: Option<Gap>,
 }
 
-/// The seats for those who look and for folds, and what was folded last.
+/// The seats for those who look and for folds, and what is kept for the next request.
 #[derive(Debug)]
 pub(crate) struct Pasts {
     seats: Arc<Semaphore>,
     folds: Arc<Semaphore>,
     recent: Arc<Recent>,
+    kept: Arc<Kept>,
+    /// The task that drops what nobody uses.
+    sweeper: Mutex<Option<JoinHandle<()>>>,
 }
 
-impl Default for Pasts {
-    fn default() -> Self {
+impl Pasts {
+    /// Whoever publishes the newest state tells `kept` what it replaced.
+    pub(crate) fn new(kept: Arc<Kept>) -> Self {
         Self {
             seats: Arc::new(Semaphore::new(SEATS_MAX)),
             folds: Arc::new(Semaphore::new(FOLDS_MAX)),
             recent: Arc::default(),
+            kept,
+            sweeper: Mutex::default(),
         }
     }
-}
 
-impl Pasts {
+    /// Keeps what was the newest state when a page of a list began, for the next page.
+    pub(crate) fn keep(&self, state: Arc<State>) {
+        self.kept.keep(state, Instant::now());
+        self.start_sweeper();
+    }
+
+    /// The state at this revision, if it is kept for a list.
+    pub(crate) fn kept(&self, revision: Revision) -> Option<Arc<State>> {
+        self.kept.get(revision, Instant::now())
+    }
+
+    /// Drops what is kept for lists.
+    pub(crate) fn close(&self) {
+        self.kept.close();
+    }
+
+    /// Begins to drop what nobody uses. One task does, for as long as there is something that may be kept; after the
+    /// end of its runtime another one follows.
+    fn start_sweeper(&self) {
+        let mut sweeper = unpoisoned(self.sweeper.lock());
+        if sweeper.as_ref().is_some_and(|task| !task.is_finished()) {
+            return;
+        }
+        let (recent, kept) = (Arc::downgrade(&self.recent), Arc::downgrade(&self.kept));
+        *sweeper = Some(tokio::spawn(async move {
+            loop {
+                sleep(SWEEP_EVERY).await;
+                let Some((recent, kept)) = recent.upgrade().zip(kept.upgrade()) else {
+                    return;
+                };
+                recent.drop_unused(Instant::now());
+                kept.drop_unused(Instant::now());
+            }
+        }));
+    }
+
     /// The turn to fold a state that nobody looks at, so that it takes no seat; `None` is never returned while this
     /// lives. Whoever has a turn gives it back once the fold is over, so this waits for as long as it takes.
     pub(crate) async fn turn_to_fold(&self) -> Option<OwnedSemaphorePermit> {
@@ -66,14 +115,15 @@ impl Pasts {
             permit: Some(permit),
             gap,
         };
-        if let Some(kept) = self.recent.get(point) {
+        if let Some(kept) = self.recent.get(point, Instant::now()) {
             return Ok(found(kept, seat));
         }
         let folding = acquire(&self.folds, ends).await?;
         // Another request may have folded it while this one waited.
-        if let Some(kept) = self.recent.get(point) {
+        if let Some(kept) = self.recent.get(point, Instant::now()) {
             return Ok(found(kept, seat));
         }
+        self.start_sweeper();
         // A fold runs to its end even if nobody waits for it any more; until then it holds its seat.
         let recent = Arc::clone(&self.recent);
         let run = move || {
@@ -85,7 +135,7 @@ impl Pasts {
             if let Ok(folded @ Folded { state, .. }) = folded.as_ref()
                 && state.revision < newest
             {
-                recent.keep(point, folded);
+                recent.keep(point, folded, Instant::now());
             }
             drop(folding);
             (folded, seat)

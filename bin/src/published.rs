@@ -1,5 +1,7 @@
 //! What is durable, as everybody in the process sees it: replaced as one value after every batch.
 
+#[cfg(feature = "http")]
+use crate::past::{Kept, replaced_by};
 use crate::unpoisoned::unpoisoned;
 use arc_swap::ArcSwap;
 use crossbeam_channel::{Receiver, Sender, bounded};
@@ -9,6 +11,8 @@ use hindsight_log::Publish;
 use hindsight_projector::Window;
 use std::sync::{Arc, Mutex};
 use tokio::sync::watch;
+#[cfg(feature = "http")]
+use tokio::time::Instant;
 
 pub(crate) const WINDOW_CHANGES_MAX: usize = 100_000;
 const WINDOW_BYTES_MAX: usize = 16 << 20;
@@ -44,6 +48,8 @@ pub(crate) struct Publisher {
     untold: usize,
     window: Arc<Mutex<Window>>,
     latest: Time,
+    #[cfg(feature = "http")]
+    kept: Arc<Kept>,
 }
 
 /// Puts earlier changes in front of the window.
@@ -82,6 +88,8 @@ pub(crate) fn channel(state: State, window: Window, latest: Time) -> (Publisher,
         untold: 0,
         window: Arc::new(Mutex::new(window)),
         latest,
+        #[cfg(feature = "http")]
+        kept: Arc::default(),
     };
     (publisher, feed)
 }
@@ -98,6 +106,12 @@ impl Publisher {
             published: Arc::clone(&self.published),
             window: Arc::clone(&self.window),
         }
+    }
+
+    /// The states that are kept for lists; it is told what each newer state replaced.
+    #[cfg(feature = "http")]
+    pub(crate) fn kept(&self) -> Arc<Kept> {
+        Arc::clone(&self.kept)
     }
 }
 
@@ -129,6 +143,8 @@ impl Publish for Publisher {
             self.untold = self.untold.saturating_add(untold);
         }
         let revision = state.revision;
+        #[cfg(feature = "http")]
+        let replaced = replaced_by(&changes);
         let mut window = unpoisoned(self.window.lock());
         window.push(changes);
         let published = Published {
@@ -139,6 +155,8 @@ impl Publish for Publisher {
         self.published.store(Arc::new(published));
         drop(window);
         self.changed.send_replace(revision);
+        #[cfg(feature = "http")]
+        self.kept.replaced(replaced, Instant::now());
     }
 
     fn answered(&mut self) {

@@ -50,6 +50,8 @@ pub(crate) struct Fake {
     pub(crate) requests: Mutex<Vec<Arc<Request>>>,
     /// The next submission is answered only once this has been sent.
     pub(crate) slow: Mutex<Option<oneshot::Receiver<()>>>,
+    /// The revisions of the states that were kept for pages.
+    pub(crate) kept: Mutex<Vec<Revision>>,
     /// The permit for the next read of the past.
     pub(crate) permit: Mutex<Option<Permit>>,
     /// How long a read of the log or the past takes.
@@ -83,6 +85,7 @@ impl Fake {
             submitted: Mutex::default(),
             requests: Mutex::default(),
             slow: Mutex::default(),
+            kept: Mutex::default(),
             permit: Mutex::default(),
             reading: Mutex::default(),
             clock: Mutex::new(Time(0)),
@@ -249,6 +252,10 @@ impl Backend for Fake {
             let gap = None;
             Ok(Past { state, permit, gap })
         })
+    }
+
+    fn keep(&self, state: Arc<State>) {
+        self.kept.lock().expect("a lock").push(state.revision);
     }
 
     fn submit(&self, commands: Vec<Command>) -> BoxFuture<'_, Submitted> {

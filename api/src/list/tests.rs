@@ -76,6 +76,34 @@ fn object(revision: u64, name: &str) -> Arc<Object> {
     Arc::new(object.expect("an object"))
 }
 
+#[tokio::test]
+async fn the_newest_state_is_kept_for_the_next_page_and_no_folded_one_is() {
+    const FOLDED: &str = "limit=1&resourceVersion=1&resourceVersionMatch=Exact";
+    let fake = Arc::new(Fake::new());
+    let api = Api::new(Arc::clone(&fake) as _, Arc::new(Admission::default()));
+    for (revision, name) in [(1, "a"), (2, "b"), (3, "c")] {
+        drop(fake.put(&object(revision, name)));
+    }
+    let (code, folded) = answered(&api, Method::GET, FOLDED).await;
+    assert_eq!(code, 200);
+    assert!(folded["metadata"]["continue"].is_string(), "{folded}");
+    let kept = || fake.kept.lock().expect("a lock").clone();
+    assert_eq!(kept(), []);
+    let (code, first) = answered(&api, Method::GET, "limit=1").await;
+    assert_eq!((code, kept()), (200, vec![Revision(3)]));
+    // What had to go since, because it holds too much, is not kept anew.
+    drop(fake.put(&object(4, "d")));
+    let token = first["metadata"]["continue"].as_str().expect("a token");
+    let (code, second) = answered(&api, Method::GET, &format!("limit=1&continue={token}")).await;
+    assert_eq!(code, 200, "{second}");
+    assert!(second["metadata"]["continue"].is_string(), "{second}");
+    for without_more in ["", "limit=4"] {
+        let (code, all) = answered(&api, Method::GET, without_more).await;
+        assert_eq!(code, 200, "{all}");
+    }
+    assert_eq!(kept(), [Revision(3)]);
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_list_whose_version_is_too_old_goes_on_as_it_is_now() {
     const EXACT: &str = "resourceVersion=2&resourceVersionMatch=Exact";

@@ -186,7 +186,7 @@ impl Started {
             backfill: Backfill::new(publisher.window_front(), reader, empty_state()),
             records,
             publisher,
-            pasts: Pasts::default(),
+            pasts: Pasts::new(Arc::default()),
             opened,
         }
     }

@@ -1,6 +1,7 @@
 //! How many may look at the past at the same time, and what becomes of the next one.
 
-use super::{Pasts, SEATS_MAX};
+use super::kept::{REPLACED_MAX, STATES_MAX};
+use super::{FOLDS_MAX, Pasts, SEATS_MAX, SWEEP_EVERY, UNUSED_MAX};
 use crate::testing::plane;
 use crate::{Clock, Config, ControlPlane};
 use bytes::Bytes;
@@ -8,9 +9,12 @@ use hindsight_api::{AsOf, AsOfError, Backend, Gap, Past};
 use hindsight_core::{Revision, State, Time};
 use http::{Request, Response};
 use http_body_util::{BodyExt, Full};
+use serde_json::{Value, json};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 use tokio::runtime::Runtime;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::{Instant, sleep};
 use tower_service::Service;
 
 /// So large that lists of such objects come in pieces.
@@ -103,7 +107,7 @@ fn a_list_of_the_past_has_its_seat_until_it_is_read() {
 #[test]
 fn what_several_ask_for_at_once_is_folded_once() {
     Runtime::new().expect("a runtime").block_on(async {
-        let pasts = Pasts::default();
+        let pasts = Pasts::new(Arc::default());
         let empty = plane().empty_state();
         let folds = Arc::new(AtomicUsize::new(0));
         let ask = || {
@@ -132,7 +136,7 @@ fn what_several_ask_for_at_once_is_folded_once() {
 #[test]
 fn what_a_time_shows_is_kept_only_where_something_later_is_known() {
     Runtime::new().expect("a runtime").block_on(async {
-        let pasts = Pasts::default();
+        let pasts = Pasts::new(Arc::default());
         let empty = plane().empty_state();
         let point = AsOf::Time(Time(5));
         for (shown, newest) in [(3, 3), (4, 4), (4, 5), (4, 5)] {
@@ -147,7 +151,10 @@ fn what_a_time_shows_is_kept_only_where_something_later_is_known() {
             let found = found.expect("folded");
             assert_eq!(found.state.revision, Revision(shown));
             assert_eq!(found.gap, Some(gap), "kept or newly folded");
-            assert_eq!(pasts.recent.get(point).is_some(), shown < newest);
+            assert_eq!(
+                pasts.recent.get(point, Instant::now()).is_some(),
+                shown < newest
+            );
         }
     });
 }
@@ -220,7 +227,7 @@ fn a_page_under_a_point_of_the_past_is_not_of_a_later_one() {
             let answer = ask(&plane, "GET", &path, String::new()).await;
             let code = answer.status().as_u16();
             let body = answer.into_body().collect().await.expect("read").to_bytes();
-            let list: serde_json::Value = serde_json::from_slice(&body).expect("JSON");
+            let list: Value = serde_json::from_slice(&body).expect("JSON");
             (code, list)
         };
         let (_, first) = list(format!("{maps}?limit=1")).await;
@@ -247,4 +254,166 @@ fn a_plane_that_was_closed_answers_nothing_of_the_past_any_more_and_says_that_it
         let refused = ask(&plane, "POST", "/api/v1/namespaces/default/configmaps", map).await;
         assert_eq!(refused.status(), 503);
     });
+}
+
+const MAPS: &str = "/api/v1/namespaces/default/configmaps";
+
+async fn write(plane: &ControlPlane, method: &str, name: &str, data: &str) {
+    let map = json!({"metadata": {"name": name}, "data": {"k": data}});
+    let path = if method == "PUT" {
+        format!("{MAPS}/{name}")
+    } else {
+        MAPS.to_owned()
+    };
+    let written = ask(plane, method, &path, map.to_string()).await;
+    assert!(written.status().is_success(), "{method} {name}");
+}
+
+/// A page of one object, after the place that is named.
+async fn page(plane: &ControlPlane, after: Option<&str>) -> (u16, Value) {
+    let after = after.map_or_else(String::new, |token| format!("&continue={token}"));
+    let answer = ask(
+        plane,
+        "GET",
+        &format!("{MAPS}?limit=1{after}"),
+        String::new(),
+    )
+    .await;
+    let code = answer.status().as_u16();
+    let body = answer.into_body().collect().await.expect("read").to_bytes();
+    (code, serde_json::from_slice(&body).expect("JSON"))
+}
+
+fn revision_of(page: &Value) -> Revision {
+    let text = page["metadata"]["resourceVersion"].as_str();
+    Revision::parse(text.expect("a version")).expect("a revision")
+}
+
+fn token_of(page: &Value) -> Option<String> {
+    Some(page["metadata"]["continue"].as_str()?.to_owned())
+}
+
+async fn all_of(seats: &Arc<Semaphore>, count: usize) -> OwnedSemaphorePermit {
+    let count = u32::try_from(count).expect("few");
+    let all = Arc::clone(seats).acquire_many_owned(count).await;
+    all.expect("open")
+}
+
+#[test]
+fn the_pages_of_lists_at_many_revisions_take_no_seat_and_fold_nothing() {
+    const LISTS: usize = 8;
+    Runtime::new().expect("a runtime").block_on(async {
+        let plane = plane();
+        for name in ["a", "b", "c"] {
+            write(&plane, "POST", name, "0").await;
+        }
+        let pasts = plane.pasts();
+        let _seats = all_of(&pasts.seats, SEATS_MAX).await;
+        let _folds = all_of(&pasts.folds, FOLDS_MAX).await;
+        let mut lists = Vec::new();
+        for list in 0..LISTS {
+            let (code, first) = page(&plane, None).await;
+            assert_eq!(code, 200, "{first}");
+            lists.push((revision_of(&first), token_of(&first)));
+            for name in ["b", "c"] {
+                write(&plane, "PUT", name, &(list + 1).to_string()).await;
+            }
+        }
+        for name in ["b", "c"] {
+            for (list, (revision, token)) in lists.iter_mut().enumerate() {
+                let (code, next) = page(&plane, token.as_deref()).await;
+                assert_eq!((code, revision_of(&next)), (200, *revision), "{next}");
+                assert_eq!(next["items"][0]["metadata"]["name"], name);
+                assert_eq!(next["items"][0]["data"]["k"], list.to_string());
+                *token = token_of(&next);
+            }
+        }
+        assert!(lists.iter().all(|(_, token)| token.is_none()));
+    });
+}
+
+#[test]
+fn the_pages_of_a_list_whose_state_is_no_longer_kept_are_folded() {
+    Runtime::new().expect("a runtime").block_on(async {
+        let plane = plane();
+        for name in ["a", "b"] {
+            write(&plane, "POST", name, "0").await;
+        }
+        let (_, first) = page(&plane, None).await;
+        let token = token_of(&first).expect("there is more");
+        write(&plane, "PUT", "b", "1").await;
+        let newest = plane.state();
+        for other in 1..=STATES_MAX as u64 {
+            let mut state = State::clone(&newest);
+            state.revision = Revision(newest.revision.0 + other);
+            Backend::keep(&plane, Arc::new(state));
+        }
+        let pasts = plane.pasts();
+        let folds = all_of(&pasts.folds, FOLDS_MAX).await;
+        let (code, refused) = page(&plane, Some(&token)).await;
+        assert_eq!(code, 429, "{refused}");
+        drop(folds);
+        let (code, second) = page(&plane, Some(&token)).await;
+        assert_eq!((code, revision_of(&second)), (200, revision_of(&first)));
+        assert_eq!(second["items"][0]["data"]["k"], "0");
+        let point = AsOf::Revision(revision_of(&first));
+        assert!(pasts.recent.get(point, Instant::now()).is_some());
+    });
+}
+
+#[test]
+fn a_state_is_kept_for_pages_until_too_much_of_it_was_replaced() {
+    Runtime::new().expect("a runtime").block_on(async {
+        let plane = plane();
+        for name in ["a", "b"] {
+            write(&plane, "POST", name, &"v".repeat(BODY_BYTES)).await;
+        }
+        let (_, first) = page(&plane, None).await;
+        let (pasts, revision) = (plane.pasts(), revision_of(&first));
+        let almost = REPLACED_MAX - BODY_BYTES;
+        pasts.kept.replaced(almost, Instant::now());
+        // What is new replaces no version.
+        write(&plane, "POST", "c", &"v".repeat(BODY_BYTES)).await;
+        assert!(pasts.kept(revision).is_some());
+        write(&plane, "PUT", "b", "small").await;
+        assert!(pasts.kept(revision).is_none());
+    });
+}
+
+#[test]
+fn a_plane_that_was_closed_holds_no_states_for_pages() {
+    Runtime::new().expect("a runtime").block_on(async {
+        let plane = plane();
+        for name in ["a", "b"] {
+            write(&plane, "POST", name, "0").await;
+        }
+        let (_, first) = page(&plane, None).await;
+        let token = token_of(&first).expect("there is more");
+        write(&plane, "PUT", "b", "1").await;
+        plane.close();
+        let (code, refused) = page(&plane, Some(&token)).await;
+        assert_eq!(code, 503, "{refused}");
+    });
+}
+
+#[tokio::test(start_paused = true)]
+async fn states_that_nobody_uses_are_dropped_after_some_minutes() {
+    let pasts = Pasts::new(Arc::default());
+    let (point, newest) = (AsOf::Revision(Revision(1)), Revision(9));
+    let mut state = plane().empty_state();
+    state.revision = Revision(1);
+    pasts.keep(Arc::new(state.clone()));
+    let fold = move || Ok((state, None));
+    pasts.at(point, newest, fold).await.expect("folded");
+    let kept = || {
+        let folded = pasts.recent.get(point, Instant::now());
+        (pasts.kept(Revision(1)).is_some(), folded.is_some())
+    };
+    // Each look is a use.
+    for _ in 0..3 {
+        sleep(UNUSED_MAX / 2).await;
+        assert_eq!(kept(), (true, true));
+    }
+    sleep(UNUSED_MAX + 2 * SWEEP_EVERY).await;
+    assert_eq!(kept(), (false, false));
 }

@@ -1,0 +1,207 @@
+//! The states of which clients read lists page by page. They were the newest when their lists began and share with it
+//! what has not changed since, so that no page waits for a fold. They are derived from the log, so any of them may be
+//! dropped: its next page is folded from the log.
+
+use super::UNUSED_MAX;
+use crate::unpoisoned::unpoisoned;
+use hindsight_core::{Change, Revision, State};
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard};
+use tokio::time::Instant;
+
+/// The most states that are kept. The longest unused one goes first.
+pub(super) const STATES_MAX: usize = 128;
+/// How much may have been replaced since the oldest of them was kept, in bytes. No state holds anything else that the
+/// newest does not, so this bounds what all of them hold together. What was replaced between the beginning of a request
+/// and the page that has its state kept is not counted.
+pub(super) const REPLACED_MAX: usize = 64 << 20;
+/// What a change replaces beside the object itself: the nodes above it, in the set of objects and in the maps of their
+/// owners. These hold pointers, and are seldom larger together.
+const NODES_BYTES: usize = 2 << 10;
+
+#[derive(Debug, Default)]
+pub(crate) struct Kept {
+    held: Mutex<Held>,
+}
+
+#[derive(Debug, Default)]
+struct Held {
+    /// The longest unused first.
+    states: VecDeque<KeptState>,
+    /// How many bytes were replaced since the start.
+    replaced: usize,
+    is_closed: bool,
+}
+
+#[derive(Debug)]
+struct KeptState {
+    state: Arc<State>,
+    /// [`Held::replaced`] when it was first kept.
+    since: usize,
+    used: Instant,
+}
+
+impl Held {
+    fn take(&mut self, revision: Revision) -> Option<KeptState> {
+        let mut all = self.states.iter();
+        let at = all.position(|one| one.state.revision == revision)?;
+        self.states.remove(at)
+    }
+
+    /// Takes out what goes.
+    fn sweep(&mut self, now: Instant) -> Vec<KeptState> {
+        let replaced = self.replaced;
+        let goes = |one: &KeptState| {
+            replaced - one.since > REPLACED_MAX
+                || now.saturating_duration_since(one.used) > UNUSED_MAX
+        };
+        let mut gone = Vec::new();
+        while let Some(at) = self.states.iter().position(goes) {
+            gone.extend(self.states.remove(at));
+        }
+        gone
+    }
+}
+
+/// States that go are dropped once the lock is free: it may take as long as they are large.
+impl Kept {
+    fn held(&self) -> MutexGuard<'_, Held> {
+        unpoisoned(self.held.lock())
+    }
+
+    /// Keeps what was the newest state when a page of it began, for the next page. What is replaced counts from here
+    /// on.
+    pub(super) fn keep(&self, state: Arc<State>, now: Instant) {
+        let mut held = self.held();
+        if held.is_closed {
+            return;
+        }
+        let before = held.take(state.revision);
+        let since = before.as_ref().map_or(held.replaced, |one| one.since);
+        held.states.push_back(KeptState {
+            state,
+            since,
+            used: now,
+        });
+        let too_many = held.states.len() > STATES_MAX;
+        let gone = too_many.then(|| held.states.pop_front());
+        drop(held);
+        drop((before, gone));
+    }
+
+    /// The state at this revision, if it is kept.
+    pub(super) fn get(&self, revision: Revision, now: Instant) -> Option<Arc<State>> {
+        let mut held = self.held();
+        let mut found = held.take(revision)?;
+        found.used = now;
+        let state = Arc::clone(&found.state);
+        held.states.push_back(found);
+        Some(state)
+    }
+
+    /// Notes that the newest state has moved on by so much, and drops the states that hold too much now.
+    pub(crate) fn replaced(&self, bytes: usize, now: Instant) {
+        let mut held = self.held();
+        held.replaced += bytes;
+        let gone = held.sweep(now);
+        drop(held);
+        drop(gone);
+    }
+
+    /// Drops the states that nobody has used for long.
+    pub(super) fn drop_unused(&self, now: Instant) {
+        let gone = self.held().sweep(now);
+        drop(gone);
+    }
+
+    /// Drops all states, and keeps none any more.
+    pub(crate) fn close(&self) {
+        let mut held = self.held();
+        held.is_closed = true;
+        let gone = std::mem::take(&mut held.states);
+        drop(held);
+        drop(gone);
+    }
+}
+
+/// How much these changes leave to states from before them.
+pub(crate) fn replaced_by(changes: &[Arc<Change>]) -> usize {
+    let bytes = |change: &Arc<Change>| {
+        let before = change.previous.as_ref();
+        NODES_BYTES + before.map_or(0, |object| object.estimated_bytes())
+    };
+    changes.iter().map(bytes).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::control_plane::empty_state;
+    use std::time::Duration;
+
+    fn state(revision: u64) -> Arc<State> {
+        let mut state = empty_state();
+        state.revision = Revision(revision);
+        Arc::new(state)
+    }
+
+    fn is_kept(kept: &Kept, revision: u64) -> bool {
+        let held = kept.held();
+        let mut all = held.states.iter();
+        all.any(|one| one.state.revision == Revision(revision))
+    }
+
+    #[test]
+    fn of_the_states_whose_pages_are_read_the_longest_unused_goes_first() {
+        let (kept, now) = (Kept::default(), Instant::now());
+        let most = STATES_MAX as u64;
+        for revision in 1..=most {
+            kept.keep(state(revision), now);
+        }
+        assert!(kept.get(Revision(1), now).is_some());
+        // Another list of the same state takes no second place.
+        kept.keep(state(2), now);
+        assert!(is_kept(&kept, 3));
+        kept.keep(state(most + 1), now);
+        let found = [1, 2, 3, 4, most + 1].map(|revision| is_kept(&kept, revision));
+        assert_eq!(found, [true, true, false, true, true]);
+        assert_eq!(kept.held().states.len(), STATES_MAX);
+    }
+
+    #[test]
+    fn the_states_that_hold_too_much_of_what_was_replaced_go_however_they_are_used() {
+        let (kept, now) = (Kept::default(), Instant::now());
+        kept.replaced(REPLACED_MAX, now);
+        kept.keep(state(1), now);
+        kept.replaced(REPLACED_MAX / 2, now);
+        kept.keep(state(2), now);
+        kept.replaced(REPLACED_MAX / 2, now);
+        // Another list began with it. It holds what it has held since it was kept first.
+        kept.keep(state(1), now);
+        assert!(is_kept(&kept, 1) && is_kept(&kept, 2));
+        kept.replaced(1, now);
+        assert!(!is_kept(&kept, 1) && is_kept(&kept, 2));
+    }
+
+    #[test]
+    fn a_state_whose_next_page_nobody_asks_for_goes_after_some_minutes() {
+        let (kept, begun) = (Kept::default(), Instant::now());
+        kept.keep(state(1), begun);
+        kept.keep(state(2), begun);
+        let later = begun + UNUSED_MAX;
+        assert!(kept.get(Revision(2), later).is_some());
+        kept.drop_unused(later);
+        assert!(is_kept(&kept, 1) && is_kept(&kept, 2));
+        kept.drop_unused(later + Duration::from_secs(1));
+        assert!(!is_kept(&kept, 1) && is_kept(&kept, 2));
+    }
+
+    #[test]
+    fn what_is_closed_holds_no_states_and_keeps_no_more() {
+        let (kept, now) = (Kept::default(), Instant::now());
+        kept.keep(state(1), now);
+        kept.close();
+        kept.keep(state(2), now);
+        assert!(!is_kept(&kept, 1) && !is_kept(&kept, 2));
+    }
+}
