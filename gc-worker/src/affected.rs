@@ -119,107 +119,83 @@ mod tests {
         };
         assert_eq!(affected(&adopted, &graph), found);
     }
+
+    /// The next version of each object, one after the other.
     #[test]
     fn what_may_make_something_due_is_urgent_and_what_cannot_is_not() {
         let owner = json!([{"apiVersion": "v1", "kind": "ConfigMap", "name": "o", "uid": "o"}]);
         let time = "2026-01-01T00:00:00Z";
-        let ended = json!({"conditions": [{"type": "Complete", "status": "True", "lastTransitionTime": time}]});
-        let ttl = json!({"ttlSecondsAfterFinished": 0});
-        let maps = ("", "configmaps");
+        let end = json!([{"type": "Complete", "status": "True", "lastTransitionTime": time}]);
+        let definitions = ("apiextensions.k8s.io", "customresourcedefinitions");
+        let (maps, jobs) = (("", "configmaps"), ("batch", "jobs"));
         let mut state = world(&[]);
-        let mut told = |resource: (&str, &str),
-                        metadata: serde_json::Value,
-                        status: &serde_json::Value| {
-            let mut document = json!({"apiVersion": "v1", "kind": "K", "metadata": metadata, "spec": ttl, "status": status});
+        for (resource, name, member, value, urgent) in [
+            (maps, "a", "metadata", json!({}), false),
+            (maps, "a", "metadata", json!({"labels": {"a": "b"}}), false),
+            (
+                maps,
+                "a",
+                "metadata",
+                json!({"ownerReferences": owner}),
+                true,
+            ),
+            (
+                maps,
+                "a",
+                "metadata",
+                json!({"ownerReferences": owner}),
+                false,
+            ),
+            (
+                maps,
+                "a",
+                "metadata",
+                json!({"deletionTimestamp": time}),
+                true,
+            ),
+            (
+                maps,
+                "b",
+                "metadata",
+                json!({"ownerReferences": owner}),
+                true,
+            ),
+            (jobs, "j", "status", json!({}), false),
+            (jobs, "j", "status", json!({"conditions": end}), true),
+            (("", "namespaces"), "n", "status", json!({}), true),
+            (definitions, "d", "status", json!({}), true),
+        ] {
+            let mut document = json!({"apiVersion": "v1", "kind": "K", "metadata": {}, "spec": {"ttlSecondsAfterFinished": 0}});
+            document[member] = value;
             document["metadata"]["namespace"] = json!("n");
-            is_urgent(&write(&mut state, resource, document))
-        };
-        let none = json!(null);
-        for (resource, metadata, status, urgent) in [
-            (maps, json!({"name": "plain"}), &none, false),
-            (
-                maps,
-                json!({"name": "plain", "labels": {"a": "b"}}),
-                &none,
-                false,
-            ),
-            (
-                maps,
-                json!({"name": "plain", "ownerReferences": owner}),
-                &none,
-                true,
-            ),
-            (
-                maps,
-                json!({"name": "plain", "ownerReferences": owner}),
-                &none,
-                false,
-            ),
-            (
-                maps,
-                json!({"name": "plain", "deletionTimestamp": time}),
-                &none,
-                true,
-            ),
-            (
-                maps,
-                json!({"name": "owned", "ownerReferences": owner}),
-                &none,
-                true,
-            ),
-            (("batch", "jobs"), json!({"name": "runs"}), &none, false),
-            (("batch", "jobs"), json!({"name": "runs"}), &ended, true),
-            (("", "namespaces"), json!({"name": "space"}), &none, true),
-            (
-                ("apiextensions.k8s.io", "customresourcedefinitions"),
-                json!({"name": "d"}),
-                &none,
-                true,
-            ),
-        ] {
-            assert_eq!(
-                told(resource, metadata.clone(), status),
-                urgent,
-                "{resource:?} {metadata}"
-            );
+            document["metadata"]["name"] = json!(name);
+            let told = is_urgent(&write(&mut state, resource, document.clone()));
+            assert_eq!(told, urgent, "{document}");
         }
-        let mut state = world(&[("gone", &[])]);
-        assert!(is_urgent(&remove(&mut state, maps, ("n", "gone"))));
-        let made = write(
-            &mut state,
-            maps,
-            json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "held", "namespace": "n"}}),
-        );
-        let object = Arc::clone(made.commit.object().expect("an object"));
-        for (event, urgent) in [
-            (
-                Event::FinalizerAdded {
-                    finalizer: "f".into(),
-                },
-                false,
-            ),
-            (
-                Event::FinalizerRemoved {
-                    finalizer: "f".into(),
-                },
-                true,
-            ),
-        ] {
+        assert!(is_urgent(&remove(&mut state, maps, ("n", "b"))));
+    }
+
+    #[test]
+    fn the_end_of_a_finalizer_is_urgent_and_a_new_one_is_not() {
+        let mut state = world(&[]);
+        let held = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "held", "namespace": "n"}});
+        let mut change = write(&mut state, ("", "configmaps"), held);
+        let object = Arc::clone(change.commit.object().expect("an object"));
+        let mut is_urgent_with = |event: Event| {
             let updated = Event::ObjectUpdated {
                 object: Arc::clone(&object),
             };
             let commit = Commit {
                 events: vec![event, updated],
-                ..(*made.commit).clone()
+                ..(*change.commit).clone()
             };
-            let commit = Arc::new(commit);
-            assert_eq!(
-                is_urgent(&Change {
-                    commit,
-                    previous: None
-                }),
-                urgent
-            );
-        }
+            change.commit = Arc::new(commit);
+            is_urgent(&change)
+        };
+        let finalizer = hindsight_core::object::Name::from("f");
+        assert!(!is_urgent_with(Event::FinalizerAdded {
+            finalizer: finalizer.clone()
+        }));
+        assert!(is_urgent_with(Event::FinalizerRemoved { finalizer }));
     }
 }
