@@ -46,7 +46,7 @@ pub trait Backend: Send + Sync + 'static {
     /// callers at a time; further ones wait, and after a while are refused.
     fn as_of(&self, point: AsOf) -> BoxFuture<'_, Result<Past, AsOfError>>;
 
-    /// Has [`Self::as_of`] find this state in memory until it was not asked for it for a while: a page of a list was of
+    /// Has [`Self::as_of`] find this state in memory until nobody has asked for it for a while: a page of a list was of
     /// it, and others follow. It was the newest state when the request began, and shares with that what has not changed
     /// since.
     fn keep(&self, state: Arc<State>) {
