@@ -72,8 +72,8 @@ fn a_watch_goes_on_after_a_restart() {
 /// More was written since than the window has room for.
 #[test]
 fn a_watch_from_before_the_window_goes_on_from_the_log() {
-    const LARGE: usize = 9;
-    const BYTES: usize = 2 << 20;
+    const LARGE: usize = 20;
+    const BYTES: usize = 1_000_000;
     let plane = ControlPlane::open(Config::default()).expect("a control plane");
     let client = Client::new(&plane);
     create(&client, "a");

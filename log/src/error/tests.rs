@@ -80,10 +80,9 @@ const BEFORE: PrunedTime = PrunedTime {
 
 #[test]
 fn every_message_goes_on_with_what_to_do() {
-    let [revision, damaged, newest, floor] = [7, 7, 6, 9].map(Revision);
+    let [revision, asked, damaged, newest, floor] = [7, 7, 7, 6, 9].map(Revision);
     let (path, directory) = (PathBuf::from("/data/x"), PathBuf::from("/data"));
     let source = || Source::from("of the reason");
-    let asked = revision;
     let (pruned, future) = (Pruned { asked, floor }, FutureRevision { asked, newest });
     let told = [
         Error::Closed,
@@ -146,8 +145,8 @@ fn every_message_goes_on_with_what_to_do() {
     let variants: BTreeSet<usize> = told.iter().map(variant).collect();
     assert_eq!(variants.len(), VARIANTS);
     for error in told.iter().map(ToString::to_string) {
-        let (wrong, advice) = error.split_once(';').unwrap_or((&error, ""));
-        assert!(advice.trim().len() > 20, "{wrong}");
+        let advice = error.split_once(';').map_or("", |(_, advice)| advice);
+        assert!(advice.trim().len() > 20, "{error}");
     }
 }
 
