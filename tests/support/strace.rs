@@ -3,7 +3,7 @@
 use crate::disk::skipped;
 use crate::wait::wait_until;
 use std::io::{BufRead, BufReader};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
@@ -129,6 +129,25 @@ impl Strace {
     ) -> Option<Self> {
         let mut tracer = Command::new("strace");
         tracer.args(["-y", "-ttt"]).args(inject(calls, fault));
+        tracer.arg("-o").arg(record);
+        Self::on(process, tracer)
+    }
+
+    /// Has each call of this kind on one of these files wait before it is made. These calls are recorded, with
+    /// their files: when they begin, and with `(DELAYED)` when they have ended.
+    pub fn delay(
+        process: u32,
+        call: &str,
+        files: &[PathBuf],
+        wait: Duration,
+        record: &Path,
+    ) -> Option<Self> {
+        let mut tracer = Command::new("strace");
+        tracer.arg("-y");
+        for file in files {
+            tracer.arg("-P").arg(file);
+        }
+        tracer.args(inject(call, &format!("delay_enter={}", wait.as_micros())));
         tracer.arg("-o").arg(record);
         Self::on(process, tracer)
     }
