@@ -217,14 +217,20 @@ fn failed_at(record: &str, file: &Path) -> Option<SystemTime> {
 
 /// After a failed sync everything is refused until the process has ended. A restart alone would not
 /// show a violation, because the page cache still holds what the disk never took; so the times of the
-/// answers are compared with the time of the failed sync. With one client, no answer to an earlier
-/// write is on its way then; with more, nothing can be said about answers to writes begun before.
+/// answers are compared with the time of the failed sync, and of half of the servers the power is cut
+/// once they have ended. With one client, no answer to an earlier write is on its way at the time of
+/// the failure; with more, nothing can be said about answers to writes begun before.
 #[test]
 fn after_a_failed_sync_nothing_is_answered_the_server_ends_and_a_restart_has_all_that_was() {
-    let count = number("HINDSIGHT_FAILED_SYNCS", 6);
+    let (count, mut cuts) = (number("HINDSIGHT_FAILED_SYNCS", 6), 0);
     for at in 1..=count {
         let temporary = tempfile::tempdir().expect("a temporary directory");
-        let directory = temporary.path().join("data");
+        // With one client and with more.
+        let is_cut = at % 4 < 2;
+        let disk = is_cut.then(|| Disk::on_a_file(&temporary.path().join("disk"), 256));
+        let disk = disk.flatten();
+        let place = disk.as_ref().map_or("data", |_| "disk/data");
+        let directory = temporary.path().join(place);
         let record = temporary.path().join("record");
         let server = Server::try_start_on(&directory).expect("it starts");
         let fault = format!("error=EIO:when={at}+");
@@ -237,6 +243,11 @@ fn after_a_failed_sync_nothing_is_answered_the_server_ends_and_a_restart_has_all
         let recorder = Recorder::with_clients(clients, &server, "n", at);
         let (code, said) = server.ended();
         drop(tracer);
+        if let Some(disk) = &disk {
+            disk.cut_power();
+            disk.remount();
+            cuts += 1;
+        }
         assert_eq!(code, Some(1), "call {at}: {said}");
         assert!(said.contains("the event log failed"), "{said}");
         let mut ledger = recorder.stop();
@@ -251,7 +262,11 @@ fn after_a_failed_sync_nothing_is_answered_the_server_ends_and_a_restart_has_all
         ledger.check(&server);
         server.kubectl(&["create", "configmap", "a"]);
     }
-    println!("{count} failed syncs, nothing answered after them");
+    println!("{count} failed syncs, nothing answered after them; {cuts} power cuts after them");
+    if cuts == 0 {
+        let why = "a file cannot be mounted as a disk here";
+        skipped("a power cut after a failed sync", why);
+    }
 }
 
 /// A connection on which nothing is sent keeps the log open for as long as a handshake may take.
