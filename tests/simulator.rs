@@ -31,6 +31,8 @@ const HAPPENS: &[&str] = &[
     "torn write",
     "lost write",
     "rot",
+    "refused append",
+    "failed sync",
     "full",
     "overload",
     "client turned away",

@@ -71,6 +71,8 @@ pub struct Inner {
     pub refused: u64,
     /// Refusals of writes and syncs so far.
     pub refused_writes: u64,
+    /// The I/O errors that the trace has not been told of: each is the armed fault that was due.
+    pub errors: Vec<&'static str>,
 }
 
 impl Disk {
@@ -92,6 +94,7 @@ impl Disk {
             ignores_sync,
             refused: 0,
             refused_writes: 0,
+            errors: Vec::new(),
         };
         Self {
             inner: Mutex::new(inner),
@@ -164,6 +167,9 @@ impl Inner {
         if fault.is_none() || self.dice.roll(2) == 0 {
             self.live.insert(first, frame.into());
         }
+        if fault == Some(Fault::Refused) {
+            self.errors.push("refused append");
+        }
         if fault.is_some() {
             return Err(self.refuse("appending", ErrorKind::Other));
         }
@@ -178,6 +184,7 @@ impl Inner {
             Some(Fault::PowerCut) => self.power_failed = true,
             Some(Fault::Refused) => {
                 self.sync_failed = true;
+                self.errors.push("failed sync");
                 self.persist_some();
             }
         }

@@ -228,6 +228,10 @@ impl Simulation {
             Act::RefuseSoon => self.arm(Fault::Refused),
             fault => self.fault(fault),
         }
+        let errors = std::mem::take(&mut self.disk.inner().errors);
+        for kind in errors {
+            self.trace.note(kind, "");
+        }
         Ok(())
     }
 
