@@ -5,6 +5,7 @@ use super::{MAPS, create, map, member};
 use hindsight_tests::server::Server;
 use hindsight_tests::vitals::{raise_descriptor_limit, resident_mib};
 use hindsight_tests::wire::{Caller, Wire, request};
+use std::time::{Duration, Instant};
 
 const STUCK: usize = 1000;
 const OBJECTS: usize = 200;
@@ -14,6 +15,10 @@ const BYTES: usize = 100 << 10;
 const GROWTH_MIB_MAX: usize = STUCK * 6 / 10;
 /// Descriptors of both sides, and of the tests that run beside this one.
 const DESCRIPTORS: usize = 4 * STUCK;
+/// The median delay of a watcher beside the stuck ones is at most this many times that of a watcher
+/// without them, and this much more.
+const DELAY_TIMES_MAX: u32 = 4;
+const DELAY_MORE_MAX: Duration = Duration::from_millis(100);
 
 fn watch(caller: &Caller) -> Wire {
     watch_after(caller, "1")
@@ -28,11 +33,13 @@ fn watch_after(caller: &Caller, version: &str) -> Wire {
     wire
 }
 
-/// The names of the objects added, until all are there or the server reports that some have expired.
-fn read(wire: &mut Wire) -> Vec<String> {
+/// The names of the objects added, and when each came, until all are there or the server reports that some
+/// have expired.
+fn read(wire: &mut Wire) -> Vec<(String, Instant)> {
     let mut seen = Vec::new();
     while seen.len() < OBJECTS {
         let event = wire.event().expect("readable").expect("an event");
+        let at = Instant::now();
         match member(&event, "type") {
             "ERROR" => {
                 assert!(event.contains("\"code\":410"), "{event:.300}");
@@ -42,36 +49,70 @@ fn read(wire: &mut Wire) -> Vec<String> {
         }
         let name = member(&event, "name").to_owned();
         if name.starts_with('c') {
-            seen.push(name);
+            seen.push((name, at));
         }
     }
     seen
 }
 
+fn names(seen: &[(String, Instant)]) -> Vec<&str> {
+    seen.iter().map(|(name, _)| name.as_str()).collect()
+}
+
+/// The median time from sending a write until a watcher has its event, of the second half: the first
+/// writes also fill what is on the way to those that do not read.
+fn median_delay(sent: &[Instant], seen: &[(String, Instant)]) -> Duration {
+    let both = sent.iter().zip(seen).skip(OBJECTS / 2);
+    let delays = both.map(|(sent, (_, seen))| seen.duration_since(*sent));
+    let mut delays: Vec<Duration> = delays.collect();
+    delays.sort_unstable();
+    delays[delays.len() / 2]
+}
+
+/// Writes the same to each of two servers in turns, so that whatever else the machine does costs both alike;
+/// returns the median delay of a healthy watcher of each.
+fn delays_of_two(callers: [&Caller; 2], expected: &[String]) -> [Duration; 2] {
+    let mut healthy = callers.map(watch);
+    let mut writers = callers.map(|caller| caller.connect().expect("connected"));
+    let mut sent = [Vec::new(), Vec::new()];
+    let seen = std::thread::scope(|scope| {
+        let seen = healthy
+            .each_mut()
+            .map(|wire| scope.spawn(move || read(wire)));
+        for name in expected {
+            for (writer, sent) in writers.iter_mut().zip(&mut sent) {
+                sent.push(Instant::now());
+                create(writer, name, BYTES);
+            }
+        }
+        seen.map(|seen| seen.join().expect("read"))
+    });
+    for seen in &seen {
+        assert_eq!(names(seen), expected);
+    }
+    [0, 1].map(|of| median_delay(&sent[of], &seen[of]))
+}
+
 #[test]
 fn watchers_that_do_not_read_cost_little_and_the_others_nothing() {
     raise_descriptor_limit(DESCRIPTORS);
-    let server = Server::start();
+    let (alone, server) = (Server::start(), Server::start());
     let caller = Caller::of(&server);
     let mut stuck: Vec<Wire> = (0..STUCK).map(|_| watch(&caller)).collect();
-    let mut healthy = watch(&caller);
     let before = resident_mib(server.pid());
     let expected: Vec<String> = (0..OBJECTS).map(|index| format!("c{index}")).collect();
-    std::thread::scope(|scope| {
-        let seen = scope.spawn(|| read(&mut healthy));
-        let mut writer = caller.connect().expect("connected");
-        expected
-            .iter()
-            .for_each(|name| create(&mut writer, name, BYTES));
-        assert_eq!(seen.join().expect("read"), expected);
-    });
+    let delays = delays_of_two([&Caller::of(&alone), &caller], &expected);
     let grown = resident_mib(server.pid()).saturating_sub(before);
     println!("{STUCK} stuck watchers, {OBJECTS} objects: {grown} MiB more");
     assert!(grown < GROWTH_MIB_MAX, "{grown} MiB");
+    let [without, with] = delays;
+    println!("median delay of another watcher: {without:?} without them, {with:?} with them");
+    let bound = without * DELAY_TIMES_MAX + DELAY_MORE_MAX;
+    assert!(with <= bound, "{with:?} with them, {without:?} without");
     // A watcher that wakes up gets all events in order, or some from the beginning and then an error.
     let mut woken = stuck.pop().expect("one of them");
     let seen = read(&mut woken);
-    assert_eq!(seen, expected.get(..seen.len()).expect("no more"));
+    assert_eq!(names(&seen), expected.get(..seen.len()).expect("no more"));
     println!("one that woke up read {} of them", seen.len());
 }
 
