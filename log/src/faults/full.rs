@@ -152,10 +152,8 @@ fn a_burst_that_finds_no_room_stops_no_smaller_write() {
     }
 }
 
-/// Deletions for which there is no room are refused alone.
-#[test]
-fn on_a_full_disk_a_deletion_that_finds_no_room_takes_no_other_with_it() {
-    const MANY: u64 = 300;
+/// A log of so many small objects, on a disk that has room for few deletions.
+fn almost_full(objects: u64) -> (Arc<Disk>, ByBatch) {
     let disk = Arc::new(Disk::default());
     let mut log = ByBatch::open(&disk);
     let namespace = create("namespaces", "", json!({"metadata": {"name": "default"}}));
@@ -163,10 +161,18 @@ fn on_a_full_disk_a_deletion_that_finds_no_room_takes_no_other_with_it() {
         let object = json!({"metadata": {"name": format!("c{number}")}});
         create("configmaps", "default", object)
     };
-    let written = log.batch(vec![vec![namespace], (0..MANY + 20).map(small).collect()]);
+    let written = log.batch(vec![vec![namespace], (0..objects).map(small).collect()]);
     assert!(written.iter().all(Result::is_ok));
     let used: usize = disk.frames().iter().map(|(_, frame)| frame.len()).sum();
     disk.set_room(used + (48 << 10));
+    (disk, log)
+}
+
+/// Deletions for which there is no room are refused alone.
+#[test]
+fn on_a_full_disk_a_deletion_that_finds_no_room_takes_no_other_with_it() {
+    const MANY: u64 = 300;
+    let (_disk, mut log) = almost_full(MANY + 20);
     assert_eq!(
         log.batch(vec![(1000..1020).map(map).collect()]),
         [Err(Unavailable::Full)]
@@ -213,17 +219,7 @@ fn a_deletion_that_finds_no_room_first_takes_no_other_with_it() {
         ),
         (vec![many()], vec![full()]),
     ] {
-        let disk = Arc::new(Disk::default());
-        let mut log = ByBatch::open(&disk);
-        let namespace = create("namespaces", "", json!({"metadata": {"name": "default"}}));
-        let small = |number: u64| {
-            let object = json!({"metadata": {"name": format!("c{number}")}});
-            create("configmaps", "default", object)
-        };
-        let written = log.batch(vec![vec![namespace], (0..MANY + 20).map(small).collect()]);
-        assert!(written.iter().all(Result::is_ok));
-        let used: usize = disk.frames().iter().map(|(_, frame)| frame.len()).sum();
-        disk.set_room(used + (48 << 10));
+        let (disk, mut log) = almost_full(MANY + 20);
         assert_eq!(log.batch(submissions), expected);
         disk.set_room(4 << 20);
         let known = log.batch(vec![vec![map(1000)], one(2)]);

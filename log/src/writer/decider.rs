@@ -31,27 +31,25 @@ struct Round {
     decided: Vec<Decided>,
     /// The size of the smallest submission that is not a deletion, in bytes.
     smallest_write: Option<usize>,
-    /// Where the first submission was decided that is not a deletion. What was decided before it stands,
-    /// even if there is no space for what came after.
-    first_write: Option<Checkpoint>,
-    /// Where the second submission was decided, if the first was no write that was let through.
-    second: Option<Checkpoint>,
-    /// Its deletions were decided one by one, each only if there is space for it too.
-    is_one_by_one: bool,
-}
-
-/// How far a round had come.
-struct Checkpoint {
-    state: State,
-    changes: usize,
-    decided: usize,
+    /// The state after the first submission, and the number of its changes, if it only deletes and there is a second.
+    after_first: Option<(State, usize)>,
+    /// There was no space for all of it, and this is the part for which there is.
+    is_part: bool,
 }
 
 struct Decided {
     answer: Answer,
-    /// Its commands, if they only delete and others were decided before them: these can be decided again without
-    /// those for which there is no space.
-    deletions: Option<Vec<Command>>,
+    again: Again,
+}
+
+/// How a submission is decided again if there is no space for all that came with it.
+enum Again {
+    /// Not at all: it is refused, as all that does not only delete.
+    Refused,
+    /// The first submission needs not be: nothing was decided before it. It only deletes.
+    First,
+    /// These only delete.
+    Deletions(Vec<Command>),
 }
 
 impl Round {
@@ -106,13 +104,11 @@ impl Decider {
             if let Some(unstored) = self.space.admit(&round.changes, round.smallest_write) {
                 break unstored;
             }
-            round = if let Some(first) = round.first_write.take() {
-                self.without_writes(round, first)
-            } else if round.decided.len() > 1 && !round.is_one_by_one {
-                self.one_by_one(round, &before)
-            } else {
+            round = if round.is_part || round.decided.len() == 1 {
                 self.roll_back(before.clone());
                 round.refused()
+            } else {
+                self.part_with_room(round, &before)
             };
         };
         let answers = round.decided.into_iter().map(|one| one.answer);
@@ -126,23 +122,31 @@ impl Decider {
     }
 
     fn decide_submission(&mut self, Submission { commands, reply }: Submission, round: &mut Round) {
+        if let [
+            Decided {
+                again: Again::First,
+                ..
+            },
+        ] = *round.decided
+        {
+            round.after_first = Some((self.state.clone(), round.changes.len()));
+        }
         let is_deletion = are_deletions(&commands);
         if !is_deletion && !self.space.admits_writes() {
             let outcome = Err(Unavailable::Full);
             round.decided.push(Decided {
                 answer: Answer { reply, outcome },
-                deletions: None,
+                again: Again::Refused,
             });
             return;
         }
-        if round.decided.len() == 1 && round.first_write.is_none() {
-            round.second = Some(self.checkpoint(round));
-        }
-        if !is_deletion && round.first_write.is_none() {
-            round.first_write = Some(self.checkpoint(round));
-        }
-        let is_first = round.decided.is_empty();
-        let deletions = (is_deletion && !is_first).then(|| commands.clone());
+        let again = if !is_deletion {
+            Again::Refused
+        } else if round.decided.is_empty() {
+            Again::First
+        } else {
+            Again::Deletions(commands.clone())
+        };
         let before = round.changes.len();
         let outcome = self.decide_all(commands, &mut round.changes);
         let bytes = estimated_bytes_of(round.changes.get(before..).unwrap_or_default());
@@ -153,61 +157,41 @@ impl Decider {
         }
         round.decided.push(Decided {
             answer: Answer { reply, outcome },
-            deletions,
+            again,
         });
     }
 
-    fn checkpoint(&self, round: &Round) -> Checkpoint {
-        Checkpoint {
-            state: self.state.clone(),
-            changes: round.changes.len(),
-            decided: round.decided.len(),
-        }
-    }
-
-    /// Decides the deletions after the first write of a round again, from the state before that write:
-    /// what was decided after a write depends on it.
-    fn without_writes(&mut self, mut round: Round, first: Checkpoint) -> Round {
-        self.roll_back(first.state);
-        round.changes.truncate(first.changes);
-        round.smallest_write = None;
-        for mut one in round.decided.split_off(first.decided) {
-            one.answer.outcome = match one.deletions.clone() {
-                Some(commands) => self.decide_all(commands, &mut round.changes),
-                None => Err(Unavailable::Full),
+    /// The deletions of a round, decided again without its writes, which they may depend on. Each for which there is no
+    /// space beside those before it is refused alone.
+    fn part_with_room(&mut self, mut round: Round, before: &State) -> Round {
+        let (state, count) = round.after_first.take().unwrap_or((before.clone(), 0));
+        self.roll_back(state);
+        round.changes.truncate(count);
+        let mut bytes = 0;
+        for one in &mut round.decided {
+            let (state, count) = match std::mem::replace(&mut one.again, Again::Refused) {
+                Again::First => (before.clone(), 0),
+                Again::Deletions(commands) => {
+                    let so_far = (self.state.clone(), round.changes.len());
+                    one.answer.outcome = self.decide_all(commands, &mut round.changes);
+                    so_far
+                }
+                Again::Refused => {
+                    one.answer.outcome = Err(Unavailable::Full);
+                    continue;
+                }
             };
-            round.decided.push(one);
-        }
-        round
-    }
-
-    /// Decides the deletions of a round without writes again, and refuses each for which there is no space beside those
-    /// before it. The first, whose commands are not kept, stands if it is a deletion for which there is space.
-    fn one_by_one(&mut self, mut round: Round, before: &State) -> Round {
-        round.is_one_by_one = true;
-        let second = round.second.take();
-        round
-            .changes
-            .truncate(second.as_ref().map_or(0, |second| second.changes));
-        let stands = second.is_some() && self.space.has_room_for(&round.changes);
-        let stood = second.filter(|_| stands).map(|second| second.state);
-        self.roll_back(stood.unwrap_or_else(|| before.clone()));
-        for (index, one) in round.decided.iter_mut().enumerate() {
-            if index == 0 && !stands {
-                round.changes.clear();
-                one.answer.outcome = Err(Unavailable::Full);
-            }
-            let Some(commands) = one.deletions.take() else {
-                continue;
-            };
-            let (state, count) = (self.state.clone(), round.changes.len());
-            one.answer.outcome = self.decide_all(commands, &mut round.changes);
-            if !self.space.has_room_for(&round.changes) {
+            let more = estimated_bytes_of(round.changes.get(count..).unwrap_or_default());
+            if self.space.has_room(bytes + more) {
+                bytes += more;
+            } else {
                 self.roll_back(state);
                 round.changes.truncate(count);
                 one.answer.outcome = Err(Unavailable::Full);
             }
         }
+        round.smallest_write = None;
+        round.is_part = true;
         round
     }
 

@@ -66,7 +66,7 @@ impl SpaceGate {
     ) -> Option<Unstored> {
         let bytes = estimated_bytes_of(changes);
         let is_admitted = match smallest_write {
-            None => self.has_room_for(changes),
+            None => self.has_room(bytes),
             Some(_) => bytes == 0 || self.has(bytes, Purpose::Writes),
         };
         if !is_admitted && self.refused.is_none() {
@@ -82,9 +82,8 @@ impl SpaceGate {
         })
     }
 
-    /// Whether there is space for the changes of deletions.
-    pub(super) fn has_room_for(&self, changes: &[Arc<Change>]) -> bool {
-        let bytes = estimated_bytes_of(changes);
+    /// Whether there is space for so many bytes of deletions.
+    pub(super) fn has_room(&self, bytes: usize) -> bool {
         bytes == 0 || self.has(bytes, Purpose::Writes) || self.has(bytes, Purpose::Deletions)
     }
 
