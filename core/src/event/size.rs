@@ -45,7 +45,7 @@ impl Commit {
         };
         let facts = self.events.iter().map(Event::texts).sum::<usize>()
             + self.events.len().saturating_sub(1) * FACT_BYTES;
-        let texts = key.sum::<usize>() + self.uid.as_str().len() + policy;
+        let texts = key.sum::<usize>() + self.uid.as_bytes().len() + policy;
         let bodies: usize = self.events.iter().map(Event::body_bytes).sum();
         bodies + (FIXED_BYTES + texts + origin + facts).max(BESIDE_BODY_BYTES)
     }
@@ -84,7 +84,7 @@ impl Event {
 }
 
 fn texts(owner: &OwnerReference) -> usize {
-    owner.api_version.len() + owner.kind.len() + owner.name.len() + owner.uid.as_str().len()
+    owner.api_version.len() + owner.kind.len() + owner.name.len() + owner.uid.as_bytes().len()
 }
 
 fn origin_bytes(actor: &Actor, request: &Request) -> usize {

@@ -63,7 +63,8 @@ impl Uid {
         }
     }
 
-    fn as_bytes(&self) -> &[u8] {
+    /// The bytes of [`Self::as_str`].
+    pub(crate) fn as_bytes(&self) -> &[u8] {
         match &self.0 {
             Text::Short(bytes) => bytes,
             Text::Shared(text) => text.as_bytes(),

@@ -55,6 +55,7 @@ enum Again {
 impl Round {
     fn refused(mut self) -> Self {
         self.changes.clear();
+        self.bytes = 0;
         for one in &mut self.decided {
             one.answer.outcome = Err(Unavailable::Full);
         }
@@ -101,7 +102,7 @@ impl Decider {
             next = has_room.then(|| rest.next()).flatten();
         }
         let unstored = loop {
-            if let Some(unstored) = self.space.admit(&round.changes, round.smallest_write) {
+            if let Some(unstored) = self.space.admit(round.bytes, round.smallest_write) {
                 break unstored;
             }
             round = if round.is_part || round.decided.len() == 1 {
@@ -147,9 +148,7 @@ impl Decider {
         } else {
             Again::Deletions(commands.clone())
         };
-        let before = round.changes.len();
-        let outcome = self.decide_all(commands, &mut round.changes);
-        let bytes = estimated_bytes_of(round.changes.get(before..).unwrap_or_default());
+        let (outcome, bytes) = self.decide_together(commands, &mut round.changes);
         round.bytes += bytes;
         if !is_deletion && bytes > 0 {
             let smallest = round.smallest_write.map_or(bytes, |known| known.min(bytes));
@@ -167,13 +166,14 @@ impl Decider {
         let (state, count) = round.after_first.take().unwrap_or((before.clone(), 0));
         self.roll_back(state);
         round.changes.truncate(count);
-        let mut bytes = 0;
+        round.bytes = 0;
         for one in &mut round.decided {
             let (state, count) = match std::mem::replace(&mut one.again, Again::Refused) {
                 Again::First => (before.clone(), 0),
                 Again::Deletions(commands) => {
                     let so_far = (self.state.clone(), round.changes.len());
-                    one.answer.outcome = self.decide_all(commands, &mut round.changes);
+                    let (outcome, _) = self.decide_together(commands, &mut round.changes);
+                    one.answer.outcome = outcome;
                     so_far
                 }
                 Again::Refused => {
@@ -182,8 +182,8 @@ impl Decider {
                 }
             };
             let more = estimated_bytes_of(round.changes.get(count..).unwrap_or_default());
-            if self.space.has_room(bytes + more) {
-                bytes += more;
+            if self.space.has_room(round.bytes + more) {
+                round.bytes += more;
             } else {
                 self.roll_back(state);
                 round.changes.truncate(count);
@@ -201,21 +201,32 @@ impl Decider {
         self.state = state;
     }
 
-    /// Decides what was submitted together. A crash leaves all of it or nothing, unless it is too much for one record.
+    /// Decides what was submitted together, and returns about how many bytes it takes. A crash leaves all of it or
+    /// nothing, unless it is too much for one record.
+    fn decide_together(
+        &mut self,
+        commands: Vec<Command>,
+        changes: &mut Vec<Arc<Change>>,
+    ) -> (Submitted, usize) {
+        let before = changes.len();
+        let outcome = self.decide_all(commands, changes);
+        let together = changes.get(before..).unwrap_or_default();
+        let bytes = estimated_bytes_of(together);
+        if bytes <= TOGETHER_BYTES_MAX {
+            let later = together.iter().skip(1);
+            self.joined
+                .extend(later.map(|change| change.commit.revision));
+        }
+        (outcome, bytes)
+    }
+
     fn decide_all(&mut self, commands: Vec<Command>, changes: &mut Vec<Arc<Change>>) -> Submitted {
         let mut answers = Vec::with_capacity(commands.len());
-        let before = changes.len();
         for command in commands {
             if let Some(reason) = self.poison.reason() {
                 return Err(Unavailable::Poisoned(reason.to_owned()));
             }
             answers.push(self.decide_one(command, changes)?);
-        }
-        let together = changes.get(before..).unwrap_or_default();
-        if estimated_bytes_of(together) <= TOGETHER_BYTES_MAX {
-            let later = together.iter().skip(1);
-            self.joined
-                .extend(later.map(|change| change.commit.revision));
         }
         Ok(answers)
     }

@@ -65,7 +65,7 @@ impl Appender {
             let mut estimated = commit.estimated_bytes_after(pending.last().copied());
             let is_joined = joined.contains(&commit.revision);
             if bytes + estimated > self.bytes_max && !is_joined {
-                self.append(&pending)?;
+                self.append(&pending, bytes)?;
                 pending.clear();
                 bytes = 0;
                 estimated = commit.estimated_bytes();
@@ -73,7 +73,7 @@ impl Appender {
             bytes += estimated;
             pending.push(commit);
         }
-        self.append(&pending)?;
+        self.append(&pending, bytes)?;
         self.storage.sync()?;
         if let Some(newest) = pending.last() {
             self.storage.witness(&self.tail(newest.revision));
@@ -89,13 +89,13 @@ impl Appender {
         }
     }
 
-    fn append(&mut self, commits: &[&Commit]) -> Result<(), Error> {
+    /// Appends these commits as one frame, which will take about so many bytes.
+    fn append(&mut self, commits: &[&Commit], estimated: usize) -> Result<(), Error> {
         let Some(first) = commits.first() else {
             return Ok(());
         };
         let count = u32::try_from(commits.len()).unwrap_or(u32::MAX);
         frame::begin(&mut self.bytes);
-        let estimated = Commit::estimated_bytes_of_all(commits.iter().copied());
         self.bytes.reserve(estimated);
         codec::encode(commits, &mut self.bytes)?;
         let format = packing::pack(&mut self.bytes, &mut self.packed);

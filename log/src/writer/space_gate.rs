@@ -57,14 +57,14 @@ impl SpaceGate {
         self.refused.is_none()
     }
 
-    /// Takes space for a batch that was decided and is not stored yet; `None` if there is not enough.
-    /// `smallest_write` is the size of the smallest submission that is not a deletion, in bytes, if there is one.
+    /// Takes space for a batch of about so many bytes that was decided and is not stored yet; `None` if there is not
+    /// enough. `smallest_write` is the size of the smallest submission that is not a deletion, in bytes, if there is
+    /// one.
     pub(super) fn admit(
         &mut self,
-        changes: &[Arc<Change>],
+        bytes: usize,
         smallest_write: Option<usize>,
     ) -> Option<Unstored> {
-        let bytes = estimated_bytes_of(changes);
         let is_admitted = match smallest_write {
             None => self.has_room(bytes),
             Some(_) => bytes == 0 || self.has(bytes, Purpose::Writes),
