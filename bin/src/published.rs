@@ -23,8 +23,9 @@ pub(crate) fn window_after(revision: Revision) -> Window {
 }
 
 /// After so many changes that may wait, the collectors are notified of them: they observe them while the window
-/// holds them.
+/// holds them. A change counts once more for each [`UNTOLD_BYTES`].
 pub(crate) const UNTOLD_MAX: usize = 256;
+const UNTOLD_BYTES: usize = WINDOW_BYTES_MAX / 4 / UNTOLD_MAX;
 
 /// The newest durable state, and the changes that led to it.
 #[derive(Debug)]
@@ -44,7 +45,7 @@ pub(crate) struct Publisher {
     published: Arc<ArcSwap<Published>>,
     changed: watch::Sender<Revision>,
     collectors: Sender<()>,
-    /// How many changes the collectors were not notified of; [`UNTOLD_MAX`] or more if one of them is urgent.
+    /// What the collectors were not notified of, as [`UNTOLD_MAX`] counts it; as much or more if a part of it is urgent.
     untold: usize,
     window: Arc<Mutex<Window>>,
     latest: Time,
@@ -139,7 +140,11 @@ impl Publish for Publisher {
     fn publish(&mut self, state: State, changes: Vec<Arc<Change>>) {
         for change in &changes {
             self.latest = self.latest.max(change.commit.time);
-            let untold = if is_urgent(change) { UNTOLD_MAX } else { 1 };
+            let untold = if is_urgent(change) {
+                UNTOLD_MAX
+            } else {
+                1 + Window::bytes_of(change) / UNTOLD_BYTES
+            };
             self.untold = self.untold.saturating_add(untold);
         }
         let revision = state.revision;
@@ -174,16 +179,21 @@ impl Publish for Publisher {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use hindsight_core::builtin;
     use hindsight_core::kind::BuiltinKinds;
+    use hindsight_core::{
+        Actor, Cause, Commit, Event, GroupResource, Object, ObjectKey, Request, builtin,
+    };
 
     const REVISIONS: u64 = 20_000;
+
+    fn empty() -> State {
+        State::new(Arc::new(BuiltinKinds::new(builtin::kinds(), None)))
+    }
 
     /// A watcher that is told of a revision and finds an older one would wait for the next change.
     #[test]
     fn a_revision_that_was_announced_can_be_read() {
-        let kinds = BuiltinKinds::new(builtin::kinds(), None);
-        let empty = State::new(Arc::new(kinds));
+        let empty = empty();
         let window = Window::new(Revision::ZERO, 1, 1);
         let (mut publisher, feed) = channel(empty.clone(), window, Time(0));
         let mut changed = publisher.changed();
@@ -202,5 +212,54 @@ mod tests {
                 publisher.publish(state, Vec::new());
             }
         });
+    }
+
+    /// An update of a large object that nothing waits for.
+    fn updated(revision: Revision) -> Arc<Change> {
+        let key = ObjectKey::new(GroupResource::new("", "configmaps"), "n", "a");
+        let document = serde_json::json!({
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "metadata": {"name": "a", "namespace": "n", "uid": "u"},
+            "data": {"k": "v".repeat(1 << 20)},
+        });
+        let object = Object::from_value(key.clone(), document, revision, None);
+        let object = Arc::new(object.expect("readable"));
+        let commit = Commit {
+            revision,
+            time: Time(0),
+            actor: Arc::new(Actor::new("a")),
+            request: Arc::new(Request::default()),
+            cause: Cause::Request,
+            key,
+            uid: object.meta.uid.clone(),
+            events: vec![Event::ObjectUpdated { object }],
+        };
+        Arc::new(Change {
+            commit: Arc::new(commit),
+            previous: None,
+        })
+    }
+
+    /// Collectors whose position has left the window read the log instead, which may be thinned by then.
+    #[test]
+    fn the_collectors_are_notified_of_large_changes_while_the_window_holds_them() {
+        let (mut publisher, feed) = channel(empty(), window_after(Revision::ZERO), Time(0));
+        let (mut told, mut times) = (Revision::ZERO, 0);
+        for revision in (1..=40).map(Revision) {
+            let change = updated(revision);
+            assert!(!is_urgent(&change));
+            let mut state = empty();
+            state.revision = revision;
+            publisher.publish(state, vec![change]);
+            publisher.answered();
+            let window = feed.published.load().window.clone();
+            assert!(window.after(told, 1).is_ok(), "{told} of {revision}");
+            if feed.notified.try_recv().is_ok() {
+                told = revision;
+                times += 1;
+            }
+        }
+        assert!((3..40).contains(&times), "{times}");
     }
 }

@@ -47,7 +47,7 @@ impl Window {
     pub fn push(&mut self, batch: impl IntoIterator<Item = Arc<Change>>) {
         let newest = self.newest();
         for change in batch {
-            self.bytes += size(&change);
+            self.bytes += Self::bytes_of(&change);
             self.changes.push_back(change);
         }
         let stays_after = std::mem::replace(&mut self.before_newest, newest);
@@ -84,7 +84,7 @@ impl Window {
     fn drop_oldest(&mut self) {
         if let Some(oldest) = self.changes.pop_front() {
             self.before = oldest.commit.revision;
-            self.bytes -= size(&oldest);
+            self.bytes -= Self::bytes_of(&oldest);
             self.is_full = true;
         }
     }
@@ -123,12 +123,12 @@ impl Window {
         let wanted = self.changes.focus().narrow(skip..end);
         Ok(wanted.into_iter().cloned().collect())
     }
-}
 
-/// The bytes that a change keeps alive: also those of the previous version.
-fn size(change: &Change) -> usize {
-    let before = change.previous.as_ref();
-    change.commit.estimated_bytes() + before.map_or(0, |object| object.body.len())
+    /// About how many bytes a change takes of the limit: also those of the previous version, which it keeps alive.
+    pub fn bytes_of(change: &Change) -> usize {
+        let before = change.previous.as_ref();
+        change.commit.estimated_bytes() + before.map_or(0, |object| object.body.len())
+    }
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use crate::{Base, Error, Poison, Storage, Tail};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
 use due::Due;
 pub(crate) use due::Written;
-use hindsight_core::{Change, State};
+use hindsight_core::{Change, Revision, State};
 use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -36,6 +36,8 @@ pub(crate) struct Snapshotter {
     due: Due,
     /// The newest end of the log, with its state.
     end: Base,
+    /// The revision of the start, once the thread has written a snapshot of it; 0 until then.
+    written_at_start: Arc<AtomicU64>,
     thread_takes: Option<Sender<Base>>,
     thread: Option<JoinHandle<()>>,
 }
@@ -76,7 +78,7 @@ impl Snapshotter {
                 None
             });
         let policy = pruner.as_ref().map(Pruner::policy);
-        let bytes_of_state = Arc::default();
+        let (bytes_of_state, written_at_start) = (Arc::default(), Arc::default());
         let due = Due::new(every, policy, (last, since), Arc::clone(&bytes_of_state));
         let first = due.is_due_at_start(&end).then(|| end.clone());
         let (thread_takes, received) = bounded::<Base>(0);
@@ -86,6 +88,7 @@ impl Snapshotter {
             is_refused: false,
             bytes_of_state,
             first,
+            written_at_start: Arc::clone(&written_at_start),
             pruner,
             received,
         };
@@ -102,6 +105,7 @@ impl Snapshotter {
         Ok(Self {
             due,
             end,
+            written_at_start,
             thread_takes: Some(thread_takes),
             thread: Some(thread),
         })
@@ -113,6 +117,7 @@ impl Snapshotter {
         self.end.latest = times.fold(self.end.latest, Ord::max);
         self.end.hash = tail.hash;
         self.end.state = state.clone();
+        self.note_first();
         self.due.note(changes.iter().map(|change| &*change.commit));
         if self.due.is_due(&self.end)
             && let Some(thread) = &self.thread_takes
@@ -121,10 +126,17 @@ impl Snapshotter {
             self.due.handed_over(&self.end);
         }
     }
+
+    /// Takes note of the snapshot that the thread wrote because nothing was handed over.
+    fn note_first(&mut self) {
+        let written = self.written_at_start.load(Ordering::Relaxed);
+        self.due.note_snapshot(Revision(written));
+    }
 }
 
 impl Drop for Snapshotter {
     fn drop(&mut self) {
+        self.note_first();
         let is_due = self.due.is_due_at_end(&self.end);
         if let Some(thread) = self.thread_takes.take()
             && is_due
@@ -151,6 +163,7 @@ struct Work {
     bytes_of_state: Arc<AtomicU64>,
     /// The state at the start, if a snapshot of it is due.
     first: Option<Base>,
+    written_at_start: Arc<AtomicU64>,
     pruner: Option<Pruner>,
     received: Receiver<Base>,
 }
@@ -207,8 +220,11 @@ impl Work {
     }
 
     fn begin_idle(&mut self) {
-        if let Some(base) = self.first.take() {
-            self.keep(&base);
+        if let Some(base) = self.first.take()
+            && self.keep(&base)
+        {
+            let revision = base.state.revision.0;
+            self.written_at_start.store(revision, Ordering::Relaxed);
         }
         self.begin();
     }
@@ -223,9 +239,10 @@ impl Work {
         self.pruner.as_mut().is_some_and(Pruner::turn)
     }
 
-    fn keep(&mut self, base: &Base) {
+    /// Writes a snapshot and removes older ones; returns whether it did both.
+    fn keep(&mut self, base: &Base) -> bool {
         if !self.has_room(base) {
-            return;
+            return false;
         }
         let written = self.snapshots.write(base).and_then(|()| {
             let newest = base.state.revision;
@@ -233,12 +250,13 @@ impl Work {
             kept.truncate(SNAPSHOTS_KEPT);
             self.snapshots.retain(newest, &kept)
         });
-        match written {
+        match &written {
             Ok(()) => tracing::info!(revision = %base.state.revision, "a snapshot was written"),
             Err(error) => {
                 tracing::warn!(%error, "cannot write a snapshot, or cannot remove older ones");
             }
         }
+        written.is_ok()
     }
 
     /// Roughly the bytes that a snapshot of this state takes.

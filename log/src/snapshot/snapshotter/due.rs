@@ -106,8 +106,15 @@ impl Due {
     }
 
     pub(super) fn handed_over(&mut self, end: &Base) {
-        self.last = end.state.revision;
-        self.since = Written::default();
+        self.note_snapshot(end.state.revision);
+    }
+
+    /// Notes that there is a snapshot of this revision, or a newer one.
+    pub(super) fn note_snapshot(&mut self, revision: Revision) {
+        if revision > self.last {
+            self.last = revision;
+            self.since = Written::default();
+        }
     }
 
     /// Commits between two snapshots. A snapshot costs in proportion to its objects, so more objects mean

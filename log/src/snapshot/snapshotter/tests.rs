@@ -57,6 +57,7 @@ fn work(
         is_refused: false,
         bytes_of_state: Arc::default(),
         first,
+        written_at_start: Arc::default(),
         pruner: Some(pruner),
         received: crossbeam_channel::never(),
     }
@@ -115,4 +116,39 @@ fn a_log_that_has_no_snapshot_yet_gets_one_to_be_thinned_to() {
     }
     let floor = Reader::new(storage as _).floor().expect("read");
     assert!(floor > Revision(COMMITS / 2), "{floor}");
+}
+
+/// It took the place of the snapshot before it, up to which questions about the time before the start are answered.
+#[test]
+fn a_snapshot_that_was_due_at_the_start_is_not_due_again() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let others = tempfile::tempdir().expect("a directory");
+    let snapshots = Snapshots::at(directory.path().to_owned());
+    let empty = State::new(Arc::new(BuiltinKinds::new(builtin::kinds(), None)));
+    let storage = logged(&Snapshots::at(others.path().to_owned()), &empty);
+    let base = Reader::new(Arc::clone(&storage) as _).base(empty.clone());
+    let base = base.expect("folded");
+    for is_written in [false, true] {
+        let every = NonZeroU64::new(COMMITS / 2);
+        let since = (None, Written::default());
+        let due = Due::new(every, None, since, Arc::default());
+        assert!(due.is_due_at_start(&base));
+        let mut work = work(&snapshots, &storage, &empty, Some(base.clone()));
+        let (thread_takes, taken) = bounded(1);
+        let mut snapshotter = Snapshotter {
+            due,
+            end: base.clone(),
+            written_at_start: Arc::clone(&work.written_at_start),
+            thread_takes: Some(thread_takes),
+            thread: None,
+        };
+        if is_written {
+            work.step(Err(RecvTimeoutError::Timeout), Rest::First);
+        }
+        let mut state = base.state.clone();
+        state.revision = state.revision.next();
+        let (revision, hash) = (state.revision, base.hash);
+        snapshotter.note(&state, Tail { revision, hash }, &[]);
+        assert_eq!(taken.try_recv().is_ok(), !is_written);
+    }
 }
