@@ -21,6 +21,8 @@ mod long_files;
 mod read_only;
 #[path = "faults/starts.rs"]
 mod starts;
+#[path = "faults/writes.rs"]
+mod writes;
 
 use hindsight_tests::dice::{Dice, number};
 use hindsight_tests::disk::{Disk, skipped};
@@ -206,7 +208,7 @@ fn a_server_for_which_there_are_no_threads_ends_with_a_message() {
     }
 }
 
-/// When the first sync of this file failed, according to a record.
+/// When a call on this file first failed, according to a record.
 fn failed_at(record: &str, file: &Path) -> Option<SystemTime> {
     let of_it = format!("<{}>", file.display());
     let failed = |line: &&str| line.contains("(INJECTED)") && line.contains(&of_it);

@@ -47,7 +47,7 @@ const PATIENCE: Duration = Duration::from_mins(5);
 const RETENTION_FLAGS: &[&str] = &["--snapshot-every", "1", "--keep-history-bytes", "1KB"];
 
 /// A call, and the file that it is about: its path in the data directory, `*` for any revision.
-type Kind = (String, String);
+pub(super) type Kind = (String, String);
 
 /// The version of each object, or its absence, as far as it was answered.
 type Known = BTreeMap<String, Option<String>>;
@@ -132,7 +132,7 @@ fn counted(prepared: &Path) -> Option<BTreeMap<Kind, usize>> {
 }
 
 /// A copy of a data directory, which is removed with the first of these.
-fn copied(prepared: &Path) -> (tempfile::TempDir, PathBuf) {
+pub(super) fn copied(prepared: &Path) -> (tempfile::TempDir, PathBuf) {
     let temporary = tempfile::tempdir().expect("a temporary directory");
     let place = temporary.path().canonicalize().expect("a path");
     let directory = place.join("data");
@@ -146,7 +146,7 @@ fn read(record: &Path) -> String {
 
 /// The calls on the files of a directory, in the order in which any thread of the process began them.
 /// What is written to sockets, or to wake another thread, changes no file.
-fn made(record: &str, directory: &Path) -> Vec<Kind> {
+pub(super) fn made(record: &str, directory: &Path) -> Vec<Kind> {
     let kind = |line: &str| {
         let (_, call) = line.split_once(' ')?;
         let (call, arguments) = call.trim_start().split_once('(')?;

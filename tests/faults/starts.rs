@@ -1,9 +1,11 @@
-//! Syncs that fail while the program starts, and kills at any of its calls.
+//! Syncs that fail while the program starts, and kills at any of its calls: of a first start, and of one that
+//! takes in what a killed server left in its journal.
 
-use super::calls::{CALLS, most_of_a_thread};
+use super::calls::{CALLS, Kind, copied, made, most_of_a_thread};
 use super::verify;
 use hindsight_tests::dice::number;
 use hindsight_tests::http::MAPS;
+use hindsight_tests::recorder::{Stored, stored};
 use hindsight_tests::server::{Server, hindsight, serve, text};
 use hindsight_tests::strace::{recorded, with_fault_of, with_recorded_fault};
 use hindsight_tests::wire::Caller;
@@ -184,6 +186,96 @@ fn killed_at(found: Found, call: &str, at: u64) -> bool {
     assert_eq!(created.expect("an answer").code, 201, "{call} {at}");
     drop(wire);
     assert_eq!(server.signal("TERM"), Some(0));
+    verify(&directory);
+    is_killed
+}
+
+/// Calls that a start must make if the journal has records that the database lacks: what writes these, what
+/// makes them durable, and what empties the journal.
+const TAKING_IN: &[(&str, &str)] = &[
+    ("sync_file_range", "events/db"),
+    ("fdatasync", "events/db"),
+    ("write", "events/journal"),
+    ("fsync", "events/journal"),
+];
+const OBJECTS: usize = 5;
+
+/// Leaves a directory whose server was killed: the database has what an earlier one wrote, and the journal
+/// alone has the rest. Returns all that was answered.
+fn leave_in_the_journal(directory: &Path) -> Stored {
+    let mut answered = Stored::new();
+    for (prefix, end) in [("a", "TERM"), ("b", "KILL")] {
+        let server = Server::start_on(directory);
+        let mut wire = Caller::of(&server).connect().expect("connected");
+        for index in 0..OBJECTS {
+            let body = format!(r#"{{"metadata": {{"name": "{prefix}{index}"}}}}"#);
+            let created = wire.ask("POST", MAPS, &body).expect("an answer");
+            assert_eq!(created.code, 201, "{}", created.body);
+        }
+        answered = stored(&server);
+        drop(wire);
+        server.signal(end);
+    }
+    assert!(answered.len() >= 2 * OBJECTS, "{answered:?}");
+    answered
+}
+
+/// How often each kind of call is made on the files of the log before the server is ready; `None` if this
+/// machine cannot count them.
+fn counted_on_the_log(prepared: &Path) -> Option<BTreeMap<Kind, usize>> {
+    let (temporary, directory) = copied(prepared);
+    let record = temporary.path().join("record");
+    let mut command = recorded(&serve(&directory), &CALLS.join(","), &record)?;
+    command.stderr(Stdio::inherit());
+    let server = Server::start_with(command, &directory).expect("it starts");
+    let written = std::fs::read_to_string(&record).expect("the record");
+    drop(server);
+    let mut counts = BTreeMap::new();
+    let calls = made(&written, &directory).into_iter();
+    for kind in calls.filter(|(_, file)| Path::new(file).starts_with("events")) {
+        *counts.entry(kind).or_default() += 1;
+    }
+    Some(counts)
+}
+
+/// Until the database has them durably, the journal must keep the records that a start takes from it.
+#[test]
+fn a_kill_at_any_call_of_a_start_that_takes_in_the_journal_loses_nothing_that_was_answered() {
+    let temporary = tempfile::tempdir().expect("a temporary directory");
+    let prepared = temporary.path().join("prepared");
+    let answered = leave_in_the_journal(&prepared);
+    let Some(counts) = counted_on_the_log(&prepared) else {
+        return;
+    };
+    for (call, file) in TAKING_IN {
+        let kind = ((*call).to_owned(), (*file).to_owned());
+        assert!(counts.contains_key(&kind), "no {kind:?}: {counts:?}");
+    }
+    let mut all = 0;
+    for (kind, count) in counts {
+        let is_killed = |at: &usize| start_killed_at(&prepared, &kind, *at, &answered);
+        let kills = (1..=count).filter(is_killed).count();
+        let (call, file) = &kind;
+        println!("{call} {file}: {kills} kills, {count} calls");
+        assert!(kills > 0, "no {call} of {file} was hit");
+        all += kills;
+    }
+    println!("{all} kills of a start that takes in the journal");
+}
+
+/// Kills a start at the n-th call of a kind that one of its threads makes; returns whether that was before it
+/// was ready.
+fn start_killed_at(prepared: &Path, (call, file): &Kind, at: usize, answered: &Stored) -> bool {
+    let (_temporary, directory) = copied(prepared);
+    let fault = format!("signal=KILL:when={at}");
+    let killed = with_fault_of(&serve(&directory), call, &fault, &directory.join(file));
+    let mut command = killed.expect("as before");
+    command.stderr(Stdio::null());
+    let is_killed = Server::start_with(command, &directory).is_err();
+    let found = stored(&Server::start_on(&directory));
+    for (name, version) in answered {
+        assert_eq!(found.get(name), Some(version), "{call} {file} {at}: {name}");
+    }
     verify(&directory);
     is_killed
 }

@@ -37,7 +37,8 @@ pub fn with_fault(served: &Command, calls: &str, fault: &str, at: u64) -> Option
     with_recorded_fault(served, calls, fault, at, Path::new("/dev/null"))
 }
 
-/// A command with a fault in every call of these kinds on this file.
+/// A command with a fault in every call of these kinds on this file, unless the fault says in which
+/// (`when=`).
 pub fn with_fault_of(served: &Command, calls: &str, fault: &str, file: &Path) -> Option<Command> {
     if !is_installed() {
         return None;
@@ -130,6 +131,20 @@ impl Strace {
         let mut tracer = Command::new("strace");
         tracer.args(["-y", "-ttt"]).args(inject(calls, fault));
         tracer.arg("-o").arg(record);
+        Self::on(process, tracer)
+    }
+
+    /// As [`Self::attach_and_record`], for calls on this file alone.
+    pub fn attach_to_file(
+        process: u32,
+        calls: &str,
+        fault: &str,
+        file: &Path,
+        record: &Path,
+    ) -> Option<Self> {
+        let mut tracer = Command::new("strace");
+        tracer.args(["-y", "-ttt", "-P"]).arg(file);
+        tracer.args(inject(calls, fault)).arg("-o").arg(record);
         Self::on(process, tracer)
     }
 
