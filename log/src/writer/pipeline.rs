@@ -150,16 +150,21 @@ impl Pipeline {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{create, reply, start};
+    use super::super::Writer;
+    use super::super::tests::{create, patch_nothing, reply, start};
     use super::*;
+    use hindsight_core::Rejection;
+
+    fn pipeline_of(writer: &Writer) -> Arc<Pipeline> {
+        let entrance = writer.entrance.read().expect("unpoisoned");
+        let pipeline = entrance.as_ref().and_then(|one| one.pipeline.clone());
+        pipeline.expect("threads")
+    }
 
     #[test]
     fn who_writes_alone_takes_nothing_that_the_decider_should_have_before() {
         let (writer, _) = start(&Arc::default());
-        let entrance = writer.entrance.read().expect("unpoisoned");
-        let pipeline = entrance.as_ref().and_then(|one| one.pipeline.clone());
-        drop(entrance);
-        let pipeline = pipeline.expect("threads");
+        let pipeline = pipeline_of(&writer);
         let stage = pipeline.decide_stage.lock().expect("unpoisoned");
         let submit = |name: &str| {
             let (reply, answer) = reply();
@@ -179,5 +184,32 @@ mod tests {
             answers[0].as_ref().expect("written").commits[0].revision.0
         });
         assert_eq!(revisions, [1, 2, 3]);
+    }
+
+    /// Otherwise somebody would be told of a write that a crash takes back.
+    #[test]
+    fn an_answer_without_commits_waits_for_the_sync_of_what_it_is_based_on() {
+        let (writer, _) = start(&Arc::default());
+        let pipeline = pipeline_of(&writer);
+        let write = |commands| {
+            let stage = pipeline.decide_stage.lock().expect("unpoisoned");
+            let (reply, answer) = reply();
+            pipeline.write_alone(stage, Submission { commands, reply });
+            answer
+        };
+        // Nothing is synced while this is held.
+        let syncer = pipeline.syncer.lock().expect("unpoisoned");
+        let written = write(vec![create("a")]);
+        let based_on_it = write(vec![create("a"), patch_nothing("a")]);
+        let early = [&written, &based_on_it].map(|answer| answer.try_recv().is_ok());
+        drop(syncer);
+        assert_eq!(early, [false, false]);
+        let answers = based_on_it.recv().expect("an answer").expect("decided");
+        let is_refused = matches!(answers[0], Err(Rejection::AlreadyExists { .. }));
+        assert!(is_refused, "{answers:?}");
+        let unchanged = answers[1].as_ref().expect("accepted");
+        assert!(unchanged.commits.is_empty(), "{unchanged:?}");
+        let written = written.try_recv().expect("it is told first");
+        assert!(written.expect("decided")[0].is_ok());
     }
 }

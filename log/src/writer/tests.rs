@@ -95,6 +95,18 @@ pub(super) fn create(name: &str) -> Command {
     Command::new(Arc::new(Actor::new("t")), Time(1), seed, intent)
 }
 
+/// A patch of a namespace that leaves it as it is.
+pub(super) fn patch_nothing(name: &str) -> Command {
+    let intent = Intent::Patch(PatchObject {
+        key: ObjectKey::new(GroupResource::new("", "namespaces"), "", name),
+        version: "v1".into(),
+        subresource: None,
+        patch: Patch::Merge(json!({})),
+        validation: FieldValidation::Warn,
+    });
+    Command::new(Arc::new(Actor::new("t")), Time(1), [2; 16], intent)
+}
+
 pub(super) fn start(storage: &Arc<Recording>) -> (Writer, Seen) {
     let seen = Seen::default();
     let storage: Arc<dyn Storage> = Arc::<Recording>::clone(storage);
