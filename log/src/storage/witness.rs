@@ -349,6 +349,19 @@ mod tests {
         assert!(file.ensure_synced(Revision(8)).is_err());
     }
 
+    /// A sync succeeds then, because there is nothing to sync.
+    #[test]
+    fn after_a_note_that_could_not_be_written_nothing_it_would_name_is_dropped() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("tail");
+        let (file, _) = WitnessFile::open(&path).expect("opened");
+        file.note(&tail(7));
+        // Whatever is written to it fails.
+        unpoisoned(file.slots.lock()).file = File::open(&path).expect("opened");
+        file.note(&tail(8));
+        assert!(file.ensure_synced(Revision(8)).is_err());
+    }
+
     /// Linux syncs no device that is not a disk.
     #[cfg(target_os = "linux")]
     #[test]
