@@ -179,21 +179,60 @@ impl Publish for Publisher {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use hindsight_core::kind::BuiltinKinds;
+    use hindsight_core::kind::{BuiltinKinds, BuiltinSchemas, GroupVersionKind};
+    use hindsight_core::schema::Schema;
     use hindsight_core::{
         Actor, Cause, Commit, Event, GroupResource, Object, ObjectKey, Request, builtin,
     };
+    use std::sync::{OnceLock, mpsc};
 
     const REVISIONS: u64 = 20_000;
 
-    fn empty() -> State {
-        State::new(Arc::new(BuiltinKinds::new(builtin::kinds(), None)))
+    fn empty(schemas: Option<Box<dyn BuiltinSchemas>>) -> State {
+        State::new(Arc::new(BuiltinKinds::new(builtin::kinds(), schemas)))
+    }
+
+    /// A part of a state, which goes with it, and tells then whether the window is locked.
+    #[derive(Debug)]
+    struct Part {
+        window: Arc<OnceLock<Arc<Mutex<Window>>>>,
+        is_locked: mpsc::Sender<bool>,
+    }
+
+    impl BuiltinSchemas for Part {
+        fn schema(&self, _: &GroupVersionKind) -> Option<Arc<Schema>> {
+            None
+        }
+    }
+
+    impl Drop for Part {
+        fn drop(&mut self) {
+            let window = self.window.get();
+            let is_locked = window.is_some_and(|window| window.try_lock().is_err());
+            self.is_locked.send(is_locked).ok();
+        }
+    }
+
+    /// Who has put changes in front of the window meanwhile would put the replaced state back, and a write that was
+    /// answered would disappear from reads.
+    #[test]
+    fn a_state_is_replaced_while_nobody_else_may_change_the_window() {
+        let (is_locked, told) = mpsc::channel();
+        let place = Arc::new(OnceLock::new());
+        let window = Arc::clone(&place);
+        let first = empty(Some(Box::new(Part { window, is_locked })));
+        let window = Window::new(Revision::ZERO, 1, 1);
+        let (mut publisher, _feed) = channel(first, window, Time(0));
+        place.set(Arc::clone(&publisher.window)).expect("set once");
+        assert!(told.try_recv().is_err(), "the first state is there");
+        publisher.publish(empty(None), Vec::new());
+        assert_eq!(told.try_recv(), Ok(true));
     }
 
     /// A watcher that is told of a revision and finds an older one would wait for the next change.
     #[test]
     fn a_revision_that_was_announced_can_be_read() {
-        let empty = empty();
+        let empty = empty(None);
         let window = Window::new(Revision::ZERO, 1, 1);
         let (mut publisher, feed) = channel(empty.clone(), window, Time(0));
         let mut changed = publisher.changed();
@@ -244,12 +283,12 @@ mod tests {
     /// Collectors whose position has left the window read the log instead, which may be thinned by then.
     #[test]
     fn the_collectors_are_notified_of_large_changes_while_the_window_holds_them() {
-        let (mut publisher, feed) = channel(empty(), window_after(Revision::ZERO), Time(0));
+        let (mut publisher, feed) = channel(empty(None), window_after(Revision::ZERO), Time(0));
         let (mut told, mut times) = (Revision::ZERO, 0);
         for revision in (1..=40).map(Revision) {
             let change = updated(revision);
             assert!(!is_urgent(&change));
-            let mut state = empty();
+            let mut state = empty(None);
             state.revision = revision;
             publisher.publish(state, vec![change]);
             publisher.answered();
