@@ -20,7 +20,7 @@ const TURN_WAIT_MAX: Duration = Duration::from_secs(2);
 /// The most commits that are read at one time, and the most bytes: a watch whose client does not read holds
 /// them.
 const READ_COMMITS_MAX: usize = 512;
-pub(super) const READ_BYTES_MAX: usize = 4 * PIECE_BYTES;
+const READ_BYTES_MAX: usize = 4 * PIECE_BYTES;
 /// A watch that is further behind must list again.
 const BEHIND_MAX: u64 = 100_000;
 

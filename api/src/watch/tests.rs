@@ -7,11 +7,10 @@ mod returning;
 use crate::admission::Admission;
 use crate::backend::Backend;
 use crate::backend::fake::{Fake, held_elsewhere};
-use crate::body::{ApiBody, PIECE_BYTES};
+use crate::body::ApiBody;
 use crate::handler::Api;
 use crate::lease::STALLED;
 use crate::watch::REPLAYS_MAX;
-use crate::watch::replay::READ_BYTES_MAX;
 use bytes::Bytes;
 use futures_util::future::join_all;
 use hindsight_core::{Actor, GroupResource, Object, ObjectKey, Revision, State, Time};
@@ -120,7 +119,7 @@ fn initial_events_come_in_pieces_and_are_not_kept_afterwards() {
     let mut seen = Vec::new();
     while seen.len() as u64 <= OBJECTS {
         let piece = frame();
-        assert!(piece.len() < PIECE_BYTES + BYTES + 1024, "{}", piece.len());
+        assert!(piece.len() < (64 << 10) + BYTES + 1024, "{}", piece.len());
         let events = piece.lines().map(|line| {
             let event: Value = serde_json::from_str(line).expect("JSON");
             let name = event["object"]["metadata"]["name"].as_str();
@@ -319,6 +318,7 @@ fn a_watch_that_catches_up_ends_in_its_time_and_says_how_far_it_is() {
 fn what_a_watch_has_missed_comes_in_pieces() {
     const OBJECTS: u64 = 50;
     const BYTES: usize = 20 << 10;
+    const READ: usize = 256 << 10;
     let (fake, api) = behind_the_window(OBJECTS, BYTES);
     let path = "/api/v1/configmaps?watch=1&resourceVersion=1";
     paused().block_on(async {
@@ -326,7 +326,7 @@ fn what_a_watch_has_missed_comes_in_pieces() {
         let (mut body, mut seen) = (answer.into_body(), 1);
         while seen < OBJECTS {
             let piece = first_frame(&mut body).await;
-            assert!(piece.len() < PIECE_BYTES + BYTES + 1024, "{}", piece.len());
+            assert!(piece.len() < (64 << 10) + BYTES + 1024, "{}", piece.len());
             for line in piece.lines() {
                 let event: Value = serde_json::from_str(line).expect("JSON");
                 seen += 1;
@@ -336,7 +336,7 @@ fn what_a_watch_has_missed_comes_in_pieces() {
     });
     let held = fake.held.lock().expect("a lock").iter().max().copied();
     let held = held.expect("it was read");
-    let bound = READ_BYTES_MAX..READ_BYTES_MAX + BYTES + 1024;
+    let bound = READ..READ + BYTES + 1024;
     assert!(bound.contains(&held), "{held}");
 }
 

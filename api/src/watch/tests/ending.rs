@@ -5,7 +5,7 @@ use super::*;
 #[test]
 fn watches_end_once_they_are_told_to_whatever_they_have_to_send() {
     let fake = Arc::new(Fake::new());
-    (1..=3).for_each(|at| drop(fake.put(&object(at, PIECE_BYTES))));
+    (1..=3).for_each(|at| drop(fake.put(&object(at, 64 << 10))));
     let api = Api::new(Arc::clone(&fake) as _, Arc::new(Admission::default()));
     paused().block_on(async {
         let open = async |path| {

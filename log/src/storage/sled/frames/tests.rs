@@ -3,9 +3,7 @@
 mod bundled;
 
 use super::pieces::{PIECE_BYTES, VALUE_BYTES_MAX, WHOLE_BYTES_MAX};
-use super::written::{
-    BYTES_FOR_A_MOVE, CHANGES_FOR_A_MOVE, IDLE_MAX, LARGEST, TIMES_WRITTEN, UNSYNCED_BYTES,
-};
+use super::written::{BYTES_FOR_A_MOVE, CHANGES_FOR_A_MOVE, IDLE_MAX, LARGEST, TIMES_WRITTEN};
 use super::{Piece, key, other_key};
 use crate::storage::Stored;
 use crate::storage::conformance::copy;
@@ -14,6 +12,9 @@ use hindsight_core::Revision;
 use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
+
+/// The most that may be written without a sync: a quarter of a segment of sled.
+const UNSYNCED_MAX: usize = 2 << 20;
 
 /// Stores the frame as a value of its own.
 fn put(storage: &SledStorage, number: u64, frame: &[u8]) {
@@ -43,7 +44,7 @@ fn no_more_is_written_without_a_sync_than_sled_keeps_apart() {
         appended.expect("appended");
         most.set(most.get().max(unsynced.get()));
     }
-    assert!((1..=UNSYNCED_BYTES).contains(&most.get()), "{most:?}");
+    assert!((1..=UNSYNCED_MAX).contains(&most.get()), "{most:?}");
 }
 
 /// The frame was found before it was replaced, and its pieces are read afterwards.
@@ -189,7 +190,7 @@ fn what_is_moved_for_the_room_of_what_was_replaced_is_synced_as_well() {
         let most = usize::try_from(most.get()).expect("small");
         assert_eq!(most, at_once * CHANGES_FOR_A_MOVE, "{length}");
         assert_eq!(synced.get(), turn(), "all of it");
-        assert!(at_once * frames.written.page_bytes() <= UNSYNCED_BYTES);
+        assert!(at_once * frames.written.page_bytes() <= UNSYNCED_MAX);
     }
 }
 
