@@ -68,6 +68,8 @@ pub(crate) struct Fake {
     log: Mutex<Vec<Arc<Commit>>>,
     /// Whether what is in the log is put into the window once a watch asks for it.
     pub(crate) reads_back: AtomicBool,
+    /// What happens as soon as a watch has looked and found nothing new.
+    pub(crate) once_looked: Mutex<Option<Box<dyn FnOnce() + Send>>>,
     /// The changes that watches are shown.
     window: Mutex<Vec<Arc<Change>>>,
     moved: watch::Sender<Revision>,
@@ -94,6 +96,7 @@ impl Fake {
             failed: Mutex::default(),
             log: Mutex::default(),
             reads_back: AtomicBool::new(false),
+            once_looked: Mutex::default(),
             window: Mutex::default(),
             moved,
             seeds: AtomicU64::new(1),
@@ -198,7 +201,13 @@ impl Backend for Fake {
         }
         let window = self.window.lock().expect("a lock");
         let after = window.iter().filter(|one| one.commit.revision > asked);
-        Ok(after.map(Arc::clone).collect())
+        let found: Vec<_> = after.map(Arc::clone).collect();
+        drop(window);
+        if found.is_empty() {
+            let happens = self.once_looked.lock().expect("a lock").take();
+            happens.into_iter().for_each(|happens| happens());
+        }
+        Ok(found)
     }
 
     fn reach_back(&self, _: Revision) -> BoxFuture<'_, bool> {

@@ -3,6 +3,7 @@
 mod ending;
 mod head;
 mod returning;
+mod waking;
 
 use crate::admission::Admission;
 use crate::backend::Backend;
