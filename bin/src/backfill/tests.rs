@@ -338,3 +338,22 @@ fn for_a_window_that_is_full_nothing_is_read() {
     });
     assert_eq!(started.read(), 0);
 }
+
+/// The window has no room for so much.
+#[test]
+fn for_a_position_that_is_too_far_back_nothing_is_read() {
+    let log = Arc::default();
+    write(&log, 0..2);
+    let mut started = Started::new(&log, usize::MAX);
+    let window = Window::new(Revision(100_002), usize::MAX, usize::MAX);
+    let (publisher, _feed) = channel(empty_state(), window, Time(1));
+    let reader = Reader::new(Arc::clone(&started.records) as Arc<dyn Records>);
+    started.backfill = Backfill::new(publisher.window_front(), reader, empty_state());
+    Runtime::new().expect("a runtime").block_on(async {
+        // This log ends long before that window begins, so that there is nothing to put in front of it.
+        for (position, is_read) in [(1, false), (2, true)] {
+            assert_eq!(started.resume(Revision(position)).await, None);
+            assert_eq!(started.read() > 0, is_read, "{position}");
+        }
+    });
+}

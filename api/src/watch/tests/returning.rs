@@ -31,3 +31,21 @@ fn watches_that_come_back_at_any_position_after_a_restart_read_one_window() {
     let read = fake.held.lock().expect("a lock");
     assert!(read.is_empty(), "none read the log for itself");
 }
+
+#[test]
+fn for_a_watch_that_is_too_far_behind_nothing_is_read() {
+    for (behind, reads) in [(100_000, 1), (100_001, 0)] {
+        let fake = Arc::new(Fake::new());
+        for revision in [1, 1 + behind] {
+            fake.put_before_the_window(&object(revision, 1));
+        }
+        let api = Api::new(Arc::clone(&fake) as _, Arc::new(Admission::default()));
+        let path = "/api/v1/configmaps?watch=1&resourceVersion=1";
+        let (code, events) = paused().block_on(events(&api, path));
+        // Who reads this log finds that most of it is missing.
+        assert_eq!((code, types(&events)), (200, vec!["ERROR"]), "{behind}");
+        assert_eq!(events[0]["object"]["code"], 410, "{behind}");
+        let read = fake.held.lock().expect("a lock").len();
+        assert_eq!(read, reads, "{behind}");
+    }
+}
