@@ -61,10 +61,11 @@ fn floor(acknowledged: &BTreeMap<u64, Revision>, at: u64) -> Revision {
 }
 
 /// Checks that a command sent after an answer writes at a later revision, and that its own answer
-/// shows what it wrote.
+/// shows what it wrote, and nothing that readers cannot see.
 fn in_order(operation: &Operation, acknowledged: &BTreeMap<u64, Revision>) -> Checked {
     let floor = floor(acknowledged, operation.sent);
     let End::Answered {
+        newest,
         answer: Ok(decision),
         ..
     } = &operation.end
@@ -88,7 +89,14 @@ fn in_order(operation: &Operation, acknowledged: &BTreeMap<u64, Revision>) -> Ch
         "answers show what was written",
         written.is_none_or(|one| one.revision == shown),
         || format!("command {} shows {shown}", operation.number),
-    )
+    )?;
+    // Also if it wrote nothing: what it was decided on may not be durable yet.
+    ensure("answers show what is visible", shown <= *newest, || {
+        format!(
+            "command {} shows {shown} while {newest} is the newest",
+            operation.number
+        )
+    })
 }
 
 /// The versions of every object, by key.

@@ -142,6 +142,20 @@ const ROWS: &[Row] = &[
         first.sent = u64::MAX;
         Some(())
     }),
+    ("answers show what is visible", linear, |it| {
+        let mut operations = it.clients.operations.values_mut();
+        operations.find_map(|one| match &mut one.end {
+            End::Answered {
+                newest,
+                answer: Ok(_),
+                ..
+            } => {
+                *newest = Revision::ZERO;
+                Some(())
+            }
+            _ => None,
+        })
+    }),
     ("refusals are right at some moment", linear, |it| {
         it.clients
             .operations
