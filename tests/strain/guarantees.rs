@@ -42,15 +42,19 @@ enum Part {
     Away,
     /// Opens a watch before anything is written, and reads on once everything is.
     Lags,
+    /// Leaves before anything is written, and comes back once everything is, until a bookmark comes.
+    Returns,
 }
-use Part::{Away, Follows, Lags, Leaves};
+use Part::{Away, Follows, Lags, Leaves, Returns};
 
 /// The parts of the informers that are not always there. The first comes back to a position that was
-/// thinned away; the second's position is thinned away while it lags; the third's never is.
-const PARTS: [[Part; LIVES]; 3] = [
+/// thinned away; the second's position is thinned away while it lags; the third's never is. The fourth
+/// does not come again.
+const PARTS: [[Part; LIVES]; 4] = [
     [Leaves, Away, Away, Lags, Follows, Follows],
     [Follows, Leaves, Away, Lags, Leaves, Lags],
     [Leaves, Lags, Leaves, Lags, Leaves, Lags],
+    [Returns, Away, Away, Away, Away, Away],
 ];
 const SELECTIONS: [Selection; 4] = [
     select(None, false),
@@ -209,6 +213,9 @@ fn live(
         if parts[life] == Lags {
             informer.open(caller);
             informer.read();
+        } else if parts[life] == Returns {
+            informer.open(caller);
+            informer.leave();
         }
     }
     std::thread::scope(|scope| {
@@ -219,7 +226,7 @@ fn live(
             scope.spawn(move || match part {
                 Follows => informer.follow(caller, &last),
                 Leaves => informer.follow_some(caller, MID_LIFE),
-                Away | Lags => {}
+                Away | Lags | Returns => {}
             });
         }
         let writers: Vec<_> = (0..WRITERS)
@@ -239,6 +246,9 @@ fn live(
     for one in informers.iter_mut().filter(|one| part(one) == Lags) {
         let last = last(&one.0, life);
         one.0.follow(caller, &last);
+    }
+    for one in informers.iter_mut().filter(|one| part(one) == Returns) {
+        one.0.stay(caller);
     }
     assert_eq!(server.signal("KILL"), None);
 }
@@ -271,4 +281,5 @@ fn a_watch_keeps_its_guarantees_over_thinning_expiry_and_servers_that_are_killed
     println!("{} commits, {events} events, {all:?}", history.newest());
     assert!(all.lists > all.expired && all.expired > 0, "{all:?}");
     assert!(all.resumed > 0 && all.from_the_log > 0, "{all:?}");
+    assert!(all.bookmarks > 0, "{all:?}");
 }

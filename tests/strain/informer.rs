@@ -14,6 +14,8 @@ use std::ops::AddAssign;
 const SILENT_SECONDS_MAX: u64 = 180;
 /// `timeoutSeconds` of the streams; some end by themselves in the middle.
 const STREAM_SECONDS: [u64; 2] = [1, 30];
+/// `timeoutSeconds` of a stream on which it stays until the bookmark that comes two seconds before the end.
+const STAY_SECONDS: u64 = 4;
 const PAGE: usize = 10;
 /// A connection is broken after fewer events than this.
 const EVENTS_MAX: u64 = 80;
@@ -26,6 +28,8 @@ pub(super) struct Counts {
     pub(super) resumed: u64,
     /// Events of revisions that precede the start of the server.
     pub(super) from_the_log: u64,
+    /// Bookmarks that came after an event of their stream.
+    pub(super) bookmarks: u64,
 }
 
 #[derive(Debug)]
@@ -36,6 +40,8 @@ pub(super) struct Informer {
     shown: Vec<(Kind, Revision, Value)>,
     dice: Dice,
     stream: Option<Wire>,
+    /// Whether an event came on the stream.
+    has_event: bool,
     /// How many seconds the stream lasts.
     seconds: u64,
     /// How many seconds nothing came, over all streams since the last event.
@@ -74,6 +80,7 @@ impl AddAssign for Counts {
         self.expired += other.expired;
         self.resumed += other.resumed;
         self.from_the_log += other.from_the_log;
+        self.bookmarks += other.bookmarks;
     }
 }
 
@@ -87,6 +94,7 @@ impl Informer {
             shown: Vec::new(),
             dice: Dice(seed),
             stream: None,
+            has_event: false,
             seconds: 0,
             silent: 0,
             start: Revision::ZERO,
@@ -138,11 +146,25 @@ impl Informer {
         }
     }
 
+    /// Opens a stream, and reads until a bookmark has followed an event.
+    pub(super) fn stay(&mut self, caller: &Caller) {
+        self.open_for(caller, STAY_SECONDS);
+        let before = self.counts.bookmarks;
+        while self.counts.bookmarks == before {
+            assert!(self.read(), "no bookmark came after an event");
+        }
+        self.leave();
+    }
+
     /// Opens a stream unless one is open: from its position, or after a list.
     pub(super) fn open(&mut self, caller: &Caller) {
-        if self.stream.is_some() {
-            return;
+        if self.stream.is_none() {
+            let seconds = self.dice.pick(&STREAM_SECONDS);
+            self.open_for(caller, seconds);
         }
+    }
+
+    fn open_for(&mut self, caller: &Caller, seconds: u64) {
         let mut wire = caller.connect().expect("connected");
         let how = match self.watcher.position {
             None if self.dice.roll(2) == 0 => {
@@ -155,7 +177,6 @@ impl Informer {
                 format!("resourceVersion={at}&")
             }
         };
-        let seconds = self.dice.pick(&STREAM_SECONDS);
         self.seconds = seconds;
         let path = self.path(&format!(
             "watch=1&allowWatchBookmarks=true&timeoutSeconds={seconds}&{how}"
@@ -167,6 +188,7 @@ impl Informer {
         if how.starts_with("send") {
             self.begin();
         }
+        self.has_event = false;
     }
 
     pub(super) fn leave(&mut self) {
@@ -176,8 +198,12 @@ impl Informer {
     /// Reads the next line; false if the stream is over.
     pub(super) fn read(&mut self) -> bool {
         match self.line() {
-            Line::Event => true,
+            Line::Event => {
+                self.has_event = true;
+                true
+            }
             Line::Bookmark(mark) => {
+                self.counts.bookmarks += u64::from(self.has_event);
                 let at = revision(&mark);
                 self.watcher.received.push(Received::Bookmark(at));
                 self.watcher.position = Some(at);
