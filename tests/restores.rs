@@ -5,9 +5,11 @@
 )]
 
 use hindsight_tests::http::MAPS;
-use hindsight_tests::server::{Server, hindsight, stdout, text};
+use hindsight_tests::server::{Server, hindsight, serve, stdout, text};
 use serde_json::Value;
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
 use tempfile::TempDir;
 
 /// The number in this field of the JSON that a command prints.
@@ -188,4 +190,39 @@ fn who_asks_over_http_about_what_a_restore_has_lost_is_warned() {
     );
     let said = server.try_kubectl(&["get", "--raw", &exact], "");
     assert!(text(&said.stderr).contains(&told), "{said:?}");
+}
+
+/// The layout in which a link names the current directory: a backup is restored beside it, the link is switched, and
+/// the server is restarted.
+#[test]
+fn a_link_is_switched_under_a_server_to_a_log_that_was_restored_beside_it() {
+    let place = Place::new();
+    let [data, restored, link] = ["data", "restored", "current"].map(|name| place.at(name));
+    std::fs::create_dir(&data).expect("made");
+    symlink(&data, &link).expect("linked");
+    let mut command = serve(&link);
+    command
+        .args(["--snapshot-every", "2"])
+        .stderr(Stdio::inherit());
+    let server = Server::start_with(command, &data).expect("it starts");
+    create(&server, "kept");
+    place.back_up(&server);
+    place.restore(&restored);
+    std::fs::remove_file(&link).expect("removed");
+    symlink(&restored, &link).expect("switched");
+    for number in 0..20 {
+        create(&server, &format!("late{number}"));
+    }
+    assert_eq!(server.signal("TERM"), Some(0));
+    assert!(data.join("snapshots").exists(), "some were due");
+    let has = |server: &Server, name: &str| {
+        let names = server.kubectl(&["get", "configmaps", "-o", "name"]);
+        names
+            .lines()
+            .any(|line| line == format!("configmap/{name}"))
+    };
+    let next = Server::start_on(&link);
+    assert!(has(&next, "kept") && !has(&next, "late0"));
+    let old = Server::start_on(&data);
+    assert!(has(&old, "kept") && has(&old, "late19"));
 }

@@ -27,6 +27,8 @@ use hindsight_log::{
     Snapshots, Storage, Writer,
 };
 use std::path::Path;
+#[cfg(feature = "http")]
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use tokio::sync::{oneshot, watch};
@@ -332,6 +334,13 @@ impl ControlPlane {
         effects::seed()
     }
 
+    /// The data directory, by a path without links; `None` in memory, and once the plane is closed.
+    #[cfg(feature = "http")]
+    pub(crate) fn directory(&self) -> Option<PathBuf> {
+        let lock = unpoisoned(self.shared.lock.lock());
+        lock.as_ref().map(|lock| lock.directory().to_owned())
+    }
+
     /// Writes the address of the server into the lock, where other processes find it.
     #[cfg(feature = "http")]
     pub(crate) fn describe_holder(&self, address: &str) -> Result<(), Error> {
@@ -410,7 +419,7 @@ fn open_log(config: &Config, empty: State) -> Result<OpenedLog, OpenError> {
             (Some(lock), storage)
         }
     };
-    let data_dir = config.data_dir.as_deref().map(DataDir);
+    let data_dir = lock.as_ref().map(|lock| DataDir(lock.directory()));
     let snapshots = data_dir.map(DataDir::snapshots);
     let newest = |all: &Snapshots| all.newest_in(&*storage, &empty);
     let base = snapshots.as_ref().and_then(newest);
@@ -442,11 +451,12 @@ fn log_opening(revision: Revision, snapshot: Revision, begun: Instant) {
     }
 }
 
-/// Opens a data directory. The lock comes first: nothing is read or written before it is held.
+/// Opens a data directory. The lock comes first: nothing is read or written before it is held. All is then in the
+/// directory that it locks, and not where the path leads by now.
 pub(crate) fn open_directory(directory: &Path) -> Result<(DirectoryLock, Arc<dyn Storage>), Error> {
     effects::check_clock()?;
     let lock = DirectoryLock::acquire(directory)?;
-    restoring::settle(directory)?;
-    let storage = SledStorage::open(&DataDir(directory).events())?;
+    restoring::settle(lock.directory())?;
+    let storage = SledStorage::open(&DataDir(lock.directory()).events())?;
     Ok((lock, Arc::new(storage)))
 }

@@ -80,11 +80,13 @@ impl Unchecked {
             Ok((lock, storage)) => (Reader::new(storage), Some(lock), None),
             Err(Error::ReadOnly(_)) => {
                 let lock = DirectoryLock::acquire_to_read(directory)?;
-                let (reader, extent) = whole(directory, progress)?;
+                let locked = lock.as_ref().map_or(directory, DirectoryLock::directory);
+                let (reader, extent) = whole(locked, progress)?;
                 (reader, lock, extent)
             }
             Err(error) => return Err(error),
         };
+        let directory = lock.as_ref().map_or(directory, DirectoryLock::directory);
         Ok(Self {
             reader: reader.with_snapshots(DataDir(directory).snapshots()),
             lock,

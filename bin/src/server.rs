@@ -119,6 +119,8 @@ async fn start(options: &Options) -> Result<Started> {
     let listener = listen(options, &mut wait).await?;
     let plane = tokio::task::spawn_blocking(move || open(&config, &mut wait)).await??;
     let address = reachable(listener.local_addr()?);
+    let directory = plane.directory().context("the log was closed")?;
+    let data = DataDir(&directory);
     let pki = pki::Pki::open(&data.pki(), address.ip())?;
     write_kubeconfigs(data, asked_for.as_deref(), address, &pki)?;
     // Whoever finds the address there reads the kubeconfig next.

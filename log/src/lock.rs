@@ -14,6 +14,7 @@ const READER: &str = "a command that reads it from a read-only file system";
 #[derive(Debug)]
 pub struct DirectoryLock {
     file: File,
+    directory: PathBuf,
 }
 
 impl DirectoryLock {
@@ -23,11 +24,15 @@ impl DirectoryLock {
         owner_only::make(directory)?;
         owner_only::warn_if_open_to_others(directory);
         remote_fs::warn_of_remote(directory);
+        let found = directory.canonicalize().map_err(opening(directory))?;
         let mut options = owner_only::options();
         options.read(true).write(true).create(true).truncate(false);
-        let opened = options.open(Self::path(directory));
+        let opened = options.open(Self::path(&found));
         let file = opened.map_err(opening_to_write(directory))?;
-        let mut lock = Self::of(file, directory, File::try_lock)?;
+        let mut lock = Self {
+            file: Self::locked(file, directory, File::try_lock)?,
+            directory: found,
+        };
         lock.refuse_foreign(directory)?;
         lock.describe(None)?;
         Ok(lock)
@@ -42,7 +47,7 @@ impl DirectoryLock {
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
             opened => {
                 let file = opened.map_err(opening_to_write(directory))?;
-                Self::of(file, directory, File::try_lock).map(drop)
+                Self::locked(file, directory, File::try_lock).map(drop)
             }
         }
     }
@@ -51,13 +56,23 @@ impl DirectoryLock {
     /// mounted elsewhere and served there. Other readers are let in. `None` if there is no lock file,
     /// which every server leaves behind.
     pub fn acquire_to_read(directory: &Path) -> Result<Option<Self>, Error> {
-        match File::open(Self::path(directory)) {
+        let found = directory.canonicalize();
+        match found.and_then(|found| Ok((File::open(Self::path(&found))?, found))) {
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
             opened => {
-                let file = opened.map_err(opening(directory))?;
-                Self::of(file, directory, File::try_lock_shared).map(Some)
+                let (file, found) = opened.map_err(opening(directory))?;
+                Ok(Some(Self {
+                    file: Self::locked(file, directory, File::try_lock_shared)?,
+                    directory: found,
+                }))
             }
         }
+    }
+
+    /// The directory that is locked, by a path without links. Whoever uses it by another path may meet another
+    /// one: a link is switched from one to the other while the lock is held.
+    pub fn directory(&self) -> &Path {
+        &self.directory
     }
 
     /// The lock file of a directory.
@@ -77,13 +92,13 @@ impl DirectoryLock {
         std::fs::remove_file(Self::path(directory)).ok();
     }
 
-    fn of(
+    fn locked(
         mut file: File,
         directory: &Path,
         lock: impl FnOnce(&File) -> Result<(), TryLockError>,
-    ) -> Result<Self, Error> {
+    ) -> Result<File, Error> {
         match lock(&file) {
-            Ok(()) => Ok(Self { file }),
+            Ok(()) => Ok(file),
             Err(TryLockError::WouldBlock) => {
                 let mut holder = READER.to_owned();
                 // A reader could not write its name into the file: any name there is that of an earlier
@@ -231,5 +246,25 @@ mod tests {
         assert_eq!(held_by(refused), READER, "and nobody of before");
         drop(readers);
         DirectoryLock::acquire(at).expect("free again");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn who_locks_by_a_link_has_the_directory_to_which_it_led_then() {
+        use std::os::unix::fs::symlink;
+        let temporary = tempfile::tempdir().expect("a directory");
+        let above = temporary.path().canonicalize().expect("there");
+        let [own, other, link] = ["own", "other", "current"].map(|name| above.join(name));
+        for directory in [&own, &other] {
+            std::fs::create_dir(directory).expect("made");
+        }
+        symlink(&own, &link).expect("linked");
+        let held = DirectoryLock::acquire(&link).expect("free");
+        std::fs::remove_file(&link).expect("removed");
+        symlink(&other, &link).expect("switched");
+        assert_eq!(held.directory(), own);
+        let next = DirectoryLock::acquire(&link).expect("free");
+        assert_eq!(next.directory(), other);
+        assert!(DirectoryLock::check(&own).is_err(), "it is still held");
     }
 }

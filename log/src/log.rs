@@ -82,6 +82,7 @@ impl Log {
         every: Option<NonZeroU64>,
         keeping: Option<Keeping>,
     ) -> Result<(), Error> {
+        let snapshots = snapshots.in_place()?;
         let storage = Arc::clone(&self.storage) as Arc<dyn Storage>;
         let poison = self.poison.clone();
         let pruner = keeping.map(|keeping| {

@@ -7,6 +7,16 @@ use std::fs::Metadata;
 use std::path::{Path, PathBuf};
 pub(crate) use system::identity;
 
+/// The same file or directory by a path of which only the last part may still be a link. Where the links
+/// before that lead later, and which directory is the current one then, does not matter.
+pub(crate) fn resolved(path: &Path) -> std::io::Result<PathBuf> {
+    let Some(name) = path.file_name() else {
+        return path.canonicalize();
+    };
+    let above = path.parent().filter(|above| !above.as_os_str().is_empty());
+    Ok(above.unwrap_or(Path::new(".")).canonicalize()?.join(name))
+}
+
 /// A file or a directory, and the path at which it was opened.
 #[derive(Debug)]
 pub(crate) struct Place {
@@ -44,7 +54,7 @@ impl Place {
 
     #[cfg(not(unix))]
     pub(crate) fn is_unmoved(&self) -> bool {
-        self.path.exists()
+        !matches!(self.path.try_exists(), Ok(false))
     }
 }
 

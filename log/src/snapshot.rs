@@ -10,7 +10,7 @@ pub(crate) use file::FORMAT;
 pub(crate) use snapshotter::{Snapshotter, SnapshotterOptions, Written};
 
 use crate::framing::Unreadable;
-use crate::place::Place;
+use crate::place::{self, Place};
 use crate::{Base, Error, Records, WholeFile, base, owner_only};
 use file::Head;
 use hindsight_core::{Revision, State, Time};
@@ -41,15 +41,20 @@ impl Snapshots {
     }
 
     /// As [`Self::at`], but changed only while the directory above is still at its path: one that
-    /// replaces it holds another log.
+    /// replaces it holds another log, and so may one to which a link in the path leads later.
     pub(crate) fn in_place(self) -> Result<Self, Error> {
-        let above = self.directory.parent().unwrap_or(&self.directory);
-        let place = above
-            .metadata()
-            .and_then(|found| Place::of(above, &found))
-            .map_err(Error::io("finding the directory that holds the snapshots"))?;
-        let place = Some(Arc::new(place));
-        Ok(Self { place, ..self })
+        let find = || {
+            let directory = place::resolved(&self.directory)?;
+            let above = directory.parent().unwrap_or(&directory);
+            let place = Place::of(above, &above.metadata()?)?;
+            Ok((directory, place))
+        };
+        let (directory, place) =
+            find().map_err(Error::io("finding the directory that holds the snapshots"))?;
+        Ok(Self {
+            directory,
+            place: Some(Arc::new(place)),
+        })
     }
 
     fn check_place(&self) -> Result<(), Error> {

@@ -44,6 +44,7 @@ pub(crate) struct Snapshotter {
 
 /// What the snapshotter maintains.
 pub(crate) struct SnapshotterOptions {
+    /// Those in their place ([`Snapshots::in_place`]).
     pub(crate) snapshots: Snapshots,
     /// A snapshot is due after this many commits, or after three quarters as many as there are objects,
     /// whichever is more; `None` for no snapshots. With a pruner one may be due earlier.
@@ -69,7 +70,6 @@ impl Snapshotter {
             pruner,
             since,
         } = options;
-        let snapshots = snapshots.in_place()?;
         let last = snapshots
             .sweep_unfinished()
             .and_then(|()| Ok(snapshots.up_to(end.state.revision)?.first().copied()))

@@ -27,7 +27,7 @@ use super::witness::WitnessFile;
 use super::{Purpose, Records, Storage, Stored, blocks};
 use crate::layout::{reserve_beside, witness_path};
 use crate::unpoisoned::unpoisoned;
-use crate::{EngineCall, Error, Tail, chain, owner_only};
+use crate::{EngineCall, Error, Tail, chain, owner_only, place};
 use database::Database;
 use foreign::{DatabaseState, refuse_foreign, refuse_irregular_files};
 use frames::FrameTrees;
@@ -91,6 +91,9 @@ impl SledStorage {
             Self::check_missing(directory)?;
         }
         owner_only::make_restricted(directory)?;
+        let resolved = place::resolved(directory);
+        let finding = format!("finding {}", directory.display());
+        let directory = &resolved.map_err(Error::io(finding))?;
         Self::check_files(directory)?;
         let path = directory.join("db");
         wait_until_free(&path)?;

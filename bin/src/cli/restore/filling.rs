@@ -31,7 +31,7 @@ pub(super) fn restore(
             forget(directory);
         }
     })?;
-    let restored = restore_locked(directory, from, bump, progress);
+    let restored = restore_locked(lock.directory(), from, bump, progress);
     if restored.is_err() && !was_there {
         // Removes nothing of anybody else: a directory that is not empty stays.
         lock.remove(directory);

@@ -23,8 +23,9 @@ impl LogCopy {
     pub(super) fn of(directory: &Path) -> Result<Self, Error> {
         effects::check_clock()?;
         let lock = DirectoryLock::acquire(directory)?;
-        restoring::settle(directory)?;
-        let data = DataDir(directory);
+        let locked = lock.directory().to_owned();
+        restoring::settle(&locked)?;
+        let data = DataDir(&locked);
         SledStorage::check_files(&data.events())?;
         SledStorage::check_free(&data.events())?;
         let failed = |source| Error::Io {
