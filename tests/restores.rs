@@ -4,6 +4,7 @@
     reason = "a test stops where its ground is not what it expects"
 )]
 
+use hindsight_log::SledStorage;
 use hindsight_tests::http::MAPS;
 use hindsight_tests::server::{Server, hindsight, serve, stdout, text};
 use serde_json::Value;
@@ -225,4 +226,21 @@ fn a_link_is_switched_under_a_server_to_a_log_that_was_restored_beside_it() {
     assert!(has(&next, "kept") && !has(&next, "late0"));
     let old = Server::start_on(&data);
     assert!(has(&old, "kept") && has(&old, "late19"));
+}
+
+/// A first start that is killed before its first record leaves such a log.
+#[test]
+fn a_log_in_which_nothing_happened_yet_is_restored_to_one_that_has_its_first_objects() {
+    let place = Place::new();
+    let [data, restored] = ["data", "restored"].map(|name| place.at(name));
+    drop(SledStorage::open(&data.join("events")).expect("made"));
+    stdout(&hindsight(&data, &["backup", &place.file]));
+    let continued = place.restore(&restored);
+    let server = Server::start_on(&restored);
+    let version = "jsonpath={.metadata.resourceVersion}";
+    let known = server.kubectl(&["get", "namespace", "default", "-o", version]);
+    assert!(known.parse::<u64>().expect("a revision") > continued);
+    create(&server, "new");
+    assert_eq!(server.signal("TERM"), Some(0));
+    stdout(&hindsight(&restored, &["verify", "--deep"]));
 }

@@ -2,7 +2,7 @@
 
 use crate::{ControlPlane, OpenError};
 use hindsight_core::command::{Create, FieldValidation, Intent};
-use hindsight_core::{Actor, Cause, Command, ObjectKey, Request, Revision, Unavailable};
+use hindsight_core::{Actor, Cause, Command, ObjectKey, Request, Unavailable};
 use hindsight_gc::Worker;
 use serde_json::json;
 use std::sync::Arc;
@@ -10,7 +10,9 @@ use std::sync::Arc;
 const NAMESPACES: [&str; 4] = ["default", "kube-system", "kube-public", "kube-node-lease"];
 
 pub(crate) fn run(plane: &ControlPlane) -> Result<(), OpenError> {
-    if plane.state().revision > Revision::ZERO {
+    // Once there are any objects, `default` is one of them, which cannot be deleted. A log without any may have
+    // a revision: that of a restore, if nothing had happened when the backup was made.
+    if !plane.state().is_empty() {
         return Ok(());
     }
     let actor = Arc::new(Actor {
