@@ -115,16 +115,21 @@ pub(crate) fn intact(directory: &Path, progress: &dyn Fn(u64)) -> Result<Intact,
 
 /// Refuses a directory without a log.
 pub(crate) fn check_log(directory: &Path) -> Result<(), OpenError> {
-    if restoring::is_unfinished(directory) {
+    if restoring::is_unfinished(directory)? {
         return Err(Error::UnfinishedRestore(directory.to_owned()).into());
     }
-    let what = format!("looking for the event log in {}", directory.display());
-    let data = DataDir(directory);
-    if data.events().try_exists().map_err(Error::io(what))? {
+    if has_log(directory)? {
         return Ok(());
     }
-    refuse_lost(data)?;
+    refuse_lost(DataDir(directory))?;
     Err(OpenError::NoLog(directory.to_owned()))
+}
+
+/// Whether there is a log in the directory.
+pub(crate) fn has_log(directory: &Path) -> Result<bool, Error> {
+    let what = format!("looking for the event log in {}", directory.display());
+    let events = DataDir(directory).events();
+    events.try_exists().map_err(Error::io(what))
 }
 
 /// Refuses a directory without a log, as a start does, if what is beside its place shows that there was one.

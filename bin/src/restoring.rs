@@ -5,10 +5,16 @@ use crate::data_dir::DataDir;
 use hindsight_log::Error;
 use std::path::Path;
 
-/// Whether a restore was interrupted.
-pub(crate) fn is_unfinished(directory: &Path) -> bool {
+/// Whether a restore was interrupted. Another restore removes what that has left, so what cannot be examined
+/// is an error.
+pub(crate) fn is_unfinished(directory: &Path) -> Result<bool, Error> {
     let data = DataDir(directory);
-    data.restoring().exists() && !data.events().exists()
+    Ok(is_there(&data.restoring())? && !is_there(&data.events())?)
+}
+
+/// Whether there is anything at the path. If the system cannot examine it, that is an error rather than a no.
+pub(crate) fn is_there(path: &Path) -> Result<bool, Error> {
+    path.try_exists().map_err(failed("examining", path))
 }
 
 /// To be called before the directory is used: refuses it if a restore is half done, and removes what a
@@ -19,7 +25,7 @@ pub(crate) fn settle(directory: &Path) -> Result<(), Error> {
 
 /// The same with this way to remove. The copy of a verification may be another user's, and hinders nobody.
 fn settle_with(directory: &Path, remove: impl Fn(&Path) -> Result<(), Error>) -> Result<(), Error> {
-    if is_unfinished(directory) {
+    if is_unfinished(directory)? {
         return Err(Error::UnfinishedRestore(directory.to_owned()));
     }
     remove(&DataDir(directory).restoring())?;
@@ -80,5 +86,19 @@ mod tests {
         assert!(!data.restoring().exists() && data.verifying().exists());
         settle(temporary.path()).expect("settled");
         assert!(!data.verifying().exists());
+    }
+
+    /// Here a link to itself; in practice a disk that fails.
+    #[test]
+    fn a_log_that_cannot_be_examined_is_not_one_that_a_restore_has_yet_to_bring() {
+        let temporary = tempfile::tempdir().expect("a directory");
+        let data = DataDir(temporary.path());
+        fs::create_dir(data.restoring()).expect("made");
+        assert!(is_unfinished(temporary.path()).expect("examined"));
+        std::os::unix::fs::symlink(data.events(), data.events()).expect("made");
+        let told = is_unfinished(temporary.path()).expect_err("unknown");
+        assert!(told.to_string().starts_with("examining "), "{told}");
+        settle(temporary.path()).expect_err("unknown");
+        assert!(data.restoring().exists(), "nothing was removed");
     }
 }

@@ -5,6 +5,15 @@ use crate::Error;
 use std::io::ErrorKind;
 use std::path::Path;
 
+/// Whether there is anything at a path. If the system cannot examine it, that is an error rather than a no.
+pub(crate) fn is_there(path: &Path) -> Result<bool, Error> {
+    path.try_exists().map_err(examining(path))
+}
+
+fn examining(path: &Path) -> impl FnOnce(std::io::Error) -> Error {
+    Error::io(format!("examining {}", path.display()))
+}
+
 /// Refuses a path at which there is something other than a regular file, or one longer than `longest`
 /// bytes. Nothing is opened for that.
 pub(crate) fn check(path: &Path, longest: u64) -> Result<(), Error> {
@@ -16,6 +25,6 @@ pub(crate) fn check(path: &Path, longest: u64) -> Result<(), Error> {
             longest,
         }),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
-        Err(error) => Err(Error::io(format!("examining {}", path.display()))(error)),
+        Err(error) => Err(examining(path)(error)),
     }
 }

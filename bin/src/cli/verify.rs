@@ -5,8 +5,8 @@ mod copy;
 use super::ask::{Source, Taken, is_read_only};
 use super::{Directory, Output, show};
 use crate::control_plane::empty_state;
-use crate::data_dir::DataDir;
 use crate::disk::is_full;
+use crate::read_only::has_log;
 use crate::restoring;
 use anyhow::{Result, bail};
 use clap::Args;
@@ -85,7 +85,7 @@ impl Verify {
     /// that cannot be written the log is read without the engine.
     fn source(&self) -> Result<(Option<LogCopy>, Source)> {
         let data = &self.directory.data_dir;
-        if self.in_place || !DataDir(data).events().exists() || restoring::is_unfinished(data) {
+        if self.in_place || !has_log(data)? || restoring::is_unfinished(data)? {
             return Ok((None, self.directory.unchecked()?));
         }
         Ok(match self.directory.take(LogCopy::of) {

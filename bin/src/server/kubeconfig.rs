@@ -94,10 +94,11 @@ pub(super) fn check(path: &Path, data: DataDir<'_>) -> Result<Use> {
     }
     let admin = data.kubeconfig();
     let is_admin = || admin.canonicalize().is_ok_and(|admin| admin == path);
-    if !path.exists() || is_admin() {
+    let unread = || format!("{name} cannot be read");
+    if !path.try_exists().with_context(unread)? || is_admin() {
         return Ok(Use::Written);
     }
-    let found = Found::read(path, data).with_context(|| format!("{name} cannot be read"))?;
+    let found = Found::read(path, data).with_context(unread)?;
     if let Some(found) = found.usage() {
         return Ok(found);
     }

@@ -75,7 +75,7 @@ impl Pki {
         let server = sign(server_params(address)?, &issuer)?;
         // Before the administrator's, which is valid if this one is.
         whole::check_issued(directory, &authority, &server.0)?;
-        if !path("admin.crt").exists() || !path("admin.key").exists() {
+        if !whole::is_there(directory, "admin.crt")? || !whole::is_there(directory, "admin.key")? {
             make_admin(directory, &issuer)?;
         }
         let admin = (read(&path("admin.crt"))?, read(&path("admin.key"))?);

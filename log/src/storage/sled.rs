@@ -26,6 +26,7 @@ use super::room::{Room, WRITE_AMPLIFICATION};
 use super::witness::WitnessFile;
 use super::{Purpose, Records, Storage, Stored, blocks};
 use crate::layout::{reserve_beside, witness_path};
+use crate::regular::is_there;
 use crate::unpoisoned::unpoisoned;
 use crate::{EngineCall, Error, Tail, chain, owner_only, place};
 use database::Database;
@@ -82,10 +83,11 @@ impl SledStorage {
 
     /// As [`Self::open`], but its errors do not say how far the log is intact.
     fn open_plain(directory: &Path) -> Result<Self, Error> {
-        if directory.exists() && !directory.is_dir() {
+        let is_there = is_there(directory)?;
+        if is_there && !directory.is_dir() {
             return Err(Error::Foreign(directory.to_owned()));
         }
-        if !directory.exists() {
+        if !is_there {
             // Refused before anything is made: an empty directory would look as if it were the log.
             WitnessFile::check(&witness_path(directory))?;
             Self::check_missing(directory)?;
@@ -307,9 +309,7 @@ fn reserve_path(directory: &Path) -> PathBuf {
 /// after a power cut that came before its first sync; and an operator empties it to accept the log as it
 /// is.
 fn open_witness(path: &Path, newest: Revision) -> Result<(WitnessFile, Option<Tail>), Error> {
-    if newest > Revision::ZERO && !path.exists() {
-        return Err(Error::Unwitnessed { newest });
-    }
+    refuse_unwitnessed(path, newest)?;
     let opened = WitnessFile::open(path)?;
     if let Some(witnessed) = opened.1 {
         check_reaches(newest, witnessed)?;
@@ -323,6 +323,14 @@ fn open_witness(path: &Path, newest: Revision) -> Result<(WitnessFile, Option<Ta
         );
     }
     Ok(opened)
+}
+
+/// Refuses a log without the file of its witness.
+fn refuse_unwitnessed(path: &Path, newest: Revision) -> Result<(), Error> {
+    if newest > Revision::ZERO && !is_there(path)? {
+        return Err(Error::Unwitnessed { newest });
+    }
+    Ok(())
 }
 
 /// Refuses a log that ends before what is witnessed.

@@ -4,7 +4,7 @@ use crate::data_dir::DataDir;
 use crate::effects;
 use crate::hint::hint;
 use crate::lock_wait::{LockWait, RETRY_PAUSE};
-use crate::restoring::{failed, is_unfinished, remove, settle};
+use crate::restoring::{failed, is_there, is_unfinished, remove, settle};
 use anyhow::{Result, bail};
 use hindsight_log::layout::{EVENTS, PARTS};
 use hindsight_log::{
@@ -25,7 +25,7 @@ pub(super) fn restore(
     progress: impl FnMut(RestoreStep),
 ) -> Result<Restored> {
     effects::check_clock()?;
-    let was_there = directory.exists();
+    let was_there = !matches!(directory.try_exists(), Ok(false));
     let lock = acquire(directory).inspect_err(|error| {
         if !was_there && !matches!(error, Error::Locked { .. }) {
             forget(directory);
@@ -67,19 +67,21 @@ fn restore_locked(
     bump: NonZeroU64,
     progress: impl FnMut(RestoreStep),
 ) -> Result<Restored> {
-    if is_unfinished(directory) {
+    if is_unfinished(directory)? {
         for part in PARTS {
             remove(&directory.join(part))?;
         }
         remove(&DataDir(directory).restoring())?;
     }
     settle(directory)?;
-    if let Some(part) = PARTS.iter().find(|part| directory.join(part).exists()) {
-        bail!(
-            "{} already contains a log ({part}); name another data directory, or move events* and snapshots out \
-             of it",
-            directory.display()
-        );
+    for part in PARTS {
+        if is_there(&directory.join(part))? {
+            bail!(
+                "{} already contains a log ({part}); name another data directory, or move events* and snapshots \
+                 out of it",
+                directory.display()
+            );
+        }
     }
     let work = DataDir(directory).restoring();
     let filled = fill(&work, from, bump, progress);
@@ -116,7 +118,7 @@ fn install(directory: &Path, work: &Path) -> Result<(), Error> {
         if part == EVENTS {
             sync(directory)?;
         }
-        if from.exists() {
+        if is_there(&from)? {
             std::fs::rename(&from, directory.join(part)).map_err(failed("moving", &from))?;
         }
     }

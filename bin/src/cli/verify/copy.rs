@@ -42,7 +42,7 @@ impl LogCopy {
         };
         let copied = DataDir(&copy.directory);
         copy_directory(&data.events(), &copied.events(), &copy.guard).map_err(failed)?;
-        if data.tail().exists() {
+        if restoring::is_there(&data.tail())? {
             std::fs::copy(data.tail(), copied.tail()).map_err(failed)?;
         }
         Ok(copy)

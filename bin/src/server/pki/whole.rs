@@ -27,11 +27,7 @@ const ADMIN_ADVICE: &str = "put the original file back, or move admin.crt and ad
 /// Whether there is no authority yet. The key is written before the certificate, so a first start that was cut
 /// off may have left the key alone.
 pub(super) fn is_new(directory: &Path) -> Result<bool> {
-    let is_there = |name: &str| {
-        let path = directory.join(name);
-        let there = path.try_exists();
-        there.with_context(|| format!("{} cannot be read", path.display()))
-    };
+    let is_there = |name: &str| is_there(directory, name);
     let missing = match (is_there("ca.crt")?, is_there("ca.key")?) {
         (true, true) => return Ok(false),
         (true, false) => "ca.key",
@@ -49,6 +45,13 @@ pub(super) fn is_new(directory: &Path) -> Result<bool> {
         "{} is missing, but what was signed with it is there; {AUTHORITY_ADVICE}",
         path.display()
     );
+}
+
+/// Whether this file is there. One that cannot be examined is not to be made anew.
+pub(super) fn is_there(directory: &Path, name: &str) -> Result<bool> {
+    let path = directory.join(name);
+    let there = path.try_exists();
+    there.with_context(|| format!("{} cannot be read", path.display()))
 }
 
 /// Checks that the authority's certificate and key belong together.

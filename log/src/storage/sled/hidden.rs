@@ -10,6 +10,7 @@ use super::values::{HEADER_BYTES, Header, Segment};
 use super::{SEGMENT_BYTES, side};
 use crate::Error;
 use crate::layout::witness_path;
+use crate::regular::is_there;
 use crate::storage::witness::WitnessFile;
 use hindsight_core::Revision;
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
@@ -27,7 +28,7 @@ const WOULD_BLANK: &str =
 /// the segments that sled will read are read, and those whose header is blank. Side files that are not of
 /// this database are set aside; then sled reads all of it.
 pub(super) fn refuse_hidden(directory: &Path, synced: Revision) -> Result<(), Error> {
-    if !directory.join("db").exists() {
+    if !is_there(&directory.join("db"))? {
         return Ok(());
     }
     let SideFiles { noted, unfit } = SideFiles::of(directory)?;

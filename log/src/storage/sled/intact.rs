@@ -5,7 +5,7 @@ use super::bundle::Unpacked;
 use super::frame_copy::{Form, FrameCopy, copies, is_within};
 use super::frames::Piece;
 use super::journal::JournalContents;
-use super::{hidden, sectors};
+use super::{hidden, refuse_unwitnessed, sectors};
 use crate::error::{Source, extent};
 use crate::layout::witness_path;
 use crate::storage::witness::WitnessFile;
@@ -44,11 +44,8 @@ impl Intact {
         let kept = Arc::clone(&found.kept);
         let mut found = found.into_intact(directory)?;
         let lost = kept.check_end(found.until).err();
-        let unwitnessed = found.until > Revision::ZERO && !witness_path(directory).exists();
-        let unwitnessed = unwitnessed.then_some(Error::Unwitnessed {
-            newest: found.until,
-        });
-        let unknown = unknown.or(unwitnessed).or(lost);
+        let witnessed = refuse_unwitnessed(&witness_path(directory), found.until);
+        let unknown = unknown.or(witnessed.err()).or(lost);
         found.has_all_acknowledged &= unknown.is_none();
         found.broken = found.broken.or(unknown);
         Ok(found)

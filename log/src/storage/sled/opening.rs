@@ -180,7 +180,9 @@ pub(super) fn sync_directories(directory: &Path) -> Result<(), Error> {
         _ => found(Path::new("."))?,
     };
     let inside = ["conf", "blobs"].map(|name| own.join(name));
-    let inside = inside.iter().filter(|path| path.exists());
+    // What cannot be examined may be there: opening it tells why.
+    let is_absent = |path: &Path| matches!(path.try_exists(), Ok(false));
+    let inside = inside.iter().filter(|path| !is_absent(path));
     let above = on_one_device(&own).chain(on_one_device(&beside));
     // In the usual place the one is above the other.
     let all: BTreeSet<&Path> = inside.map(PathBuf::as_path).chain(above).collect();

@@ -64,6 +64,24 @@ fn over_a_bad_sector_it_is_told_how_far_the_log_is_intact() {
     }
 }
 
+/// Of what is in the place of a directory the system says neither that it is there nor that it is not.
+#[test]
+fn what_cannot_be_examined_is_not_taken_for_absent() {
+    let temporary = tempfile::tempdir().expect("a directory");
+    let file = temporary.path().join("file");
+    std::fs::write(&file, "").expect("written");
+    let (events, tail) = (file.join("events"), file.join("events.tail"));
+    for refused in [
+        open_witness(&tail, Revision(7)).map(drop),
+        SledStorage::open(&events).map(drop),
+        hidden::refuse_hidden(&events, Revision(7)),
+    ] {
+        let told = refused.expect_err("unknown").to_string();
+        assert!(told.starts_with("examining "), "{told}");
+        assert!(told.contains("not a directory"), "{told}");
+    }
+}
+
 type Write = fn(&SledStorage) -> Result<(), Error>;
 
 #[test]
