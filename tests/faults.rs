@@ -11,6 +11,8 @@
 mod backups;
 #[path = "faults/calls.rs"]
 mod calls;
+#[path = "faults/closes.rs"]
+mod closes;
 #[path = "faults/cuts.rs"]
 mod cuts;
 #[path = "faults/full.rs"]

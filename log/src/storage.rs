@@ -1,6 +1,7 @@
 //! The interfaces to a storage engine: frames by their first revision, read, appended and synced.
 
 mod blocks;
+mod closing;
 #[cfg(test)]
 pub(crate) mod conformance;
 #[cfg(test)]
@@ -13,6 +14,7 @@ pub(crate) mod synced;
 mod witness;
 
 pub(crate) use blocks::is_without_descriptors;
+pub use closing::is_closing_engine;
 #[cfg(test)]
 pub(crate) use counting::Counting;
 #[cfg(test)]
@@ -23,6 +25,7 @@ pub(crate) use witness::FORMAT as WITNESS_FORMAT;
 use crate::{Error, Tail};
 use hindsight_core::Revision;
 use std::fmt::Debug;
+use std::sync::Arc;
 
 /// A frame as stored: its first revision and its bytes.
 pub type Stored = (Revision, Vec<u8>);
@@ -86,4 +89,11 @@ pub trait Storage: Records {
     /// snapshot. It is called before every batch and every snapshot; if it returns false, nothing is
     /// written.
     fn ensure_room(&self, bytes: usize, purpose: Purpose) -> bool;
+
+    /// Drops it, which closes it if nobody else holds it. An error says that closing it failed: what was synced
+    /// before is durable all the same.
+    fn close(self: Arc<Self>) -> Result<(), Error> {
+        drop(self);
+        Ok(())
+    }
 }

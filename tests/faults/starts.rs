@@ -7,7 +7,7 @@ use hindsight_tests::dice::number;
 use hindsight_tests::http::MAPS;
 use hindsight_tests::recorder::{Stored, stored};
 use hindsight_tests::server::{Server, hindsight, serve, text};
-use hindsight_tests::strace::{recorded, with_fault_of, with_recorded_fault};
+use hindsight_tests::strace::{recorded, with_fault_of, with_faults_of, with_recorded_fault};
 use hindsight_tests::wire::Caller;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -84,6 +84,36 @@ fn a_sync_that_fails_while_the_server_starts_ends_it() {
             let is_it = |file: &String| file.ends_with(directory);
             assert!(files.iter().any(is_it), "{directory}: {files:?}");
         }
+    }
+}
+
+/// The engine syncs its file once more when it is closed, and panics if it cannot.
+#[test]
+fn a_sync_that_fails_for_good_while_the_server_starts_ends_it_without_a_panic() {
+    for is_new in [true, false] {
+        let temporary = tempfile::tempdir().expect("a temporary directory");
+        let place = temporary.path().canonicalize().expect("a path");
+        let directory = place.join("data");
+        let mut of_closing = "error=EIO";
+        if !is_new {
+            assert_eq!(Server::start_on(&directory).signal("TERM"), Some(0));
+            // The first two are made before and while the engine opens.
+            of_closing = "error=EIO:when=3+";
+        }
+        let faults = [("fdatasync", "error=EIO"), ("fsync", of_closing)];
+        let database = directory.join("events/db");
+        let Some(mut command) = with_faults_of(&serve(&directory), &faults, &database) else {
+            return;
+        };
+        command.stderr(Stdio::piped());
+        let ended = Server::start_with(command, &directory).expect_err("its log is not synced");
+        let message = text(&ended.stderr);
+        assert_eq!(ended.status.code(), Some(1), "{message}");
+        assert!(!message.contains("panicked"), "{message}");
+        let told = "syncing the event log: Input/output error";
+        assert!(message.contains(told), "{message}");
+        let server = Server::start_on(&directory);
+        server.kubectl(&["create", "configmap", "a"]);
     }
 }
 

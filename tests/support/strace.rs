@@ -40,16 +40,24 @@ pub fn with_fault(served: &Command, calls: &str, fault: &str, at: u64) -> Option
 /// A command with a fault in every call of these kinds on this file, unless the fault says in which
 /// (`when=`).
 pub fn with_fault_of(served: &Command, calls: &str, fault: &str, file: &Path) -> Option<Command> {
+    with_faults_of(served, &[(calls, fault)], file)
+}
+
+/// A command with each of these faults in every call of its kinds on this file, or in those that it names.
+pub fn with_faults_of(served: &Command, faults: &[(&str, &str)], file: &Path) -> Option<Command> {
     if !is_installed() {
         return None;
     }
+    let calls: Vec<&str> = faults.iter().map(|(calls, _)| *calls).collect();
     let mut command = Command::new("strace");
     command
         .args(["-D", "-f", "-qq", "-o", "/dev/null", "-P"])
         .arg(file)
-        .args(inject(calls, fault))
-        .arg(served.get_program())
-        .args(served.get_args());
+        .args(["-e", &format!("trace={}", calls.join(","))]);
+    for (calls, fault) in faults {
+        command.args(["-e", &format!("inject={calls}:{fault}")]);
+    }
+    command.arg(served.get_program()).args(served.get_args());
     Some(command)
 }
 

@@ -1,13 +1,15 @@
 //! The storage engine's own threads. After a panic of one, the write that waits for it never returns, and neither
-//! does any other: the process ends instead, and the disk decides at the next start.
+//! does any other: the process ends instead, and the disk decides at the next start. A panic by which the engine
+//! fails to close is no panic to whoever closes it.
 
 use crate::hint::error;
+use hindsight_log::is_closing_engine;
 
 /// What the names of sled's threads begin with (`sled::threadpool`).
 const NAME: &str = "sled-io-";
 
 /// From now on, a panic on a thread of the engine ends the process. What is acknowledged is synced before, and the
-/// engine writes nothing more.
+/// engine writes nothing more. What becomes an error or a warning is not told as a panic.
 #[expect(
     clippy::exit,
     reason = "nothing else would end a process whose writes wait for ever"
@@ -15,6 +17,9 @@ const NAME: &str = "sled-io-";
 pub(crate) fn panics_end_the_process() {
     let told = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
+        if is_closing_engine() {
+            return;
+        }
         told(panic);
         let thread = std::thread::current();
         if thread.name().is_some_and(|name| name.starts_with(NAME)) {

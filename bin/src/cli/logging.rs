@@ -13,10 +13,11 @@ pub(super) enum LogFormat {
     Json,
 }
 
-/// What commands other than the server report of their own: files that they set aside or leave behind, and
-/// snapshots that they cannot use. All else the hints say, or only a server that starts needs to know.
-const OF_COMMANDS: &str =
-    "hindsight_log::snapshot=warn,hindsight_log::storage::sled::side=warn,hindsight::cli=warn";
+/// What commands other than the server report of their own: files that they set aside or leave behind, snapshots
+/// that they cannot use, and a log that they cannot close. All else the hints say, or only a server that starts needs
+/// to know.
+const OF_COMMANDS: &str = "hindsight_log::snapshot=warn,hindsight_log::storage::sled::side=warn,\
+                           hindsight_log::storage::closing=warn,hindsight::cli=warn";
 
 /// Logs to standard error; `RUST_LOG` selects what, warnings by default.
 pub(super) fn of_server(format: LogFormat) {

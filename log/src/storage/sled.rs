@@ -21,6 +21,7 @@ mod side;
 mod tests;
 mod values;
 
+use super::closing::Engine;
 use super::reserve::{self, Reserve};
 use super::room::{Room, WRITE_AMPLIFICATION};
 use super::witness::WitnessFile;
@@ -46,7 +47,7 @@ use pending::Pending;
 use reconcile::{missing, refuse_thinned_over};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 #[cfg(test)]
 pub(crate) use values::Header;
 
@@ -109,7 +110,7 @@ impl SledStorage {
         hidden::refuse_hidden(directory, kept.synced())?;
         let engine = open_in_room(directory, kept.synced(), &mut reserve);
         reserve.replenish();
-        let engine = engine?;
+        let engine = Engine::new(engine?);
         refuse_unknown_trees(&engine, state, &path)?;
         let frames = FrameTrees::open(&engine)?;
         let (missing, newest) = missing(&frames, &kept)?;
@@ -289,6 +290,13 @@ impl Storage for SledStorage {
 
     fn witness(&self, tail: &Tail) {
         self.witness.note(tail);
+    }
+
+    fn close(self: Arc<Self>) -> Result<(), Error> {
+        let failure = self.database.failure();
+        drop(self);
+        let failure = Arc::into_inner(failure).and_then(OnceLock::into_inner);
+        failure.map_or(Ok(()), Err)
     }
 }
 

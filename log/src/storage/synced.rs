@@ -2,6 +2,7 @@
 //! once a write or a sync has failed, or any call has panicked, the log is poisoned and nothing more is
 //! written, by any thread.
 
+use super::closing::closed;
 use super::{Purpose, Records, Storage, Stored};
 use crate::unpoisoned::unpoisoned;
 use crate::{EngineCall, Error, Poison, Tail};
@@ -47,16 +48,17 @@ impl Synced {
         }
     }
 
-    /// Drops the engine, once all calls in progress have returned. An engine writes when it is dropped,
-    /// too, and may panic if it cannot. One that is broken is not dropped: it stays until the process
-    /// ends.
+    /// Closes the engine, once all calls in progress have returned. It writes then, too, and the log is poisoned
+    /// if it cannot. One that is broken is not closed: it stays until the process ends.
     pub(crate) fn close(&self) {
         let mut inner = unpoisoned(self.inner.write());
-        let inner = inner.take();
+        let Some(inner) = inner.take() else {
+            return;
+        };
         if self.is_broken.load(Ordering::Acquire) {
             std::mem::forget(inner);
-        } else if catch_unwind(AssertUnwindSafe(|| drop(inner))).is_err() {
-            self.poison.set(format!("closing it: {PANIC}"));
+        } else if let Err(error) = closed(|| inner.close()) {
+            self.poison.set(error.to_string());
         }
     }
 

@@ -107,7 +107,10 @@ fn fill(
         bump,
         time: effects::now(),
     };
-    restore.run(from, progress)
+    let restored = restore.run(from, progress)?;
+    // Everything is synced by now. But a disk that fails already is no place for what was just saved.
+    storage.close()?;
+    Ok(restored)
 }
 
 /// Moves the parts to their place. From here on a crash leaves either the work or the whole log.

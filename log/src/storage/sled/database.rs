@@ -4,17 +4,19 @@ use super::engine;
 use super::frames::FrameTrees;
 use super::pending::Frame;
 use crate::place::Place;
+use crate::storage::closing::Engine;
 use crate::{EngineCall, Error};
 use hindsight_core::Revision;
 use std::fs::File;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// What sled holds, and the file in which it does.
 #[derive(Debug)]
 pub(super) struct Database {
-    pub(super) engine: ::sled::Db,
+    /// Before the engine in the order of dropping.
     pub(super) frames: FrameTrees,
+    pub(super) engine: Engine<::sled::Db>,
     file: File,
     place: Arc<Place>,
 }
@@ -22,7 +24,7 @@ pub(super) struct Database {
 impl Database {
     /// The database that sled has opened in this directory.
     pub(super) fn new(
-        engine: ::sled::Db,
+        engine: Engine<::sled::Db>,
         frames: FrameTrees,
         directory: &Path,
     ) -> Result<Self, Error> {
@@ -33,8 +35,8 @@ impl Database {
         let opened = file.metadata().map_err(io("finding the database in"))?;
         let place = Place::of(&path, &opened).map_err(io("finding the database in"))?;
         Ok(Self {
-            engine,
             frames,
+            engine,
             file,
             place: Arc::new(place),
         })
@@ -45,6 +47,11 @@ impl Database {
         self.file
             .try_clone()
             .map_err(Error::io("opening the event log again"))
+    }
+
+    /// See [`Engine::failure`].
+    pub(super) fn failure(&self) -> Arc<OnceLock<Error>> {
+        self.engine.failure()
     }
 
     pub(super) const fn place(&self) -> &Arc<Place> {

@@ -1,0 +1,87 @@
+//! The storage engine syncs its file once more when a command closes the log, which may fail.
+
+use hindsight_tests::server::{Server, binary, hindsight, stdout, text};
+use hindsight_tests::strace::with_fault_of;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// Syncs of the database before and while the engine opens it succeed, all later ones fail.
+const LATER: &str = "error=EIO:when=3+";
+
+struct Fixture {
+    _temporary: tempfile::TempDir,
+    place: PathBuf,
+    directory: PathBuf,
+}
+
+impl Fixture {
+    fn new() -> Self {
+        let temporary = tempfile::tempdir().expect("a temporary directory");
+        let place = temporary.path().canonicalize().expect("a path");
+        let directory = place.join("data");
+        let server = Server::start_on(&directory);
+        server.kubectl(&["create", "configmap", "a"]);
+        assert_eq!(server.signal("TERM"), Some(0));
+        Self {
+            _temporary: temporary,
+            place,
+            directory,
+        }
+    }
+}
+
+/// What a command says whose syncs of this file fail; `None` if this machine cannot do that.
+fn run(arguments: &[&str], directory: &Path, fault: &str, database: &Path) -> Option<Output> {
+    let mut command = Command::new(binary("hindsight"));
+    command.args(arguments).arg("--data-dir").arg(directory);
+    let output = with_fault_of(&command, "fsync", fault, database)?.output();
+    let output = output.expect("it runs");
+    let said = text(&output.stderr);
+    assert!(!said.contains("panicked"), "{arguments:?}: {said}");
+    let told = ["closing the event log", "sync failed", "Input/output error"];
+    assert!(
+        told.iter().all(|told| said.contains(told)),
+        "{arguments:?}: {said}"
+    );
+    Some(output)
+}
+
+#[test]
+fn what_only_reads_the_log_answers_although_closing_it_fails() {
+    let fixture = Fixture::new();
+    let directory = &fixture.directory;
+    let database = directory.join("events/db");
+    for arguments in [&["log"][..], &["replay"], &["verify", "--in-place"]] {
+        let expected = stdout(&hindsight(directory, arguments));
+        let Some(output) = run(arguments, directory, LATER, &database) else {
+            return;
+        };
+        assert_eq!(stdout(&output), expected, "{arguments:?}");
+    }
+    // The backup is synced by itself.
+    let file = fixture.place.join("log.backup");
+    let name = file.to_str().expect("UTF-8");
+    let output = run(&["backup", name], directory, LATER, &database);
+    stdout(&output.expect("as before"));
+    let restored = fixture.place.join("restored");
+    stdout(&hindsight(&restored, &["restore", name]));
+    stdout(&hindsight(&restored, &["verify", "--deep"]));
+}
+
+#[test]
+fn a_restore_that_cannot_close_its_log_fails_and_leaves_nothing() {
+    let fixture = Fixture::new();
+    let file = fixture.place.join("log.backup");
+    let name = file.to_str().expect("UTF-8");
+    stdout(&hindsight(&fixture.directory, &["backup", name]));
+    let restored = fixture.place.join("restored");
+    let database = restored.join("restoring/events/db");
+    let Some(output) = run(&["restore", name], &restored, "error=EIO", &database) else {
+        return;
+    };
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("hindsight: closing the event log"), "{said}");
+    assert!(!restored.exists(), "what was made is removed");
+    stdout(&hindsight(&restored, &["restore", name]));
+}
