@@ -23,6 +23,8 @@ mod long_files;
 mod read_only;
 #[path = "faults/starts.rs"]
 mod starts;
+#[path = "faults/witness.rs"]
+mod witness;
 #[path = "faults/writes.rs"]
 mod writes;
 

@@ -114,7 +114,8 @@ impl Pruner {
         if !matches!(turned, Ok(true)) {
             self.limit = None;
         }
-        // A failed write has poisoned the log already. A failed read has changed nothing.
+        // A failed write has poisoned the log already. A failed read, or a note that is not synced, has changed
+        // nothing.
         turned.unwrap_or_else(|error| {
             tracing::warn!(%error, "cannot thin the log; unless it is poisoned, the next round tries again");
             false

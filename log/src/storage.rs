@@ -67,7 +67,15 @@ pub trait Storage: Records {
     /// Appends a frame. It is durable only after [`Self::sync`].
     fn append(&self, first: Revision, frame: &[u8]) -> Result<(), Error>;
 
-    /// Replaces the frames whose first revisions are from `first` to `last` by one of less than 64 KiB.
+    /// Makes durable a note of a revision from `last` on, if there is one, because a note of what is replaced could
+    /// not be compared any more. Called before [`Self::replace`]. An error means that nothing up to `last` may be
+    /// replaced; everything else goes on.
+    fn ensure_witnessed(&self, _last: Revision) -> Result<(), Error> {
+        Ok(())
+    }
+
+    /// Replaces the frames whose first revisions are from `first` to `last` by one of less than 64 KiB. Fails if
+    /// [`Self::ensure_witnessed`] would.
     /// This is durable after some later [`Self::sync`]; after a crash before that there are either the
     /// old frames, or the new one and any of the old ones behind it.
     fn replace(&self, first: Revision, last: Revision, frame: &[u8]) -> Result<(), Error>;

@@ -33,6 +33,8 @@ pub(super) struct Faults {
     pub(super) append: Option<(usize, ErrorKind)>,
     pub(super) sync: Option<(usize, ErrorKind)>,
     pub(super) replace: Option<(usize, ErrorKind)>,
+    /// Before a replacement; from this call on.
+    pub(super) witness: Option<usize>,
     pub(super) read: Option<(usize, ErrorKind)>,
     /// Replaced frames are left behind.
     pub(super) leaves_replaced: bool,
@@ -53,6 +55,7 @@ struct Inner {
     steps: Vec<Step>,
     appends: usize,
     syncs: usize,
+    witnessed: usize,
     replacements: usize,
     reads: usize,
     /// Syncs do not return.
@@ -184,6 +187,14 @@ impl Storage for Disk {
         fails(inner.appends, self.faults.append, "appending")?;
         inner.frames.insert(first, frame.into());
         Ok(())
+    }
+
+    fn ensure_witnessed(&self, _: Revision) -> Result<(), Error> {
+        let mut inner = self.inner();
+        let fault = self.faults.witness.filter(|from| inner.witnessed >= *from);
+        let fault = fault.map(|_| (inner.witnessed, ErrorKind::StorageFull));
+        inner.witnessed += 1;
+        fails(inner.witnessed, fault, "syncing the note")
     }
 
     fn replace(&self, first: Revision, last: Revision, frame: &[u8]) -> Result<(), Error> {

@@ -183,3 +183,28 @@ fn a_read_that_fails_while_the_log_is_thinned_poisons_nothing_and_is_tried_again
         assert_eq!(failed.disk.replacements(), at + 1, "nothing is tried again");
     }
 }
+
+#[test]
+fn a_note_that_cannot_be_synced_keeps_the_history_and_poisons_nothing() {
+    let (whole, directory) = (logged(), tempfile::tempdir().expect("a directory"));
+    let reader = Reader::new(Arc::clone(&whole) as _);
+    let snapshots = Snapshots::at(directory.path().to_owned());
+    let base = reader.base(empty()).expect("folded");
+    snapshots.write(&base).expect("written");
+    for at in [0, 2] {
+        let faults = Faults {
+            witness: Some(at),
+            ..Faults::default()
+        };
+        let mut thinned = Thinned::new(&whole, &snapshots, faults);
+        for _ in 0..2 {
+            thinned.round();
+            assert_eq!(thinned.poison.reason(), None);
+            // Each waits for a note of its own.
+            assert_eq!(thinned.disk.replacements(), at);
+        }
+        let mut next = Thinned::new(&thinned.disk, &snapshots, Faults::default());
+        next.round();
+        assert_thinned(&next.disk, &reader);
+    }
+}

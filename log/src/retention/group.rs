@@ -116,7 +116,9 @@ impl Group {
         if bytes.len() >= REPLACING_BYTES {
             return Ok(false);
         }
-        storage.replace(first, end.previous(), &bytes)?;
+        let last = end.previous();
+        storage.ensure_witnessed(last)?;
+        storage.replace(first, last, &bytes)?;
         Ok(true)
     }
 }

@@ -257,9 +257,14 @@ impl Storage for SledStorage {
         })
     }
 
+    /// A note of a revision within a thinned frame is then of another log.
+    fn ensure_witnessed(&self, last: Revision) -> Result<(), Error> {
+        self.witness.ensure_synced(last)
+    }
+
     fn replace(&self, first: Revision, last: Revision, frame: &[u8]) -> Result<(), Error> {
-        // A note of a revision within a thinned frame is then of another log.
-        self.witness.ensure_synced(last)?;
+        // Nothing is left to do for those who have asked before.
+        self.ensure_witnessed(last)?;
         self.write(|journal| {
             if journal.may_contain(last) {
                 self.store(journal)?;

@@ -143,6 +143,11 @@ impl Storage for Synced {
         Ok(())
     }
 
+    /// The note is not part of the log: if it fails, the log has not.
+    fn ensure_witnessed(&self, last: Revision) -> Result<(), Error> {
+        self.call_engine(EngineCall::Replace, |inner| inner.ensure_witnessed(last))
+    }
+
     fn replace(&self, first: Revision, last: Revision, frame: &[u8]) -> Result<(), Error> {
         self.unless_failed(|inner| inner.replace(first, last, frame))
     }
