@@ -98,9 +98,9 @@ pub trait Storage: Records {
     /// written.
     fn ensure_room(&self, bytes: usize, purpose: Purpose) -> bool;
 
-    /// Drops it, which closes it if nobody else holds it. An error says that closing it failed: what was synced
-    /// before is durable all the same.
-    fn close(self: Arc<Self>) -> Result<(), Error> {
+    /// Closes it, unless somebody else holds it too. An error says that closing it failed: what was synced before
+    /// is durable all the same.
+    fn release(self: Arc<Self>) -> Result<(), Error> {
         drop(self);
         Ok(())
     }

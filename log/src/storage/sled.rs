@@ -297,7 +297,7 @@ impl Storage for SledStorage {
         self.witness.note(tail);
     }
 
-    fn close(self: Arc<Self>) -> Result<(), Error> {
+    fn release(self: Arc<Self>) -> Result<(), Error> {
         let failure = self.database.failure();
         drop(self);
         let failure = Arc::into_inner(failure).and_then(OnceLock::into_inner);

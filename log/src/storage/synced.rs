@@ -57,7 +57,7 @@ impl Synced {
         };
         if self.is_broken.load(Ordering::Acquire) {
             std::mem::forget(inner);
-        } else if let Err(error) = closed(|| inner.close()) {
+        } else if let Err(error) = closed(|| inner.release()) {
             self.poison.set(error.to_string());
         }
     }

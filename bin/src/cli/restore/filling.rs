@@ -109,7 +109,7 @@ fn fill(
     };
     let restored = restore.run(from, progress)?;
     // Everything is synced by now. But a disk that fails already is no place for what was just saved.
-    storage.close()?;
+    storage.release()?;
     Ok(restored)
 }
 
