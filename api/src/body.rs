@@ -48,7 +48,10 @@ pub struct Unfinished;
 
 impl std::fmt::Display for Unfinished {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("the client did not read the answer in time, or an item is too long as YAML; it was cut off in the middle")
+        f.write_str(
+            "the client did not read the answer in time, or an item is too long as YAML or found no room; it was cut \
+             off in the middle",
+        )
     }
 }
 

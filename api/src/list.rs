@@ -441,6 +441,6 @@ pub(crate) async fn render(api: &Api, request: &ResourceRequest, page: Page) -> 
         }
     }
     let items = Items::of(request, metadata);
-    let pieces = Pieces::new(items, page.items, page.permit);
-    pieces.answer(api.bodies.as_ref()).await
+    let pieces = Pieces::new(items, page.items, page.permit, api.bodies.clone());
+    pieces.answer().await
 }

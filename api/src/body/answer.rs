@@ -1,6 +1,7 @@
 //! The memory that long answers may occupy which are made for one client and are complete at once: an object in
 //! another form than it is stored in, a page of the log, a list that is not streamed. How long an answer is shows when
-//! it is made, so few are made at one time, and each keeps its seat until it has found room.
+//! it is made, so few are made at one time, and each keeps its seat until it has found room. A long item of a list that
+//! is streamed takes room too.
 
 use super::{ApiBody, Bodies};
 use crate::offload::{LONG_BYTES, offload};
@@ -32,13 +33,21 @@ impl Bodies {
         if bytes <= LONG_BYTES {
             return Ok(answer);
         }
-        let room = Self::room_in(&self.answers, bytes.min(self.room_max)).await?;
+        let room = self.room_for_answer(bytes).await?;
         Ok(answer.map(|body| body.holding(room)))
     }
 
-    /// Room for an answer of at most so many bytes, if some is free: for one that need not be complete at once.
+    /// Room for an answer of so many bytes, or for a part of one, in turn. Whatever it is, it finds room at some time.
+    pub(crate) async fn room_for_answer(
+        &self,
+        bytes: usize,
+    ) -> Result<OwnedSemaphorePermit, Failure> {
+        Self::room_in(&self.answers, bytes.min(self.room_max)).await
+    }
+
+    /// The same, if some is free.
     pub(crate) fn spare_room(&self, bytes: usize) -> Option<OwnedSemaphorePermit> {
-        let bytes = u32::try_from(bytes).ok()?;
+        let bytes = u32::try_from(bytes.min(self.room_max)).ok()?;
         let room = Arc::clone(&self.answers).try_acquire_many_owned(bytes);
         room.ok()
     }

@@ -23,12 +23,19 @@ use tokio::sync::OwnedSemaphorePermit;
 /// which so much is written only because its items are longer than the objects.
 const WHOLE_BYTES_MAX: usize = 256 << 10;
 
+/// Where answers have bounded room, an item that is longer than this takes room for its length until it was sent: a
+/// short object may have 16 MiB as YAML. No piece goes on after so long an item, so that a piece has at most one.
+const ITEM_BYTES_MAX: usize = WHOLE_BYTES_MAX;
+
 /// A list of which some pieces are still to be sent.
 pub(super) struct Pieces {
     items: Arc<Items>,
     rest: Lease<Rest>,
     size: usize,
     started: Vec<u8>,
+    bounds: Option<Bodies>,
+    /// The room that the piece has which is being written: that of a short list, or of a long item.
+    room: Option<OwnedSemaphorePermit>,
     separates: bool,
     /// Whether the last piece was made.
     is_written: bool,
@@ -41,22 +48,39 @@ struct Rest {
     objects: std::vec::IntoIter<Arc<Object>>,
     /// What was not sent yet of the current piece.
     ready: Bytes,
+    /// The room for it, if it has some.
+    room: Option<OwnedSemaphorePermit>,
     _permit: Option<Permit>,
 }
 
 impl Rest {
     fn send(&mut self) -> Option<Bytes> {
-        (!self.ready.is_empty()).then(|| frame(&mut self.ready))
+        if self.ready.is_empty() {
+            return None;
+        }
+        let frame = frame(&mut self.ready);
+        if self.room.is_none() {
+            return Some(frame);
+        }
+        self.room.take_if(|_| self.ready.is_empty());
+        // A frame that is on its way would keep the whole piece in memory, which has no room by then.
+        Some(Bytes::copy_from_slice(&frame))
     }
 }
 
 impl Pieces {
-    pub(super) fn new(items: Items, objects: Vec<Arc<Object>>, permit: Option<Permit>) -> Self {
+    pub(super) fn new(
+        items: Items,
+        objects: Vec<Arc<Object>>,
+        permit: Option<Permit>,
+        bounds: Option<Bodies>,
+    ) -> Self {
         let size = objects.iter().map(|object| object.body.len() + 1).sum();
         let started = items.head(objects.is_empty());
         let rest = Rest {
             objects: objects.into_iter(),
             ready: Bytes::new(),
+            room: None,
             _permit: permit,
         };
         Self {
@@ -64,6 +88,8 @@ impl Pieces {
             rest: Lease::unlimited(rest),
             size,
             started,
+            bounds,
+            room: None,
             separates: false,
             is_written: false,
             unwritable: None,
@@ -71,9 +97,9 @@ impl Pieces {
         }
     }
 
-    pub(super) async fn answer(mut self, bounds: Option<&Bodies>) -> Response<ApiBody> {
+    pub(super) async fn answer(mut self) -> Response<ApiBody> {
         let syntax = self.items.syntax();
-        let (whole_max, room) = self.room(bounds);
+        let whole_max = self.take_room();
         if self.size <= whole_max {
             let mut begun = self.fill(whole_max).await;
             while !self.is_finished() && begun.len() < whole_max {
@@ -82,12 +108,13 @@ impl Pieces {
                 begun = self.fill(whole_max).await;
             }
             if self.is_written {
-                return respond::written(whole(begun, room), syntax);
+                return respond::written(whole(begun, self.room.take()), syntax);
             }
-            self.rest.with(|rest| rest.ready = begun.into());
-        } else if syntax == Syntax::Yaml {
-            // An item that is too long can only be refused before anything is sent.
-            self.started = self.fill(self.started.len() + 1).await;
+            self.make_ready(begun);
+        } else if syntax == Syntax::Yaml || self.begins_long() {
+            // An item that is too long, or has no room, can only be refused before anything is sent.
+            let begun = self.fill(self.started.len() + 1).await;
+            self.make_ready(begun);
         }
         if let Some(unwritable) = &self.unwritable {
             return respond::failure(unwritable, Syntax::Json);
@@ -101,18 +128,34 @@ impl Pieces {
         respond::written(ApiBody::pieces(pieces.boxed()), syntax)
     }
 
-    /// How long the list may be to be written in one go, and the room that it then has.
-    fn room(&self, bounds: Option<&Bodies>) -> (usize, Option<OwnedSemaphorePermit>) {
-        let Some(bounds) = bounds else {
-            return (WHOLE_BYTES_MAX, None);
+    /// How long the list may be to be written in one go. It then has room for that.
+    fn take_room(&mut self) -> usize {
+        let Some(bounds) = &self.bounds else {
+            return WHOLE_BYTES_MAX;
         };
         if self.size <= LONG_BYTES || self.size > WHOLE_BYTES_MAX {
-            return (LONG_BYTES, None);
+            return LONG_BYTES;
         }
-        match bounds.spare_room(WHOLE_BYTES_MAX) {
-            Some(room) => (WHOLE_BYTES_MAX, Some(room)),
-            None => (LONG_BYTES, None),
+        self.room = bounds.spare_room(WHOLE_BYTES_MAX);
+        match self.room {
+            Some(_) => WHOLE_BYTES_MAX,
+            None => LONG_BYTES,
         }
+    }
+
+    fn begins_long(&self) -> bool {
+        let is_long = |first: &Arc<Object>| first.body.len() > ITEM_BYTES_MAX;
+        let first = |rest: &mut Rest| rest.objects.as_slice().first().is_some_and(is_long);
+        self.rest.with(first) == Some(true)
+    }
+
+    /// Has this piece sent next. It keeps its room until then.
+    fn make_ready(&mut self, piece: Vec<u8>) {
+        let room = self.room.take();
+        self.rest.with(|rest| {
+            rest.ready = piece.into();
+            rest.room = room;
+        });
     }
 
     /// Whether there is no next item to write.
@@ -152,8 +195,27 @@ impl Pieces {
         piece
     }
 
+    /// Appends one item, and takes room for a long one. How long it is shows when it is made; where no room is free it
+    /// is let go until there is some, so that those which wait hold neither memory nor room.
+    async fn write(&mut self, object: &Arc<Object>, to: &mut Vec<u8>) -> Result<usize, Failure> {
+        let before = to.len();
+        let cost = self.make(object, to).await?;
+        let bytes = to.len() - before;
+        let Some(bounds) = self.bounds.as_ref().filter(|_| bytes > ITEM_BYTES_MAX) else {
+            return Ok(cost);
+        };
+        self.room = bounds.spare_room(bytes);
+        if self.room.is_none() {
+            to.truncate(before);
+            to.shrink_to_fit();
+            self.room = Some(bounds.room_for_answer(bytes).await?);
+            self.make(object, to).await?;
+        }
+        Ok(cost)
+    }
+
     /// Appends one item, as [`Items::write`] does, and makes a long one on another thread.
-    async fn write(&self, object: &Arc<Object>, to: &mut Vec<u8>) -> Result<usize, Failure> {
+    async fn make(&self, object: &Arc<Object>, to: &mut Vec<u8>) -> Result<usize, Failure> {
         let bytes = self.items.made_bytes(object);
         if bytes <= LONG_BYTES {
             return self.items.write(object, to);
@@ -180,7 +242,7 @@ impl Pieces {
                 Some(None) => {
                     self.started.reserve(PIECE_BYTES + PIECE_BYTES / 8);
                     let piece = self.fill(PIECE_BYTES).await;
-                    self.rest.with(|rest| rest.ready = piece.into());
+                    self.make_ready(piece);
                 }
                 None => {
                     self.over = true;

@@ -5,14 +5,15 @@ mod tests;
 
 use super::delete::Options;
 use crate::admission::{self, WriteRequest};
-use crate::body::{ApiBody, Received};
+use crate::body::{ApiBody, Received, Syntax};
 use crate::handler::{Api, ResourceRequest};
 use crate::list;
 use crate::pace::Pace;
 use crate::respond;
 use crate::status::Failure;
 use hindsight_core::{Command, Decision, Intent, Object, Rejection, Rule};
-use http::Response;
+use http::{Response, StatusCode};
+use serde_json::json;
 use std::sync::Arc;
 
 /// The most items that are decided in one go. Other writes are decided between two batches, so this bounds how
@@ -70,6 +71,12 @@ async fn delete_listed(
         return Err(Failure::from(rejection).with_warnings(warnings));
     }
     let mut response = list::render(api, request, page).await;
+    if response.status() == StatusCode::TOO_MANY_REQUESTS && !options.dry_run {
+        // There is no room to show what went. A client that is told to try again would delete what was made since.
+        let done =
+            json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"});
+        response = respond::json(200, &done, Syntax::Json);
+    }
     respond::warn(&mut response, &warnings);
     Ok(response)
 }

@@ -7,7 +7,7 @@ use crate::handler::Api;
 use crate::lease::STALLED;
 use bytes::Buf;
 use hindsight_core::{Actor, GroupResource, ObjectKey, Revision, State};
-use http::Request;
+use http::{Method, Request};
 use http_body_util::{BodyExt, Full};
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -39,11 +39,16 @@ fn api(objects: u64) -> (Arc<Fake>, Api) {
     (fake, api)
 }
 
-async fn list(api: &Api, accept: &str, path: &str) -> ApiBody {
-    let request = Request::get(path).header("accept", accept);
+async fn answer(api: &Api, method: Method, accept: &str, path: &str) -> Response<ApiBody> {
+    let request = Request::builder().method(method).uri(path);
+    let request = request.header("accept", accept);
     let request = request.body(Full::<Bytes>::default()).expect("a request");
     let administrator = Actor::new("admin");
-    let answer = api.handle(request, Some(Arc::new(administrator))).await;
+    api.handle(request, Some(Arc::new(administrator))).await
+}
+
+async fn list(api: &Api, accept: &str, path: &str) -> ApiBody {
+    let answer = answer(api, Method::GET, accept, path).await;
     assert_eq!(answer.status(), 200);
     answer.into_body()
 }
@@ -255,4 +260,72 @@ fn lists_that_are_complete_at_once_keep_their_room_until_they_are_sent_and_the_o
         drop((one, unread.pop()));
         assert!(open(PATH).await.whole_bytes().is_some());
     });
+}
+
+/// An object of some 11 KiB that has about 1 MiB as YAML, nearly all of it indentation.
+fn deep(revision: u64) -> Arc<Object> {
+    let mut document = of_length(revision, 0).document();
+    document["data"] = (0..100).fold(json!(vec![1; 5_000]), |inner, _| json!({"a": inner}));
+    let key = of_length(revision, 0).key.clone();
+    let object = Object::from_value(key, document, Revision(revision), None);
+    Arc::new(object.expect("an object"))
+}
+
+/// The room is 3 MiB, and the long object has about 1 MiB in the form that is asked for. The two before it need no room.
+#[test]
+fn long_items_of_lists_that_are_not_read_leave_no_room_for_more_of_them() {
+    const ALL: &str = "/api/v1/namespaces/default/configmaps";
+    const LONG: &str = "/api/v1/namespaces/default/configmaps?fieldSelector=metadata.name=c03";
+    for (accept, long) in [
+        ("application/yaml", deep(3)),
+        ("application/json", of_length(3, 1 << 20)),
+    ] {
+        runtime().block_on(async {
+            let (fake, api) = api(0);
+            for object in [of_length(1, 200 << 10), of_length(2, 200 << 10), long] {
+                drop(fake.put(&object));
+            }
+            let api = api.with_bodies(Bodies::bounded(0, Duration::from_secs(30)));
+            let open = async || answer(&api, Method::GET, accept, LONG).await;
+            let mut unread = Vec::new();
+            let refused = loop {
+                let answer = open().await;
+                if answer.status() != 200 {
+                    break answer;
+                }
+                unread.push(answer.into_body());
+                assert!(unread.len() < 10, "{accept}: nothing bounds them");
+            };
+            assert_eq!(refused.status(), 429, "{accept}");
+            assert!(refused.headers().contains_key("retry-after"), "{accept}");
+            assert!(unread.len() > 1, "{accept}: {}", unread.len());
+            // This one has begun when it comes to the long item.
+            let mut begun = list(&api, accept, ALL).await;
+            let (cut, ended) = until_the_end(&mut begun).await;
+            assert!(!cut.is_empty() && ended.is_err(), "{accept}");
+            let taken = rest(&mut unread.pop().expect("one")).await;
+            assert!(taken.concat().len() > 900 << 10, "{accept}");
+            assert_eq!(names_in(&taken), ["c03"]);
+            let all = rest(&mut list(&api, accept, ALL).await).await;
+            assert_eq!(names_in(&all), ["c01", "c02", "c03"]);
+            unread.push(open().await.into_body());
+            assert_eq!(open().await.status(), 429, "{accept}");
+            // What is carried out is not to be tried again.
+            let deleted = answer(&api, Method::DELETE, accept, LONG).await;
+            assert_eq!(deleted.status(), 200, "{accept}");
+            let status = rest(&mut deleted.into_body()).await;
+            assert_eq!(read("application/json", &status)["status"], "Success");
+            let left = rest(&mut list(&api, accept, ALL).await).await;
+            assert_eq!(names_in(&left), ["c01", "c02"]);
+        });
+    }
+}
+
+fn names_in(pieces: &[Bytes]) -> Vec<&'static str> {
+    let text = String::from_utf8(pieces.concat()).expect("text");
+    let is_in = |name: &&str| {
+        let written = [format!("\"name\":\"{name}\""), format!("name: {name}\n")];
+        written.iter().any(|written| text.contains(written))
+    };
+    ["c01", "c02", "c03"].into_iter().filter(is_in).collect()
 }
