@@ -149,7 +149,7 @@ impl Publish for Publisher {
         }
         let revision = state.revision;
         #[cfg(feature = "http")]
-        let replaced = replaced_by(&changes);
+        let replaced = replaced_by(&changes, &self.published.load().state, &state);
         let mut window = unpoisoned(self.window.lock());
         window.push(changes);
         let published = Published {

@@ -42,8 +42,9 @@ pub fn kind_of_definition(document: &Value, definition: &Uid, terminating: bool)
     Some(reader.kind(versions, origin))
 }
 
-/// The schema of each version of a definition. Their expressions are compiled, which takes long.
-pub(crate) fn schemas_of_definition(document: &Value) -> BTreeMap<Arc<str>, Arc<Schema>> {
+/// The schema of each version of a definition, and about how many bytes their patterns take. These are compiled, which
+/// takes long.
+pub(crate) fn schemas_of_definition(document: &Value) -> (BTreeMap<Arc<str>, Arc<Schema>>, usize) {
     let mut patterns = Patterns::default();
     let reader = Reader { document };
     let versions = reader.versions().iter();
@@ -52,7 +53,8 @@ pub(crate) fn schemas_of_definition(document: &Value) -> BTreeMap<Arc<str>, Arc<
         let schema = schema::parse_with(root, &mut patterns);
         Some((text(version, "/name").into(), Arc::new(schema)))
     });
-    schemas.collect()
+    let schemas = schemas.collect();
+    (schemas, patterns.estimated_bytes())
 }
 
 /// The kind that a definition brings, by what it says of itself; `None` if its names are not accepted.

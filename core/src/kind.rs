@@ -3,6 +3,7 @@
 mod names;
 mod preference;
 mod registry;
+mod size;
 mod subresource;
 
 pub use names::{GroupResource, GroupVersionKind};

@@ -23,6 +23,7 @@ mod job;
 pub mod kind;
 mod machine;
 pub mod managed;
+mod memory;
 pub mod object;
 pub mod patch;
 mod quantity;

@@ -149,6 +149,12 @@ impl Object {
         self.body.len() + BESIDE_BODY_BYTES
     }
 
+    /// About how many bytes it takes in memory: also the lists of its metadata that are read, which take many times as
+    /// much there as in the body.
+    pub fn memory_bytes(&self) -> usize {
+        self.estimated_bytes() + self.meta.list_bytes()
+    }
+
     /// The owner references that count for garbage collection: none for events, which take no part in it.
     pub fn owners(&self) -> &[OwnerReference] {
         if self.key.resource.is_event() {

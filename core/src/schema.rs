@@ -13,6 +13,7 @@ mod path;
 mod pattern;
 mod prune;
 pub(crate) mod rules;
+mod size;
 #[cfg(test)]
 mod tests;
 

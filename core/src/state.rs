@@ -416,8 +416,8 @@ impl State {
         {
             let unchanged = self.unchanged_schemas(&resource, definition).cloned();
             let schemas = unchanged.unwrap_or_else(|| {
-                let by_version = schemas_of_definition(&document);
-                Arc::new(Schemas::new(by_version, definition.revision))
+                let (by_version, patterns) = schemas_of_definition(&document);
+                Arc::new(Schemas::new(by_version, patterns, definition.revision))
             });
             let before = self.kinds.custom(&resource).cloned();
             self.note_kind(before.as_deref(), &kind, definition.revision);

@@ -4,20 +4,25 @@
 
 use super::UNUSED_MAX;
 use crate::unpoisoned::unpoisoned;
-use hindsight_core::{Change, Revision, State};
-use std::collections::VecDeque;
+use hindsight_core::{Change, Object, ObjectKey, Revision, State, webhook};
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard};
 use tokio::time::Instant;
 
 /// The most states that are kept. The longest unused one goes first.
 pub(super) const STATES_MAX: usize = 128;
-/// How much may have been replaced since the oldest of them was kept, in bytes. No state holds anything else that the
-/// newest does not, so this bounds what all of them hold together. What was replaced between the beginning of a request
-/// and the page that has its state kept is not counted.
+/// How much may have been replaced since the oldest of them was kept, in bytes: versions of objects, and what states make
+/// of definitions and of the configurations of webhooks. No state holds anything else that the newest does not, so this
+/// bounds what all of them hold together, as far as the sizes are estimated well: what regular expressions note while
+/// they match is not counted. Nor is what was replaced between the beginning of a request and the page that has its
+/// state kept.
 pub(super) const REPLACED_MAX: usize = 64 << 20;
 /// What a change replaces beside the object itself: the nodes above it, in the set of objects and in the maps of their
 /// owners. These hold pointers, and are seldom larger together.
 const NODES_BYTES: usize = 2 << 10;
+/// How many times as much memory as its body takes what a state makes of a configuration of webhooks, at most: so many
+/// bytes are made of each of a condition, and fewer of lists of short names.
+const WEBHOOKS_TIMES: usize = 128;
 
 #[derive(Debug, Default)]
 pub(crate) struct Kept {
@@ -124,13 +129,30 @@ impl Kept {
     }
 }
 
-/// How much these changes leave to states from before them.
-pub(crate) fn replaced_by(changes: &[Arc<Change>]) -> usize {
-    let bytes = |change: &Arc<Change>| {
-        let before = change.previous.as_ref();
-        NODES_BYTES + before.map_or(0, |object| object.estimated_bytes())
+/// How much these changes, which led from one state to the other, leave to states from before them.
+pub(crate) fn replaced_by(changes: &[Arc<Change>], before: &State, after: &State) -> usize {
+    let objects = changes.iter().map(|change| {
+        let replaced = change.previous.as_deref();
+        NODES_BYTES + replaced.map_or(0, held_bytes)
+    });
+    let keys = changes.iter().map(|change| &change.commit.key);
+    let definitions: BTreeSet<&ObjectKey> = keys.filter(|key| key.is_definition()).collect();
+    let definitions = definitions.into_iter().map(|key| {
+        let resource = key.defined_resource();
+        before.kinds.replaced_bytes(&after.kinds, &resource)
+    });
+    objects.chain(definitions).sum()
+}
+
+/// What a state holds because of an object, if that defines no kind.
+fn held_bytes(object: &Object) -> usize {
+    let is_of_webhooks = &*object.key.resource.group == webhook::GROUP;
+    let webhooks = if is_of_webhooks {
+        WEBHOOKS_TIMES * object.body.len()
+    } else {
+        0
     };
-    changes.iter().map(bytes).sum()
+    object.memory_bytes() + webhooks
 }
 
 #[cfg(test)]

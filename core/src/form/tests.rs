@@ -57,7 +57,8 @@ fn defined() -> World {
 /// As if the schemas had always been these.
 fn define(world: &mut World, document: &Value, uid: &Uid) {
     let kind = kind_of_definition(document, uid, false).expect("a kind");
-    let schemas = Schemas::new(schemas_of_definition(document), Revision::ZERO);
+    let (by_version, patterns) = schemas_of_definition(document);
+    let schemas = Schemas::new(by_version, patterns, Revision::ZERO);
     world.state.kinds.define(kind, Arc::new(schemas));
 }
 

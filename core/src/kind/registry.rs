@@ -1,6 +1,7 @@
 //! Lookup of kinds by resource and by name.
 
 use super::{GroupResource, GroupVersionKind, Kind, KindRef, Origin, Subresource, Version};
+use crate::memory::allocated;
 use crate::object::{Name, OwnerReference};
 use crate::schema::Schema;
 use crate::{Revision, convert};
@@ -102,14 +103,29 @@ struct Custom {
 pub struct Schemas {
     /// Schemas by version.
     by_version: BTreeMap<Arc<str>, Arc<Schema>>,
+    /// About how many bytes they take in memory.
+    estimated_bytes: usize,
     /// A revision since which they have not changed. It may differ between two states that are otherwise
     /// equal.
     pub(crate) since: Revision,
 }
 
 impl Schemas {
-    pub(crate) const fn new(by_version: BTreeMap<Arc<str>, Arc<Schema>>, since: Revision) -> Self {
-        Self { by_version, since }
+    /// Schemas whose patterns take about so many bytes.
+    pub(crate) fn new(
+        by_version: BTreeMap<Arc<str>, Arc<Schema>>,
+        patterns: usize,
+        since: Revision,
+    ) -> Self {
+        let schema = |(name, schema): (&Arc<str>, &Arc<Schema>)| {
+            allocated(name.len()) + allocated(schema.estimated_bytes())
+        };
+        let schemas: usize = by_version.iter().map(schema).sum();
+        Self {
+            by_version,
+            estimated_bytes: schemas + patterns,
+            since,
+        }
     }
 
     /// The schema of a version, if the definition still has it.
@@ -221,6 +237,27 @@ impl Kinds {
         self.custom
             .get(&kind.resource)
             .map(|custom| &custom.schemas)
+    }
+
+    /// About how many bytes were made of a definition that these kinds hold and later ones no longer share.
+    pub fn replaced_bytes(&self, later: &Self, resource: &GroupResource) -> usize {
+        let Some(custom) = self.custom.get(resource) else {
+            return 0;
+        };
+        let later = later.custom.get(resource);
+        let keeps_schemas = later.is_some_and(|one| Arc::ptr_eq(&one.schemas, &custom.schemas));
+        let schemas = if keeps_schemas {
+            0
+        } else {
+            custom.schemas.estimated_bytes
+        };
+        let keeps_kind = later.is_some_and(|one| Arc::ptr_eq(&one.kind, &custom.kind));
+        let kind = if keeps_kind {
+            0
+        } else {
+            custom.kind.estimated_bytes()
+        };
+        schemas + kind
     }
 
     /// The schema of what is posted to this subresource, if that is a document of its own kind.

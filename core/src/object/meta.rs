@@ -3,6 +3,7 @@
 use super::text::{self, Text, Texts, name};
 use super::{Name, Uid};
 use crate::Time;
+use crate::memory::{allocated, nodes, texts};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 use std::borrow::Cow;
@@ -98,6 +99,28 @@ impl Meta {
     /// Reads metadata that has been validated; the error says which field has the wrong type.
     pub fn read(metadata: &Map<String, Value>) -> Result<Self, String> {
         Self::deserialize(metadata).map_err(|error| error.to_string())
+    }
+
+    /// About how many bytes its lists take in memory.
+    pub(super) fn list_bytes(&self) -> usize {
+        let label = |(key, value): (&Name, &Name)| allocated(key.len()) + allocated(value.len());
+        let owner = |owner: &OwnerReference| {
+            let texts = [
+                &*owner.api_version,
+                &*owner.kind,
+                &*owner.name,
+                owner.uid.as_str(),
+            ];
+            size_of::<OwnerReference>()
+                + texts
+                    .map(|text| allocated(text.len()))
+                    .iter()
+                    .sum::<usize>()
+        };
+        nodes(self.labels.len(), size_of::<(Name, Name)>())
+            + self.labels.iter().map(label).sum::<usize>()
+            + texts(&self.finalizers)
+            + self.owner_references.iter().map(owner).sum::<usize>()
     }
 
     /// The generation after a change that counts. A client chooses the first one of some kinds, so that the

@@ -1,5 +1,6 @@
 //! `enum`: the values that a schema allows. There may be many, so they are indexed.
 
+use crate::memory::{allocated, nodes, values};
 use crate::patch::whole;
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -27,6 +28,12 @@ impl Choices {
     /// The allowed values, in the order of the schema.
     pub fn iter(&self) -> impl Iterator<Item = &Value> {
         self.values.iter()
+    }
+
+    /// About how many bytes they take, with the index.
+    pub(super) fn estimated_bytes(&self) -> usize {
+        let keys: usize = self.known.iter().map(|key| allocated(key.len())).sum();
+        values(&self.values) + nodes(self.known.len(), size_of::<String>()) + keys
     }
 
     /// Whether this is one of the allowed values.

@@ -13,6 +13,11 @@ const PATTERN_LENGTH_MAX: usize = 16 << 10;
 /// How many different patterns all schemas of one definition may have.
 pub(crate) const PATTERNS_MAX: usize = 256;
 
+/// How many bytes a character of a pattern is compiled to, roughly.
+const CHARACTER_BYTES: usize = 1 << 10;
+/// What is in a pattern of which a short part may be compiled to very much: counts, classes of Unicode, flags.
+const EXPANDED: [&str; 4] = ["{", "\\p", "\\P", "(?"];
+
 /// The patterns of all schemas of a definition; equal ones are compiled once.
 #[derive(Debug, Default)]
 pub(crate) struct Patterns {
@@ -38,6 +43,15 @@ impl Patterns {
         self.compiled.len() + new.count()
     }
 
+    /// About how many bytes those take that compile, without what they note while they match.
+    pub(crate) fn estimated_bytes(&self) -> usize {
+        let compiled = self
+            .compiled
+            .iter()
+            .filter(|(_, compiled)| compiled.is_ok());
+        compiled.map(|(text, _)| compiled_bytes(text)).sum()
+    }
+
     fn compiled(&mut self, text: &str) -> Option<&Result<Regex, String>> {
         if !self.compiled.contains_key(text) {
             if text.is_empty() || self.compiled.len() >= PATTERNS_MAX {
@@ -47,6 +61,14 @@ impl Patterns {
         }
         self.compiled.get(text)
     }
+}
+
+/// About how many bytes a pattern is compiled to.
+fn compiled_bytes(text: &str) -> usize {
+    if EXPANDED.iter().any(|expanded| text.contains(expanded)) {
+        return PATTERN_BYTES_MAX;
+    }
+    PATTERN_BYTES_MAX.min(CHARACTER_BYTES * text.len())
 }
 
 /// Compiles a pattern; the error says what is wrong with it.
@@ -191,6 +213,16 @@ mod tests {
         for _ in 0..500 {
             assert_eq!(go::translated(&pattern).as_deref(), Ok("^a$"));
         }
+    }
+
+    #[test]
+    fn patterns_weigh_as_much_as_they_may_be_compiled_to_and_equal_ones_once() {
+        let mut patterns = Patterns::default();
+        for text in ["^a+$", "^a+$", "(", "^b{1,63}$"] {
+            drop(patterns.get(text));
+        }
+        let expected = 4 * CHARACTER_BYTES + PATTERN_BYTES_MAX;
+        assert_eq!(patterns.estimated_bytes(), expected);
     }
 
     #[test]

@@ -10,6 +10,7 @@ pub(crate) use evaluate::causes;
 
 use super::Schema;
 use crate::cel::{Allowance, Env, Program, Type};
+use crate::memory::allocated;
 use serde_json::Value;
 use std::sync::{Arc, OnceLock};
 
@@ -59,6 +60,9 @@ pub(crate) struct Wrong {
     pub(crate) why: String,
 }
 
+/// How many bytes a byte of an expression is compiled to, at most: most of them are a node of the tree.
+const COMPILED_TIMES: usize = 128;
+
 const SELF: &str = "self";
 const OLD_SELF: &str = "oldSelf";
 
@@ -73,6 +77,12 @@ impl Rules {
         });
         let any = any_below || own.is_some();
         Self { own, any }
+    }
+
+    /// About how many bytes they take, as if all were compiled.
+    pub(super) fn estimated_bytes(&self) -> usize {
+        let listed = self.own.iter().flat_map(|own| &own.listed);
+        listed.map(Rule::estimated_bytes).sum()
     }
 
     /// Returns each rule with the outcome of compiling it. The first caller compiles for all:
@@ -135,6 +145,15 @@ impl Rule {
             field_path: text("fieldPath"),
             optional_old: document.get("optionalOldSelf") == Some(&Value::Bool(true)),
         }
+    }
+
+    fn estimated_bytes(&self) -> usize {
+        let expressions = self.rule.len() + self.message_expression.len();
+        let others = self.message.len() + self.reason.len() + self.field_path.len();
+        allocated(size_of::<Self>() + size_of::<Compiled>())
+            + COMPILED_TIMES * expressions
+            + expressions
+            + others
     }
 
     fn compile(
