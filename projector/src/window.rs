@@ -4,7 +4,7 @@ use hindsight_core::{Change, Expired, Revision};
 use imbl::Vector;
 use std::sync::Arc;
 
-/// Limited by the number of changes, and by the bytes of the bodies that they keep alive; but the newest two batches
+/// Limited by the number of changes, and by about how many bytes they keep alive; but the newest two batches
 /// stay, however large they are. Cloning is cheap.
 #[derive(Debug, Clone)]
 pub struct Window {
@@ -124,10 +124,11 @@ impl Window {
         Ok(wanted.into_iter().cloned().collect())
     }
 
-    /// About how many bytes a change takes of the limit: also those of the previous version, which it keeps alive.
+    /// About how many bytes a change takes of the limit: also those of the previous version, which it keeps alive. What was
+    /// read from the metadata of its own version counts with the next change of the object.
     pub fn bytes_of(change: &Change) -> usize {
         let before = change.previous.as_ref();
-        change.commit.estimated_bytes() + before.map_or(0, |object| object.body.len())
+        change.commit.estimated_bytes() + before.map_or(0, |object| object.memory_bytes())
     }
 }
 
@@ -135,6 +136,7 @@ impl Window {
 mod tests {
     use super::*;
     use crate::ownership::tests::created;
+    use hindsight_core::Object;
 
     #[test]
     fn a_position_inside_resumes_and_one_before_it_expires() {
@@ -171,6 +173,25 @@ mod tests {
         }
         assert!(window.after(Revision(0), 1).is_err());
         assert!(window.after(Revision(9), 1).is_ok());
+    }
+
+    #[test]
+    fn what_was_read_of_the_labels_of_a_replaced_version_counts() {
+        const LABELS: usize = 1_000;
+        let labels: Vec<String> = (0..LABELS).map(|at| format!(r#""{at}":"""#)).collect();
+        let body = format!(
+            r#"{{"apiVersion":"v1","kind":"ConfigMap","metadata":{{"uid":"a","labels":{{{}}}}}}}"#,
+            labels.join(",")
+        );
+        let new = created(2, "a", &[]);
+        let key = new.commit.key.clone();
+        let before = Object::from_body(key, body.into(), Revision(1), None).expect("readable");
+        let (bytes, least) = (before.body.len(), LABELS * 64);
+        let change = Change {
+            previous: Some(Arc::new(before)),
+            ..new.clone()
+        };
+        assert!(Window::bytes_of(&change) - Window::bytes_of(&new) > bytes + least);
     }
 
     fn window(revisions: std::ops::RangeInclusive<u64>, limits: (usize, usize)) -> Window {
