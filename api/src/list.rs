@@ -442,5 +442,6 @@ pub(crate) async fn render(api: &Api, request: &ResourceRequest, page: Page) -> 
     }
     let items = Items::of(request, metadata);
     let pieces = Pieces::new(items, page.items, page.permit, api.bodies.clone());
-    pieces.answer().await
+    // In a box: every connection keeps space for whatever answers a request.
+    Box::pin(pieces.answer()).await
 }
