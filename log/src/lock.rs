@@ -88,8 +88,8 @@ impl DirectoryLock {
 
     /// Releases a directory that was not used after all. The file is removed too, while it is still
     /// locked.
-    pub fn remove(self, directory: &Path) {
-        std::fs::remove_file(Self::path(directory)).ok();
+    pub fn remove(self) {
+        std::fs::remove_file(Self::path(&self.directory)).ok();
     }
 
     fn locked(

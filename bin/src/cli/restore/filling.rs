@@ -34,7 +34,7 @@ pub(super) fn restore(
     let restored = restore_locked(lock.directory(), from, bump, progress);
     if restored.is_err() && !was_there {
         // Removes nothing of anybody else: a directory that is not empty stays.
-        lock.remove(directory);
+        lock.remove();
         std::fs::remove_dir(directory).ok();
     }
     restored
