@@ -85,7 +85,9 @@ impl Verify {
     /// that cannot be written the log is read without the engine.
     fn source(&self) -> Result<(Option<LogCopy>, Source)> {
         let data = &self.directory.data_dir;
-        if self.in_place || !has_log(data)? || restoring::is_unfinished(data)? {
+        // What is no directory, or cannot be examined, is refused there.
+        let is_elsewhere = self.in_place || !data.is_dir();
+        if is_elsewhere || !has_log(data)? || restoring::is_unfinished(data)? {
             return Ok((None, self.directory.unchecked()?));
         }
         Ok(match self.directory.take(LogCopy::of) {
