@@ -4,13 +4,15 @@
     reason = "a test stops where its ground is not what it expects"
 )]
 
-use hindsight_log::SledStorage;
+use hindsight_log::{DirectoryLock, SledStorage};
 use hindsight_tests::http::MAPS;
-use hindsight_tests::server::{Server, hindsight, serve, stdout, text};
+use hindsight_tests::server::{Server, binary, hindsight, serve, stdout, text};
+use hindsight_tests::strace::with_fault_of;
+use hindsight_tests::wait::wait_until;
 use serde_json::Value;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use tempfile::TempDir;
 
 /// The number in this field of the JSON that a command prints.
@@ -226,6 +228,40 @@ fn a_link_is_switched_under_a_server_to_a_log_that_was_restored_beside_it() {
     assert!(has(&next, "kept") && !has(&next, "late0"));
     let old = Server::start_on(&data);
     assert!(has(&old, "kept") && has(&old, "late19"));
+}
+
+/// What is read is what is locked, and not where the link leads once the lock is held.
+#[test]
+fn a_link_is_switched_under_a_backup_of_a_damaged_log() {
+    let place = Place::new();
+    let [data, other, restored, link] =
+        ["data", "other", "restored", "current"].map(|name| place.at(name));
+    for (directory, name) in [(&data, "kept"), (&other, "foreign")] {
+        let server = Server::start_on(directory);
+        create(&server, name);
+        assert_eq!(server.signal("TERM"), Some(0));
+    }
+    symlink(&data, &link).expect("linked");
+    let mut command = Command::new(binary("hindsight"));
+    command.args(["backup", "--intact", &place.file, "--data-dir"]);
+    command.arg(&link);
+    // The lock is held before the call returns.
+    let lock = data.canonicalize().expect("there").join("lock");
+    let Some(mut command) = with_fault_of(&command, "flock", "delay_exit=1000000", &lock) else {
+        return;
+    };
+    let running = command.stdout(Stdio::piped()).spawn().expect("it starts");
+    wait_until("the lock is held", || DirectoryLock::check(&data).is_err());
+    std::fs::remove_file(&link).expect("removed");
+    symlink(&other, &link).expect("switched");
+    stdout(&running.wait_with_output().expect("it ends"));
+    place.restore(&restored);
+    let next = Server::start_on(&restored);
+    let names = next.kubectl(&["get", "configmaps", "-o", "name"]);
+    assert!(
+        names.contains("kept") && !names.contains("foreign"),
+        "{names}"
+    );
 }
 
 /// A first start that is killed before its first record leaves such a log.

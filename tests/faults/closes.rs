@@ -30,15 +30,28 @@ impl Fixture {
     }
 }
 
-/// What a command says whose syncs of this file fail; `None` if this machine cannot do that.
-fn run(arguments: &[&str], directory: &Path, fault: &str, database: &Path) -> Option<Output> {
+/// A command some of whose calls on this file fail; `None` if this machine cannot do that.
+fn run_with(
+    arguments: &[&str],
+    directory: &Path,
+    (call, fault): (&str, &str),
+    database: &Path,
+) -> Option<Output> {
     let mut command = Command::new(binary("hindsight"));
     command.args(arguments).arg("--data-dir").arg(directory);
-    let output = with_fault_of(&command, "fsync", fault, database)?.output();
+    let output = with_fault_of(&command, call, fault, database)?.output();
     let output = output.expect("it runs");
     let said = text(&output.stderr);
     assert!(!said.contains("panicked"), "{arguments:?}: {said}");
-    let told = ["closing the event log", "sync failed", "Input/output error"];
+    assert!(said.contains("Input/output error"), "{arguments:?}: {said}");
+    Some(output)
+}
+
+/// One whose last syncs of this file fail, those of sled itself.
+fn run(arguments: &[&str], directory: &Path, fault: &str, database: &Path) -> Option<Output> {
+    let output = run_with(arguments, directory, ("fsync", fault), database)?;
+    let said = text(&output.stderr);
+    let told = ["closing the event log", "sync failed"];
     assert!(
         told.iter().all(|told| said.contains(told)),
         "{arguments:?}: {said}"
@@ -82,6 +95,27 @@ fn a_restore_that_cannot_close_its_log_fails_and_leaves_nothing() {
     let said = text(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{said}");
     assert!(said.contains("hindsight: closing the event log"), "{said}");
+    assert!(!restored.exists(), "what was made is removed");
+    stdout(&hindsight(&restored, &["restore", name]));
+}
+
+/// What is only in the journal is put into the database when the log is closed.
+#[test]
+fn a_restore_that_cannot_put_its_records_into_the_database_fails_and_leaves_nothing() {
+    let fixture = Fixture::new();
+    let file = fixture.place.join("log.backup");
+    let name = file.to_str().expect("UTF-8");
+    stdout(&hindsight(&fixture.directory, &["backup", name]));
+    let restored = fixture.place.join("restored");
+    let database = restored.join("restoring/events/db");
+    // The first sync is that of opening it.
+    let fault = ("fdatasync", "error=EIO:when=2");
+    let Some(output) = run_with(&["restore", name], &restored, fault, &database) else {
+        return;
+    };
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("hindsight: syncing the event log"), "{said}");
     assert!(!restored.exists(), "what was made is removed");
     stdout(&hindsight(&restored, &["restore", name]));
 }

@@ -124,7 +124,8 @@ impl Directory {
             let directory = self.data_dir.display();
             bail!("a server is using {directory}; stop it first, or leave --intact out");
         };
-        let found = self.read_intact()?;
+        let locked = lock.as_ref().map(DirectoryLock::directory);
+        let found = read_intact(locked.unwrap_or(&self.data_dir))?;
         hint(&format!("the log is {}", found.extent()));
         if found.reader.newest()? == Revision::ZERO {
             bail!(
@@ -138,13 +139,6 @@ impl Directory {
             reader: found.reader,
             _lock: lock,
         })
-    }
-
-    fn read_intact(&self) -> Result<Intact, Error> {
-        let bar = Bar::default();
-        let found = read_only::intact(&self.data_dir, &|done| bar.show(done));
-        bar.end();
-        found
     }
 
     /// Reports what this release can tell of a log that a newer release wrote to.
@@ -233,6 +227,14 @@ impl Directory {
             }
         }
     }
+}
+
+/// Reads a log without the engine, with a progress bar.
+fn read_intact(directory: &Path) -> Result<Intact, Error> {
+    let bar = Bar::default();
+    let found = read_only::intact(directory, &|done| bar.show(done));
+    bar.end();
+    found
 }
 
 fn is_backup(path: &Path) -> bool {

@@ -8,7 +8,7 @@ use super::script::{Commands, Expected, Silent, empty, expected, run, submit};
 use crate::retention::Pruner;
 use crate::storage::synced::Synced;
 use crate::{Clock, Keeping, Log, Poison, Reader, Retention, Snapshots, Storage};
-use hindsight_core::{Time, Unavailable};
+use hindsight_core::{Revision, Time, Unavailable};
 use std::io::ErrorKind;
 use std::num::NonZeroU64;
 use std::sync::Arc;
@@ -191,17 +191,19 @@ fn a_note_that_cannot_be_synced_keeps_the_history_and_poisons_nothing() {
     let snapshots = Snapshots::at(directory.path().to_owned());
     let base = reader.base(empty()).expect("folded");
     snapshots.write(&base).expect("written");
-    for at in [0, 2] {
+    let half = Revision(base.state.revision.0 / 2);
+    for newest in [Revision::ZERO, half] {
         let faults = Faults {
-            witness: Some(at),
+            witness: Some(newest),
             ..Faults::default()
         };
         let mut thinned = Thinned::new(&whole, &snapshots, faults);
         for _ in 0..2 {
             thinned.round();
             assert_eq!(thinned.poison.reason(), None);
-            // Each waits for a note of its own.
-            assert_eq!(thinned.disk.replacements(), at);
+            assert_eq!(thinned.disk.replacements(), 0, "{newest}");
+            let floor = Reader::new(Arc::clone(&thinned.disk) as _).floor();
+            assert_eq!(floor.expect("read"), Revision::ZERO, "{newest}");
         }
         let mut next = Thinned::new(&thinned.disk, &snapshots, Faults::default());
         next.round();

@@ -137,6 +137,8 @@ impl Thinning {
         if self.floor() >= until || !storage.ensure_room(ROOM_BYTES, Purpose::Deletions) {
             return Ok(false);
         }
+        // Nothing may be dropped without it, so the floor may not be written either.
+        storage.ensure_witnessed(until)?;
         let frames = self.take_frames(storage, until)?;
         let Some(last) = frames.last() else {
             return Ok(false);

@@ -130,7 +130,7 @@ impl Snapshotter {
     /// Takes note of the snapshot that the thread wrote because nothing was handed over.
     fn note_first(&mut self) {
         let written = self.written_at_start.load(Ordering::Relaxed);
-        self.due.note_snapshot(Revision(written));
+        self.due.note_first(Revision(written));
     }
 }
 
@@ -220,11 +220,13 @@ impl Work {
     }
 
     fn begin_idle(&mut self) {
-        if let Some(base) = self.first.take()
-            && self.keep(&base)
-        {
-            let revision = base.state.revision.0;
-            self.written_at_start.store(revision, Ordering::Relaxed);
+        if let Some(base) = self.first.take() {
+            if self.keep(&base) {
+                let revision = base.state.revision.0;
+                self.written_at_start.store(revision, Ordering::Relaxed);
+            } else {
+                self.first = Some(base);
+            }
         }
         self.begin();
     }

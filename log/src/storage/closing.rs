@@ -58,7 +58,8 @@ impl<T: Clone> Engine<T> {
         }
     }
 
-    /// Holds the error of closing the engine, once that has failed. While somebody has this, there is no warning.
+    /// Holds the first error of closing the engine, or of what is to be done before. While somebody has this, there is
+    /// no warning.
     pub(super) fn failure(&self) -> Arc<OnceLock<Error>> {
         Arc::clone(&self.last.failure)
     }
@@ -82,16 +83,22 @@ struct LastHandle<T> {
 impl<T> Drop for LastHandle<T> {
     fn drop(&mut self) {
         let handle = self.handle.take();
-        let Err(error) = closed(|| {
+        let closed = closed(|| {
             drop(handle);
             Ok(())
-        }) else {
-            return;
-        };
-        if Arc::strong_count(&self.failure) == 1 {
-            tracing::warn!(%error, "the event log was not closed as it should be; no answer depends on that");
+        });
+        if let Err(error) = closed {
+            self.failure.set(error).ok();
         }
-        self.failure.set(error).ok();
+        if let Some(error) = self.failure.get()
+            && Arc::strong_count(&self.failure) == 1
+        {
+            tracing::warn!(
+                %error,
+                "the event log was not closed as it should be; the next start takes from the journal what the \
+                 database lacks"
+            );
+        }
     }
 }
 

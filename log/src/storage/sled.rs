@@ -213,10 +213,7 @@ impl Drop for SledStorage {
             && !is_stored
             && let Err(error) = self.store(&mut journal)
         {
-            tracing::warn!(
-                %error,
-                "cannot store the newest records in the database; the next start takes them from the journal"
-            );
+            self.database.failure().set(error).ok();
         }
     }
 }

@@ -23,6 +23,8 @@ pub(super) struct Due {
     last: Revision,
     /// What was written since, by an earlier process too.
     since: Written,
+    /// Of that, what was written since the start.
+    since_start: Written,
     /// Roughly the bytes of the last snapshot.
     bytes_of_state: Arc<AtomicU64>,
 }
@@ -70,6 +72,7 @@ impl Due {
             age_micros_max: policy.and_then(|policy| policy.age_micros),
             last: last.unwrap_or_default(),
             since,
+            since_start: Written::default(),
             bytes_of_state,
         }
     }
@@ -88,7 +91,10 @@ impl Due {
 
     /// Notes what was written.
     pub(super) fn note<'a>(&mut self, commits: impl IntoIterator<Item = &'a Commit>) {
-        self.since.note(commits);
+        for commit in commits {
+            self.since.note([commit]);
+            self.since_start.note([commit]);
+        }
     }
 
     /// Whether a snapshot is due at this end of the log.
@@ -106,14 +112,15 @@ impl Due {
     }
 
     pub(super) fn handed_over(&mut self, end: &Base) {
-        self.note_snapshot(end.state.revision);
+        self.last = end.state.revision;
+        (self.since, self.since_start) = Default::default();
     }
 
-    /// Notes that there is a snapshot of this revision, or a newer one.
-    pub(super) fn note_snapshot(&mut self, revision: Revision) {
+    /// Notes that there is a snapshot of the start, which had this revision.
+    pub(super) fn note_first(&mut self, revision: Revision) {
         if revision > self.last {
             self.last = revision;
-            self.since = Written::default();
+            self.since = self.since_start;
         }
     }
 
@@ -243,6 +250,24 @@ mod tests {
         };
         assert!(!due(100, None, None, long_ago).is_due(&end(5)));
         assert!(!due(0, Some(1), Some(1), long_ago).is_due(&end(5)));
+    }
+
+    /// While the thread writes it the log goes on, and that is still to be dropped.
+    #[test]
+    fn a_snapshot_of_the_start_holds_nothing_that_was_written_since() {
+        let mut earlier = Written::default();
+        earlier.note([&at(0)]);
+        let mut due = due(100, Some(1), None, earlier);
+        due.note([&at(5), &at(5 + MICROS_MIN)]);
+        due.note_first(Revision(1));
+        assert!(due.is_due(&end(3)));
+        assert_eq!(due.since.bytes, 2 * earlier.bytes);
+        assert_eq!(due.since.micros(), MICROS_MIN);
+        due.note_first(Revision(1));
+        assert!(due.is_due(&end(3)), "it is known");
+        due.handed_over(&end(3));
+        due.note_first(Revision(1));
+        assert_eq!((due.last, due.since.bytes), (Revision(3), 0));
     }
 
     fn at(time: i64) -> Commit {
