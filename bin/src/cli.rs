@@ -130,14 +130,13 @@ pub fn run() -> ExitCode {
 }
 
 fn dispatch(cli: Cli) -> anyhow::Result<ExitCode> {
+    // First, so that what goes wrong from here on is told in the format of the log.
+    cli.command.begin_log()?;
+    engine_threads::panics_end_the_process();
     long_files::has_descriptors()
         .context("cannot open enough files; raise their limit (ulimit -n)")?;
     // Without the listener, a write that is too long ends the process.
     long_files::outlive().ok();
-    engine_threads::panics_end_the_process();
-    if !matches!(cli.command, Command::Serve(_)) {
-        logging::of_command();
-    }
     let directory = cli.command.directory().cloned();
     let result = cli.command.run();
     match directory {
@@ -160,6 +159,15 @@ impl Command {
             Self::Restore(restore) => &restore.directory,
             Self::Completions { .. } => return None,
         })
+    }
+
+    /// Begins to log to standard error. Arguments that a server cannot use are refused before.
+    fn begin_log(&self) -> anyhow::Result<()> {
+        if let Self::Serve(serve) = self {
+            return serve.begin_log();
+        }
+        logging::of_command();
+        Ok(())
     }
 
     fn run(self) -> anyhow::Result<ExitCode> {

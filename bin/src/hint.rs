@@ -10,12 +10,13 @@ pub(crate) const LOGGED: &str = "hindsight::hint=warn";
 
 static IS_LOGGED: AtomicBool = AtomicBool::new(false);
 
-/// From now on hints and errors are entries of the log: each line of a log in JSON must be JSON.
+/// From now on hints, errors and panics are entries of the log: each line of a log in JSON must be JSON.
 pub(crate) fn log_hints() {
     IS_LOGGED.store(true, Ordering::SeqCst);
 }
 
-fn is_logged() -> bool {
+/// Whether hints and errors are entries of the log.
+pub(crate) fn is_logged() -> bool {
     IS_LOGGED.load(Ordering::SeqCst)
 }
 

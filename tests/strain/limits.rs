@@ -6,6 +6,7 @@ use hindsight_tests::recorder::stored;
 use hindsight_tests::server::{Server, binary, hindsight, limited, serve, stdout, text};
 use hindsight_tests::vitals::descriptors;
 use hindsight_tests::wire::Caller;
+use serde_json::Value;
 use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -56,6 +57,29 @@ fn a_command_without_descriptors_ends_with_a_message() {
             assert!(told.contains("ulimit -n"), "{descriptors}: {told}");
         }
     }
+}
+
+#[test]
+fn a_start_without_descriptors_is_refused_in_the_format_of_the_log() {
+    let temporary = tempfile::tempdir().expect("a temporary directory");
+    let directory = temporary.path().join("data");
+    let mut command = limited(&directory, "ulimit -n 8");
+    command
+        .args(["--log-format", "json"])
+        .stderr(Stdio::piped());
+    let refused = Server::start_with(command, &directory).expect_err("too few");
+    let said = text(&refused.stderr);
+    assert_eq!(refused.status.code(), Some(1), "{said}");
+    let messages = said.lines().map(|line| {
+        let entry: Value = serde_json::from_str(line).expect(line);
+        entry["fields"]["message"].as_str().expect(line).to_owned()
+    });
+    let messages: Vec<String> = messages.collect();
+    assert!(
+        messages.iter().any(|one| one.contains("ulimit -n")),
+        "{said}"
+    );
+    assert!(!directory.exists(), "it was opened");
 }
 
 #[test]

@@ -119,11 +119,16 @@ enum Switch {
 }
 
 impl Serve {
-    pub(super) fn run(self) -> Result<ExitCode> {
+    /// Begins the server's own log, unless options contradict one another.
+    pub(super) fn begin_log(&self) -> Result<()> {
         if let Some((option, complaint)) = self.complaint() {
             return Err(usage_error_about("serve", option, complaint));
         }
         logging::of_server(self.log_format);
+        Ok(())
+    }
+
+    pub(super) fn run(self) -> Result<ExitCode> {
         self.directory.check_no_file()?;
         if self.listen.ip().is_unspecified() {
             hint(
