@@ -304,10 +304,7 @@ impl ControlPlane {
     }
 
     fn failure_of_writes(&self) -> Option<String> {
-        let stalled_for = self.shared.pending.stalled_for(Instant::now());
-        let seconds = stalled_for.as_secs();
-        (stalled_for >= STUCK)
-            .then(|| format!("writes are waiting, and none has been answered for {seconds} s"))
+        stuck(self.shared.pending.stalled_for(Instant::now()))
     }
 
     /// Decides a command; nothing is written, and no authorizer and no webhook is asked. What the collectors would
@@ -366,6 +363,13 @@ impl Drop for Shared {
     fn drop(&mut self) {
         self.close();
     }
+}
+
+/// What is wrong if no write was answered for this long, although some waited.
+fn stuck(stalled_for: Duration) -> Option<String> {
+    let seconds = stalled_for.as_secs();
+    (stalled_for >= STUCK)
+        .then(|| format!("writes are waiting, and none has been answered for {seconds} s"))
 }
 
 fn take<T>(held: &Mutex<Option<T>>) -> Option<T> {

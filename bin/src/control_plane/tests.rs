@@ -115,3 +115,17 @@ fn a_clone_of_a_closed_plane_does_not_hold_the_directory() {
     let written = again.submit_blocking(create(&again, "b")).expect("open");
     assert!(written.iter().all(Result::is_ok));
 }
+
+#[test]
+fn writes_are_stuck_once_none_was_answered_for_ten_seconds() {
+    let told = |seconds| format!("writes are waiting, and none has been answered for {seconds} s");
+    for (millis, failure) in [
+        (0, None),
+        (9_900, None),
+        (10_000, Some(told(10))),
+        (61_500, Some(told(61))),
+    ] {
+        let stalled_for = Duration::from_millis(millis);
+        assert_eq!(stuck(stalled_for), failure, "{millis} ms");
+    }
+}
