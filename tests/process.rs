@@ -401,8 +401,11 @@ fn a_server_whose_directory_is_moved_answers_no_write_and_ends() {
     let server = Server::try_start_on(&directory).expect("it starts");
     server.kubectl(&["create", "configmap", "a"]);
     fs::rename(directory.join("events"), directory.join("moved")).expect("moved");
-    let refused = server.kubectl_fails(&["create", "configmap", "b"], "");
-    assert!(refused.contains("moved or replaced"), "{refused}");
+    let object = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "b"}});
+    let refused = server.kubectl_fails(&["create", "-f", "-"], &object.to_string());
+    for told in ["(InternalError)", "moved or replaced"] {
+        assert!(refused.contains(told), "{refused}");
+    }
     let (code, said) = server.ended();
     assert_eq!(code, Some(1), "{said}");
     fs::rename(directory.join("moved"), directory.join("events")).expect("moved back");

@@ -378,3 +378,27 @@ impl From<AsOfError> for Failure {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Of these only the first and the last say when to come again, and only after the third it is unknown what was
+    /// written.
+    #[test]
+    fn what_was_not_written_is_told_from_what_may_be() {
+        let poisoned = Unavailable::Poisoned("it rained".into());
+        for (why, code, reason, retry_after) in [
+            (Unavailable::Overloaded, 429, "TooManyRequests", Some(1)),
+            (Unavailable::Full, 507, "InsufficientStorage", None),
+            (poisoned, 500, "InternalError", None),
+            (Unavailable::Stopping, 503, "ServiceUnavailable", Some(1)),
+        ] {
+            let message = why.to_string();
+            let failure = Failure::from(why);
+            assert_eq!(&*failure.message, message);
+            let told = (failure.code, &*failure.reason, failure.retry_after());
+            assert_eq!(told, (code, reason, retry_after), "{message}");
+        }
+    }
+}

@@ -33,7 +33,11 @@ pub(super) fn write_until_full(server: &Server, prefix: &str) {
     };
     let refusal = (0..60).map(create).find(|output| !output.status.success());
     let message = text(&refusal.expect("the disk is full at last").stderr);
-    for told in ["the disk is full", "deleting objects frees none"] {
+    for told in [
+        "(InsufficientStorage)",
+        "the disk is full",
+        "deleting objects frees none",
+    ] {
         assert!(message.contains(told), "{message}");
     }
 }
