@@ -9,8 +9,10 @@ use hindsight::{Config, ControlPlane};
 use hindsight_tests::http::Client;
 use hindsight_tests::manifests::dependent;
 use hindsight_tests::server::{Server, binary, kubeconfig_with_token, serve, text};
+use hindsight_tests::wire::Caller;
 use serde_json::{Value, json};
 use std::fs::Permissions;
+use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -144,6 +146,42 @@ fn a_file_that_a_kubeconfig_would_replace_stays_and_nothing_is_opened() {
 }
 
 #[test]
+fn a_kubeconfig_that_was_changed_stays_and_is_told() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let (data, copy) = (directory.path().join("data"), directory.path().join("copy"));
+    let start = || {
+        let mut command = serve(&data);
+        command.arg("--kubeconfig").arg(&copy);
+        command.stderr(Stdio::piped());
+        Server::start_with(command, &data).expect("it starts")
+    };
+    let server = start();
+    let address = Caller::of(&server).address().to_owned();
+    assert_eq!(server.signal("TERM"), Some(0));
+    let mut kubectl = Command::new("kubectl");
+    kubectl.arg("--kubeconfig").arg(&copy).args(["config"]);
+    kubectl.args(["set-context", "--current", "--namespace=team"]);
+    assert!(kubectl.output().expect("it runs").status.success());
+    let changed = std::fs::read(&copy).expect("there");
+    assert!(text(&changed).contains("namespace: team"));
+    // So that the next server listens elsewhere.
+    let _taken = TcpListener::bind(&address);
+    let server = start();
+    server.send("TERM");
+    let (code, said) = server.ended();
+    assert_eq!(code, Some(0), "{said}");
+    let leads = format!("leads to https://{address}, and this server is at");
+    for told in [
+        "is left as it is",
+        &leads,
+        "kubectl config set-cluster hindsight",
+    ] {
+        assert!(said.contains(told), "{told}: {said}");
+    }
+    assert!(std::fs::read(&copy).expect("there") == changed);
+}
+
+#[test]
 fn tokens_that_every_user_of_the_machine_may_read_are_warned_of() {
     let directory = tempfile::tempdir().expect("a directory");
     let (data, tokens) = (directory.path().join("data"), tokens(directory.path()));
@@ -161,7 +199,7 @@ fn tokens_that_every_user_of_the_machine_may_read_are_warned_of() {
 }
 
 #[test]
-fn every_flag_has_a_variable() {
+fn variables_stand_for_flags() {
     let directory = tempfile::tempdir().expect("a directory");
     let (data, copy) = (directory.path().join("data"), directory.path().join("copy"));
     let mut command = Command::new(binary("hindsight"));
@@ -171,10 +209,19 @@ fn every_flag_has_a_variable() {
         .env("HINDSIGHT_LISTEN", "127.0.0.1:0")
         .env("HINDSIGHT_KUBECONFIG", &copy)
         .env("HINDSIGHT_TOKEN_AUTH_FILE", tokens(directory.path()))
-        .env("HINDSIGHT_LOG_FORMAT", "json");
+        .env("HINDSIGHT_LOG_FORMAT", "json")
+        .env("RUST_LOG", "info")
+        .stderr(Stdio::piped());
     let server = Server::start_with(command, &data).expect("it starts");
     assert!(data.join("events").exists());
     assert_known(&server, &copy);
+    server.send("TERM");
+    let (_, said) = server.ended();
+    assert!(said.contains("listening on "), "{said}");
+    for line in said.lines() {
+        let entry = serde_json::from_str::<Value>(line).expect(line);
+        assert!(entry["level"].is_string(), "{line}");
+    }
 }
 
 #[test]
@@ -383,6 +430,15 @@ fn events_go_some_time_after_their_last_write_also_if_that_was_before_a_restart(
     let event = json!({"apiVersion": "v1", "kind": "Event", "metadata": {"name": "e"},
         "involvedObject": {"namespace": "default"}, "reason": "Tested"});
     server.kubectl_with(&["create", "-f", "-"], &event.to_string());
+    // When the first goes the collectors have seen the event, and when the second goes they have nothing under way.
+    for name in ["first", "second"] {
+        let doomed = dependent(name, "owner", "nobody");
+        server.kubectl_with(&["create", "-f", "-"], &doomed);
+        let object = format!("configmap/{name}");
+        server.kubectl(&["wait", "--for=delete", &object, "--timeout=120s"]);
+    }
+    let name = "jsonpath={.metadata.name}";
+    assert_eq!(server.kubectl(&["get", "event", "e", "-o", name]), "e");
     server.signal("TERM");
 
     let server = keeping("1ms");

@@ -235,6 +235,9 @@ fn has_threads() -> std::io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::EVENT_TTL;
+
+    const HOUR: Duration = Duration::from_hours(1);
 
     /// The command line as `serve` reads it.
     fn parsed(arguments: &[&str]) -> Result<Serve, clap::Error> {
@@ -245,6 +248,32 @@ mod tests {
         }
         let line = ["serve"].into_iter().chain(arguments.iter().copied());
         <Line as clap::Parser>::try_parse_from(line).map(|line| line.serve)
+    }
+
+    #[test]
+    fn every_flag_has_a_variable() {
+        let serve = <Serve as Args>::augment_args(clap::Command::new("serve"));
+        let mut flags = 0;
+        for argument in serve.get_arguments() {
+            let Some(flag) = argument.get_long() else {
+                continue;
+            };
+            flags += 1;
+            let variable = format!("HINDSIGHT_{}", flag.to_uppercase().replace('-', "_"));
+            assert_eq!(argument.get_env(), Some(variable.as_ref()), "--{flag}");
+        }
+        assert!(flags >= 12, "{flags}");
+    }
+
+    #[test]
+    fn without_flags_it_listens_on_loopback_keeps_all_history_and_events_for_an_hour() {
+        let serve = parsed(&[]).expect("parsed");
+        assert_eq!(serve.directory.data_dir, PathBuf::from("hindsight-data"));
+        assert_eq!(serve.listen, SocketAddr::from(([127, 0, 0, 1], 6443)));
+        assert_eq!((serve.event_ttl, EVENT_TTL), (HOUR, HOUR));
+        assert_eq!(serve.snapshot_every, 100_000);
+        assert!(serve.retention().is_none() && serve.keep_kind.is_empty());
+        assert!(serve.kubeconfig.is_none() && serve.token_auth_file.is_none());
     }
 
     #[test]
