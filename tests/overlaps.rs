@@ -305,6 +305,7 @@ fn a_server_that_dies_in_the_middle_of_an_answer_is_told_in_words() {
         !told.contains("docs.rs") && !told.contains("disk"),
         "{told}"
     );
+    assert!(!file.exists() && !unfinished.exists(), "it left something");
 }
 
 #[test]
