@@ -311,12 +311,19 @@ fn a_damaged_snapshot_is_set_aside_and_the_server_starts_as_if_there_were_none()
 #[test]
 fn a_server_that_keeps_history_for_moments_says_so() {
     let temporary = tempfile::tempdir().expect("a directory");
-    for (age, is_told) in [("1s", true), ("90d", false)] {
+    for (option, value, doubt) in [
+        ("--keep-history", "1s", Some("less than an hour")),
+        ("--keep-history", "90d", None),
+        ("--keep-history-bytes", "1B", Some("less than 1.0 MiB")),
+        ("--keep-history-bytes", "10GiB", None),
+    ] {
         let mut command = serve(temporary.path());
-        command.args(["--keep-history", age]).stderr(Stdio::piped());
+        command.args([option, value]).stderr(Stdio::piped());
         let server = Server::start_with(command, temporary.path()).expect("it starts");
         server.send("TERM");
         let (_, said) = server.ended();
-        assert_eq!(said.contains("less than an hour"), is_told, "{age}: {said}");
+        let is_doubted = said.contains("dropped at the next snapshot");
+        assert_eq!(is_doubted, doubt.is_some(), "{option} {value}: {said}");
+        assert!(said.contains(doubt.unwrap_or_default()), "{said}");
     }
 }

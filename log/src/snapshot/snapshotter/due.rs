@@ -155,7 +155,7 @@ impl Due {
 mod tests {
     use super::super::tests::{COMMITS, logged};
     use super::*;
-    use crate::{Log, Snapshots};
+    use crate::{Log, Reader, Snapshots};
     use hindsight_core::kind::BuiltinKinds;
     use hindsight_core::{Actor, Cause, Event, Object, ObjectKey, Request, State, Uid, builtin};
     use serde_json::json;
@@ -217,6 +217,21 @@ mod tests {
         }
         due.handed_over(&end(100));
         assert!(!due.is_due_at_end(&end(109)) && due.is_due(&end(200)));
+    }
+
+    /// A snapshot takes longer, the more objects there are.
+    #[test]
+    fn of_many_objects_one_is_due_after_three_quarters_as_many_commits() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let storage = logged(&Snapshots::at(directory.path().to_owned()), &empty());
+        let end = Reader::new(storage as _).base(empty()).expect("folded");
+        assert_eq!((end.state.len(), end.state.revision.0), (40, 40));
+        for (every, last, is_due) in [(9, 10, true), (9, 11, false), (35, 5, true), (35, 6, false)]
+        {
+            let newest = (Some(Revision(last)), Written::default());
+            let due = Due::new(NonZeroU64::new(every), None, newest, Arc::default());
+            assert_eq!(due.is_due(&end), is_due, "{every} {last}");
+        }
     }
 
     #[test]
