@@ -6,6 +6,8 @@
     reason = "a test stops where its ground is not what it expects"
 )]
 
+use hindsight_core::Revision;
+use hindsight_log::Snapshots;
 use hindsight_tests::manifests::dependent;
 use hindsight_tests::server::{Server, hindsight, serve, stdout, text};
 use std::path::Path;
@@ -18,8 +20,17 @@ fn start(directory: &Path) -> Server {
     Server::start_with(command, directory).expect("it starts")
 }
 
+/// What the log comes to from its first commit on: no snapshot is read for it.
 fn replayed(directory: &Path) -> String {
     stdout(&hindsight(directory, &["replay"]))
+}
+
+/// The state that a server starts with: from a snapshot, if it finds one. It is killed, so it writes none.
+fn served(directory: &Path) -> String {
+    let server = start(directory);
+    let state = stdout(&server.hindsight(&["replay"]));
+    assert_eq!(server.signal("KILL"), None);
+    state
 }
 
 /// Plays a history of objects that are changed, and one that is deleted early.
@@ -244,10 +255,11 @@ fn without_its_snapshots_a_thinned_log_comes_to_the_same_state() {
     let temporary = tempfile::tempdir().expect("a directory");
     let directory = temporary.path().join("data");
     history(&directory);
-    let before = replayed(&directory);
     let snapshots = directory.join("snapshots");
     assert!(std::fs::read_dir(&snapshots).expect("there").count() > 0);
+    let before = served(&directory);
     std::fs::remove_dir_all(&snapshots).expect("removed");
+    assert_eq!(served(&directory), before);
     assert_eq!(replayed(&directory), before);
     let server = start(&directory);
     let label = server.kubectl(&[
@@ -292,11 +304,9 @@ fn a_damaged_snapshot_is_set_aside_and_the_server_starts_as_if_there_were_none()
     let temporary = tempfile::tempdir().expect("a directory");
     let directory = temporary.path().join("data");
     history(&directory);
-    let before = replayed(&directory);
+    let before = served(&directory);
     damage_snapshots(&directory);
-    let server = start(&directory);
-    server.kubectl(&["get", "configmap", "lasting"]);
-    assert_eq!(server.signal("KILL"), None);
+    assert_eq!(served(&directory), before);
     assert_eq!(replayed(&directory), before);
     let files = std::fs::read_dir(directory.join("snapshots")).expect("there");
     let names = files.map(|file| file.expect("readable").path());
@@ -306,6 +316,39 @@ fn a_damaged_snapshot_is_set_aside_and_the_server_starts_as_if_there_were_none()
             .count()
             > 0
     );
+}
+
+/// Writes a snapshot that names the last record, and holds only the first objects.
+fn write_wrong_snapshot(directory: &Path) {
+    let opened = hindsight::open_reader(directory).expect("it opens");
+    let (reader, empty) = (opened.reader(), opened.empty_state());
+    let mut base = reader.base(empty.clone()).expect("read");
+    let newest = base.state.revision;
+    base.state = reader.state_at(empty, Revision(4)).expect("kept");
+    base.state.revision = newest;
+    let snapshots = Snapshots::at(directory.join("snapshots"));
+    snapshots.write(&base).expect("written");
+}
+
+#[test]
+fn a_replay_believes_no_snapshot_and_a_deep_verification_finds_a_wrong_one() {
+    let temporary = tempfile::tempdir().expect("a directory");
+    let directory = temporary.path().join("data");
+    let server = Server::start_on(&directory);
+    server.kubectl(&["create", "configmap", "a"]);
+    assert_eq!(server.signal("TERM"), Some(0));
+    let get = || hindsight(&directory, &["get", "configmap/a"]);
+    stdout(&get());
+    let before = replayed(&directory);
+    write_wrong_snapshot(&directory);
+    let believed = get();
+    assert_eq!(believed.status.code(), Some(3), "{believed:?}");
+    assert_eq!(replayed(&directory), before);
+    let verified = hindsight(&directory, &["verify", "--deep"]);
+    let told = text(&verified.stderr);
+    assert_eq!(verified.status.code(), Some(1), "{told}");
+    let wrong = "its snapshot holds a different state";
+    assert!(told.contains(wrong), "{told}");
 }
 
 #[test]
