@@ -9,7 +9,7 @@ use hindsight_tests::http::MAPS;
 use hindsight_tests::server::{Server, binary, hindsight, serve, stdout, text};
 use hindsight_tests::strace::with_fault_of;
 use hindsight_tests::wait::wait_until;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -60,6 +60,34 @@ impl Place {
     fn restore(&self, directory: &Path) -> u64 {
         let restored = hindsight(directory, &["restore", &self.file, "-o", "json"]);
         number_in(&stdout(&restored), "revision")
+    }
+}
+
+/// What the command prints as JSON.
+fn document(directory: &Path, words: &[&str]) -> Value {
+    let printed = hindsight(directory, &[words, &["-o", "json"]].concat());
+    serde_json::from_str(&stdout(&printed)).expect("JSON")
+}
+
+#[test]
+fn a_verification_prints_what_the_backup_of_the_log_prints() {
+    let place = Place::new();
+    let [data, again] = ["data", "again"].map(|name| place.at(name));
+    assert_eq!(place.server().signal("TERM"), Some(0));
+    let made = document(&data, &["backup", &place.file]);
+    let restored = document(&again, &["restore", &place.file]);
+    assert_eq!(restored["backup"], made);
+    let [old, new] = [&data, &again].map(|log| document(log, &["verify", "--deep"]));
+    for member in ["revision", "frames", "chain", "content"] {
+        assert!(!made[member].is_null(), "{made}");
+        assert_eq!(old[member], made[member], "{member}");
+        assert_ne!(new[member], made[member], "a restore adds a record");
+    }
+    assert_ne!(old["chain"], old["content"]);
+    assert_eq!(old["restores"], json!([]));
+    assert_eq!(new["restores"], json!([restored["revision"]]));
+    for (log, verified) in [(&data, &old), (&again, &new)] {
+        assert_eq!(verified["state"], document(log, &["replay"])["hash"]);
     }
 }
 
