@@ -10,6 +10,7 @@ use hindsight_tests::naive;
 use hindsight_tests::reference::Kind;
 use hindsight_tests::server::{Server, hindsight, limited, serve, stdout, text};
 use hindsight_tests::uncollected::{carried_out, without_collectors};
+use hindsight_tests::wait::wait_until;
 use serde_json::json;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -357,6 +358,41 @@ fn what_is_due_where_a_log_ends_is_told_and_is_no_fault() {
     assert!(!report.contains("are due"), "{report}");
     let orders = "repeated in other orders with the same result: 1";
     assert!(report.contains(orders), "{report}");
+}
+
+/// How long the job stays: longer than it takes from the time of its end to the write that states it.
+const TTL_SECONDS: i64 = 5;
+
+/// Creates a job, and writes what the controller of jobs would write at its end, which is now.
+fn finished_job(server: &Server) {
+    let pod = json!({"restartPolicy": "Never", "containers": [{"name": "c", "image": "i"}]});
+    let job = json!({"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "j"},
+        "spec": {"ttlSecondsAfterFinished": TTL_SECONDS, "template": {"spec": pod}}});
+    server.kubectl_with(&["create", "-f", "-"], &job.to_string());
+    let at = hindsight::system_clock().to_rfc3339();
+    let condition = |kind| json!({"type": kind, "status": "True", "lastTransitionTime": at});
+    let conditions = [condition("SuccessCriteriaMet"), condition("Complete")];
+    let status = json!({"startTime": at, "completionTime": at, "conditions": conditions});
+    let patch = json!({"status": status}).to_string();
+    let finish = ["patch", "job", "j", "--subresource=status", "--type=merge"];
+    server.kubectl(&[&finish[..], &["-p", &patch]].concat());
+}
+
+#[test]
+fn what_only_the_clock_has_made_due_since_the_last_commit_is_not_counted() {
+    let temporary = tempfile::tempdir().expect("a temporary directory");
+    let directory = temporary.path().join("data");
+    let mut command = serve(&directory);
+    command.args(["--collectors", "off"]);
+    let server = Server::start_with(command, &directory).expect("it starts");
+    finished_job(&server);
+    let is_due = hindsight::system_clock().plus_seconds(TTL_SECONDS);
+    assert_eq!(server.signal("TERM"), Some(0));
+    wait_until("it is due", || hindsight::system_clock() > is_due);
+    let report = stdout(&hindsight(&directory, &["verify", "--deep"]));
+    assert!(!report.contains("due"), "{report}");
+    let server = Server::start_on(&directory);
+    server.kubectl(&["wait", "job/j", "--for=delete", "--timeout=120s"]);
 }
 
 fn mode(path: &Path) -> u32 {
