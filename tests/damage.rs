@@ -5,8 +5,8 @@
     reason = "a test stops where its ground is not what it expects"
 )]
 
-use base64::prelude::{BASE64_STANDARD, Engine};
 use hindsight_tests::dice::Dice;
+use hindsight_tests::manifests::incompressible;
 use hindsight_tests::server::{Server, hindsight, serve, text};
 use std::fs;
 use std::path::Path;
@@ -119,17 +119,11 @@ fn a_log_that_was_moved_away_is_missed_by_every_command_as_by_a_start() {
     check(true);
 }
 
-/// Config maps of almost a MiB each that cannot be compressed, which together take more than a segment.
+/// Objects that together take more than a segment.
 fn fill(server: &Server) {
     let mut dice = Dice(1);
     for number in 0..12 {
-        let noise: Vec<u8> = (0..80_000)
-            .flat_map(|_| dice.roll(u64::MAX).to_le_bytes())
-            .collect();
-        let noise = BASE64_STANDARD.encode(noise);
-        let manifest = format!(
-            "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: c{number}}}\ndata: {{noise: {noise}}}\n"
-        );
+        let manifest = incompressible(&format!("c{number}"), &mut dice);
         server.kubectl_with(&["create", "-f", "-"], &manifest);
     }
 }

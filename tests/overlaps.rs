@@ -6,13 +6,18 @@
 )]
 
 use hindsight_log::DirectoryLock;
-use hindsight_tests::server::{Server, binary, hindsight, stdout, text};
+use hindsight_tests::dice::Dice;
+use hindsight_tests::gate::Gate;
+use hindsight_tests::manifests::incompressible;
+use hindsight_tests::server::{Server, binary, hindsight, serve, stdout, text};
 use hindsight_tests::wait::wait_until;
+use hindsight_tests::wire::Caller;
+use serde_json::Value;
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 
 /// A subcommand on this directory that goes on while the test does.
@@ -306,6 +311,96 @@ fn a_server_that_dies_in_the_middle_of_an_answer_is_told_in_words() {
         "{told}"
     );
     assert!(!file.exists() && !unfinished.exists(), "it left something");
+}
+
+/// How many large objects there are: they take more than is under way between a server and a gate.
+const LARGE: usize = 20;
+/// The objects that are written again and again.
+const SMALL: &[&str] = &["a", "b", "c", "d", "e", "f", "g", "h"];
+
+/// A server that keeps as little history as it may. In its log, what is soon superseded comes last.
+fn forgetful(directory: &Path) -> Server {
+    let mut command = serve(directory);
+    command.args(["--snapshot-every", "20", "--keep-history-bytes", "1B"]);
+    let server = Server::start_with(command, directory).expect("it starts");
+    let mut dice = Dice(1);
+    for number in 0..LARGE {
+        let manifest = incompressible(&format!("large{number}"), &mut dice);
+        server.kubectl_with(&["create", "-f", "-"], &manifest);
+    }
+    for name in SMALL {
+        server.kubectl(&["create", "configmap", name]);
+    }
+    server
+}
+
+/// The revision of the last of the small objects.
+fn newest(server: &Server) -> u64 {
+    let version = "jsonpath={.metadata.resourceVersion}";
+    let newest = server.kubectl(&["get", "configmap", "h", "-o", version]);
+    newest.parse().expect("a revision")
+}
+
+/// Writes each of the small objects again.
+fn write_again(server: &Server) {
+    let label = format!("after={}", newest(server));
+    let write = ["label", "--overwrite", "configmap"];
+    server.kubectl(&[&write[..], SMALL, &[label.as_str()]].concat());
+}
+
+/// Whether the log still has the commit of this revision.
+fn is_kept(server: &Server, revision: u64) -> bool {
+    let path = format!("/hindsight/v1/log?since={revision}");
+    let page: Value =
+        serde_json::from_str(&server.kubectl(&["get", "--raw", &path])).expect("JSON");
+    let first = page.pointer("/entries/0/revision").and_then(Value::as_u64);
+    first == Some(revision)
+}
+
+/// What comes of a backup while the log is thinned beyond its end. The command finds the server behind a gate, where
+/// the lock says that it is.
+fn overtaken(server: &Server, to: &str) -> Output {
+    let directory = server.directory();
+    let address = Caller::of(server).address().to_owned();
+    let gate = Gate::before(address.parse().expect("an address"));
+    let lock = DirectoryLock::path(directory);
+    let holder = fs::read_to_string(&lock).expect("there");
+    let at_gate = holder.replace(&address, &gate.address().to_string());
+    assert_ne!(at_gate, holder);
+    fs::write(&lock, at_gate).expect("written");
+    write_again(server);
+    let end = newest(server);
+    let made = begun(directory, &["backup", to]);
+    gate.wait();
+    // The server would cut it off after a minute, which is longer than this takes.
+    wait_until("its end is dropped", || {
+        write_again(server);
+        !is_kept(server, end)
+    });
+    gate.open();
+    let made = made.wait_with_output().expect("it ends");
+    fs::write(&lock, holder).expect("written");
+    made
+}
+
+#[test]
+fn a_backup_that_is_overtaken_begins_again_and_one_to_standard_output_says_why() {
+    let temporary = tempfile::tempdir().expect("a directory");
+    let server = forgetful(&temporary.path().join("data"));
+    let piped = overtaken(&server, "-");
+    let told = text(&piped.stderr);
+    assert_eq!(piped.status.code(), Some(1), "{told}");
+    let why = "was dropped while the backup was being made; make it again";
+    assert!(told.contains(why), "{told}");
+
+    let file = temporary.path().join("b");
+    let name = file.to_str().expect("UTF-8");
+    let made = overtaken(&server, name);
+    let told = text(&made.stderr);
+    assert_eq!(made.status.code(), Some(0), "{told}");
+    assert!(told.contains("being made; starting over"), "{told}");
+    let restored = temporary.path().join("restored");
+    stdout(&hindsight(&restored, &["restore", name]));
 }
 
 #[test]

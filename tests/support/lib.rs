@@ -18,6 +18,7 @@ pub mod cuts;
 pub mod dice;
 pub mod disk;
 pub mod evidence;
+pub mod gate;
 pub mod graphs;
 pub mod histories;
 pub mod history;

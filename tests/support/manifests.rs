@@ -1,5 +1,8 @@
 //! Manifests that several tests apply.
 
+use crate::dice::Dice;
+use base64::prelude::{BASE64_STANDARD, Engine};
+
 /// A Deployment of two replicas of one container.
 pub const DEPLOYMENT: &str = "
 apiVersion: apps/v1
@@ -18,6 +21,17 @@ pub fn dependent(name: &str, owner: &str, uid: &str) -> String {
     let owner = format!("{{apiVersion: v1, kind: ConfigMap, name: {owner}, uid: {uid}}}");
     format!(
         "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}, ownerReferences: [{owner}]}}\n"
+    )
+}
+
+/// A ConfigMap of almost a MiB that cannot be compressed.
+pub fn incompressible(name: &str, dice: &mut Dice) -> String {
+    let noise: Vec<u8> = (0..80_000)
+        .flat_map(|_| dice.roll(u64::MAX).to_le_bytes())
+        .collect();
+    let noise = BASE64_STANDARD.encode(noise);
+    format!(
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}}}\ndata: {{noise: {noise}}}\n"
     )
 }
 
