@@ -5,6 +5,8 @@ mod delete;
 mod delete_collection;
 pub(crate) mod kubelet;
 pub(crate) mod pod;
+#[cfg(test)]
+mod tests;
 mod unknown_fields;
 mod write;
 
@@ -88,12 +90,34 @@ pub(crate) fn made_bytes(accept: Accept, form: &Form, object: &Object) -> usize 
 }
 
 /// An object in the form and version that the client asked for.
-pub(crate) fn show(
+fn show(
     request: &ResourceRequest,
     code: u16,
     object: &Object,
 ) -> Result<Response<ApiBody>, Failure> {
-    let syntax = request.accept.syntax;
+    show_in(request.accept.syntax, request, code, object)
+}
+
+/// The same for an object that was written: as JSON if it is too long as YAML. A client that is refused would write
+/// again, which may add or remove something else.
+fn show_written(
+    request: &ResourceRequest,
+    code: u16,
+    object: &Object,
+) -> Result<Response<ApiBody>, Failure> {
+    let shown = show(request, code, object)?;
+    if shown.status().is_success() {
+        return Ok(shown);
+    }
+    show_in(Syntax::Json, request, code, object)
+}
+
+fn show_in(
+    syntax: Syntax,
+    request: &ResourceRequest,
+    code: u16,
+    object: &Object,
+) -> Result<Response<ApiBody>, Failure> {
     if request.is_scale() {
         let scale = scale_for_read(&request.version, &request.form.object(object))?;
         let scale = scale.ok_or_else(Failure::no_such_resource)?;

@@ -4,7 +4,7 @@ mod options;
 
 pub(crate) use options::Options;
 
-use super::show;
+use super::show_written;
 use crate::admission::WriteRequest;
 use crate::body::{ApiBody, Received};
 use crate::handler::{Api, ResourceRequest};
@@ -50,7 +50,7 @@ async fn delete_one(
             let mut commits = decision.commits.iter();
             let removal = commits.rfind(|commit| commit.key == object.key);
             let revision = removal.map_or(object.revision, |commit| commit.revision);
-            show(request, 200, &object.shown_at(Some(revision)))
+            show_written(request, 200, &object.shown_at(Some(revision)))
         }
         outcome => {
             let code = if options.orphan_dependents == Some(false) {
@@ -58,7 +58,7 @@ async fn delete_one(
             } else {
                 200
             };
-            show(request, code, outcome.object())
+            show_written(request, code, outcome.object())
         }
     }?;
     respond::warn(&mut response, &decision.warnings);

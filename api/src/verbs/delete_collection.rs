@@ -12,7 +12,7 @@ use crate::pace::Pace;
 use crate::respond;
 use crate::status::Failure;
 use hindsight_core::{Command, Decision, Intent, Object, Rejection, Rule};
-use http::{Response, StatusCode};
+use http::Response;
 use serde_json::json;
 use std::sync::Arc;
 
@@ -71,8 +71,9 @@ async fn delete_listed(
         return Err(Failure::from(rejection).with_warnings(warnings));
     }
     let mut response = list::render(api, request, page).await;
-    if response.status() == StatusCode::TOO_MANY_REQUESTS && !options.dry_run {
-        // There is no room to show what went. A client that is told to try again would delete what was made since.
+    if !response.status().is_success() && !options.dry_run {
+        // There is no room to show what went, or it is too long as YAML. A client that is refused would delete again,
+        // and then what was made since.
         let done =
             json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"});
         response = respond::json(200, &done, Syntax::Json);

@@ -2,7 +2,7 @@
 
 use super::apply::apply;
 use super::unknown_fields::Known;
-use super::{pod, show};
+use super::{pod, show_written};
 use crate::admission::WriteRequest;
 use crate::body::{self, ApiBody, BodyWarnings, PatchReading, Received};
 use crate::handler::{Api, ResourceRequest};
@@ -161,7 +161,7 @@ fn answer(request: &ResourceRequest, decision: &Decision) -> Result<Response<Api
     } else {
         200
     };
-    let mut response = show(request, code, object)?;
+    let mut response = show_written(request, code, object)?;
     respond::warn(&mut response, &decision.warnings);
     Ok(response)
 }

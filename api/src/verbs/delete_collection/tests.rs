@@ -6,10 +6,13 @@ use crate::backend::Backend;
 use crate::backend::fake::{Fake, beside};
 use crate::handler::Api;
 use crate::pace::READ_BYTES;
+use crate::testing::runtime;
 use hindsight_core::command::{Create, Delete, FieldValidation, Target};
-use hindsight_core::{Actor, Command, GroupResource, Intent, Object, ObjectKey, Rule, Time};
+use hindsight_core::{
+    Actor, Command, GroupResource, Intent, Object, ObjectKey, Revision, Rule, Time,
+};
 use http::Request;
-use http_body_util::Full;
+use http_body_util::{BodyExt, Full};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use tokio::sync::oneshot;
@@ -157,4 +160,49 @@ fn a_uid_that_was_asked_for_is_held_against_every_item() {
     let fake = with_maps(&["a".into()]);
     let options = json!({"preconditions": {"uid": "other"}});
     assert_eq!(clear(&fake, &options), 409);
+}
+
+/// Puts a ConfigMap of some 200 KB that has more than 16 MiB as YAML, nearly all of it indentation.
+fn put_deep(fake: &Fake, name: &str, revision: u64) {
+    let data = (0..100).fold(json!(vec![1; 100_000]), |inner, _| json!({"a": inner}));
+    let document = json!({"apiVersion": "v1", "kind": "ConfigMap", "data": data,
+        "metadata": {"name": name, "namespace": "default", "uid": name}});
+    let key = key("configmaps", "default", name);
+    let object = Object::from_value(key, document, Revision(revision), None);
+    drop(fake.put(&Arc::new(object.expect("an object"))));
+}
+
+/// Deletes what this query selects, and asks for YAML; returns the code and the answer, which is not YAML.
+fn clear_as_yaml(fake: &Arc<Fake>, query: &str) -> (u16, Value) {
+    let api = Api::new(Arc::clone(fake) as _, Arc::new(Admission::default()));
+    let request = Request::delete(format!("{MAPS}?{query}")).header("accept", "application/yaml");
+    let request = request.body(Full::from("")).expect("a request");
+    runtime().block_on(async {
+        let answer = api.handle(request, Some(actor())).await;
+        let code = answer.status().as_u16();
+        let body = answer.into_body().collect().await.expect("to its end");
+        let answer = serde_json::from_slice(&body.to_bytes()).expect("JSON");
+        (code, answer)
+    })
+}
+
+/// A client that is refused would delete again, and then what was made since.
+#[test]
+fn a_collection_that_went_is_not_refused_because_it_is_too_long_as_yaml() {
+    let fake = with_maps(&["a".into()]);
+    put_deep(&fake, "b", 10);
+    let left = |name| {
+        fake.state()
+            .get(&key("configmaps", "default", name))
+            .is_some()
+    };
+    let query = "fieldSelector=metadata.name=b";
+    let (code, refused) = clear_as_yaml(&fake, &format!("{query}&dryRun=All"));
+    assert_eq!((code, left("b")), (406, true), "{refused}");
+    let (code, status) = clear_as_yaml(&fake, query);
+    assert_eq!((code, left("a"), left("b")), (200, true, false));
+    assert_eq!(
+        (&status["kind"], &status["status"]),
+        (&json!("Status"), &json!("Success"))
+    );
 }
