@@ -23,7 +23,7 @@ use http::Response;
 use items::Items;
 use pieces::Pieces;
 pub(crate) use selectable::SharedFields;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::sync::Arc;
 
 /// One page of a list.
@@ -34,6 +34,26 @@ pub(crate) struct Page {
     remaining: Option<usize>,
     permit: Option<Permit>,
     gap: Option<Gap>,
+}
+
+impl Page {
+    /// The metadata of the list, which tells where the rest begins.
+    pub(crate) fn metadata(&self, request: &ResourceRequest) -> Value {
+        let mut metadata = json!({"resourceVersion": self.revision.to_string()});
+        if let Some(members) = metadata.as_object_mut() {
+            match &self.token {
+                Some(token) => drop(members.insert("continue".into(), token.as_str().into())),
+                None if request.kind.is_custom() => {
+                    drop(members.insert("continue".into(), "".into()));
+                }
+                None => {}
+            }
+            if let Some(remaining) = self.remaining {
+                members.insert("remainingItemCount".into(), remaining.into());
+            }
+        }
+        metadata
+    }
 }
 
 /// The result of walking over the objects of a selection.
@@ -429,18 +449,7 @@ fn check_options(
 
 /// Answers with a page. Items are spliced from the stored bytes unless another form was asked for.
 pub(crate) async fn render(api: &Api, request: &ResourceRequest, page: Page) -> Response<ApiBody> {
-    let mut metadata = json!({"resourceVersion": page.revision.to_string()});
-    if let Some(members) = metadata.as_object_mut() {
-        match &page.token {
-            Some(token) => drop(members.insert("continue".into(), token.as_str().into())),
-            None if request.kind.is_custom() => drop(members.insert("continue".into(), "".into())),
-            None => {}
-        }
-        if let Some(remaining) = page.remaining {
-            members.insert("remainingItemCount".into(), remaining.into());
-        }
-    }
-    let items = Items::of(request, metadata);
+    let items = Items::of(request, page.metadata(request));
     let pieces = Pieces::new(items, page.items, page.permit, api.bodies.clone());
     // In a box: every connection keeps space for whatever answers a request.
     Box::pin(pieces.answer()).await

@@ -70,12 +70,13 @@ async fn delete_listed(
     if let Some(rejection) = failed {
         return Err(Failure::from(rejection).with_warnings(warnings));
     }
+    let metadata = page.metadata(request);
     let mut response = list::render(api, request, page).await;
     if !response.status().is_success() && !options.dry_run {
         // There is no room to show what went, or it is too long as YAML. A client that is refused would delete again,
         // and then what was made since.
-        let done =
-            json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"});
+        let done = json!({"kind": "Status", "apiVersion": "v1", "metadata": metadata,
+            "status": "Success"});
         response = respond::json(200, &done, Syntax::Json);
     }
     respond::warn(&mut response, &warnings);

@@ -206,3 +206,28 @@ fn a_collection_that_went_is_not_refused_because_it_is_too_long_as_yaml() {
         (&json!("Status"), &json!("Success"))
     );
 }
+
+/// What tells where the rest begins must not go with the list that cannot be shown.
+#[test]
+fn a_page_that_went_and_cannot_be_shown_says_where_the_rest_begins() {
+    let fake = with_maps(&[]);
+    put_deep(&fake, "a", 10);
+    put_deep(&fake, "b", 11);
+    let left = || {
+        ["a", "b"].map(|name| {
+            fake.state()
+                .get(&key("configmaps", "default", name))
+                .is_some()
+        })
+    };
+    let (code, status) = clear_as_yaml(&fake, "limit=1");
+    assert_eq!((code, left()), (200, [false, true]));
+    assert_eq!(status["status"], "Success", "{status}");
+    let metadata = &status["metadata"];
+    let token = metadata["continue"].as_str().expect("a token");
+    let expected = json!({"resourceVersion": "11", "continue": token, "remainingItemCount": 1});
+    assert_eq!(metadata, &expected);
+    let (code, status) = clear_as_yaml(&fake, &format!("limit=1&continue={token}"));
+    assert_eq!((code, left()), (200, [false, false]), "{status}");
+    assert_eq!(status["metadata"].get("continue"), None, "{status}");
+}
