@@ -228,6 +228,19 @@ impl Failure {
         self
     }
 
+    /// What is said instead if a part of a request for many was carried out before: whoever is told to try again would
+    /// also change what was made since.
+    pub(crate) fn after_a_part(self) -> Self {
+        if self.retry_after().is_none() {
+            return self;
+        }
+        let message = format!(
+            "a part of it was carried out, and then this failed: {}",
+            self.message
+        );
+        Self::new(500, "InternalError", message).with_warnings(self.warnings)
+    }
+
     fn with(mut self, details: impl Into<Value>) -> Self {
         self.details = Some(details.into());
         self

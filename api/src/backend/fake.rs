@@ -5,7 +5,7 @@ use super::{AsOf, AsOfError, Backend, Past, Permit};
 use futures_util::future::BoxFuture;
 use hindsight_core::{
     Actor, Cause, Change, Check, Command, Commit, Decision, Event, Expired, Object, Rejection,
-    Request, Revision, State, Submitted, Time, apply, decide,
+    Request, Revision, State, Submitted, Time, Unavailable, apply, decide,
 };
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -48,6 +48,8 @@ pub(crate) struct Fake {
     pub(crate) submitted: Mutex<Vec<usize>>,
     /// What was recorded of the request of each command.
     pub(crate) requests: Mutex<Vec<Arc<Request>>>,
+    /// After so many submissions there are too many.
+    pub(crate) submissions_max: Mutex<Option<usize>>,
     /// The next submission is answered only once this has been sent.
     pub(crate) slow: Mutex<Option<oneshot::Receiver<()>>>,
     /// The revisions of the states that were kept for pages.
@@ -85,6 +87,7 @@ impl Fake {
             state,
             meanwhile: Mutex::default(),
             submitted: Mutex::default(),
+            submissions_max: Mutex::default(),
             requests: Mutex::default(),
             slow: Mutex::default(),
             kept: Mutex::default(),
@@ -271,7 +274,13 @@ impl Backend for Fake {
         for command in std::mem::take(&mut *self.meanwhile.lock().expect("a lock")) {
             self.carry_out(command).expect("accepted");
         }
-        self.submitted.lock().expect("a lock").push(commands.len());
+        let mut submitted = self.submitted.lock().expect("a lock");
+        let most = *self.submissions_max.lock().expect("a lock");
+        if most.is_some_and(|most| submitted.len() >= most) {
+            return Box::pin(async { Err(Unavailable::Overloaded) });
+        }
+        submitted.push(commands.len());
+        drop(submitted);
         let requests = commands.iter().map(|command| Arc::clone(&command.request));
         self.requests.lock().expect("a lock").extend(requests);
         let commands = commands.into_iter();

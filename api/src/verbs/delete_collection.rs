@@ -51,22 +51,26 @@ async fn delete_listed(
         let delete = options.deletion(request, object.key.clone(), listed, rule);
         api.command(request, Intent::Delete(delete))
     };
-    let (mut warnings, mut failed) = (Vec::new(), None);
+    let mut done = Done::default();
     for items in batches(&page.items) {
         let commands = items.iter().map(command).collect();
-        if api.admission.is_idle(&api.backend.state()) {
-            let answers = in_one_go(api, commands, options.dry_run).await?;
-            let mut refusals = answers.into_iter().filter_map(Result::err);
-            let is_absent = |error: &Rejection| matches!(error.plain(), Rejection::NotFound { .. });
-            let refusal = refusals.find(|error| !is_absent(error));
-            failed = failed.or(refusal);
+        let decided = if api.admission.is_idle(&api.backend.state()) {
+            done.in_one_go(api, commands, options.dry_run).await
         } else {
-            match one_by_one(api, request, commands, options).await {
-                Ok(said) => warnings.extend(said),
-                Err(failure) => return Err(failure.with_warnings(warnings)),
-            }
+            done.one_by_one(api, request, commands, options).await
+        };
+        if let Err(failure) = decided {
+            let failure = if done.has_begun {
+                failure.after_a_part()
+            } else {
+                failure
+            };
+            return Err(failure.with_warnings(done.warnings));
         }
     }
+    let Done {
+        warnings, failed, ..
+    } = done;
     if let Some(rejection) = failed {
         return Err(Failure::from(rejection).with_warnings(warnings));
     }
@@ -100,44 +104,72 @@ fn batches(items: &[Arc<Object>]) -> impl Iterator<Item = &[Arc<Object>]> {
     })
 }
 
-async fn in_one_go(
-    api: &Api,
-    commands: Vec<Command>,
-    dry_run: bool,
-) -> Result<Vec<Result<Decision, Rejection>>, Failure> {
-    if !dry_run {
-        return Ok(api.backend.submit(commands).await?);
+/// What became of the items so far.
+#[derive(Default)]
+struct Done {
+    has_begun: bool,
+    warnings: Vec<String>,
+    /// The first refusal of those that were decided in one go: it does not keep the others.
+    failed: Option<Rejection>,
+}
+
+impl Done {
+    async fn in_one_go(
+        &mut self,
+        api: &Api,
+        commands: Vec<Command>,
+        dry_run: bool,
+    ) -> Result<(), Failure> {
+        let answers = if dry_run {
+            tried(api, commands).await
+        } else {
+            api.backend.submit(commands).await?
+        };
+        self.has_begun = true;
+        let mut refusals = answers.into_iter().filter_map(Result::err);
+        let is_absent = |error: &Rejection| matches!(error.plain(), Rejection::NotFound { .. });
+        let refusal = refusals.find(|error| !is_absent(error));
+        self.failed = self.failed.take().or(refusal);
+        Ok(())
     }
+
+    /// Admits each item on its own.
+    async fn one_by_one(
+        &mut self,
+        api: &Api,
+        request: &ResourceRequest,
+        commands: Vec<Command>,
+        options: &Options,
+    ) -> Result<(), Failure> {
+        let mut pace = Pace::default();
+        for command in commands {
+            // Yields here because nothing else may: where nobody has to be asked and nothing is written, nothing is
+            // waited for.
+            pace.read(DECISION_BYTES).await;
+            let write_request = WriteRequest {
+                of_collection: true,
+                ..WriteRequest::new(command, options.of_write())
+            };
+            match api.submit(request, write_request).await {
+                Ok(decision) => {
+                    self.has_begun = true;
+                    self.warnings.extend(decision.warnings);
+                }
+                Err(failure) if failure.code == 404 => {}
+                Err(failure) => return Err(failure),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What would be decided of these.
+async fn tried(api: &Api, commands: Vec<Command>) -> Vec<Result<Decision, Rejection>> {
     let (state, mut pace) = (api.backend.state(), Pace::default());
     let mut answers = Vec::with_capacity(commands.len());
     for command in commands {
         pace.read(DECISION_BYTES).await;
         answers.push(hindsight_core::decide(&state, command));
     }
-    Ok(answers)
-}
-
-/// Admits each item on its own; returns the warnings.
-async fn one_by_one(
-    api: &Api,
-    request: &ResourceRequest,
-    commands: Vec<Command>,
-    options: &Options,
-) -> Result<Vec<String>, Failure> {
-    let (mut warnings, mut pace) = (Vec::new(), Pace::default());
-    for command in commands {
-        // Yields here because nothing else may: where nobody has to be asked and nothing is written, nothing is
-        // waited for.
-        pace.read(DECISION_BYTES).await;
-        let write_request = WriteRequest {
-            of_collection: true,
-            ..WriteRequest::new(command, options.of_write())
-        };
-        match api.submit(request, write_request).await {
-            Ok(decision) => warnings.extend(decision.warnings),
-            Err(failure) if failure.code == 404 => {}
-            Err(failure) => return Err(failure.with_warnings(warnings)),
-        }
-    }
-    Ok(warnings)
+    answers
 }

@@ -155,6 +155,41 @@ fn what_goes_between_listing_and_deciding_is_no_error_and_what_comes_back_is_not
     }
 }
 
+/// Otherwise a client would delete again by itself, and then what was made since.
+#[test]
+fn nobody_is_told_to_try_again_once_a_part_of_a_collection_went() {
+    let names: Vec<String> = (0..=BATCH_ITEMS_MAX).map(|one| format!("a{one}")).collect();
+    for (most, code, retry_after) in [(0, 429, Some(1)), (1, 500, None), (2, 200, None)] {
+        let fake = with_maps(&names);
+        *fake.submissions_max.lock().expect("a lock") = Some(most);
+        let api = Api::new(Arc::clone(&fake) as _, Arc::new(Admission::default()));
+        let request = Request::delete(MAPS).body(Full::from("{}"));
+        let request = request.expect("a request");
+        let (answered, header, status) = runtime().block_on(async {
+            let answer = api.handle(request, Some(actor())).await;
+            let (code, header) = (
+                answer.status().as_u16(),
+                answer.headers().get("retry-after").cloned(),
+            );
+            let body = answer.into_body().collect().await.expect("to its end");
+            let status: Value = serde_json::from_slice(&body.to_bytes()).expect("JSON");
+            (code, header, status)
+        });
+        assert_eq!(
+            (answered, header.is_some()),
+            (code, retry_after.is_some()),
+            "{status}"
+        );
+        assert_eq!(status["details"]["retryAfterSeconds"].as_u64(), retry_after);
+        let said = status["message"].as_str().unwrap_or_default();
+        assert_eq!(
+            said.contains("a part of it was carried out"),
+            code == 500,
+            "{said}"
+        );
+    }
+}
+
 #[test]
 fn a_uid_that_was_asked_for_is_held_against_every_item() {
     let fake = with_maps(&["a".into()]);
