@@ -33,10 +33,13 @@ pub(crate) use meter::{Fault, Meter};
 pub(crate) use types::{Member, Record, Type};
 pub(crate) use value::Value;
 
+use crate::schema::{Pattern, WEIGHT_MAX, compile_pattern};
 use check::Checker;
+use regex::Regex;
 use std::cell::Cell;
 use std::fmt;
 use std::rc::Rc;
+use std::sync::Arc;
 
 /// Maximum length of an expression in bytes.
 pub(crate) const LENGTH_MAX: usize = 32 * 1024;
@@ -64,8 +67,8 @@ pub(crate) struct Env<'s> {
     pub(crate) patterns: Allowance,
 }
 
-/// How many literal regular expressions may still be compiled. Those of an expression that is refused in
-/// the end count as well. Clones share the same allowance.
+/// How many literal regular expressions may still be compiled, where a large one counts as several. Those of an
+/// expression that is refused in the end count as well. Clones share the same allowance.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Allowance {
     most: usize,
@@ -79,12 +82,21 @@ impl Allowance {
         Self { most, taken }
     }
 
-    fn take(&self) -> Result<(), String> {
-        self.taken.set(self.taken.get().saturating_add(1));
+    /// Takes as many as this pattern counts, and compiles it unless nothing is left.
+    fn compile(&self, text: &str) -> Result<Arc<Regex>, String> {
+        self.take(1)?;
+        let Pattern { regex, weight } = compile_pattern(text)?;
+        self.take(weight - 1)?;
+        Ok(regex)
+    }
+
+    fn take(&self, weight: usize) -> Result<(), String> {
+        self.taken.set(self.taken.get().saturating_add(weight));
         if self.is_over() {
             let most = self.most;
             return Err(format!(
-                "all expressions together have more than {most} regular expressions"
+                "all expressions together have more than {most} regular expressions, of which a large one counts as up \
+                 to {WEIGHT_MAX}"
             ));
         }
         Ok(())
@@ -94,6 +106,12 @@ impl Allowance {
     pub(crate) fn is_over(&self) -> bool {
         self.taken.get() > self.most
     }
+}
+
+/// The most literal regular expressions that an expression of this text has.
+pub(crate) fn literals_max(text: &str) -> usize {
+    let names = library::PATTERNS.into_iter();
+    names.map(|name| text.matches(name).count()).sum()
 }
 
 /// A compiled expression.

@@ -54,7 +54,7 @@ pub(crate) fn schemas_of_definition(document: &Value) -> (BTreeMap<Arc<str>, Arc
         Some((text(version, "/name").into(), Arc::new(schema)))
     });
     let schemas = schemas.collect();
-    (schemas, patterns.estimated_bytes())
+    (schemas, patterns.bytes_max())
 }
 
 /// The kind that a definition brings, by what it says of itself; `None` if its names are not accepted.

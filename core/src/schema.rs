@@ -31,7 +31,8 @@ pub use parse::parse;
 pub(crate) use parse::parse_with;
 pub(crate) use path::Path;
 pub(crate) use pattern::{
-    PATTERNS_MAX, Patterns, compile as compile_pattern, compile_within as compile_pattern_within,
+    PATTERNS_MAX, Pattern, Patterns, WEIGHT_MAX, bytes_max as pattern_bytes_max,
+    compile as compile_pattern, compile_within as compile_pattern_within,
 };
 pub(crate) use prune::Removed;
 
@@ -131,7 +132,7 @@ pub struct Bounds {
     /// Most members.
     pub max_properties: Option<usize>,
     /// Regular expression that a string must match somewhere.
-    pub pattern: Option<regex::Regex>,
+    pub pattern: Option<Arc<regex::Regex>>,
 }
 
 /// Further schemas that a value must satisfy.

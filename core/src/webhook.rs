@@ -13,7 +13,7 @@ pub use matching::WriteAttributes;
 use crate::event::Commit;
 use crate::object::Name;
 use crate::selector::LabelSelector;
-use crate::{Object, ObjectKey};
+use crate::{Object, ObjectKey, cel};
 use imbl::OrdMap;
 use std::sync::Arc;
 
@@ -22,6 +22,17 @@ use std::sync::Arc;
 pub const GROUP: &str = "admissionregistration.k8s.io";
 const MUTATING: &str = "mutatingwebhookconfigurations";
 const VALIDATING: &str = "validatingwebhookconfigurations";
+
+/// How many times as much memory as its body takes what a state makes of a configuration, at most: so many bytes are
+/// made of each of a condition, and fewer of lists of short names.
+const COMPILED_TIMES: usize = 128;
+
+/// About how many bytes a state makes of a configuration, beside the object itself.
+pub fn estimated_bytes(configuration: &Object) -> usize {
+    let body = std::str::from_utf8(&configuration.body);
+    let literals = body.map_or(usize::MAX, cel::literals_max);
+    COMPILED_TIMES * configuration.body.len() + condition::literals_bytes_max(literals)
+}
 
 /// Every webhook at one revision, by the name of its configuration.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -20,9 +20,6 @@ pub(super) const REPLACED_MAX: usize = 64 << 20;
 /// What a change replaces beside the object itself: the nodes above it, in the set of objects and in the maps of their
 /// owners. These hold pointers, and are seldom larger together.
 const NODES_BYTES: usize = 2 << 10;
-/// How many times as much memory as its body takes what a state makes of a configuration of webhooks, at most: so many
-/// bytes are made of each of a condition, and fewer of lists of short names.
-const WEBHOOKS_TIMES: usize = 128;
 
 #[derive(Debug, Default)]
 pub(crate) struct Kept {
@@ -148,7 +145,7 @@ pub(crate) fn replaced_by(changes: &[Arc<Change>], before: &State, after: &State
 fn held_bytes(object: &Object) -> usize {
     let is_of_webhooks = &*object.key.resource.group == webhook::GROUP;
     let webhooks = if is_of_webhooks {
-        WEBHOOKS_TIMES * object.body.len()
+        webhook::estimated_bytes(object)
     } else {
         0
     };

@@ -9,7 +9,6 @@ use super::types::{Bindings, Type};
 use super::value::Value;
 use super::{CompileError, Env, PATTERNS_MAX, library};
 use crate::duration::parse as parse_go_duration;
-use crate::schema::compile_pattern;
 use std::sync::Arc;
 
 /// Type names that are themselves values. Source: `cel-go`'s standard library, and those of upstream's
@@ -227,12 +226,9 @@ impl<'s> Checker<'_, 's> {
             let why = format!("expression has more than {PATTERNS_MAX} regular expressions");
             return Err(self.error(node.at, why));
         }
-        self.env
-            .patterns
-            .take()
-            .map_err(|why| self.error(node.at, why))?;
-        let compiled = compile_pattern(text.as_str()).map_err(|why| self.error(node.at, why))?;
-        node.expr = Expr::Literal(Value::Pattern(Arc::new(compiled)));
+        let compiled = self.env.patterns.compile(text.as_str());
+        let compiled = compiled.map_err(|why| self.error(node.at, why))?;
+        node.expr = Expr::Literal(Value::Pattern(compiled));
         Ok(())
     }
 

@@ -3,7 +3,7 @@
 use super::{GroupResource, GroupVersionKind, Kind, KindRef, Origin, Subresource, Version};
 use crate::memory::allocated;
 use crate::object::{Name, OwnerReference};
-use crate::schema::Schema;
+use crate::schema::{Schema, pattern_bytes_max};
 use crate::{Revision, convert};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -111,7 +111,7 @@ pub struct Schemas {
 }
 
 impl Schemas {
-    /// Schemas whose patterns take about so many bytes.
+    /// Schemas whose patterns take so many bytes at most.
     pub(crate) fn new(
         by_version: BTreeMap<Arc<str>, Arc<Schema>>,
         patterns: usize,
@@ -121,9 +121,11 @@ impl Schemas {
             allocated(name.len()) + allocated(schema.estimated_bytes())
         };
         let schemas: usize = by_version.iter().map(schema).sum();
+        let literals = by_version.values().map(|schema| schema.literals_max());
+        let literals = pattern_bytes_max(literals.sum());
         Self {
             by_version,
-            estimated_bytes: schemas + patterns,
+            estimated_bytes: schemas + patterns + literals,
             since,
         }
     }

@@ -34,7 +34,7 @@ fn schema(document: &Value, patterns: &mut Patterns) -> Schema {
         .map(|(name, found)| (name.as_str().into(), Arc::new(schema(found, patterns))))
         .collect();
     let below = || properties.values().chain(&additional).chain(&items);
-    let rules = Rules::read(document, below().any(|child| child.rules.any));
+    let rules = Rules::read(document, below().map(|child| &child.rules));
     let embedded = flag("x-kubernetes-embedded-resource");
     let embeds = embedded || below().any(|child| child.embeds);
     Schema {

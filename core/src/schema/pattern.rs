@@ -4,29 +4,41 @@ mod go;
 
 use regex::{Regex, RegexBuilder};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// Size limit of a compiled pattern, in bytes.
 const PATTERN_BYTES_MAX: usize = 1 << 20;
 /// Length limit of a pattern, in bytes. The size limit alone is not enough: each character may be
 /// expanded to a class of several kilobytes before the size is known.
 const PATTERN_LENGTH_MAX: usize = 16 << 10;
-/// How many different patterns all schemas of one definition may have.
+/// How many different patterns all schemas of one definition may have, where a large one counts as several.
 pub(crate) const PATTERNS_MAX: usize = 256;
+/// A pattern that is compiled to more bytes than this is large.
+const USUAL_BYTES: usize = 64 << 10;
+/// A large pattern is compiled within the first of these sizes that is enough, and counts as so many usual ones.
+const LARGE_BYTES: [usize; 2] = [4 * USUAL_BYTES, PATTERN_BYTES_MAX];
+/// As how many the largest counts.
+pub(crate) const WEIGHT_MAX: usize = PATTERN_BYTES_MAX / USUAL_BYTES;
 
-/// How many bytes a character of a pattern is compiled to, roughly.
-const CHARACTER_BYTES: usize = 1 << 10;
-/// What is in a pattern of which a short part may be compiled to very much: counts, classes of Unicode, flags.
-const EXPANDED: [&str; 4] = ["{", "\\p", "\\P", "(?"];
+/// A compiled pattern, and as how many it counts. A clone of a [`Regex`] has memory of its own for what it notes while
+/// it matches, so that it is the pointer that is cloned.
+#[derive(Debug, Clone)]
+pub(crate) struct Pattern {
+    pub(crate) regex: Arc<Regex>,
+    pub(crate) weight: usize,
+}
 
 /// The patterns of all schemas of a definition; equal ones are compiled once.
 #[derive(Debug, Default)]
 pub(crate) struct Patterns {
-    compiled: BTreeMap<String, Result<Regex, String>>,
+    compiled: BTreeMap<String, Result<Arc<Regex>, String>>,
+    /// As how many those count that compiled.
+    weight: usize,
 }
 
 impl Patterns {
     /// Returns the compiled pattern, or `None` if it does not compile or there are too many.
-    pub(crate) fn get(&mut self, text: &str) -> Option<Regex> {
+    pub(crate) fn get(&mut self, text: &str) -> Option<Arc<Regex>> {
         self.compiled(text)?.as_ref().ok().cloned()
     }
 
@@ -43,37 +55,55 @@ impl Patterns {
         self.compiled.len() + new.count()
     }
 
-    /// About how many bytes those take that compile, without what they note while they match.
-    pub(crate) fn estimated_bytes(&self) -> usize {
-        let compiled = self
-            .compiled
-            .iter()
-            .filter(|(_, compiled)| compiled.is_ok());
-        compiled.map(|(text, _)| compiled_bytes(text)).sum()
+    /// The most bytes that those take which compile, without what they note while they match.
+    pub(crate) const fn bytes_max(&self) -> usize {
+        self.weight * USUAL_BYTES
     }
 
-    fn compiled(&mut self, text: &str) -> Option<&Result<Regex, String>> {
+    fn compiled(&mut self, text: &str) -> Option<&Result<Arc<Regex>, String>> {
         if !self.compiled.contains_key(text) {
             if text.is_empty() || self.compiled.len() >= PATTERNS_MAX {
                 return None;
             }
-            self.compiled.insert(text.to_owned(), compile(text));
+            let compiled = self.compile(text);
+            self.compiled.insert(text.to_owned(), compiled);
         }
         self.compiled.get(text)
     }
+
+    fn compile(&mut self, text: &str) -> Result<Arc<Regex>, String> {
+        let too_much = || {
+            let most = PATTERNS_MAX * USUAL_BYTES / (1 << 20);
+            format!("it and those before it are compiled to more than {most} MiB")
+        };
+        if self.weight >= PATTERNS_MAX {
+            return Err(too_much());
+        }
+        let Pattern { regex, weight } = compile(text)?;
+        let is_too_much = self.weight + weight > PATTERNS_MAX;
+        // After the first for which there is no room, none is compiled: it takes long.
+        self.weight = PATTERNS_MAX.min(self.weight + weight);
+        (!is_too_much).then_some(regex).ok_or_else(too_much)
+    }
 }
 
-/// About how many bytes a pattern is compiled to.
-fn compiled_bytes(text: &str) -> usize {
-    if EXPANDED.iter().any(|expanded| text.contains(expanded)) {
-        return PATTERN_BYTES_MAX;
-    }
-    PATTERN_BYTES_MAX.min(CHARACTER_BYTES * text.len())
+/// The most bytes that so many regular expressions of one definition take, however large.
+pub(crate) fn bytes_max(count: usize) -> usize {
+    (count.saturating_mul(PATTERN_BYTES_MAX)).min(PATTERNS_MAX * USUAL_BYTES)
 }
 
 /// Compiles a pattern; the error says what is wrong with it.
-pub(crate) fn compile(text: &str) -> Result<Regex, String> {
-    compile_within(text, PATTERN_BYTES_MAX)
+pub(crate) fn compile(text: &str) -> Result<Pattern, String> {
+    let compiled = |bytes: usize| {
+        let regex = Arc::new(compile_within(text, bytes)?);
+        let weight = bytes / USUAL_BYTES;
+        Ok(Pattern { regex, weight })
+    };
+    // What is wrong with it otherwise is wrong in each size.
+    let larger = LARGE_BYTES.into_iter();
+    larger.fold(compiled(USUAL_BYTES), |found, bytes| {
+        found.or_else(|_| compiled(bytes))
+    })
 }
 
 /// The same with a size limit of `bytes`.
@@ -161,7 +191,7 @@ mod tests {
             (r"^[\101-\103\55]+$", "B-", true),
             (r"^[\101-\103\55]+$", "D", false),
         ] {
-            let compiled = compile(pattern).expect(pattern);
+            let compiled = compile(pattern).expect(pattern).regex;
             assert_eq!(compiled.is_match(text), matches, "{pattern} {text:?}");
         }
     }
@@ -215,14 +245,39 @@ mod tests {
         }
     }
 
+    /// Otherwise a definition of some kilobytes would be compiled to hundreds of megabytes, which takes seconds.
     #[test]
-    fn patterns_weigh_as_much_as_they_may_be_compiled_to_and_equal_ones_once() {
+    fn patterns_count_by_what_they_are_compiled_to_and_equal_ones_once() {
         let mut patterns = Patterns::default();
-        for text in ["^a+$", "^a+$", "(", "^b{1,63}$"] {
+        for (text, weight) in [
+            ("^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$", 1),
+            ("^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$", 1),
+            ("(", 1),
+            (r"^\pL{10}$", 5),
+            (r"^\pL{50}$", 21),
+        ] {
             drop(patterns.get(text));
+            assert_eq!(patterns.weight, weight, "{text}");
         }
-        let expected = 4 * CHARACTER_BYTES + PATTERN_BYTES_MAX;
-        assert_eq!(patterns.estimated_bytes(), expected);
+        assert_eq!(patterns.bytes_max(), 21 * USUAL_BYTES);
+        let mut many = (0..16).map(|number| format!(r"^\pL{{50}}{number}$"));
+        for text in many.by_ref().take(14) {
+            assert!(patterns.get(&text).is_some(), "{text}");
+        }
+        for text in many {
+            assert!(patterns.get(&text).is_none(), "{text}");
+            let why = patterns.wrong(&text).expect("refused");
+            assert!(why.contains("more than 16 MiB"), "{why}");
+        }
+        assert_eq!(patterns.bytes_max(), PATTERNS_MAX * USUAL_BYTES);
+    }
+
+    /// What a regular expression notes while it matches would otherwise be there for each field that has it.
+    #[test]
+    fn fields_of_the_same_pattern_share_what_it_is_compiled_to() {
+        let mut patterns = Patterns::default();
+        let [one, other] = ["^a+$"; 2].map(|text| patterns.get(text).expect("compiled"));
+        assert!(Arc::ptr_eq(&one, &other));
     }
 
     #[test]

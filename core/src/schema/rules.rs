@@ -9,7 +9,7 @@ mod tests;
 pub(crate) use evaluate::causes;
 
 use super::Schema;
-use crate::cel::{Allowance, Env, Program, Type};
+use crate::cel::{Allowance, Env, Program, Type, literals_max};
 use crate::memory::allocated;
 use serde_json::Value;
 use std::sync::{Arc, OnceLock};
@@ -21,6 +21,8 @@ pub struct Rules {
     own: Option<Arc<Own>>,
     /// Whether this schema or any schema below it has rules.
     pub(super) any: bool,
+    /// The most literal regular expressions that the rules of this schema and of those below it have.
+    literals_max: usize,
 }
 
 #[derive(Debug)]
@@ -67,7 +69,7 @@ const SELF: &str = "self";
 const OLD_SELF: &str = "oldSelf";
 
 impl Rules {
-    pub(super) fn read(document: &Value, any_below: bool) -> Self {
+    pub(super) fn read<'a>(document: &Value, below: impl Iterator<Item = &'a Self>) -> Self {
         let listed = document.get("x-kubernetes-validations");
         let listed = listed.and_then(Value::as_array).into_iter().flatten();
         let listed: Vec<Rule> = listed.map(Rule::read).collect();
@@ -75,11 +77,19 @@ impl Rules {
             let compiled = OnceLock::new();
             Arc::new(Own { listed, compiled })
         });
-        let any = any_below || own.is_some();
-        Self { own, any }
+        let below = below.fold((false, 0), |(any, literals), one| {
+            (any || one.any, literals + one.literals_max)
+        });
+        let of_own = own.iter().flat_map(|own| &own.listed);
+        let literals = of_own.map(Rule::literals_max).sum::<usize>();
+        Self {
+            any: below.0 || own.is_some(),
+            literals_max: below.1 + literals,
+            own,
+        }
     }
 
-    /// About how many bytes they take, as if all were compiled.
+    /// About how many bytes they take, as if all were compiled, without their regular expressions.
     pub(super) fn estimated_bytes(&self) -> usize {
         let listed = self.own.iter().flat_map(|own| &own.listed);
         listed.map(Rule::estimated_bytes).sum()
@@ -107,6 +117,11 @@ impl Rules {
 }
 
 impl Schema {
+    /// The most literal regular expressions that its rules and those of schemas below it have.
+    pub(crate) const fn literals_max(&self) -> usize {
+        self.rules.literals_max
+    }
+
     /// Compiles the rules of this schema, not those of schemas below it, and returns the outcomes.
     pub(crate) fn rules_checked(
         &self,
@@ -145,6 +160,11 @@ impl Rule {
             field_path: text("fieldPath"),
             optional_old: document.get("optionalOldSelf") == Some(&Value::Bool(true)),
         }
+    }
+
+    fn literals_max(&self) -> usize {
+        let expressions = [&self.rule, &self.message_expression];
+        expressions.map(|text| literals_max(text)).iter().sum()
     }
 
     fn estimated_bytes(&self) -> usize {

@@ -6,7 +6,8 @@ use crate::memory::{allocated, below, nodes, texts};
 use std::sync::Arc;
 
 impl Schema {
-    /// About how many bytes it takes with all schemas below it, but without its patterns, which schemas share.
+    /// About how many bytes it takes with all schemas below it, but without its patterns, which schemas share, and
+    /// without the regular expressions in its rules.
     pub(crate) fn estimated_bytes(&self) -> usize {
         let property = |(name, schema): (&Arc<str>, &Arc<Self>)| {
             allocated(name.len()) + allocated(schema.estimated_bytes())

@@ -6,14 +6,21 @@ use crate::cel::{
     self, Access, Allowance, Authority, Env, Fault, Member, Meter, Program, Record, Type, Value,
 };
 use crate::object::Name;
+use crate::schema::{WEIGHT_MAX, pattern_bytes_max};
 use serde_json::Value as Json;
 use std::sync::Arc;
 
 /// Cost limit of all conditions of one webhook together. Source: upstream's
 /// `RuntimeCELCostBudgetMatchConditions`.
 const BUDGET: u64 = 2_500_000;
-/// How many literal regular expressions all conditions of one configuration may contain.
+/// How many literal regular expressions all conditions of one configuration may contain, where a large one counts as
+/// several.
 const PATTERNS_MAX: usize = 64;
+
+/// The most bytes that so many literal regular expressions of one configuration take.
+pub(super) fn literals_bytes_max(count: usize) -> usize {
+    pattern_bytes_max(count.min(PATTERNS_MAX / WEIGHT_MAX))
+}
 
 /// One condition, compiled when its configuration is stored.
 #[derive(Debug, Clone)]

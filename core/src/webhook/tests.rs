@@ -1,10 +1,10 @@
 //! Which writes match a webhook.
 
 use super::{ConditionInputs, Webhook, WriteAttributes, condition, read};
-use crate::GroupResource;
 use crate::cel::{Access, Authority};
 use crate::kind::{KindRef, Subresource};
 use crate::testing::World;
+use crate::{GroupResource, Object, ObjectKey, Revision};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -221,4 +221,22 @@ fn the_conditions_of_all_webhooks_spend_from_one_budget() {
         |one: &Result<bool, String>| one.as_ref().is_err_and(|why| why.contains("budget"));
     assert!(answers[2..].iter().all(exhausted), "{answers:?}");
     assert_eq!((asked("Ignore", &mut budget), budget), (Ok(false), 0));
+}
+
+/// Each literal may be compiled to a megabyte, all of them to four.
+#[test]
+fn what_a_configuration_is_compiled_to_counts_with_its_regular_expressions() {
+    let bytes = |count: usize| {
+        let condition =
+            json!({"name": "c", "expression": r"object.metadata.name.matches('\\pL{50}')"});
+        let webhook = json!({"name": "a.example.com", "matchConditions": vec![condition; count]});
+        let document = json!({"apiVersion": "admissionregistration.k8s.io/v1",
+            "kind": "ValidatingWebhookConfiguration", "metadata": {"name": "c", "uid": "u"},
+            "webhooks": [webhook]});
+        let resource = GroupResource::new(super::GROUP, super::VALIDATING);
+        let key = ObjectKey::new(resource, "", "c");
+        let object = Object::from_value(key, document, Revision(1), None).expect("an object");
+        super::estimated_bytes(&object) - super::COMPILED_TIMES * object.body.len()
+    };
+    assert_eq!([0, 1, 4, 64].map(bytes), [0, 1 << 20, 4 << 20, 4 << 20]);
 }

@@ -198,6 +198,33 @@ fn patterns_are_counted_over_all_expressions_and_not_compiled_beyond_their_numbe
     assert!(compile("true").is_ok());
 }
 
+/// Otherwise a configuration of some kilobytes would be compiled to hundreds of megabytes.
+#[test]
+fn a_large_pattern_counts_as_several() {
+    let mut env = env();
+    env.patterns = Allowance::new(17);
+    let compile = |source: &str| Program::compile(source, &env).map(|_| ());
+    assert!(compile(r"'a'.matches('\\pL{50}') && 'a'.matches('a')").is_ok());
+    assert!(!env.patterns.is_over());
+    let error = compile("'a'.matches('a')").expect_err("nothing is left");
+    let error = error.to_string();
+    assert!(error.contains("a large one counts as up to 16"), "{error}");
+}
+
+#[test]
+fn the_patterns_of_an_expression_are_at_least_counted_by_its_text() {
+    for (source, count) in [
+        ("'a'.matches('a')", 1),
+        ("'a'.find('a') == 'a' && matches('a', 'b')", 2),
+        ("'a'.findAll('a').size() == 1", 1),
+        ("self.raws == self.raws", 0),
+    ] {
+        assert!(Program::compile(source, &env()).is_ok(), "{source}");
+        assert!(literals_max(source) >= count, "{source}");
+        assert_eq!(literals_max(source) == 0, count == 0);
+    }
+}
+
 /// Expressions about `document`, with the least and the most that they may cost.
 const COSTS: &[(&str, u64, u64)] = &[
     ("self.raws != self.others", 1, 100),

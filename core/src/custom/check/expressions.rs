@@ -6,7 +6,7 @@ use crate::cel::Allowance;
 use crate::custom::text;
 use crate::rejection::{CauseList, FieldCause};
 use crate::schema::rules::Checked;
-use crate::schema::{PATTERNS_MAX, Path, Schema};
+use crate::schema::{PATTERNS_MAX, Path, Schema, WEIGHT_MAX};
 use serde_json::Value;
 
 const RULES: &str = "x-kubernetes-validations";
@@ -28,8 +28,11 @@ pub(super) fn check(
     let mut found = Found { causes, patterns };
     walk(root, schema, &place, at, &mut found);
     if patterns.is_over() {
-        let count = PATTERNS_MAX + 1;
-        causes.push(FieldCause::too_many(at.to_string(), count, PATTERNS_MAX));
+        let mut cause = FieldCause::too_many(at.to_string(), PATTERNS_MAX + 1, PATTERNS_MAX);
+        cause.message += &format!(
+            " (regular expressions in rules, of which a large one counts as up to {WEIGHT_MAX})"
+        );
+        causes.push(cause);
     }
 }
 

@@ -302,13 +302,9 @@ fn groups_of_the_community_need_an_approval() {
 #[test]
 fn the_rules_of_a_schema_share_a_bound_of_regular_expressions() {
     let rule = json!({"rule": "self.matches('a')", "message": "m"});
-    for (count, expected) in [
-        (256, ""),
-        (
-            257,
-            "TooMany spec.versions[0].schema.openAPIV3Schema: Too many: 257: must have at most 256 items",
-        ),
-    ] {
+    let too_many = "TooMany spec.versions[0].schema.openAPIV3Schema: Too many: 257: must have at most 256 items \
+         (regular expressions in rules, of which a large one counts as up to 16)";
+    for (count, expected) in [(256, ""), (257, too_many)] {
         let property = json!({"type": "string", "x-kubernetes-validations": vec![&rule; count]});
         let mut document = good();
         let properties = "/spec/versions/0/schema/openAPIV3Schema/properties/a";
@@ -369,7 +365,7 @@ fn version(number: usize, spec: &Value) -> Value {
 /// A schema with a field for each of these numbers, whose pattern takes long to compile.
 fn with_patterns(numbers: std::ops::Range<usize>) -> Value {
     let one = |number| {
-        let pattern = format!(r"^(\pL\pN){{9}}{number}$");
+        let pattern = format!(r"^(\pL\pN){{3}}{number}$");
         (
             format!("a{number}"),
             json!({"type": "string", "pattern": pattern}),

@@ -2,7 +2,7 @@
 
 use super::super::parse;
 use crate::cel;
-use crate::schema::Schema;
+use crate::schema::{Schema, pattern_bytes_max};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
@@ -319,4 +319,16 @@ fn a_message_that_is_too_dear_is_said_to_be() {
          call cost exceeds limit for messageExpression: \
          \"self.all(a, self.all(b, self.all(c, a + b + c >= 0))) ? 'a' : 'b'\""
     );
+}
+
+/// They are compiled when the first value is checked, each to a megabyte at most and all to sixteen.
+#[test]
+fn the_regular_expressions_of_rules_count_wherever_they_are() {
+    let rule = json!({"rule": "self.matches('a')", "messageExpression": "self.find('b')"});
+    let text = json!({"type": "string", "x-kubernetes-validations": [rule]});
+    let list = json!({"type": "array", "items": text.clone()});
+    let map = json!({"type": "object", "additionalProperties": list.clone()});
+    let all = root(json!({"type": "object", "properties": {"a": text, "b": list, "c": map}}));
+    assert_eq!(all.literals_max(), 6);
+    assert_eq!([0, 6, 60].map(pattern_bytes_max), [0, 6 << 20, 16 << 20]);
 }
