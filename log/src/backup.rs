@@ -83,7 +83,7 @@ impl Reader {
             records: &**self.records(),
             next: Some(Revision::ZERO),
             until,
-            links: Links::default(),
+            links: Links::after(Tail::START),
             output,
         };
         let (mut frames, mut reached) = (0, Tail::START);

@@ -195,6 +195,8 @@ fn an_empty_log_can_be_put_back_too() {
     let (target, restored) = Target::restored(&backup_of(&nothing));
     assert_eq!(restored.revision, Revision(CONTINUED));
     assert_eq!(target.opened().state().revision, restored.revision);
+    // That log begins with the mark of the restore.
+    Target::restored(&backup_of(&target.reader()));
 }
 
 #[test]
@@ -301,15 +303,20 @@ fn entry(kind: u8, payload: &[u8]) -> Vec<u8> {
     entry
 }
 
-#[test]
-fn a_thinned_frame_that_is_sound_and_not_the_one_that_was_backed_up_is_refused() {
+/// The log of the script, of which the first half is thinned.
+fn thinned() -> Arc<Disk> {
     let disk = logged();
     let reader = Reader::new(Arc::clone(&disk) as Arc<dyn Records>);
     let middle = at(&reader, Revision(500));
     let end = reader.frames(middle.revision).next();
     let end = end.expect("a frame").expect("intact").end.previous();
     thin(&*disk, &reader, end, script::empty(), &[]).expect("thinned");
-    let file = backup_of(&reader);
+    disk
+}
+
+#[test]
+fn a_thinned_frame_that_is_sound_and_not_the_one_that_was_backed_up_is_refused() {
+    let file = backup_of(&Reader::new(thinned()));
     let forged = parts(&file).into_iter().map(|part| {
         let payload = &part[5..part.len() - 4];
         let moved = (part[0] == 3).then(|| {
@@ -372,6 +379,28 @@ fn a_log_that_is_damaged_or_has_lost_its_end_has_no_backup() {
     ] {
         let made = Reader::new(Arc::new(disk)).backup(Time(5), std::io::sink(), |_, _| {});
         made.expect_err("refused");
+    }
+}
+
+#[test]
+fn a_log_without_its_beginning_has_no_backup_whatever_is_left_first() {
+    let (thinned, restored) = (thinned(), Arc::new(Disk::default()));
+    let (storage, target) = (Arc::clone(&restored) as Arc<dyn Storage>, Target::new());
+    let restore = Restore {
+        storage: &storage,
+        ..target.restore(BUMP)
+    };
+    let restored_from = backup_of(&Reader::new(Arc::clone(&thinned) as Arc<dyn Records>));
+    restore.run(&*restored_from, |_| {}).expect("restored");
+    let mark = restored.frames().len() - 1;
+    for (disk, gone) in [(&thinned, 1), (&restored, 1), (&restored, mark)] {
+        let frames = disk.frames();
+        let (format, _) = crate::frame::payload(&frames[gone].1);
+        assert_eq!(format, crate::frame::PLACEHOLDER, "{gone}");
+        let left = Disk::holding(frames[gone..].to_vec(), None);
+        let made = Reader::new(Arc::new(left)).backup(MADE, std::io::sink(), |_, _| {});
+        let error = made.expect_err("refused");
+        assert!(matches!(error, Error::Corrupt { .. }), "{gone}: {error}");
     }
 }
 
