@@ -111,6 +111,27 @@ const ABSURD: &[(&str, &str)] = &[
     ("--keep-kind=deployments", "such as deployments.apps"),
     ("--keep-kind=nonsense", "name it PLURAL or PLURAL.GROUP"),
     ("--keep-kind=.example.com", "name it PLURAL or PLURAL.GROUP"),
+    (
+        "--keep-kind=networkpolicy.networking.k8s.io",
+        "such as networkpolicies.networking.k8s.io",
+    ),
+    (
+        "--keep-kind=role.rbac.authorization.k8s.io",
+        "such as roles.rbac.authorization.k8s.io",
+    ),
+    (
+        "--keep-kind=secrets,leases.v1.coordination.k8s.io",
+        "such as leases.coordination.k8s.io",
+    ),
+    (
+        "--keep-kind=deployments.v1.apps",
+        "such as deployments.apps",
+    ),
+    ("--keep-kind=pods.v1.", "such as pods"),
+    (
+        "--keep-kind=Widgets.Example.com",
+        "such as widgets.example.com",
+    ),
     ("--snapshot-every=-1", "--snapshot-every"),
     (
         "--keep-history=15us",
@@ -352,21 +373,33 @@ fn a_replay_believes_no_snapshot_and_a_deep_verification_finds_a_wrong_one() {
 }
 
 #[test]
-fn a_server_that_keeps_history_for_moments_says_so() {
+fn a_server_that_keeps_history_for_moments_or_of_a_version_says_so() {
     let temporary = tempfile::tempdir().expect("a directory");
-    for (option, value, doubt) in [
-        ("--keep-history", "1s", Some("less than an hour")),
-        ("--keep-history", "90d", None),
-        ("--keep-history-bytes", "1B", Some("less than 1.0 MiB")),
-        ("--keep-history-bytes", "10GiB", None),
+    let doubts = [
+        "less than an hour",
+        "less than 1.0 MiB",
+        "nothing of widgets.example.com",
+    ];
+    for (options, told) in [
+        ("--keep-history 1s", [true, false, false]),
+        ("--keep-history 90d", [false, false, false]),
+        ("--keep-history-bytes 1B", [false, true, false]),
+        ("--keep-history-bytes 10GiB", [false, false, false]),
+        (
+            "--keep-history 90d --keep-kind widgets.v1.example.com",
+            [false, false, true],
+        ),
+        (
+            "--keep-history 90d --keep-kind widgets.example.com",
+            [false, false, false],
+        ),
     ] {
         let mut command = serve(temporary.path());
-        command.args([option, value]).stderr(Stdio::piped());
+        command.args(options.split(' ')).stderr(Stdio::piped());
         let server = Server::start_with(command, temporary.path()).expect("it starts");
         server.send("TERM");
         let (_, said) = server.ended();
-        let is_doubted = said.contains("dropped at the next snapshot");
-        assert_eq!(is_doubted, doubt.is_some(), "{option} {value}: {said}");
-        assert!(said.contains(doubt.unwrap_or_default()), "{said}");
+        let is_told = doubts.map(|what| said.contains(what));
+        assert_eq!(is_told, told, "{options}: {said}");
     }
 }

@@ -4,6 +4,7 @@ mod check;
 mod decode;
 mod deprecation;
 
+pub use check::is_definable;
 pub(crate) use check::{check, of_instances, warnings};
 pub(crate) use decode::decode_schemas;
 

@@ -42,7 +42,7 @@ pub mod webhook;
 
 pub use cel::{Access, Authority};
 pub use command::{Actor, Command, Intent, Request};
-pub use custom::{kind_of_definition, served_kind};
+pub use custom::{is_definable, kind_of_definition, served_kind};
 pub use decide::{
     AdmissionView, admission_grace, namespace_of_new, next_to_be_named, prune_posted, prune_review,
     strict_decoding_error,

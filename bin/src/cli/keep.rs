@@ -3,8 +3,8 @@
 
 use crate::config::AGE_MICROS_MIN;
 use bytesize::ByteSize;
-use hindsight_core::GroupResource;
-use hindsight_core::builtin;
+use hindsight_core::kind::Preference;
+use hindsight_core::{GroupResource, Kind, builtin, is_definable};
 use humantime::DurationError as Unread;
 use std::time::Duration;
 
@@ -125,24 +125,61 @@ fn check_unit(unit: &str) -> Result<(), &'static str> {
     Err(NO_SIZE)
 }
 
-/// Parses a built-in resource, or one that somebody may define, whose group has a dot in it.
+/// Parses a built-in resource, or one that a definition may have. By another name than its plural, or with its
+/// version, nothing is kept of it.
 pub(super) fn resource(text: &str) -> Result<GroupResource, String> {
-    let (plural, group) = text.split_once('.').unwrap_or((text, ""));
-    let named = GroupResource::new(group, plural);
+    let named = resource_named(text);
     let kinds = builtin::kinds();
     if let Some(kind) = kinds.iter().find(|kind| kind.resource == named) {
         return Ok(kind.stored_under());
     }
-    if group.contains('.') && !plural.is_empty() {
+    let lower = text.to_lowercase();
+    let meant = kinds.iter().find(|kind| is_meant(kind, &lower));
+    if meant.is_none() && is_definable(&named) {
         return Ok(named);
     }
-    let meant = kinds.iter().find(|kind| kind.is_called(plural));
+    let (name, _) = lower.split_once('.').unwrap_or((&lower, ""));
+    let meant = meant.or_else(|| kinds.iter().find(|kind| kind.is_called(name)));
+    let meant = meant.map(|kind| kind.resource.clone());
+    let meant = meant.or_else(|| Some(resource_named(&lower)).filter(is_definable));
     let meant = meant.map_or_else(
         || "configmaps or deployments.apps".to_owned(),
-        |kind| kind.resource.to_string(),
+        |resource| resource.to_string(),
     );
     Err(format!(
         "there is no such resource; name it PLURAL or PLURAL.GROUP, such as {meant}"
+    ))
+}
+
+fn resource_named(text: &str) -> GroupResource {
+    let (plural, group) = text.split_once('.').unwrap_or((text, ""));
+    GroupResource::new(group, plural)
+}
+
+/// Whether this built-in kind is called so in its group, with a version between the two or without.
+fn is_meant(kind: &Kind, text: &str) -> bool {
+    let (name, group) = text.split_once('.').unwrap_or((text, ""));
+    let behind = behind_version(group);
+    let is_group = |group: &str| *kind.resource.group == *group;
+    kind.is_called(name) && (is_group(group) || behind.is_some_and(is_group))
+}
+
+/// The group without the version before it; `None` if it begins with none.
+///
+/// Source: kubectl's `RESOURCE.VERSION.GROUP`, with nothing behind the last dot for the core group.
+fn behind_version(group: &str) -> Option<&str> {
+    let (version, group) = group.split_once('.')?;
+    matches!(Preference::of(version), Preference::Ranked(_)).then_some(group)
+}
+
+/// A warning about a group that begins like a version: more likely that of its resource was named.
+pub(super) fn doubt_resource(resource: &GroupResource) -> Option<String> {
+    let group = behind_version(&resource.group)?;
+    let plural = &resource.resource;
+    Some(format!(
+        "--keep-kind {resource} keeps a resource of the group {}, and nothing of {plural}.{group}: a version is no part \
+         of the name",
+        resource.group
     ))
 }
 
@@ -233,6 +270,71 @@ mod tests {
             ("widgets.example.com", "example.com", "widgets"),
         ] {
             assert_eq!(resource(text), Ok(GroupResource::new(group, plural)));
+        }
+    }
+
+    #[test]
+    fn a_resource_by_a_name_under_which_nothing_is_stored_is_told_with_the_right_one() {
+        for (text, meant) in [
+            (
+                "networkpolicy.networking.k8s.io",
+                "networkpolicies.networking.k8s.io",
+            ),
+            (
+                "netpol.networking.k8s.io",
+                "networkpolicies.networking.k8s.io",
+            ),
+            (
+                "NetworkPolicies.Networking.k8s.io",
+                "networkpolicies.networking.k8s.io",
+            ),
+            (
+                "Role.rbac.authorization.k8s.io",
+                "roles.rbac.authorization.k8s.io",
+            ),
+            (
+                "leases.v1.coordination.k8s.io",
+                "leases.coordination.k8s.io",
+            ),
+            (
+                "leases.v9beta1.coordination.k8s.io",
+                "leases.coordination.k8s.io",
+            ),
+            ("lease.v1.coordination.k8s.io", "leases.coordination.k8s.io"),
+            ("deployments.v1.apps", "deployments.apps"),
+            ("pods.v1.", "pods"),
+            ("pods.v1", "pods"),
+            ("Secrets", "secrets"),
+            ("Widgets.Example.com", "widgets.example.com"),
+            ("widgets.Example.com", "widgets.example.com"),
+            ("2widgets.example.com", "configmaps or deployments.apps"),
+            ("widgets.example.com.", "configmaps or deployments.apps"),
+            ("widgets..example.com", "configmaps or deployments.apps"),
+            ("widgets.example", "configmaps or deployments.apps"),
+            ("", "configmaps or deployments.apps"),
+        ] {
+            let told = resource(text).expect_err(text);
+            assert!(
+                told.ends_with(&format!(", such as {meant}")),
+                "{text}: {told}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_only_begins_like_a_built_in_kind_may_be_defined() {
+        for (text, is_doubted) in [
+            ("pods.example.com", false),
+            ("deployments.my.apps", false),
+            ("policies.networking.k8s.io", false),
+            ("widgets.v1.example.com", true),
+            ("widgets.vital.example.com", false),
+        ] {
+            let named = resource(text).expect(text);
+            assert_eq!(named.to_string(), text);
+            let told = doubt_resource(&named);
+            assert_eq!(told.is_some(), is_doubted, "{text}");
+            assert!(told.is_none_or(|told| told.contains("nothing of widgets.example.com")));
         }
     }
 }

@@ -138,7 +138,9 @@ impl Serve {
         }
         let age = self.keep_history.and_then(keep::doubt_age);
         let size = self.keep_history_bytes.and_then(keep::doubt_size);
-        age.into_iter().chain(size).for_each(|doubt| hint(&doubt));
+        let kinds = self.keep_kind.iter().filter_map(keep::doubt_resource);
+        let doubts = age.into_iter().chain(size).chain(kinds);
+        doubts.for_each(|doubt| hint(&doubt));
         let retention = self.retention();
         let options = Options {
             snapshot_every: NonZeroU64::new(self.snapshot_every),

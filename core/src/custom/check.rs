@@ -24,6 +24,7 @@ pub(crate) use conversion::of_instances;
 
 use super::text;
 use crate::cel::Allowance;
+use crate::kind::GroupResource;
 use crate::rejection::{CauseList, FieldCause};
 use crate::schema::{PATTERNS_MAX, Path, Patterns};
 use crate::validate;
@@ -95,6 +96,13 @@ fn group(document: &Value, causes: &mut CauseList) {
         let why = "should be a domain with at least one dot";
         causes.push(FieldCause::invalid(field, &json!(group), why));
     }
+}
+
+/// Whether a definition may have this group and this plural.
+pub fn is_definable(resource: &GroupResource) -> bool {
+    // Both together are the name of the definition.
+    let is_named = validate::is_subdomain(&resource.to_string());
+    is_named && resource.group.contains('.') && validate::label_1035(&resource.resource).is_ok()
 }
 
 fn scope(document: &Value, causes: &mut CauseList) {

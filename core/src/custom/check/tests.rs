@@ -443,3 +443,37 @@ fn formats_that_nothing_checks_are_warned_of() {
     );
     assert_eq!(warnings(&document), ["unrecognized format \"phone\""]);
 }
+
+#[test]
+fn what_is_definable_is_what_the_check_of_a_definition_lets_pass() {
+    let long = format!("example.{}com", "a.".repeat(120));
+    for (plural, group, fits) in [
+        ("widgets", "example.com", true),
+        ("w-2", "v1.example.com", true),
+        ("Widgets", "example.com", false),
+        ("2widgets", "example.com", false),
+        ("", "example.com", false),
+        ("widgets", "Example.com", false),
+        ("widgets", "example.com.", false),
+        ("widgets", "example", false),
+        ("widgets", "", false),
+        ("widgets", long.as_str(), false),
+    ] {
+        let mut document = good();
+        for (pointer, value) in [
+            ("/spec/names/plural", json!(plural)),
+            ("/spec/group", json!(group)),
+            ("/metadata/name", json!(format!("{plural}.{group}"))),
+        ] {
+            put(&mut document, pointer, &value.to_string());
+        }
+        let name = validate::is_subdomain(&format!("{plural}.{group}"));
+        let passes = name && told(&check(&document, None)).is_empty();
+        let resource = GroupResource::new(group, plural);
+        assert_eq!(
+            (is_definable(&resource), passes),
+            (fits, fits),
+            "{resource}"
+        );
+    }
+}
