@@ -8,7 +8,7 @@
 
 use hindsight_core::Revision;
 use hindsight_log::Snapshots;
-use hindsight_tests::manifests::dependent;
+use hindsight_tests::manifests::{dependent, widgets};
 use hindsight_tests::server::{Server, hindsight, serve, stdout, text};
 use std::path::Path;
 use std::process::Stdio;
@@ -269,6 +269,63 @@ fn what_was_dropped_is_refused_by_its_floor_and_what_is_kept_is_explained() {
         watched.contains("no longer kept") || watched.contains("410"),
         "{watched}"
     );
+}
+
+/// Renames a kind, of which there is an object, and plays a history that is long enough for that to be thinned. Returns
+/// the revision of the new name.
+fn renamed(directory: &Path) -> u64 {
+    let server = start(directory);
+    let called = |short: &str| {
+        let names = format!("kind: Widget, shortNames: [{short}]");
+        widgets("{type: object}").replace("kind: Widget", &names)
+    };
+    server.define(&called("wold"));
+    let widget = "apiVersion: example.com/v1\nkind: Widget\nmetadata: {name: w}\n";
+    server.kubectl_with(&["create", "-f", "-"], widget);
+    server.define(&called("wnew"));
+    let why = stdout(&server.hindsight(&["why", "wold/w"]));
+    assert!(why.contains("Widget w in default is live"), "{why}");
+    let version = "jsonpath={.metadata.resourceVersion}";
+    let version = server.kubectl(&["get", "crd", "widgets.example.com", "-o", version]);
+    server.kubectl(&["create", "configmap", "lasting"]);
+    for round in 0..60 {
+        let label = format!("round={round}");
+        server.kubectl(&["label", "--overwrite", "configmap", "lasting", &label]);
+    }
+    assert_eq!(server.signal("TERM"), Some(0));
+    version.trim().parse().expect("a revision")
+}
+
+#[test]
+fn of_a_name_that_may_have_been_dropped_it_is_not_said_that_nothing_ever_had_it() {
+    let temporary = tempfile::tempdir().expect("a directory");
+    let directory = temporary.path().join("data");
+    let renamed = renamed(&directory);
+    let verified = stdout(&hindsight(&directory, &["verify", "-o", "json"]));
+    let verified: serde_json::Value = serde_json::from_str(&verified).expect("JSON");
+    let floor = verified["floor"].as_u64().expect("a floor");
+    assert!(floor > renamed, "{floor} {renamed}");
+    let kept = format!("in what is kept: history is complete only from revision {floor} on");
+    let ask = || {
+        for (code, kind, told) in [
+            (1, "wold", &*kept),
+            (1, "nosuch", &*kept),
+            (0, "wnew", "Widget w in default is live"),
+            (0, "widgets.example.com", "Widget w in default is live"),
+        ] {
+            let asked = hindsight(&directory, &["why", &format!("{kind}/w")]);
+            let said = text(&asked.stdout) + &text(&asked.stderr);
+            assert_eq!(asked.status.code(), Some(code), "{kind}: {said}");
+            assert!(said.contains(told), "{kind}: {said}");
+            assert!(!said.contains("was ever defined"), "{kind}: {said}");
+        }
+        let log = hindsight(&directory, &["log", "wold"]);
+        assert!(text(&log.stderr).contains(&*kept), "{log:?}");
+    };
+    ask();
+    let server = Server::start_on(&directory);
+    ask();
+    assert_eq!(server.signal("TERM"), Some(0));
 }
 
 #[test]

@@ -15,7 +15,7 @@ use hindsight_api::{AsOf, Gap};
 use hindsight_core::kind::{Kind, KindRef};
 use hindsight_core::{GroupResource, ObjectKey, Rejection, Revision, State, Time, Uid};
 use hindsight_log::{Entry, Error, Reader};
-use hindsight_projector::Fate;
+use hindsight_projector::{Fate, History as _};
 
 pub(crate) use log::{Selection, for_each_entry, page};
 pub(crate) use near::is_near;
@@ -162,9 +162,23 @@ fn named(history: &LogHistory<'_>, state: &State, text: &str) -> Result<Vec<Name
         served
     };
     if named.is_empty() {
-        return Err(QueryError::UnknownKind(near::quoted(state, text)));
+        return Err(unknown(history, state, text)?);
     }
     Ok(named)
+}
+
+/// The error for a text that names none of the kinds that the log knows of. Where definitions may have been dropped, one
+/// of them may have had the name; the resource of each is known all the same, from what is kept of it.
+fn unknown(history: &LogHistory<'_>, state: &State, text: &str) -> Result<QueryError, QueryError> {
+    let quoted = near::quoted(state, text);
+    let floor = history.floor()?;
+    if floor == Revision::ZERO {
+        return Ok(QueryError::UnknownKind(quoted));
+    }
+    Ok(QueryError::Refused(format!(
+        "there is no kind {quoted}, and none of this name is in what is kept: history is complete only from revision \
+         {floor} on; name a kind that was called so before as PLURAL.GROUP, or find it with `kubectl api-resources`"
+    )))
 }
 
 fn served_as(state: &State, text: &str) -> Vec<Named> {
@@ -212,7 +226,7 @@ pub(crate) fn why(
 ) -> Result<Why, QueryError> {
     let wanted = filter.kind.as_deref().unwrap_or_default();
     let named = named(history, state, wanted)?;
-    let unknown = match why_any(history, state, filter, &named)? {
+    let not_found = match why_any(history, state, filter, &named)? {
         Some(found) if is_known(&found) => return Ok(found),
         other => other,
     };
@@ -222,7 +236,9 @@ pub(crate) fn why(
     if let Some(found) = found.filter(is_known) {
         return Ok(found);
     }
-    let mut answer = unknown.ok_or_else(|| QueryError::UnknownKind(near::quoted(state, wanted)))?;
+    let Some(mut answer) = not_found else {
+        return Err(unknown(history, state, wanted)?);
+    };
     answer.reasons.extend(history.restored()?.map(lost_at));
     Ok(answer)
 }
