@@ -215,7 +215,7 @@ async fn serve(
     let patience = tokio::select! {
         ended = connection.as_mut() => return ended,
         _ = stopping.changed() => timeouts.ending,
-        () = requests.timed_out(timeouts) => CLOSING,
+        patience = requests.timed_out(timeouts) => patience,
     };
     connection.as_mut().graceful_shutdown();
     tokio::select! {

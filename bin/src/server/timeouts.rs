@@ -29,12 +29,13 @@ pub(super) struct Timeouts {
     pub(super) taking: Duration,
     /// The whole time of a connection whose client is not authenticated.
     pub(super) unauthenticated: Duration,
-    /// Until requests in progress are cut off, once the server stops. Upstream waits as long as its
-    /// `--request-timeout`.
+    /// Until requests in progress are cut off, once the server stops, or once an idle connection ends: they may have
+    /// been sent before the client knew. Upstream waits as long as its `--request-timeout`, or without a limit.
     pub(super) ending: Duration,
 }
 
-/// How long a connection that is to end may stay open with nothing in progress: until its client knows.
+/// How long a connection that is to end may stay open with nothing in progress, or because of what is not taken:
+/// until its client knows.
 pub(super) const CLOSING: Duration = Duration::from_secs(1);
 
 impl Default for Timeouts {
@@ -113,19 +114,19 @@ impl Requests {
         }
     }
 
-    /// Resolves once the connection has been of no use for too long.
-    pub(super) async fn timed_out(&self, timeouts: Timeouts) {
+    /// Resolves once the connection has been of no use for too long, to how long what is in progress may then go on.
+    pub(super) async fn timed_out(&self, timeouts: Timeouts) -> Duration {
         let begun = Instant::now();
         let mut counts = self.0.subscribe();
         loop {
             let limit = counts.borrow_and_update().limit(timeouts, begun);
             let changed = counts.changed();
             let over = match limit {
-                Some(limit) => timeout_at(limit, changed).await.ok(),
+                Some((limit, _)) => timeout_at(limit, changed).await.ok(),
                 None => Some(changed.await),
             };
             if !matches!(over, Some(Ok(()))) {
-                return;
+                return limit.map_or(CLOSING, |(_, patience)| patience);
             }
         }
     }
@@ -136,8 +137,9 @@ impl Count {
         self.open > self.watches
     }
 
-    /// When the connection will have been of no use for too long, if nothing happens.
-    fn limit(&self, timeouts: Timeouts, begun: Instant) -> Option<Instant> {
+    /// When the connection will have been of no use for too long, if nothing happens, and how long requests that come
+    /// then may go on.
+    fn limit(&self, timeouts: Timeouts, begun: Instant) -> Option<(Instant, Duration)> {
         let now = Instant::now();
         let idle = match (self.open, self.ever) {
             (0, 0) => Some(now + timeouts.first),
@@ -146,7 +148,9 @@ impl Count {
         };
         let unauthenticated = (!self.is_authenticated).then(|| begun + timeouts.unauthenticated);
         let due = self.due.values().min().copied();
-        [idle, unauthenticated, due].into_iter().flatten().min()
+        let idle = idle.map(|limit| (limit, timeouts.ending));
+        let others = [unauthenticated, due].map(|limit| limit.map(|limit| (limit, CLOSING)));
+        idle.into_iter().chain(others.into_iter().flatten()).min()
     }
 }
 

@@ -174,6 +174,8 @@ fn connections_of_no_use_are_closed_and_a_silent_watch_stays() {
     let timeouts = Timeouts {
         first: SHORT,
         idle: SHORT,
+        // Nobody waits for this long, for nothing is in progress.
+        ending: PATIENCE * 2,
         ..Timeouts::default()
     };
     served(timeouts, async |peer, plane| {
@@ -223,14 +225,19 @@ fn a_body_that_does_not_come_to_its_end_is_a_timeout_and_ends_the_connection() {
 
 #[test]
 fn an_answer_that_nobody_takes_and_an_unauthenticated_client_that_stays_are_let_go() {
+    // Nobody waits for an answer that is not taken until it would be cut off.
+    let patient = Timeouts {
+        ending: PATIENCE * 2,
+        ..Timeouts::default()
+    };
     let timeouts = [
         Timeouts {
             taking: SHORT,
-            ..Timeouts::default()
+            ..patient
         },
         Timeouts {
             unauthenticated: SHORT,
-            ..Timeouts::default()
+            ..patient
         },
     ];
     let [taking, unauthenticated] = timeouts;

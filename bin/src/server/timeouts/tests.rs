@@ -19,7 +19,7 @@ fn ends_after<F: Future<Output = ()>>(seconds: Option<u64>, happens: impl FnOnce
         let timed_out = async {
             let timed_out = requests.timed_out(Timeouts::default());
             let timed_out = timeout(Duration::from_hours(24), timed_out).await;
-            timed_out.ok().map(|()| begun.elapsed().as_secs())
+            timed_out.ok().map(|_| begun.elapsed().as_secs())
         };
         tokio::join!(timed_out, happens).0
     });

@@ -1,4 +1,4 @@
-//! How connections end: with the server, and with the certificate of their client.
+//! How connections end: with the server, for want of requests, and with the certificate of their client.
 
 use super::*;
 use http_body_util::BodyExt;
@@ -6,6 +6,11 @@ use hyper::client::conn::{http1, http2};
 use rcgen::{CertificateParams, DnType, ExtendedKeyUsagePurpose, Issuer, KeyPair, date_time_ymd};
 use std::time::SystemTime;
 use tokio::sync::oneshot;
+
+/// HTTP/2, and settings that change nothing.
+const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
+/// What a `GOAWAY` that still lets requests in begins with.
+const GOAWAY: &str = "\x07\0\0\0\0\0\x7f";
 
 /// Runs a server that lets requests in progress end within this time, and a client that stops it.
 fn stopped_within<F: Future<Output = ()>>(
@@ -28,8 +33,7 @@ fn a_stopping_server_does_not_wait_for_connections_without_a_request() {
         let mut silent = TcpStream::connect(peer.address).await.expect("connected");
         // It will not answer the question that goes before the end of HTTP/2.
         let mut mute = peer.connect("h2").await;
-        let preface = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
-        mute.write_all(preface).await.expect("sent");
+        mute.write_all(PREFACE).await.expect("sent");
         let mut idle = peer.connect("http/1.1").await;
         idle.write_all(PROBE.as_bytes()).await.expect("sent");
         read(&mut idle, "200 OK").await;
@@ -91,6 +95,62 @@ fn a_request_in_progress_is_answered_by_a_stopping_server_if_it_comes_soon() {
         stop.send(()).expect("it runs");
         assert_eq!(read(&mut write, "").await, "");
     });
+}
+
+/// A frame of HTTP/2.
+fn frame(kind: u8, flags: u8, stream: u8, payload: &[u8]) -> Vec<u8> {
+    let length = u8::try_from(payload.len()).expect("a short frame");
+    [&[0, 0, length, kind, flags, 0, 0, 0, stream], payload].concat()
+}
+
+fn probe(stream: u8) -> Vec<u8> {
+    frame(1, 5, stream, b"\x82\x87\x41\x01a\x04\x06/livez")
+}
+
+/// Sends this on a connection, and the head of a write once the server says that it ends because nothing else came.
+/// Returns once the server has the write.
+async fn write_across_the_end(peer: &Peer, sent: &[u8]) -> TlsStream<TcpStream> {
+    let head = b"\x83\x87\x41\x01a\x04\x12/api/v1/namespaces\x0f\x10\x10application/json";
+    // What comes later on the connection is answered: so the write was there in time.
+    let crossing = [frame(1, 4, 3, head), probe(5)].concat();
+    let answered = "\0\0\0\x05ok";
+    loop {
+        let mut stream = peer.connect("h2").await;
+        stream.write_all(sent).await.ok();
+        read(&mut stream, GOAWAY).await;
+        // On a busy machine the connection may have come to its end before this.
+        stream.write_all(&crossing).await.ok();
+        if read(&mut stream, answered).await.contains(answered) {
+            return stream;
+        }
+    }
+}
+
+#[test]
+fn a_request_that_crosses_the_end_of_an_idle_connection_is_answered() {
+    let unused = Timeouts {
+        first: SHORT,
+        ending: PATIENCE * 2,
+        ..Timeouts::default()
+    };
+    let used = Timeouts {
+        idle: SHORT,
+        ending: PATIENCE * 2,
+        ..Timeouts::default()
+    };
+    for (timeouts, requests) in [(unused, vec![]), (used, probe(1))] {
+        served(timeouts, async |peer, _| {
+            let sent = [PREFACE, &requests].concat();
+            let write = write_across_the_end(&peer, &sent);
+            let mut write = timeout(PATIENCE * 2, write).await.expect("in time");
+            // As long as a connection has on which nothing is in progress, and again.
+            tokio::time::sleep(CLOSING * 2).await;
+            let body = frame(0, 1, 3, br#"{"metadata": {"name": "late"}}"#);
+            write.write_all(&body).await.expect("sent");
+            let said = read(&mut write, r#""name":"late""#).await;
+            assert!(said.contains(r#""name":"late""#), "{said}");
+        });
+    }
 }
 
 /// A certificate of the authority that ends so many seconds from now.
