@@ -5,6 +5,7 @@ mod definitions;
 #[cfg(test)]
 #[cfg(feature = "http")]
 mod tests;
+mod walk;
 
 #[cfg(feature = "http")]
 pub(crate) use definitions::Defined;
@@ -84,7 +85,7 @@ impl HistoryIndex {
         if self.covers() >= wanted || self.places().is_full() {
             return Ok(());
         }
-        self.add(reader.scan(self.covers().next()))
+        self.add(walk::commits(reader, self.covers().next()))
     }
 
     /// Lets go of the places of commits that were dropped from the log, of which each costs a reading in vain, once

@@ -1,6 +1,7 @@
 //! What is looked for in all of the log: the kinds that it ever defined, as objects of a kind whose definition is
 //! gone are still in it, and the restores.
 
+use super::walk;
 use hindsight_core::kind::{Kind, KindRef};
 use hindsight_core::kind_of_definition;
 use hindsight_core::object::Name;
@@ -46,7 +47,7 @@ pub(super) struct Definitions {
 impl Definitions {
     /// Adds what was written since.
     pub(super) fn extend(&mut self, reader: &Reader) -> Result<(), Error> {
-        for entry in reader.entries(self.covers.next()) {
+        for entry in walk::entries(reader, self.covers.next()) {
             let entry = entry?;
             self.covers = entry.revision();
             match entry {

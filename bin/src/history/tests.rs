@@ -2,6 +2,7 @@
 
 mod dropped;
 mod pages;
+mod thinned;
 
 use super::{HistoryIndex, LogHistory};
 use crate::ControlPlane;
@@ -12,9 +13,12 @@ use hindsight_core::command::{Create, Delete, FieldValidation, Target};
 use hindsight_core::{
     Actor, Command, Commit, GroupResource, Intent, ObjectKey, Revision, Rule, Time, Uid,
 };
+use hindsight_log::{MemoryStorage, Restore, Snapshots, Storage, Stored};
 use hindsight_projector::History;
 use serde_json::json;
 use std::collections::BTreeSet;
+use std::num::NonZeroU64;
+use std::path::PathBuf;
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
@@ -63,6 +67,36 @@ fn some_history(plane: &ControlPlane) {
         write(plane, names.iter().map(|name| create(name)));
         write(plane, names.iter().map(|name| delete(name)));
     }
+}
+
+fn named(name: &str) -> Filter {
+    Filter {
+        kind: Some("cm".into()),
+        namespace: Some("default".into()),
+        name: Some(name.into()),
+        ..Filter::default()
+    }
+}
+
+/// The frames of the log, as if it were restored from a backup.
+fn frames(plane: &ControlPlane) -> Vec<Stored> {
+    let mut file = Vec::new();
+    let made = plane.reader().backup(Time(0), &mut file, |_, _| {});
+    made.expect("made");
+    let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::default());
+    let restore = Restore {
+        storage: &storage,
+        snapshots: &Snapshots::at(PathBuf::new()),
+        bump: NonZeroU64::MIN,
+        time: Time(0),
+    };
+    restore.run(&*file, |_| {}).expect("restored");
+    let (mut frames, mut from) = (Vec::new(), Revision(1));
+    while let Some(frame) = storage.at_or_after(from).expect("it is read") {
+        from = frame.0.next();
+        frames.push(frame);
+    }
+    frames
 }
 
 fn walked(
@@ -220,12 +254,7 @@ fn until_a_time_everything_is_told_that_was_done_by_then_in_pages_and_without() 
     for (after, intent) in done {
         write_at(&plane, Time(begin + after), [intent]);
     }
-    let narrow = Filter {
-        kind: Some("cm".into()),
-        namespace: Some("default".into()),
-        name: Some("a".into()),
-        ..Filter::default()
-    };
+    let narrow = named("a");
     for (after, of_all, of_one) in [(9, 0, 0), (10, 1, 1), (20, 2, 2), (899, 3, 3), (900, 4, 3)] {
         for (filter, expected) in [(Filter::default(), of_all), (narrow.clone(), of_one)] {
             let filter = Filter {
