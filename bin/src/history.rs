@@ -134,11 +134,11 @@ impl HistoryIndex {
     fn add(&self, mut commits: impl Iterator<Item = Result<Commit, Error>>) -> Result<(), Error> {
         loop {
             let read = commits.by_ref().take(BATCH_COMMITS);
-            let place = |commit: Commit| (commit.key, commit.revision);
+            let place = |commit: Commit| (commit.key, commit.uid, commit.revision);
             let read: Vec<_> = read.map(|one| one.map(place)).collect::<Result<_, _>>()?;
             let mut places = unpoisoned(self.places.write());
-            for (key, revision) in &read {
-                places.push(key, *revision);
+            for (key, uid, revision) in &read {
+                places.push(key, uid, *revision);
             }
             if read.len() < BATCH_COMMITS || places.is_full() {
                 return Ok(());
@@ -184,16 +184,16 @@ impl<'a> LogHistory<'a> {
     fn indexed(
         &self,
         key: &ObjectKey,
-        touches: impl Fn(&Commit) -> bool,
+        uid: Option<&Uid>,
         mut until: Revision,
     ) -> Result<Option<Commit>, Error> {
         self.forget_dropped()?;
         loop {
-            let Some(place) = self.index.places().before(key, until) else {
+            let Some(place) = self.index.places().before(key, uid, until) else {
                 return Ok(None);
             };
             match self.index.commit(self.reader, key, place)? {
-                Some(commit) if touches(&commit) => return Ok(Some(commit)),
+                Some(commit) if touches(&commit, key, uid) => return Ok(Some(commit)),
                 _ => until = place.previous(),
             }
         }
@@ -262,6 +262,10 @@ impl<'a> LogHistory<'a> {
     }
 }
 
+fn touches(commit: &Commit, key: &ObjectKey, uid: Option<&Uid>) -> bool {
+    commit.key == *key && uid.is_none_or(|uid| *uid == commit.uid)
+}
+
 impl History for LogHistory<'_> {
     type Error = Error;
 
@@ -279,15 +283,13 @@ impl History for LogHistory<'_> {
         uid: Option<&Uid>,
         until: Revision,
     ) -> Result<Option<Commit>, Error> {
-        let touches =
-            |commit: &Commit| commit.key == *key && uid.is_none_or(|uid| *uid == commit.uid);
         let (mut covers, mut is_extended) = (self.index.covers(), false);
         for commit in self.reader.scan_back(until) {
             let commit = commit?;
             if commit.revision <= covers {
                 break;
             }
-            if touches(&commit) {
+            if touches(&commit, key, uid) {
                 return Ok(Some(commit));
             }
             self.read.set(self.read.get() + 1);
@@ -296,6 +298,6 @@ impl History for LogHistory<'_> {
                 (covers, is_extended) = (self.index.covers(), true);
             }
         }
-        self.indexed(key, touches, until.min(covers))
+        self.indexed(key, uid, until.min(covers))
     }
 }

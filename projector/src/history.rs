@@ -13,7 +13,8 @@ pub trait History {
     /// The revision from which on every commit is kept; earlier ones may be missing.
     fn floor(&self) -> Result<Revision, Self::Error>;
 
-    /// The newest commit of this object, not after `until`; of this uid only, if one is given.
+    /// The newest commit of this object, not after `until`; of this uid only, if one is given. A question has no
+    /// bound for what others did who had the name: it must be found without reading much of that.
     fn last(
         &self,
         key: &ObjectKey,

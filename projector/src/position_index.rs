@@ -1,19 +1,48 @@
 //! An index of the positions in the log at which each object was changed. It finds the last change of an
 //! object without reading everything after it.
 
-use hindsight_core::{ObjectKey, Revision};
+use hindsight_core::{ObjectKey, Revision, Uid};
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// A fold of commits. Objects are identified by the hash of their key, so two may share positions: a
-/// position that is found must be checked, but none is missing.
+/// A fold of commits. Objects are identified by the hashes of their key and their uid, so two may share
+/// positions: a position that is found must be checked, but none is missing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PositionIndex {
     covers: Revision,
     floor: Revision,
     held: usize,
     max: usize,
-    revisions: BTreeMap<u64, Vec<Revision>>,
+    /// By the hash of a key.
+    names: BTreeMap<u64, Places>,
+    /// By the same hash, the objects that had the name before the last one, oldest first. Few names are used
+    /// twice, so these are not with the places.
+    earlier: BTreeMap<u64, Vec<Life>>,
+}
+
+/// Where a name was changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Places {
+    /// The hash of the uid that it had last.
+    uid: u64,
+    /// Never empty.
+    revisions: Vec<Revision>,
+}
+
+/// An object whose name was used again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Life {
+    /// The hash of its uid.
+    uid: u64,
+    /// Its last change.
+    end: Revision,
+}
+
+impl Places {
+    fn before(&self, until: Revision) -> Option<Revision> {
+        let after = self.revisions.partition_point(|place| *place <= until);
+        self.revisions.get(after.checked_sub(1)?).copied()
+    }
 }
 
 impl PositionIndex {
@@ -24,7 +53,8 @@ impl PositionIndex {
             floor: Revision::ZERO,
             held: 0,
             max,
-            revisions: BTreeMap::new(),
+            names: BTreeMap::new(),
+            earlier: BTreeMap::new(),
         }
     }
 
@@ -43,29 +73,31 @@ impl PositionIndex {
         let from = self.floor;
         let is_dropped =
             |place: &Revision| *place > from && *place <= floor && !kept.contains(place);
-        self.revisions.retain(|_, places| {
-            let before = places.len();
-            if places.first().is_some_and(|first| *first <= floor) {
-                places.retain(|place| !is_dropped(place));
+        self.names.retain(|_, Places { revisions, .. }| {
+            let before = revisions.len();
+            if revisions.first().is_some_and(|first| *first <= floor) {
+                revisions.retain(|place| !is_dropped(place));
             }
-            self.held -= before - places.len();
-            !places.is_empty()
+            self.held -= before - revisions.len();
+            !revisions.is_empty()
         });
+        self.earlier.retain(|name, _| self.names.contains_key(name));
         self.floor = floor;
     }
 
     /// Lets go of a commit of this object that turned out to be dropped.
     pub fn forget(&mut self, key: &ObjectKey, revision: Revision) {
-        let hash = hash(key);
-        let Some(places) = self.revisions.get_mut(&hash) else {
+        let name = hash(key);
+        let Some(Places { revisions, .. }) = self.names.get_mut(&name) else {
             return;
         };
-        if let Ok(at) = places.binary_search(&revision) {
-            places.remove(at);
+        if let Ok(at) = revisions.binary_search(&revision) {
+            revisions.remove(at);
             self.held -= 1;
         }
-        if places.is_empty() {
-            self.revisions.remove(&hash);
+        if revisions.is_empty() {
+            self.names.remove(&name);
+            self.earlier.remove(&name);
         }
     }
 
@@ -76,34 +108,65 @@ impl PositionIndex {
 
     /// Adds the next commit; after a restore its revision need not be the following one. Commits up to
     /// [`Self::covers`], and all when it is full, are left out.
-    pub fn push(&mut self, key: &ObjectKey, revision: Revision) {
+    pub fn push(&mut self, key: &ObjectKey, uid: &Uid, revision: Revision) {
         if self.is_full() || revision <= self.covers {
             return;
         }
-        let places = self.revisions.entry(hash(key)).or_default();
-        places.push(revision);
+        let (name, uid) = (hash(key), hash(uid));
+        let places = self.names.entry(name).or_insert_with(|| Places {
+            uid,
+            revisions: Vec::new(),
+        });
+        if places.uid != uid
+            && let Some(end) = places.revisions.last().copied()
+        {
+            let uid = std::mem::replace(&mut places.uid, uid);
+            self.earlier
+                .entry(name)
+                .or_default()
+                .push(Life { uid, end });
+        }
+        places.revisions.push(revision);
         self.covers = revision;
         self.held += 1;
     }
 
-    /// The last commit up to this one that may have touched the object.
-    pub fn before(&self, key: &ObjectKey, until: Revision) -> Option<Revision> {
-        let places = self.revisions.get(&hash(key))?;
-        let after = places.partition_point(|place| *place <= until);
-        places.get(after.checked_sub(1)?).copied()
+    /// The last commit up to this one that may have touched the object, or the one of that name with this uid.
+    pub fn before(&self, key: &ObjectKey, uid: Option<&Uid>, until: Revision) -> Option<Revision> {
+        let name = hash(key);
+        let places = self.names.get(&name)?;
+        let Some(uid) = uid.map(hash) else {
+            return places.before(until);
+        };
+        let (mut of, mut end) = (places.uid, Revision::MAX);
+        let earlier = self.earlier.get(&name).map_or(&[][..], Vec::as_slice);
+        for life in earlier.iter().rev() {
+            if of == uid
+                && let Some(place) = places.before(until.min(end))
+                && place > life.end
+            {
+                return Some(place);
+            }
+            (of, end) = (life.uid, life.end);
+        }
+        if of == uid {
+            places.before(until.min(end))
+        } else {
+            None
+        }
     }
 
     /// The first commit from this one on that may have touched the object.
     pub fn after(&self, key: &ObjectKey, from: Revision) -> Option<Revision> {
-        let places = self.revisions.get(&hash(key))?;
+        let places = &self.names.get(&hash(key))?.revisions;
         let before = places.partition_point(|place| *place < from);
         places.get(before).copied()
     }
 }
 
-fn hash(key: &ObjectKey) -> u64 {
+fn hash(of: &impl Hash) -> u64 {
     let mut hasher = DefaultHasher::new();
-    key.hash(&mut hasher);
+    of.hash(&mut hasher);
     hasher.finish()
 }
 
@@ -116,10 +179,14 @@ mod tests {
         ObjectKey::new(GroupResource::new("", "configmaps"), "default", name)
     }
 
+    fn uid(text: &str) -> Uid {
+        Uid::from(text)
+    }
+
     fn folded(names: &[&str], max: usize) -> PositionIndex {
         let mut places = PositionIndex::new(max);
         for (revision, name) in (1..).zip(names) {
-            places.push(&key(name), Revision(revision));
+            places.push(&key(name), &uid(name), Revision(revision));
         }
         places
     }
@@ -139,7 +206,7 @@ mod tests {
         ] {
             let at = Revision(at);
             assert_eq!(
-                places.before(&key(name), at),
+                places.before(&key(name), None, at),
                 before.map(Revision),
                 "{name} {at}"
             );
@@ -151,17 +218,63 @@ mod tests {
         }
     }
 
+    /// Each of these uids had the name in turn.
+    fn reused(uids: &[&str]) -> PositionIndex {
+        let mut places = PositionIndex::new(100);
+        for (revision, of) in (1..).zip(uids) {
+            places.push(&key("a"), &uid(of), Revision(revision));
+        }
+        places
+    }
+
+    #[test]
+    fn of_those_who_had_a_name_the_one_that_is_asked_for_is_found() {
+        let uids = ["x", "x", "y", "z", "z", "x", "x"];
+        let mut places = reused(&uids);
+        for until in 0..9_u64 {
+            for of in ["x", "y", "z", "w"] {
+                let had = uids.iter().zip(1..=until);
+                let last = had.filter(|(uid, _)| **uid == of).last();
+                let last = last.map(|(_, place)| Revision(place));
+                let found = places.before(&key("a"), Some(&uid(of)), Revision(until));
+                assert_eq!(found, last, "{of} {until}");
+            }
+        }
+        assert_eq!(places.before(&key("b"), Some(&uid("x")), Revision(9)), None);
+        // Nobody takes over what an earlier one did.
+        places.forget(&key("a"), Revision(3));
+        places.raise_floor(Revision(4), &[Revision(1)].into());
+        for (of, last) in [("x", Some(1)), ("y", None), ("z", Some(5))] {
+            let found = places.before(&key("a"), Some(&uid(of)), Revision(5));
+            assert_eq!(found, last.map(Revision), "{of}");
+        }
+    }
+
+    #[test]
+    fn of_a_name_that_is_forgotten_nothing_is_left() {
+        let mut places = reused(&["x", "y"]);
+        places.forget(&key("a"), Revision(1));
+        places.forget(&key("a"), Revision(2));
+        assert!(places.names.is_empty() && places.earlier.is_empty());
+        let mut places = reused(&["x", "y"]);
+        places.raise_floor(Revision(2), &BTreeSet::new());
+        assert!(places.names.is_empty() && places.earlier.is_empty());
+    }
+
     #[test]
     fn only_what_comes_after_is_taken_and_only_as_much_as_there_is_room_for() {
         let mut places = folded(&["a", "b"], 3);
         let before = places.clone();
-        places.push(&key("x"), Revision(1));
-        places.push(&key("x"), Revision(2));
+        places.push(&key("x"), &uid("x"), Revision(1));
+        places.push(&key("x"), &uid("x"), Revision(2));
         assert_eq!(places, before);
-        places.push(&key("c"), Revision(5));
+        places.push(&key("c"), &uid("c"), Revision(5));
         assert_eq!(places.covers(), Revision(5));
-        assert_eq!(places.before(&key("c"), Revision(9)), Some(Revision(5)));
-        places.push(&key("d"), Revision(6));
+        assert_eq!(
+            places.before(&key("c"), None, Revision(9)),
+            Some(Revision(5))
+        );
+        places.push(&key("d"), &uid("d"), Revision(6));
         assert!(places.is_full());
         assert_eq!(places.covers(), Revision(5));
     }
@@ -173,11 +286,11 @@ mod tests {
         assert!(places.is_full());
         places.forget(&key("b"), Revision(2));
         places.forget(&key("b"), Revision(2));
-        assert_eq!(places.before(&key("b"), Revision(9)), None);
+        assert_eq!(places.before(&key("b"), None, Revision(9)), None);
         places.forget(&key("a"), Revision(1));
         assert_eq!(places.after(&key("a"), Revision(1)), Some(Revision(3)));
         for (revision, is_full) in [(4, false), (5, true)] {
-            places.push(&key("c"), Revision(revision));
+            places.push(&key("c"), &uid("c"), Revision(revision));
             assert_eq!(places.is_full(), is_full);
         }
     }
@@ -191,24 +304,33 @@ mod tests {
             (Revision(3), Revision(5))
         );
         assert_eq!(places.after(&key("a"), Revision(1)), Some(Revision(5)));
-        assert_eq!(places.before(&key("b"), Revision(9)), Some(Revision(2)));
+        assert_eq!(
+            places.before(&key("b"), None, Revision(9)),
+            Some(Revision(2))
+        );
         for (revision, is_full) in [(6, false), (7, true), (8, true)] {
-            places.push(&key("d"), Revision(revision));
+            places.push(&key("d"), &uid("d"), Revision(revision));
             assert_eq!(places.is_full(), is_full);
         }
         // What is below the floor already is not asked about again.
         places.raise_floor(Revision(6), &BTreeSet::new());
-        assert_eq!(places.before(&key("b"), Revision(9)), Some(Revision(2)));
-        assert_eq!(places.before(&key("a"), Revision(9)), None);
+        assert_eq!(
+            places.before(&key("b"), None, Revision(9)),
+            Some(Revision(2))
+        );
+        assert_eq!(places.before(&key("a"), None, Revision(9)), None);
         assert_eq!(places.covers(), Revision(7));
     }
 
     #[test]
     fn revisions_that_a_restore_passed_over_are_no_place() {
         let mut places = folded(&["a", "b"], 9);
-        places.push(&key("a"), Revision(1000));
+        places.push(&key("a"), &uid("a"), Revision(1000));
         assert_eq!(places.covers(), Revision(1000));
         assert_eq!(places.after(&key("a"), Revision(2)), Some(Revision(1000)));
-        assert_eq!(places.before(&key("a"), Revision(999)), Some(Revision(1)));
+        assert_eq!(
+            places.before(&key("a"), None, Revision(999)),
+            Some(Revision(1))
+        );
     }
 }

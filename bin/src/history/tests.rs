@@ -2,6 +2,7 @@
 
 mod dropped;
 mod pages;
+mod reused;
 mod thinned;
 
 use super::{HistoryIndex, LogHistory};
