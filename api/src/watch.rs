@@ -197,13 +197,15 @@ impl Watch {
             let Some(object) = next else {
                 break;
             };
+            let before = self.ready.len();
             self.event("ADDED", &object, None).await;
             if self.is_over {
                 return;
             }
-            objects.record_bytes(object.body.len());
+            let made = object.body.len().max(self.ready.len() - before);
+            objects.record_bytes(made);
             let looked = std::mem::take(&mut self.looked);
-            self.pace.read(object.body.len() + looked).await;
+            self.pace.read(made + looked).await;
             if self.ready.len() >= PIECE_BYTES {
                 self.initial_objects = Some(objects);
                 return;
@@ -281,8 +283,7 @@ impl Watch {
         }
     }
 
-    /// Derives events from changes until a piece is full. Changes from the window that are left over are asked
-    /// for again.
+    /// Derives events from changes until a piece is full. Those that are left over are asked for again.
     async fn derive_events(&mut self, changes: &[Arc<Change>]) {
         for change in changes {
             self.position = change.commit.revision;
@@ -290,16 +291,21 @@ impl Watch {
                 self.end_with_its_kind(change);
                 return;
             }
+            let before = self.ready.len();
             if self.position > self.after {
                 self.derive(change).await;
             }
             if self.is_over {
                 return;
             }
+            let made = self.ready.len() - before;
+            if let Some(replay) = &self.replay {
+                replay.record(change, made);
+            }
             let looked = std::mem::take(&mut self.looked);
-            self.pace.read(self.read_cost(change) + looked).await;
-            let is_enough = self.ready.len() >= PIECE_BYTES || self.is_due();
-            if is_enough && self.replay.is_none() {
+            let read = self.read_cost(change).max(made);
+            self.pace.read(read + looked).await;
+            if self.ready.len() >= PIECE_BYTES || self.is_due() {
                 return;
             }
         }
@@ -379,7 +385,7 @@ impl Watch {
             self.replay = Some(Replay::after(&self.api, expired).await?);
         }
         match &self.replay {
-            Some(replay) => replay.next(&self.api).await,
+            Some(replay) => replay.changes_after(self.position, &self.api).await,
             None => Ok(Vec::new()),
         }
     }

@@ -30,8 +30,10 @@ pub(super) struct Replay(Lease<Reading>);
 /// A state that follows the log, so that for each commit the object that it replaced is known.
 struct Reading {
     state: State,
-    /// Commits that were read and not returned yet.
+    /// Commits that were read and not followed yet.
     coming: VecDeque<Arc<Commit>>,
+    /// What was followed last, of which the watch may not have looked at everything.
+    followed: Vec<Arc<Change>>,
     _permit: OwnedSemaphorePermit,
     _of_past: Option<Permit>,
 }
@@ -60,6 +62,7 @@ impl Replay {
         Ok(Self(Lease::new(Reading {
             state: State::clone(&past.state),
             coming: VecDeque::new(),
+            followed: Vec::new(),
             _permit: permit,
             _of_past: past.permit,
         })))
@@ -70,8 +73,23 @@ impl Replay {
         self.0.renew();
     }
 
-    /// The next changes, oldest first, about a piece of them but at least one. All must be looked at.
-    pub(super) async fn next(&self, api: &Api) -> Result<Vec<Arc<Change>>, Failure> {
+    /// Notes that the watch has looked at a change, and made so many bytes of it for its client.
+    pub(super) fn record(&self, change: &Change, made: usize) {
+        self.0.record_bytes(made.max(stored_bytes(change)));
+    }
+
+    /// Changes after the position of the watch, oldest first: what it has not looked at yet or, if that is nothing,
+    /// about a piece of the next ones but at least one.
+    pub(super) async fn changes_after(
+        &self,
+        position: Revision,
+        api: &Api,
+    ) -> Result<Vec<Arc<Change>>, Failure> {
+        let left = self.0.with(|reading| reading.left_after(position));
+        let left = left.ok_or_else(stalled)?;
+        if !left.is_empty() {
+            return Ok(left);
+        }
         let read = |reading: &mut Reading| (reading.state.revision, reading.coming.is_empty());
         let (after, needs_more) = self.0.with(read).ok_or_else(stalled)?;
         if needs_more {
@@ -87,28 +105,35 @@ impl Replay {
             let coming = |reading: &mut Reading| reading.coming = commits.into();
             self.0.with(coming).ok_or_else(stalled)?;
         }
-        let (changes, bytes) = self.0.with(Reading::follow).ok_or_else(stalled)?;
-        self.0.record_bytes(bytes);
-        Ok(changes)
+        self.0.with(Reading::follow).ok_or_else(stalled)
     }
 }
 
 impl Reading {
-    /// The next changes, and about how many bytes of them a client is sent. What was found about the owners of
-    /// a removal is not sent, but held.
-    fn follow(&mut self) -> (Vec<Arc<Change>>, usize) {
-        let (mut changes, mut held, mut sent) = (Vec::new(), 0, 0);
+    fn left_after(&mut self, position: Revision) -> Vec<Arc<Change>> {
+        self.followed
+            .retain(|change| change.commit.revision > position);
+        self.followed.clone()
+    }
+
+    /// The next changes. What was found about the owners of a removal is not sent, but held.
+    fn follow(&mut self) -> Vec<Arc<Change>> {
+        let mut held = 0;
         while held < PIECE_BYTES {
             let Some(commit) = self.coming.pop_front() else {
                 break;
             };
             let previous = apply(&mut self.state, &commit);
-            let shown = commit.object().or(previous.as_ref());
-            let shown = shown.map_or(0, |object| object.body.len());
-            held += commit.estimated_bytes().max(shown);
-            sent += shown;
-            changes.push(Arc::new(Change { commit, previous }));
+            let change = Change { commit, previous };
+            held += change.commit.estimated_bytes().max(stored_bytes(&change));
+            self.followed.push(Arc::new(change));
         }
-        (changes, sent)
+        self.followed.clone()
     }
+}
+
+/// How long the object of a change is, as it is stored.
+fn stored_bytes(change: &Change) -> usize {
+    let object = change.commit.object().or(change.previous.as_ref());
+    object.map_or(0, |object| object.body.len())
 }

@@ -1,6 +1,8 @@
 //! Watches behind the window, which read the log.
 
 use super::*;
+use crate::backend::fake::beside;
+use crate::pace::READ_BYTES;
 use crate::watch::REPLAYS_MAX;
 
 #[test]
@@ -69,7 +71,7 @@ fn a_watch_that_catches_up_ends_in_its_time_and_says_how_far_it_is() {
             .await;
         let mark = first_frame(&mut answer.into_body()).await;
         assert_eq!(begun.elapsed(), READING * 2, "as soon as anything was read");
-        assert!(mark.contains("BOOKMARK") && mark.contains("\"resourceVersion\":\"3\""));
+        assert!(mark.contains("BOOKMARK") && mark.contains("\"resourceVersion\":\"2\""));
     });
 }
 
@@ -97,4 +99,113 @@ fn what_a_watch_has_missed_comes_in_pieces() {
     let held = held.expect("it was read");
     let bound = READ..READ + BYTES + 1024;
     assert!(bound.contains(&held), "{held}");
+}
+
+const GADGETS: &str = "/apis/example.com/v1/gadgets?watch=1&timeoutSeconds=99999";
+/// From the first gadget on: the others were missed, or all come initially.
+const ALL_GADGETS: [(&str, u64); 2] = [("&resourceVersion=1", 2), ("", 1)];
+const OBJECTS: u64 = 100;
+const STORED_BYTES: usize = 1 << 10;
+const SHOWN_BYTES: usize = 200 << 10;
+
+/// Gadgets that are short. All are from before the window, and from before their definition gained a long default.
+async fn shown_long() -> Api {
+    let fake = Arc::new(Fake::new());
+    for revision in 1..=OBJECTS {
+        let name = format!("g{revision:03}");
+        let key = ObjectKey::new(GroupResource::new("example.com", "gadgets"), "", &name);
+        let document = json!({"apiVersion": "example.com/v1", "kind": "Gadget",
+            "metadata": {"name": name, "uid": name, "creationTimestamp": "1970-01-01T00:00:00Z",
+                "annotations": {"k": "v".repeat(STORED_BYTES)}}});
+        let object = Object::from_value(key, document, Revision(revision), None);
+        fake.put_before_the_window(&Arc::new(object.expect("an object")));
+    }
+    let default = json!({"type": "string", "default": "v".repeat(SHOWN_BYTES)});
+    let schema = json!({"type": "object", "properties": {"x": default}});
+    let version = json!({"name": "v1", "served": true, "storage": true,
+        "schema": {"openAPIV3Schema": schema}});
+    let definition = json!({"metadata": {"name": "gadgets.example.com"},
+        "spec": {"group": "example.com", "scope": "Cluster", "versions": [version],
+            "names": {"plural": "gadgets", "kind": "Gadget"}}});
+    let api = Api::new(fake as _, Arc::new(Admission::default()));
+    let request = Request::post("/apis/apiextensions.k8s.io/v1/customresourcedefinitions")
+        .body(Full::from(definition.to_string()));
+    let known = Some(Arc::new(administrator()));
+    let answer = api.handle(request.expect("a request"), known).await;
+    assert_eq!(answer.status(), 201);
+    api
+}
+
+async fn watch_gadgets(api: &Api, query: &str) -> ApiBody {
+    let path = format!("{GADGETS}{query}");
+    let answer = api
+        .handle(get(&path), Some(Arc::new(administrator())))
+        .await;
+    answer.into_body()
+}
+
+#[test]
+fn of_small_objects_that_are_shown_long_an_unread_watch_holds_one() {
+    for (query, _) in ALL_GADGETS {
+        paused().block_on(async {
+            let api = shown_long().await;
+            let mut body = watch_gadgets(&api, query).await;
+            let mut held = first_frame(&mut body).await;
+            tokio::time::sleep(STALLED * 2).await;
+            // What it goes on with is what it held all the time.
+            let rest = body.collect().await.expect("sound").to_bytes();
+            held.push_str(std::str::from_utf8(&rest).expect("text"));
+            let last = held.lines().last().expect("some");
+            assert!(last.contains("ERROR") && last.contains("410"), "{last}");
+            let bound = SHOWN_BYTES..(64 << 10) + SHOWN_BYTES + STORED_BYTES + 1024;
+            assert!(bound.contains(&held.len()), "{query}: {}", held.len());
+        });
+    }
+}
+
+#[test]
+fn a_slow_reader_gets_everything_however_long_it_is_shown() {
+    const BYTES_PER_SECOND: usize = 20 << 10;
+    for (query, first) in ALL_GADGETS {
+        paused().block_on(async {
+            let api = shown_long().await;
+            let mut body = watch_gadgets(&api, query).await;
+            let mut seen = String::new();
+            for number in first..=OBJECTS {
+                while !seen.contains('\n') {
+                    let piece = first_frame(&mut body).await;
+                    let seconds = piece.len().div_ceil(BYTES_PER_SECOND) as u64;
+                    tokio::time::sleep(Duration::from_secs(seconds)).await;
+                    seen.push_str(&piece);
+                }
+                let (line, rest) = seen.split_once('\n').expect("a line");
+                let event: Value = serde_json::from_str(line).expect("JSON");
+                let name = &event["object"]["metadata"]["name"];
+                assert_eq!(name, &format!("g{number:03}"), "{query}: {event}");
+                seen = rest.to_owned();
+            }
+        });
+    }
+}
+
+/// To show one takes as long as to read one that is as long.
+#[test]
+fn others_have_their_turn_while_small_objects_are_shown_long() {
+    for (query, _) in ALL_GADGETS {
+        let (shown, turns) = paused().block_on(async {
+            let api = shown_long().await;
+            let mut body = watch_gadgets(&api, query).await;
+            // What has to be waited for before: the log is read.
+            let mut shown = first_frame(&mut body).await.len();
+            let all = async {
+                while shown < SHOWN_BYTES * 50 {
+                    shown += first_frame(&mut body).await.len();
+                }
+                shown
+            };
+            beside(all).await
+        });
+        let least = shown / (READ_BYTES + SHOWN_BYTES) - 1;
+        assert!(turns as usize >= least, "{query}: {turns} of {least}");
+    }
 }
