@@ -357,14 +357,21 @@ impl Watch {
     }
 
     /// The next changes: from the window, or from the log if the window does not reach back far enough; `None`
-    /// if the watch is over before the log is read.
+    /// if the watch is over, or every watch, before the log is read.
     async fn changes(&mut self) -> Option<Result<Vec<Arc<Change>>, Failure>> {
         match self.window() {
             Ok(changes) => {
                 self.replay = None;
                 Some(Ok(changes))
             }
-            Err(expired) => timeout_at(self.ends, self.missed(expired)).await.ok(),
+            Err(expired) => {
+                let (ends, mut newest) = (self.ends, self.newest_revision.clone());
+                tokio::select! {
+                    biased;
+                    _ = newest.wait_for(|_| false) => None,
+                    missed = timeout_at(ends, self.missed(expired)) => missed.ok(),
+                }
+            }
         }
     }
 

@@ -70,6 +70,8 @@ pub(crate) struct Fake {
     log: Mutex<Vec<Arc<Commit>>>,
     /// Whether what is in the log is put into the window once a watch asks for it.
     pub(crate) reads_back: AtomicBool,
+    /// Whoever asks for it waits while others hold this.
+    pub(crate) reading_back: tokio::sync::Mutex<()>,
     /// What happens as soon as a watch has looked and found nothing new.
     pub(crate) once_looked: Mutex<Option<Box<dyn FnOnce() + Send>>>,
     /// The changes that watches are shown.
@@ -99,6 +101,7 @@ impl Fake {
             failed: Mutex::default(),
             log: Mutex::default(),
             reads_back: AtomicBool::new(false),
+            reading_back: tokio::sync::Mutex::default(),
             once_looked: Mutex::default(),
             window: Mutex::default(),
             moved,
@@ -214,17 +217,20 @@ impl Backend for Fake {
     }
 
     fn reach_back(&self, _: Revision) -> BoxFuture<'_, bool> {
-        let reads_back = self.reads_back.load(Ordering::Relaxed);
-        if reads_back {
-            let log = std::mem::take(&mut *self.log.lock().expect("a lock"));
-            // Objects of the log are new ones.
-            let created = log.into_iter().map(|commit| {
-                let previous = None;
-                Arc::new(Change { commit, previous })
-            });
-            self.window.lock().expect("a lock").extend(created);
-        }
-        Box::pin(std::future::ready(reads_back))
+        Box::pin(async {
+            let _turn = self.reading_back.lock().await;
+            let reads_back = self.reads_back.load(Ordering::Relaxed);
+            if reads_back {
+                let log = std::mem::take(&mut *self.log.lock().expect("a lock"));
+                // Objects of the log are new ones.
+                let created = log.into_iter().map(|commit| {
+                    let previous = None;
+                    Arc::new(Change { commit, previous })
+                });
+                self.window.lock().expect("a lock").extend(created);
+            }
+            reads_back
+        })
     }
 
     fn commits_after(

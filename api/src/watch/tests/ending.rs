@@ -27,6 +27,30 @@ fn watches_end_once_they_are_told_to_whatever_they_have_to_send() {
     });
 }
 
+/// They wait for others that read it, or it takes long.
+#[test]
+fn watches_that_wait_for_the_log_end_once_they_are_told_to() {
+    for waits_for_others in [true, false] {
+        let (fake, api) = behind_the_window(3, 1);
+        *fake.reading.lock().expect("a lock") = Duration::from_hours(1);
+        paused().block_on(async {
+            let others = waits_for_others.then(|| fake.reading_back.try_lock().expect("free"));
+            let begun = Instant::now();
+            let path = "/api/v1/configmaps?watch=1&resourceVersion=1&timeoutSeconds=999";
+            let answer = api.handle(get(path), Some(Arc::new(administrator()))).await;
+            let mut body = answer.into_body();
+            let stops = async {
+                tokio::task::yield_now().await;
+                api.end_watches();
+            };
+            let (last, ()) = tokio::join!(body.frame(), stops);
+            assert!(last.is_none(), "{last:?}");
+            assert_eq!(begun.elapsed(), Duration::ZERO, "{waits_for_others}");
+            drop(others);
+        });
+    }
+}
+
 /// What is long and not sent as it is stored is made on a thread of the runtime, and here that runtime is gone.
 #[test]
 fn an_error_is_the_last_that_a_watch_says() {
