@@ -30,7 +30,8 @@ pub trait Backend: Send + Sync + 'static {
     fn changes_after(&self, revision: Revision, limit: usize) -> Result<Vec<Arc<Change>>, Expired>;
 
     /// Has [`Self::changes_after`] reach back to `revision`, if that is before the engine was started and there is
-    /// room for what happened since; whether it does now. Who asks while others do waits for them.
+    /// room for what happened since; whether it does now. Who asks while others do waits for them, and is polled
+    /// meanwhile, whatever its client does.
     fn reach_back(&self, revision: Revision) -> BoxFuture<'_, bool>;
 
     /// Commits after `revision` from the log, oldest first: at most `limit`, and no more once they take

@@ -2,6 +2,7 @@
 
 mod accept;
 mod admission;
+mod apart;
 mod authenticator;
 mod authorizer;
 mod backend;

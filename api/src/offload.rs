@@ -1,10 +1,10 @@
 //! Long computations, which run on a thread where they hold up no other request. A runtime whose only
 //! waking worker computes for seconds does not even notice that there is something to read.
 
+use crate::apart::{apart, ended_early};
 use crate::status::Failure;
 use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
-use tokio::task::AbortHandle;
 
 /// A request whose body is longer than this is offloaded: to decode so much takes some milliseconds.
 pub(crate) const LONG_BYTES: usize = 64 << 10;
@@ -22,12 +22,10 @@ pub(crate) async fn offload<T: Send + 'static>(
     if bytes <= LONG_BYTES {
         return Ok(work());
     }
-    let Ok(runtime) = Handle::try_current() else {
+    if Handle::try_current().is_err() {
         return Ok(work());
-    };
-    // In a task of its own: a stream whose client does not read is not polled, and would keep a seat that it was
-    // given while it waits.
-    let queued = runtime.spawn(async {
+    }
+    let queued = apart(async {
         let seat = SEATS.acquire().await;
         let done = tokio::task::spawn_blocking(move || {
             let done = work();
@@ -36,19 +34,7 @@ pub(crate) async fn offload<T: Send + 'static>(
         });
         done.await
     });
-    let given_up = GivenUp(queued.abort_handle());
-    let done = queued.await.and_then(|done| done);
-    drop(given_up);
-    done.map_err(|failed| Failure::internal(format!("computing the answer ended early: {failed}")))
-}
-
-/// Takes a computation that has no seat yet out of the queue once nobody waits for it.
-struct GivenUp(AbortHandle);
-
-impl Drop for GivenUp {
-    fn drop(&mut self) {
-        self.0.abort();
-    }
+    queued.await?.map_err(|failed| ended_early(&failed))
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ mod tests;
 pub(crate) use relay::Relay;
 pub(crate) use replay::REPLAYS_MAX;
 
+use crate::apart::apart;
 use crate::body::{ApiBody, PIECE_BYTES, frame};
 use crate::handler::{Api, ResourceRequest};
 use crate::lease::Lease;
@@ -384,12 +385,15 @@ impl Watch {
     /// at once; what has left it this watch reads in its turn.
     async fn missed(&mut self, expired: Expired) -> Result<Vec<Arc<Change>>, Failure> {
         if self.replay.is_none() {
-            if self.api.backend.reach_back(expired.asked).await
+            let backend = Arc::clone(&self.api.backend);
+            let reaches_back = async move { backend.reach_back(expired.asked).await };
+            if apart(reaches_back).await?
                 && let Ok(changes) = self.window()
             {
                 return Ok(changes);
             }
-            self.replay = Some(Replay::after(&self.api, expired).await?);
+            let replay = apart(Replay::after(self.api.clone(), expired)).await?;
+            self.replay = Some(replay?);
         }
         match &self.replay {
             Some(replay) => replay.changes_after(self.position, &self.api).await,

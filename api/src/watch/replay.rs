@@ -40,7 +40,7 @@ struct Reading {
 
 impl Replay {
     /// Begins after a revision that the window no longer reaches.
-    pub(super) async fn after(api: &Api, expired: Expired) -> Result<Self, Failure> {
+    pub(super) async fn after(api: Api, expired: Expired) -> Result<Self, Failure> {
         let refused = || Failure::expired(expired.to_string());
         let behind = expired.oldest.0.saturating_sub(expired.asked.0);
         if behind > BEHIND_MAX {

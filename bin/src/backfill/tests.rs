@@ -4,7 +4,8 @@
 use super::*;
 use crate::control_plane::empty_state;
 use crate::published::{Publisher, channel};
-use crate::reply;
+use crate::{Config, ControlPlane, reply};
+use bytes::Bytes;
 use futures_util::FutureExt;
 use futures_util::future::join_all;
 use hindsight_core::command::{Create, FieldValidation, Patch, PatchObject};
@@ -12,10 +13,15 @@ use hindsight_core::{
     Actor, Command, Commit, GroupResource, Intent, Object, ObjectKey, Time, apply,
 };
 use hindsight_log::{Log, MemoryStorage, Publish, Records, Snapshots, Storage, Stored, Tail};
-use serde_json::json;
+use http::Request;
+use http_body_util::{BodyExt, Full};
+use serde_json::{Value, json};
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 use tokio::runtime::Runtime;
+use tokio::time::timeout;
+use tower_service::Service as _;
 
 const FRAMES: usize = 700;
 /// In each frame but the first, which has one less.
@@ -354,6 +360,50 @@ fn for_a_position_that_is_too_far_back_nothing_is_read() {
         for (position, is_read) in [(1, false), (2, true)] {
             assert_eq!(started.resume(Revision(position)).await, None);
             assert_eq!(started.read() > 0, is_read, "{position}");
+        }
+    });
+}
+
+/// A program polled it once, and does something else now. What it waits for is given to it first.
+#[test]
+fn a_watch_that_is_not_polled_keeps_no_other_from_catching_up() {
+    let temporary = tempfile::tempdir().expect("a directory");
+    let open = || {
+        let config = Config {
+            data_dir: Some(temporary.path().join("data")),
+            collectors: false,
+            ..Config::default()
+        };
+        ControlPlane::open(config).expect("it opens")
+    };
+    let plane = open();
+    let seed = plane.seed();
+    let intent = create("namespaces", "", "a");
+    let command = Command::new(Arc::new(Actor::new("t")), Time(1), seed, intent);
+    let written = plane.submit_blocking(vec![command]).expect("open");
+    assert!(written.iter().all(Result::is_ok), "{written:?}");
+    plane.close();
+    let plane = open();
+    Runtime::new().expect("a runtime").block_on(async {
+        let service = plane.service();
+        let missed_one = plane.state().revision.0 - 1;
+        let watch = async || {
+            let path = format!("/api/v1/namespaces?watch=1&resourceVersion={missed_one}");
+            let request = Request::get(path).body(Full::<Bytes>::default());
+            let mut service = service.clone();
+            let answer = service.call(request.expect("a request")).await;
+            answer.expect("an answer").into_body()
+        };
+        let reading = plane.backfill().is_over.lock().await;
+        let mut kept = watch().await;
+        assert!(kept.frame().now_or_never().is_none(), "it waits");
+        drop(reading);
+        for mut body in [watch().await, kept] {
+            let seen = timeout(Duration::from_mins(2), body.frame()).await;
+            let seen = seen.expect("it goes on").expect("an event");
+            let seen = seen.expect("sound").into_data().expect("data");
+            let event: Value = serde_json::from_slice(&seen).expect("JSON");
+            assert_eq!(event["object"]["metadata"]["name"], "a", "{event}");
         }
     });
 }

@@ -4,6 +4,8 @@ use super::*;
 use crate::backend::fake::beside;
 use crate::pace::READ_BYTES;
 use crate::watch::REPLAYS_MAX;
+use std::sync::atomic::Ordering;
+use tokio::time::timeout;
 
 #[test]
 fn unread_watches_behind_the_window_block_others_only_briefly() {
@@ -207,5 +209,43 @@ fn others_have_their_turn_while_small_objects_are_shown_long() {
         });
         let least = shown / (READ_BYTES + SHOWN_BYTES) - 1;
         assert!(turns as usize >= least, "{query}: {turns} of {least}");
+    }
+}
+
+/// What it waits for is given to it first, and it would not notice.
+#[test]
+fn watches_that_are_not_polled_keep_no_other_from_catching_up() {
+    let path = "/api/v1/configmaps?watch=1&resourceVersion=1&timeoutSeconds=999999";
+    for reads_back in [true, false] {
+        let (fake, api) = behind_the_window(3, 1);
+        fake.reads_back.store(reads_back, Ordering::Relaxed);
+        paused().block_on(async {
+            let open = async || {
+                let answer = api.handle(get(path), Some(Arc::new(administrator()))).await;
+                answer.into_body()
+            };
+            let all = u32::try_from(REPLAYS_MAX).expect("a few");
+            let turns = api.replays.acquire_many(all).await.expect("all");
+            let reading = reads_back.then(|| fake.reading_back.try_lock().expect("free"));
+            let mut kept = Vec::new();
+            for _ in 0..REPLAYS_MAX {
+                let mut body = open().await;
+                let waits = timeout(Duration::from_millis(100), body.frame()).await;
+                assert!(waits.is_err(), "{reads_back}");
+                kept.push(body);
+            }
+            drop((turns, reading));
+            tokio::time::sleep(STALLED * 2).await;
+            let mut other = open().await;
+            let seen = timeout(Duration::from_hours(1), first_frame(&mut other)).await;
+            let seen = seen.expect("it goes on");
+            assert!(seen.contains("\"c2\"") && seen.contains("\"c3\""), "{seen}");
+            for body in &mut kept {
+                // It has lost its turn if it had one.
+                let next = first_frame(body).await;
+                assert_eq!(next.contains("\"c2\""), reads_back, "{next}");
+                assert_eq!(next.contains("410"), !reads_back, "{next}");
+            }
+        });
     }
 }
