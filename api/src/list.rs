@@ -37,6 +37,12 @@ pub(crate) struct Page {
 }
 
 impl Page {
+    /// Whether the answer may have begun when an item is found for which there is no room, or that is too long as YAML.
+    pub(crate) fn may_break_off(&self, request: &ResourceRequest) -> bool {
+        let lengths = self.items.iter().map(|item| item.body.len());
+        pieces::may_break_off(lengths, request.accept.syntax)
+    }
+
     /// The metadata of the list, which tells where the rest begins.
     pub(crate) fn metadata(&self, request: &ResourceRequest) -> Value {
         let mut metadata = json!({"resourceVersion": self.revision.to_string()});

@@ -231,12 +231,15 @@ impl Failure {
     /// What is said instead if a part of a request for many was carried out before: whoever is told to try again would
     /// also change what was made since.
     pub(crate) fn after_a_part(self) -> Self {
+        const PART: &str = "a part of it was carried out";
         if self.retry_after().is_none() {
-            return self;
+            let message = format!("{PART}; of the rest: {}", self.message).into_boxed_str();
+            return Self { message, ..self };
         }
         let message = format!(
-            "a part of it was carried out, and then this failed: {}",
-            self.message
+            "{PART}, and the rest was answered with {} {}: look at what is left before you ask for it, because what was \
+             made since would go as well",
+            self.code, self.reason
         );
         Self::new(500, "InternalError", message).with_warnings(self.warnings)
     }

@@ -48,8 +48,8 @@ pub(crate) struct Fake {
     pub(crate) submitted: Mutex<Vec<usize>>,
     /// What was recorded of the request of each command.
     pub(crate) requests: Mutex<Vec<Arc<Request>>>,
-    /// After so many submissions there are too many.
-    pub(crate) submissions_max: Mutex<Option<usize>>,
+    /// After so many submissions the next ones are refused.
+    pub(crate) refused_after: Mutex<Option<(usize, Unavailable)>>,
     /// The next submission is answered only once this has been sent.
     pub(crate) slow: Mutex<Option<oneshot::Receiver<()>>>,
     /// The revisions of the states that were kept for pages.
@@ -89,7 +89,7 @@ impl Fake {
             state,
             meanwhile: Mutex::default(),
             submitted: Mutex::default(),
-            submissions_max: Mutex::default(),
+            refused_after: Mutex::default(),
             requests: Mutex::default(),
             slow: Mutex::default(),
             kept: Mutex::default(),
@@ -281,9 +281,9 @@ impl Backend for Fake {
             self.carry_out(command).expect("accepted");
         }
         let mut submitted = self.submitted.lock().expect("a lock");
-        let most = *self.submissions_max.lock().expect("a lock");
-        if most.is_some_and(|most| submitted.len() >= most) {
-            return Box::pin(async { Err(Unavailable::Overloaded) });
+        let refused = self.refused_after.lock().expect("a lock").clone();
+        if let Some((_, why)) = refused.filter(|(most, _)| submitted.len() >= *most) {
+            return Box::pin(async { Err(why) });
         }
         submitted.push(commands.len());
         drop(submitted);

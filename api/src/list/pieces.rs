@@ -68,6 +68,15 @@ impl Rest {
     }
 }
 
+/// Whether a list of items of these lengths may break off once it has begun. What is this short is written in one go,
+/// and is not too long as YAML.
+pub(super) fn may_break_off(lengths: impl Iterator<Item = usize>, syntax: Syntax) -> bool {
+    let (sum, longest) = lengths.fold((0, 0), |(sum, longest), length| {
+        (sum + length, longest.max(length))
+    });
+    sum > LONG_BYTES && (syntax == Syntax::Yaml || longest > ITEM_BYTES_MAX)
+}
+
 impl Pieces {
     pub(super) fn new(
         items: Items,

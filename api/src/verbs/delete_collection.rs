@@ -60,10 +60,10 @@ async fn delete_listed(
             done.one_by_one(api, request, commands, options).await
         };
         if let Err(failure) = decided {
-            let failure = if done.has_begun {
-                failure.after_a_part()
-            } else {
-                failure
+            let failure = match done.failed {
+                Some(first) => Failure::from(first),
+                None if done.has_begun => failure.after_a_part(),
+                None => failure,
             };
             return Err(failure.with_warnings(done.warnings));
         }
@@ -74,17 +74,27 @@ async fn delete_listed(
     if let Some(rejection) = failed {
         return Err(Failure::from(rejection).with_warnings(warnings));
     }
-    let metadata = page.metadata(request);
-    let mut response = list::render(api, request, page).await;
-    if !response.status().is_success() && !options.dry_run {
-        // There is no room to show what went, or it is too long as YAML. A client that is refused would delete again,
-        // and then what was made since.
-        let done = json!({"kind": "Status", "apiVersion": "v1", "metadata": metadata,
-            "status": "Success"});
-        response = respond::json(200, &done, Syntax::Json);
-    }
+    let mut response = if options.dry_run {
+        list::render(api, request, page).await
+    } else {
+        show_deleted(api, request, page).await
+    };
     respond::warn(&mut response, &warnings);
     Ok(response)
+}
+
+/// The list of what was deleted or, where that may be refused or break off, a `Status`: a client that gets neither would
+/// delete again, and then what was made since.
+async fn show_deleted(api: &Api, request: &ResourceRequest, page: list::Page) -> Response<ApiBody> {
+    let status = json!({"kind": "Status", "apiVersion": "v1", "metadata": page.metadata(request),
+        "status": "Success"});
+    if !page.may_break_off(request) {
+        let response = list::render(api, request, page).await;
+        if response.status().is_success() {
+            return response;
+        }
+    }
+    respond::json(200, &status, Syntax::Json)
 }
 
 /// The items in the batches that they are deleted in.
@@ -107,6 +117,7 @@ fn batches(items: &[Arc<Object>]) -> impl Iterator<Item = &[Arc<Object>]> {
 /// What became of the items so far.
 #[derive(Default)]
 struct Done {
+    /// Something was deleted.
     has_begun: bool,
     warnings: Vec<String>,
     /// The first refusal of those that were decided in one go: it does not keep the others.
@@ -125,7 +136,7 @@ impl Done {
         } else {
             api.backend.submit(commands).await?
         };
-        self.has_begun = true;
+        self.has_begun |= !dry_run && answers.iter().any(Result::is_ok);
         let mut refusals = answers.into_iter().filter_map(Result::err);
         let is_absent = |error: &Rejection| matches!(error.plain(), Rejection::NotFound { .. });
         let refusal = refusals.find(|error| !is_absent(error));
@@ -152,7 +163,7 @@ impl Done {
             };
             match api.submit(request, write_request).await {
                 Ok(decision) => {
-                    self.has_begun = true;
+                    self.has_begun |= !options.dry_run;
                     self.warnings.extend(decision.warnings);
                 }
                 Err(failure) if failure.code == 404 => {}

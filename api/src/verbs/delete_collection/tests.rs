@@ -9,7 +9,7 @@ use crate::pace::READ_BYTES;
 use crate::testing::runtime;
 use hindsight_core::command::{Create, Delete, FieldValidation, Target};
 use hindsight_core::{
-    Actor, Command, GroupResource, Intent, Object, ObjectKey, Revision, Rule, Time,
+    Actor, Command, GroupResource, Intent, Object, ObjectKey, Revision, Rule, Time, Unavailable,
 };
 use http::Request;
 use http_body_util::{BodyExt, Full};
@@ -159,35 +159,56 @@ fn what_goes_between_listing_and_deciding_is_no_error_and_what_comes_back_is_not
 #[test]
 fn nobody_is_told_to_try_again_once_a_part_of_a_collection_went() {
     let names: Vec<String> = (0..=BATCH_ITEMS_MAX).map(|one| format!("a{one}")).collect();
-    for (most, code, retry_after) in [(0, 429, Some(1)), (1, 500, None), (2, 200, None)] {
+    let by_another = names.iter().map(|name| delete(name)).collect();
+    let (none, other) = (json!({}), json!({"preconditions": {"uid": "other"}}));
+    let part = "a part of it was carried out";
+    for (most, why, meanwhile, options, code, said) in [
+        (0, Unavailable::Overloaded, vec![], &none, 429, "try again"),
+        (1, Unavailable::Overloaded, vec![], &none, 500, part),
+        (1, Unavailable::Stopping, vec![], &none, 500, part),
+        (1, Unavailable::Full, vec![], &none, 507, part),
+        (0, Unavailable::Full, vec![], &none, 507, "the disk is full"),
+        (2, Unavailable::Overloaded, vec![], &none, 200, ""),
+        // Of the first batch nothing went.
+        (1, Unavailable::Overloaded, vec![], &other, 409, "other"),
+        (
+            1,
+            Unavailable::Overloaded,
+            by_another,
+            &none,
+            429,
+            "try again",
+        ),
+    ] {
         let fake = with_maps(&names);
-        *fake.submissions_max.lock().expect("a lock") = Some(most);
-        let api = Api::new(Arc::clone(&fake) as _, Arc::new(Admission::default()));
-        let request = Request::delete(MAPS).body(Full::from("{}"));
-        let request = request.expect("a request");
-        let (answered, header, status) = runtime().block_on(async {
-            let answer = api.handle(request, Some(actor())).await;
-            let (code, header) = (
-                answer.status().as_u16(),
-                answer.headers().get("retry-after").cloned(),
-            );
-            let body = answer.into_body().collect().await.expect("to its end");
-            let status: Value = serde_json::from_slice(&body.to_bytes()).expect("JSON");
-            (code, header, status)
-        });
-        assert_eq!(
-            (answered, header.is_some()),
-            (code, retry_after.is_some()),
-            "{status}"
-        );
-        assert_eq!(status["details"]["retryAfterSeconds"].as_u64(), retry_after);
-        let said = status["message"].as_str().unwrap_or_default();
-        assert_eq!(
-            said.contains("a part of it was carried out"),
-            code == 500,
-            "{said}"
-        );
+        *fake.refused_after.lock().expect("a lock") = Some((most, why.clone()));
+        *fake.meanwhile.lock().expect("a lock") = meanwhile;
+        let (answered, again, status) = clear_in_words(&fake, options);
+        let case = format!("{most} {why:?} {options} {status}");
+        assert_eq!((answered, again.is_some()), (code, code == 429), "{case}");
+        let told = status["message"].as_str().unwrap_or_default();
+        assert!(told.contains(said), "{case}");
+        let is_part = said == part;
+        assert_eq!(told.contains(part), is_part, "{case}");
+        assert!(!is_part || !told.contains("try again"), "{case}");
     }
+}
+
+/// Also returns what is said of trying again, and the answer.
+fn clear_in_words(fake: &Arc<Fake>, options: &Value) -> (u16, Option<u64>, Value) {
+    let api = Api::new(Arc::clone(fake) as _, Arc::new(Admission::default()));
+    let body = Full::from(options.to_string());
+    let request = Request::delete(MAPS).body(body).expect("a request");
+    runtime().block_on(async {
+        let answer = api.handle(request, Some(actor())).await;
+        let code = answer.status().as_u16();
+        let header = answer.headers().contains_key("retry-after");
+        let body = answer.into_body().collect().await.expect("to its end");
+        let status: Value = serde_json::from_slice(&body.to_bytes()).expect("JSON");
+        let again = status["details"]["retryAfterSeconds"].as_u64();
+        assert_eq!(again.is_some(), header, "{status}");
+        (code, again, status)
+    })
 }
 
 #[test]
@@ -240,6 +261,25 @@ fn a_collection_that_went_is_not_refused_because_it_is_too_long_as_yaml() {
         (&status["kind"], &status["status"]),
         (&json!("Status"), &json!("Success"))
     );
+}
+
+/// A list that has begun could not be taken back once its second item is found to be too long.
+#[test]
+fn of_a_collection_that_went_no_list_is_begun_that_may_break_off() {
+    let fake = with_maps(&[]);
+    let flat = json!({"apiVersion": "v1", "kind": "ConfigMap", "data": {"a": "x".repeat(300 << 10)},
+        "metadata": {"name": "a", "namespace": "default", "uid": "a"}});
+    let object = Object::from_value(key("configmaps", "default", "a"), flat, Revision(9), None);
+    drop(fake.put(&Arc::new(object.expect("an object"))));
+    put_deep(&fake, "b", 10);
+    let (code, status) = clear_as_yaml(&fake, "");
+    assert_eq!(
+        (code, &status["status"]),
+        (200, &json!("Success")),
+        "{status}"
+    );
+    let left = fake.state();
+    assert!(left.get(&key("configmaps", "default", "a")).is_none());
 }
 
 /// What tells where the rest begins must not go with the list that cannot be shown.
