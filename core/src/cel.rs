@@ -33,9 +33,8 @@ pub(crate) use meter::{Fault, Meter};
 pub(crate) use types::{Member, Record, Type};
 pub(crate) use value::Value;
 
-use crate::schema::{Pattern, WEIGHT_MAX, compile_pattern};
+use crate::schema::{Pattern, WEIGHT_MAX, compile_pattern, weight_of};
 use check::Checker;
-use regex::Regex;
 use std::cell::Cell;
 use std::fmt;
 use std::rc::Rc;
@@ -83,11 +82,12 @@ impl Allowance {
     }
 
     /// Takes as many as this pattern counts, and compiles it unless nothing is left.
-    fn compile(&self, text: &str) -> Result<Arc<Regex>, String> {
+    fn compile(&self, text: &str) -> Result<Arc<Pattern>, String> {
         self.take(1)?;
-        let Pattern { regex, weight } = compile_pattern(text)?;
-        self.take(weight - 1)?;
-        Ok(regex)
+        let compiled = compile_pattern(text);
+        let is_allowed = self.take(weight_of(&compiled).saturating_sub(1));
+        let pattern = compiled.map_err(|unusable| unusable.why)?;
+        is_allowed.map(|()| Arc::new(pattern))
     }
 
     fn take(&self, weight: usize) -> Result<(), String> {

@@ -30,9 +30,10 @@ pub(crate) use metadata::{any_object, metadata_causes, object_meta};
 pub use parse::parse;
 pub(crate) use parse::parse_with;
 pub(crate) use path::Path;
+pub use pattern::Pattern;
 pub(crate) use pattern::{
-    PATTERNS_MAX, Pattern, Patterns, WEIGHT_MAX, bytes_max as pattern_bytes_max,
-    compile as compile_pattern, compile_within as compile_pattern_within,
+    PATTERNS_MAX, Patterns, WEIGHT_MAX, bytes_max as pattern_bytes_max, compile as compile_pattern,
+    compile_within as compile_pattern_within, weight_of,
 };
 pub(crate) use prune::Removed;
 
@@ -132,7 +133,7 @@ pub struct Bounds {
     /// Most members.
     pub max_properties: Option<usize>,
     /// Regular expression that a string must match somewhere.
-    pub pattern: Option<Arc<regex::Regex>>,
+    pub pattern: Option<Arc<Pattern>>,
 }
 
 /// Further schemas that a value must satisfy.

@@ -8,10 +8,9 @@ use super::meter::{Fault, Meter};
 use crate::go::range::Range;
 use crate::go::url::Url;
 use crate::quantity::Quantity;
-use crate::schema::{Schema, parse_duration};
+use crate::schema::{Pattern, Schema, parse_duration};
 use base64::prelude::{BASE64_STANDARD, Engine};
 use chrono::{DateTime, Datelike, Utc};
-use regex::Regex;
 use serde_json::{Map, Value as Json};
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -32,7 +31,7 @@ pub(crate) enum Value<'a> {
     /// `string`.
     Text(Text<'a>),
     /// A string literal that is used as a regular expression, compiled by the checker.
-    Pattern(Arc<Regex>),
+    Pattern(Arc<Pattern>),
     /// `bytes`.
     Bytes(Arc<[u8]>),
     /// `duration`, in nanoseconds.

@@ -7,9 +7,9 @@ mod time;
 
 pub(crate) use time::duration;
 
+use super::Pattern;
 use crate::validate;
 use base64::prelude::{BASE64_STANDARD, Engine};
-use regex::Regex;
 use std::fmt;
 use std::sync::LazyLock;
 
@@ -84,9 +84,10 @@ const FUNCTIONS: [(&str, Check); 18] = [
     ("k8s-long-name", |text| validate::subdomain(text).is_ok()),
 ];
 
-static COMPILED: LazyLock<Vec<Option<Regex>>> = LazyLock::new(|| {
+static COMPILED: LazyLock<Vec<Option<Pattern>>> = LazyLock::new(|| {
     let patterns = PATTERNS.iter();
-    patterns.map(|(_, text)| Regex::new(text).ok()).collect()
+    let compiled = patterns.map(|(_, text)| Pattern::new(text, usize::MAX).ok());
+    compiled.collect()
 });
 
 impl Format {

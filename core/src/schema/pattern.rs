@@ -2,8 +2,11 @@
 
 mod go;
 
-use regex::{Regex, RegexBuilder};
+use regex_automata::Span;
+use regex_automata::meta::{BuildError, Config, Regex};
+use regex_automata::nfa::thompson::WhichCaptures;
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::sync::Arc;
 
 /// Size limit of a compiled pattern, in bytes.
@@ -13,32 +16,89 @@ const PATTERN_BYTES_MAX: usize = 1 << 20;
 const PATTERN_LENGTH_MAX: usize = 16 << 10;
 /// How many different patterns all schemas of one definition may have, where a large one counts as several.
 pub(crate) const PATTERNS_MAX: usize = 256;
-/// A pattern that is compiled to more bytes than this is large.
+/// A pattern counts once for each of so many bytes that it is compiled to.
 const USUAL_BYTES: usize = 64 << 10;
-/// A large pattern is compiled within the first of these sizes that is enough, and counts as so many usual ones.
-const LARGE_BYTES: [usize; 2] = [4 * USUAL_BYTES, PATTERN_BYTES_MAX];
-/// As how many the largest counts.
+/// As how many the largest counts, and one that is too large.
 pub(crate) const WEIGHT_MAX: usize = PATTERN_BYTES_MAX / USUAL_BYTES;
 
-/// A compiled pattern, and as how many it counts. A clone of a [`Regex`] has memory of its own for what it notes while
-/// it matches, so that it is the pointer that is cloned.
-#[derive(Debug, Clone)]
-pub(crate) struct Pattern {
-    pub(crate) regex: Arc<Regex>,
-    pub(crate) weight: usize,
+/// A compiled regular expression. Clones of a [`Regex`] have each their own memory for what they note while they match:
+/// so this has none, and is shared.
+#[derive(Debug)]
+pub struct Pattern {
+    regex: Regex,
+    text: Box<str>,
+}
+
+/// Why a pattern cannot be used.
+#[derive(Debug)]
+pub(crate) struct Unusable {
+    pub(crate) why: String,
+    /// As how many it counts all the same: to find that it is too large takes as long as to compile it.
+    weight: usize,
+}
+
+impl Pattern {
+    /// Compiles an expression in Rust's syntax.
+    ///
+    /// Always with the same engine and without groups: which of the others exist depends on the features that other
+    /// crates turn on, and they have further automata, which no limit of the size counts.
+    pub(super) fn new(text: &str, bytes: usize) -> Result<Self, Box<BuildError>> {
+        let config = Config::new()
+            .nfa_size_limit(Some(bytes))
+            .which_captures(WhichCaptures::Implicit)
+            .auto_prefilter(false)
+            .hybrid(false)
+            .dfa(false)
+            .onepass(false)
+            .backtrack(false);
+        let regex = Regex::builder().configure(config).build(text)?;
+        let text = text.into();
+        Ok(Self { regex, text })
+    }
+
+    /// The expression as it was written.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Whether it matches somewhere in a text.
+    pub fn is_match(&self, text: &str) -> bool {
+        self.regex.is_match(text)
+    }
+
+    /// Where it matches first.
+    pub(crate) fn find(&self, text: &str) -> Option<Span> {
+        self.regex.find(text).map(|found| found.span())
+    }
+
+    /// Where it matches, without overlaps.
+    pub(crate) fn find_all<'a>(&'a self, text: &'a str) -> impl Iterator<Item = Span> + 'a {
+        self.regex.find_iter(text).map(|found| found.span())
+    }
+
+    /// As how many it counts.
+    fn weight(&self) -> usize {
+        self.regex.memory_usage().div_ceil(USUAL_BYTES).max(1)
+    }
+}
+
+impl fmt::Display for Pattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
 }
 
 /// The patterns of all schemas of a definition; equal ones are compiled once.
 #[derive(Debug, Default)]
 pub(crate) struct Patterns {
-    compiled: BTreeMap<String, Result<Arc<Regex>, String>>,
-    /// As how many those count that compiled.
+    compiled: BTreeMap<String, Result<Arc<Pattern>, String>>,
+    /// As how many they count, those included that are too large.
     weight: usize,
 }
 
 impl Patterns {
     /// Returns the compiled pattern, or `None` if it does not compile or there are too many.
-    pub(crate) fn get(&mut self, text: &str) -> Option<Arc<Regex>> {
+    pub(crate) fn get(&mut self, text: &str) -> Option<Arc<Pattern>> {
         self.compiled(text)?.as_ref().ok().cloned()
     }
 
@@ -60,7 +120,7 @@ impl Patterns {
         self.weight * USUAL_BYTES
     }
 
-    fn compiled(&mut self, text: &str) -> Option<&Result<Arc<Regex>, String>> {
+    fn compiled(&mut self, text: &str) -> Option<&Result<Arc<Pattern>, String>> {
         if !self.compiled.contains_key(text) {
             if text.is_empty() || self.compiled.len() >= PATTERNS_MAX {
                 return None;
@@ -71,19 +131,32 @@ impl Patterns {
         self.compiled.get(text)
     }
 
-    fn compile(&mut self, text: &str) -> Result<Arc<Regex>, String> {
-        let too_much = || {
-            let most = PATTERNS_MAX * USUAL_BYTES / (1 << 20);
-            format!("it and those before it are compiled to more than {most} MiB")
-        };
-        if self.weight >= PATTERNS_MAX {
-            return Err(too_much());
-        }
-        let Pattern { regex, weight } = compile(text)?;
-        let is_too_much = self.weight + weight > PATTERNS_MAX;
+    fn compile(&mut self, text: &str) -> Result<Arc<Pattern>, String> {
+        let compiled = (self.weight < PATTERNS_MAX).then(|| compile(text));
+        let compiled = compiled.unwrap_or_else(|| Err(too_much()));
+        let weight = weight_of(&compiled);
+        let has_room = self.weight + weight <= PATTERNS_MAX;
         // After the first for which there is no room, none is compiled: it takes long.
         self.weight = PATTERNS_MAX.min(self.weight + weight);
-        (!is_too_much).then_some(regex).ok_or_else(too_much)
+        let compiled = compiled.map_err(|unusable| unusable.why)?;
+        has_room
+            .then(|| Arc::new(compiled))
+            .ok_or_else(|| too_much().why)
+    }
+}
+
+fn too_much() -> Unusable {
+    let why = format!(
+        "with those before it, it counts as more than {PATTERNS_MAX}, of which a large one counts as up to {WEIGHT_MAX}"
+    );
+    Unusable { why, weight: 0 }
+}
+
+/// As how many a pattern counts, compiled or not.
+pub(crate) fn weight_of(compiled: &Result<Pattern, Unusable>) -> usize {
+    match compiled {
+        Ok(pattern) => pattern.weight(),
+        Err(unusable) => unusable.weight,
     }
 }
 
@@ -93,36 +166,39 @@ pub(crate) fn bytes_max(count: usize) -> usize {
 }
 
 /// Compiles a pattern; the error says what is wrong with it.
-pub(crate) fn compile(text: &str) -> Result<Pattern, String> {
-    let compiled = |bytes: usize| {
-        let regex = Arc::new(compile_within(text, bytes)?);
-        let weight = bytes / USUAL_BYTES;
-        Ok(Pattern { regex, weight })
-    };
-    // What is wrong with it otherwise is wrong in each size.
-    let larger = LARGE_BYTES.into_iter();
-    larger.fold(compiled(USUAL_BYTES), |found, bytes| {
-        found.or_else(|_| compiled(bytes))
-    })
+pub(crate) fn compile(text: &str) -> Result<Pattern, Unusable> {
+    compile_within(text, PATTERN_BYTES_MAX)
 }
 
 /// The same with a size limit of `bytes`.
-pub(crate) fn compile_within(text: &str, bytes: usize) -> Result<Regex, String> {
+pub(crate) fn compile_within(text: &str, bytes: usize) -> Result<Pattern, Unusable> {
+    let unusable = |why: &str| Unusable {
+        why: format!("error parsing regexp: {why}"),
+        weight: 0,
+    };
     if text.len() > PATTERN_LENGTH_MAX {
-        return Err(format!(
-            "error parsing regexp: it is longer than {PATTERN_LENGTH_MAX} bytes"
-        ));
+        let why = format!("it is longer than {PATTERN_LENGTH_MAX} bytes");
+        return Err(unusable(&why));
     }
-    let translated = go::translated(text).map_err(|why| format!("error parsing regexp: {why}"))?;
-    let built = RegexBuilder::new(&translated).size_limit(bytes).build();
-    built.map_err(|error| {
-        let text = error.to_string();
-        let last = text.lines().last().unwrap_or_default();
-        format!(
-            "error parsing regexp: {}",
-            last.trim_start_matches("error: ")
-        )
-    })
+    let translated = go::translated(text).map_err(|why| unusable(&why))?;
+    match Pattern::new(&translated, bytes) {
+        Ok(pattern) => Ok(Pattern {
+            text: text.into(),
+            ..pattern
+        }),
+        Err(error) if error.size_limit().is_some() => Err(Unusable {
+            weight: WEIGHT_MAX,
+            ..unusable(&format!(
+                "compiled, it exceeds the size limit of {bytes} bytes"
+            ))
+        }),
+        Err(error) => {
+            let syntax = error.syntax_error().map(ToString::to_string);
+            let told = syntax.unwrap_or_else(|| error.to_string());
+            let last = told.lines().last().unwrap_or_default();
+            Err(unusable(last.trim_start_matches("error: ")))
+        }
+    }
 }
 
 #[cfg(test)]
@@ -191,7 +267,7 @@ mod tests {
             (r"^[\101-\103\55]+$", "B-", true),
             (r"^[\101-\103\55]+$", "D", false),
         ] {
-            let compiled = compile(pattern).expect(pattern).regex;
+            let compiled = compile(pattern).expect(pattern);
             assert_eq!(compiled.is_match(text), matches, "{pattern} {text:?}");
         }
     }
@@ -231,7 +307,7 @@ mod tests {
             (r"\81", r"invalid escape sequence: `\8`"),
             (&r"\pL".repeat(10_000), "longer than 16384 bytes"),
         ] {
-            let error = compile(pattern).expect_err(pattern);
+            let error = compile(pattern).expect_err(pattern).why;
             assert!(error.contains(why), "{pattern}: {error}");
         }
     }
@@ -248,28 +324,52 @@ mod tests {
     /// Otherwise a definition of some kilobytes would be compiled to hundreds of megabytes, which takes seconds.
     #[test]
     fn patterns_count_by_what_they_are_compiled_to_and_equal_ones_once() {
+        let label = "^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$";
         let mut patterns = Patterns::default();
-        for (text, weight) in [
-            ("^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$", 1),
-            ("^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$", 1),
-            ("(", 1),
-            (r"^\pL{10}$", 5),
-            (r"^\pL{50}$", 21),
-        ] {
+        for text in [label, label, "(", "^(?:a|b)*$"] {
             drop(patterns.get(text));
-            assert_eq!(patterns.weight, weight, "{text}");
         }
-        assert_eq!(patterns.bytes_max(), 21 * USUAL_BYTES);
-        let mut many = (0..16).map(|number| format!(r"^\pL{{50}}{number}$"));
-        for text in many.by_ref().take(14) {
-            assert!(patterns.get(&text).is_some(), "{text}");
-        }
-        for text in many {
-            assert!(patterns.get(&text).is_none(), "{text}");
-            let why = patterns.wrong(&text).expect("refused");
-            assert!(why.contains("more than 16 MiB"), "{why}");
+        assert_eq!(patterns.weight, 2);
+        drop(patterns.get(r"^\pL{40}$"));
+        let large = patterns.weight - 2;
+        assert!((WEIGHT_MAX / 2..=WEIGHT_MAX).contains(&large), "{large}");
+        assert_eq!(patterns.bytes_max(), patterns.weight * USUAL_BYTES);
+        let room = (PATTERNS_MAX - patterns.weight) / large;
+        for number in 0..PATTERNS_MAX - 4 {
+            let text = format!(r"^\pL{{40}}{number}$");
+            let why = patterns.wrong(&text).map(str::to_owned);
+            assert_eq!(why.is_none(), number < room, "{text}: {why:?}");
+            let is_told = why.is_none_or(|why| why.contains("counts as more than 256"));
+            assert!(is_told, "{text}");
         }
         assert_eq!(patterns.bytes_max(), PATTERNS_MAX * USUAL_BYTES);
+    }
+
+    /// To find that a pattern is too large takes as long as to compile a large one.
+    #[test]
+    fn what_is_too_large_counts_and_what_is_not_understood_does_not() {
+        let told = |pattern: &dyn Fn(usize) -> String| {
+            let mut patterns = Patterns::default();
+            let one = |number| patterns.wrong(&pattern(number)).map(str::to_owned);
+            let mut all = (0..PATTERNS_MAX).map(one);
+            all.position(|why| why.is_some_and(|why| why.contains("more than 256")))
+        };
+        let too_large = |number: usize| format!(r"^\pL{{1000}}{number}$");
+        assert_eq!(told(&too_large), Some(PATTERNS_MAX / WEIGHT_MAX));
+        assert_eq!(told(&|number: usize| format!("({number}")), None);
+    }
+
+    /// Another engine would compile more than one automaton, of which the limit of the size bounds each or none.
+    #[test]
+    fn a_pattern_is_compiled_to_no_more_than_its_limit() {
+        for text in [
+            r"^\pL{40}$",
+            &format!("^([a-z{}])x{{850}}$", ('0'..='Z').collect::<String>()),
+        ] {
+            let pattern = compile(text).expect(text);
+            let bytes = pattern.regex.memory_usage();
+            assert!(bytes <= PATTERN_BYTES_MAX, "{text}: {bytes}");
+        }
     }
 
     /// What a regular expression notes while it matches would otherwise be there for each field that has it.

@@ -3,8 +3,7 @@
 use super::super::meter::{Fault, Meter};
 use super::super::value::Value;
 use super::Native;
-use crate::schema::compile_pattern_within;
-use regex::Regex;
+use crate::schema::{Pattern, compile_pattern_within};
 use std::sync::Arc;
 
 /// The cost of compiling a pattern that the expression computed.
@@ -26,8 +25,8 @@ pub(super) fn functions() -> Vec<(&'static str, Native)> {
         ),
         ("string.find(string) string", |meter, given| {
             let (text, pattern) = both(meter, given)?;
-            let found = pattern.find(text).map_or("", |found| found.as_str());
-            Ok(Value::text(found))
+            let found = pattern.find(text).and_then(|at| text.get(at.range()));
+            Ok(Value::text(found.unwrap_or_default()))
         }),
         (
             "string.findAll(string) list(string)\nstring.findAll(string, int) list(string)",
@@ -39,11 +38,11 @@ pub(super) fn functions() -> Vec<(&'static str, Native)> {
                 };
                 let (text, pattern) = both(meter, given)?;
                 let mut found = Vec::new();
-                for one in pattern.find_iter(text).take(limit) {
-                    found.push(Value::text(one.as_str()));
+                for one in pattern.find_all(text).take(limit) {
+                    found.push(Value::text(text.get(one.range()).unwrap_or_default()));
                     // The next search may scan the rest of the text, whether or not it finds
                     // anything.
-                    search(meter, text.len() - one.end(), &pattern)?;
+                    search(meter, text.len() - one.end, &pattern)?;
                 }
                 Ok(Value::list(found))
             },
@@ -51,7 +50,7 @@ pub(super) fn functions() -> Vec<(&'static str, Native)> {
     ]
 }
 
-fn both<'b>(meter: &mut Meter, given: &'b [Value<'_>]) -> Result<(&'b str, Arc<Regex>)> {
+fn both<'b>(meter: &mut Meter, given: &'b [Value<'_>]) -> Result<(&'b str, Arc<Pattern>)> {
     let [Value::Text(text), pattern, ..] = given else {
         return Err(Fault::no_overload());
     };
@@ -62,7 +61,7 @@ fn both<'b>(meter: &mut Meter, given: &'b [Value<'_>]) -> Result<(&'b str, Arc<R
             meter.spend(PATTERN_COST)?;
             meter.text(pattern.as_str().len())?;
             let made = compile_pattern_within(pattern.as_str(), MADE_BYTES_MAX);
-            Arc::new(made.map_err(Fault::Failed)?)
+            Arc::new(made.map_err(|unusable| Fault::Failed(unusable.why))?)
         }
         _ => return Err(Fault::no_overload()),
     };
@@ -71,6 +70,6 @@ fn both<'b>(meter: &mut Meter, given: &'b [Value<'_>]) -> Result<(&'b str, Arc<R
 }
 
 /// Charges for a search through `length` bytes.
-fn search(meter: &mut Meter, length: usize, pattern: &Regex) -> Result<()> {
-    meter.text(length.saturating_mul(pattern.as_str().len().div_ceil(8)))
+fn search(meter: &mut Meter, length: usize, pattern: &Pattern) -> Result<()> {
+    meter.text(length.saturating_mul(pattern.text().len().div_ceil(8)))
 }

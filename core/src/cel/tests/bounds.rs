@@ -201,14 +201,20 @@ fn patterns_are_counted_over_all_expressions_and_not_compiled_beyond_their_numbe
 /// Otherwise a configuration of some kilobytes would be compiled to hundreds of megabytes.
 #[test]
 fn a_large_pattern_counts_as_several() {
-    let mut env = env();
-    env.patterns = Allowance::new(17);
-    let compile = |source: &str| Program::compile(source, &env).map(|_| ());
-    assert!(compile(r"'a'.matches('\\pL{50}') && 'a'.matches('a')").is_ok());
-    assert!(!env.patterns.is_over());
-    let error = compile("'a'.matches('a')").expect_err("nothing is left");
-    let error = error.to_string();
-    assert!(error.contains("a large one counts as up to 16"), "{error}");
+    for (pattern, is_told) in [
+        ("a", None),
+        (r"\\pL{40}", Some("counts as up to 16")),
+        (r"\\pL{1000}", Some("size limit")),
+    ] {
+        let mut env = env();
+        env.patterns = Allowance::new(4);
+        let compiled = Program::compile(&format!("'a'.matches('{pattern}')"), &env);
+        let told = compiled.map_err(|error| error.to_string()).err();
+        assert_eq!(env.patterns.is_over(), is_told.is_some(), "{pattern}");
+        let is_said =
+            is_told.is_none_or(|what| told.as_ref().is_some_and(|told| told.contains(what)));
+        assert!(told.is_some() == is_told.is_some() && is_said, "{told:?}");
+    }
 }
 
 #[test]
@@ -217,7 +223,7 @@ fn the_patterns_of_an_expression_are_at_least_counted_by_its_text() {
         ("'a'.matches('a')", 1),
         ("'a'.find('a') == 'a' && matches('a', 'b')", 2),
         ("'a'.findAll('a').size() == 1", 1),
-        ("self.raws == self.raws", 0),
+        ("object.raws == object.raws", 0),
     ] {
         assert!(Program::compile(source, &env()).is_ok(), "{source}");
         assert!(literals_max(source) >= count, "{source}");

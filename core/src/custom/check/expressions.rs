@@ -28,11 +28,14 @@ pub(super) fn check(
     let mut found = Found { causes, patterns };
     walk(root, schema, &place, at, &mut found);
     if patterns.is_over() {
-        let mut cause = FieldCause::too_many(at.to_string(), PATTERNS_MAX + 1, PATTERNS_MAX);
-        cause.message += &format!(
-            " (regular expressions in rules, of which a large one counts as up to {WEIGHT_MAX})"
-        );
-        causes.push(cause);
+        let too_many = FieldCause::too_many(at.to_string(), PATTERNS_MAX + 1, PATTERNS_MAX);
+        let told = &too_many.message;
+        causes.push(FieldCause {
+            message: format!(
+                "{told} (regular expressions in rules, of which a large one counts as up to {WEIGHT_MAX})"
+            ),
+            ..too_many
+        });
     }
 }
 

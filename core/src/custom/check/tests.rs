@@ -365,7 +365,7 @@ fn version(number: usize, spec: &Value) -> Value {
 /// A schema with a field for each of these numbers, whose pattern takes long to compile.
 fn with_patterns(numbers: std::ops::Range<usize>) -> Value {
     let one = |number| {
-        let pattern = format!(r"^(\pL\pN){{3}}{number}$");
+        let pattern = format!(r"^(\pL\pN){{1}}{number}$");
         (
             format!("a{number}"),
             json!({"type": "string", "pattern": pattern}),

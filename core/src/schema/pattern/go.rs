@@ -134,7 +134,7 @@ impl<'a> Translation<'a> {
     fn quoted(&mut self) {
         let behind = self.rest.as_str().get(1..).unwrap_or_default();
         let (literal, after) = behind.split_once("\\E").unwrap_or((behind, ""));
-        self.written.push_str(&regex::escape(literal));
+        self.written.push_str(&regex_syntax::escape(literal));
         self.rest = after.chars();
     }
 
@@ -260,7 +260,7 @@ fn escape(one: char, inside: bool) -> Result<String, String> {
             return Err(invalid(one));
         }
         // Some escaped punctuation has a meaning in `regex` but not in Go.
-        _ => return Ok(regex::escape(one.encode_utf8(&mut [0; 4]))),
+        _ => return Ok(regex_syntax::escape(one.encode_utf8(&mut [0; 4]))),
     };
     Ok(plain.to_owned())
 }

@@ -326,8 +326,8 @@ fn a_message_that_is_too_dear_is_said_to_be() {
 fn the_regular_expressions_of_rules_count_wherever_they_are() {
     let rule = json!({"rule": "self.matches('a')", "messageExpression": "self.find('b')"});
     let text = json!({"type": "string", "x-kubernetes-validations": [rule]});
-    let list = json!({"type": "array", "items": text.clone()});
-    let map = json!({"type": "object", "additionalProperties": list.clone()});
+    let list = json!({"type": "array", "items": text});
+    let map = json!({"type": "object", "additionalProperties": list});
     let all = root(json!({"type": "object", "properties": {"a": text, "b": list, "c": map}}));
     assert_eq!(all.literals_max(), 6);
     assert_eq!([0, 6, 60].map(pattern_bytes_max), [0, 6 << 20, 16 << 20]);
