@@ -4,7 +4,8 @@ mod junctors;
 mod scalar;
 
 use super::lists::Counterparts;
-use super::{Path, Schema, fill};
+use super::pattern::WORK_MAX;
+use super::{Path, Pattern, Schema, fill};
 use crate::patch::whole;
 use crate::quantity;
 use crate::rejection::{CauseList, FieldCause};
@@ -18,7 +19,7 @@ const WHOLE_MAX: f64 = 9_007_199_254_740_991.0;
 pub(super) fn causes(schema: &Schema, value: &Value, old: Option<&Value>) -> Vec<FieldCause> {
     let mut report = Report::default();
     check(schema, value, old, &Path::Root, &mut report);
-    report.causes.into_causes()
+    report.ended()
 }
 
 /// Returns everything that does not fit the schema, and whether the value may have to be pruned or
@@ -26,7 +27,8 @@ pub(super) fn causes(schema: &Schema, value: &Value, old: Option<&Value>) -> Vec
 pub(super) fn causes_of_raw(schema: &Schema, value: &Value) -> (Vec<FieldCause>, bool) {
     let mut report = Report::default();
     check(schema, value, None, &Path::Root, &mut report);
-    (report.causes.into_causes(), report.is_raw)
+    let is_raw = report.is_raw;
+    (report.ended(), is_raw)
 }
 
 /// The violations that were found, and how many parts of the value fit. Of several failing
@@ -37,9 +39,26 @@ struct Report {
     fitting: usize,
     /// Whether a part of the value was found that pruning or decoding may change.
     is_raw: bool,
+    /// How much work its patterns were, in units of [`Pattern::work`].
+    matched: u64,
 }
 
 impl Report {
+    /// Whether a text matches. Once that has become too much work, every text does, and the value is refused at last.
+    fn matches(&mut self, pattern: &Pattern, text: &str) -> bool {
+        self.matched = self.matched.saturating_add(pattern.work(text));
+        self.matched > WORK_MAX || pattern.is_match(text)
+    }
+
+    fn ended(mut self) -> Vec<FieldCause> {
+        if self.matched > WORK_MAX {
+            let why = "to match its texts with the patterns of its schema would take too long";
+            let whole = || FieldCause::invalid("<nil>", &Value::from(""), why);
+            self.causes.push_with(whole);
+        }
+        self.causes.into_causes()
+    }
+
     fn invalid(&mut self, at: &Path<'_>, value: impl Into<Value>, why: impl Display) {
         self.causes.push_with(|| {
             let why = format!("{at} in body {why}");

@@ -18,6 +18,11 @@ const PATTERN_LENGTH_MAX: usize = 16 << 10;
 pub(crate) const PATTERNS_MAX: usize = 256;
 /// A pattern counts once for each of so many bytes that it is compiled to.
 const USUAL_BYTES: usize = 64 << 10;
+/// How much work the patterns of an object may be together, as [`Pattern::work`] counts it: the longest object with
+/// patterns of 20 KiB. The largest pattern may be matched against 64 KiB.
+pub(super) const WORK_MAX: u64 = 1 << 31;
+/// What a state of an automaton takes, about.
+const STATE_BYTES: usize = 32;
 /// As how many the largest counts, and one that is too large.
 pub(crate) const WEIGHT_MAX: usize = PATTERN_BYTES_MAX / USUAL_BYTES;
 
@@ -74,6 +79,12 @@ impl Pattern {
     /// Where it matches, without overlaps.
     pub(crate) fn find_all<'a>(&'a self, text: &'a str) -> impl Iterator<Item = Span> + 'a {
         self.regex.find_iter(text).map(|found| found.span())
+    }
+
+    /// The most steps that it takes to match a text: at each byte, each state may be looked at.
+    pub(super) fn work(&self, text: &str) -> u64 {
+        let states = self.regex.memory_usage().div_ceil(STATE_BYTES);
+        u64::try_from(text.len().saturating_mul(states)).unwrap_or(u64::MAX)
     }
 
     /// As how many it counts.

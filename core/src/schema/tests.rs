@@ -358,3 +358,36 @@ fn what_need_not_be_decoded_is_what_decoding_leaves_alone() {
     let expected = r#""x" "2026-01-01T00:00:00.5Z" "0.5" ["x"] {"a":"x"} {"a":"x"} {"b":"x"}"#;
     assert_eq!(left_alone.join(" "), expected);
 }
+
+/// Otherwise one object could keep all others from being written for a quarter of an hour.
+#[test]
+fn long_texts_are_not_matched_with_large_patterns_without_end() {
+    let large = json!({"type": "string", "pattern": r"^\pL{40}"});
+    let none = || json!({"type": "string", "pattern": "^b"});
+    let text = |length: usize| json!({"a": "a".repeat(length)});
+    let of = |a: Value| json!({"type": "object", "properties": {"a": a}});
+    for schema in [
+        of(large.clone()),
+        of(json!({"anyOf": [none(), large]})),
+        of(json!({"allOf": [large]})),
+        of(json!({"oneOf": [large, none()]})),
+        of(json!({"not": {"allOf": [none(), large]}})),
+    ] {
+        let parsed = parse(&schema);
+        for (length, is_refused) in [(60_000, false), (3 << 20, true)] {
+            let found = parsed.validate(&text(length));
+            let is_told = found
+                .iter()
+                .any(|one| one.message.contains("would take too long"));
+            assert_eq!(is_told, is_refused, "{length} {schema}");
+            assert_eq!(found.is_empty(), !is_refused, "{length} {schema}");
+        }
+        // What was there already is not matched again.
+        let long = text(3 << 20);
+        assert_eq!(parsed.validate_change(&long, &long).len(), 0);
+    }
+    let small = parse(&of(
+        json!({"type": "string", "pattern": "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"}),
+    ));
+    assert_eq!(small.validate(&text(3 << 20)).len(), 0);
+}

@@ -11,14 +11,14 @@ pub(super) fn check(junctors: &Junctors, value: &Value, at: &Path<'_>, report: &
     one_of(&junctors.one_of, value, at, report);
     all_of(&junctors.all_of, value, at, report);
     if let Some(not) = &junctors.not
-        && judge(not, value, at).causes.is_empty()
+        && judge(not, value, at, report).causes.is_empty()
     {
         tell(report, at, "must not validate the schema (not)");
     }
 }
 
 fn any_of(schemas: &[Schema], value: &Value, at: &Path<'_>, report: &mut Report) {
-    let Some(weighed) = weigh(schemas, value, at) else {
+    let Some(weighed) = weigh(schemas, value, at, report) else {
         return;
     };
     if weighed.fits == 0 {
@@ -28,7 +28,7 @@ fn any_of(schemas: &[Schema], value: &Value, at: &Path<'_>, report: &mut Report)
 }
 
 fn one_of(schemas: &[Schema], value: &Value, at: &Path<'_>, report: &mut Report) {
-    let Some(weighed) = weigh(schemas, value, at) else {
+    let Some(weighed) = weigh(schemas, value, at, report) else {
         return;
     };
     let found = match weighed.fits {
@@ -46,7 +46,7 @@ fn one_of(schemas: &[Schema], value: &Value, at: &Path<'_>, report: &mut Report)
 fn all_of(schemas: &[Schema], value: &Value, at: &Path<'_>, report: &mut Report) {
     let mut fits = 0;
     for schema in schemas {
-        let one = judge(schema, value, at);
+        let one = judge(schema, value, at, report);
         fits += usize::from(one.causes.is_empty());
         add((schema, &one), value, at, report);
     }
@@ -73,11 +73,16 @@ impl Weighed<'_> {
 }
 
 /// Checks a value against every alternative; returns `None` if there are no alternatives.
-fn weigh<'a>(schemas: &'a [Schema], value: &Value, at: &Path<'_>) -> Option<Weighed<'a>> {
+fn weigh<'a>(
+    schemas: &'a [Schema],
+    value: &Value,
+    at: &Path<'_>,
+    whole: &mut Report,
+) -> Option<Weighed<'a>> {
     let mut fits = 0;
     let mut best: Option<(&Schema, Report)> = None;
     for schema in schemas {
-        let report = judge(schema, value, at);
+        let report = judge(schema, value, at, whole);
         let is_fit = report.causes.is_empty();
         let is_better = |(_, best): &(&Schema, Report)| is_fit || report.fitting > best.fitting;
         if fits == 0 && best.as_ref().is_none_or(is_better) {
@@ -89,13 +94,15 @@ fn weigh<'a>(schemas: &'a [Schema], value: &Value, at: &Path<'_>) -> Option<Weig
 }
 
 /// Checks a value without composing messages, since those about alternatives are mostly not
-/// reported.
-fn judge(schema: &Schema, value: &Value, at: &Path<'_>) -> Report {
+/// reported. What that is in work counts for the whole.
+fn judge(schema: &Schema, value: &Value, at: &Path<'_>, whole: &mut Report) -> Report {
     let mut report = Report {
         causes: CauseList::silent(),
+        matched: whole.matched,
         ..Report::default()
     };
     super::check(schema, value, None, at, &mut report);
+    whole.matched = report.matched;
     report
 }
 

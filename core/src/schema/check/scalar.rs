@@ -21,7 +21,9 @@ pub(super) fn text(schema: &Schema, text: &str, at: &Path<'_>, report: &mut Repo
         let why = format_args!("should be at least {min} chars long");
         report.invalid(at, text, why);
     }
-    if let Some(pattern) = bounds.pattern.as_ref().filter(|one| !one.is_match(text)) {
+    if let Some(pattern) = &bounds.pattern
+        && !report.matches(pattern, text)
+    {
         let why = format_args!("should match '{pattern}'");
         report.invalid(at, text, why);
     }
