@@ -1,6 +1,11 @@
 //! Control planes for tests.
 
 use crate::{Config, ControlPlane};
+use hindsight_core::Time;
+use hindsight_log::{MemoryStorage, Restore, Snapshots, Storage};
+use std::num::NonZeroU64;
+use std::path::PathBuf;
+use std::sync::Arc;
 
 /// A control plane in memory, without collectors.
 pub(crate) fn plane() -> ControlPlane {
@@ -9,6 +14,22 @@ pub(crate) fn plane() -> ControlPlane {
         ..Config::default()
     };
     ControlPlane::open(config).expect("it opens")
+}
+
+/// The log of a control plane, restored from a backup of it.
+pub(crate) fn restored(plane: &ControlPlane) -> Arc<dyn Storage> {
+    let mut file = Vec::new();
+    let made = plane.reader().backup(Time(0), &mut file, |_, _| {});
+    made.expect("made");
+    let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::default());
+    let restore = Restore {
+        storage: &storage,
+        snapshots: &Snapshots::at(PathBuf::new()),
+        bump: NonZeroU64::MIN,
+        time: Time(0),
+    };
+    restore.run(&*file, |_| {}).expect("restored");
+    storage
 }
 
 /// What the first check says that fails.

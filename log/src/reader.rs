@@ -54,6 +54,14 @@ impl Entry {
             Self::Restored { revision, .. } => *revision,
         }
     }
+
+    /// The commit, if it is one.
+    pub fn into_commit(self) -> Option<Commit> {
+        match self {
+            Self::Commit(commit) => Some(commit),
+            Self::Restored { .. } => None,
+        }
+    }
 }
 
 impl Reader {
@@ -365,11 +373,7 @@ fn commits(
     frames: impl Iterator<Item = Result<DecodedFrame, Error>>,
     from: Revision,
 ) -> impl Iterator<Item = Result<Commit, Error>> {
-    entries(frames, from).filter_map(|entry| match entry {
-        Ok(Entry::Commit(commit)) => Some(Ok(commit)),
-        Ok(Entry::Restored { .. }) => None,
-        Err(error) => Some(Err(error)),
-    })
+    entries(frames, from).filter_map(|entry| entry.map(Entry::into_commit).transpose())
 }
 
 fn entries(

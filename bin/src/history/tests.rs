@@ -8,18 +8,16 @@ mod thinned;
 use super::{HistoryIndex, LogHistory};
 use crate::ControlPlane;
 use crate::inspect::{Filter, Selection, for_each_entry, page};
-use crate::testing::plane;
+use crate::testing::{plane, restored};
 use hindsight_api::AsOf;
 use hindsight_core::command::{Create, Delete, FieldValidation, Target};
 use hindsight_core::{
     Actor, Command, Commit, GroupResource, Intent, ObjectKey, Revision, Rule, Time, Uid,
 };
-use hindsight_log::{MemoryStorage, Restore, Snapshots, Storage, Stored};
+use hindsight_log::Stored;
 use hindsight_projector::History;
 use serde_json::json;
 use std::collections::BTreeSet;
-use std::num::NonZeroU64;
-use std::path::PathBuf;
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
@@ -81,17 +79,7 @@ fn named(name: &str) -> Filter {
 
 /// The frames of the log, as if it were restored from a backup.
 fn frames(plane: &ControlPlane) -> Vec<Stored> {
-    let mut file = Vec::new();
-    let made = plane.reader().backup(Time(0), &mut file, |_, _| {});
-    made.expect("made");
-    let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::default());
-    let restore = Restore {
-        storage: &storage,
-        snapshots: &Snapshots::at(PathBuf::new()),
-        bump: NonZeroU64::MIN,
-        time: Time(0),
-    };
-    restore.run(&*file, |_| {}).expect("restored");
+    let storage = restored(plane);
     let (mut frames, mut from) = (Vec::new(), Revision(1));
     while let Some(frame) = storage.at_or_after(from).expect("it is read") {
         from = frame.0.next();

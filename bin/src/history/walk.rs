@@ -35,9 +35,5 @@ pub(super) fn commits(
     reader: &Reader,
     from: Revision,
 ) -> impl Iterator<Item = Result<Commit, Error>> {
-    entries(reader, from).filter_map(|entry| match entry {
-        Ok(Entry::Commit(commit)) => Some(Ok(commit)),
-        Ok(Entry::Restored { .. }) => None,
-        Err(error) => Some(Err(error)),
-    })
+    entries(reader, from).filter_map(|entry| entry.map(Entry::into_commit).transpose())
 }

@@ -27,7 +27,7 @@ fn watches_end_once_they_are_told_to_whatever_they_have_to_send() {
     });
 }
 
-/// They wait for others that read it, or it takes long.
+/// They wait for others that read it, or for the state that they go on from.
 #[test]
 fn watches_that_wait_for_the_log_end_once_they_are_told_to() {
     for waits_for_others in [true, false] {

@@ -2,13 +2,11 @@
 
 use super::*;
 use crate::history::HistoryIndex;
-use crate::testing::plane;
+use crate::testing::{plane, restored};
 use hindsight_core::command::{Create, FieldValidation, Patch, PatchObject};
 use hindsight_core::{Actor, Command, Intent, Pruned};
-use hindsight_log::{MemoryStorage, Reader, Restore, Snapshots, Storage, thin};
+use hindsight_log::{Reader, Storage, thin};
 use std::iter::once_with;
-use std::num::NonZeroU64;
-use std::path::PathBuf;
 
 fn key(name: &str) -> ObjectKey {
     ObjectKey::new(GroupResource::new("", "configmaps"), "default", name)
@@ -43,18 +41,7 @@ fn versions() -> (Arc<dyn Storage>, Vec<Revision>) {
         assert!(answers.iter().all(Result::is_ok));
         revisions.push(plane.state().revision);
     }
-    let mut file = Vec::new();
-    let made = plane.reader().backup(Time(0), &mut file, |_, _| {});
-    made.expect("made");
-    let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::default());
-    let restore = Restore {
-        storage: &storage,
-        snapshots: &Snapshots::at(PathBuf::new()),
-        bump: NonZeroU64::MIN,
-        time: Time(0),
-    };
-    restore.run(&*file, |_| {}).expect("restored");
-    (storage, revisions)
+    (restored(&plane), revisions)
 }
 
 #[test]

@@ -4,6 +4,7 @@ use super::super::kept::REPLACED_MAX;
 use super::{ask, page, revision_of, write};
 use crate::ControlPlane;
 use crate::testing::plane;
+use hindsight_core::Revision;
 use http_body_util::BodyExt;
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
@@ -43,19 +44,36 @@ async fn write_definition(plane: &ControlPlane, method: &str, definition: &Value
     serde_json::from_slice(&body).expect("JSON")
 }
 
+/// A control plane with this definition and a list whose next page is still to be asked for: its state is kept until more
+/// than so many bytes are replaced. Also returns the definition as it is stored, and the revision of the list.
+async fn begun(left: usize, definition: &Value) -> (ControlPlane, Value, Revision) {
+    let plane = plane();
+    for name in ["a", "b"] {
+        write(&plane, "POST", name, "0").await;
+    }
+    let stored = write_definition(&plane, "POST", definition).await;
+    let (_, first) = page(&plane, None).await;
+    plane
+        .pasts()
+        .kept
+        .replaced(REPLACED_MAX - left, Instant::now());
+    (plane, stored, revision_of(&first))
+}
+
+/// Changes the schema of a definition; returns what is stored.
+async fn describe(plane: &ControlPlane, mut stored: Value, at: usize) -> Value {
+    let schema = &mut stored["spec"]["versions"][0]["schema"]["openAPIV3Schema"];
+    schema["description"] = json!(at.to_string());
+    write_definition(plane, "PUT", &stored).await
+}
+
 #[test]
 fn a_state_is_not_kept_for_pages_while_the_schemas_of_a_definition_are_replaced_again_and_again() {
     /// Less than two versions of the schemas take, and more than a dozen of the definition itself.
     const LEFT: usize = 4 << 20;
     Runtime::new().expect("a runtime").block_on(async {
-        let plane = plane();
-        for name in ["a", "b"] {
-            write(&plane, "POST", name, "0").await;
-        }
-        let mut stored = write_definition(&plane, "POST", &definition_of_many_properties()).await;
-        let (_, first) = page(&plane, None).await;
-        let (pasts, revision) = (plane.pasts(), revision_of(&first));
-        pasts.kept.replaced(REPLACED_MAX - LEFT, Instant::now());
+        let (plane, mut stored, revision) = begun(LEFT, &definition_of_many_properties()).await;
+        let pasts = plane.pasts();
         for at in 0..4 {
             stored["metadata"]["labels"] = json!({"at": at.to_string()});
             stored = write_definition(&plane, "PUT", &stored).await;
@@ -65,9 +83,7 @@ fn a_state_is_not_kept_for_pages_while_the_schemas_of_a_definition_are_replaced_
             "its schemas are still the same"
         );
         for at in 0..3 {
-            let schema = &mut stored["spec"]["versions"][0]["schema"]["openAPIV3Schema"];
-            schema["description"] = json!(at.to_string());
-            stored = write_definition(&plane, "PUT", &stored).await;
+            stored = describe(&plane, stored, at).await;
         }
         assert!(pasts.kept(revision).is_none());
     });
@@ -78,21 +94,13 @@ fn a_state_is_not_kept_for_pages_while_the_schemas_of_a_definition_are_replaced_
 fn a_state_is_not_kept_for_pages_while_regular_expressions_of_rules_are_replaced() {
     const LEFT: usize = 9 << 20;
     Runtime::new().expect("a runtime").block_on(async {
-        let plane = plane();
-        for name in ["a", "b"] {
-            write(&plane, "POST", name, "0").await;
-        }
         let rule = json!({"rule": "self.matches('a')"});
         let property =
             json!({"type": "string", "maxLength": 9, "x-kubernetes-validations": [rule]});
-        let mut stored = write_definition(&plane, "POST", &definition_of(5, &property)).await;
-        let (_, first) = page(&plane, None).await;
-        let (pasts, revision) = (plane.pasts(), revision_of(&first));
-        pasts.kept.replaced(REPLACED_MAX - LEFT, Instant::now());
+        let (plane, mut stored, revision) = begun(LEFT, &definition_of(5, &property)).await;
+        let pasts = plane.pasts();
         for (at, is_kept) in [true, false].into_iter().enumerate() {
-            let schema = &mut stored["spec"]["versions"][0]["schema"]["openAPIV3Schema"];
-            schema["description"] = json!(at.to_string());
-            stored = write_definition(&plane, "PUT", &stored).await;
+            stored = describe(&plane, stored, at).await;
             assert_eq!(pasts.kept(revision).is_some(), is_kept, "{at}");
         }
     });
