@@ -20,13 +20,14 @@ impl Poison {
     }
 
     pub(crate) fn set(&self, reason: String) {
-        self.0.get_or_init(|| {
+        // Logged only once it is set, and whatever becomes of the log.
+        if self.0.set(reason).is_ok() {
+            let reason = self.reason();
             tracing::error!(
                 reason,
                 "the event log is poisoned and accepts no more writes"
             );
-            reason
-        });
+        }
     }
 
     /// Runs `run`. If it panics, the log is poisoned, and later submissions are refused.
@@ -34,5 +35,48 @@ impl Poison {
         if catch_unwind(AssertUnwindSafe(run)).is_err() {
             self.set(format!("its {who} ended in a panic"));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tracing::span::{Attributes, Id, Record};
+    use tracing::{Event, Metadata, Subscriber};
+
+    /// A log that cannot be written to.
+    struct Broken;
+
+    impl Subscriber for Broken {
+        fn enabled(&self, _: &Metadata<'_>) -> bool {
+            true
+        }
+
+        fn new_span(&self, _: &Attributes<'_>) -> Id {
+            Id::from_u64(1)
+        }
+
+        fn record(&self, _: &Id, _: &Record<'_>) {}
+
+        fn record_follows_from(&self, _: &Id, _: &Id) {}
+
+        fn event(&self, _: &Event<'_>) {
+            panic!("it cannot be written to");
+        }
+
+        fn enter(&self, _: &Id) {}
+
+        fn exit(&self, _: &Id) {}
+    }
+
+    /// Otherwise whoever submits next waits for ever for a thread that has ended.
+    #[test]
+    fn a_log_is_poisoned_even_if_that_cannot_be_told() {
+        let poison = Poison::default();
+        let told = catch_unwind(AssertUnwindSafe(|| {
+            tracing::subscriber::with_default(Broken, || poison.set("a reason".into()));
+        }));
+        assert!(told.is_err(), "the test shows nothing");
+        assert_eq!(poison.reason(), Some("a reason"));
     }
 }

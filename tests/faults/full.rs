@@ -277,6 +277,35 @@ fn on_a_disk_that_others_keep_full_every_start_is_as_always() {
     verify(directory);
 }
 
+/// The file that its log is written to may be on the same disk.
+#[test]
+fn on_a_full_disk_a_server_that_cannot_write_its_own_log_does_what_others_do() {
+    let Some(small) = Small::of(64, "a full disk") else {
+        return;
+    };
+    let (at, directory) = (&small.at, &small.directory);
+    for format in ["text", "json"] {
+        let mut command = serve(directory);
+        let nowhere = std::fs::File::options().write(true).open("/dev/full");
+        command.args(["--log-format", format]);
+        command
+            .env("RUST_LOG", "info")
+            .stderr(nowhere.expect("opened"));
+        let server = Server::start_with(command, directory).expect("it starts");
+        server.kubectl(&["create", "configmap", format]);
+        let filling = fill(at);
+        write_until_full(&server, format);
+        server.kubectl(&["delete", "configmap", format]);
+        std::fs::remove_file(filling).expect("removed");
+        wait_until("writes are accepted again", || {
+            let create = ["create", "configmap", format];
+            server.try_kubectl(&create, "").status.success()
+        });
+        assert_eq!(server.signal("TERM"), Some(0), "{format}");
+    }
+    verify(directory);
+}
+
 /// Starts the server and kills it at some moment of the start.
 fn cut_off(directory: &Path, dice: &mut Dice) {
     let mut command = serve(directory);

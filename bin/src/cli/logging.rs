@@ -3,9 +3,11 @@
 use crate::hint::{LOGGED, hint, log_hints};
 use clap::ValueEnum;
 use std::ffi::OsString;
-use std::io::IsTerminal;
+use std::io::{IsTerminal, Stderr};
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::filter::LevelFilter;
+use tracing_subscriber::fmt::SubscriberBuilder;
+use tracing_subscriber::fmt::format::{DefaultFields, Format};
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub(super) enum LogFormat {
@@ -22,10 +24,7 @@ const OF_COMMANDS: &str = "hindsight_log::snapshot=warn,hindsight_log::storage::
 /// Logs to standard error; `RUST_LOG` selects what, warnings by default.
 pub(super) fn of_server(format: LogFormat) {
     let (filter, complaint) = filter(std::env::var_os("RUST_LOG"));
-    let builder = tracing_subscriber::fmt()
-        .with_env_filter(and_hints(filter))
-        .with_ansi(is_coloured())
-        .with_writer(std::io::stderr);
+    let builder = to_stderr().with_env_filter(and_hints(filter));
     match format {
         LogFormat::Text => builder.init(),
         LogFormat::Json => {
@@ -77,13 +76,20 @@ fn is_unknown_word(text: &str) -> bool {
 
 /// Logs what a command does to the directory without having been asked.
 pub(super) fn of_command() {
-    let builder = tracing_subscriber::fmt()
+    let builder = to_stderr()
         .with_env_filter(EnvFilter::new(OF_COMMANDS))
-        .with_ansi(is_coloured())
-        .without_time()
-        .with_writer(std::io::stderr);
+        .without_time();
     // Nobody has started another one.
     builder.try_init().ok();
+}
+
+/// What cannot be written, because the disk is full or whoever read it is gone, is lost: to tell that where it failed is
+/// a panic of whoever logs, such as the writer.
+fn to_stderr() -> SubscriberBuilder<DefaultFields, Format, LevelFilter, fn() -> Stderr> {
+    tracing_subscriber::fmt()
+        .with_ansi(is_coloured())
+        .log_internal_errors(false)
+        .with_writer(std::io::stderr)
 }
 
 /// Whether standard error shows colours, and the user has not declined them.
