@@ -13,6 +13,8 @@ mod backups;
 mod calls;
 #[path = "faults/closes.rs"]
 mod closes;
+#[path = "faults/copying.rs"]
+mod copying;
 #[path = "faults/cuts.rs"]
 mod cuts;
 #[path = "faults/full.rs"]

@@ -9,6 +9,7 @@ mod base;
 mod chain;
 mod clock;
 mod codec;
+mod copy_on_write;
 mod error;
 #[cfg(test)]
 mod faults;

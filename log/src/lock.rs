@@ -1,6 +1,7 @@
 //! The lock that keeps a data directory to one process.
 
-use crate::{Error, owner_only, remote_fs};
+use crate::storage::is_full;
+use crate::{Error, copy_on_write, layout, owner_only, remote_fs};
 use std::fs::{File, TryLockError};
 use std::io::{ErrorKind, Read, Seek, Write};
 use std::path::{Path, PathBuf};
@@ -24,6 +25,9 @@ impl DirectoryLock {
         owner_only::make(directory)?;
         owner_only::warn_if_open_to_others(directory);
         remote_fs::warn_of_remote(directory);
+        if !directory.join(layout::EVENTS).exists() {
+            copy_on_write::overwrite_in_place(directory);
+        }
         let found = directory.canonicalize().map_err(opening(directory))?;
         let mut options = owner_only::options();
         options.read(true).write(true).create(true).truncate(false);
@@ -142,7 +146,13 @@ impl DirectoryLock {
             self.file.write_all(text.as_bytes())?;
             self.file.set_len(text.len() as u64)
         };
-        write().map_err(Error::io("writing the lock file"))
+        match write() {
+            Err(error) if is_full(&error) => {
+                tracing::warn!(%error, "the lock file does not name this process: there is no space for it");
+                Ok(())
+            }
+            written => written.map_err(Error::io("writing the lock file")),
+        }
     }
 }
 

@@ -283,7 +283,7 @@ fn on_a_full_disk_a_server_that_cannot_write_its_own_log_does_what_others_do() {
     let Some(small) = Small::of(64, "a full disk") else {
         return;
     };
-    let (at, directory) = (&small.at, &small.directory);
+    let (disk, at, directory) = (&small.disk, &small.at, &small.directory);
     for format in ["text", "json"] {
         let mut command = serve(directory);
         let nowhere = std::fs::File::options().write(true).open("/dev/full");
@@ -303,6 +303,7 @@ fn on_a_full_disk_a_server_that_cannot_write_its_own_log_does_what_others_do() {
         });
         assert_eq!(server.signal("TERM"), Some(0), "{format}");
     }
+    disk.resize(256);
     verify(directory);
 }
 

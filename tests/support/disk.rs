@@ -31,6 +31,15 @@ impl Disk {
 
     /// Mounts ext4 on a file of this size in MiB; `None` if this machine does not allow it.
     pub fn on_a_file(mount_point: &Path, mib: u64) -> Option<Self> {
+        Self::made_by(&["mkfs.ext4", "-q", "-F"], mount_point, mib)
+    }
+
+    /// Mounts btrfs, which writes a copy of what is overwritten, on such a file.
+    pub fn copying_on_a_file(mount_point: &Path, mib: u64) -> Option<Self> {
+        Self::made_by(&["mkfs.btrfs", "-q", "-f"], mount_point, mib)
+    }
+
+    fn made_by(make: &[&str], mount_point: &Path, mib: u64) -> Option<Self> {
         std::fs::create_dir_all(mount_point).ok()?;
         let image = mount_point.with_extension("image");
         let file = std::fs::File::create(&image).ok()?;
@@ -41,7 +50,7 @@ impl Disk {
             mount_point: mount_point.to_owned(),
             device: Some(device.clone()),
         };
-        as_root(&["mkfs.ext4", "-q", "-F", &device])?;
+        as_root(&[make, &[&device]].concat())?;
         disk.mount()?;
         disk.take_ownership()?;
         Some(disk)

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{Error, ErrorKind};
 
 /// Whether a write failed for lack of space: the disk is full, or this process may not use more.
-pub(super) fn is_full(error: &Error) -> bool {
+pub(crate) fn is_full(error: &Error) -> bool {
     matches!(
         error.kind(),
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge

@@ -5,6 +5,7 @@
 use super::reserve::Reserve;
 use super::sled::SEGMENT_BYTES;
 use super::{Purpose, blocks};
+use crate::copy_on_write;
 use crate::place::Place;
 use std::fs::File;
 use std::io::ErrorKind;
@@ -38,13 +39,23 @@ pub(crate) struct Room {
     /// The limit on the length of a file.
     longest: u64,
     is_unsupported: AtomicBool,
+    /// What is allocated is no room for what is overwritten: that takes new blocks, so only free ones count.
+    is_copied: bool,
 }
 
 impl Room {
     /// For a database file; `reserve` is the one beside it.
     pub(super) fn new(file: File, reserve: Reserve, place: Arc<Place>) -> Self {
         blocks::allocate_whole(&file);
+        let copier = copy_on_write::copier(&file);
+        if let Some(kind) = copier {
+            tracing::warn!(
+                "the event log is on {kind}, which takes new space for what is overwritten, so none can be kept for it: \
+                 if another program fills the disk, the log fails. See the section about a full disk in docs/operating.md"
+            );
+        }
         Self {
+            is_copied: copier.is_some(),
             file,
             reserve,
             place,
@@ -65,8 +76,8 @@ impl Room {
             return true;
         }
         let ensured = match purpose {
-            Purpose::Writes => self.try_allocate(bytes, KEPT_BYTES),
-            Purpose::Deletions => self.try_allocate(bytes, ENGINE_BYTES),
+            Purpose::Writes => self.make_room(bytes, KEPT_BYTES),
+            Purpose::Deletions => self.make_room(bytes, ENGINE_BYTES),
             Purpose::Snapshot { thins: true } => self.has_spare(bytes, 0),
             Purpose::Snapshot { thins: false } => self.has_spare(bytes, AHEAD_BYTES),
         };
@@ -89,6 +100,14 @@ impl Room {
         let available = blocks::available(&self.file)?.saturating_sub(OTHERS_BYTES);
         let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
         Ok(bytes <= self.longest && bytes.saturating_add(spare) <= available)
+    }
+
+    fn make_room(&self, bytes: usize, spare: u64) -> std::io::Result<bool> {
+        if self.is_copied {
+            let factor = usize::try_from(WRITE_AMPLIFICATION).unwrap_or(usize::MAX);
+            return self.has_spare(bytes.saturating_mul(factor), spare);
+        }
+        self.try_allocate(bytes, spare)
     }
 
     /// The file is asked each time how far it has blocks: where the engine frees the end of the file, it shortens it on

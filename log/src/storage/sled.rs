@@ -29,7 +29,7 @@ use super::{Purpose, Records, Storage, Stored, blocks};
 use crate::layout::{reserve_beside, witness_path};
 use crate::regular::is_there;
 use crate::unpoisoned::unpoisoned;
-use crate::{EngineCall, Error, Tail, chain, owner_only, place};
+use crate::{EngineCall, Error, Tail, chain, copy_on_write, owner_only, place};
 use database::Database;
 use foreign::{DatabaseState, refuse_foreign, refuse_irregular_files};
 use frames::FrameTrees;
@@ -94,6 +94,9 @@ impl SledStorage {
             Self::check_missing(directory)?;
         }
         owner_only::make_restricted(directory)?;
+        if !is_there {
+            copy_on_write::overwrite_in_place(directory);
+        }
         let resolved = place::resolved(directory);
         let finding = format!("finding {}", directory.display());
         let directory = &resolved.map_err(Error::io(finding))?;
