@@ -49,12 +49,15 @@ pub(crate) const DEPTH_MAX: usize = 64;
 pub(crate) const PATTERNS_MAX: usize = 16;
 
 /// The end of the message when the cost budget is used up.
-pub(crate) const BUDGET_EXHAUSTED: &str =
+const BUDGET_EXHAUSTED: &str =
     "running out of cost budget, no further validation rules will be run";
+/// The same when that of regular expressions is.
+const WORK_EXHAUSTED: &str = "running out of budget for matching texts with regular expressions, which would take \
+                              too long, no further validation rules will be run";
 
-/// The message when the cost budget is used up.
-pub(crate) fn budget_exhausted() -> String {
-    format!("validation failed due to {BUDGET_EXHAUSTED}")
+/// The message when the budget is used up.
+pub(crate) fn budget_exhausted(meter: &Meter) -> String {
+    format!("validation failed due to {}", meter.exhausted())
 }
 
 /// The variables that an expression may use, with their types.

@@ -1,6 +1,7 @@
 //! Structural schemas: what a document of a kind may hold, with defaults, pruning and validation. Source:
 //! `apiextensions-apiserver/pkg/apiserver/schema` and `kube-openapi/pkg/validation`.
 
+mod budget;
 mod check;
 mod choices;
 mod embedded;
@@ -17,12 +18,12 @@ mod size;
 #[cfg(test)]
 mod tests;
 
-use crate::cel::Allowance;
 use crate::rejection::FieldCause;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+pub(crate) use budget::{Budget, WORK_MAX, Work};
 pub use choices::Choices;
 pub use format::Format;
 pub(crate) use format::duration as parse_duration;
@@ -264,34 +265,34 @@ impl Schema {
 
     /// Every value that does not satisfy the schema.
     pub fn validate(&self, document: &Value) -> Vec<FieldCause> {
-        check::causes(self, document, None)
+        check::causes(self, document, None, &mut Work::default())
     }
 
     /// The same, without faults that existed before and did not change.
     pub(crate) fn validate_change(&self, document: &Value, old: &Value) -> Vec<FieldCause> {
-        check::causes(self, document, Some(old))
+        check::causes(self, document, Some(old), &mut Work::default())
     }
 
     /// Everything that is wrong with an object of a custom kind. Faults that an earlier version already had
     /// are ignored where nothing changed.
     pub(crate) fn validate_object(&self, document: &Value, old: Option<&Value>) -> Vec<FieldCause> {
-        self.hold(document, old, true, &Allowance::new(PATTERNS_MAX))
+        self.hold(document, old, true, &mut Budget::default())
     }
 
     /// The same, for a value inside of an object.
     pub(crate) fn validate_value(&self, value: &Value) -> Vec<FieldCause> {
-        self.hold(value, None, false, &Allowance::new(PATTERNS_MAX))
+        self.hold(value, None, false, &mut Budget::default())
     }
 
     /// The same, for a default; `resource` says whether it has `apiVersion`, `kind` and `metadata`, and
-    /// `patterns` how many regular expressions its rules may still have.
+    /// `budget` what this may still take.
     pub(crate) fn validate_default(
         &self,
         value: &Value,
         resource: bool,
-        patterns: &Allowance,
+        budget: &mut Budget,
     ) -> Vec<FieldCause> {
-        self.hold(value, None, resource, patterns)
+        self.hold(value, None, resource, budget)
     }
 
     fn hold(
@@ -299,12 +300,9 @@ impl Schema {
         document: &Value,
         old: Option<&Value>,
         resource: bool,
-        patterns: &Allowance,
+        budget: &mut Budget,
     ) -> Vec<FieldCause> {
-        let mut causes = check::causes(self, document, None);
-        if !causes.is_empty() && old.is_some() {
-            causes = check::causes(self, document, old);
-        }
+        let mut causes = check::causes(self, document, old, &mut budget.meter.work);
         causes.extend(embedded::causes(self, document));
         let repeated = lists::duplicates(self, document);
         let clean = |old: &Value| lists::duplicates(self, old).is_empty();
@@ -315,7 +313,7 @@ impl Schema {
             causes.push(FieldCause::invalid("<nil>", &Value::Null, UNCHECKED));
         } else {
             let place = (old, resource);
-            causes.extend(rules::causes(self, document, place, patterns));
+            causes.extend(rules::causes(self, document, place, budget));
         }
         causes
     }

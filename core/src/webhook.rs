@@ -7,7 +7,7 @@ mod read;
 #[cfg(test)]
 mod tests;
 
-pub use condition::{Condition, ConditionInputs};
+pub use condition::{Condition, ConditionBudget, ConditionInputs};
 pub use matching::WriteAttributes;
 
 use crate::event::Commit;

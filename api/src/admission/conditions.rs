@@ -36,8 +36,8 @@ pub(super) fn hold(
         authority: &authority,
         resource: written(context),
     };
-    let hold = |budget: &mut u64| hook.webhook.conditions_hold(&inputs, budget);
-    context.subject.conditions.spend(hold)
+    let spend = |budget: &mut _| hook.webhook.conditions_hold(&inputs, budget);
+    context.subject.conditions.spend(spend)
 }
 
 /// The resource that is written, for `authorizer.requestResource`.

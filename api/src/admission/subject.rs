@@ -3,15 +3,16 @@
 use super::WriteRequest;
 use crate::handler::ResourceRequest;
 use crate::params::WriteOptions;
+use crate::unpoisoned::unpoisoned;
 use hindsight_core::command::{Delete, FieldValidation, Intent, Propagation};
 use hindsight_core::kind::{KindRef, Shape, Subresource};
 use hindsight_core::object::Name;
+use hindsight_core::webhook::ConditionBudget;
 use hindsight_core::{
     Actor, Form, Object, ObjectKey, Rejection, State, admission_grace, metadata_mut,
 };
 use serde_json::{Map, Value, json};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 
 /// The operation as admission names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,30 +53,18 @@ pub(crate) struct Subject {
     pub(crate) options: Value,
     pub(crate) dry_run: bool,
     /// What the conditions of all webhooks may still cost.
-    pub(super) conditions: ConditionBudget,
+    pub(super) conditions: SharedBudget,
 }
 
-/// How many steps the conditions of all webhooks of one write may take together. Each may take what upstream
-/// allows one webhook, but there may be any number of them.
-const CONDITION_STEPS_MAX: u64 = 10_000_000;
+/// What is left of the budget of a write.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct SharedBudget(Arc<Mutex<ConditionBudget>>);
 
-/// A number of steps that is left.
-#[derive(Debug, Clone)]
-pub(crate) struct ConditionBudget(Arc<AtomicU64>);
-
-impl Default for ConditionBudget {
-    fn default() -> Self {
-        Self(Arc::new(AtomicU64::new(CONDITION_STEPS_MAX)))
-    }
-}
-
-impl ConditionBudget {
+impl SharedBudget {
     /// Lets `evaluate` spend of what is left. A write asks about one webhook at a time.
-    pub(super) fn spend<T>(&self, evaluate: impl FnOnce(&mut u64) -> T) -> T {
-        let mut left = self.0.load(Ordering::Relaxed);
-        let evaluated = evaluate(&mut left);
-        self.0.store(left, Ordering::Relaxed);
-        evaluated
+    pub(super) fn spend<T>(&self, evaluate: impl FnOnce(&mut ConditionBudget) -> T) -> T {
+        let mut left = unpoisoned(self.0.lock());
+        evaluate(&mut left)
     }
 }
 
@@ -131,7 +120,7 @@ impl Subject {
             posted: posted.map(Arc::new),
             options: options(write_request, operation, seconds),
             dry_run: write_request.options.dry_run,
-            conditions: ConditionBudget::default(),
+            conditions: SharedBudget::default(),
         })
     }
 
@@ -149,7 +138,7 @@ impl Subject {
             posted: None,
             options: stated("CreateOptions", write_options(sent), sent.dry_run),
             dry_run: sent.dry_run,
-            conditions: ConditionBudget::default(),
+            conditions: SharedBudget::default(),
         }
     }
 

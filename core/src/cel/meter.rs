@@ -1,4 +1,8 @@
-//! Limits the cost of evaluations. A step costs one; copying and comparing cost by size.
+//! Limits the cost of evaluations. A step costs one; copying and comparing cost by size. The steps are such as
+//! upstream counts them; how long a regular expression takes they do not tell, and so it is limited beside them.
+
+use super::{BUDGET_EXHAUSTED, WORK_EXHAUSTED};
+use crate::schema::{Pattern, Work};
 
 /// The most that one evaluation may cost. Source: upstream's `PerCallLimit`.
 const CALL_MAX: u64 = 1_000_000;
@@ -39,12 +43,15 @@ impl std::fmt::Display for Fault {
 pub(crate) struct Meter {
     budget: u64,
     call: u64,
+    /// How much work regular expressions may still be in all evaluations.
+    pub(crate) work: Work,
 }
 
 impl Meter {
     /// Creates a meter with a budget for all evaluations together.
-    pub(crate) const fn new(budget: u64) -> Self {
-        Self { budget, call: 0 }
+    pub(crate) const fn new(budget: u64, work: Work) -> Self {
+        let call = 0;
+        Self { budget, call, work }
     }
 
     /// Starts another evaluation.
@@ -54,7 +61,16 @@ impl Meter {
 
     /// Whether the budget for all evaluations is used up.
     pub(crate) const fn is_empty(&self) -> bool {
-        self.budget == 0
+        self.budget == 0 || self.work.is_over()
+    }
+
+    /// What is said when it is used up.
+    pub(crate) const fn exhausted(&self) -> &'static str {
+        if self.work.is_over() {
+            WORK_EXHAUSTED
+        } else {
+            BUDGET_EXHAUSTED
+        }
     }
 
     /// What is left for all evaluations.
@@ -76,5 +92,11 @@ impl Meter {
     /// Charges for reading a text: a tenth of a step for each byte.
     pub(super) fn text(&mut self, length: usize) -> Result<(), Fault> {
         self.spend(1 + length as u64 / 10)
+    }
+
+    /// Takes the work of a search for a pattern through a text of this length.
+    pub(super) fn search(&mut self, pattern: &Pattern, length: usize) -> Result<(), Fault> {
+        let is_enough = self.work.take(pattern, length);
+        is_enough.then_some(()).ok_or(Fault::Exhausted)
     }
 }

@@ -4,9 +4,10 @@ mod bounds;
 mod formats;
 mod libraries;
 mod loops;
+mod matching;
 
 use super::*;
-use crate::schema;
+use crate::schema::{self, Work};
 use serde_json::json;
 
 /// Every line is true.
@@ -88,7 +89,7 @@ fn object() -> serde_json::Value {
 
 /// A document, read according to its schema.
 fn read<'a>(document: &'a serde_json::Value, schema: &'a schema::Schema) -> Value<'a> {
-    let mut meter = Meter::new(1_000_000);
+    let mut meter = Meter::new(1_000_000, Work::default());
     meter.begin();
     Value::read(&mut meter, document, Some(schema)).expect("a value")
 }
@@ -105,7 +106,7 @@ fn told(source: &str) -> String {
         ("oldObject", Value::Null),
         ("number", Value::Int(7)),
     ];
-    let value = program.evaluate(&variables, &mut Meter::new(10_000_000));
+    let value = program.evaluate(&variables, &mut Meter::new(10_000_000, Work::default()));
     value.map_or_else(|fault| fault.to_string(), |value| format!("{value:?}"))
 }
 
@@ -366,7 +367,7 @@ fn objects_of_a_schema_have_the_types_of_the_schema() {
             ("self", read(&document, &schema)),
             ("other", read(&other, &schema)),
         ];
-        let value = program.evaluate(&variables, &mut Meter::new(1_000_000));
+        let value = program.evaluate(&variables, &mut Meter::new(1_000_000, Work::default()));
         assert!(
             matches!(value, Ok(Value::Bool(true))),
             "{source}: {value:?}"
@@ -423,7 +424,7 @@ fn permissions_are_asked_for_and_the_answer_may_be_looked_at() {
         let (program, _) =
             Program::compile(source, &env).unwrap_or_else(|error| panic!("{source}: {error}"));
         let variables = [("authorizer", Value::authorizer(&OnlyPods))];
-        let value = program.evaluate(&variables, &mut Meter::new(1_000_000));
+        let value = program.evaluate(&variables, &mut Meter::new(1_000_000, Work::default()));
         let Ok(Value::Bool(found)) = value else {
             panic!("{source}: {value:?}");
         };

@@ -23,10 +23,9 @@ mod version;
 pub(crate) use conversion::of_instances;
 
 use super::text;
-use crate::cel::Allowance;
 use crate::kind::GroupResource;
 use crate::rejection::{CauseList, FieldCause};
-use crate::schema::{PATTERNS_MAX, Path, Patterns};
+use crate::schema::{Budget, Path, Patterns};
 use crate::validate;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -115,20 +114,12 @@ fn scope(document: &Value, causes: &mut CauseList) {
     }
 }
 
-/// The regular expressions of a definition, which all of its versions share.
+/// What all versions of a definition share.
+#[derive(Default)]
 struct Limits {
     patterns: Patterns,
-    /// For literals in rules.
-    literals: Allowance,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self {
-            patterns: Patterns::default(),
-            literals: Allowance::new(PATTERNS_MAX),
-        }
-    }
+    /// For literals in rules, and for what it takes to find out whether defaults fit.
+    budget: Budget,
 }
 
 fn versions(document: &Value, causes: &mut CauseList) {

@@ -4,8 +4,7 @@ mod junctors;
 mod scalar;
 
 use super::lists::Counterparts;
-use super::pattern::WORK_MAX;
-use super::{Path, Pattern, Schema, fill};
+use super::{Path, Pattern, Schema, Work, fill};
 use crate::patch::whole;
 use crate::quantity;
 use crate::rejection::{CauseList, FieldCause};
@@ -15,10 +14,20 @@ use std::fmt::Display;
 /// Above this, a float stands for several integers, and is none of them.
 const WHOLE_MAX: f64 = 9_007_199_254_740_991.0;
 
-/// Returns everything that does not fit the schema, except in parts that are unchanged since `old`.
-pub(super) fn causes(schema: &Schema, value: &Value, old: Option<&Value>) -> Vec<FieldCause> {
-    let mut report = Report::default();
+/// Returns everything that does not fit the schema, except in parts that are unchanged since `old`. To match the
+/// others is taken from `work`.
+pub(super) fn causes(
+    schema: &Schema,
+    value: &Value,
+    old: Option<&Value>,
+    work: &mut Work,
+) -> Vec<FieldCause> {
+    let mut report = Report {
+        work: *work,
+        ..Report::default()
+    };
     check(schema, value, old, &Path::Root, &mut report);
+    *work = report.work;
     report.ended()
 }
 
@@ -39,19 +48,18 @@ struct Report {
     fitting: usize,
     /// Whether a part of the value was found that pruning or decoding may change.
     is_raw: bool,
-    /// How much work its patterns were, in units of [`Pattern::work`].
-    matched: u64,
+    /// How much work its patterns may still be.
+    work: Work,
 }
 
 impl Report {
     /// Whether a text matches. Once that has become too much work, every text does, and the value is refused at last.
     fn matches(&mut self, pattern: &Pattern, text: &str) -> bool {
-        self.matched = self.matched.saturating_add(pattern.work(text));
-        self.matched > WORK_MAX || pattern.is_match(text)
+        !self.work.take(pattern, text.len()) || pattern.is_match(text)
     }
 
     fn ended(mut self) -> Vec<FieldCause> {
-        if self.matched > WORK_MAX {
+        if self.work.is_over() {
             let why = "to match its texts with the patterns of its schema would take too long";
             let whole = || FieldCause::invalid("<nil>", &Value::from(""), why);
             self.causes.push_with(whole);

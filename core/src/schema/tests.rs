@@ -374,7 +374,7 @@ fn long_texts_are_not_matched_with_large_patterns_without_end() {
         of(json!({"not": {"allOf": [none(), large]}})),
     ] {
         let parsed = parse(&schema);
-        for (length, is_refused) in [(60_000, false), (3 << 20, true)] {
+        for (length, is_refused) in [(15_000, false), (3 << 20, true)] {
             let found = parsed.validate(&text(length));
             let is_told = found
                 .iter()
@@ -390,4 +390,39 @@ fn long_texts_are_not_matched_with_large_patterns_without_end() {
         json!({"type": "string", "pattern": "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"}),
     ));
     assert_eq!(small.validate(&text(3 << 20)).len(), 0);
+    // Of some kilobytes, and all of its states are looked at for each byte.
+    let slow = parse(&of(json!({"type": "string", "pattern": "[a-z]{1000}b"})));
+    assert_eq!(slow.validate(&text(300_000)).len(), 1);
+}
+
+/// There is a place before each text and behind it, at which all states may be looked at.
+#[test]
+fn empty_texts_are_not_matched_for_nothing() {
+    let text = json!({"type": "string", "pattern": "^(?:a?){1000}(?:b?){1000}$"});
+    let schema = parse(&json!({"type": "array", "items": text}));
+    let mut work = Work::new(100_000);
+    for (texts, fits) in [(20, true), (5, false)] {
+        let found = check::causes(&schema, &json!(vec![""; texts]), None, &mut work);
+        assert_eq!((found.is_empty(), work.is_over()), (fits, !fits));
+    }
+}
+
+/// Otherwise each patch of a label would cost what the whole object does.
+#[test]
+fn what_an_update_leaves_as_it_was_is_not_matched_at_all() {
+    let text = json!({"type": "string", "pattern": "^[a-z]{1000}b|a"});
+    let schema = schema(json!({"type": "object", "properties": {"a": text, "b": text}}));
+    let object = |a: &str, b: &str| json!({"spec": {"a": a, "b": b}});
+    let old = object(&"a".repeat(10_000), "a");
+    for (new, least, most) in [
+        (old.clone(), 0, 0),
+        (object(&"a".repeat(10_000), "aa"), 3_000, 4_000),
+        (object(&"a".repeat(10_001), "a"), 10_000_000, 11_000_000),
+    ] {
+        let mut budget = Budget::default();
+        let causes = schema.hold(&new, Some(&old), true, &mut budget);
+        let work = WORK_MAX - budget.meter.work.left();
+        let is_right = causes.is_empty() && (least..=most).contains(&work);
+        assert!(is_right, "{work}: {causes:?}");
+    }
 }

@@ -6,13 +6,19 @@ use crate::cel::{
     self, Access, Allowance, Authority, Env, Fault, Member, Meter, Program, Record, Type, Value,
 };
 use crate::object::Name;
-use crate::schema::{WEIGHT_MAX, pattern_bytes_max};
+use crate::schema::{WEIGHT_MAX, WORK_MAX, Work, pattern_bytes_max};
 use serde_json::Value as Json;
 use std::sync::Arc;
 
 /// Cost limit of all conditions of one webhook together. Source: upstream's
 /// `RuntimeCELCostBudgetMatchConditions`.
 const BUDGET: u64 = 2_500_000;
+/// How many steps the conditions of all webhooks of one write may take together. Each may take what upstream
+/// allows one webhook, but there may be any number of them.
+const BUDGET_OF_WRITE: u64 = 10_000_000;
+/// How much work regular expressions may be in all conditions of one webhook together: as large a part of what they may
+/// be in those of a write.
+const WORK: u64 = WORK_MAX / (BUDGET_OF_WRITE / BUDGET);
 /// How many literal regular expressions all conditions of one configuration may contain, where a large one counts as
 /// several.
 const PATTERNS_MAX: usize = 64;
@@ -52,6 +58,23 @@ pub struct ConditionInputs<'a> {
     pub authority: &'a dyn Authority,
     /// The written resource, as permission checks name it (`authorizer.requestResource`).
     pub resource: Access,
+}
+
+/// What the conditions of all webhooks of one write may still cost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ConditionBudget {
+    pub(super) steps: u64,
+    /// How much work regular expressions may still be.
+    pub(super) work: u64,
+}
+
+impl Default for ConditionBudget {
+    fn default() -> Self {
+        Self {
+            steps: BUDGET_OF_WRITE,
+            work: WORK_MAX,
+        }
+    }
 }
 
 static GROUP_VERSION_KIND: Record = Record {
@@ -165,7 +188,7 @@ impl Webhook {
     pub fn conditions_hold(
         &self,
         inputs: &ConditionInputs<'_>,
-        budget: &mut u64,
+        budget: &mut ConditionBudget,
     ) -> Result<bool, String> {
         let resource = Value::resource_check(inputs.authority, inputs.resource.clone());
         let variables = [
@@ -175,10 +198,11 @@ impl Webhook {
             ("authorizer", Value::authorizer(inputs.authority)),
             (REQUEST_RESOURCE, resource),
         ];
-        let granted = BUDGET.min(*budget);
-        let mut meter = Meter::new(granted);
+        let (steps, work) = (BUDGET.min(budget.steps), WORK.min(budget.work));
+        let mut meter = Meter::new(steps, Work::new(work));
         let faults = self.faults(&variables, &mut meter);
-        *budget -= granted - meter.left();
+        budget.steps -= steps - meter.left();
+        budget.work -= work - meter.work.left();
         let Some(wrong) = faults else {
             return Ok(false);
         };
@@ -201,7 +225,7 @@ impl Webhook {
             match condition.holds(variables, meter) {
                 Ok(true) => {}
                 Ok(false) => return None,
-                Err(Fault::Exhausted) => return Some(vec![cel::budget_exhausted()]),
+                Err(Fault::Exhausted) => return Some(vec![cel::budget_exhausted(meter)]),
                 Err(Fault::Failed(why)) => wrong.push(why),
             }
         }

@@ -1,6 +1,6 @@
 //! Which writes match a webhook.
 
-use super::{ConditionInputs, Webhook, WriteAttributes, condition, read};
+use super::{ConditionBudget, ConditionInputs, Webhook, WriteAttributes, condition, read};
 use crate::cel::{Access, Authority};
 use crate::kind::{KindRef, Subresource};
 use crate::testing::World;
@@ -203,15 +203,16 @@ fn the_conditions_of_all_webhooks_spend_from_one_budget() {
         authority: &Everybody,
         resource: Access::default(),
     };
-    let asked = |policy: &str, budget: &mut u64| {
+    let asked = |policy: &str, budget: &mut _| {
         let document = json!({"failurePolicy": policy, "matchConditions": conditions});
         webhook(&document).conditions_hold(&inputs, budget)
     };
-    let mut budget = 1_000_000;
+    let mut budget = ConditionBudget::default();
+    let whole = budget.steps;
     assert_eq!(asked("Fail", &mut budget), Ok(true));
-    let cost = 1_000_000 - budget;
+    let cost = whole - budget.steps;
     assert!((25..100_000).contains(&cost), "{cost}");
-    budget = 2 * cost + cost / 2;
+    budget.steps = 2 * cost + cost / 2;
     let answers: Vec<_> = (0..4).map(|_| asked("Fail", &mut budget)).collect();
     assert!(
         answers[..2].iter().all(|one| *one == Ok(true)),
@@ -220,7 +221,41 @@ fn the_conditions_of_all_webhooks_spend_from_one_budget() {
     let exhausted =
         |one: &Result<bool, String>| one.as_ref().is_err_and(|why| why.contains("budget"));
     assert!(answers[2..].iter().all(exhausted), "{answers:?}");
-    assert_eq!((asked("Ignore", &mut budget), budget), (Ok(false), 0));
+    let ignored = asked("Ignore", &mut budget);
+    assert_eq!((ignored, budget.steps), (Ok(false), 0));
+}
+
+/// However few steps they take. No text is as bad as it might be: each search ends at the first byte.
+#[test]
+fn the_regular_expressions_of_conditions_have_a_budget_for_each_webhook_and_one_for_all() {
+    let condition = json!({"name": "a", "expression": "object.t.matches('^(?:0|[a-z]{1000}b)')"});
+    let request = json!({});
+    let asked = |length: usize, conditions: usize, budget: &mut ConditionBudget| {
+        let object = json!({"t": format!("0{}", "a".repeat(length))});
+        let inputs = ConditionInputs {
+            object: Some(&object),
+            old: None,
+            request: &request,
+            authority: &Everybody,
+            resource: Access::default(),
+        };
+        let document = json!({"matchConditions": vec![condition.clone(); conditions]});
+        let held = webhook(&document).conditions_hold(&inputs, budget);
+        held.map_err(|why| why.contains("matching texts with regular expressions"))
+    };
+    for (length, conditions, expected) in [
+        (60_000, 1, Ok(true)),
+        (30_000, 2, Ok(true)),
+        (70_000, 1, Err(true)),
+        (30_000, 3, Err(true)),
+    ] {
+        let mut budget = ConditionBudget::default();
+        assert_eq!(asked(length, conditions, &mut budget), expected);
+    }
+    let mut budget = ConditionBudget::default();
+    let answers = [(); 5].map(|()| asked(60_000, 1, &mut budget));
+    let fits = Ok(true);
+    assert_eq!(answers, [fits, fits, fits, fits, Err(true)]);
 }
 
 /// Each literal may be compiled to a megabyte, all of them to four.

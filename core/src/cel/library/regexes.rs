@@ -25,7 +25,8 @@ pub(super) fn functions() -> Vec<(&'static str, Native)> {
         ),
         ("string.find(string) string", |meter, given| {
             let (text, pattern) = both(meter, given)?;
-            let found = pattern.find(text).and_then(|at| text.get(at.range()));
+            let found = pattern.find(text, 0);
+            let found = found.and_then(|at| text.get(at.range()));
             Ok(Value::text(found.unwrap_or_default()))
         }),
         (
@@ -37,14 +38,8 @@ pub(super) fn functions() -> Vec<(&'static str, Native)> {
                     Some(_) => return Err(Fault::no_overload()),
                 };
                 let (text, pattern) = both(meter, given)?;
-                let mut found = Vec::new();
-                for one in pattern.find_all(text).take(limit) {
-                    found.push(Value::text(text.get(one.range()).unwrap_or_default()));
-                    // The next search may scan the rest of the text, whether or not it finds
-                    // anything.
-                    search(meter, text.len() - one.end, &pattern)?;
-                }
-                Ok(Value::list(found))
+                let found = all(meter, text, &pattern, limit)?;
+                Ok(Value::list(found.into_iter().map(Value::text).collect()))
             },
         ),
     ]
@@ -69,7 +64,36 @@ fn both<'b>(meter: &mut Meter, given: &'b [Value<'_>]) -> Result<(&'b str, Arc<P
     Ok((text, pattern))
 }
 
+/// The first parts of a text that match, without overlaps. An empty one right behind another is none.
+fn all<'t>(
+    meter: &mut Meter,
+    text: &'t str,
+    pattern: &Pattern,
+    limit: usize,
+) -> Result<Vec<&'t str>> {
+    let mut found = Vec::new();
+    let (mut from, mut end) = (0, None);
+    while found.len() < limit
+        && let Some(one) = pattern.find(text, from)
+    {
+        if one.is_empty() && end == Some(one.start) {
+            let Some(passed) = text.get(from..).and_then(|rest| rest.chars().next()) else {
+                break;
+            };
+            from += passed.len_utf8();
+            meter.search(pattern, text.len() - from)?;
+            continue;
+        }
+        found.push(text.get(one.range()).unwrap_or_default());
+        (from, end) = (one.end, Some(one.end));
+        // The next search may scan the rest of the text, whether or not it finds anything.
+        search(meter, text.len() - from, pattern)?;
+    }
+    Ok(found)
+}
+
 /// Charges for a search through `length` bytes.
 fn search(meter: &mut Meter, length: usize, pattern: &Pattern) -> Result<()> {
-    meter.text(length.saturating_mul(pattern.text().len().div_ceil(8)))
+    meter.text(length.saturating_mul(pattern.text().len().div_ceil(8)))?;
+    meter.search(pattern, length)
 }

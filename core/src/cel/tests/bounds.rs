@@ -2,7 +2,7 @@
 
 use super::super::*;
 use super::{env, read, told};
-use crate::schema;
+use crate::schema::{self, Work};
 use serde_json::json;
 
 /// Less than the stack of any thread of the server.
@@ -361,7 +361,7 @@ fn what_is_looked_at_is_paid_for_and_what_is_not_is_not() {
     };
     for (source, least, most) in COSTS {
         let (program, _) = Program::compile(source, &env).expect(source);
-        let mut meter = Meter::new(10_000_000);
+        let mut meter = Meter::new(10_000_000, Work::default());
         let value = program.evaluate(&[("self", read(&document, &schema))], &mut meter);
         let spent = 10_000_000 - meter.left();
         assert!((*least..=*most).contains(&spent), "{source}: {spent}");
@@ -423,7 +423,7 @@ fn an_expression_that_would_take_too_long_is_stopped() {
 #[test]
 fn what_is_spent_by_one_expression_is_missing_to_the_next() {
     let (program, _) = Program::compile("[1, 2, 3].all(x, x > 0)", &env()).expect("an expression");
-    let mut meter = Meter::new(60);
+    let mut meter = Meter::new(60, Work::default());
     let spent = |meter: &mut Meter| program.evaluate(&[], meter).is_err();
     let failures: Vec<bool> = (0..5).map(|_| spent(&mut meter)).collect();
     assert_eq!(failures.first(), Some(&false));

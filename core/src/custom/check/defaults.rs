@@ -2,31 +2,32 @@
 //! Source: `apiextensions-apiserver/pkg/apiserver/schema/defaulting/validation.go`.
 
 use super::schema::{Place, each_child, is_true};
-use crate::cel::Allowance;
 use crate::rejection::{CauseList, FieldCause};
-use crate::schema::{Path, Schema};
+use crate::schema::{Budget, Path, Schema};
 use serde_json::Value;
 
 pub(super) fn check(
     root: &Value,
     schema: &Schema,
     at: &Path<'_>,
-    patterns: &Allowance,
+    budget: &mut Budget,
     causes: &mut CauseList,
 ) {
-    let mut found = Found { causes, patterns };
+    let mut found = Found { causes, budget };
     found.walk(root, schema, true, at);
 }
 
-/// The causes so far, and the allowance of regular expressions in rules.
+/// The causes so far, and what may still be used for all defaults together.
 struct Found<'a> {
     causes: &'a mut CauseList,
-    patterns: &'a Allowance,
+    budget: &'a mut Budget,
 }
 
 impl Found<'_> {
     fn walk(&mut self, document: &Value, schema: &Schema, resource: bool, at: &Path<'_>) {
-        if self.causes.is_full() {
+        // Of those for which nothing is left, one is told.
+        let is_told = self.budget.meter.is_empty() && !self.causes.is_empty();
+        if is_told || self.causes.is_full() {
             return;
         }
         if let Some(default) = document.get("default").filter(|one| !one.is_null()) {
@@ -54,7 +55,7 @@ impl Found<'_> {
             let cause = || FieldCause::invalid(field(), default, why);
             self.causes.push_with(cause);
         }
-        for cause in schema.validate_default(default, resource, self.patterns) {
+        for cause in schema.validate_default(default, resource, self.budget) {
             self.causes.push_with(|| FieldCause {
                 field: match cause.field.as_str() {
                     "" | "<nil>" => field(),

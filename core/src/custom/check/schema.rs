@@ -54,7 +54,7 @@ impl Root<'_> {
                 self.document,
                 &parsed,
                 self.at,
-                &limits.literals,
+                &limits.budget.literals,
                 &mut found,
             );
         }
@@ -83,7 +83,7 @@ impl Root<'_> {
             found.sort();
             if found.is_empty() {
                 let schema = schema::parse_with(root, &mut limits.patterns);
-                defaults::check(root, &schema, at, &limits.literals, &mut found);
+                defaults::check(root, &schema, at, &mut limits.budget, &mut found);
                 parsed = Some(schema);
             }
             causes.extend(found.into_causes());

@@ -1,5 +1,7 @@
 //! Definitions with one thing wrong, and what is reported about it.
 
+mod patterns;
+
 use super::*;
 
 /// A valid definition.
@@ -360,76 +362,6 @@ fn nothing_is_compiled_behind_what_are_too_many() {
 fn version(number: usize, spec: &Value) -> Value {
     json!({"name": format!("v{number}"), "served": true, "storage": number == 1,
         "schema": {"openAPIV3Schema": {"type": "object", "properties": {"spec": spec}}}})
-}
-
-/// A schema with a field for each of these numbers, whose pattern takes long to compile.
-fn with_patterns(numbers: std::ops::Range<usize>) -> Value {
-    let one = |number| {
-        let pattern = format!(r"^(\pL\pN){{1}}{number}$");
-        (
-            format!("a{number}"),
-            json!({"type": "string", "pattern": pattern}),
-        )
-    };
-    let fields: serde_json::Map<String, Value> = numbers.map(one).collect();
-    json!({"type": "object", "default": {}, "properties": fields})
-}
-
-/// Compiling all patterns again for each default or version would take many minutes.
-#[test]
-fn a_pattern_is_compiled_once_for_all_defaults_and_versions() {
-    let mut nested = with_patterns(0..256);
-    for _ in 0..60 {
-        nested = json!({"type": "object", "default": {}, "properties": {"a": nested}});
-    }
-    let mut versions = vec![version(1, &nested)];
-    let flat = with_patterns(0..256);
-    versions.extend((2..100).map(|number| version(number, &flat)));
-    let mut document = good();
-    document["spec"]["versions"] = json!(versions);
-    assert_eq!(told(&check(&document, None)), "");
-    let (schemas, _) = super::super::schemas_of_definition(&document);
-    assert_eq!(schemas.len(), 99);
-}
-
-#[test]
-fn the_versions_of_a_definition_share_its_regular_expressions() {
-    let literals = |count: usize| {
-        let rule = json!({"rule": "self.matches('a')", "message": "m"});
-        json!({"type": "string", "x-kubernetes-validations": vec![rule; count]})
-    };
-    let at = "spec.versions[1].schema.openAPIV3Schema: Too many:";
-    for (first, second, said) in [
-        (with_patterns(0..200), with_patterns(0..200), ""),
-        (with_patterns(0..200), with_patterns(0..257), at),
-        (with_patterns(0..200), with_patterns(200..257), at),
-        (with_patterns(0..200), with_patterns(200..256), ""),
-        (literals(200), literals(56), ""),
-        (literals(200), literals(57), at),
-    ] {
-        let mut document = good();
-        let versions = json!([version(1, &first), version(2, &second)]);
-        put(&mut document, "/spec/versions", &versions.to_string());
-        let found = told(&check(&document, None));
-        let is_told = found.contains(said) && found.is_empty() == said.is_empty();
-        assert!(is_told, "{said}: {found}");
-    }
-}
-
-#[test]
-fn the_rules_that_hold_for_defaults_share_the_same_number_of_regular_expressions() {
-    let rule = json!({"rule": "self.matches('a')", "message": "m"});
-    let field = json!({"type": "string", "default": "a", "x-kubernetes-validations": [rule]});
-    for (count, said) in [(256, ""), (257, "more than 256 regular expressions")] {
-        let fields = (0..count).map(|number| (format!("a{number:03}"), field.clone()));
-        let fields: serde_json::Map<String, Value> = fields.collect();
-        let mut document = good();
-        let at = "/spec/versions/0/schema/openAPIV3Schema/properties";
-        put(&mut document, at, &json!(fields).to_string());
-        let found = told(&check(&document, None));
-        let is_told = found.contains(said) && found.is_empty() == said.is_empty();
-        assert!(is_told, "{said}: {found}");
-    }
 }
 
 #[test]

@@ -98,11 +98,11 @@ fn weigh<'a>(
 fn judge(schema: &Schema, value: &Value, at: &Path<'_>, whole: &mut Report) -> Report {
     let mut report = Report {
         causes: CauseList::silent(),
-        matched: whole.matched,
+        work: whole.work,
         ..Report::default()
     };
     super::check(schema, value, None, at, &mut report);
-    whole.matched = report.matched;
+    whole.work = report.work;
     report
 }
 

@@ -253,7 +253,9 @@ fn escape(one: char, inside: bool) -> Result<String, String> {
         's' => "[\\t\\n\\f\\r ]",
         'S' => "[^\\t\\n\\f\\r ]",
         'b' if !inside => "(?-u:\\b)",
-        'B' if !inside => "(?-u:\\B)",
+        // The other half holds between any two characters, and not within one: there the first would be found again
+        // from each place before it.
+        'B' if !inside => "(?:(?-u:\\B)(?:\\b|\\B))",
         'A' | 'z' if !inside => return Ok(format!("\\{one}")),
         'a' | 'f' | 'n' | 'p' | 'P' | 'r' | 't' | 'v' | 'x' => return Ok(format!("\\{one}")),
         _ if one.is_ascii_alphanumeric() || !one.is_ascii() => {

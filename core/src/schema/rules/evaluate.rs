@@ -1,32 +1,28 @@
 //! Evaluates the rules of a schema on an object and its old version.
 
 use super::{Compiled, OLD_SELF, Rule, SELF, Wrong};
-use crate::cel::{self, Allowance, Fault, Meter};
+use crate::cel::{self, Fault, Meter};
 use crate::rejection::{CauseList, FieldCause};
 use crate::schema::lists::Counterparts;
-use crate::schema::{Path, Schema};
+use crate::schema::{Budget, Path, Schema};
 use serde_json::Value;
 
-/// Cost limit of all rules of one object together. Source: upstream's `RuntimeCELCostBudget`.
-const OBJECT_MAX: u64 = 10_000_000;
 const MESSAGE_BYTES_MAX: usize = 5 * 1024;
 
 /// Returns the violations of the rules of an object. `old` is its previous version; `resource` says
-/// whether the value has `apiVersion`, `kind` and `metadata`, and `patterns` how many regular
-/// expressions may be compiled.
+/// whether the value has `apiVersion`, `kind` and `metadata`, and `budget` what may still be used.
 pub(crate) fn causes(
     schema: &Schema,
     value: &Value,
     (old, resource): (Option<&Value>, bool),
-    patterns: &Allowance,
+    budget: &mut Budget,
 ) -> Vec<FieldCause> {
     if !schema.rules.any {
         return Vec::new();
     }
     let mut run = Run {
-        patterns: patterns.clone(),
         causes: CauseList::default(),
-        meter: Meter::new(OBJECT_MAX),
+        budget,
         stopped: false,
     };
     let place = Place {
@@ -38,11 +34,9 @@ pub(crate) fn causes(
     run.causes.into_causes()
 }
 
-struct Run {
-    /// For rules that are not compiled yet.
-    patterns: Allowance,
+struct Run<'a> {
     causes: CauseList,
-    meter: Meter,
+    budget: &'a mut Budget,
     stopped: bool,
 }
 
@@ -67,7 +61,7 @@ struct Subject<'a> {
     place: Place<'a>,
 }
 
-impl Run {
+impl Run<'_> {
     fn walk(&mut self, schema: &Schema, value: &Value, place: Place<'_>, at: &Path<'_>) {
         if value.is_null() || !schema.rules.any || self.stopped || self.causes.is_full() {
             return;
@@ -123,7 +117,7 @@ impl Run {
     fn own(&mut self, schema: &Schema, value: &Value, place: Place<'_>, at: &Path<'_>) {
         for (rule, compiled) in schema
             .rules
-            .compiled(schema, place.resource, &self.patterns)
+            .compiled(schema, place.resource, &self.budget.literals)
         {
             if self.stopped {
                 return;
@@ -156,23 +150,26 @@ impl Run {
         if subject.compiled.transition && subject.place.old.is_none() && !rule.optional_old {
             return;
         }
-        if self.meter.is_empty() {
+        let meter = &mut self.budget.meter;
+        if meter.is_empty() {
             self.stopped = true;
-            return self.invalid(schema, at, &cel::budget_exhausted());
+            let why = cel::budget_exhausted(meter);
+            return self.invalid(schema, at, &why);
         }
         let program = &subject.compiled.program;
-        self.meter.begin();
-        let read = subject.variables(&mut self.meter);
+        meter.begin();
+        let read = subject.variables(meter);
         let answer = read.and_then(|variables| {
-            let answer = program.evaluate(&variables, &mut self.meter)?;
+            let answer = program.evaluate(&variables, meter)?;
             Ok((answer, variables))
         });
         match answer {
             Ok((cel::Value::Bool(true), _)) => {}
             Ok((_, variables)) => self.refuse(subject, &variables, at),
-            Err(Fault::Exhausted) if self.meter.is_empty() => {
+            Err(Fault::Exhausted) if self.budget.meter.is_empty() => {
                 self.stopped = true;
-                self.invalid(schema, at, &cel::budget_exhausted());
+                let why = cel::budget_exhausted(&self.budget.meter);
+                self.invalid(schema, at, &why);
             }
             Err(fault) => {
                 self.stopped = fault == Fault::Exhausted;
@@ -221,11 +218,10 @@ impl Run {
     /// The error when the `messageExpression` exceeds a cost limit. Source: upstream's
     /// `evalMessageExpression`.
     fn without_message(&self, rule: &Rule) -> String {
-        if self.meter.is_empty() {
-            return format!(
-                "messageExpression evaluation failed due to {}",
-                cel::BUDGET_EXHAUSTED
-            );
+        let meter = &self.budget.meter;
+        if meter.is_empty() {
+            let why = meter.exhausted();
+            return format!("messageExpression evaluation failed due to {why}");
         }
         let written = &rule.message_expression;
         format!(
@@ -241,7 +237,7 @@ impl Run {
         message: &'a cel::Program,
         variables: &[(&'static str, cel::Value<'a>)],
     ) -> Result<Option<String>, ()> {
-        let text = match message.evaluate(variables, &mut self.meter) {
+        let text = match message.evaluate(variables, &mut self.budget.meter) {
             Ok(cel::Value::Text(text)) => text,
             Err(Fault::Exhausted) => return Err(()),
             Ok(_) | Err(Fault::Failed(_)) => return Ok(None),

@@ -2,7 +2,7 @@
 
 use super::super::parse;
 use crate::cel;
-use crate::schema::{Schema, pattern_bytes_max};
+use crate::schema::{Schema, Work, pattern_bytes_max};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
@@ -203,7 +203,10 @@ fn a_field_that_is_null_is_absent_and_an_entry_that_is_null_is_not() {
     };
     let source = "has(object.x) && object.x == null && object.?x.hasValue() && 'x' in object";
     let (program, _) = cel::Program::compile(source, &env).expect(source);
-    let holds = program.evaluate(&[("object", bare)], &mut cel::Meter::new(1_000));
+    let holds = program.evaluate(
+        &[("object", bare)],
+        &mut cel::Meter::new(1_000, Work::default()),
+    );
     assert!(matches!(holds, Ok(cel::Value::Bool(true))), "{holds:?}");
 }
 
@@ -281,6 +284,47 @@ fn the_rules_of_one_object_share_a_budget() {
          no further validation rules will be run due to call cost exceeds limit for rule: \
          self.all(a, self.all(b, a == b || a != b))"
     );
+}
+
+/// What a rule is in steps does not tell how long it takes.
+#[test]
+fn the_patterns_and_the_rules_of_one_object_share_what_they_may_match() {
+    let slow = "^(?:0|[a-z]{1000}b)";
+    let rule = json!([{"rule": format!("self.matches('{slow}')")}]);
+    let text = json!({"type": "string", "x-kubernetes-validations": rule});
+    let matched = json!({"type": "string", "pattern": slow});
+    let told_of = json!({"type": "string", "x-kubernetes-validations":
+        [{"rule": "self == ''", "messageExpression": format!("self.find('{slow}') + ' is there'")}]});
+    let schema = root(json!({"type": "object",
+        "properties": {"a": text, "b": text, "c": text, "m": told_of, "p": matched}}));
+    // Each is 100 million steps of some 270, although it ends at the first byte.
+    let long = format!("0{}", "a".repeat(100_000));
+    let exhausted = "running out of budget for matching texts with regular expressions, which would take too long, no \
+                     further validation rules will be run\n";
+    let at = |field: &str| format!("Invalid spec.{field}: Invalid value: \"string\": ");
+    for (spec, expected) in [
+        (json!({"a": long, "b": long}), String::new()),
+        (json!({"p": long, "b": long}), String::new()),
+        (
+            json!({"a": long, "b": long, "c": long}),
+            at("c") + "validation failed due to " + exhausted,
+        ),
+        (
+            json!({"p": long, "b": long, "c": long}),
+            at("c") + "validation failed due to " + exhausted,
+        ),
+        (
+            json!({"a": long, "m": long}),
+            "Invalid spec.m: Invalid value: \"^\": 0 is there\n".to_owned(),
+        ),
+        (
+            json!({"a": long, "b": long, "m": long}),
+            at("m") + "messageExpression evaluation failed due to " + exhausted,
+        ),
+    ] {
+        let told = told(&schema, &json!({"spec": spec}), None).replace(&long, "^");
+        assert_eq!(told, expected);
+    }
 }
 
 #[test]

@@ -1,0 +1,64 @@
+//! What the validation of an object may take, or that of all defaults of a definition together.
+
+use super::{PATTERNS_MAX, Pattern};
+use crate::cel::{Allowance, Meter};
+
+/// How much work it may be to match the texts of an object with regular expressions, those of its schema and those
+/// of its rules together, in steps of [`Pattern::work`]. A step takes up to 25 nanoseconds, so that this takes some
+/// seconds, in which nobody else writes: seven at most, were all texts such as keep all states busy.
+pub(crate) const WORK_MAX: u64 = 1 << 28;
+/// Cost limit of all rules of one object together. Source: upstream's `RuntimeCELCostBudget`.
+const OBJECT_MAX: u64 = 10_000_000;
+
+/// How much work may still be done to match texts. Once that is not enough, nothing is left.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Work(u64);
+
+impl Default for Work {
+    fn default() -> Self {
+        Self(WORK_MAX)
+    }
+}
+
+impl Work {
+    /// Allows so many steps.
+    pub(crate) const fn new(steps: u64) -> Self {
+        Self(steps)
+    }
+
+    /// How many steps are left.
+    pub(crate) const fn left(self) -> u64 {
+        self.0
+    }
+
+    /// Takes what a search for a pattern in a text of this length may take, and says whether there was so much.
+    pub(crate) fn take(&mut self, pattern: &Pattern, length: usize) -> bool {
+        let steps = pattern.work(length);
+        let is_enough = steps < self.0;
+        self.0 = self.0.saturating_sub(steps);
+        is_enough
+    }
+
+    /// Whether there was not enough.
+    pub(crate) const fn is_over(self) -> bool {
+        self.0 == 0
+    }
+}
+
+/// What may still be used.
+#[derive(Debug)]
+pub(crate) struct Budget {
+    /// How many regular expressions the rules may still have that are not compiled yet.
+    pub(crate) literals: Allowance,
+    /// The steps of the rules, and the work of matching for schema and rules.
+    pub(crate) meter: Meter,
+}
+
+impl Default for Budget {
+    fn default() -> Self {
+        Self {
+            literals: Allowance::new(PATTERNS_MAX),
+            meter: Meter::new(OBJECT_MAX, Work::default()),
+        }
+    }
+}
