@@ -34,7 +34,7 @@ pub(crate) use path::Path;
 pub use pattern::Pattern;
 pub(crate) use pattern::{
     PATTERNS_MAX, Patterns, WEIGHT_MAX, bytes_max as pattern_bytes_max, compile as compile_pattern,
-    compile_within as compile_pattern_within, weight_of,
+    compile_within as compile_pattern_within, weight_of, work_to_compile,
 };
 pub(crate) use prune::Removed;
 

@@ -34,6 +34,11 @@ impl Work {
     /// Takes what a search for a pattern in a text of this length may take, and says whether there was so much.
     pub(crate) fn take(&mut self, pattern: &Pattern, length: usize) -> bool {
         let steps = pattern.work(length);
+        self.spend(steps)
+    }
+
+    /// Takes so many steps, and says whether there were so many.
+    pub(crate) const fn spend(&mut self, steps: u64) -> bool {
         let is_enough = steps < self.0;
         self.0 = self.0.saturating_sub(steps);
         is_enough

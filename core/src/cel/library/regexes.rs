@@ -3,7 +3,7 @@
 use super::super::meter::{Fault, Meter};
 use super::super::value::Value;
 use super::Native;
-use crate::schema::{Pattern, compile_pattern_within};
+use crate::schema::{Pattern, compile_pattern_within, work_to_compile};
 use std::sync::Arc;
 
 /// The cost of compiling a pattern that the expression computed.
@@ -56,6 +56,9 @@ fn both<'b>(meter: &mut Meter, given: &'b [Value<'_>]) -> Result<(&'b str, Arc<P
             meter.spend(PATTERN_COST)?;
             meter.text(pattern.as_str().len())?;
             let made = compile_pattern_within(pattern.as_str(), MADE_BYTES_MAX);
+            if !meter.work.spend(work_to_compile(pattern.as_str(), &made)) {
+                return Err(Fault::Exhausted);
+            }
             Arc::new(made.map_err(|unusable| Fault::Failed(unusable.why))?)
         }
         _ => return Err(Fault::no_overload()),

@@ -64,6 +64,30 @@ fn each_search_of_a_text_is_paid_for() {
     }
 }
 
+/// A pattern that an expression makes is compiled each time.
+#[test]
+fn what_it_takes_to_compile_is_paid_for() {
+    for (pattern, least, most) in [
+        ("a".to_owned(), 256, 300),
+        ("a(".repeat(1000), 512_000, 513_000),
+        ("(?i)[a-\u{10ffff}]".to_owned(), 2_000_000, 2_300_000),
+        ("(?i)[a-\u{10ffff}](".to_owned(), 0, 10_000),
+        (
+            "(?i)[a-\u{10ffff}]\\p{Nobody}".to_owned(),
+            3_000_000,
+            3_500_000,
+        ),
+    ] {
+        let object = json!({"p": pattern});
+        let (_, work) = worked("''.matches(object.p) || true", &object, WORK_MAX);
+        assert!((least..=most).contains(&work), "{pattern}: {work}");
+        if least > 0 {
+            let (told, _) = worked("''.matches(object.p) || true", &object, least);
+            assert_eq!(told, Err(Fault::Exhausted), "{pattern}");
+        }
+    }
+}
+
 #[test]
 fn parts_that_match_do_not_overlap_and_an_empty_one_is_not_right_behind_another() {
     for (text, pattern, parts) in [
