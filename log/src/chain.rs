@@ -187,7 +187,12 @@ impl Links {
             .unwrap_or(error)
     }
 
-    fn check(&mut self, first: Revision, frame: DecodedFrame) -> Result<DecodedFrame, Error> {
+    /// As [`Self::follow`], for a log that nobody thins meanwhile.
+    pub(crate) fn check(
+        &mut self,
+        first: Revision,
+        frame: DecodedFrame,
+    ) -> Result<DecodedFrame, Error> {
         let wanted = self.wanted().unwrap_or(first);
         let hash = self.before.map_or(frame.previous, |before| before.hash);
         let skips = matches!(frame.coverage, Coverage::Restored(_)) && wanted < first;

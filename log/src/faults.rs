@@ -19,6 +19,7 @@ mod failures;
 mod fixtures;
 mod floors;
 mod full;
+mod lagging;
 mod mixed;
 mod moved;
 mod newer;

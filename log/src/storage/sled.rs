@@ -44,7 +44,7 @@ use opening::{
     wait_until_free,
 };
 use pending::Pending;
-use reconcile::{missing, refuse_thinned_over};
+use reconcile::{end_behind, missing, refuse_thinned_over};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
@@ -127,6 +127,7 @@ impl SledStorage {
         let room = Room::new(database.file()?, reserve, Arc::clone(database.place()));
         database.append(&missing)?;
         database.make_durable()?;
+        witness_end(&witness, witnessed, &database.frames);
         let journal = Journal::begin(directory, newest.first)?;
         room.replenish_reserve();
         sync_directories(directory)?;
@@ -336,6 +337,19 @@ fn open_witness(path: &Path, newest: Revision) -> Result<(WitnessFile, Option<Ta
         );
     }
     Ok(opened)
+}
+
+/// Before the journal is emptied, which shows more than a note of before a power cut: notes how far the log is durable.
+/// A question empties it too, and no start may follow. Where something is wrong with the log, that note alone shows it
+/// and stays; and where there was none, every command says so until a start has read the whole log.
+fn witness_end(witness: &WitnessFile, witnessed: Option<Tail>, frames: &FrameTrees) {
+    let Some(noted) = witnessed else { return };
+    // What cannot be read is told to whoever reads that far.
+    if let Ok(end) = end_behind(frames, noted)
+        && end != noted
+    {
+        witness.note_durably(&end);
+    }
 }
 
 /// Refuses a log without the file of its witness.

@@ -135,40 +135,57 @@ impl WitnessFile {
 
     /// Notes an acknowledged tail. This is only evidence: if it fails, the log continues, until history is dropped.
     pub(crate) fn note(&self, tail: &Tail) {
-        let mut slots = unpoisoned(self.slots.lock());
-        if let Err(error) = slots.write(tail)
-            && !slots.is_failed.swap(true, Ordering::Relaxed)
-        {
-            tracing::error!(%error, "cannot write events.tail, the witness of the log's end, any more");
-        }
+        unpoisoned(self.slots.lock()).note(tail);
         // A full channel means that a sync is already due.
         if let Some(syncer) = &self.syncer {
             syncer.unsynced.try_send(()).ok();
         }
     }
 
+    /// As [`Self::note`], and syncs the note, because other evidence of that end is about to go.
+    pub(crate) fn note_durably(&self, tail: &Tail) {
+        let mut slots = unpoisoned(self.slots.lock());
+        slots.note(tail);
+        if let Err(error) = slots.sync() {
+            tracing::error!(%error, "cannot sync events.tail, the witness of the log's end");
+        }
+    }
+
     /// Syncs the notes, unless one that reaches this revision is synced. If that fails, or once failed, or notes
     /// cannot be written, the history up to there must not be dropped: the next start would take the log for
-    /// another one. A sync after one that failed proves nothing: the system forgets what it could not write.
+    /// another one.
     pub(crate) fn ensure_synced(&self, revision: Revision) -> Result<(), Error> {
-        let failed = Error::io("syncing events.tail before history is dropped");
         let mut slots = unpoisoned(self.slots.lock());
         if slots.synced >= revision {
             return Ok(());
         }
-        if let Err(error) = slots.file.sync_data() {
-            slots.is_failed.store(true, Ordering::Relaxed);
-            return Err(failed(error));
-        }
-        if slots.is_failed.load(Ordering::Relaxed) {
-            return Err(failed(std::io::Error::other("it cannot be written")));
-        }
-        slots.synced = slots.noted;
-        Ok(())
+        let failed = Error::io("syncing events.tail before history is dropped");
+        slots.sync().map_err(failed)
     }
 }
 
 impl Slots {
+    fn note(&mut self, tail: &Tail) {
+        if let Err(error) = self.write(tail)
+            && !self.is_failed.swap(true, Ordering::Relaxed)
+        {
+            tracing::error!(%error, "cannot write events.tail, the witness of the log's end, any more");
+        }
+    }
+
+    /// Syncs the notes. A sync after one that failed proves nothing: the system forgets what it could not write.
+    fn sync(&mut self) -> std::io::Result<()> {
+        if let Err(error) = self.file.sync_data() {
+            self.is_failed.store(true, Ordering::Relaxed);
+            return Err(error);
+        }
+        if self.is_failed.load(Ordering::Relaxed) {
+            return Err(std::io::Error::other("it cannot be written"));
+        }
+        self.synced = self.noted;
+        Ok(())
+    }
+
     fn write(&mut self, tail: &Tail) -> std::io::Result<()> {
         let at = if self.second_is_next { SLOT_BYTES } else { 0 };
         self.file.seek(SeekFrom::Start(at as u64))?;
@@ -343,10 +360,12 @@ mod tests {
             file.ensure_synced(Revision(dropped)).expect("synced");
             assert_eq!(unpoisoned(file.slots.lock()).synced, Revision(synced));
         }
+        file.note_durably(&tail(8));
+        assert_eq!(unpoisoned(file.slots.lock()).synced, Revision(8));
         let is_failed = Arc::clone(&unpoisoned(file.slots.lock()).is_failed);
         is_failed.store(true, Ordering::Relaxed);
-        file.ensure_synced(Revision(7)).expect("it is synced");
-        assert!(file.ensure_synced(Revision(8)).is_err());
+        file.ensure_synced(Revision(8)).expect("it is synced");
+        assert!(file.ensure_synced(Revision(9)).is_err());
     }
 
     /// A sync succeeds then, because there is nothing to sync.

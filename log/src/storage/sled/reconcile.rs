@@ -3,8 +3,10 @@
 use super::frames::FrameTrees;
 use super::journal::{JournalContents, Newest};
 use super::pending::Frame;
+use crate::chain::Links;
+use crate::frame::decoded::read_links;
 use crate::storage::Stored;
-use crate::{Error, frame};
+use crate::{Error, Tail, frame};
 use hindsight_core::Revision;
 
 /// The frames that the journal has and the database lacks, and the newest frame once these are added.
@@ -75,6 +77,16 @@ pub(super) fn refuse_thinned_over(frames: &FrameTrees, revision: Revision) -> Re
         return Err(Error::Diverged { revision });
     }
     Ok(())
+}
+
+/// The end of the log behind the acknowledged one. Fails if a frame does not follow the one before, so that this is the
+/// end of another log, or of one with damage.
+pub(super) fn end_behind(frames: &FrameTrees, acknowledged: Tail) -> Result<Tail, Error> {
+    let (mut links, mut end) = (Links::after(acknowledged), acknowledged);
+    while let Some((first, bytes)) = frames.at_or_after(end.revision.next())? {
+        end = links.check(first, read_links(first, &bytes)?)?.tail();
+    }
+    Ok(end)
 }
 
 /// Whether both frames are whole and the second does not name the hash of the first.
