@@ -3,7 +3,10 @@
 use crate::retention::{Keeping, Pruner};
 use crate::snapshot::{Snapshotter, SnapshotterOptions, Written};
 use crate::storage::synced::Synced;
-use crate::{Base, Error, Poison, Publish, Reader, Snapshots, Steps, Storage, Tail, Writer, chain};
+use crate::{
+    Base, Error, Poison, Publish, Reader, Snapshots, Steps, Storage, Tail, Writer, base, chain,
+    tail,
+};
 use hindsight_core::{Revision, State, Time};
 use std::num::NonZeroU64;
 use std::sync::Arc;
@@ -35,6 +38,7 @@ impl Log {
         chain::start_threads()?;
         let reader = Reader::new(Arc::clone(&storage) as _);
         base.check_belongs_to(&*storage)?;
+        check_witnessed_before(&*storage, base.tail())?;
         let mut since = Written::default();
         for frame in reader.verified_frames(base.tail())? {
             let frame = frame?;
@@ -112,6 +116,16 @@ impl Log {
     /// The writer without threads: submissions wait until the caller takes the [`Steps`].
     pub fn by_steps(self, publish: Box<dyn Publish>) -> (Writer, Steps) {
         Writer::by_steps(self, publish)
+    }
+}
+
+/// Checks that the log passes through the witnessed end, if that is not behind `base`. The walk from there passes
+/// through later ones.
+fn check_witnessed_before(storage: &dyn Storage, base: Tail) -> Result<(), Error> {
+    match storage.witnessed()? {
+        Some(one) if one.revision <= base.revision => base::check_passes_through(storage, one)
+            .map_err(|error| tail::annotate(error, Some(one))),
+        _ => Ok(()),
     }
 }
 
