@@ -4,6 +4,7 @@
 use super::calls::{CALLS, Kind, copied, made, most_of_a_thread};
 use super::verify;
 use hindsight_tests::dice::number;
+use hindsight_tests::disk::skipped;
 use hindsight_tests::http::MAPS;
 use hindsight_tests::recorder::{Stored, stored};
 use hindsight_tests::server::{Server, hindsight, serve, text};
@@ -126,10 +127,7 @@ fn a_side_file_that_may_not_be_read_is_set_aside() {
     server.kubectl(&["create", "configmap", "a"]);
     assert_eq!(server.signal("TERM"), Some(0));
     hindsight(&directory, &["log"]);
-    let events = std::fs::read_dir(directory.join("events")).expect("a directory");
-    let mut paths = events.map(|entry| entry.expect("readable").path());
-    let is_side = |path: &PathBuf| path.to_string_lossy().contains("/snap.");
-    let side = paths.find(is_side).expect("a side file");
+    let side = side_file(&directory);
     let refused = with_fault_of(&serve(&directory), "openat", "error=EACCES", &side);
     let Some(mut command) = refused else { return };
     command.stderr(Stdio::piped());
@@ -138,6 +136,45 @@ fn a_side_file_that_may_not_be_read_is_set_aside() {
     let name = side.file_name().expect("a name").to_string_lossy();
     assert!(directory.join(format!("{name}.damaged")).exists());
     assert_eq!(server.signal("TERM"), Some(0));
+}
+
+/// What may not be read cannot be copied to the file system of the data directory. `/dev/shm` is mostly another one.
+#[test]
+fn a_side_file_that_may_not_be_read_is_out_of_the_way_on_another_file_system_too() {
+    use std::os::unix::fs::{MetadataExt, symlink};
+    let temporary = tempfile::tempdir().expect("a temporary directory");
+    let device = |path: &Path| path.metadata().expect("there").dev();
+    let there = tempfile::tempdir_in("/dev/shm").ok();
+    let Some(there) = there.filter(|there| device(there.path()) != device(temporary.path())) else {
+        skipped(
+            "a side file elsewhere",
+            "there is no other file system at /dev/shm",
+        );
+        return;
+    };
+    let directory = temporary.path().join("data");
+    std::fs::create_dir(&directory).expect("made");
+    symlink(there.path(), directory.join("events")).expect("linked");
+    let server = Server::start_on(&directory);
+    server.kubectl(&["create", "configmap", "a"]);
+    assert_eq!(server.signal("TERM"), Some(0));
+    hindsight(&directory, &["log"]);
+    let side = side_file(&directory);
+    let refused = with_fault_of(&serve(&directory), "openat", "error=EACCES", &side);
+    let Some(mut command) = refused else { return };
+    command.stderr(Stdio::piped());
+    let server = Server::start_with(command, &directory).expect("it starts");
+    server.kubectl(&["get", "configmap", "a"]);
+    let name = side.file_name().expect("a name").to_string_lossy();
+    assert!(there.path().join(format!("unread.{name}.damaged")).exists());
+    assert_eq!(server.signal("TERM"), Some(0));
+}
+
+fn side_file(directory: &Path) -> PathBuf {
+    let events = std::fs::read_dir(directory.join("events")).expect("a directory");
+    let mut paths = events.map(|entry| entry.expect("readable").path());
+    let is_side = |path: &PathBuf| path.to_string_lossy().contains("/snap.");
+    paths.find(is_side).expect("a side file")
 }
 
 /// What a first start finds.

@@ -184,3 +184,46 @@ fn a_side_file_stays_whose_segments_were_used_again() {
     drop(SledStorage::open(&killed.join("events")).expect("opened"));
     assert!(!is_any_set_aside(&killed));
 }
+
+/// The parent of the directory to which the link leads need not be writable, as that of a mount mostly is not.
+#[cfg(unix)]
+#[test]
+fn if_events_is_a_link_nothing_is_set_aside_beside_what_it_leads_to() {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    let temporary = tempfile::tempdir().expect("a directory");
+    let [data, volume] = ["data", "volume"].map(|name| temporary.path().join(name));
+    let newest = make(&data, &frames(9)[..3]);
+    fs::create_dir(&volume).expect("made");
+    fs::rename(data.join("events"), volume.join("events")).expect("moved");
+    symlink(volume.join("events"), data.join("events")).expect("linked");
+    let damaged = ["snap.00000000FFFFFFFF", "conf"];
+    for name in damaged {
+        fs::write(data.join("events").join(name), "rot").expect("written");
+    }
+    let allow = |mode: u32| {
+        let mode = fs::Permissions::from_mode(mode);
+        fs::set_permissions(&volume, mode).expect("set");
+    };
+    allow(0o555);
+    let opened = open(&data);
+    allow(0o755);
+    assert_eq!(opened.expect("opened"), newest);
+    for name in damaged {
+        let aside = fs::read(data.join(format!("{name}.damaged")));
+        assert_eq!(aside.expect("set aside"), b"rot");
+    }
+    assert_eq!(fs::read_dir(&volume).expect("listed").count(), 1);
+}
+
+/// A directory is in the way of the file, whoever runs this.
+#[test]
+fn where_a_side_file_cannot_be_set_aside_is_told() {
+    let temporary = tempfile::tempdir().expect("a directory");
+    let at = temporary.path();
+    make(at, &frames(9)[..3]);
+    fs::write(at.join("events/conf"), "rot").expect("written");
+    fs::create_dir(at.join("conf.damaged")).expect("made");
+    let told = open(at).expect_err("it has no place").to_string();
+    let place = at.canonicalize().expect("there").join("conf.damaged");
+    assert!(told.contains(&place.display().to_string()), "{told}");
+}

@@ -2,11 +2,14 @@
 
 use super::opening::entries;
 use crate::Error;
+use std::ffi::OsString;
 use std::fs::File;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 pub(super) const PREFIX: &str = "snap.";
+/// What the name of a side file begins with that had to stay in the directory.
+const UNREAD_PREFIX: &str = "unread.";
 
 /// Removes unfinished snapshots, which sled would mistake for whole ones.
 pub(super) fn drop_unfinished_snapshots(directory: &Path) -> Result<(), Error> {
@@ -51,20 +54,34 @@ pub(super) fn newest_first(directory: &Path) -> Result<Vec<PathBuf>, Error> {
     Ok(found)
 }
 
-/// Moves a file out of the directory of the engine, which can do without it.
+/// Moves a file out of the directory of the engine, which can do without it. It comes beside that directory as it is
+/// named: if that is a link, this user may not write where it leads.
 pub(super) fn set_aside(directory: &Path, path: &Path) -> Result<(), Error> {
     let mut aside = path.file_name().unwrap_or_default().to_owned();
     aside.push(".damaged");
-    let aside = directory.join("..").join(aside);
-    tracing::warn!(file = %path.display(), "setting aside a side file of the storage engine");
-    move_file(path, &aside).map_err(Error::io("setting aside a side file of the storage engine"))
+    let aside = directory.parent().unwrap_or(directory).join(aside);
+    tracing::warn!(
+        file = %path.display(),
+        to = %aside.display(),
+        "setting aside a side file of the storage engine"
+    );
+    let to = aside.display();
+    let what = format!("setting aside a side file of the storage engine as {to}");
+    move_file(path, &aside).map_err(Error::io(what))
 }
 
-/// Moves a file, also to another file system: the directory of the engine may be a mount.
+/// Moves a file, also to another file system: the directory of the engine may be a mount, or a link. What this user
+/// may not read cannot be copied: there it stays, under a name that the engine does not know.
 fn move_file(from: &Path, to: &Path) -> std::io::Result<()> {
     match std::fs::rename(from, to) {
         Err(error) if error.kind() == ErrorKind::CrossesDevices => {}
         moved => return moved,
+    }
+    let opened = File::open(from);
+    if opened.is_err_and(|error| error.kind() == ErrorKind::PermissionDenied) {
+        let mut unread = OsString::from(UNREAD_PREFIX);
+        unread.push(to.file_name().unwrap_or_default());
+        return std::fs::rename(from, from.with_file_name(unread));
     }
     std::fs::copy(from, to)?;
     File::open(to)?.sync_all()?;
