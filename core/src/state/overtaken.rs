@@ -77,7 +77,8 @@ impl State {
             is_container(one) && (marked || emptied.is_some_and(|emptied| *emptied > since))
         };
         let named = basis.above.iter().filter_map(|key| self.get(key));
-        let mut open: Vec<&Arc<Object>> = self.containers(key).chain(named).collect();
+        let beside = self.containers(key).chain(self.service_of(key));
+        let mut open: Vec<&Arc<Object>> = beside.chain(named).collect();
         let mut seen = BTreeSet::from([key]);
         while let Some(at) = open.pop() {
             if !seen.insert(&at.key) {
@@ -88,7 +89,7 @@ impl State {
                 return Some(at);
             }
             if !at.is_deleting() {
-                open.extend(self.owners_of(at));
+                open.extend(self.owners_of(at).chain(self.service_of(&at.key)));
             }
             if !at.is_deleting() || at.is_waiting() || at.is_orphaning() {
                 open.extend(self.containers(&at.key));
@@ -106,6 +107,16 @@ impl State {
         })
     }
 
+    /// The `Service` that takes these `Endpoints` along when it goes.
+    fn service_of(&self, key: &ObjectKey) -> Option<&Arc<Object>> {
+        self.get(&key.service()?)
+    }
+
+    /// Whether there are `Endpoints` that go with this `Service`.
+    fn has_endpoints(&self, key: &ObjectKey) -> bool {
+        key.endpoints().is_some_and(|key| self.get(&key).is_some())
+    }
+
     /// Notes a request, or the work of a policy, that decides whether an object goes, once it has been applied.
     /// What the collector itself does was planned together with its other steps.
     pub(crate) fn note_decided(&mut self, commit: &Commit, previous: Option<&Object>) {
@@ -120,7 +131,7 @@ impl State {
         let is_above_others = previous.is_some_and(|before| {
             is_container(before) || self.dependents(&before.meta.uid).all > 0
         });
-        if is_above_others {
+        if is_above_others || self.has_endpoints(&commit.key) {
             self.overtaken.above_others = commit.revision;
         }
         if after.is_none() {
@@ -214,7 +225,8 @@ impl State {
             if at.key.is_definition() {
                 found.push(at.key.defined_resource());
             }
-            let above = owners.into_iter().chain(self.containers(&at.key));
+            let beside = self.containers(&at.key).chain(self.service_of(&at.key));
+            let above = owners.into_iter().chain(beside);
             open.extend(above.filter(|one| seen.insert(&one.key)));
         }
         found

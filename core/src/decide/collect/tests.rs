@@ -2,6 +2,7 @@
 
 mod latecomers;
 mod overtaken;
+mod services;
 
 use crate::command::{
     Basis, Deadlock, DropOwners, DropReason, FinalizeNamespace, Propagation, Release, Target,
