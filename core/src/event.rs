@@ -383,6 +383,12 @@ impl Commit {
         mark.map(|(_, propagation)| propagation)
     }
 
+    /// Whether it deletes `Endpoints` because their `Service` is gone.
+    pub fn goes_with_a_service(&self) -> bool {
+        let mut deletions = self.events.iter().filter_map(Event::deletion);
+        deletions.any(|(rule, _)| rule == Rule::ServiceDeleted)
+    }
+
     /// Whether the commit removes this finalizer.
     pub fn removes_finalizer(&self, held: &str) -> bool {
         let mut removed = self.events.iter().filter_map(Event::removed_finalizer);

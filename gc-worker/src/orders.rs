@@ -61,7 +61,9 @@ impl Default for Orders {
 impl Orders {
     /// Observes the next commit; `before` is the state before it.
     pub fn observe(&mut self, before: &State, commit: &Commit) -> Result<(), OrderDependence> {
-        if !is_collectors(commit) {
+        // What goes with a service that a request removed belongs to that request.
+        let is_of_a_request = !self.is_running && commit.goes_with_a_service();
+        if !is_collectors(commit) || is_of_a_request {
             return self.end(before);
         }
         if !self.is_running {
@@ -74,6 +76,9 @@ impl Orders {
             }
         }
         self.now = self.now.max(commit.time);
+        if releases_endpoints(before, commit) {
+            self.begin = None;
+        }
         Ok(())
     }
 
@@ -83,10 +88,14 @@ impl Orders {
         let Some(begin) = self.begin.take() else {
             return Ok(());
         };
+        let Some(log) = run_to_end(state.clone(), self.now, usize::MAX, false) else {
+            return Ok(());
+        };
         self.repeated += 1;
-        let log = run_to_end(state.clone(), self.now, usize::MAX, false);
         for (limit, reversed) in [(FEW_STEPS, false), (usize::MAX, true)] {
-            let other = run_to_end(begin.clone(), self.now, limit, reversed);
+            let Some(other) = run_to_end(begin.clone(), self.now, limit, reversed) else {
+                return Ok(());
+            };
             if let Some(difference) = difference(&log, &other) {
                 return Err(OrderDependence {
                     after: begin.revision,
@@ -113,8 +122,21 @@ fn is_collectors(commit: &Commit) -> bool {
     matches!(commit.cause, Cause::Commit(_)) && (is_report || !creates)
 }
 
-/// The state in which the collectors have nothing left to do; what they write is written at this time.
-fn run_to_end(mut state: State, now: Time, limit: usize, reversed: bool) -> State {
+/// Whether the commit releases a service, and its endpoints go with it. What is below these may be decided before or
+/// after that, as decision 5 says.
+fn releases_endpoints(before: &State, commit: &Commit) -> bool {
+    let removed = before
+        .get(&commit.key)
+        .filter(|_| commit.object().is_none());
+    let is_released = removed.is_some_and(|one| one.is_waiting() || one.is_orphaning());
+    let endpoints = commit.key.endpoints().filter(|_| is_released);
+    let endpoints = endpoints.and_then(|key| before.get(&key));
+    endpoints.is_some_and(|one| !one.is_deleting())
+}
+
+/// The state in which the collectors have nothing left to do; what they write is written at this time. `None` if a
+/// service is released on the way, and its endpoints go with it.
+fn run_to_end(mut state: State, now: Time, limit: usize, reversed: bool) -> Option<State> {
     let mut collector = Collector::new(&state);
     let mut limit = limit;
     loop {
@@ -124,23 +146,28 @@ fn run_to_end(mut state: State, now: Time, limit: usize, reversed: bool) -> Stat
         if reversed {
             steps.reverse();
         }
-        let before = state.revision;
+        let (before, mut released) = (state.clone(), false);
         for (step, answer) in steps {
             // Whose kind is known depends on the names.
             if step.intent.advances_deletion() || is_naming(&step) {
                 let done = carry_out(&mut state, anonymous_command(step, now));
                 *answer = done.map(|(_, changes)| {
+                    let mut commits = changes.iter().map(|change| &change.commit);
+                    released |= commits.any(|one| releases_endpoints(&before, one));
                     changes.iter().for_each(|change| collector.observe(change));
                 });
             }
         }
         collector.settle(answers.iter().map(|answer| answer.as_ref().copied()));
-        if state.revision > before {
+        if released {
+            return None;
+        }
+        if state.revision > before.revision {
             continue;
         }
         // A small batch may consist only of steps that are refused for ever.
         if limit == usize::MAX {
-            return state;
+            return Some(state);
         }
         limit = usize::MAX;
     }

@@ -1,5 +1,7 @@
 //! Runs that have the same result in any order, and runs that do not.
 
+mod services;
+
 use super::{Orders, is_collectors};
 use crate::testing::{empty, put, remove, world, write};
 use hindsight_core::{Cause, Change, Commit, Revision, State, Time, apply};

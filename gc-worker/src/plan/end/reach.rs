@@ -59,7 +59,7 @@ impl<'a> Reach<'a> {
     }
 
     /// What goes with an object or because of it, and may take others along: its dependents, what it
-    /// contains, and owners that wait for it.
+    /// contains, the `Endpoints` of a `Service`, and owners that wait for it.
     fn below(&self, uid: &Uid) -> Vec<&'a Uid> {
         let View { graph, state, .. } = self.view;
         let dependents = graph.dependents(uid).map(|(uid, _)| uid);
@@ -69,6 +69,8 @@ impl<'a> Reach<'a> {
             let blocked = node.owners().iter().filter(|owner| owner.blocks());
             found.extend(blocked.map(|owner| &owner.uid).filter(|one| waiting(one)));
             let uid = |object: &'a Arc<Object>| &object.meta.uid;
+            let endpoints = node.key().endpoints();
+            found.extend(endpoints.and_then(|key| state.get(&key)).map(uid));
             if node.key().is_namespace() {
                 found.extend(state.contents(&node.key().name).map(uid));
             } else if node.key().is_definition() {
