@@ -328,6 +328,25 @@ fn a_log_that_a_server_left_is_sound() {
 }
 
 #[test]
+fn a_log_in_which_services_took_their_endpoints_along_is_sound() {
+    for finalizers in [&[][..], &["x.example.com/hold"]] {
+        let temporary = tempfile::tempdir().expect("a temporary directory");
+        let directory = temporary.path().join("data");
+        let server = Server::start_on(&directory);
+        let service = json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "s"},
+            "spec": {"ports": [{"port": 80}]}});
+        let endpoints = json!({"apiVersion": "v1", "kind": "Endpoints",
+            "metadata": {"name": "s", "finalizers": finalizers}});
+        let both = json!({"apiVersion": "v1", "kind": "List", "items": [service, endpoints]});
+        server.kubectl_with(&["create", "-f", "-"], &both.to_string());
+        server.kubectl(&["delete", "service", "s"]);
+        server.signal("TERM");
+        let report = stdout(&hindsight(&directory, &["verify", "--deep"]));
+        assert!(report.contains("allowed by the rules"), "{report}");
+    }
+}
+
+#[test]
 fn what_is_due_where_a_log_ends_is_told_and_is_no_fault() {
     let temporary = tempfile::tempdir().expect("a temporary directory");
     let directory = temporary.path().join("data");
