@@ -30,7 +30,7 @@ mod system {
     /// Of `linux/magic.h`, as the next.
     const BTRFS: i128 = 0x9123_683E;
     const BCACHEFS: i128 = 0xCA45_1A4E;
-    /// Source: `sys/fs/zfs.h` of OpenZFS.
+    /// Source: `sys/fs/zfs.h` of `OpenZFS`.
     const ZFS: i128 = 0x2FC1_2FC1;
 
     pub(super) fn mark(directory: &Path) -> Result<()> {
