@@ -2,6 +2,9 @@
 
 mod departure;
 mod ending;
+mod figures;
+mod keepalive;
+mod keys;
 mod protocols;
 
 use super::*;
@@ -76,22 +79,41 @@ impl Peer {
     }
 
     fn trusting(&self) -> rustls::ConfigBuilder<rustls::ClientConfig, WantsClientCert> {
+        self.trusting_over(rustls::DEFAULT_VERSIONS)
+    }
+
+    /// The same, over these versions of TLS.
+    fn trusting_over(
+        &self,
+        versions: &[&'static rustls::SupportedProtocolVersion],
+    ) -> rustls::ConfigBuilder<rustls::ClientConfig, WantsClientCert> {
         let mut roots = rustls::RootCertStore::empty();
         let authority = certificate(&self.pki.authority);
         roots.add(authority).expect("a root");
-        rustls::ClientConfig::builder().with_root_certificates(roots)
+        let builder = rustls::ClientConfig::builder_with_protocol_versions(versions);
+        builder.with_root_certificates(roots)
     }
 
     async fn connect_with(
         &self,
-        mut config: rustls::ClientConfig,
+        config: rustls::ClientConfig,
         protocol: &str,
     ) -> TlsStream<TcpStream> {
+        let connected = self.try_connect_with(config, protocol).await;
+        connected.expect("a handshake")
+    }
+
+    /// Connects if the server lets this client in.
+    async fn try_connect_with(
+        &self,
+        mut config: rustls::ClientConfig,
+        protocol: &str,
+    ) -> std::io::Result<TlsStream<TcpStream>> {
         config.alpn_protocols = vec![protocol.as_bytes().to_vec()];
         let stream = TcpStream::connect(self.address).await.expect("connected");
         let name = ServerName::from(self.address.ip());
         let connector = TlsConnector::from(Arc::new(config));
-        connector.connect(name, stream).await.expect("a handshake")
+        connector.connect(name, stream).await
     }
 }
 
@@ -436,21 +458,5 @@ fn an_answer_after_which_nothing_is_read_says_so() {
             assert!(said.starts_with("HTTP/1.1 4"), "{headers}: {said}");
             assert!(said.contains("\r\nconnection: close\r\n"), "{said}");
         }
-    });
-}
-
-#[test]
-fn a_client_that_may_be_gone_without_a_word_is_asked() {
-    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
-    runtime.block_on(async {
-        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a listener");
-        let address = listener.local_addr().expect("an address");
-        let (client, accepted) = tokio::join!(TcpStream::connect(address), listener.accept());
-        let (_client, (accepted, _)) = (client.expect("connected"), accepted.expect("accepted"));
-        prepare(&accepted).expect("prepared");
-        let socket = SockRef::from(&accepted);
-        assert!(socket.keepalive().expect("an option"));
-        let after = socket.tcp_keepalive_time().expect("an option");
-        assert_eq!(after, KEEPALIVE_AFTER);
     });
 }

@@ -1,9 +1,16 @@
 //! Certificates that a webhook may present.
 
+use super::super::client;
 use super::*;
 use rcgen::{
     BasicConstraints, CertificateParams, ExtendedKeyUsagePurpose, IsCa, KeyPair, date_time_ymd,
 };
+use rustls::crypto::ring::sign::any_supported_type;
+use rustls::sign::{CertifiedKey, SingleCertAndKey};
+use rustls::version::{TLS12, TLS13};
+use rustls::{ServerConfig, SupportedProtocolVersion};
+use rustls_pki_types::PrivateKeyDer;
+use tokio_rustls::{TlsAcceptor, TlsConnector};
 
 const IN_TIME: u64 = 1_800_000_000;
 
@@ -70,5 +77,43 @@ fn another_certificate_of_the_same_name_is_not_believed() {
     for shown in [forged, again] {
         let found = verified((shown.der(), &trusted.pem()), "hook", IN_TIME);
         assert!(found.is_err(), "{found:?}");
+    }
+}
+
+/// What becomes of a handshake with a server that shows the certificate, which is the bundle, and signs with the key.
+async fn connected(
+    version: &'static SupportedProtocolVersion,
+    certificate: &rcgen::Certificate,
+    key: &KeyPair,
+) -> std::io::Result<()> {
+    let key = PrivateKeyDer::try_from(key.serialize_der()).expect("a key");
+    let key = any_supported_type(&key).expect("a key");
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let server = ServerConfig::builder_with_provider(provider);
+    let server = server.with_protocol_versions(&[version]).expect("a server");
+    // Neither of these two compares the key with the certificate.
+    let shown = CertifiedKey::new(vec![certificate.der().clone()], key);
+    let resolver = Arc::new(SingleCertAndKey::from(shown));
+    let server = server.with_no_client_auth().with_cert_resolver(resolver);
+    let client = client(certificate.pem().as_bytes()).expect("a client");
+    let (near, far) = tokio::io::duplex(64 << 10);
+    let name = ServerName::try_from("hook").expect("a name");
+    let connects = TlsConnector::from(Arc::new(client)).connect(name, near);
+    let accepts = TlsAcceptor::from(Arc::new(server)).accept(far);
+    let (connected, _) = tokio::join!(connects, accepts);
+    connected.map(drop)
+}
+
+/// The certificate itself is no secret.
+#[tokio::test]
+async fn a_webhook_without_the_key_of_its_certificate_is_told_nothing() {
+    let [own, other] = [(); 2].map(|()| KeyPair::generate().expect("a key"));
+    let certificate = its_own_authority().self_signed(&own);
+    let certificate = certificate.expect("a certificate");
+    for version in [&TLS12, &TLS13] {
+        for (key, is_told) in [(&own, true), (&other, false)] {
+            let found = connected(version, &certificate, key).await;
+            assert_eq!(found.is_ok(), is_told, "{version:?}: {found:?}");
+        }
     }
 }
