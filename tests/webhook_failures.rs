@@ -166,6 +166,7 @@ const UNASKED: &str = r#"
 /denied   | {} | failed to call webhook: couldn't decode the answer: response.allowed is not a boolean
 /said     | {} | failed to call webhook: couldn't decode the answer: response.warnings is not a list of strings
 /status   | {} | failed to call webhook: no kind "Status" is registered for version "v1"
+/long     | {} | ": the answer cannot be read: length limit exceeded
 "#;
 
 fn odd(path: &str, request: &Value) -> Answer {
@@ -192,6 +193,7 @@ fn odd(path: &str, request: &Value) -> Answer {
         "/text" => Answer::Raw(200, "hello".into()),
         "/missing" => Answer::Raw(404, String::new()),
         "/broken" => Answer::Raw(500, "oh".into()),
+        "/long" => Answer::Raw(200, " ".repeat(4 << 20)),
         "/object" => patch("e30="),
         "/numbers" => patch("WzFd"),
         _ => Answer::Response(json!({"allowed": true, "patch": "W10="})),

@@ -3,6 +3,8 @@
 
 mod abrupt;
 mod lookup;
+#[cfg(test)]
+mod tests;
 mod trust;
 
 use abrupt::Abrupt;
