@@ -1,7 +1,10 @@
-//! Writes whose object changes each time that they are admitted.
+//! Writes whose object changes each time that they are admitted, and how long that may take.
 
 use super::*;
+use crate::admission::capped_deadline;
 use std::sync::OnceLock;
+use std::time::Duration;
+use tokio::time::Instant;
 
 fn theirs(number: usize) -> Command {
     let intent = Intent::Patch(PatchObject {
@@ -80,5 +83,43 @@ fn a_write_that_names_a_version_fails_once_another_write_comes_first() {
             "{}",
             answer.body
         );
+    }
+}
+
+#[test]
+fn admission_takes_as_long_as_the_client_says_and_at_most_34_seconds() {
+    let mut builder = tokio::runtime::Builder::new_current_thread();
+    let runtime = builder.enable_time().start_paused(true).build();
+    runtime.expect("a runtime").block_on(async {
+        let now = Instant::now();
+        let after = |seconds| now + Duration::from_secs(seconds);
+        for (said, ends) in [(None, 34), (Some(1), 1), (Some(3_600), 34)] {
+            assert_eq!(capped_deadline(said.map(after)), after(ends), "{said:?}");
+        }
+    });
+    // Each of these may be silent for five seconds.
+    let hook = |index| {
+        json!({"name": format!("w{index}.example.com"), "admissionReviewVersions": ["v1"],
+            "sideEffects": "None", "clientConfig": {"url": "https://w.example.com"},
+            "timeoutSeconds": 5, "failurePolicy": "Ignore",
+            "rules": [{"operations": ["CREATE"], "apiGroups": [""], "apiVersions": ["*"],
+                "resources": ["configmaps"]}]})
+    };
+    let hooks: Vec<Value> = (0..8).map(hook).collect();
+    let configuration = json!({"metadata": {"name": "y"}, "webhooks": hooks});
+    for (query, asked) in [("", 7), ("?timeout=1h", 7), ("?timeout=9s", 2)] {
+        let (group, kind) = (
+            "admissionregistration.k8s.io",
+            "mutatingwebhookconfigurations",
+        );
+        let scene = Scene::new(kind, &["CONNECT"], |_| None);
+        scene.write(create(group, kind, "", &configuration));
+        let path = format!("{MAPS}{query}");
+        let answer = scene.send("POST", &path, "application/json", &named("a"));
+        assert_eq!(answer.code, 504, "{}", answer.body);
+        let seen = scene.seen();
+        let told = seen.last().map(|(url, _)| &**url);
+        let last = Some("https://w.example.com?timeout=4s");
+        assert_eq!((seen.len(), told), (asked, last), "{query}");
     }
 }

@@ -27,25 +27,32 @@ fn watches_end_once_they_are_told_to_whatever_they_have_to_send() {
     });
 }
 
-/// They wait for others that read it, or for the state that they go on from.
+/// They wait for others that read it, for the state that they go on from, or for the commits after that.
 #[test]
 fn watches_that_wait_for_the_log_end_once_they_are_told_to() {
-    for waits_for_others in [true, false] {
+    const READING: Duration = Duration::from_hours(1);
+    for (waits_for_others, stops_after, reads) in [
+        (true, Duration::ZERO, 0),
+        (false, Duration::ZERO, 0),
+        (false, READING + READING / 2, 1),
+    ] {
         let (fake, api) = behind_the_window(3, 1);
-        *fake.reading.lock().expect("a lock") = Duration::from_hours(1);
+        *fake.reading.lock().expect("a lock") = READING;
         paused().block_on(async {
             let others = waits_for_others.then(|| fake.reading_back.try_lock().expect("free"));
             let begun = Instant::now();
-            let path = "/api/v1/configmaps?watch=1&resourceVersion=1&timeoutSeconds=999";
+            let path = "/api/v1/configmaps?watch=1&resourceVersion=1&timeoutSeconds=99999";
             let answer = api.handle(get(path), Some(Arc::new(administrator()))).await;
             let mut body = answer.into_body();
             let stops = async {
                 tokio::task::yield_now().await;
+                tokio::time::sleep(stops_after).await;
                 api.end_watches();
             };
             let (last, ()) = tokio::join!(body.frame(), stops);
             assert!(last.is_none(), "{last:?}");
-            assert_eq!(begun.elapsed(), Duration::ZERO, "{waits_for_others}");
+            let ended = (begun.elapsed(), fake.held.lock().expect("a lock").len());
+            assert_eq!(ended, (stops_after, reads), "{waits_for_others}");
             drop(others);
         });
     }
