@@ -23,6 +23,8 @@ mod full;
 mod long_files;
 #[path = "faults/read_only.rs"]
 mod read_only;
+#[path = "faults/snapshots.rs"]
+mod snapshots;
 #[path = "faults/starts.rs"]
 mod starts;
 #[path = "faults/witness.rs"]

@@ -6,8 +6,6 @@
     reason = "a test stops where its ground is not what it expects"
 )]
 
-use hindsight_core::Revision;
-use hindsight_log::Snapshots;
 use hindsight_tests::manifests::{dependent, widgets};
 use hindsight_tests::server::{Server, hindsight, serve, stdout, text};
 use std::path::Path;
@@ -394,39 +392,6 @@ fn a_damaged_snapshot_is_set_aside_and_the_server_starts_as_if_there_were_none()
             .count()
             > 0
     );
-}
-
-/// Writes a snapshot that names the last record, and holds only the first objects.
-fn write_wrong_snapshot(directory: &Path) {
-    let opened = hindsight::open_reader(directory).expect("it opens");
-    let (reader, empty) = (opened.reader(), opened.empty_state());
-    let mut base = reader.base(empty.clone()).expect("read");
-    let newest = base.state.revision;
-    base.state = reader.state_at(empty, Revision(4)).expect("kept");
-    base.state.revision = newest;
-    let snapshots = Snapshots::at(directory.join("snapshots"));
-    snapshots.write(&base).expect("written");
-}
-
-#[test]
-fn a_replay_believes_no_snapshot_and_a_deep_verification_finds_a_wrong_one() {
-    let temporary = tempfile::tempdir().expect("a directory");
-    let directory = temporary.path().join("data");
-    let server = Server::start_on(&directory);
-    server.kubectl(&["create", "configmap", "a"]);
-    assert_eq!(server.signal("TERM"), Some(0));
-    let get = || hindsight(&directory, &["get", "configmap/a"]);
-    stdout(&get());
-    let before = replayed(&directory);
-    write_wrong_snapshot(&directory);
-    let believed = get();
-    assert_eq!(believed.status.code(), Some(3), "{believed:?}");
-    assert_eq!(replayed(&directory), before);
-    let verified = hindsight(&directory, &["verify", "--deep"]);
-    let told = text(&verified.stderr);
-    assert_eq!(verified.status.code(), Some(1), "{told}");
-    let wrong = "its snapshot holds a different state";
-    assert!(told.contains(wrong), "{told}");
 }
 
 #[test]

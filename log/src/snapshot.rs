@@ -21,6 +21,8 @@ use std::sync::Arc;
 const SUFFIX: &str = "snapshot";
 const UNFINISHED: &str = "unfinished";
 const DAMAGED: &str = "damaged";
+/// Why a snapshot cannot be used that the log does not lead to: the log is what was acknowledged.
+const OF_ANOTHER_LOG: &str = "it was not made from this log";
 
 /// The snapshots in a directory, one file each, named by revision.
 #[derive(Debug, Clone)]
@@ -124,6 +126,29 @@ impl Snapshots {
             return Ok(read);
         }
         Err(unusable(&path, "it is of a different revision".into()))
+    }
+
+    /// Refuses a snapshot, if it can be read, that was not made from the log of which `base` is folded; and, if
+    /// it `is_folded` from all of it, one that holds another state. The log is verified up to there, so it is the
+    /// snapshot that is wrong.
+    pub(crate) fn check_agrees(
+        &self,
+        base: &Base,
+        is_folded: bool,
+        empty: &State,
+    ) -> Result<(), Error> {
+        let revision = base.state.revision;
+        let Ok(found) = self.read(revision, empty.clone()) else {
+            return Ok(());
+        };
+        let refused = |why: &str| Err(unusable(&self.path(revision), why.into()));
+        if found.tail() != base.tail() {
+            return refused(OF_ANOTHER_LOG);
+        }
+        if is_folded && found.state.hash() != base.state.hash() {
+            return refused("it holds a different state than the log");
+        }
+        Ok(())
     }
 
     /// The revisions of all snapshots; none if they cannot be listed, because snapshots can be done
@@ -264,12 +289,18 @@ impl Snapshots {
 fn belongs_to(log: &dyn Records, path: &Path, head: &Head) -> bool {
     let held = base::check_tail(log, head.tail());
     let is_over = || base::is_thinned_over(log, head.revision).unwrap_or_default();
-    if let Err(error) = &held
+    let is_held = held.is_ok();
+    if let Err(error) = held
         && !is_over()
     {
+        // The log is not at fault, and nothing that witnesses it is to be thrown away.
+        let error = match error {
+            Error::Diverged { .. } => unusable(path, OF_ANOTHER_LOG.into()),
+            other => other,
+        };
         tracing::warn!(file = %path.display(), %error, "a snapshot does not belong to this log; ignoring it");
     }
-    held.is_ok()
+    is_held
 }
 
 fn unusable(path: &Path, reason: Unreadable) -> Error {

@@ -104,18 +104,9 @@ pub fn state_at_floor(reader: &Reader, empty: &State, floor: Revision) -> Result
         if revision == floor {
             at_floor = Some(base.state.clone());
         }
-        let is_written = written.contains(&revision);
-        let snapshot = snapshots.filter(|_| is_written);
-        let snapshot = snapshot.and_then(|all| all.read(revision, empty.clone()).ok());
-        // Below the floor, versions are missing from the fold that were current then.
-        let is_folded = revision >= floor;
-        if snapshot.is_some_and(|one| {
-            one.tail() != base.tail() || is_folded && one.state.hash() != base.state.hash()
-        }) {
-            return Err(Error::corrupt(
-                revision,
-                "its snapshot holds a different state",
-            ));
+        if let Some(snapshots) = snapshots.filter(|_| written.contains(&revision)) {
+            // Below the floor, versions are missing from the fold that were current then.
+            snapshots.check_agrees(&base, revision >= floor, empty)?;
         }
     }
     at_floor.ok_or_else(|| {
