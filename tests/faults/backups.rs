@@ -5,6 +5,7 @@ use super::calls::{life, most_of_a_thread};
 use super::verify;
 use hindsight_tests::cuts::{Call, read};
 use hindsight_tests::dice::number;
+use hindsight_tests::disk::{Disk, skipped};
 use hindsight_tests::server::{binary, hindsight, stdout, text};
 use hindsight_tests::strace::{complete_record, recorded, recorded_whole, with_fault};
 use std::collections::{BTreeMap, BTreeSet};
@@ -184,6 +185,55 @@ fn a_kill_at_any_call_of_a_restore_leaves_nothing_the_whole_or_what_is_refused()
         fs::remove_dir_all(&target).expect("removed");
     });
     println!("{kills}: {found:?}");
+}
+
+/// Nothing can be moved onto a mounted file system, nor can that be moved out of the way.
+#[test]
+fn a_file_system_of_its_own_gets_a_restored_log_by_what_the_refusal_says() {
+    let temporary = tempfile::tempdir().expect("a temporary directory");
+    let [source, file, new, target] =
+        ["source", "file", "new", "target"].map(|name| temporary.path().join(name));
+    let events = target.join("events");
+    let Some(_disk) = Disk::in_memory(&events, 128) else {
+        skipped("a restore beside a mount", "nothing can be mounted here");
+        return;
+    };
+    fs::create_dir(events.join("lost+found")).expect("made");
+    life(&source, "a");
+    stdout(&backup(&source, &file).output().expect("it runs"));
+    let refusal = || {
+        let output = restore(&file, &target).output().expect("it runs");
+        assert_eq!(output.status.code(), Some(1), "{output:?}");
+        text(&output.stderr)
+    };
+    let told = refusal();
+    assert!(told.contains("though it has none; remove it"), "{told}");
+    let advised = |told: &str| -> Vec<String> {
+        let quoted = told.split('`').skip(1).step_by(2);
+        let named = |command: &str| command.replace("NEW", new.to_str().expect("UTF-8"));
+        quoted.map(named).collect()
+    };
+    let commands = advised(&told);
+    let [first, then] = commands.as_slice() else {
+        panic!("{told}");
+    };
+    stdout(&restore(&file, &new).output().expect("it runs"));
+    let run = |command: &str| {
+        let mut shell = Command::new("sh");
+        stdout(&shell.args(["-c", command]).output().expect("it runs"));
+    };
+    run(first);
+    let half = hindsight(&target, &["verify"]);
+    assert!(text(&half.stderr).contains("are lost"), "{half:?}");
+    run(then);
+    verify(&target);
+    let expected = stdout(&hindsight(&source, &["replay"]));
+    let until = expected.split([' ', ',']).nth(1).expect("a revision");
+    assert_eq!(replayed(&target, until), expected);
+    life(&target, "b");
+    let told = refusal();
+    assert!(told.contains("files in events out of it, then"), "{told}");
+    assert_eq!(advised(&told), commands);
 }
 
 const WHOLE: &str = "the whole";

@@ -5,14 +5,17 @@ use crate::effects;
 use crate::hint::hint;
 use crate::lock_wait::{LockWait, RETRY_PAUSE};
 use crate::restoring::{failed, is_there, is_unfinished, remove, settle};
-use anyhow::{Result, bail};
+use crate::shell;
+use anyhow::{Result, anyhow};
 use hindsight_log::layout::{EVENTS, PARTS};
 use hindsight_log::{
     DirectoryLock, Error, Restore, RestoreStep, Restored, SledStorage, Storage, make_private,
 };
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io::Read;
 use std::num::NonZeroU64;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -76,11 +79,7 @@ fn restore_locked(
     settle(directory)?;
     for part in PARTS {
         if is_there(&directory.join(part))? {
-            bail!(
-                "{} already contains a log ({part}); name another data directory, or move events* and snapshots \
-                 out of it",
-                directory.display()
-            );
+            return Err(in_the_way(directory, part));
         }
     }
     let work = DataDir(directory).restoring();
@@ -91,6 +90,47 @@ fn restore_locked(
     let restored = filled?;
     install(directory, &work)?;
     Ok(restored)
+}
+
+/// Why this part of a log keeps another from its place, and what to do. A file system that is mounted there can
+/// neither be moved nor be moved to.
+fn in_the_way(directory: &Path, part: &str) -> anyhow::Error {
+    let (shown, events) = (directory.display(), DataDir(directory).events());
+    let word = |path: &Path| shell::word(&path.to_string_lossy()).into_owned();
+    let copied = format!(
+        "restore into another data directory and copy the log from there, first `cp -a NEW/events.tail {}`, then \
+         `cp -a NEW/events/. {}`",
+        word(directory),
+        word(&events)
+    );
+    if part == EVENTS && is_without_files(&events) {
+        return anyhow!(
+            "{} is in the way of a log, though it has none; remove it and restore again; or, if it is where a \
+             file system is mounted, {copied}",
+            events.display()
+        );
+    }
+    let log = format!("{shown} already contains a log ({part})");
+    if device(&events).is_some_and(|own| Some(own) != device(directory)) {
+        return anyhow!(
+            "{log}, and its events is a file system of its own; name another data directory, or move events.*, \
+             snapshots and the files in events out of it, then {copied}"
+        );
+    }
+    anyhow!("{log}; name another data directory, or move events* and snapshots out of it")
+}
+
+/// Whether this is a directory that holds nothing, or only what some file systems have at their top.
+fn is_without_files(directory: &Path) -> bool {
+    let is_of_file_system = |name: &OsStr| name == "lost+found";
+    directory.read_dir().is_ok_and(|mut entries| {
+        entries.all(|entry| entry.is_ok_and(|entry| is_of_file_system(&entry.file_name())))
+    })
+}
+
+/// The file system that the path is on; none if there is nothing there.
+fn device(path: &Path) -> Option<u64> {
+    path.metadata().map(|found| found.dev()).ok()
 }
 
 fn fill(
