@@ -7,11 +7,14 @@ use hindsight_tests::cuts::{Call, read};
 use hindsight_tests::dice::number;
 use hindsight_tests::disk::{Disk, skipped};
 use hindsight_tests::server::{binary, hindsight, stdout, text};
-use hindsight_tests::strace::{complete_record, recorded, recorded_whole, with_fault};
+use hindsight_tests::strace::{
+    complete_record, recorded, recorded_whole, with_fault, with_recorded_fault,
+};
+use hindsight_tests::wait::wait_until;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 /// The calls that change files, and the one that only opens them.
 const CALLS: &[&str] = &[
@@ -185,6 +188,38 @@ fn a_kill_at_any_call_of_a_restore_leaves_nothing_the_whole_or_what_is_refused()
         fs::remove_dir_all(&target).expect("removed");
     });
     println!("{kills}: {found:?}");
+}
+
+#[test]
+fn a_backup_that_a_signal_ends_while_it_is_synced_replaces_nothing() {
+    let temporary = tempfile::tempdir().expect("a temporary directory");
+    let place = temporary.path().canonicalize().expect("a path");
+    let [source, file, unfinished, record] =
+        ["source", "file", "file.unfinished", "record"].map(|name| place.join(name));
+    // Beside a server, the backup syncs nothing but its file.
+    let _server = Server::start_on(&source);
+    let command = backup(&source, &file);
+    stdout(&backup(&source, &file).output().expect("it runs"));
+    let before = fs::read(&file).expect("a backup");
+    // Longer than the signal takes to come. The tracer holds the end of the process back as long.
+    let fault = "delay_enter=10000000";
+    let Some(mut slow) = with_recorded_fault(&command, "fsync", fault, 1, &record) else {
+        return;
+    };
+    let made = slow.stderr(Stdio::piped()).spawn().expect("it starts");
+    wait_until("it is synced", || {
+        let calls = fs::read_to_string(&record).unwrap_or_default();
+        calls.contains(&format!("<{}>", unfinished.display()))
+    });
+    let mut kill = Command::new("kill");
+    let sent = kill.args(["-INT", &made.id().to_string()]).status();
+    assert!(sent.expect("it runs").success());
+    let ended = made.wait_with_output().expect("it ends");
+    let told = text(&ended.stderr);
+    assert_eq!(ended.status.code(), Some(130), "{told}");
+    assert!(told.contains("was not written"), "{told}");
+    assert_eq!(fs::read(&file).expect("it stays"), before);
+    assert!(!unfinished.exists());
 }
 
 /// Nothing can be moved onto a mounted file system, nor can that be moved out of the way.

@@ -10,6 +10,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
 use hindsight_log::{Backup as Made, Error, WholeFile, copy_backup};
 use serde_json::json;
+use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -96,7 +97,7 @@ impl Backup {
             };
             anyhow::Error::new(error).context(format!("{name} cannot be written{advice}"))
         })?;
-        match self.write(file.file(), name) {
+        match self.write_synced(file.file(), name) {
             Ok(made) => {
                 let finished = unfinished.end(|| {
                     if self.force {
@@ -113,6 +114,15 @@ impl Backup {
                 Err(error)
             }
         }
+    }
+
+    /// Writes the backup and syncs it, which may take long, while a signal still ends it: the file gets its name
+    /// where none does.
+    fn write_synced(&self, file: &File, name: &str) -> Result<Made> {
+        let made = self.write(file, name)?;
+        let synced = file.sync_all();
+        synced.with_context(|| format!("{name} cannot be written"))?;
+        Ok(made)
     }
 
     /// Writes the backup. An error of the output is reported as one of the output; the log's own words would be
