@@ -319,7 +319,9 @@ const EXPECTED_OUTPUT: &str = "
 1 backup /dev/null                      | hindsight: /dev/null is not a regular file; name another, or use - for
 1 backup /dev/null/x                    | name a file in an existing directory
 1 restore /                             | hindsight: / is a directory; name a file that
-2 restore x --bump-revision 9223372036854775807 | skip fewer, at most 4611686018427387903
+2 restore x --bump-revision 9223372036854775807 | skip fewer, at most 4607182418800017407
+2 restore x --bump-revision 4607182418800017408 | skip fewer, at most 4607182418800017407
+1 restore /nowhere --bump-revision 4607182418800017407 | name a file that `hindsight backup` wrote
 1 restore /nowhere                      | name a file that `hindsight backup` wrote
 1 serve --token-auth-file /nowhere      | or leave --token-auth-file out
 ";

@@ -5,7 +5,7 @@ mod file;
 mod restore;
 
 pub use file::BACKUP_MAGIC;
-pub use restore::{DEFAULT_BUMP, RESTORED_REVISION_MAX, Restore, RestoreStep, Restored};
+pub use restore::{BUMP_MAX, DEFAULT_BUMP, Restore, RestoreStep, Restored};
 
 use crate::chain::Links;
 use crate::frame::Hash;

@@ -9,6 +9,7 @@ use hindsight_core::{FutureRevision, Pruned, PrunedTime, Revision};
 use std::borrow::Cow;
 use std::fmt;
 use std::io::ErrorKind;
+use std::num::NonZeroU64;
 use std::path::PathBuf;
 
 /// The reason for a failure: an error of another library, or a sentence.
@@ -124,6 +125,15 @@ pub enum Error {
     /// A backup cannot be read.
     #[error("the backup cannot be used: {0}; use another backup, or make a new one")]
     Backup(#[source] Source),
+    /// A restored log would continue so high that too few revisions are left for it. The backup is not at fault.
+    #[error(
+        "after a bump of {bump}, too few revisions would be left for what is written later; the backup is \
+         sound: restore it with a smaller --bump-revision"
+    )]
+    Bump {
+        /// How far beyond the clock the log was to continue.
+        bump: NonZeroU64,
+    },
     /// Retention dropped history that a running backup had not copied yet.
     #[error(
         "history before revision {floor} was dropped while the backup was being made; make it again; if \

@@ -35,8 +35,7 @@ mod whole_file;
 mod writer;
 
 pub use backup::{
-    BACKUP_MAGIC, Backup, DEFAULT_BUMP, RESTORED_REVISION_MAX, Restore, RestoreStep, Restored,
-    copy_backup,
+    BACKUP_MAGIC, BUMP_MAX, Backup, DEFAULT_BUMP, Restore, RestoreStep, Restored, copy_backup,
 };
 pub use base::Base;
 pub use clock::Clock;

@@ -6,7 +6,7 @@ use super::{Directory, Output, show};
 use crate::shell;
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueHint};
-use hindsight_log::{DEFAULT_BUMP, Error, RESTORED_REVISION_MAX, RestoreStep, Restored};
+use hindsight_log::{BUMP_MAX, DEFAULT_BUMP, Error, RestoreStep, Restored};
 use serde_json::json;
 use std::fs::File;
 use std::io::{BufReader, Read};
@@ -54,7 +54,7 @@ fn is_too_large(error: &ParseIntError) -> bool {
 
 fn bump(text: &str) -> Result<NonZeroU64, String> {
     let number = match text.parse::<u64>() {
-        Ok(number) if number <= RESTORED_REVISION_MAX => number,
+        Ok(number) if number <= BUMP_MAX => number,
         Err(error) if !is_too_large(&error) => {
             return Err(format!(
                 "expected a whole number above 0, such as {DEFAULT_BUMP}"
@@ -62,7 +62,7 @@ fn bump(text: &str) -> Result<NonZeroU64, String> {
         }
         Ok(_) | Err(_) => {
             return Err(format!(
-                "too few revisions would be left for what is written later; skip fewer, at most {RESTORED_REVISION_MAX}"
+                "too few revisions would be left for what is written later; skip fewer, at most {BUMP_MAX}"
             ));
         }
     };

@@ -11,9 +11,9 @@ use std::sync::Arc;
 
 /// Bytes that are appended before a sync, so that no sync takes long.
 const SYNC_BYTES: usize = 16 << 20;
-/// The highest revision from which a restored log may continue, and so the most that can be skipped. Clients
-/// parse revisions as 63-bit numbers; half of the range is left for later revisions.
-pub const RESTORED_REVISION_MAX: u64 = i64::MAX.unsigned_abs() / 2;
+/// The highest revision from which a restored log may continue. Clients parse revisions as 63-bit numbers;
+/// half of the range is left for later revisions.
+const REVISION_MAX: u64 = i64::MAX.unsigned_abs() / 2;
 
 /// How far beyond the clock a restored log continues, unless it is told otherwise.
 pub const DEFAULT_BUMP: NonZeroU64 = match NonZeroU64::new(1_000_000_000) {
@@ -23,6 +23,9 @@ pub const DEFAULT_BUMP: NonZeroU64 = match NonZeroU64::new(1_000_000_000) {
 /// The last moment that counts as itself, in microseconds: in the year 2112. A clock that is further ahead must
 /// not use up the numbers that programs can hold as floating point.
 const MICROS_MAX: u64 = 1 << 52;
+/// The largest bump that leaves enough revisions, whatever the clock says. A backup that is further ahead than
+/// any clock allows less.
+pub const BUMP_MAX: u64 = REVISION_MAX - MICROS_MAX;
 
 /// The result of a restore.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -137,14 +140,9 @@ impl Restore<'_> {
     /// The revision from which the log continues, after `newest` and a backup that was `made` then.
     fn continuation(&self, newest: Revision, made: Time) -> Result<Revision, Error> {
         let revision = continuation(newest, micros(made), micros(self.time), self.bump.get());
-        let revision = revision.filter(|revision| *revision <= RESTORED_REVISION_MAX);
-        let revision = revision.ok_or_else(|| {
-            let bump = self.bump;
-            unusable(format!(
-                "after a bump of {bump}, too few revisions would be left: bump by less"
-            ))
-        })?;
-        Ok(Revision(revision))
+        let revision = revision.filter(|revision| *revision <= REVISION_MAX);
+        let bump = self.bump;
+        revision.map(Revision).ok_or(Error::Bump { bump })
     }
 
     /// Appends the frame that marks the restore, and makes everything durable.

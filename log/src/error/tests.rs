@@ -3,6 +3,7 @@
 use super::*;
 use hindsight_core::Time;
 use std::collections::BTreeSet;
+use std::num::NonZeroU64;
 
 const KINDS: [ErrorKind; 4] = [
     ErrorKind::PermissionDenied,
@@ -47,10 +48,11 @@ const fn variant(error: &Error) -> usize {
         Error::TooLong { .. } => 26,
         Error::Defect { .. } => 27,
         Error::Read { .. } => 28,
+        Error::Bump { .. } => 29,
         Error::Engine { .. } => VARIANTS - 1,
     }
 }
-const VARIANTS: usize = 30;
+const VARIANTS: usize = 31;
 
 #[test]
 fn who_opens_a_directory_again_is_not_told_to_stop_itself() {
@@ -82,7 +84,7 @@ const BEFORE: PrunedTime = PrunedTime {
 fn every_message_goes_on_with_what_to_do() {
     let [revision, asked, damaged, newest, floor] = [7, 7, 7, 6, 9].map(Revision);
     let (path, directory) = (PathBuf::from("/data/x"), PathBuf::from("/data"));
-    let source = || Source::from("of the reason");
+    let (source, bump) = (|| Source::from("of the reason"), NonZeroU64::MIN);
     let (pruned, future) = (Pruned { asked, floor }, FutureRevision { asked, newest });
     let told = [
         Error::Closed,
@@ -107,6 +109,7 @@ fn every_message_goes_on_with_what_to_do() {
             source: source(),
         },
         Error::Backup(source()),
+        Error::Bump { bump },
         Error::Overtaken { floor },
         Error::NoState { damaged, floor },
         Error::UnfinishedRestore(directory.clone()),

@@ -1,8 +1,9 @@
 //! The revisions at which restored logs continue, at different times and by clocks that are wrong.
 
 use super::backups::{BUMP, MADE, RESTORED, Target, backup_of, short};
-use crate::{Reader, Restore};
+use crate::{BUMP_MAX, Reader, Restore};
 use hindsight_core::Time;
+use std::num::NonZeroU64;
 
 fn made(reader: &Reader, time: Time) -> Vec<u8> {
     let mut file = Vec::new();
@@ -59,5 +60,13 @@ fn a_clock_that_is_wrong_never_takes_a_restore_below_the_bump_nor_far_beyond_211
     assert_eq!(continuation(&early, Time(0)), newest + 1 + BUMP.get());
     for ahead in [1 << 52, 1 << 53, i64::MAX] {
         assert_eq!(continuation(&file, Time(ahead)), (1 << 52) + BUMP.get());
+    }
+    for (bump, is_accepted) in [(BUMP_MAX, true), (BUMP_MAX + 1, false)] {
+        let target = Target::new();
+        let restore = Restore {
+            time: Time(i64::MAX),
+            ..target.restore(NonZeroU64::new(bump).expect("not zero"))
+        };
+        assert_eq!(restore.run(&*file, |_| {}).is_ok(), is_accepted, "{bump}");
     }
 }
