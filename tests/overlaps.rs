@@ -10,12 +10,13 @@ use hindsight_tests::dice::Dice;
 use hindsight_tests::gate::Gate;
 use hindsight_tests::manifests::incompressible;
 use hindsight_tests::server::{Server, binary, hindsight, serve, stdout, text};
+use hindsight_tests::tree::repository;
 use hindsight_tests::wait::wait_until;
 use hindsight_tests::wire::Caller;
 use serde_json::Value;
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
@@ -401,6 +402,60 @@ fn a_backup_that_is_overtaken_begins_again_and_one_to_standard_output_says_why()
     assert!(told.contains("being made; starting over"), "{told}");
     let restored = temporary.path().join("restored");
     stdout(&hindsight(&restored, &["restore", name]));
+}
+
+/// A command of the unit for backups in `docs/operating.md`, with the directories in this one.
+fn of_the_unit(line: &str, at: &Path) -> Command {
+    let docs = fs::read_to_string(repository().join("docs/operating.md")).expect("there");
+    let unit = docs.split_once("hindsight-backup.service\n");
+    let (_, unit) = unit.expect("a unit");
+    let (unit, _) = unit.split_once("```").expect("its end");
+    assert!(unit.contains("\nAfter=hindsight.service\n"), "{unit}");
+    let unit = unit.replace("\\\n", " ").replace("$$", "$");
+    let mut lines = unit.lines();
+    let found = lines.find_map(|one| one.strip_prefix(&format!("{line}=")));
+    let here = format!("{}/", at.display());
+    let found = found.expect("a line of the unit").replace("%%", "%");
+    let program = binary("hindsight").with_file_name("");
+    let path = std::env::var("PATH").expect("a path");
+    let path = format!("{here}bin:{}:{path}", program.display());
+    let mut command = Command::new("sh");
+    command.args(["-c", &found.replace("/var/lib/", &here)]);
+    command.env("PATH", path);
+    command
+}
+
+#[test]
+fn the_unit_for_backups_waits_for_a_server_that_is_starting_and_leaves_no_old_secrets() {
+    let temporary = tempfile::tempdir().expect("a directory");
+    let at = temporary.path();
+    let [bin, backups] = ["bin", "hindsight-backups"].map(|name| at.join(name));
+    for directory in [&bin, &backups] {
+        fs::create_dir(directory).expect("made");
+    }
+    // Stands for systemd, by which the server is active or not.
+    let systemctl = bin.join("systemctl");
+    let run = |line: &str| of_the_unit(line, at).output().expect("it runs");
+    symlink("/bin/false", &systemctl).expect("made");
+    assert_eq!(run("ExecStartPre").status.code(), Some(1), "no server");
+    fs::remove_file(&systemctl).expect("removed");
+    symlink("/bin/true", &systemctl).expect("made");
+    let mut waiting = of_the_unit("ExecStartPre", at);
+    let mut waiting = waiting.stderr(Stdio::piped()).spawn().expect("it starts");
+    let mut told = BufReader::new(waiting.stderr.take().expect("a pipe"));
+    told.read_line(&mut String::new())
+        .expect("it has no answer");
+    let _server = Server::start_on(&at.join("hindsight"));
+    assert!(waiting.wait().expect("it ends").success());
+    let mut touch = Command::new("touch");
+    let left = ["old.backup", "old.backup.unfinished", "notes"].map(|name| backups.join(name));
+    touch.args(["-d", "40 days ago"]).args(&left);
+    assert!(touch.status().expect("it runs").success());
+    stdout(&run("ExecStart"));
+    stdout(&run("ExecStartPost"));
+    assert_eq!(left.map(|path| path.exists()), [false, false, true]);
+    let kept = backups.read_dir().expect("there").count();
+    assert_eq!(kept, 2, "and the new one");
 }
 
 #[test]

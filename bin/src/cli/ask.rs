@@ -246,7 +246,8 @@ fn is_backup(path: &Path) -> bool {
 /// What is told of a holder that has no address.
 fn unasked(holder: &str) -> String {
     format!(
-        "{holder}, which answers no questions (a program that embeds Hindsight has methods for them)"
+        "{holder}, which answers no questions (a server that is starting soon does: ask again then; a program that \
+         embeds Hindsight has methods for them)"
     )
 }
 
