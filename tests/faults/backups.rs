@@ -3,10 +3,11 @@
 
 use super::calls::{life, most_of_a_thread};
 use super::verify;
+use hindsight_log::DirectoryLock;
 use hindsight_tests::cuts::{Call, read};
 use hindsight_tests::dice::number;
 use hindsight_tests::disk::{Disk, skipped};
-use hindsight_tests::server::{binary, hindsight, stdout, text};
+use hindsight_tests::server::{Server, binary, hindsight, stdout, text};
 use hindsight_tests::strace::{
     complete_record, recorded, recorded_whole, with_fault, with_recorded_fault,
 };
@@ -220,6 +221,21 @@ fn a_backup_that_a_signal_ends_while_it_is_synced_replaces_nothing() {
     assert!(told.contains("was not written"), "{told}");
     assert_eq!(fs::read(&file).expect("it stays"), before);
     assert!(!unfinished.exists());
+}
+
+/// The storage engine is not asked, whose lock would keep it out.
+#[test]
+fn what_is_intact_of_a_log_is_not_saved_while_it_is_written_though_its_lock_was_removed() {
+    let temporary = tempfile::tempdir().expect("a temporary directory");
+    let [source, file] = ["source", "file"].map(|name| temporary.path().join(name));
+    let server = Server::start_on(&source);
+    fs::remove_file(DirectoryLock::path(&source)).expect("removed");
+    let saved = || backup(&source, &file).arg("--intact").output();
+    let beside = saved().expect("it runs");
+    refused(&beside, "events/db is in use by a process that has it open");
+    assert!(!file.exists());
+    assert_eq!(server.signal("TERM"), Some(0));
+    stdout(&saved().expect("it runs"));
 }
 
 /// Nothing can be moved onto a mounted file system, nor can that be moved out of the way.

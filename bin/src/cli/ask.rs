@@ -115,7 +115,12 @@ impl Directory {
     /// open the log.
     pub(super) fn intact(&self) -> Result<Source> {
         self.check()?;
-        let acquire = |directory: &Path| DirectoryLock::acquire(directory).map(Some);
+        let acquire = |directory: &Path| {
+            let lock = DirectoryLock::acquire(directory)?;
+            // Somebody may have removed the lock of a process that still writes.
+            SledStorage::check_free(&DataDir(lock.directory()).events())?;
+            Ok(Some(lock))
+        };
         let taken = match self.take(acquire) {
             Err(error) if is_read_only(&error) => self.take(DirectoryLock::acquire_to_read)?,
             taken => taken?,
