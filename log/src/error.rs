@@ -3,6 +3,7 @@
 #[cfg(test)]
 mod tests;
 
+use crate::lock::OURSELVES;
 use crate::storage::is_without_descriptors;
 use crate::storage::sled::NEW_LOG_BYTES;
 use hindsight_core::{FutureRevision, Pruned, PrunedTime, Revision};
@@ -28,7 +29,8 @@ pub enum Error {
     Locked {
         /// The data directory.
         directory: PathBuf,
-        /// What the holder wrote about itself.
+        /// What the holder wrote about itself: `process`, its number and, behind ` at `, its address if it has one.
+        /// If this process holds the directory, `this process` and the address.
         holder: String,
     },
     /// A record does not read back as it was written.
@@ -459,10 +461,8 @@ impl Error {
 
 /// The holder of a lock, and what to do about it: a process that opens a directory again is not to stop itself.
 fn in_use_by(holder: &str) -> String {
-    let id = holder.strip_prefix("process ").unwrap_or_default();
-    let id = id.split_whitespace().next().and_then(|id| id.parse().ok());
-    if id == Some(std::process::id()) {
-        return "this process, which has opened it already; close it first".into();
+    if holder.starts_with(OURSELVES) {
+        return format!("{OURSELVES}, which has opened it already; close it first");
     }
     format!("{holder}; stop it")
 }

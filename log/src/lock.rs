@@ -1,21 +1,34 @@
 //! The lock that keeps a data directory to one process.
 
+use crate::place::{Identity, identity};
 use crate::storage::is_full;
+use crate::unpoisoned::unpoisoned;
 use crate::{Error, copy_on_write, layout, owner_only, remote_fs};
 use std::fs::{File, TryLockError};
 use std::io::{ErrorKind, Read, Seek, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 
 const FILE: &str = "lock";
 /// How the file begins, whoever holds it.
 const BEGIN: &str = "process ";
 const READER: &str = "a command that reads it from a read-only file system";
+/// How the holder is called if it is this process.
+pub(crate) const OURSELVES: &str = "this process";
+/// Where its address follows.
+const AT: &str = " at ";
+
+/// The lock files that this process holds. The number in a lock file does not tell: in two containers, both servers
+/// are process 1.
+static HELD: Mutex<Vec<Identity>> = Mutex::new(Vec::new());
 
 /// The lock of a data directory, held until it is dropped. The file names its holder.
 #[derive(Debug)]
 pub struct DirectoryLock {
     file: File,
     directory: PathBuf,
+    /// After the file: it is held for as long as that is open.
+    _held: Held,
 }
 
 impl DirectoryLock {
@@ -33,8 +46,10 @@ impl DirectoryLock {
         options.read(true).write(true).create(true).truncate(false);
         let opened = options.open(Self::path(&found));
         let file = opened.map_err(opening_to_write(directory))?;
+        let file = Self::locked(file, directory, File::try_lock)?;
         let mut lock = Self {
-            file: Self::locked(file, directory, File::try_lock)?,
+            _held: Held::note(&file),
+            file,
             directory: found,
         };
         lock.refuse_foreign(directory)?;
@@ -65,8 +80,10 @@ impl DirectoryLock {
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
             opened => {
                 let (file, found) = opened.map_err(opening(directory))?;
+                let file = Self::locked(file, directory, File::try_lock_shared)?;
                 Ok(Some(Self {
-                    file: Self::locked(file, directory, File::try_lock_shared)?,
+                    _held: Held::note(&file),
+                    file,
                     directory: found,
                 }))
             }
@@ -111,6 +128,10 @@ impl DirectoryLock {
                     holder.clear();
                     file.read_to_string(&mut holder)
                         .map_err(Error::reading("the lock file"))?;
+                    if Held::contains(&file) {
+                        let address = holder.find(AT).map(|at| holder.split_off(at));
+                        holder = format!("{OURSELVES}{}", address.unwrap_or_default());
+                    }
                 }
                 Err(Error::Locked {
                     directory: directory.to_owned(),
@@ -138,7 +159,7 @@ impl DirectoryLock {
 
     /// Names the holder in the file: the process, and the address at which it listens, if it does.
     pub fn describe(&mut self, address: Option<&str>) -> Result<(), Error> {
-        let at = address.map_or_else(String::new, |address| format!(" at {address}"));
+        let at = address.map_or_else(String::new, |address| format!("{AT}{address}"));
         let text = format!("{BEGIN}{}{at}\n", std::process::id());
         let mut write = || {
             // Overwritten in place: once truncated, the file might not get its bytes back on a full disk.
@@ -152,6 +173,35 @@ impl DirectoryLock {
                 Ok(())
             }
             written => written.map_err(Error::io("writing the lock file")),
+        }
+    }
+}
+
+/// A lock file among those that this process holds. `None` if the system did not say which file it is.
+#[derive(Debug)]
+struct Held(Option<Identity>);
+
+impl Held {
+    fn note(file: &File) -> Self {
+        let noted = Self::file(file);
+        unpoisoned(HELD.lock()).extend(noted);
+        Self(noted)
+    }
+
+    fn contains(file: &File) -> bool {
+        Self::file(file).is_some_and(|file| unpoisoned(HELD.lock()).contains(&file))
+    }
+
+    fn file(file: &File) -> Option<Identity> {
+        Some(identity(&file.metadata().ok()?))
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        let mut held = unpoisoned(HELD.lock());
+        if let Some(at) = held.iter().position(|file| Some(*file) == self.0) {
+            held.swap_remove(at);
         }
     }
 }
@@ -185,11 +235,43 @@ mod tests {
         let mut held = DirectoryLock::acquire(temporary.path()).expect("free");
         held.describe(Some("https://here")).expect("written");
         let refused = DirectoryLock::acquire(temporary.path()).expect_err("held");
-        let named = format!("process {} at https://here", std::process::id());
-        assert!(matches!(&refused, Error::Locked { holder, .. } if *holder == named));
+        let named = "this process at https://here";
+        assert!(matches!(&refused, Error::Locked { holder, .. } if holder == named));
         drop(held);
+        let named = format!("process {} at https://here", std::process::id());
         assert_eq!(DirectoryLock::holder(temporary.path()), Some(named));
         DirectoryLock::acquire(temporary.path()).expect("free again");
+    }
+
+    /// As in two containers with one volume, in both of which the server is process 1.
+    #[cfg(unix)]
+    #[test]
+    fn a_holder_with_the_number_of_this_process_is_not_taken_for_it() {
+        use std::io::{BufRead, BufReader};
+        use std::process::{Command, Stdio};
+        let temporary = tempfile::tempdir().expect("a directory");
+        let at = temporary.path();
+        let id = std::process::id();
+        // Held before and given back.
+        drop(DirectoryLock::acquire(at).expect("free"));
+        let mut command = Command::new("flock");
+        command
+            .arg(DirectoryLock::path(at))
+            .args(["-c", "echo held; read end"]);
+        let begun = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
+        let mut other = begun.expect("flock runs");
+        let mut told = String::new();
+        let output = other.stdout.take().expect("a pipe");
+        BufReader::new(output).read_line(&mut told).expect("read");
+        assert_eq!(told, "held\n");
+        let named = Some(format!("process {id}"));
+        assert_eq!(DirectoryLock::holder(at), named, "as we left it");
+        let refused = DirectoryLock::acquire(at).expect_err("held").to_string();
+        let advice = format!("by process {id}; stop it, or name another data directory");
+        assert!(refused.ends_with(&advice), "{refused}");
+        drop(other.stdin.take());
+        other.wait().expect("it ends");
+        DirectoryLock::acquire(at).expect("free again");
     }
 
     #[test]

@@ -5,7 +5,7 @@
 use crate::Error;
 use std::fs::Metadata;
 use std::path::{Path, PathBuf};
-pub(crate) use system::identity;
+pub(crate) use system::{Identity, identity};
 
 /// The same file or directory by a path of which only the last part may still be a link. Where the links
 /// before that lead later, and which directory is the current one then, does not matter.
@@ -22,7 +22,7 @@ pub(crate) fn resolved(path: &Path) -> std::io::Result<PathBuf> {
 pub(crate) struct Place {
     path: PathBuf,
     #[cfg_attr(not(unix), allow(dead_code))]
-    file: system::Identity,
+    file: Identity,
 }
 
 impl Place {

@@ -59,11 +59,11 @@ fn who_opens_a_directory_again_is_not_told_to_stop_itself() {
     let id = std::process::id();
     for (holder, told) in [
         (
-            format!("process {id}"),
+            "this process".into(),
             "by this process, which has opened it already; close it first",
         ),
-        (format!("process {id} at https://here"), "by this process"),
-        (format!("process {id}1"), "1; stop it, or name"),
+        ("this process at https://here".into(), "by this process, "),
+        (format!("process {id}"), "; stop it, or name"),
         (
             "a command that reads it".into(),
             "by a command that reads it; stop it",
