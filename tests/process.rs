@@ -62,6 +62,19 @@ const DIRECTORIES: &[(&str, Prepare, &str)] = &[
         "restore a backup, or a copy of the whole data directory",
     ),
     (
+        "snapshots of a log that was moved away",
+        |at| {
+            let mut command = serve(at);
+            command.args(["--snapshot-every", "1"]);
+            let server = Server::start_with(command, at).expect("it starts");
+            server.kubectl(&["create", "configmap", "a"]);
+            assert_eq!(server.signal("TERM"), Some(0));
+            fs::remove_dir_all(at.join("events")).expect("removed");
+            fs::remove_file(at.join("events.tail")).expect("removed");
+        },
+        "if events was moved, move it back",
+    ),
+    (
         "the beginning of a database",
         |at| {
             used_long_ago(at);

@@ -13,6 +13,7 @@ use crate::past::Pasts;
 use crate::pending::Pending;
 use crate::published::{self, Published};
 use crate::questions::{self, CHANGES_MAX, Why};
+use crate::read_only::{has_log, refuse_lost};
 use crate::unpoisoned::unpoisoned;
 use crate::{Clock, Config, OpenError, bootstrap, effects, reply, restoring};
 use arc_swap::ArcSwap;
@@ -461,6 +462,10 @@ pub(crate) fn open_directory(directory: &Path) -> Result<(DirectoryLock, Arc<dyn
     effects::check_clock()?;
     let lock = DirectoryLock::acquire(directory)?;
     restoring::settle(lock.directory())?;
+    if !has_log(lock.directory())? {
+        // Refused before anything is made: what is made would be in the way of what is moved back.
+        refuse_lost(DataDir(lock.directory()))?;
+    }
     let storage = SledStorage::open(&DataDir(lock.directory()).events())?;
     Ok((lock, Arc::new(storage)))
 }

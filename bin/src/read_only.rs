@@ -132,8 +132,8 @@ pub(crate) fn has_log(directory: &Path) -> Result<bool, Error> {
     events.try_exists().map_err(Error::io(what))
 }
 
-/// Refuses a directory without a log, as a start does, if what is beside its place shows that there was one.
-fn refuse_lost(data: DataDir<'_>) -> Result<(), Error> {
+/// Refuses a directory without a log if what is beside its place shows that there was one. Nothing is made or changed.
+pub(crate) fn refuse_lost(data: DataDir<'_>) -> Result<(), Error> {
     SledStorage::check_missing(&data.events())?;
     let nothing = Reader::new(Arc::new(MemoryStorage::default()));
     nothing.with_snapshots(data.snapshots()).check_end()?;

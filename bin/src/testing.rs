@@ -2,9 +2,10 @@
 
 use crate::{Config, ControlPlane};
 use hindsight_core::Time;
-use hindsight_log::{MemoryStorage, Restore, Snapshots, Storage};
+use hindsight_log::{DirectoryLock, MemoryStorage, Restore, Snapshots, Storage};
+use std::collections::BTreeMap;
 use std::num::NonZeroU64;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// A control plane in memory, without collectors.
@@ -30,6 +31,25 @@ pub(crate) fn restored(plane: &ControlPlane) -> Arc<dyn Storage> {
     };
     restore.run(&*file, |_| {}).expect("restored");
     storage
+}
+
+/// All that is in a data directory, except its lock: each file with its bytes.
+pub(crate) fn tree(directory: &Path) -> BTreeMap<PathBuf, Option<Vec<u8>>> {
+    let (lock, mut folders) = (DirectoryLock::path(directory), vec![directory.to_owned()]);
+    let mut found = BTreeMap::new();
+    while let Some(folder) = folders.pop() {
+        for entry in folder.read_dir().expect("listed") {
+            let path = entry.expect("listed").path();
+            if path.is_dir() {
+                folders.push(path.clone());
+            }
+            let bytes = path.is_file().then(|| std::fs::read(&path).expect("read"));
+            if path != lock {
+                found.insert(path, bytes);
+            }
+        }
+    }
+    found
 }
 
 /// What the first check says that fails.

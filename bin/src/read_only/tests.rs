@@ -1,9 +1,12 @@
 //! What a program may read of a directory that it has no control plane on.
 
 use super::open_reader;
+use crate::testing::tree;
 use crate::{Config, ControlPlane, OpenError};
-use hindsight_log::Error;
+use hindsight_log::{Error, Snapshots, layout};
+use std::num::NonZeroU64;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 fn plane(directory: &Path) -> ControlPlane {
     let config = Config {
@@ -51,4 +54,48 @@ fn a_log_that_has_lost_its_end_is_refused_as_by_a_start() {
     std::fs::remove_file(temporary.path().join("events.tail")).expect("removed");
     let refused = open_reader(temporary.path()).expect_err("it may have lost its end");
     assert!(matches!(refused, OpenError::Log(Error::Unwitnessed { .. })));
+}
+
+/// A log of which there is a snapshot.
+fn with_a_snapshot(directory: &Path) {
+    let config = Config {
+        data_dir: Some(directory.to_owned()),
+        snapshot_every: Some(NonZeroU64::MIN),
+        ..Config::default()
+    };
+    let held = ControlPlane::open(config).expect("it opens");
+    let snapshots = Snapshots::at(directory.join(layout::SNAPSHOTS));
+    let ends = Instant::now() + Duration::from_mins(2);
+    while snapshots.revisions().expect("listed").is_empty() {
+        assert!(Instant::now() < ends, "there is no snapshot");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    held.close();
+}
+
+#[test]
+fn a_start_that_misses_its_log_makes_nothing_in_the_place_of_what_is_moved_back() {
+    let temporary = tempfile::tempdir().expect("a directory");
+    let (data, away) = (temporary.path().join("data"), temporary.path().join("away"));
+    with_a_snapshot(&data);
+    std::fs::create_dir(&away).expect("made");
+    let parts = [layout::EVENTS, layout::TAIL, layout::RESERVE];
+    for part in parts {
+        std::fs::rename(data.join(part), away.join(part)).expect("moved");
+    }
+    let before = tree(&data);
+    let config = || Config {
+        data_dir: Some(data.clone()),
+        ..Config::default()
+    };
+    let refused = ControlPlane::open(config()).expect_err("its log is missing");
+    assert!(
+        matches!(refused, OpenError::Log(Error::Lost { .. })),
+        "{refused}"
+    );
+    assert!(tree(&data) == before, "nothing was made");
+    for part in parts {
+        std::fs::rename(away.join(part), data.join(part)).expect("moved back");
+    }
+    plane(&data).close();
 }
