@@ -143,6 +143,54 @@ fn a_log_that_was_moved_away_is_missed_by_every_command_as_by_a_start() {
     stop(Server::start_on(&data));
 }
 
+#[test]
+fn what_somebody_else_keeps_under_our_names_survives_every_command() {
+    let temporary = tempfile::tempdir().expect("a directory");
+    let file = temporary.path().join("b");
+    let file = file.to_str().expect("UTF-8");
+    let source = temporary.path().join("source");
+    stop(Server::start_on(&source));
+    assert!(
+        hindsight(&source, &["backup", file]).status.success(),
+        "there is a backup"
+    );
+    for (name, others, words) in [
+        ("no log", &["verifying/thesis.txt"][..], &[][..]),
+        (
+            "another's",
+            &[
+                "events/calendar.ics",
+                "restoring/keep.txt",
+                "verifying/thesis.txt",
+            ],
+            &[&["log"][..], &["verify"], &["verify", "--in-place"]],
+        ),
+        (
+            "no restore",
+            &[
+                "restoring/keep.txt",
+                "snapshots/photo.txt",
+                "events.reserve/none",
+            ],
+            &[&["restore", file][..]],
+        ),
+    ] {
+        let data = temporary.path().join(name);
+        for other in others {
+            let path = data.join(other);
+            fs::create_dir_all(path.parent().expect("one")).expect("made");
+            fs::write(path, "of somebody else").expect("written");
+        }
+        let before = tree(&data);
+        let mut told: Vec<String> = words.iter().map(|words| refusal(&data, words)).collect();
+        told.push(refused_start(&data));
+        for told in told {
+            assert!(told.contains("or move it elsewhere"), "{name}: {told}");
+        }
+        assert_eq!(tree(&data), before, "{name}");
+    }
+}
+
 /// Objects that together take more than a segment.
 fn fill(server: &Server) {
     let mut dice = Dice(1);

@@ -461,11 +461,19 @@ fn log_opening(revision: Revision, snapshot: Revision, begun: Instant) {
 pub(crate) fn open_directory(directory: &Path) -> Result<(DirectoryLock, Arc<dyn Storage>), Error> {
     effects::check_clock()?;
     let lock = DirectoryLock::acquire(directory)?;
-    restoring::settle(lock.directory())?;
+    restoring::check(lock.directory())?;
+    let data = DataDir(lock.directory());
     if !has_log(lock.directory())? {
         // Refused before anything is made: what is made would be in the way of what is moved back.
-        refuse_lost(DataDir(lock.directory()))?;
+        refuse_lost(data)?;
     }
-    let storage = SledStorage::open(&DataDir(lock.directory()).events())?;
-    Ok((lock, Arc::new(storage)))
+    let storage: Arc<dyn Storage> = Arc::new(SledStorage::open(&data.events())?);
+    if restoring::is_left(data) {
+        let reader = Reader::new(Arc::<dyn Storage>::clone(&storage));
+        // Beside a log that is refused, all stays as it is.
+        if reader.with_snapshots(data.snapshots()).check_end().is_ok() {
+            restoring::settle(lock.directory())?;
+        }
+    }
+    Ok((lock, storage))
 }

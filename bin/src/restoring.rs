@@ -2,7 +2,8 @@
 //! the place of the log, and moves its parts there when it is complete. See `docs/decisions/0013-backup-and-restore.md`.
 
 use crate::data_dir::DataDir;
-use hindsight_log::Error;
+use hindsight_log::layout::PARTS;
+use hindsight_log::{Error, check_part, check_parts};
 use std::path::Path;
 
 /// Whether a restore was interrupted. Another restore removes what that has left, so what cannot be examined
@@ -17,27 +18,73 @@ pub(crate) fn is_there(path: &Path) -> Result<bool, Error> {
     path.try_exists().map_err(failed("examining", path))
 }
 
-/// To be called before the directory is used: refuses it if a restore is half done, and removes what a
-/// completed restore or a verification has left behind. The directory must be locked.
+/// Refuses a directory in which somebody else has files where a restore or a verification would leave theirs, and
+/// then one in which a restore is half done. Nothing is changed.
+pub(crate) fn check(directory: &Path) -> Result<(), Error> {
+    let data = DataDir(directory);
+    check_parts(&data.restoring(), None)?;
+    // What cannot be examined is not removed, and hinders nobody.
+    if let Err(error @ Error::Foreign(_)) = check_copy(data) {
+        return Err(error);
+    }
+    if is_unfinished(directory)? {
+        return Err(Error::UnfinishedRestore(directory.to_owned()));
+    }
+    Ok(())
+}
+
+/// Refuses what is no copy that a verification made.
+fn check_copy(data: DataDir<'_>) -> Result<(), Error> {
+    check_parts(&data.verifying(), Some(&data.events()))
+}
+
+/// Removes what an unfinished restore has left, once all of it is known to be a restore's: its work, and what it
+/// had moved to its place.
+pub(crate) fn discard(directory: &Path) -> Result<(), Error> {
+    let parts = PARTS.map(|part| directory.join(part));
+    parts.iter().try_for_each(|part| check_part(part, None))?;
+    parts.iter().try_for_each(|part| remove(part))?;
+    remove(&DataDir(directory).restoring())
+}
+
+/// Whether there is something for [`settle`] to remove.
+pub(crate) fn is_left(data: DataDir<'_>) -> bool {
+    let places = [data.restoring(), data.verifying()];
+    places.iter().any(|place| place.symlink_metadata().is_ok())
+}
+
+/// Removes what a completed restore or a verification has left behind, beside a log that is known to be one. The
+/// directory must be locked, and is refused as by [`check`].
 pub(crate) fn settle(directory: &Path) -> Result<(), Error> {
     settle_with(directory, remove)
 }
 
 /// The same with this way to remove. The copy of a verification may be another user's, and hinders nobody.
 fn settle_with(directory: &Path, remove: impl Fn(&Path) -> Result<(), Error>) -> Result<(), Error> {
-    if is_unfinished(directory)? {
-        return Err(Error::UnfinishedRestore(directory.to_owned()));
-    }
-    remove(&DataDir(directory).restoring())?;
-    let copy = DataDir(directory).verifying();
-    if let Err(error) = remove(&copy) {
+    check(directory)?;
+    let data = DataDir(directory);
+    remove(&data.restoring())?;
+    if let Err(error) = remove_copy_with(data, remove) {
         tracing::warn!(
             %error,
-            directory = %copy.display(),
+            directory = %data.verifying().display(),
             "the copy that a verification left could not be removed; it is not needed, and its owner may remove it"
         );
     }
     Ok(())
+}
+
+/// Removes the copy that a verification left.
+pub(crate) fn remove_copy(data: DataDir<'_>) -> Result<(), Error> {
+    remove_copy_with(data, remove)
+}
+
+fn remove_copy_with(
+    data: DataDir<'_>,
+    remove: impl Fn(&Path) -> Result<(), Error>,
+) -> Result<(), Error> {
+    check_copy(data)?;
+    remove(&data.verifying())
 }
 
 /// Removes whatever is at the path.
@@ -59,8 +106,77 @@ pub(crate) fn failed(what: &str, path: &Path) -> impl FnOnce(std::io::Error) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::{fill, tree};
+    use crate::{Config, ControlPlane, OpenError, open_reader};
     use std::fs;
     use std::io::ErrorKind;
+
+    fn open(directory: &Path) -> Result<ControlPlane, OpenError> {
+        ControlPlane::open(Config {
+            data_dir: Some(directory.to_owned()),
+            collectors: false,
+            ..Config::default()
+        })
+    }
+
+    #[test]
+    fn what_somebody_else_keeps_where_ours_would_be_left_is_named_and_stays() {
+        for (others, named) in [
+            (&["verifying/thesis.txt"][..], "verifying/thesis.txt"),
+            (
+                &[
+                    "events/calendar.ics",
+                    "restoring/keep.txt",
+                    "verifying/thesis.txt",
+                ],
+                "restoring/keep.txt",
+            ),
+            (
+                &["events/calendar.ics", "restoring/", "verifying/"],
+                "events/calendar.ics",
+            ),
+            (
+                &["restoring/keep.txt", "snapshots/photo.txt"],
+                "restoring/keep.txt",
+            ),
+        ] {
+            let temporary = tempfile::tempdir().expect("a directory");
+            let at = temporary.path();
+            fill(at, others);
+            let before = tree(at);
+            let told = open(at).expect_err("it is refused").to_string();
+            let advice = "something that is not an event log; name another data directory, or move it elsewhere";
+            assert!(told.contains(&format!("{named} is, or")), "{told}");
+            assert!(told.contains(advice), "{told}");
+            open_reader(at).expect_err("it is refused");
+            assert!(tree(at) == before, "{others:?}");
+        }
+    }
+
+    #[test]
+    fn what_a_verification_left_goes_once_the_log_beside_it_is_accepted() {
+        let temporary = tempfile::tempdir().expect("a directory");
+        let [data, copy] = ["data", "copy"].map(|name| temporary.path().join(name));
+        for directory in [&data, &copy] {
+            open(directory).expect("it opens").close();
+            // Which is copied with the log.
+            fs::write(directory.join("events/of-another"), "").expect("written");
+        }
+        let left = DataDir(&data).verifying();
+        fs::rename(copy, &left).expect("moved");
+        let (tail, aside) = (data.join("events.tail"), data.join("aside"));
+        fs::rename(&tail, &aside).expect("moved");
+        let before = tree(&left);
+        let refused = open_reader(&data).expect_err("its witness is missing");
+        assert!(matches!(refused, OpenError::Log(Error::Unwitnessed { .. })));
+        assert!(
+            tree(&left) == before,
+            "a question that is refused removes nothing"
+        );
+        fs::rename(aside, tail).expect("moved back");
+        drop(open_reader(&data).expect("it opens"));
+        assert!(!left.exists());
+    }
 
     #[test]
     fn a_copy_of_somebody_else_hinders_nobody_and_an_unfinished_restore_does() {

@@ -33,6 +33,19 @@ pub(crate) fn restored(plane: &ControlPlane) -> Arc<dyn Storage> {
     storage
 }
 
+/// Makes these files, and directories where a name ends in `/`.
+pub(crate) fn fill(directory: &Path, names: &[&str]) {
+    for name in names {
+        let path = directory.join(name);
+        if name.ends_with('/') {
+            std::fs::create_dir_all(path).expect("made");
+            continue;
+        }
+        std::fs::create_dir_all(path.parent().expect("one")).expect("made");
+        std::fs::write(path, "of somebody else").expect("written");
+    }
+}
+
 /// All that is in a data directory, except its lock: each file with its bytes.
 pub(crate) fn tree(directory: &Path) -> BTreeMap<PathBuf, Option<Vec<u8>>> {
     let (lock, mut folders) = (DirectoryLock::path(directory), vec![directory.to_owned()]);

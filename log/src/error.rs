@@ -184,8 +184,8 @@ pub enum Error {
     Closed,
     /// The directory holds something that is not a log.
     #[error(
-        "{} is, or contains, something that is not an event log; name another data directory, or, if it \
-         was an event log, restore a backup",
+        "{} is, or contains, something that is not an event log; name another data directory, or move it \
+         elsewhere, or, if it was an event log, restore a backup",
         .0.display()
     )]
     Foreign(PathBuf),

@@ -284,6 +284,15 @@ impl Snapshots {
     }
 }
 
+/// Whether a file among the snapshots has a name that we give.
+pub(crate) fn has_name_of_ours(path: &Path) -> bool {
+    let stem = path.file_stem().and_then(|stem| stem.to_str());
+    let revision = stem.and_then(|stem| stem.parse().ok()).map(Revision);
+    let all = Snapshots::at(path.parent().unwrap_or(path).to_owned());
+    let is_named = |one| [SUFFIX, UNFINISHED, DAMAGED].map(|suffix| all.named_as(one, suffix));
+    revision.is_some_and(|one| is_named(one).iter().any(|named| named == path))
+}
+
 /// Whether the snapshot was made from this log. It may have been copied here from another; and in a log
 /// that was thinned over its revision it cannot be placed any more.
 fn belongs_to(log: &dyn Records, path: &Path, head: &Head) -> bool {

@@ -100,7 +100,7 @@ impl Verify {
             Err(error)
                 if matches!(
                     error.downcast_ref(),
-                    Some(Error::Locked { .. } | Error::Clock)
+                    Some(Error::Locked { .. } | Error::Clock | Error::Foreign(_))
                 ) =>
             {
                 return Err(error);

@@ -6,7 +6,6 @@ use crate::{Config, ControlPlane, OpenError};
 use hindsight_log::{Error, Snapshots, layout};
 use std::num::NonZeroU64;
 use std::path::Path;
-use std::time::{Duration, Instant};
 
 fn plane(directory: &Path) -> ControlPlane {
     let config = Config {
@@ -63,14 +62,11 @@ fn with_a_snapshot(directory: &Path) {
         snapshot_every: Some(NonZeroU64::MIN),
         ..Config::default()
     };
-    let held = ControlPlane::open(config).expect("it opens");
+    // Its end writes one if it has not written one yet.
+    ControlPlane::open(config).expect("it opens").close();
     let snapshots = Snapshots::at(directory.join(layout::SNAPSHOTS));
-    let ends = Instant::now() + Duration::from_mins(2);
-    while snapshots.revisions().expect("listed").is_empty() {
-        assert!(Instant::now() < ends, "there is no snapshot");
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    held.close();
+    let found = snapshots.revisions().expect("listed");
+    assert!(!found.is_empty(), "there is no snapshot");
 }
 
 #[test]
@@ -98,4 +94,26 @@ fn a_start_that_misses_its_log_makes_nothing_in_the_place_of_what_is_moved_back(
         std::fs::rename(away.join(part), data.join(part)).expect("moved back");
     }
     plane(&data).close();
+}
+
+#[test]
+fn a_question_that_its_snapshots_refute_removes_nothing() {
+    let temporary = tempfile::tempdir().expect("a directory");
+    let (data, other) = (
+        temporary.path().join("data"),
+        temporary.path().join("other"),
+    );
+    with_a_snapshot(&data);
+    plane(&other).close();
+    std::fs::remove_dir_all(other.join(layout::SNAPSHOTS)).ok();
+    std::fs::rename(data.join(layout::SNAPSHOTS), other.join(layout::SNAPSHOTS)).expect("moved");
+    let left = other.join("verifying");
+    std::fs::create_dir(&left).expect("made");
+    let refused = open_reader(&other).expect_err("its snapshot is of another log");
+    let is_told = matches!(
+        refused,
+        OpenError::Log(Error::OtherSnapshot { .. } | Error::Lost { .. })
+    );
+    assert!(is_told, "{refused}");
+    assert!(left.exists());
 }

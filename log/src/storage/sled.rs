@@ -31,6 +31,7 @@ use crate::regular::is_there;
 use crate::unpoisoned::unpoisoned;
 use crate::{EngineCall, Error, Tail, chain, copy_on_write, owner_only, place};
 use database::Database;
+pub(crate) use foreign::has_name_of_ours;
 use foreign::{DatabaseState, refuse_foreign, refuse_irregular_files};
 use frames::FrameTrees;
 use hindsight_core::Revision;
@@ -44,7 +45,12 @@ use opening::{
     wait_until_free,
 };
 use pending::Pending;
+<<<<<<< HEAD
 use reconcile::{end_behind, missing, refuse_thinned_over};
+=======
+use reconcile::{missing, refuse_thinned_over};
+pub(crate) use side::is_set_aside;
+>>>>>>> 39ee2c7e (Nothing of somebody else is removed as what a restore or a verification left)
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
@@ -147,6 +153,15 @@ impl SledStorage {
         WitnessFile::check(&witness_path(directory))?;
         Reserve::check(&reserve_path(directory))?;
         refuse_irregular_files(directory)
+    }
+
+    /// Refuses a database of another program, as [`Self::open`] does. Damage is not looked for. Nothing is made or
+    /// changed.
+    pub fn check_ours(directory: &Path) -> Result<(), Error> {
+        match refuse_foreign(directory) {
+            Err(error @ Error::Foreign(_)) => Err(error),
+            Ok(_) | Err(_) => Ok(()),
+        }
     }
 
     /// Refuses a directory whose database another process has open, even without the lock of the data

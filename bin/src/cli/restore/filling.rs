@@ -4,7 +4,7 @@ use crate::data_dir::DataDir;
 use crate::effects;
 use crate::hint::hint;
 use crate::lock_wait::{LockWait, RETRY_PAUSE};
-use crate::restoring::{failed, is_there, is_unfinished, remove, settle};
+use crate::restoring::{self, failed, is_there, remove, settle};
 use crate::shell;
 use anyhow::{Result, anyhow};
 use hindsight_log::layout::{EVENTS, PARTS};
@@ -70,18 +70,16 @@ fn restore_locked(
     bump: NonZeroU64,
     progress: impl FnMut(RestoreStep),
 ) -> Result<Restored> {
-    if is_unfinished(directory)? {
-        for part in PARTS {
-            remove(&directory.join(part))?;
-        }
-        remove(&DataDir(directory).restoring())?;
+    match restoring::check(directory) {
+        Err(Error::UnfinishedRestore(_)) => restoring::discard(directory)?,
+        checked => checked?,
     }
-    settle(directory)?;
     for part in PARTS {
         if is_there(&directory.join(part))? {
             return Err(in_the_way(directory, part));
         }
     }
+    settle(directory)?;
     let work = DataDir(directory).restoring();
     let filled = fill(&work, from, bump, progress);
     if filled.is_err() {
@@ -172,4 +170,69 @@ fn install(directory: &Path, work: &Path) -> Result<(), Error> {
 fn sync(directory: &Path) -> Result<(), Error> {
     let synced = File::open(directory).and_then(|file| file.sync_all());
     synced.map_err(failed("syncing", directory))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{fill, plane, tree};
+    use crate::{Config, ControlPlane};
+    use hindsight_core::Time;
+    use std::fs;
+
+    /// Restores the backup of a new log.
+    fn restore_into(directory: &Path) -> Result<Restored> {
+        let (plane, mut file) = (plane(), Vec::new());
+        let made = plane.reader().backup(Time(0), &mut file, |_, _| {});
+        made.expect("made");
+        restore(directory, &*file, NonZeroU64::MIN, |_| {})
+    }
+
+    #[test]
+    fn a_restore_begins_again_over_nothing_of_somebody_else() {
+        for (others, named) in [
+            (
+                &[
+                    "restoring/keep.txt",
+                    "snapshots/photo.txt",
+                    "events.reserve/",
+                ][..],
+                "restoring/keep.txt",
+            ),
+            (
+                &["restoring/", "snapshots/photo.txt"],
+                "snapshots/photo.txt",
+            ),
+            (&["restoring/", "events.reserve/"], "events.reserve"),
+            (&["verifying/thesis.txt"], "verifying/thesis.txt"),
+        ] {
+            let temporary = tempfile::tempdir().expect("a directory");
+            let at = temporary.path();
+            fill(at, others);
+            let before = tree(at);
+            let told = restore_into(at).expect_err("it is refused").to_string();
+            assert!(told.contains(&format!("{named} is, or")), "{told}");
+            assert!(tree(at) == before, "{others:?}");
+        }
+    }
+
+    #[test]
+    fn what_an_interrupted_restore_left_goes_and_the_next_one_begins_again() {
+        let temporary = tempfile::tempdir().expect("a directory");
+        let at = temporary.path();
+        let work = DataDir(at).restoring();
+        let config = Config {
+            data_dir: Some(work.clone()),
+            ..Config::default()
+        };
+        ControlPlane::open(config).expect("it opens").close();
+        for moved in PARTS.iter().filter(|part| **part != EVENTS) {
+            fs::rename(work.join(moved), at.join(moved)).ok();
+        }
+        fs::create_dir(DataDir(at).verifying()).expect("made");
+        restore_into(at).expect("restored");
+        assert!(!work.exists() && !DataDir(at).verifying().exists());
+        let refused = restore_into(at).expect_err("there is a log");
+        assert!(refused.to_string().contains("already contains a log"));
+    }
 }

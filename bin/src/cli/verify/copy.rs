@@ -24,17 +24,18 @@ impl LogCopy {
         effects::check_clock()?;
         let lock = DirectoryLock::acquire(directory)?;
         let locked = lock.directory().to_owned();
-        restoring::settle(&locked)?;
+        restoring::check(&locked)?;
         let data = DataDir(&locked);
         SledStorage::check_files(&data.events())?;
         SledStorage::check_free(&data.events())?;
+        SledStorage::check_ours(&data.events())?;
         let failed = |source| Error::Io {
             what: format!("copying {} for verification", directory.display()),
             source,
         };
         let half_made = data.verifying();
         // Nothing of an earlier copy may pass for a part of this one.
-        restoring::remove(&half_made)?;
+        restoring::remove_copy(data)?;
         let copy = Self {
             directory: half_made.clone(),
             lock: Some(lock),
@@ -52,6 +53,7 @@ impl LogCopy {
         let data = self.directory.parent().unwrap_or(&self.directory);
         let storage = SledStorage::open(&DataDir(&self.directory).events())
             .map_err(|error| of_original(error, &self.directory, data))?;
+        restoring::remove(&DataDir(data).restoring())?;
         Ok(Source::Directory {
             reader: Reader::new(Arc::new(storage)).with_snapshots(DataDir(data).snapshots()),
             _lock: Some(DirectoryLock::acquire(&self.directory)?),

@@ -43,7 +43,7 @@ pub(super) enum DatabaseState {
 /// then.
 pub(super) fn refuse_irregular_files(directory: &Path) -> std::result::Result<(), Error> {
     let files = entries(directory)?;
-    let files = files.iter().filter(|path| is_own(path));
+    let files = files.iter().filter(|path| has_name_of_ours(path));
     for path in files.filter(|path| !path.ends_with(BLOBS)) {
         regular::check(path, length_max(path))?;
     }
@@ -65,7 +65,8 @@ fn has_records(directory: &Path) -> bool {
     found.is_ok_and(|found| found.until > Revision::ZERO)
 }
 
-fn is_own(path: &Path) -> bool {
+/// Whether what is in the directory of a database has the name of what we or sled make there.
+pub(crate) fn has_name_of_ours(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     OWN_FILES.contains(&&*name) || name.starts_with(side::PREFIX)
 }
@@ -75,7 +76,7 @@ fn is_own(path: &Path) -> bool {
 pub(super) fn refuse_foreign(directory: &Path) -> std::result::Result<DatabaseState, Error> {
     let foreign = entries(directory)?
         .into_iter()
-        .find(|path| !is_own(path) && !path.ends_with(OF_FILE_SYSTEMS));
+        .find(|path| !has_name_of_ours(path) && !path.ends_with(OF_FILE_SYSTEMS));
     let path = directory.join("db");
     let headers = match File::open(&path) {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(Headers::default()),

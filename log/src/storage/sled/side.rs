@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 pub(super) const PREFIX: &str = "snap.";
 /// What the name of a side file begins with that had to stay in the directory.
 const UNREAD_PREFIX: &str = "unread.";
+const ASIDE: &str = ".damaged";
 
 /// Removes unfinished snapshots, which sled would mistake for whole ones.
 pub(super) fn drop_unfinished_snapshots(directory: &Path) -> Result<(), Error> {
@@ -58,7 +59,7 @@ pub(super) fn newest_first(directory: &Path) -> Result<Vec<PathBuf>, Error> {
 /// named: if that is a link, this user may not write where it leads.
 pub(super) fn set_aside(directory: &Path, path: &Path) -> Result<(), Error> {
     let mut aside = path.file_name().unwrap_or_default().to_owned();
-    aside.push(".damaged");
+    aside.push(ASIDE);
     let aside = directory.parent().unwrap_or(directory).join(aside);
     tracing::warn!(
         file = %path.display(),
@@ -68,6 +69,12 @@ pub(super) fn set_aside(directory: &Path, path: &Path) -> Result<(), Error> {
     let to = aside.display();
     let what = format!("setting aside a side file of the storage engine as {to}");
     move_file(path, &aside).map_err(Error::io(what))
+}
+
+/// Whether a file has the name of one that was set aside.
+pub(crate) fn is_set_aside(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    name.starts_with(PREFIX) && name.ends_with(ASIDE)
 }
 
 /// Moves a file, also to another file system: the directory of the engine may be a mount, or a link. What this user

@@ -1,0 +1,157 @@
+//! What a restore and a verification make beside a log, told by its names from what others keep there. It is
+//! removed with all that is in it, so it is examined before.
+
+use crate::layout::{EVENTS, RESERVE, SNAPSHOTS, TAIL};
+use crate::storage::sled::{has_name_of_ours, is_set_aside};
+use crate::{DirectoryLock, Error, snapshot};
+use std::fs::FileType;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+/// The spare file beside a database.
+const PLACE: &str = "events.place";
+
+/// Refuses a directory in which something is no part of a log, and what is in its place and no directory. If the log
+/// in it is a copy, what others keep in the directory of the database was copied too: `original` is that directory.
+/// Nothing is followed, opened or changed; there need not be a directory.
+pub fn check_parts(directory: &Path, original: Option<&Path>) -> Result<(), Error> {
+    let parts = listed(directory)?;
+    parts.iter().try_for_each(|part| check_part(part, original))
+}
+
+/// As [`check_parts`], for one part, which need not be there.
+pub fn check_part(part: &Path, original: Option<&Path>) -> Result<(), Error> {
+    let name = part.file_name().unwrap_or_default();
+    if name == EVENTS {
+        let is_copied = |path: &Path| {
+            let name = path.file_name().unwrap_or_default();
+            original.is_some_and(|events| events.join(name).symlink_metadata().is_ok())
+        };
+        return check_each(part, |path| has_name_of_ours(path) || is_copied(path));
+    }
+    if name == SNAPSHOTS {
+        return check_each(part, snapshot::has_name_of_ours);
+    }
+    let is_ours = [TAIL, RESERVE, PLACE].iter().any(|file| name == *file)
+        || part == DirectoryLock::path(part.parent().unwrap_or(part))
+        || is_set_aside(part);
+    match file_type(part)? {
+        None => Ok(()),
+        Some(found) if is_ours && found.is_file() => Ok(()),
+        Some(_) => Err(Error::Foreign(part.to_owned())),
+    }
+}
+
+fn check_each(directory: &Path, is_ours: impl Fn(&Path) -> bool) -> Result<(), Error> {
+    let foreign = listed(directory)?.into_iter().find(|path| !is_ours(path));
+    foreign.map_or(Ok(()), |path| Err(Error::Foreign(path)))
+}
+
+/// What is in a directory, if there is one.
+fn listed(directory: &Path) -> Result<Vec<PathBuf>, Error> {
+    match file_type(directory)? {
+        None => return Ok(Vec::new()),
+        Some(found) if found.is_dir() => {}
+        Some(_) => return Err(Error::Foreign(directory.to_owned())),
+    }
+    let failed = || Error::io(format!("listing {}", directory.display()));
+    let entries = directory.read_dir().map_err(failed())?;
+    let paths = entries.map(|entry| entry.map(|entry| entry.path()));
+    paths.collect::<Result<_, _>>().map_err(failed())
+}
+
+/// What is at a path. A link is a link.
+fn file_type(path: &Path) -> Result<Option<FileType>, Error> {
+    match path.symlink_metadata() {
+        Ok(found) => Ok(Some(found.file_type())),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(Error::io(format!("examining {}", path.display()))(error)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::SledStorage;
+    use std::fs;
+
+    /// What a restore and a verification can leave, and more than that.
+    fn left(directory: &Path) {
+        let events = directory.join(EVENTS);
+        drop(SledStorage::open(&events).expect("opened"));
+        drop(DirectoryLock::acquire(directory).expect("free"));
+        fs::create_dir(directory.join(SNAPSHOTS)).expect("made");
+        for name in [
+            "events/snap.00000000000000A0.generating",
+            "events/reserve",
+            "events/blobs/7",
+            "snap.00000000000000A0.damaged",
+            "snapshots/00000000000000000007.snapshot",
+            "snapshots/00000000000000000009.unfinished",
+        ] {
+            fs::write(directory.join(name), "").expect("written");
+        }
+    }
+
+    #[test]
+    fn a_log_and_all_that_its_opening_makes_are_parts_of_one() {
+        let temporary = tempfile::tempdir().expect("a directory");
+        let at = temporary.path();
+        check_parts(&at.join("none"), None).expect("nothing is there");
+        check_parts(at, None).expect("it is empty");
+        left(at);
+        assert!(at.join(PLACE).exists());
+        check_parts(at, None).expect("all of it is ours");
+    }
+
+    #[test]
+    fn what_is_of_somebody_else_is_named_wherever_it_is() {
+        for name in [
+            "thesis.txt",
+            "snap.txt",
+            "events.tail/keep.txt",
+            "events/calendar.ics",
+            "events/lost+found/a",
+            "snapshots/photo.txt",
+            "snapshots/7.snapshot",
+            "pki/ca.crt",
+        ] {
+            let temporary = tempfile::tempdir().expect("a directory");
+            let at = temporary.path();
+            left(at);
+            fs::remove_file(at.join(TAIL)).expect("removed");
+            let path = at.join(name);
+            fs::create_dir_all(path.parent().expect("one")).expect("made");
+            fs::write(&path, "of somebody else").expect("written");
+            let refused = check_parts(at, None).expect_err(name);
+            let is_named = matches!(&refused, Error::Foreign(named) if path.starts_with(named));
+            assert!(is_named, "{refused}");
+        }
+    }
+
+    #[test]
+    fn in_a_copy_there_is_what_is_in_the_original() {
+        let temporary = tempfile::tempdir().expect("a directory");
+        let [original, copy] = ["events", "copy"].map(|name| temporary.path().join(name));
+        for events in [&original, &copy.join(EVENTS)] {
+            fs::create_dir_all(events.join("lost+found")).expect("made");
+        }
+        check_parts(&copy, Some(&original)).expect("it was copied");
+        check_parts(&copy, None).expect_err("it is of somebody else");
+        fs::write(copy.join("events/new"), "").expect("written");
+        check_parts(&copy, Some(&original)).expect_err("it was not copied");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_and_a_file_in_the_place_of_a_directory_are_of_somebody_else() {
+        let temporary = tempfile::tempdir().expect("a directory");
+        let [file, link] = ["file", "link"].map(|name| temporary.path().join(name));
+        fs::write(&file, "").expect("written");
+        std::os::unix::fs::symlink(temporary.path(), &link).expect("linked");
+        for path in [file, link] {
+            let refused = check_parts(&path, None).expect_err("no directory of ours");
+            assert!(matches!(refused, Error::Foreign(named) if named == path));
+        }
+    }
+}
