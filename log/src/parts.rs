@@ -27,7 +27,9 @@ pub fn check_part(part: &Path, original: Option<&Path>) -> Result<(), Error> {
             let name = path.file_name().unwrap_or_default();
             original.is_some_and(|events| events.join(name).symlink_metadata().is_ok())
         };
-        return check_each(part, |path| has_name_of_ours(path) || is_copied(path));
+        return check_each(part, |path| {
+            has_name_of_ours(path) || is_set_aside(path) || is_copied(path)
+        });
     }
     if name == SNAPSHOTS {
         return check_each(part, snapshot::has_name_of_ours);
@@ -85,7 +87,9 @@ mod tests {
             "events/snap.00000000000000A0.generating",
             "events/reserve",
             "events/blobs/7",
+            "events/unread.snap.00000000000000A0.damaged",
             "snap.00000000000000A0.damaged",
+            "conf.damaged",
             "snapshots/00000000000000000007.snapshot",
             "snapshots/00000000000000000009.unfinished",
         ] {

@@ -45,12 +45,8 @@ use opening::{
     wait_until_free,
 };
 use pending::Pending;
-<<<<<<< HEAD
 use reconcile::{end_behind, missing, refuse_thinned_over};
-=======
-use reconcile::{missing, refuse_thinned_over};
 pub(crate) use side::is_set_aside;
->>>>>>> 39ee2c7e (Nothing of somebody else is removed as what a restore or a verification left)
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};

@@ -24,7 +24,7 @@ const BLOBS: &str = "blobs";
 /// A directory that some file systems have at their top.
 const OF_FILE_SYSTEMS: &str = "lost+found";
 /// A file that sled reads as a whole; it takes some hundred bytes.
-const CONFIGURATION: &str = "conf";
+pub(super) const CONFIGURATION: &str = "conf";
 const CONFIGURATION_BYTES_MAX: u64 = 64 << 10;
 /// The first start writes less than this before there is a tree for frames.
 const BEGUN_BYTES: u64 = 4 << 10;

@@ -1,6 +1,7 @@
 //! The settings of sled, which it writes once, in two calls, and never syncs. They are always the same
 //! here, so a file that a power cut left incomplete, or that has rotted, can be written again.
 
+use super::foreign::CONFIGURATION;
 use super::{SEGMENT_BYTES, side};
 use crate::Error;
 use std::fs::{self, File};
@@ -13,7 +14,7 @@ const LENGTH_MAX: u64 = 1 << 10;
 /// Removes settings that are incomplete, and sets damaged ones aside, so that sled writes them again. Sound
 /// ones, which may not be ours, are left to sled.
 pub(super) fn drop_unusable(directory: &Path) -> Result<(), Error> {
-    let path = directory.join("conf");
+    let path = directory.join(CONFIGURATION);
     let mut found = Vec::new();
     let read = File::open(&path).and_then(|file| file.take(LENGTH_MAX).read_to_end(&mut found));
     match read {

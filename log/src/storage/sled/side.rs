@@ -1,5 +1,6 @@
 //! The side files of sled, `snap.*`, all of which it can do without.
 
+use super::foreign::CONFIGURATION;
 use super::opening::entries;
 use crate::Error;
 use std::ffi::OsString;
@@ -74,7 +75,9 @@ pub(super) fn set_aside(directory: &Path, path: &Path) -> Result<(), Error> {
 /// Whether a file has the name of one that was set aside.
 pub(crate) fn is_set_aside(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    name.starts_with(PREFIX) && name.ends_with(ASIDE)
+    let former = name.strip_suffix(ASIDE);
+    let former = former.map(|name| name.strip_prefix(UNREAD_PREFIX).unwrap_or(name));
+    former.is_some_and(|name| name.starts_with(PREFIX) || name == CONFIGURATION)
 }
 
 /// Moves a file, also to another file system: the directory of the engine may be a mount, or a link. What this user
