@@ -333,7 +333,7 @@ fn another_command_that_holds_the_directory_is_named_and_is_no_server() {
         let said = text(&refused.stderr);
         let holder = format!("in use by process {}, which answers no", std::process::id());
         assert!(said.contains(&holder), "{arguments}: {said}");
-        assert!(!said.contains("server"), "{arguments}: {said}");
+        assert!(!said.contains(" at https://"), "{arguments}: {said}");
     }
     drop(held);
     stdout(&hindsight(&directory, &["log"]));
