@@ -1,12 +1,17 @@
 //! Backups of the log of the script: restored, damaged, or made while the log is written to.
 
+mod forged;
+
 use super::disk::Disk;
 use super::script::{self, Silent};
 use crate::{
     Base, Error, Log, MemoryStorage, Reader, Records, Restore, RestoreStep, Restored, Snapshots,
     Storage, Tail, Writer, copy_backup, thin, verify,
 };
+pub(super) use forged::first_format;
+use forged::{entry, parts};
 use hindsight_core::{Command, FutureRevision, Revision, State, Time};
+use std::io::ErrorKind;
 use std::num::NonZeroU64;
 use std::sync::Arc;
 
@@ -199,13 +204,44 @@ fn an_empty_log_can_be_put_back_too() {
     Target::restored(&backup_of(&target.reader()));
 }
 
+/// Restores onto this disk.
+fn restore_onto(disk: &Arc<Disk>, file: &[u8]) -> Result<Restored, Error> {
+    let (storage, target) = (Arc::clone(disk) as Arc<dyn Storage>, Target::new());
+    let restore = Restore {
+        storage: &storage,
+        ..target.restore(BUMP)
+    };
+    restore.run(file, |_| {})
+}
+
 #[test]
 fn a_log_is_not_restored_over() {
-    let file = backup_of(&Reader::new(short()));
-    let (target, restored) = Target::restored(&file);
-    let error = target.take(&file).expect_err("refused");
-    assert!(matches!(error, Error::Backup(_)), "{error}");
-    assert_eq!(target.opened().state().revision, restored.revision);
+    let disk = Arc::new(Disk::default());
+    restore_onto(&disk, &backup_of(&Reader::new(short()))).expect("restored");
+    let other = Arc::new(Disk::default());
+    let object = serde_json::json!({"metadata": {"name": "other"}});
+    let create = script::create("namespaces", "", object);
+    let command = script::Commands::default().command(create);
+    script::submit(&script::open(&other), &other, vec![command]).expect("written");
+    let before = disk.frames();
+    assert_eq!(other.frames()[0].0, before[0].0, "where the first one is");
+    let refused = restore_onto(&disk, &backup_of(&Reader::new(other)));
+    let told = refused.expect_err("refused").to_string();
+    assert!(told.contains("already contains a log"), "{told}");
+    assert!(disk.frames() == before, "it was written to");
+}
+
+#[test]
+fn on_a_full_disk_a_restore_writes_no_more_than_there_is_room_for() {
+    const ROOM: usize = 64 << 10;
+    let file = backup_of(&Reader::new(logged()));
+    let disk = Arc::new(Disk::default());
+    disk.set_room(ROOM);
+    let error = restore_onto(&disk, &file).expect_err("refused");
+    let is_full =
+        matches!(&error, Error::Io { source, .. } if source.kind() == ErrorKind::StorageFull);
+    assert!(is_full, "{error}");
+    assert!((1..=ROOM).contains(&disk.used()), "{}", disk.used());
 }
 
 #[test]
@@ -264,46 +300,6 @@ fn a_length_is_believed_only_as_far_as_there_are_bytes() {
     }
 }
 
-#[test]
-fn parts_in_another_order_are_refused() {
-    let file = backup_of(&Reader::new(short()));
-    let parts = parts(&file);
-    assert!(parts.len() > 4);
-    for place in 0..parts.len() - 1 {
-        let mut swapped = parts.clone();
-        swapped.swap(place, place + 1);
-        let mut less = parts.clone();
-        less.remove(place);
-        let mut twice = parts.clone();
-        twice.insert(place, parts[place]);
-        for parts in [swapped, less, twice] {
-            let whole = [&file[..5], &parts.concat()].concat();
-            Target::new().take(&whole).expect_err("refused");
-        }
-    }
-}
-
-/// The entries of a backup.
-fn parts(file: &[u8]) -> Vec<&[u8]> {
-    let mut rest = &file[5..];
-    let mut parts = Vec::new();
-    while !rest.is_empty() {
-        let length = u32::from_le_bytes(rest[1..5].try_into().expect("four bytes"));
-        let (part, after) = rest.split_at(9 + length as usize);
-        parts.push(part);
-        rest = after;
-    }
-    parts
-}
-
-/// An entry of this kind, with this payload.
-fn entry(kind: u8, payload: &[u8]) -> Vec<u8> {
-    let length = u32::try_from(payload.len()).expect("it fits").to_le_bytes();
-    let mut entry = [&[kind][..], &length, payload].concat();
-    entry.extend_from_slice(&crc32fast::hash(&entry).to_le_bytes());
-    entry
-}
-
 /// The log of the script, of which the first half is thinned.
 fn thinned() -> Arc<Disk> {
     let disk = logged();
@@ -313,51 +309,6 @@ fn thinned() -> Arc<Disk> {
     let end = end.expect("a frame").expect("intact").end.previous();
     thin(&*disk, &reader, end, script::empty(), &[]).expect("thinned");
     disk
-}
-
-#[test]
-fn a_thinned_frame_that_is_sound_and_not_the_one_that_was_backed_up_is_refused() {
-    let file = backup_of(&Reader::new(thinned()));
-    let forged = parts(&file).into_iter().map(|part| {
-        let payload = &part[5..part.len() - 4];
-        let moved = (part[0] == 3).then(|| {
-            let first = crate::frame::first(payload).expect("a frame");
-            super::retention::forged(first, payload, |floor, _, _| *floor += 1)
-        });
-        let forged = moved.flatten().map(|frame| entry(3, &frame));
-        forged.unwrap_or_else(|| part.to_vec())
-    });
-    let forged = [&file[..5], &forged.collect::<Vec<_>>().concat()].concat();
-    assert_eq!(forged.len(), file.len());
-    assert_ne!(forged, file);
-    Target::new().take(&file).expect("restored");
-    let error = Target::new().take(&forged).expect_err("refused");
-    assert!(error.to_string().contains("does not match"), "{error}");
-}
-
-/// The same backup in the first format.
-pub(super) fn first_format(file: &[u8]) -> Vec<u8> {
-    let parts = parts(file);
-    let (end, before) = parts.split_last().expect("an end");
-    let end = entry(4, &end[5..end.len() - 4 - 32]);
-    [b"HSBK\x01", &*before.concat(), &end].concat()
-}
-
-#[test]
-fn a_backup_of_the_first_format_is_restored() {
-    let file = backup_of(&Reader::new(short()));
-    let old = first_format(&file);
-    let restored = Target::new().take(&old).expect("restored");
-    assert_eq!(restored.backup.content(), None);
-    let mut copied = Vec::new();
-    copy_backup(&*old, &mut copied, |_, _| {}).expect("copied");
-    assert_eq!(copied, old);
-    let newer = [b"HSBK\x03", &old[5..]].concat();
-    Target::new().take(&newer).expect_err("refused");
-    let mixed = [b"HSBK\x02", &old[5..]].concat();
-    Target::new()
-        .take(&mixed)
-        .expect_err("an end without its hash");
 }
 
 #[test]
@@ -386,13 +337,8 @@ fn a_log_that_is_damaged_or_has_lost_its_end_has_no_backup() {
 #[test]
 fn a_log_without_its_beginning_has_no_backup_whatever_is_left_first() {
     let (thinned, restored) = (thinned(), Arc::new(Disk::default()));
-    let (storage, target) = (Arc::clone(&restored) as Arc<dyn Storage>, Target::new());
-    let restore = Restore {
-        storage: &storage,
-        ..target.restore(BUMP)
-    };
-    let restored_from = backup_of(&Reader::new(Arc::clone(&thinned) as Arc<dyn Records>));
-    restore.run(&*restored_from, |_| {}).expect("restored");
+    let file = backup_of(&Reader::new(Arc::clone(&thinned) as Arc<dyn Records>));
+    restore_onto(&restored, &file).expect("restored");
     let mark = restored.frames().len() - 1;
     for (disk, gone) in [(&thinned, 1), (&restored, 1), (&restored, mark)] {
         let frames = disk.frames();
