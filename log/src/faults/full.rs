@@ -1,14 +1,18 @@
 //! A full disk: what is refused, what continues, and that the log recovers by itself.
 
-use super::disk::{Disk, Step};
+use super::disk::{Disk, Faults, Step};
+use super::retention::{ends, logged};
 use super::script::{Commands, Silent, create, delete, empty, noise, open, patch, submit};
-use crate::retention::tidy;
-use crate::{Log, Steps, Storage, Writer};
-use hindsight_core::{Intent, Submitted, Unavailable};
+use crate::retention::{thin, tidy};
+use crate::{Error, Log, Reader, Records, Steps, Storage, Writer};
+use hindsight_core::{Intent, Revision, Submitted, Unavailable};
 use serde_json::json;
+use std::io::ErrorKind;
 use std::sync::{Arc, mpsc};
 
 const ROOM: usize = 100 << 10;
+/// Enough for whatever is written there.
+const PLENTY: usize = 64 << 20;
 
 fn map(index: u64) -> Intent {
     let object =
@@ -268,4 +272,47 @@ fn on_a_full_disk_thinning_moves_nothing() {
         assert!(!tidy(&disk).expect("no fault"));
         assert_eq!(disk.owed(), left, "{room}");
     }
+}
+
+fn thin_to(disk: &Arc<Disk>, floor: Revision) -> Result<(), Error> {
+    let reader = Reader::new(Arc::clone(disk) as Arc<dyn Records>);
+    thin(&**disk, &reader, floor, empty(), &[])
+}
+
+#[test]
+fn on_a_full_disk_nothing_is_thinned_until_there_is_room() {
+    let disk = logged();
+    let floor = ends(&disk)[150];
+    let stated = || Reader::new(Arc::clone(&disk) as Arc<dyn Records>).floor();
+    disk.set_room(0);
+    thin_to(&disk, floor).expect("put off");
+    assert_eq!(disk.replacements(), 0);
+    assert_eq!(stated().expect("read"), Revision::ZERO);
+    disk.set_room(PLENTY);
+    thin_to(&disk, floor).expect("thinned");
+    assert_eq!(stated().expect("read"), floor);
+}
+
+/// Frames that were thinned are written once more when little of them is still needed.
+#[test]
+fn on_a_full_disk_nothing_that_was_thinned_is_written_again() {
+    let whole = logged();
+    let (earlier, floor) = (ends(&whole)[100], ends(&whole)[250]);
+    thin_to(&whole, earlier).expect("thinned");
+    let counted = Arc::new(Disk::holding(whole.frames(), None));
+    thin_to(&counted, floor).expect("thinned");
+    // All but the last one, which is due.
+    let faults = Faults {
+        replace: Some((counted.replacements() - 1, ErrorKind::Other)),
+        ..Faults::default()
+    };
+    let failing = Arc::new(Disk::holding(whole.frames(), None).with(faults));
+    thin_to(&failing, floor).expect_err("the last one");
+    let disk = Arc::new(Disk::holding(failing.frames(), None));
+    disk.set_room(0);
+    thin_to(&disk, floor).expect("put off");
+    assert_eq!(disk.replacements(), 0);
+    disk.set_room(PLENTY);
+    thin_to(&disk, floor).expect("thinned");
+    assert_ne!(disk.replacements(), 0, "it was due");
 }

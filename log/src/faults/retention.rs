@@ -40,7 +40,7 @@ fn state_at(reader: &Reader, revision: u64) -> State {
 }
 
 /// The revisions at which frames end.
-fn ends(disk: &Arc<Disk>) -> Vec<Revision> {
+pub(super) fn ends(disk: &Arc<Disk>) -> Vec<Revision> {
     let frames = reader(disk);
     let frames = frames.frames(Revision(1));
     frames
