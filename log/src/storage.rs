@@ -20,7 +20,7 @@ pub(crate) use counting::Counting;
 #[cfg(test)]
 pub(crate) use sled::{JOURNAL_FORMAT, TREE_FORMAT};
 #[cfg(test)]
-pub(crate) use witness::FORMAT as WITNESS_FORMAT;
+pub(crate) use witness::{FORMAT as WITNESS_FORMAT, WitnessFile};
 
 use crate::{Error, Tail};
 use hindsight_core::Revision;

@@ -3,14 +3,19 @@
 
 use super::refusals::{append, tail, written, written_frames};
 use super::rot::{Frames, frames, open};
-use crate::{SledStorage, Storage};
-use hindsight_core::Revision;
+use crate::storage::WitnessFile;
+use crate::{Error, Reader, SledStorage, Storage};
+use hindsight_core::{Commit, Revision};
+use std::collections::BTreeSet;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 const FRAMES: usize = 5;
 const COPIES: usize = 6;
+/// How often a log is written, at most, until a copy opens that was begun while it was written.
+const ROUNDS_MAX: usize = 20;
 /// Offset of the previous hash in a frame.
 const PREVIOUS_AT: usize = 4 + 1 + 8 + 4;
 
@@ -94,37 +99,80 @@ fn a_file_of_two_logs_is_whole_or_refused() {
     }
 }
 
-/// A copy holds a prefix of the log that is no shorter than its witness claims.
-#[test]
-fn a_copy_made_while_the_log_is_written_is_whole_or_refused() {
-    let temporary = tempfile::tempdir().expect("a directory");
-    let live = temporary.path().join("live");
-    let copy_of = |index: usize| temporary.path().join(format!("copy{index}"));
+/// A copy of a log: whether the log was still being written when the copy was begun, and the revision that its own
+/// witness names.
+struct Copy {
+    at: PathBuf,
+    is_early: bool,
+    witnessed: Revision,
+}
+
+/// Copies a log again and again while it is written.
+fn copied_under_writes(directory: &Path) -> Vec<Copy> {
+    let live = directory.join("live");
     let is_over = AtomicBool::new(false);
     std::thread::scope(|scope| {
         scope.spawn(|| {
             written_frames(&live, frames().len());
             is_over.store(true, Ordering::SeqCst);
         });
-        for index in 0..COPIES {
-            let before = index * 10;
+        let copied = (0..COPIES).map(|index| {
             while !is_over.load(Ordering::SeqCst) && !live.join("events.tail").exists() {
                 std::thread::yield_now();
             }
-            (0..before).for_each(|_| std::thread::yield_now());
-            copy(&live, &copy_of(index));
+            (0..index * 10).for_each(|_| std::thread::yield_now());
+            let at = directory.join(format!("copy{index}"));
+            let is_early = !is_over.load(Ordering::SeqCst);
+            copy(&live, &at);
+            let witnessed = WitnessFile::read(&at.join("events.tail")).expect("readable");
+            Copy {
+                at,
+                is_early,
+                witnessed: witnessed.map_or(Revision::ZERO, |tail| tail.revision),
+            }
+        });
+        copied.collect()
+    })
+}
+
+/// The newest revision, and all commits, of a log that opens.
+fn commits(at: &Path) -> Result<(Revision, Vec<Commit>), Error> {
+    let newest = open(at)?;
+    let storage = SledStorage::open(&at.join("events")).expect("it opens again");
+    let reader = Reader::new(Arc::new(storage));
+    let commits = reader.scan(Revision(1));
+    let commits = commits.map(|commit| commit.expect("it is whole"));
+    Ok((newest, commits.collect()))
+}
+
+/// A copy holds a prefix of the log that is no shorter than its witness claims.
+#[test]
+fn a_copy_made_while_the_log_is_written_is_whole_or_refused() {
+    let ends: BTreeSet<Revision> = frames().iter().map(|one| tail(one).revision).collect();
+    for round in 1..=ROUNDS_MAX {
+        let temporary = tempfile::tempdir().expect("a directory");
+        let copied = copied_under_writes(temporary.path());
+        let (newest, whole) = commits(&temporary.path().join("live")).expect("it opens itself");
+        assert_eq!(ends.last(), Some(&newest));
+        let (mut opened, mut early) = (0, 0);
+        for copy in copied {
+            let Ok((revision, commits)) = commits(&copy.at) else {
+                continue;
+            };
+            opened += 1;
+            early += usize::from(copy.is_early);
+            assert!(revision >= copy.witnessed, "{revision} {}", copy.witnessed);
+            let is_end = revision == Revision::ZERO || ends.contains(&revision);
+            assert!(is_end, "{revision} is in the middle of a batch");
+            let until = whole.partition_point(|commit| commit.revision <= revision);
+            assert!(commits == whole[..until], "{revision}: it is another log");
         }
-    });
-    let ends: Vec<Revision> = frames().iter().map(|one| tail(one).revision).collect();
-    let whole = open(&live).expect("the log itself opens");
-    assert_eq!(ends.last(), Some(&whole));
-    let found: Vec<_> = (0..COPIES).map(|index| open(&copy_of(index))).collect();
-    for revision in found.iter().filter_map(|one| one.as_ref().ok()) {
-        let is_end = *revision == Revision::ZERO || ends.contains(revision);
-        assert!(is_end, "{revision} is in the middle of a batch");
+        println!("round {round}: {opened} of {COPIES} copies open, {early} of those begun early");
+        if early > 0 {
+            return;
+        }
     }
-    let opened = found.iter().filter(|one| one.is_ok()).count();
-    println!("{opened} of {COPIES} copies open");
+    panic!("no copy opens that was begun while the log was written");
 }
 
 fn read(at: &Path) -> Vec<u8> {
