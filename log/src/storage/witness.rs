@@ -411,4 +411,13 @@ mod tests {
             }
         ));
     }
+    /// That it is synced at all is shown where its calls are seen.
+    #[test]
+    fn notes_are_synced_as_late_as_the_page_says() {
+        let page = include_str!("../../../docs/reliability.md");
+        let words: Vec<&str> = page.split_whitespace().collect();
+        let promise = "`events.tail`, which is synced about a second later.";
+        assert!(words.join(" ").contains(promise));
+        assert_eq!(SYNC_PAUSE, Duration::from_secs(1));
+    }
 }

@@ -241,6 +241,30 @@ fn after_a_failed_sync_nothing_is_accepted_or_shown() {
     );
 }
 
+/// Nothing is decided before the end, so all of them wait.
+#[test]
+fn one_submission_more_than_may_wait_is_turned_away_at_once() {
+    let log = Log::open(Arc::new(Recording::default()), empty()).expect("opened");
+    let (writer, mut steps) = log.by_steps(Box::new(Seen::default()));
+    let hand_in = || {
+        let (reply, answer) = reply();
+        writer.submit(vec![create("a")], reply);
+        answer
+    };
+    // As `docs/reliability.md` says.
+    let waiting: Vec<_> = (0..4_096).map(|_| hand_in()).collect();
+    for _ in 0..2 {
+        let refused = hand_in().try_recv().expect("answered at once");
+        assert!(matches!(refused, Err(Unavailable::Overloaded)));
+    }
+    let is_answered = |answer: &mpsc::Receiver<Submitted>| answer.try_recv().is_ok();
+    assert!(!waiting.iter().any(is_answered));
+    assert!(steps.decide());
+    let next = hand_in();
+    while steps.sync() || steps.decide() {}
+    assert!(waiting.iter().chain([&next]).all(is_answered));
+}
+
 /// A projection that panics.
 struct Broken;
 
