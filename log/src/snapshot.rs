@@ -4,6 +4,8 @@
 
 mod file;
 mod snapshotter;
+#[cfg(all(test, unix))]
+mod tests;
 
 #[cfg(test)]
 pub(crate) use file::FORMAT;
@@ -103,6 +105,11 @@ impl Snapshots {
     pub fn write(&self, base: &Base) -> Result<(), Error> {
         self.check_place()?;
         let file = self.begin(base.state.revision)?;
+        self.fill(file, base)
+    }
+
+    /// Writes the snapshot into the file that was begun for it, which takes its time.
+    fn fill(&self, file: WholeFile, base: &Base) -> Result<(), Error> {
         let written = file::write(file.file(), base).and_then(|()| file.file().sync_all());
         written.map_err(self.failed("writing"))?;
         if let Err(error) = self.check_place() {

@@ -110,6 +110,21 @@ fn a_turned_bit_refuses_the_log_and_the_record_is_named() {
     }
 }
 
+#[test]
+fn before_a_damaged_end_the_past_is_read_as_it_was() {
+    let mut frames = frames();
+    let (last, bytes) = frames.last().expect("some").clone();
+    let sound = Reader::new(Arc::new(Disk::holding(frames.clone(), None)));
+    frames.pop();
+    frames.push((last, turned(&bytes, bytes.len() * 4).into()));
+    let damaged = Reader::new(Arc::new(Disk::holding(frames, None)));
+    assert!(damaged.newest().is_err());
+    let half = |reader: &Reader| reader.state_at(empty(), Revision(last.0 / 2));
+    let [found, expected] = [&damaged, &sound].map(|reader| half(reader).expect("folded"));
+    assert_eq!(found.hash(), expected.hash());
+    assert!(damaged.state_at(empty(), last).is_err());
+}
+
 /// Reading backward must not skip a missing record.
 #[test]
 fn a_record_that_is_missing_is_noticed_backwards_too() {

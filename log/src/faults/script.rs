@@ -23,7 +23,7 @@ const LARGE_BYTES: usize = 24 << 10;
 /// The end and the state hash of the log at each revision where a frame ends.
 pub(super) type Expected = BTreeMap<Revision, (Tail, String)>;
 
-pub(super) fn empty() -> State {
+pub(crate) fn empty() -> State {
     State::new(Arc::new(BuiltinKinds::new(builtin::kinds(), None)))
 }
 
