@@ -35,6 +35,7 @@ mod slow;
 mod snapshots;
 mod thinning;
 mod times;
+mod unusable;
 mod waiting;
 
 /// Whether to go through all states.

@@ -25,14 +25,14 @@ fn noise(seed: u64) -> Vec<u8> {
     bytes
 }
 
-fn side_files(at: &Path) -> Vec<PathBuf> {
+pub(super) fn side_files(at: &Path) -> Vec<PathBuf> {
     let listed = fs::read_dir(at.join("events")).expect("listed");
     let paths = listed.map(|entry| entry.expect("listed").path());
     let is_side = |path: &PathBuf| path.to_string_lossy().contains("/snap.");
     paths.filter(is_side).collect()
 }
 
-fn take_side_files(from: &Path, to: &Path) {
+pub(super) fn take_side_files(from: &Path, to: &Path) {
     for path in side_files(from) {
         let name = path.file_name().expect("named");
         fs::copy(&path, to.join("events").join(name)).expect("copied");
@@ -120,7 +120,7 @@ fn of_segments_that_were_exchanged_none_is_blanked() {
     assert!(found.opened > 0, "{found:?}");
 }
 
-fn is_any_set_aside(at: &Path) -> bool {
+pub(super) fn is_any_set_aside(at: &Path) -> bool {
     let listed = fs::read_dir(at).expect("listed");
     let mut names = listed.map(|entry| entry.expect("listed").file_name());
     names.any(|name| name.to_string_lossy().ends_with(".damaged"))
