@@ -4,7 +4,8 @@
 
 mod file;
 mod snapshotter;
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests;
 
 #[cfg(test)]

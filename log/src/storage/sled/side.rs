@@ -119,7 +119,7 @@ mod tests {
         let here = tempfile::tempdir().expect("a directory");
         let shared = Path::new("/dev/shm");
         if [None, device(here.path())].contains(&device(shared)) {
-            let is_set = |set: std::ffi::OsString| !set.is_empty();
+            let is_set = |set: OsString| !set.is_empty();
             let is_failure = std::env::var_os("HINDSIGHT_NO_SKIPS").is_some_and(is_set);
             assert!(!is_failure, "/dev/shm is no file system of its own");
             let skipped = "SKIPPED: moving a file: /dev/shm is no file system of its own";
