@@ -2,8 +2,9 @@
 //! the place of the log, and moves its parts there when it is complete. See `docs/decisions/0013-backup-and-restore.md`.
 
 use crate::data_dir::DataDir;
-use hindsight_log::layout::PARTS;
-use hindsight_log::{Error, check_part, check_parts};
+use hindsight_log::{Error, check_parts};
+#[cfg(feature = "http")]
+use hindsight_log::{check_part, layout};
 use std::path::Path;
 
 /// Whether a restore was interrupted. Another restore removes what that has left, so what cannot be examined
@@ -40,8 +41,9 @@ fn check_copy(data: DataDir<'_>) -> Result<(), Error> {
 
 /// Removes what an unfinished restore has left, once all of it is known to be a restore's: its work, and what it
 /// had moved to its place.
+#[cfg(feature = "http")]
 pub(crate) fn discard(directory: &Path) -> Result<(), Error> {
-    let parts = PARTS.map(|part| directory.join(part));
+    let parts = layout::PARTS.map(|part| directory.join(part));
     parts.iter().try_for_each(|part| check_part(part, None))?;
     parts.iter().try_for_each(|part| remove(part))?;
     remove(&DataDir(directory).restoring())
@@ -75,6 +77,7 @@ fn settle_with(directory: &Path, remove: impl Fn(&Path) -> Result<(), Error>) ->
 }
 
 /// Removes the copy that a verification left.
+#[cfg(feature = "http")]
 pub(crate) fn remove_copy(data: DataDir<'_>) -> Result<(), Error> {
     remove_copy_with(data, remove)
 }
