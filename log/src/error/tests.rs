@@ -80,8 +80,8 @@ const BEFORE: PrunedTime = PrunedTime {
     floor: Revision(9),
 };
 
-#[test]
-fn every_message_goes_on_with_what_to_do() {
+/// An error of every variant.
+fn all() -> Vec<Error> {
     let [revision, asked, damaged, newest, floor] = [7, 7, 7, 6, 9].map(Revision);
     let (path, directory) = (PathBuf::from("/data/x"), PathBuf::from("/data"));
     let (source, bump) = (|| Source::from("of the reason"), NonZeroU64::MIN);
@@ -144,7 +144,12 @@ fn every_message_goes_on_with_what_to_do() {
         Error::engine(EngineCall::Write, source()),
         Error::reading("/data")(ErrorKind::Other.into()),
     ];
-    let told: Vec<Error> = told.into_iter().chain(KINDS.map(io)).collect();
+    told.into_iter().chain(KINDS.map(io)).collect()
+}
+
+#[test]
+fn every_message_goes_on_with_what_to_do() {
+    let told = all();
     let variants: BTreeSet<usize> = told.iter().map(variant).collect();
     assert_eq!(variants.len(), VARIANTS);
     for error in told.iter().map(ToString::to_string) {
