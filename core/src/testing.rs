@@ -57,6 +57,17 @@ impl World {
         self.late += seconds;
     }
 
+    /// Defines the kind `Thing` in `things.x.io`, with these finalizers.
+    pub(crate) fn define_things(&mut self, finalizers: &[&str]) -> Arc<Object> {
+        let version = json!({"name": "v1", "served": true, "storage": true,
+            "schema": {"openAPIV3Schema": {"type": "object"}}});
+        let definition = json!({"metadata": {"name": "things.x.io", "finalizers": finalizers},
+            "spec": {"group": "x.io", "scope": "Namespaced", "versions": [version],
+                "names": {"plural": "things", "kind": "Thing"}}});
+        let created = self.create("customresourcedefinitions", definition);
+        Arc::clone(created.expect("created").outcome.object())
+    }
+
     /// The byte that the seed of an upcoming command consists of, after so many other commands.
     pub(crate) const fn next_seed(&self, others: u8) -> u8 {
         self.commands.wrapping_add(others).wrapping_add(1)

@@ -22,20 +22,21 @@ pub(crate) fn copier(file: &File) -> Option<&'static str> {
 
 #[cfg(target_os = "linux")]
 mod system {
-    use rustix::fs::{IFlags, fstatfs, ioctl_getflags, ioctl_setflags};
+    use crate::remote_fs::type_of_file;
+    use rustix::fs::{IFlags, ioctl_getflags, ioctl_setflags};
     use std::fs::File;
     use std::io::Result;
     use std::path::Path;
 
     /// Of `linux/magic.h`, as the next.
-    const BTRFS: i128 = 0x9123_683E;
-    const BCACHEFS: i128 = 0xCA45_1A4E;
+    const BTRFS: u32 = 0x9123_683E;
+    const BCACHEFS: u32 = 0xCA45_1A4E;
     /// Source: `sys/fs/zfs.h` of `OpenZFS`.
-    const ZFS: i128 = 0x2FC1_2FC1;
+    const ZFS: u32 = 0x2FC1_2FC1;
 
     pub(super) fn mark(directory: &Path) -> Result<()> {
         let directory = File::open(directory)?;
-        if type_of(&directory) != Some(BTRFS) {
+        if type_of_file(&directory) != Some(BTRFS) {
             return Ok(());
         }
         let flags = ioctl_getflags(&directory)?;
@@ -43,7 +44,7 @@ mod system {
     }
 
     pub(super) fn copier(file: &File) -> Option<&'static str> {
-        match type_of(file)? {
+        match type_of_file(file)? {
             BTRFS => {
                 let flags = ioctl_getflags(file).unwrap_or(IFlags::empty());
                 (!flags.contains(IFlags::NOCOW)).then_some("btrfs")
@@ -52,12 +53,6 @@ mod system {
             ZFS => Some("ZFS"),
             _ => None,
         }
-    }
-
-    fn type_of(file: &File) -> Option<i128> {
-        let found = fstatfs(file).ok()?;
-        // The magic number has 32 bits; the field is signed on some machines, and of 32 or 64 bits.
-        Some(i128::from(found.f_type) & i128::from(u32::MAX))
     }
 }
 

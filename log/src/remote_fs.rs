@@ -37,11 +37,24 @@ fn remote(magic: u32) -> Option<&'static str> {
 }
 
 #[cfg(target_os = "linux")]
+pub(crate) use system::type_of_file;
+
+#[cfg(target_os = "linux")]
 mod system {
+    use rustix::fs::{StatFs, fstatfs, statfs};
+    use std::fs::File;
     use std::path::Path;
 
     pub(super) fn type_of(path: &Path) -> Option<u32> {
-        let found = rustix::fs::statfs(path).ok()?;
+        magic(&statfs(path).ok()?)
+    }
+
+    /// The magic number of the file system that an open file, or directory, is on.
+    pub(crate) fn type_of_file(file: &File) -> Option<u32> {
+        magic(&fstatfs(file).ok()?)
+    }
+
+    fn magic(found: &StatFs) -> Option<u32> {
         // The magic number has 32 bits; the field is signed on some machines, and of 32 or 64 bits.
         u32::try_from(i128::from(found.f_type) & i128::from(u32::MAX)).ok()
     }

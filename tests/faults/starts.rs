@@ -123,17 +123,9 @@ fn a_sync_that_fails_for_good_while_the_server_starts_ends_it_without_a_panic() 
 fn a_side_file_that_may_not_be_read_is_set_aside() {
     let temporary = tempfile::tempdir().expect("a temporary directory");
     let directory = temporary.path().join("data");
-    let server = Server::start_on(&directory);
-    server.kubectl(&["create", "configmap", "a"]);
-    assert_eq!(server.signal("TERM"), Some(0));
-    hindsight(&directory, &["log"]);
-    let side = side_file(&directory);
-    let refused = with_fault_of(&serve(&directory), "openat", "error=EACCES", &side);
-    let Some(mut command) = refused else { return };
-    command.stderr(Stdio::piped());
-    let server = Server::start_with(command, &directory).expect("it starts");
-    server.kubectl(&["get", "configmap", "a"]);
-    let name = side.file_name().expect("a name").to_string_lossy();
+    let Some((server, name)) = started_without_its_side_file(&directory) else {
+        return;
+    };
     assert!(directory.join(format!("{name}.damaged")).exists());
     assert_eq!(server.signal("TERM"), Some(0));
 }
@@ -155,19 +147,27 @@ fn a_side_file_that_may_not_be_read_is_out_of_the_way_on_another_file_system_too
     let directory = temporary.path().join("data");
     std::fs::create_dir(&directory).expect("made");
     symlink(there.path(), directory.join("events")).expect("linked");
-    let server = Server::start_on(&directory);
-    server.kubectl(&["create", "configmap", "a"]);
-    assert_eq!(server.signal("TERM"), Some(0));
-    hindsight(&directory, &["log"]);
-    let side = side_file(&directory);
-    let refused = with_fault_of(&serve(&directory), "openat", "error=EACCES", &side);
-    let Some(mut command) = refused else { return };
-    command.stderr(Stdio::piped());
-    let server = Server::start_with(command, &directory).expect("it starts");
-    server.kubectl(&["get", "configmap", "a"]);
-    let name = side.file_name().expect("a name").to_string_lossy();
+    let Some((server, name)) = started_without_its_side_file(&directory) else {
+        return;
+    };
     assert!(there.path().join(format!("unread.{name}.damaged")).exists());
     assert_eq!(server.signal("TERM"), Some(0));
+}
+
+/// A server on a new log whose side file it may not read, and the name of that file; `None` where a call cannot be made
+/// to fail.
+fn started_without_its_side_file(directory: &Path) -> Option<(Server, String)> {
+    let server = Server::start_on(directory);
+    server.kubectl(&["create", "configmap", "a"]);
+    assert_eq!(server.signal("TERM"), Some(0));
+    hindsight(directory, &["log"]);
+    let side = side_file(directory);
+    let mut command = with_fault_of(&serve(directory), "openat", "error=EACCES", &side)?;
+    command.stderr(Stdio::piped());
+    let server = Server::start_with(command, directory).expect("it starts");
+    server.kubectl(&["get", "configmap", "a"]);
+    let name = side.file_name().expect("a name").to_string_lossy();
+    Some((server, name.into_owned()))
 }
 
 fn side_file(directory: &Path) -> PathBuf {

@@ -411,6 +411,7 @@ mod tests {
             }
         ));
     }
+
     /// That it is synced at all is shown where its calls are seen.
     #[test]
     fn notes_are_synced_as_late_as_the_page_says() {

@@ -94,23 +94,13 @@ fn a_service_that_comes_after_a_plan_is_decided_before_its_endpoints() {
 fn who_comes_to_refer_to_endpoints_is_below_the_definition_that_owns_their_service() {
     for (name, is_below) in [("s", true), ("t", false)] {
         let mut world = World::new();
-        let version = json!({"name": "v1", "served": true, "storage": true,
-            "schema": {"openAPIV3Schema": {"type": "object"}}});
-        let definition = json!({"metadata": {"name": "things.x.io"}, "spec": {"group": "x.io",
-            "scope": "Namespaced", "versions": [version],
-            "names": {"plural": "things", "kind": "Thing"}}});
-        let definitions = "customresourcedefinitions";
-        let created = world.create(definitions, definition).expect("created");
+        let definition = world.define_things(&[]);
         let version = "apiextensions.k8s.io/v1";
-        let owner = owned_by(
-            version,
-            "CustomResourceDefinition",
-            created.outcome.object(),
-        );
+        let owner = owned_by(version, "CustomResourceDefinition", &definition);
         make(&mut world, "services", owned("s", &[owner]));
         let endpoints = make(&mut world, "endpoints", named(name));
         make(&mut world, "configmaps", named("z"));
-        let marked = world.delete(definitions, "things.x.io", None);
+        let marked = world.delete("customresourcedefinitions", "things.x.io", None);
         let planned = Intent::Release(Release {
             owner: target(marked.expect("marked").outcome.object()),
             finalizer: DEFINITION_FINALIZER.into(),

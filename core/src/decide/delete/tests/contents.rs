@@ -108,13 +108,7 @@ fn an_empty_namespace_that_nothing_holds_is_let_go() {
 #[test]
 fn a_definition_keeps_its_finalizer_while_an_instance_is_left() {
     let mut world = World::new();
-    let version = json!({"name": "v1", "served": true, "storage": true,
-        "schema": {"openAPIV3Schema": {"type": "object"}}});
-    let definition = json!({"metadata": {"name": "things.x.io"}, "spec": {"group": "x.io",
-        "scope": "Namespaced", "versions": [version],
-        "names": {"plural": "things", "kind": "Thing"}}});
-    let created = world.create("customresourcedefinitions", definition);
-    created.expect("created");
+    world.define_things(&[]);
     let thing = json!({"apiVersion": "x.io/v1", "kind": "Thing",
         "metadata": {"name": "t", "finalizers": ["x/y"]}});
     world.create("things", thing).expect("created");

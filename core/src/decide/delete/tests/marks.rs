@@ -8,12 +8,7 @@ fn with_name(resource: &str, finalizers: &[&str]) -> (World, &'static str) {
         return (with(resource, finalizers), "a");
     }
     let mut world = World::new();
-    let version = json!({"name": "v1", "served": true, "storage": true,
-        "schema": {"openAPIV3Schema": {"type": "object"}}});
-    let definition = json!({"metadata": {"name": "things.x.io", "finalizers": finalizers},
-        "spec": {"group": "x.io", "scope": "Namespaced", "versions": [version],
-            "names": {"plural": "things", "kind": "Thing"}}});
-    world.create(resource, definition).expect("created");
+    world.define_things(finalizers);
     (world, "things.x.io")
 }
 
