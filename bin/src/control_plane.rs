@@ -68,8 +68,7 @@ struct Shared {
 }
 
 impl ControlPlane {
-    /// Opens the log, folds it, and starts the writer and the collectors. Blocks while it reads. Builds rayon's
-    /// global pool, which reads the log too: a program that wants another one builds that before.
+    /// Opens the log, folds it, and starts the writer and the collectors. Blocks while it reads.
     pub fn open(config: Config) -> Result<Self, OpenError> {
         Self::open_with_turn(config, collectors::next_batch)
     }

@@ -70,8 +70,9 @@ impl Pasts {
         self.kept.get(revision, Instant::now())
     }
 
-    /// Drops what is kept for lists.
+    /// Drops what is kept, and keeps no more.
     pub(crate) fn close(&self) {
+        self.recent.close();
         self.kept.close();
     }
 

@@ -8,11 +8,9 @@ mod tests;
 use crate::frame::decoded::{Coverage, DecodedFrame, read, read_links, weight};
 use crate::frame::{self, Hash};
 use crate::storage::Stored;
-use crate::{Error, Records, Tail};
+use crate::{Error, Records, Tail, parallel};
 use crossbeam_channel::{Receiver, bounded};
 use hindsight_core::{Pruned, Revision};
-use rayon::ThreadPoolBuilder;
-use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -111,7 +109,8 @@ impl Chain {
             Source::Inline(mut decoder) => {
                 self.ready.extend(decoder.batch()?);
                 let is_long = decoder.batches > BATCHES_INLINE;
-                self.source = if is_long && !is_in_pool() {
+                // The thread that reads ahead would wait for the pool, and this one for it.
+                self.source = if is_long && !parallel::is_in_pool() {
                     decoder.read_ahead()?
                 } else {
                     Source::Inline(decoder)
@@ -130,21 +129,6 @@ impl Chain {
         }
         Ok(())
     }
-}
-
-/// Starts rayon's global thread pool. Otherwise the first parallel decode would start it, and panic if no
-/// threads can be created.
-pub(crate) fn start_threads() -> Result<(), Error> {
-    let started = ThreadPoolBuilder::new().build_global();
-    let source = started.err().and_then(|error| {
-        // There is no source if the pool runs already.
-        let source = std::error::Error::source(&error)?;
-        let kind = source.downcast_ref::<std::io::Error>()?.kind();
-        Some(std::io::Error::new(kind, source.to_string()))
-    });
-    source.map_or(Ok(()), |source| {
-        Err(Error::io("starting the threads that read the log")(source))
-    })
 }
 
 /// Checks that each frame follows the one before.
@@ -241,19 +225,6 @@ fn check_not_covered(records: &dyn Records, wanted: Revision) -> Result<(), Erro
     }
 }
 
-/// Whether this is a thread of a pool. Such a thread must not wait for another one that reads ahead: that one waits
-/// for the pool, of which every thread may wait in the same way.
-fn is_in_pool() -> bool {
-    rayon::current_thread_index().is_some()
-}
-
-/// Whether this many frames are decoded on all cores. For a single frame it takes longer to wake the
-/// threads. And a thread of the pool would run other jobs while it waits for its own, and might hold a
-/// lock that they need.
-fn is_decoded_in_parallel(frames: usize) -> bool {
-    frames > 1 && !is_in_pool()
-}
-
 /// Fetches one frame after the other; they are checked, hashed and decoded on all cores.
 struct Decoder {
     records: Arc<dyn Records>,
@@ -310,11 +281,7 @@ impl Decoder {
             first,
             frame: read(first, &bytes),
         };
-        Ok(if is_decoded_in_parallel(fetched.len()) {
-            fetched.into_par_iter().map(decode).collect()
-        } else {
-            fetched.into_iter().map(decode).collect()
-        })
+        Ok(parallel::map(fetched, decode))
     }
 
     /// Fetches the next frame: the first may contain `from`, every other begins where the one before

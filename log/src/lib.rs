@@ -20,6 +20,7 @@ mod lock;
 mod log;
 mod owner_only;
 mod packing;
+mod parallel;
 mod parts;
 mod place;
 mod poison;

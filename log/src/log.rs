@@ -4,7 +4,7 @@ use crate::retention::{Keeping, Pruner};
 use crate::snapshot::{Snapshotter, SnapshotterOptions, Written};
 use crate::storage::synced::Synced;
 use crate::{
-    Base, Error, Poison, Publish, Reader, Snapshots, Steps, Storage, Tail, Writer, base, chain,
+    Base, Error, Poison, Publish, Reader, Snapshots, Steps, Storage, Tail, Writer, base, parallel,
     tail,
 };
 use hindsight_core::{Revision, State, Time};
@@ -35,7 +35,7 @@ impl Log {
     /// Reads only what follows `base` and folds it into that. Refuses what [`Self::open`] refuses, as far
     /// as the log is read.
     pub fn open_from(storage: Arc<dyn Storage>, mut base: Base) -> Result<Self, Error> {
-        chain::start_threads()?;
+        parallel::start_threads()?;
         let reader = Reader::new(Arc::clone(&storage) as _);
         base.check_belongs_to(&*storage)?;
         check_witnessed_before(&*storage, base.tail())?;

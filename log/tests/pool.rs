@@ -1,5 +1,5 @@
-//! Long walks of a log from threads of rayon's pools. In a process of its own: where a walk hangs, the global pool
-//! does too, and whatever needs it.
+//! Long walks of a log beside rayon's pools and in their threads. In a process of its own: where a walk hangs, the
+//! global pool does too, and whatever needs it.
 #![allow(
     clippy::expect_used,
     reason = "a test stops where its ground is not what it expects"
@@ -13,7 +13,7 @@ use hindsight_core::{
 use hindsight_log::{Log, MemoryStorage, Publish, Reader};
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use serde_json::json;
-use std::sync::{Arc, mpsc};
+use std::sync::{Arc, Barrier, mpsc};
 use std::thread;
 use std::time::Duration;
 
@@ -87,4 +87,27 @@ fn a_long_walk_in_a_pool_waits_for_no_other_thread_of_it() {
         Some(vec![Revision(FRAMES); walks]),
         "in the global pool"
     );
+}
+
+/// A program may have each thread of its pool wait for what somebody holds who reads the log.
+#[test]
+fn a_long_walk_outside_of_the_pools_waits_for_no_thread_of_the_global_one() {
+    let reader = reader();
+    let threads = rayon::current_num_threads() + 1;
+    let (all_wait, may_go) = (
+        Arc::new(Barrier::new(threads)),
+        Arc::new(Barrier::new(threads)),
+    );
+    let (waiting, going) = (Arc::clone(&all_wait), Arc::clone(&may_go));
+    rayon::spawn_broadcast(move |_| {
+        waiting.wait();
+        going.wait();
+    });
+    let walked = in_time(move || {
+        all_wait.wait();
+        let state = reader.state_at(empty(), Revision(FRAMES));
+        state.expect("the state").revision
+    });
+    may_go.wait();
+    assert_eq!(walked, Some(Revision(FRAMES)));
 }

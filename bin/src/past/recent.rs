@@ -14,42 +14,70 @@ const STATES_MAX: usize = 2;
 
 #[derive(Debug, Default)]
 pub(super) struct Recent {
-    /// With the time of the last use.
-    states: Mutex<VecDeque<(AsOf, Folded, Instant)>>,
+    held: Mutex<Held>,
 }
 
+#[derive(Debug, Default)]
+struct Held {
+    /// With the time of the last use; the longest unused first.
+    states: VecDeque<(AsOf, Folded, Instant)>,
+    is_closed: bool,
+}
+
+impl Held {
+    fn take(&mut self, point: AsOf) -> Option<Folded> {
+        let mut all = self.states.iter();
+        let at = all.position(|(kept, ..)| *kept == point)?;
+        self.states.remove(at).map(|(_, folded, _)| folded)
+    }
+}
+
+/// States that go are dropped once the lock is free: it may take as long as they are large, and requests wait for the
+/// lock.
 impl Recent {
-    fn states(&self) -> MutexGuard<'_, VecDeque<(AsOf, Folded, Instant)>> {
-        unpoisoned(self.states.lock())
+    fn held(&self) -> MutexGuard<'_, Held> {
+        unpoisoned(self.held.lock())
     }
 
     /// The state at this point, if it is kept.
     pub(super) fn get(&self, point: AsOf, now: Instant) -> Option<Folded> {
-        let mut states = self.states();
-        let at = states.iter().position(|(kept, ..)| *kept == point)?;
-        let (_, found, _) = states.remove(at)?;
-        states.push_back((point, found.clone(), now));
+        let mut held = self.held();
+        let found = held.take(point)?;
+        held.states.push_back((point, found.clone(), now));
         Some(found)
     }
 
     /// Keeps a state for the next request.
     pub(super) fn keep(&self, point: AsOf, folded: &Folded, now: Instant) {
-        let mut states = self.states();
-        states.retain(|(kept, ..)| *kept != point);
-        if states.len() >= STATES_MAX {
-            states.pop_front();
+        let mut held = self.held();
+        if held.is_closed {
+            return;
         }
-        states.push_back((point, folded.clone(), now));
+        let before = held.take(point);
+        held.states.push_back((point, folded.clone(), now));
+        let too_many = held.states.len() > STATES_MAX;
+        let gone = too_many.then(|| held.states.pop_front());
+        drop(held);
+        drop((before, gone));
     }
 
     /// Drops the states that nobody has used for long.
     pub(super) fn drop_unused(&self, now: Instant) {
-        let mut states = self.states();
-        let all = std::mem::take(&mut *states).into_iter();
+        let mut held = self.held();
+        let all = std::mem::take(&mut held.states).into_iter();
         let (stay, gone): (VecDeque<_>, VecDeque<_>) =
             all.partition(|(.., used)| now.saturating_duration_since(*used) <= UNUSED_MAX);
-        *states = stay;
-        drop(states);
+        held.states = stay;
+        drop(held);
+        drop(gone);
+    }
+
+    /// Drops all states, and keeps none any more.
+    pub(super) fn close(&self) {
+        let mut held = self.held();
+        held.is_closed = true;
+        let gone = std::mem::take(&mut held.states);
+        drop(held);
         drop(gone);
     }
 }
@@ -57,12 +85,37 @@ impl Recent {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use hindsight_core::kind::BuiltinKinds;
+    use hindsight_core::kind::{BuiltinKinds, BuiltinSchemas, GroupVersionKind};
+    use hindsight_core::schema::Schema;
     use hindsight_core::{Revision, State, builtin};
-    use std::sync::Arc;
+    use std::sync::{Arc, Weak, mpsc};
+
+    /// A part of a state, which goes with it, and tells then whether others have to wait.
+    #[derive(Debug)]
+    struct Part {
+        recent: Weak<Recent>,
+        is_locked: mpsc::Sender<bool>,
+    }
+
+    impl BuiltinSchemas for Part {
+        fn schema(&self, _: &GroupVersionKind) -> Option<Arc<Schema>> {
+            None
+        }
+    }
+
+    impl Drop for Part {
+        fn drop(&mut self) {
+            let recent = self.recent.upgrade().expect("it is there");
+            self.is_locked.send(recent.held.try_lock().is_err()).ok();
+        }
+    }
 
     fn at(revision: u64) -> (AsOf, Folded) {
-        let mut state = State::new(Arc::new(BuiltinKinds::new(builtin::kinds(), None)));
+        with(revision, None)
+    }
+
+    fn with(revision: u64, schemas: Option<Box<dyn BuiltinSchemas>>) -> (AsOf, Folded) {
+        let mut state = State::new(Arc::new(BuiltinKinds::new(builtin::kinds(), schemas)));
         state.revision = Revision(revision);
         let (state, gap) = (Arc::new(state), None);
         (AsOf::Revision(Revision(revision)), Folded { state, gap })
@@ -82,5 +135,32 @@ mod tests {
         recent.keep(point, &state, now);
         let kept = |revision| recent.get(at(revision).0, now).is_some();
         assert_eq!([kept(0), kept(1), kept(2)], [true, false, true]);
+    }
+
+    #[test]
+    fn nobody_waits_while_a_state_goes() {
+        let (recent, now) = (Arc::new(Recent::default()), Instant::now());
+        let (is_locked, told) = mpsc::channel();
+        let new = |revision| {
+            let (recent, is_locked) = (Arc::downgrade(&recent), is_locked.clone());
+            with(revision, Some(Box::new(Part { recent, is_locked })))
+        };
+        let kept = [0, 0, 1, 2].map(new);
+        for (point, folded) in kept {
+            recent.keep(point, &folded, now);
+        }
+        recent.drop_unused(now + 2 * UNUSED_MAX);
+        assert_eq!(told.try_iter().collect::<Vec<_>>(), [false; 4]);
+    }
+
+    #[test]
+    fn what_is_closed_holds_no_states_and_keeps_no_more() {
+        let (recent, now) = (Recent::default(), Instant::now());
+        let (point, state) = at(1);
+        recent.keep(point, &state, now);
+        recent.close();
+        assert!(recent.get(point, now).is_none());
+        recent.keep(point, &state, now);
+        assert!(recent.get(point, now).is_none());
     }
 }

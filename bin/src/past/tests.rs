@@ -248,10 +248,16 @@ fn a_page_under_a_point_of_the_past_is_not_of_a_later_one() {
 fn a_plane_that_was_closed_answers_nothing_of_the_past_any_more_and_says_that_it_stops() {
     Runtime::new().expect("a runtime").block_on(async {
         let plane = plane();
+        write(&plane, "POST", "b", "1").await;
+        let before = plane.state().revision.0 - 1;
+        let looked_at = format!("/as-of/{before}{MAPS}");
+        let found = ask(&plane, "GET", &looked_at, String::new()).await;
+        assert_eq!(found.status(), 200);
         plane.close();
-        let path = "/as-of/1/api/v1/namespaces";
-        let refused = ask(&plane, "GET", path, String::new()).await;
-        assert_eq!(refused.status(), 503);
+        for path in ["/as-of/1/api/v1/namespaces", &looked_at, &looked_at] {
+            let refused = ask(&plane, "GET", path, String::new()).await;
+            assert_eq!(refused.status(), 503, "{path}");
+        }
         let map = r#"{"metadata": {"name": "a"}}"#.to_owned();
         let refused = ask(&plane, "POST", "/api/v1/namespaces/default/configmaps", map).await;
         assert_eq!(refused.status(), 503);

@@ -61,14 +61,6 @@ fn empty() -> State {
     State::new(Arc::new(BuiltinKinds::new(builtin::kinds(), None)))
 }
 
-#[test]
-fn somebody_of_a_pool_decodes_by_themselves() {
-    assert!(is_decoded_in_parallel(2) && !is_decoded_in_parallel(1));
-    let pool = ThreadPoolBuilder::new().num_threads(2).build();
-    let pool = pool.expect("threads");
-    assert!(pool.install(|| !is_decoded_in_parallel(2)));
-}
-
 /// A frame that is thinned while it is being fetched may have been half read.
 #[test]
 fn a_frame_that_cannot_be_read_and_is_thinned_by_now_is_not_told_as_damage() {

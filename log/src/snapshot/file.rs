@@ -8,10 +8,9 @@
 
 use crate::codec::{Block, ObjectV1, Undecodable};
 use crate::framing::{self, Unreadable};
-use crate::{Base, Tail};
+use crate::{Base, Tail, parallel};
 use hindsight_core::state::Image;
 use hindsight_core::{Object, Revision, State, Time};
-use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Write};
 use std::path::Path;
@@ -161,8 +160,7 @@ pub(super) fn read(path: &Path, empty: State) -> Result<Base, Unreadable> {
         if payloads.is_empty() {
             break;
         }
-        let decoded: Vec<_> = payloads.par_iter().map(|one| decode(one)).collect();
-        for part in decoded {
+        for part in parallel::map(payloads, |one| decode(&one)) {
             parts.take(part?)?;
         }
     }

@@ -29,7 +29,7 @@ use super::{Purpose, Records, Storage, Stored, blocks};
 use crate::layout::{reserve_beside, witness_path};
 use crate::regular::is_there;
 use crate::unpoisoned::unpoisoned;
-use crate::{EngineCall, Error, Tail, chain, copy_on_write, owner_only, place};
+use crate::{EngineCall, Error, Tail, copy_on_write, owner_only, parallel, place};
 use database::Database;
 pub(crate) use foreign::has_name_of_ours;
 use foreign::{DatabaseState, refuse_foreign, refuse_irregular_files};
@@ -107,7 +107,7 @@ impl SledStorage {
         wait_until_free(&path)?;
         let state = refuse_foreign(directory)?;
         refuse_short_files(&path)?;
-        chain::start_threads()?;
+        parallel::start_threads()?;
         let mut reserve = Reserve::at(reserve_path(directory));
         sync_before_reading(&path)?;
         let kept = JournalContents::of(directory)?;

@@ -8,12 +8,11 @@ use super::intact::Intact;
 use super::page_table::SideFiles;
 use super::values::{HEADER_BYTES, Header, Segment};
 use super::{SEGMENT_BYTES, side};
-use crate::Error;
 use crate::layout::witness_path;
 use crate::regular::is_there;
 use crate::storage::witness::WitnessFile;
+use crate::{Error, parallel};
 use hindsight_core::Revision;
-use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Result as IoResult;
@@ -186,15 +185,14 @@ impl<'a> Segments<'a> {
     /// comes while sled blanks a segment that it has freed, or begins one: the former has nothing that is
     /// not elsewhere, and the latter was not durable.
     fn headless(&self) -> IoResult<Vec<(Range<u64>, u64)>> {
-        let place = |begin: &u64| {
+        let place = |begin: u64| {
             let file = File::open(self.path)?;
-            let bytes = range(&file, *begin, SEGMENT_BYTES as u64)?;
+            let bytes = range(&file, begin, SEGMENT_BYTES as u64)?;
             let place = Segment::new(&bytes).newest_place();
-            Ok(place.map(|place| (*begin..*begin + SEGMENT_BYTES as u64, place)))
+            Ok(place.map(|place| (begin..begin + SEGMENT_BYTES as u64, place)))
         };
-        let found = self.without_header.par_iter().map(place);
-        let found = found.collect::<IoResult<Vec<_>>>()?;
-        Ok(found.into_iter().flatten().collect())
+        let found = parallel::map(self.without_header.clone(), place).into_iter();
+        found.filter_map(Result::transpose).collect()
     }
 
     /// Whether the segment is missing in which the log was stable. sled then takes the log for empty.
@@ -214,9 +212,9 @@ impl<'a> Segments<'a> {
 
     /// Where each segment is torn, in their order.
     fn tears(&self) -> IoResult<Vec<Option<Torn>>> {
-        let begins: Vec<_> = self.at.values().collect();
-        let torn = begins.par_iter().map(|begin| self.torn(**begin, None));
-        torn.collect()
+        let begins = self.at.values().copied().collect();
+        let torn = parallel::map(begins, |begin| self.torn(begin, None));
+        torn.into_iter().collect()
     }
 
     /// The ranges behind tears, as far as there are whole messages in them.
