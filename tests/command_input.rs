@@ -454,3 +454,41 @@ fn a_file_is_not_taken_for_a_directory() {
         assert!(said.contains(told), "{line}: {said}");
     }
 }
+
+#[test]
+fn a_backup_replaces_no_part_of_the_directory_that_it_is_made_of() {
+    let temporary = tempfile::tempdir().expect("a temporary directory");
+    let data = temporary.path().join("data");
+    let parts = [
+        "lock",
+        "events.tail",
+        "events.reserve",
+        "events.place",
+        "admin.kubeconfig",
+        "events/db",
+        "events/conf",
+        "events/journal",
+        "events/new",
+        "snapshots/new",
+        "pki/ca.key",
+        "pki/new",
+    ];
+    let refuse_all = || {
+        for file in parts.map(|part| data.join(part)) {
+            let name = file.to_str().expect("UTF-8");
+            let refused = hindsight(&data, &["backup", "--force", name]);
+            let said = text(&refused.stderr);
+            assert_eq!(refused.status.code(), Some(1), "{said}");
+            assert!(said.contains("name a file outside of "), "{said}");
+            let is_replaced = std::fs::read(&file).is_ok_and(|found| found.starts_with(b"HSBK"));
+            assert!(!is_replaced, "{name}");
+        }
+    };
+    let server = Server::start_on(&data);
+    refuse_all();
+    assert_eq!(server.signal("TERM"), Some(0));
+    let read = || parts.map(|part| std::fs::read(data.join(part)).ok());
+    let before = read();
+    refuse_all();
+    assert!(read() == before, "a part was changed");
+}

@@ -141,7 +141,7 @@ fn a_file_that_a_kubeconfig_would_replace_stays_and_nothing_is_opened() {
     }
     let key = data.join("pki/ca.key");
     let before = std::fs::read(&key).expect("there");
-    refused(&key, "is not replaced");
+    refused(&key, "pki is a part of the data directory");
     assert_eq!(std::fs::read(&key).expect("there"), before);
 }
 

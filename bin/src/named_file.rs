@@ -1,6 +1,7 @@
 //! Finds the place of a file that a user named.
 
-use anyhow::{Context, Result, bail};
+use crate::data_dir::DataDir;
+use anyhow::{Context, Error, Result, anyhow, bail};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
@@ -24,6 +25,22 @@ pub(crate) fn place(path: &Path, name: &str) -> Result<PathBuf> {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(end_of_links(path)),
         Err(error) => Err(error).with_context(unusable),
     }
+}
+
+/// Refuses a place at which a part of the data directory is, or that is in one: the part would be gone, or the file
+/// be taken for one.
+pub(crate) fn check_apart(place: &Path, name: &str, data: DataDir<'_>) -> Result<()> {
+    data.part_at(place)
+        .map_or(Ok(()), |part| Err(of_part(&part, name, data)))
+}
+
+/// The refusal to write to this part of the data directory.
+pub(crate) fn of_part(part: &Path, name: &str, data: DataDir<'_>) -> Error {
+    anyhow!(
+        "{name} is not written, because {} is a part of the data directory; name a file outside of {}",
+        part.display(),
+        data.0.display()
+    )
 }
 
 /// The path that a chain of links leads to, if nothing exists there yet.

@@ -8,6 +8,8 @@ pub const EVENTS: &str = "events";
 pub const TAIL: &str = "events.tail";
 /// The disk space that is kept for a start on a full disk.
 pub const RESERVE: &str = "events.reserve";
+/// The spare file beside the database.
+pub const PLACE: &str = "events.place";
 /// The directory of the snapshots.
 pub const SNAPSHOTS: &str = "snapshots";
 

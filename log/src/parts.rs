@@ -1,15 +1,12 @@
 //! What a restore and a verification make beside a log, told by its names from what others keep there. It is
 //! removed with all that is in it, so it is examined before.
 
-use crate::layout::{EVENTS, RESERVE, SNAPSHOTS, TAIL};
+use crate::layout::{EVENTS, PLACE, RESERVE, SNAPSHOTS, TAIL};
 use crate::storage::sled::{has_name_of_ours, is_set_aside};
 use crate::{DirectoryLock, Error, snapshot};
 use std::fs::FileType;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-
-/// The spare file beside a database.
-const PLACE: &str = "events.place";
 
 /// Refuses a directory in which something is no part of a log, and what is in its place and no directory. If the log
 /// in it is a copy, what others keep in the directory of the database was copied too: `original` is that directory.

@@ -4,6 +4,7 @@ use super::ask::Source;
 use super::signal_guard::SignalGuard;
 use super::{Directory, Output, show};
 use crate::answer::BACKUP_PATH;
+use crate::data_dir::DataDir;
 use crate::hint::hint;
 use crate::{effects, named_file};
 use anyhow::{Context, Result, anyhow, bail};
@@ -79,6 +80,7 @@ impl Backup {
             bail!("{name} is not a regular file; name another, or use - for standard output");
         }
         let place = named_file::place(&self.file, &name)?;
+        named_file::check_apart(&place, &name, DataDir(&self.directory.data_dir))?;
         if place.exists() && !self.force {
             bail!("{name} already exists; name another file, or replace it with --force");
         }

@@ -4,7 +4,7 @@ use super::client_certificate::user_of;
 use super::pki::{AUTHORITY, Pki, administrator, write_private};
 use crate::data_dir::DataDir;
 use crate::disk::is_full;
-use crate::shell;
+use crate::{named_file, shell};
 use anyhow::{Context, Result, bail};
 use base64::prelude::{BASE64_STANDARD, Engine};
 use rustls_pki_types::CertificateDer;
@@ -83,6 +83,12 @@ pub(super) enum Use {
 /// Whether to write this file. Refuses one that is neither empty nor for this data directory.
 pub(super) fn check(path: &Path, data: DataDir<'_>) -> Result<Use> {
     let name = format!("--kubeconfig {}", path.display());
+    let admin = data.kubeconfig();
+    match data.part_at(path) {
+        Some(part) if part == admin => return Ok(Use::Written),
+        Some(part) => return Err(named_file::of_part(&part, &name, data)),
+        None => {}
+    }
     // A first start makes the data directory.
     let is_made = |above: &Path| above.as_os_str().is_empty() || above == data.0;
     let above = path.parent().filter(|above| !is_made(above));
@@ -92,10 +98,8 @@ pub(super) fn check(path: &Path, data: DataDir<'_>) -> Result<Use> {
             above.display()
         );
     }
-    let admin = data.kubeconfig();
-    let is_admin = || admin.canonicalize().is_ok_and(|admin| admin == path);
     let unread = || format!("{name} cannot be read");
-    if !path.try_exists().with_context(unread)? || is_admin() {
+    if !path.try_exists().with_context(unread)? {
         return Ok(Use::Written);
     }
     let found = Found::read(path, data).with_context(unread)?;
