@@ -5,6 +5,7 @@ mod tests;
 
 use crate::data_dir::DataDir;
 use crate::hint::hint;
+use crate::regular_file;
 use anyhow::{Context, Result, anyhow, bail};
 use base64::prelude::{BASE64_STANDARD, Engine};
 use bytes::{Bytes, BytesMut};
@@ -32,6 +33,8 @@ const ATTEMPTS_MAX: usize = 10;
 const AGAIN_AFTER: Duration = Duration::from_secs(1);
 /// How long a server may take to shake hands before it counts as there, though perhaps suspended.
 const PROBE: Duration = Duration::from_secs(1);
+/// The most bytes of a kubeconfig that the server wrote, which takes a few KiB.
+const KUBECONFIG_BYTES_MAX: u64 = 1 << 20;
 
 /// How long to wait for a server.
 #[derive(Debug, Clone, Copy)]
@@ -304,15 +307,34 @@ type Driver = JoinHandle<hyper::Result<()>>;
 /// The TLS identity of the administrator and the authority to trust, as the server wrote them to the
 /// kubeconfig.
 fn administrator(file: &Path) -> Result<rustls::ClientConfig> {
-    let text = std::fs::read_to_string(file).with_context(|| {
+    let text =
+        regular_file::text(file, KUBECONFIG_BYTES_MAX).map_err(|error| unread(file, error))?;
+    identity(&text).with_context(|| {
         format!(
-            "a server is using the directory, but {} cannot be read; put it back, or restart the server, which writes \
-             it again",
+            "{} is not the kubeconfig that the server wrote; move it aside and restart the server, which writes it \
+             again",
             file.display()
         )
-    })?;
-    let config: Value =
-        serde_saphyr::from_str(&text).context("the kubeconfig is not valid YAML")?;
+    })
+}
+
+/// The error of a kubeconfig that cannot be read, with what to do about it.
+fn unread(file: &Path, error: io::Error) -> anyhow::Error {
+    let advice = match error.kind() {
+        ErrorKind::NotFound => "put it back, or restart the server, which writes it again",
+        ErrorKind::PermissionDenied => "ask as the user that the server runs as",
+        _ => "move it aside and restart the server, which writes it again",
+    };
+    let what = format!(
+        "a server is using the directory, but {} cannot be read; {advice}",
+        file.display()
+    );
+    anyhow::Error::new(error).context(what)
+}
+
+/// The identity and the authority in a kubeconfig.
+fn identity(text: &str) -> Result<rustls::ClientConfig> {
+    let config: Value = serde_saphyr::from_str(text).context("the kubeconfig is not valid YAML")?;
     let data = |pointer: &str| {
         let found = config.pointer(pointer).and_then(Value::as_str);
         let found = found.ok_or_else(|| anyhow!("the kubeconfig has no {pointer}"))?;

@@ -65,6 +65,34 @@ pub(crate) fn tree(directory: &Path) -> BTreeMap<PathBuf, Option<Vec<u8>>> {
     found
 }
 
+/// Puts something in the place of a file that has at most a MiB.
+#[cfg(feature = "http")]
+pub(crate) type Put = fn(&Path);
+
+/// A pipe, a device, a directory, and a file that is too long.
+#[cfg(feature = "http")]
+pub(crate) const NO_FILES: [Put; 4] = [
+    |at| {
+        let made = std::process::Command::new("mkfifo").arg(at).status();
+        assert!(made.expect("mkfifo runs").success());
+    },
+    |at| std::os::unix::fs::symlink("/dev/null", at).expect("linked"),
+    |at| std::fs::create_dir(at).expect("made"),
+    |at| {
+        let made = std::fs::File::create(at).and_then(|file| file.set_len((1 << 20) + 1));
+        made.expect("made");
+    },
+];
+
+/// What the work returns, which never ends if a pipe is opened.
+#[cfg(feature = "http")]
+pub(crate) fn in_time<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+    let (done, ended) = crossbeam_channel::bounded(1);
+    std::thread::spawn(move || done.send(work()).ok());
+    let patience = std::time::Duration::from_mins(2);
+    ended.recv_timeout(patience).expect("it ends")
+}
+
 /// What the first check says that fails.
 pub(crate) fn failure(plane: &ControlPlane) -> Option<String> {
     plane.checks().into_iter().find_map(|check| check.failure)

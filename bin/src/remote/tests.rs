@@ -1,6 +1,7 @@
 //! Servers that hang or end, and one that takes its time.
 
 use super::*;
+use crate::testing::{NO_FILES, Put, in_time};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
@@ -199,5 +200,37 @@ fn a_server_is_unreachable_if_nothing_listens_and_not_if_the_question_is_at_faul
     assert!(
         format!("{unbelieved:#}").contains("certificate"),
         "{unbelieved:#}"
+    );
+}
+
+#[test]
+fn what_is_no_kubeconfig_is_not_read_and_the_refusal_says_what_to_do() {
+    let aside = "cannot be read; move it aside and restart the server, which writes it again";
+    let foreign = "is not the kubeconfig that the server wrote; move it aside and restart";
+    let others: [(Put, &str); 3] = [
+        (|at| std::fs::write(at, "{").expect("written"), foreign),
+        (
+            |at| std::fs::write(at, "kind: Config").expect("written"),
+            foreign,
+        ),
+        (|_| {}, "cannot be read; put it back, or restart the server"),
+    ];
+    for (put, advice) in NO_FILES.map(|put| (put, aside)).into_iter().chain(others) {
+        let temporary = tempfile::tempdir().expect("a directory");
+        let file = temporary.path().join("admin.kubeconfig");
+        put(&file);
+        let refused = in_time(move || administrator(&file).expect_err("it is refused"));
+        let said = format!("{refused:#}");
+        assert!(
+            said.contains("admin.kubeconfig ") && said.contains(advice),
+            "{said}"
+        );
+    }
+    let denied = unread(Path::new("file"), ErrorKind::PermissionDenied.into());
+    assert!(
+        denied
+            .to_string()
+            .ends_with("; ask as the user that the server runs as"),
+        "{denied}"
     );
 }

@@ -1,12 +1,11 @@
 //! Authentication by a token of the token file.
 
+use crate::regular_file;
 use anyhow::{Context, Result, bail};
 use hindsight_api::Authenticator;
 use hindsight_core::Actor;
 use http::{HeaderMap, header};
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::Arc;
@@ -30,7 +29,7 @@ pub(super) struct Tokens(BTreeMap<[u8; 32], Arc<Actor>>);
 
 impl Tokens {
     pub(super) fn read(file: &Path) -> Result<Self> {
-        let text = text_of(file).with_context(|| {
+        let text = regular_file::text(file, FILE_BYTES_MAX).with_context(|| {
             format!(
                 "the token file {} cannot be read; name a file with lines of token,user,uid,\"group1,group2\", or \
                  leave --token-auth-file out",
@@ -87,21 +86,6 @@ impl Authenticator for Tokens {
 
 fn hash(token: &str) -> [u8; 32] {
     *blake3::hash(token.as_bytes()).as_bytes()
-}
-
-/// Reads the file, which must be a regular one: a pipe or a device might have no end.
-fn text_of(file: &Path) -> io::Result<String> {
-    if !std::fs::metadata(file)?.is_file() {
-        return Err(io::Error::other("it is not a regular file"));
-    }
-    let mut text = String::new();
-    let mut bytes = File::open(file)?.take(FILE_BYTES_MAX + 1);
-    bytes.read_to_string(&mut text)?;
-    if bytes.limit() == 0 {
-        let why = format!("it is longer than {FILE_BYTES_MAX} bytes");
-        return Err(io::Error::other(why));
-    }
-    Ok(text)
 }
 
 /// Warns if every user of the machine may read the file, for whoever has a token is its user. Group permissions

@@ -1,10 +1,13 @@
 //! The administrator's kubeconfig.
 
+#[cfg(test)]
+mod tests;
+
 use super::client_certificate::user_of;
-use super::pki::{AUTHORITY, Pki, administrator, write_private};
+use super::pki::{AUTHORITY, FILE_BYTES_MAX, Pki, administrator, failed, write_private};
 use crate::data_dir::DataDir;
 use crate::disk::is_full;
-use crate::{named_file, shell};
+use crate::{named_file, regular_file, shell};
 use anyhow::{Context, Result, bail};
 use base64::prelude::{BASE64_STANDARD, Engine};
 use rustls_pki_types::CertificateDer;
@@ -140,7 +143,7 @@ struct Found {
 impl Found {
     fn read(path: &Path, data: DataDir<'_>) -> std::io::Result<Self> {
         let mut text = Vec::new();
-        let file = std::fs::File::open(path)?;
+        let file = regular_file::open(path)?;
         file.take(OURS_BYTES_MAX).read_to_end(&mut text)?;
         let is_cut = text.len() as u64 == OURS_BYTES_MAX;
         let text = String::from_utf8_lossy(&text).into_owned();
@@ -152,7 +155,7 @@ impl Found {
         Ok(Self {
             text,
             config: config.unwrap_or_default(),
-            authority: std::fs::read_to_string(data.pki().join(AUTHORITY)).ok(),
+            authority: regular_file::text(&data.pki().join(AUTHORITY), FILE_BYTES_MAX).ok(),
         })
     }
 
@@ -246,7 +249,7 @@ pub(super) fn write(path: &Path, address: SocketAddr, pki: &Pki) -> Result<()> {
         if !is_full(&error) || !path.is_file() {
             return Err(error);
         }
-        write_over(path, &text).with_context(|| format!("{} cannot be written", path.display()))
+        write_over(path, &text).map_err(failed("written", path))
     })
 }
 
@@ -255,7 +258,7 @@ fn is_there(path: &Path, text: &str) -> bool {
     let is_closed = path
         .metadata()
         .is_ok_and(|found| found.is_file() && found.mode() & OTHERS == 0);
-    is_closed && std::fs::read(path).is_ok_and(|found| found == text.as_bytes())
+    is_closed && regular_file::text(path, text.len() as u64).is_ok_and(|found| found == text)
 }
 
 /// Overwrites the file in its place, which is the only room for it on a full disk. If a kill leaves it half
@@ -266,167 +269,4 @@ fn write_over(path: &Path, text: &str) -> std::io::Result<()> {
     file.write_all(text.as_bytes())?;
     file.set_len(text.len() as u64)?;
     file.sync_all()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::os::unix::fs::symlink;
-
-    /// The data directory, with its `pki`, and the kubeconfig that a start at this port wrote.
-    fn started(data: &Path, port: u16) -> Value {
-        let pki = Pki::open(&data.join("pki"), [127, 0, 0, 1].into()).expect("made");
-        let written = DataDir(data).kubeconfig();
-        write(&written, ([127, 0, 0, 1], port).into(), &pki).expect("written");
-        let text = std::fs::read_to_string(written).expect("there");
-        serde_saphyr::from_str(&text).expect("YAML")
-    }
-
-    /// The kubeconfig with another value at a path of its members.
-    fn with(config: &Value, above: &str, member: &str, value: impl Into<Value>) -> String {
-        let mut changed = config.clone();
-        changed.pointer_mut(above).expect("there")[member] = value.into();
-        changed.to_string()
-    }
-
-    #[test]
-    fn only_what_is_empty_or_our_own_is_replaced() {
-        let temporary = tempfile::tempdir().expect("a directory");
-        let data = DataDir(temporary.path());
-        let elsewhere = started(&temporary.path().join("elsewhere"), 1);
-        let config = started(data.0, 1);
-        let ours = std::fs::read_to_string(data.kubeconfig()).expect("there");
-        let [cluster, user, context] = [
-            "/clusters/0/cluster",
-            "/users/0/user",
-            "/contexts/0/context",
-        ];
-        let path = temporary.path().join("config");
-        assert_eq!(check(&path, data).expect("it does not exist"), Use::Written);
-        let long = format!("{ours}\n#{}", " ".repeat(1 << 20));
-        let authority = &config["clusters"][0]["cluster"]["certificate-authority-data"];
-        let prod = json!([{"name": "prod", "context": {}}]);
-        let certificate = "client-certificate-data";
-        let rewritten = with(&config, "", "preferences", json!({}));
-        for (text, expected) in [
-            (String::new(), Some(Use::Written)),
-            (ours.clone(), Some(Use::Written)),
-            (rewritten, Some(Use::Written)),
-            (
-                with(&config, cluster, "server", "https://[::1]:2"),
-                Some(Use::Written),
-            ),
-            (ours.replace("hindsight-admin", "admin"), Some(Use::Written)),
-            (
-                with(&config, cluster, "server", "https://east:2"),
-                Some(Use::Kept),
-            ),
-            (
-                with(&config, cluster, "tls-server-name", "east"),
-                Some(Use::Kept),
-            ),
-            (ours.replace("hindsight-admin", "alice"), Some(Use::Kept)),
-            (ours.replace("hindsight", "east"), Some(Use::Kept)),
-            (with(&config, user, "token", "secret"), Some(Use::Kept)),
-            (
-                with(&config, user, certificate, authority.clone()),
-                Some(Use::Kept),
-            ),
-            (with(&config, context, "namespace", "team"), Some(Use::Kept)),
-            (with(&config, "", "extensions", json!([])), Some(Use::Kept)),
-            (
-                with(&config, "", "preferences", json!({"colors": true})),
-                Some(Use::Kept),
-            ),
-            (with(&config, "", "contexts", prod), Some(Use::Kept)),
-            (format!("# of east\n{ours}"), Some(Use::Kept)),
-            (elsewhere.to_string(), None),
-            ("a letter".into(), None),
-            ("apiVersion: v1\nkind: Config\n".into(), None),
-            (long, None),
-        ] {
-            std::fs::write(&path, &text).expect("written");
-            let checked = check(&path, data);
-            assert_eq!(checked.as_ref().ok(), expected.as_ref(), "{text:.300}");
-            if let Err(error) = checked {
-                let told = error.to_string();
-                assert!(told.contains("config view --flatten"), "{told}");
-                assert!(told.contains("sed s/hindsight/NAME/ "), "{told}");
-                assert!(
-                    told.contains(&*data.kubeconfig().to_string_lossy()),
-                    "{told}"
-                );
-            }
-        }
-    }
-
-    #[test]
-    fn a_directory_that_does_not_exist_is_named() {
-        let temporary = tempfile::tempdir().expect("a directory");
-        let nowhere = temporary.path().join("nowhere/config");
-        let told = check(&nowhere, DataDir(temporary.path())).expect_err("refused");
-        let told = told.to_string();
-        assert!(told.contains("nowhere; create it, or"), "{told}");
-    }
-
-    #[test]
-    fn where_a_file_that_was_changed_does_not_lead_here_it_is_told_how_to_correct_that() {
-        let temporary = tempfile::tempdir().expect("a directory");
-        let data = DataDir(temporary.path());
-        let config = started(data.0, 1);
-        let path = temporary.path().join("config");
-        let changed = with(&config, "/contexts/0/context", "namespace", "team");
-        std::fs::write(&path, &changed).expect("written");
-        let at = |port| {
-            let found = Found::read(&path, data).expect("read");
-            found.kept(&path, data, ([127, 0, 0, 1], port).into())
-        };
-        let (here, elsewhere) = (at(1), at(2));
-        for told in [&here, &elsewhere] {
-            assert!(told.contains("config is left as it is"), "{told}");
-            assert!(told.contains("the current kubeconfig is "), "{told}");
-            assert!(told.contains("admin.kubeconfig"), "{told}");
-        }
-        assert!(!here.contains("set-cluster"), "{here}");
-        let command = "/config leads to https://127.0.0.1:1, and this server is at https://127.0.0.1:2: if clients do not \
-            reach it there, run `kubectl config set-cluster hindsight --server https://127.0.0.1:2 --kubeconfig ";
-        assert!(elsewhere.contains(command), "{elsewhere}");
-    }
-
-    #[test]
-    fn what_is_from_before_the_authority_was_replaced_is_kept_and_the_refusal_says_what_to_do() {
-        let temporary = tempfile::tempdir().expect("a directory");
-        let above = temporary.path().canonicalize().expect("there");
-        let (data, path) = (DataDir(&above), above.join("config"));
-        started(data.0, 1);
-        std::fs::copy(data.kubeconfig(), &path).expect("copied");
-        check(&path, data).expect("its own");
-        std::fs::remove_dir_all(data.pki()).expect("removed");
-        let refused = || check(&path, data).expect_err("refused").to_string();
-        assert!(refused().contains("remove this one if"), "{}", refused());
-        Pki::open(&data.pki(), [127, 0, 0, 1].into()).expect("made");
-        let told = format!("as after {} was replaced", data.pki().display());
-        assert!(refused().contains(&told), "{}", refused());
-        check(&data.kubeconfig(), data).expect("it is written in any case");
-    }
-
-    #[test]
-    fn what_is_beside_it_is_somebody_elses() {
-        let temporary = tempfile::tempdir().expect("a directory");
-        let [config, new, bait] =
-            ["config", "config.new", "bait"].map(|name| temporary.path().join(name));
-        std::fs::write(&new, "theirs").expect("written");
-        std::fs::write(&bait, "theirs").expect("written");
-        symlink(&bait, temporary.path().join("config.hindsight-unfinished")).expect("linked");
-        write_private(&config, "key").expect("written");
-        for theirs in [new, bait] {
-            assert_eq!(std::fs::read_to_string(theirs).expect("there"), "theirs");
-        }
-        let found = config.symlink_metadata().expect("there");
-        assert!(found.is_file() && found.mode() & OTHERS == 0);
-        assert!(is_there(&config, "key") && !is_there(&config, "other"));
-        let open = std::fs::Permissions::from_mode(0o644);
-        std::fs::set_permissions(&config, open).expect("opened");
-        assert!(!is_there(&config, "key"), "others may read it");
-    }
 }

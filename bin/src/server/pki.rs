@@ -6,8 +6,8 @@ mod whole;
 
 use super::auth::actor;
 use super::client_certificate::ClientCertificates;
-use crate::effects;
-use anyhow::{Context, Result};
+use crate::{effects, regular_file};
+use anyhow::{Context, Error, Result};
 use chrono::{DateTime, Datelike};
 use hindsight_core::Actor;
 use hindsight_log::{WholeFile, make_private};
@@ -18,7 +18,7 @@ use rcgen::{
 use rustls_pki_types::pem::PemObject;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 use std::fs::File;
-use std::io::{ErrorKind, Write};
+use std::io::{self, ErrorKind, Write};
 use std::net::IpAddr;
 use std::ops::Range;
 use std::path::Path;
@@ -29,6 +29,8 @@ const YEARS: Range<i32> = 1975..4096;
 
 /// The file with the certificate of the authority.
 pub(super) const AUTHORITY: &str = "ca.crt";
+/// The most bytes of a file; one of an authority's takes a few KiB.
+pub(super) const FILE_BYTES_MAX: u64 = 1 << 20;
 const ADMINISTRATOR: &str = "admin";
 /// The group of the administrator.
 pub(super) const ADMINISTRATORS: &str = "system:masters";
@@ -188,7 +190,7 @@ pub(super) fn administrator() -> Actor {
 fn make_admin(directory: &Path, issuer: &Issuer<'_, KeyPair>) -> Result<()> {
     let [certificate, key] = ["admin.crt", "admin.key"].map(|name| directory.join(name));
     for left in [&certificate, &key] {
-        remove(left).with_context(|| format!("{} cannot be removed", left.display()))?;
+        remove(left).map_err(failed("removed", left))?;
     }
     let admin = sign(admin_params()?, issuer)?;
     write_private(&certificate, &admin.0)?;
@@ -196,7 +198,7 @@ fn make_admin(directory: &Path, issuer: &Issuer<'_, KeyPair>) -> Result<()> {
 }
 
 /// Removes the file, durably, if it is there.
-fn remove(path: &Path) -> std::io::Result<()> {
+fn remove(path: &Path) -> io::Result<()> {
     match std::fs::remove_file(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
         removed => removed?,
@@ -212,7 +214,7 @@ fn sign(params: CertificateParams, issuer: &Issuer<'_, KeyPair>) -> Result<(Stri
 }
 
 fn read(path: &Path) -> Result<String> {
-    std::fs::read_to_string(path).with_context(|| format!("{} cannot be read", path.display()))
+    regular_file::text(path, FILE_BYTES_MAX).map_err(whole::unread(path))
 }
 
 /// Warns if the certificates are not valid by this machine's clock: then nobody can connect.
@@ -235,5 +237,23 @@ pub(super) fn write_private(path: &Path, text: &str) -> Result<()> {
         file.file().write_all(text.as_bytes())?;
         file.finish()
     };
-    write().with_context(|| format!("{} cannot be written", path.display()))
+    write().map_err(failed("written", path))
+}
+
+/// The error of a file that cannot be changed, with what to do about it.
+pub(super) fn failed(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Error {
+    move |error| {
+        let above = path.parent().unwrap_or(path).display();
+        let advice = match error.kind() {
+            // It says that itself.
+            _ if error.get_ref().is_some() => String::new(),
+            ErrorKind::PermissionDenied => format!(
+                "; give the user that runs the server write permission in {above}, or run it as one that has it"
+            ),
+            ErrorKind::StorageFull | ErrorKind::QuotaExceeded => "; free some disk space".into(),
+            ErrorKind::ReadOnlyFilesystem => "; make its file system writable".into(),
+            _ => format!("; check what is in {above}, and look for disk errors in the system log"),
+        };
+        Error::new(error).context(format!("{} cannot be {what}{advice}", path.display()))
+    }
 }

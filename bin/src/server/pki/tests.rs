@@ -1,6 +1,7 @@
 //! Incomplete or mixed files of a pki, and what the next start makes of them.
 
 use super::*;
+use crate::testing::{NO_FILES, Put, in_time};
 use rcgen::{GeneralSubtree, KeyIdMethod, NameConstraints};
 use rustls::RootCertStore;
 use rustls::client::WebPkiServerVerifier;
@@ -279,4 +280,23 @@ fn an_authority_whose_certificates_nobody_accepts_is_refused_by_name() {
         "{said}"
     );
     assert_eq!(listed(&directory), before);
+}
+
+#[test]
+fn what_is_no_file_of_a_pki_is_refused_by_name_and_not_read() {
+    for name in ["ca.crt", "ca.key", "admin.crt", "admin.key"] {
+        let not_text: Put = |at| fs::write(at, [0xff]).expect("written");
+        for put in NO_FILES.into_iter().chain([not_text]) {
+            let temporary = tempfile::tempdir().expect("a directory");
+            let directory = temporary.path().to_owned();
+            open(&directory).expect("made");
+            remove(&directory, &[name]);
+            put(&directory.join(name));
+            let refused = in_time(move || open(&directory).expect_err("it is refused"));
+            let said = format!("{refused:#}");
+            let named = format!("{name} cannot be read; put the original file back; or");
+            let of_admin = named.replace("; or", ", or move admin.crt and admin.key aside");
+            assert!(said.contains(&named) || said.contains(&of_admin), "{said}");
+        }
+    }
 }

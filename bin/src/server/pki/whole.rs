@@ -11,6 +11,7 @@ use rustls::sign::CertifiedKey;
 use rustls::{Error, InconsistentKeys, RootCertStore};
 use rustls_pki_types::pem::PemObject;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
+use std::io::{self, ErrorKind};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,6 +24,8 @@ const ISSUER_ADVICE: &str = "use an authority that constrains no names and whose
     move the directory pki aside: a new authority is created at the next start";
 const ADMIN_ADVICE: &str = "put the original file back, or move admin.crt and admin.key aside: both are created \
     again at the next start";
+const PERMISSION_ADVICE: &str =
+    "give the user that runs the server read permission, or run it as the user who owns the file";
 
 /// Whether there is no authority yet. The key is written before the certificate, so a first start that was cut
 /// off may have left the key alone.
@@ -50,8 +53,21 @@ pub(super) fn is_new(directory: &Path) -> Result<bool> {
 /// Whether this file is there. One that cannot be examined is not to be made anew.
 pub(super) fn is_there(directory: &Path, name: &str) -> Result<bool> {
     let path = directory.join(name);
-    let there = path.try_exists();
-    there.with_context(|| format!("{} cannot be read", path.display()))
+    path.try_exists().map_err(unread(&path))
+}
+
+/// The error of a file that cannot be read, with what to do about it.
+pub(super) fn unread(path: &Path) -> impl FnOnce(io::Error) -> anyhow::Error {
+    move |error| {
+        let is_of_administrator = SIGNED.iter().any(|name| path.ends_with(name));
+        let advice = match error.kind() {
+            ErrorKind::PermissionDenied => PERMISSION_ADVICE,
+            _ if is_of_administrator => ADMIN_ADVICE,
+            _ => AUTHORITY_ADVICE,
+        };
+        let what = format!("{} cannot be read; {advice}", path.display());
+        anyhow::Error::new(error).context(what)
+    }
 }
 
 /// Checks that the authority's certificate and key belong together.

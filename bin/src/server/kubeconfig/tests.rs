@@ -1,0 +1,178 @@
+//! Which files a start writes the kubeconfig to, and which it leaves alone.
+
+use super::*;
+use crate::testing::{NO_FILES, in_time};
+use std::os::unix::fs::symlink;
+
+/// The data directory, with its `pki`, and the kubeconfig that a start at this port wrote.
+fn started(data: &Path, port: u16) -> Value {
+    let pki = Pki::open(&data.join("pki"), [127, 0, 0, 1].into()).expect("made");
+    let written = DataDir(data).kubeconfig();
+    write(&written, ([127, 0, 0, 1], port).into(), &pki).expect("written");
+    let text = std::fs::read_to_string(written).expect("there");
+    serde_saphyr::from_str(&text).expect("YAML")
+}
+
+/// The kubeconfig with another value at a path of its members.
+fn with(config: &Value, above: &str, member: &str, value: impl Into<Value>) -> String {
+    let mut changed = config.clone();
+    changed.pointer_mut(above).expect("there")[member] = value.into();
+    changed.to_string()
+}
+
+#[test]
+fn only_what_is_empty_or_our_own_is_replaced() {
+    let temporary = tempfile::tempdir().expect("a directory");
+    let data = DataDir(temporary.path());
+    let elsewhere = started(&temporary.path().join("elsewhere"), 1);
+    let config = started(data.0, 1);
+    let ours = std::fs::read_to_string(data.kubeconfig()).expect("there");
+    let [cluster, user, context] = [
+        "/clusters/0/cluster",
+        "/users/0/user",
+        "/contexts/0/context",
+    ];
+    let path = temporary.path().join("config");
+    assert_eq!(check(&path, data).expect("it does not exist"), Use::Written);
+    let long = format!("{ours}\n#{}", " ".repeat(1 << 20));
+    let authority = &config["clusters"][0]["cluster"]["certificate-authority-data"];
+    let prod = json!([{"name": "prod", "context": {}}]);
+    let certificate = "client-certificate-data";
+    let rewritten = with(&config, "", "preferences", json!({}));
+    for (text, expected) in [
+        (String::new(), Some(Use::Written)),
+        (ours.clone(), Some(Use::Written)),
+        (rewritten, Some(Use::Written)),
+        (
+            with(&config, cluster, "server", "https://[::1]:2"),
+            Some(Use::Written),
+        ),
+        (ours.replace("hindsight-admin", "admin"), Some(Use::Written)),
+        (
+            with(&config, cluster, "server", "https://east:2"),
+            Some(Use::Kept),
+        ),
+        (
+            with(&config, cluster, "tls-server-name", "east"),
+            Some(Use::Kept),
+        ),
+        (ours.replace("hindsight-admin", "alice"), Some(Use::Kept)),
+        (ours.replace("hindsight", "east"), Some(Use::Kept)),
+        (with(&config, user, "token", "secret"), Some(Use::Kept)),
+        (
+            with(&config, user, certificate, authority.clone()),
+            Some(Use::Kept),
+        ),
+        (with(&config, context, "namespace", "team"), Some(Use::Kept)),
+        (with(&config, "", "extensions", json!([])), Some(Use::Kept)),
+        (
+            with(&config, "", "preferences", json!({"colors": true})),
+            Some(Use::Kept),
+        ),
+        (with(&config, "", "contexts", prod), Some(Use::Kept)),
+        (format!("# of east\n{ours}"), Some(Use::Kept)),
+        (elsewhere.to_string(), None),
+        ("a letter".into(), None),
+        ("apiVersion: v1\nkind: Config\n".into(), None),
+        (long, None),
+    ] {
+        std::fs::write(&path, &text).expect("written");
+        let checked = check(&path, data);
+        assert_eq!(checked.as_ref().ok(), expected.as_ref(), "{text:.300}");
+        if let Err(error) = checked {
+            let told = error.to_string();
+            assert!(told.contains("config view --flatten"), "{told}");
+            assert!(told.contains("sed s/hindsight/NAME/ "), "{told}");
+            assert!(
+                told.contains(&*data.kubeconfig().to_string_lossy()),
+                "{told}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_directory_that_does_not_exist_is_named() {
+    let temporary = tempfile::tempdir().expect("a directory");
+    let nowhere = temporary.path().join("nowhere/config");
+    let told = check(&nowhere, DataDir(temporary.path())).expect_err("refused");
+    let told = told.to_string();
+    assert!(told.contains("nowhere; create it, or"), "{told}");
+}
+
+#[test]
+fn where_a_file_that_was_changed_does_not_lead_here_it_is_told_how_to_correct_that() {
+    let temporary = tempfile::tempdir().expect("a directory");
+    let data = DataDir(temporary.path());
+    let config = started(data.0, 1);
+    let path = temporary.path().join("config");
+    let changed = with(&config, "/contexts/0/context", "namespace", "team");
+    std::fs::write(&path, &changed).expect("written");
+    let at = |port| {
+        let found = Found::read(&path, data).expect("read");
+        found.kept(&path, data, ([127, 0, 0, 1], port).into())
+    };
+    let (here, elsewhere) = (at(1), at(2));
+    for told in [&here, &elsewhere] {
+        assert!(told.contains("config is left as it is"), "{told}");
+        assert!(told.contains("the current kubeconfig is "), "{told}");
+        assert!(told.contains("admin.kubeconfig"), "{told}");
+    }
+    assert!(!here.contains("set-cluster"), "{here}");
+    let command = "/config leads to https://127.0.0.1:1, and this server is at https://127.0.0.1:2: if clients do not \
+        reach it there, run `kubectl config set-cluster hindsight --server https://127.0.0.1:2 --kubeconfig ";
+    assert!(elsewhere.contains(command), "{elsewhere}");
+}
+
+#[test]
+fn what_is_from_before_the_authority_was_replaced_is_kept_and_the_refusal_says_what_to_do() {
+    let temporary = tempfile::tempdir().expect("a directory");
+    let above = temporary.path().canonicalize().expect("there");
+    let (data, path) = (DataDir(&above), above.join("config"));
+    started(data.0, 1);
+    std::fs::copy(data.kubeconfig(), &path).expect("copied");
+    check(&path, data).expect("its own");
+    std::fs::remove_dir_all(data.pki()).expect("removed");
+    let refused = || check(&path, data).expect_err("refused").to_string();
+    assert!(refused().contains("remove this one if"), "{}", refused());
+    Pki::open(&data.pki(), [127, 0, 0, 1].into()).expect("made");
+    let told = format!("as after {} was replaced", data.pki().display());
+    assert!(refused().contains(&told), "{}", refused());
+    check(&data.kubeconfig(), data).expect("it is written in any case");
+}
+
+#[test]
+fn what_is_beside_it_is_somebody_elses() {
+    let temporary = tempfile::tempdir().expect("a directory");
+    let [config, new, bait] =
+        ["config", "config.new", "bait"].map(|name| temporary.path().join(name));
+    std::fs::write(&new, "theirs").expect("written");
+    std::fs::write(&bait, "theirs").expect("written");
+    symlink(&bait, temporary.path().join("config.hindsight-unfinished")).expect("linked");
+    write_private(&config, "key").expect("written");
+    for theirs in [new, bait] {
+        assert_eq!(std::fs::read_to_string(theirs).expect("there"), "theirs");
+    }
+    let found = config.symlink_metadata().expect("there");
+    assert!(found.is_file() && found.mode() & OTHERS == 0);
+    assert!(is_there(&config, "key") && !is_there(&config, "other"));
+    let open = std::fs::Permissions::from_mode(0o644);
+    std::fs::set_permissions(&config, open).expect("opened");
+    assert!(!is_there(&config, "key"), "others may read it");
+}
+
+#[test]
+fn an_authority_that_is_no_file_is_not_read_for_a_kubeconfig() {
+    for put in NO_FILES {
+        let temporary = tempfile::tempdir().expect("a directory");
+        let above = temporary.path().to_owned();
+        let data = DataDir(&above);
+        started(data.0, 1);
+        let (path, authority) = (above.join("config"), data.pki().join(AUTHORITY));
+        std::fs::copy(data.kubeconfig(), &path).expect("copied");
+        std::fs::remove_file(&authority).expect("removed");
+        put(&authority);
+        let checked = in_time(move || check(&path, DataDir(&above)));
+        checked.expect_err("it cannot be told from one of another cluster");
+    }
+}
