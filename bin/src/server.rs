@@ -105,6 +105,7 @@ async fn start(options: &Options) -> Result<Started> {
     if let Some(path) = &asked_for {
         kubeconfig::check(path, data)?;
     }
+    kubeconfig::check_own(data)?;
     let config = Config {
         data_dir: Some(options.data_dir.clone()),
         owner_reference_permissions: options.owner_reference_permissions,
@@ -312,17 +313,13 @@ async fn second_signal(mut next: impl AsyncFnMut()) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::{fill, tree};
     use tokio::time::sleep;
 
-    #[tokio::test]
-    async fn a_start_whose_address_is_taken_writes_nothing() {
-        let temporary = tempfile::tempdir().expect("a directory");
-        let lock = DirectoryLock::path(temporary.path());
-        std::fs::write(&lock, "of somebody else").expect("written");
-        let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("bound");
-        let options = Options {
-            data_dir: temporary.path().to_owned(),
-            listen: taken.local_addr().expect("an address"),
+    fn options(data_dir: &Path, listen: SocketAddr) -> Options {
+        Options {
+            data_dir: data_dir.to_owned(),
+            listen,
             kubeconfig: None,
             token_auth_file: None,
             owner_reference_permissions: false,
@@ -330,7 +327,28 @@ mod tests {
             snapshot_every: None,
             retention: None,
             event_ttl: None,
-        };
+        }
+    }
+
+    #[tokio::test]
+    async fn a_first_start_beside_a_kubeconfig_of_somebody_else_writes_nothing() {
+        let temporary = tempfile::tempdir().expect("a directory");
+        let at = temporary.path();
+        fill(at, &["admin.kubeconfig"]);
+        let before = tree(at);
+        let refused = start(&options(at, ([127, 0, 0, 1], 0).into())).await;
+        let told = refused.err().expect("it is refused").to_string();
+        assert!(told.contains("admin.kubeconfig is not replaced"), "{told}");
+        assert!(tree(at) == before && !DirectoryLock::path(at).exists());
+    }
+
+    #[tokio::test]
+    async fn a_start_whose_address_is_taken_writes_nothing() {
+        let temporary = tempfile::tempdir().expect("a directory");
+        let lock = DirectoryLock::path(temporary.path());
+        std::fs::write(&lock, "of somebody else").expect("written");
+        let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("bound");
+        let options = options(temporary.path(), taken.local_addr().expect("an address"));
         let mut wait = LockWait::begin(|_| {});
         let refused = listen(&options, &mut wait).await.expect_err("taken");
         assert!(refused.to_string().contains("--listen"), "{refused}");

@@ -126,6 +126,30 @@ pub(super) fn check(path: &Path, data: DataDir<'_>) -> Result<Use> {
     );
 }
 
+/// Refuses a directory in which the name of the administrator's kubeconfig is that of somebody else's: a log and an
+/// administrator show that an earlier start has written the file. What is no file is refused when it is to be written.
+pub(super) fn check_own(data: DataDir<'_>) -> Result<()> {
+    let path = data.kubeconfig();
+    let was_started = data.events().exists() && data.pki().join("admin.crt").exists();
+    if was_started || !path.is_file() {
+        return Ok(());
+    }
+    let name = path.display();
+    let found = Found::read(&path, data).with_context(|| {
+        format!(
+            "{name} cannot be read, and so it is not replaced; give the user that runs the server read permission, \
+             move it elsewhere, or name another data directory"
+        )
+    })?;
+    if found.text.is_empty() || found.has_our_names() {
+        return Ok(());
+    }
+    bail!(
+        "{name} is not replaced, because it is neither empty nor one that `hindsight serve` wrote; move it elsewhere, or \
+         name another data directory"
+    );
+}
+
 /// Says that a file was left as it is, and where it does not lead to the server at this address.
 pub(super) fn warn_kept(path: &Path, data: DataDir<'_>, address: SocketAddr) -> Result<()> {
     tracing::warn!("{}", Found::read(path, data)?.kept(path, data, address));
@@ -179,6 +203,15 @@ impl Found {
         };
         let is_same = |authority: &String| found.config(authority) == without_empty(&self.config);
         !self.text.contains('#') && found.are_ours() && self.authority.as_ref().is_some_and(is_same)
+    }
+
+    /// Whether everything in it has the names that a start gives, whatever else about it was changed.
+    fn has_our_names(&self) -> bool {
+        let only = |list: &str| match self.config.get(list)?.as_array()?.as_slice() {
+            [entry] => entry.get("name")?.as_str(),
+            _ => None,
+        };
+        only("clusters") == Some(CLUSTER) && only("users").is_some_and(|user| USERS.contains(&user))
     }
 
     /// The names of the clusters with the authority of the data directory, and the addresses of their servers.

@@ -176,3 +176,86 @@ fn an_authority_that_is_no_file_is_not_read_for_a_kubeconfig() {
         checked.expect_err("it cannot be told from one of another cluster");
     }
 }
+
+/// Puts this text into the place of the administrator's kubeconfig.
+fn put_own(data: DataDir<'_>, text: &str) {
+    std::fs::write(data.kubeconfig(), text).expect("written");
+}
+
+/// The kubeconfig of another cluster.
+fn of_another(ours: &Value) -> String {
+    ours.to_string().replace("hindsight", "production")
+}
+
+#[test]
+fn no_first_start_replaces_a_kubeconfig_of_somebody_else() {
+    let temporary = tempfile::tempdir().expect("a directory");
+    let [first, last] = ["first", "last"].map(|name| temporary.path().join(name));
+    let ours = started(&last, 1);
+    std::fs::create_dir(&first).expect("made");
+    let data = DataDir(&first);
+    check_own(data).expect("there is none");
+    put_own(data, "");
+    check_own(data).expect("nothing is lost with it");
+    let clusters = json!([ours["clusters"][0], {"name": "kind", "cluster": {}}]);
+    let users = json!([ours["users"][0], {"name": "kind", "user": {}}]);
+    let refused = |data: DataDir<'_>, text: &str| {
+        put_own(data, text);
+        let told = check_own(data).expect_err(text).to_string();
+        assert!(
+            told.contains("move it elsewhere, or name another data directory"),
+            "{told}"
+        );
+        let found = std::fs::read_to_string(data.kubeconfig()).expect("there");
+        assert_eq!(found, text);
+    };
+    for text in [
+        of_another(&ours),
+        with(&ours, "", "clusters", clusters),
+        with(&ours, "", "users", users),
+        with(&ours, "/users/0", "name", "alice"),
+        format!("{ours}\n{}", "#".repeat(1 << 16)),
+        "a letter".into(),
+        "{".into(),
+    ] {
+        refused(data, &text);
+    }
+    std::fs::create_dir(data.events()).expect("made");
+    // As after a restore into this directory.
+    refused(data, &of_another(&ours));
+    std::fs::remove_dir(data.events()).expect("removed");
+    std::fs::rename(DataDir(&last).pki(), data.pki()).expect("moved");
+    // An authority of somebody else's, with all that it has signed.
+    refused(data, &of_another(&ours));
+}
+
+#[test]
+fn no_later_start_is_hindered_by_a_kubeconfig() {
+    let temporary = tempfile::tempdir().expect("a directory");
+    let data = DataDir(temporary.path());
+    let ours = started(data.0, 1);
+    let own = std::fs::read_to_string(data.kubeconfig()).expect("there");
+    std::fs::create_dir(data.events()).expect("made");
+    check_own(data).expect("a restart");
+    put_own(data, &own[..own.len() / 2]);
+    check_own(data).expect("a kill has left it half written");
+    put_own(data, &of_another(&ours));
+    check_own(data).expect("it is said to be written at each start");
+    std::fs::remove_file(data.kubeconfig()).expect("removed");
+    check_own(data).expect("a crash between pki and the kubeconfig");
+    std::fs::remove_dir_all(data.pki()).expect("removed");
+    check_own(data).expect("a crash between the log and pki");
+    let context = "/contexts/0/context";
+    for text in [
+        own.clone(),
+        own.replace("hindsight-admin", "admin"),
+        with(&ours, context, "namespace", "team"),
+        with(&ours, "/clusters/0/cluster", "server", "https://east:2"),
+    ] {
+        put_own(data, &text);
+        check_own(data).expect("pki was removed to have a new one");
+        std::fs::rename(data.events(), data.0.join("aside")).expect("moved");
+        check_own(data).expect("so was the log");
+        std::fs::rename(data.0.join("aside"), data.events()).expect("moved back");
+    }
+}
