@@ -73,12 +73,12 @@ impl DataDir<'_> {
         let above = above.unwrap_or(Path::new("."));
         let folders = above.canonicalize().unwrap_or_else(|_| above.to_owned());
         let within: Vec<_> = folders.ancestors().filter_map(identity).collect();
-        let here = identity(self.0).filter(|here| within.first() == Some(here));
+        let is_here = identity(self.0).is_some_and(|here| identity(&folders) == Some(here));
         let file = identity(place);
         let is_file = |path: &Path| file.is_some() && identity(path) == file;
         self.parts().find(|part| {
             place.starts_with(part)
-                || (here.is_some() && place.file_name() == part.file_name())
+                || (is_here && place.file_name() == part.file_name())
                 || identity(part).is_some_and(|found| within.contains(&found))
                 || is_file(part)
                 || entries(part).any(|entry| is_file(&entry))
@@ -111,7 +111,8 @@ mod tests {
     fn whatever_leads_to_a_part_of_the_directory_is_told_from_what_lies_beside_it() {
         let temporary = tempfile::tempdir().expect("a directory");
         let at = temporary.path();
-        let data = DataDir(&at.join("data"));
+        let [data, none] = ["data", "none"].map(|name| at.join(name));
+        let [data, none] = [&data, &none].map(|path| DataDir(path));
         fill(
             at,
             &["data/lock", "data/pki/", "mounted/db", "secrets/key", "own"],
@@ -144,12 +145,12 @@ mod tests {
             ("events.tail", None),
             ("missing/lock", None),
             ("data/own", None),
+            ("data/missing/lock", None),
             ("linked/events.backup", None),
         ] {
             let found = data.part_at(&at.join(place));
             assert_eq!(found, part.map(|part| data.0.join(part)), "{place}");
         }
-        let none = DataDir(&at.join("none"));
         let made = none.part_at(&at.join("none/lock"));
         assert_eq!(made, Some(at.join("none/lock")), "a start makes it");
     }

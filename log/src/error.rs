@@ -387,6 +387,9 @@ fn advice(source: &std::io::Error) -> Cow<'static, str> {
             )
             .into();
         }
+        ErrorKind::OutOfMemory => {
+            "; give this program more memory (`ulimit -v` in a shell, MemoryMax= in a systemd unit), or stop some others"
+        }
         ErrorKind::FileTooLarge => "; raise the limit on file size (`ulimit -f`)",
         ErrorKind::WouldBlock => {
             "; too many threads or processes are running: stop some, or raise the limit"

@@ -101,7 +101,11 @@ pub(super) fn check(path: &Path, data: DataDir<'_>) -> Result<Use> {
             above.display()
         );
     }
-    let unread = || format!("{name} cannot be read");
+    let unread = || {
+        format!(
+            "{name} cannot be read; name another file, or give the user that runs the server read permission"
+        )
+    };
     if !path.try_exists().with_context(unread)? {
         return Ok(Use::Written);
     }

@@ -177,6 +177,7 @@ fn an_error_of_the_system_says_what_can_be_done_about_it() {
             ErrorKind::PermissionDenied,
             "give this user read and write permission",
         ),
+        (ErrorKind::OutOfMemory, "give this program more memory"),
         (ErrorKind::Other, "look for disk errors"),
     ] {
         let told = Error::io("creating d")(kind.into()).to_string();

@@ -29,22 +29,18 @@ impl LogCopy {
         SledStorage::check_files(&data.events())?;
         SledStorage::check_free(&data.events())?;
         SledStorage::check_ours(&data.events())?;
-        let failed = |source| Error::Io {
-            what: format!("copying {} for verification", directory.display()),
-            source,
-        };
         let half_made = data.verifying();
         // Nothing of an earlier copy may pass for a part of this one.
         restoring::remove_copy(data)?;
         let copy = Self {
             directory: half_made.clone(),
             lock: Some(lock),
-            guard: SignalGuard::after(move || remove_all(&half_made)).map_err(failed)?,
+            guard: SignalGuard::after(move || remove_all(&half_made)).map_err(failed(directory))?,
         };
         let copied = DataDir(&copy.directory);
-        copy_directory(&data.events(), &copied.events(), &copy.guard).map_err(failed)?;
+        copy_directory(&data.events(), &copied.events(), &copy.guard)?;
         if restoring::is_there(&data.tail())? {
-            std::fs::copy(data.tail(), copied.tail()).map_err(failed)?;
+            copy_file(&data.tail(), &copied.tail())?;
         }
         Ok(copy)
     }
@@ -108,29 +104,53 @@ fn remove(directory: &Path) {
     }
 }
 
+/// The error of what cannot be copied.
+fn failed(path: &Path) -> impl FnOnce(std::io::Error) -> Error {
+    Error::io(format!("copying {} for verification", path.display()))
+}
+
 /// Makes the copy closed to all but its owner, as the log is: it holds every Secret.
-fn copy_directory(from: &Path, to: &Path, guard: &SignalGuard) -> std::io::Result<()> {
-    make_private(to)?;
-    for entry in std::fs::read_dir(from)? {
-        let entry = entry?;
+fn copy_directory(from: &Path, to: &Path, guard: &SignalGuard) -> Result<(), Error> {
+    make_private(to).map_err(failed(from))?;
+    for entry in std::fs::read_dir(from).map_err(failed(from))? {
+        let entry = entry.map_err(failed(from))?;
         if guard.is_signalled() {
-            return Err(std::io::ErrorKind::Interrupted.into());
+            return Err(failed(from)(std::io::ErrorKind::Interrupted.into()));
         }
-        let target = to.join(entry.file_name());
+        let (original, target) = (entry.path(), to.join(entry.file_name()));
         // Skips pipes and devices, which might have no end.
-        let metadata = std::fs::metadata(entry.path())?;
+        let metadata = std::fs::metadata(&original).map_err(failed(&original))?;
         if metadata.is_dir() {
-            copy_directory(&entry.path(), &target, guard)?;
+            copy_directory(&original, &target, guard)?;
         } else if metadata.is_file() {
-            std::fs::copy(entry.path(), target)?;
+            copy_file(&original, &target)?;
         }
     }
     Ok(())
 }
 
+fn copy_file(from: &Path, to: &Path) -> Result<(), Error> {
+    std::fs::copy(from, to).map(|_| ()).map_err(failed(from))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn a_file_that_cannot_be_copied_is_named() {
+        let temporary = tempfile::tempdir().expect("a directory");
+        let [from, to] = ["from", "to"].map(|name| temporary.path().join(name));
+        let link = from.join("blobs/7");
+        std::fs::create_dir_all(from.join("blobs")).expect("made");
+        symlink("nowhere", &link).expect("linked");
+        let guard = SignalGuard::after(|| {}).expect("it waits");
+        let refused = copy_directory(&from, &to, &guard).expect_err("it leads nowhere");
+        let told = refused.to_string();
+        let named = format!("copying {} for verification: ", link.display());
+        assert!(told.starts_with(&named), "{told}");
+    }
 
     #[test]
     fn what_is_wrong_with_the_copy_is_told_of_the_file_that_was_copied() {

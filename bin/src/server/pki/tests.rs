@@ -1,6 +1,7 @@
 //! Incomplete or mixed files of a pki, and what the next start makes of them.
 
 use super::*;
+use crate::disk::is_full;
 use crate::testing::{NO_FILES, Put, in_time};
 use rcgen::{GeneralSubtree, KeyIdMethod, NameConstraints};
 use rustls::RootCertStore;
@@ -299,4 +300,42 @@ fn what_is_no_file_of_a_pki_is_refused_by_name_and_not_read() {
             assert!(said.contains(&named) || said.contains(&of_admin), "{said}");
         }
     }
+}
+
+#[test]
+fn an_error_about_a_file_goes_on_with_what_to_do() {
+    let path = Path::new("/data/pki/ca.key");
+    let denied = whole::unread(path)(ErrorKind::PermissionDenied.into()).to_string();
+    assert!(
+        denied.contains("ca.key cannot be read; give the user that runs"),
+        "{denied}"
+    );
+    for (kind, advice) in [
+        (
+            ErrorKind::PermissionDenied,
+            "; give the user that runs the server write permission in /data/pki",
+        ),
+        (ErrorKind::StorageFull, "; free some disk space"),
+        (ErrorKind::QuotaExceeded, "; free some disk space"),
+        (
+            ErrorKind::ReadOnlyFilesystem,
+            "; make its file system writable",
+        ),
+        (ErrorKind::Other, "; check what is in /data/pki"),
+    ] {
+        let error = failed("written", path)(kind.into());
+        let told = error.to_string();
+        assert!(
+            told.starts_with("/data/pki/ca.key cannot be written"),
+            "{told}"
+        );
+        assert!(told.contains(advice), "{told}");
+        assert_eq!(is_full(&error), advice.contains("disk space"), "{told}");
+    }
+    let own = io::Error::other("it is taken; wait");
+    let told = format!("{:#}", failed("written", path)(own));
+    assert_eq!(
+        told,
+        "/data/pki/ca.key cannot be written: it is taken; wait"
+    );
 }
