@@ -33,6 +33,7 @@ pub(super) struct Faults {
     pub(super) append: Option<(usize, ErrorKind)>,
     pub(super) sync: Option<(usize, ErrorKind)>,
     pub(super) replace: Option<(usize, ErrorKind)>,
+    pub(super) tidy: Option<(usize, ErrorKind)>,
     /// No note of a later revision can be synced.
     pub(super) witness: Option<Revision>,
     pub(super) read: Option<(usize, ErrorKind)>,
@@ -56,6 +57,7 @@ struct Inner {
     appends: usize,
     syncs: usize,
     replacements: usize,
+    tidied: usize,
     reads: usize,
     /// Syncs do not return.
     is_stuck: bool,
@@ -139,6 +141,11 @@ impl Disk {
         self.inner().replacements
     }
 
+    /// How often it was asked to tidy.
+    pub(super) fn tidied(&self) -> usize {
+        self.inner().tidied
+    }
+
     pub(super) fn reads(&self) -> usize {
         self.inner().reads
     }
@@ -209,6 +216,8 @@ impl Storage for Disk {
 
     fn tidy(&self) -> Result<bool, Error> {
         let mut inner = self.inner();
+        inner.tidied += 1;
+        fails(inner.tidied, self.faults.tidy, "tidying")?;
         let left = inner.owed.checked_sub(1);
         inner.owed = left.unwrap_or(0);
         Ok(left.is_some())

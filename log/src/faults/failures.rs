@@ -185,6 +185,38 @@ fn a_read_that_fails_while_the_log_is_thinned_poisons_nothing_and_is_tried_again
 }
 
 #[test]
+fn a_clean_up_that_fails_poisons_the_log_and_is_not_tried_again() {
+    const OWED: usize = 40;
+    let (whole, directory) = (logged(), tempfile::tempdir().expect("a directory"));
+    let reader = Reader::new(Arc::clone(&whole) as _);
+    let snapshots = Snapshots::at(directory.path().to_owned());
+    let base = reader.base(empty()).expect("folded");
+    snapshots.write(&base).expect("written");
+    let mut sound = Thinned::new(&whole, &snapshots, Faults::default());
+    sound.disk.set_owed(OWED);
+    sound.round();
+    assert_eq!(sound.disk.owed(), 0);
+    let tidied = sound.disk.tidied();
+    assert!(tidied > OWED, "{tidied}");
+    for at in [0, OWED / 2, OWED, tidied - 1] {
+        let tidy = Some((at, ErrorKind::Other));
+        let faults = Faults {
+            tidy,
+            ..Faults::default()
+        };
+        let mut failed = Thinned::new(&whole, &snapshots, faults);
+        failed.disk.set_owed(OWED);
+        failed.round();
+        let reason = failed.poison.reason().expect("poisoned");
+        assert!(reason.contains("tidying"), "{reason}");
+        let written = failed.disk.steps().len();
+        failed.round();
+        assert_eq!(failed.disk.tidied(), at + 1, "nothing is tried again");
+        assert_eq!(failed.disk.steps().len(), written, "nor anything else");
+    }
+}
+
+#[test]
 fn a_note_that_cannot_be_synced_keeps_the_history_and_poisons_nothing() {
     let (whole, directory) = (logged(), tempfile::tempdir().expect("a directory"));
     let reader = Reader::new(Arc::clone(&whole) as _);

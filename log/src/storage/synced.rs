@@ -249,6 +249,11 @@ mod tests {
             self.inner.replace(first, last, frame)
         }
 
+        fn tidy(&self) -> Result<bool, Error> {
+            self.enter_to_write("tidy");
+            Ok(false)
+        }
+
         fn sync(&self) -> Result<(), Error> {
             self.enter_to_write("sync");
             if self.syncs.fetch_add(1, Ordering::Relaxed) > 0 {
@@ -273,9 +278,10 @@ mod tests {
 
     #[test]
     fn after_a_panic_of_any_call_nothing_is_written_and_the_log_is_poisoned() {
-        let calls: [(&str, Call); 5] = [
+        let calls: [(&str, Call); 6] = [
             ("append", |one| one.append(Revision(2), b"b")),
             ("replace", |one| one.replace(Revision(1), Revision(1), b"b")),
+            ("tidy", |one| one.tidy().map(drop)),
             ("sync", Storage::sync),
             ("after", |one| one.at_or_after(Revision(1)).map(drop)),
             ("before", |one| one.at_or_before(Revision(1)).map(drop)),
@@ -288,7 +294,7 @@ mod tests {
             let reason = poison.reason().expect("poisoned");
             assert!(reason.contains("panic"), "{reason}");
             let writes = inner.writes.load(Ordering::Relaxed);
-            for (name, write) in &calls[..3] {
+            for (name, write) in &calls[..4] {
                 let error = write(&storage).expect_err(name);
                 assert!(error.to_string().contains("panic"), "{error}");
             }
@@ -321,9 +327,11 @@ mod tests {
         assert!(storage.sync().is_err());
         assert!(storage.append(Revision(2), b"b").is_err());
         assert!(storage.replace(Revision(1), Revision(1), b"c").is_err());
+        assert!(storage.tidy().is_err());
         let newest = inner.at_or_before(Revision::MAX).expect("read");
         assert_eq!(newest, Some((Revision(1), b"a".to_vec())));
         assert_eq!(inner.syncs.load(Ordering::Relaxed), 1, "syncs");
+        assert_eq!(inner.writes.load(Ordering::Relaxed), 2, "writes");
     }
 
     #[test]

@@ -88,9 +88,10 @@ type Write = fn(&SledStorage) -> Result<(), Error>;
 fn nobody_writes_between_a_flush_and_its_sync() {
     let temporary = tempfile::tempdir().expect("a directory");
     let storage = SledStorage::open(&temporary.path().join("events")).expect("opened");
-    let writes: [(&str, Write); 3] = [
+    let writes: [(&str, Write); 4] = [
         ("append", |one| one.append(Revision(1000), &[7; 100])),
         ("replace", |one| one.replace(Revision(1), Revision(1), &[7])),
+        ("tidy", |one| one.tidy().map(drop)),
         ("sync", Storage::sync),
     ];
     let (order, begun) = (Mutex::new(Vec::new()), Barrier::new(writes.len() + 1));

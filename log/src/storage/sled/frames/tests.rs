@@ -254,6 +254,30 @@ fn a_turn_that_moves_nothing_is_not_taken_for_the_last() {
     assert!(once > IDLE_MAX + 600 && once < PAID, "{once}");
 }
 
+/// The one sync that fails may have lost every page that was moved.
+#[test]
+fn what_was_moved_and_not_synced_is_an_error_and_still_owed() {
+    const OWED: usize = 3 * BYTES_FOR_A_MOVE;
+    let temporary = tempfile::tempdir().expect("a directory");
+    let storage = SledStorage::open(temporary.path()).expect("opened");
+    put(&storage, 1, &[7; 200]);
+    storage.database.make_durable().expect("synced");
+    let written = &storage.database.frames.written;
+    written.owed.store(OWED, Ordering::Relaxed);
+    written.idle.store(5, Ordering::Relaxed);
+    let syncs = Cell::new(0);
+    let failing = || {
+        syncs.set(syncs.get() + 1);
+        Err(Error::io("syncing")(std::io::Error::other("gone")))
+    };
+    let error = written.move_pages(&failing).expect_err("not synced");
+    assert!(error.to_string().contains("gone"), "{error}");
+    assert_eq!(syncs.get(), 1, "nothing is retried");
+    assert!(written.turn.load(Ordering::Relaxed) > 0, "some were moved");
+    let accounts = [&written.owed, &written.idle].map(|one| one.load(Ordering::Relaxed));
+    assert_eq!(accounts, [OWED, 5]);
+}
+
 #[test]
 fn how_large_values_are_is_known_at_the_next_start() {
     let temporary = tempfile::tempdir().expect("a directory");

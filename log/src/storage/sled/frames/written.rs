@@ -127,9 +127,9 @@ impl WriteAccount {
             let changed = self.turns.insert(TURN, &turn.to_be_bytes());
             changed.map_err(|error| engine(EngineCall::Tidy, error))?;
         }
+        let written = sync()?;
         self.owed
             .fetch_sub(moves * BYTES_FOR_A_MOVE, Ordering::Relaxed);
-        let written = sync()?;
         let is_idle = is_alone && written < moves * TURN_BYTES;
         let idle = if is_idle {
             self.idle.fetch_add(moves, Ordering::Relaxed) + moves
