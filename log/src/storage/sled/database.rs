@@ -7,9 +7,17 @@ use crate::place::Place;
 use crate::storage::closing::Engine;
 use crate::{EngineCall, Error};
 use hindsight_core::Revision;
+#[cfg(test)]
+use std::cell::RefCell;
 use std::fs::File;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
+
+#[cfg(test)]
+thread_local! {
+    /// What a test does on this thread between every flush and its sync.
+    pub(super) static BEFORE_SYNC: RefCell<Option<Box<dyn Fn()>>> = const { RefCell::new(None) };
+}
 
 /// What sled holds, and the file in which it does.
 #[derive(Debug)]
@@ -84,6 +92,8 @@ impl Database {
         self.frames.note_sync();
         let written = self.engine.flush();
         let written = written.map_err(|error| engine(EngineCall::Flush, error))?;
+        #[cfg(test)]
+        BEFORE_SYNC.with_borrow(|test| test.iter().for_each(|test| test()));
         self.file
             .sync_data()
             .map_err(Error::io("syncing the event log"))?;

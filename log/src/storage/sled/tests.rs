@@ -1,9 +1,12 @@
 //! Errors of the system, and the order of concurrent writes.
 
+use super::database::BEFORE_SYNC;
 use super::*;
 use rustix::io::Errno;
-use std::sync::Barrier;
+use std::cell::RefCell;
+use std::rc::Rc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Barrier, TryLockError};
 
 /// Flushes, each with something to write, while other writes wait.
 const SYNCS: u64 = 20;
@@ -119,6 +122,45 @@ fn nobody_writes_between_a_flush_and_its_sync() {
     });
     let order = order.into_inner().expect("unpoisoned");
     assert_eq!(order.first(), Some(&"all are durable"), "{order:?}");
+}
+
+/// Longer than what may be written without a sync, and than the journal.
+const LARGE_BYTES: usize = 2 << 20;
+
+/// Each of them flushes and syncs the database, the third in the middle of what it removes.
+const SYNCING: [(&str, Write); 4] = [
+    ("append", |one| {
+        let appended = (1..=100).try_for_each(|first| one.append(Revision(first), &[7; 10 << 10]));
+        appended.and_then(|()| one.append(Revision(101), &vec![7; LARGE_BYTES]))
+    }),
+    ("sync", Storage::sync),
+    ("replace", |one| {
+        one.replace(Revision(1), Revision(101), &[7])
+    }),
+    ("tidy", |one| one.tidy().map(drop)),
+];
+
+#[test]
+fn whoever_flushes_lets_nobody_write_before_the_sync() {
+    let temporary = tempfile::tempdir().expect("a directory");
+    let storage = Arc::new(SledStorage::open(&temporary.path().join("events")).expect("opened"));
+    let excludes = Rc::new(RefCell::new(Vec::new()));
+    let (seen, watched) = (Rc::clone(&excludes), Arc::downgrade(&storage));
+    BEFORE_SYNC.set(Some(Box::new(move || {
+        let Some(storage) = watched.upgrade() else {
+            return;
+        };
+        let locked = storage.journal.try_lock();
+        let is_locked = matches!(locked, Err(TryLockError::WouldBlock));
+        seen.borrow_mut().push(is_locked);
+    })));
+    for (name, write) in SYNCING {
+        write(&storage).expect(name);
+        let excludes = excludes.take();
+        let is_alone = !excludes.is_empty() && excludes.iter().all(|one| *one);
+        assert!(is_alone, "{name}: {excludes:?}");
+    }
+    BEFORE_SYNC.set(None);
 }
 
 /// Readers find frames also while these pass from the pending ones into the database.
