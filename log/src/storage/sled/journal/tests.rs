@@ -1,7 +1,7 @@
 //! The contents of a journal after a crash, and what is refused.
 
 use super::record::{BEGIN_BYTES, FORMAT, Header, Salt};
-use super::{CAPACITY_BYTES, Journal, JournalContents, NAME};
+use super::{CAPACITY_BYTES, JournalContents, NAME};
 use crate::storage::conformance::copy;
 use crate::{Error, SledStorage, Storage, frame};
 use hindsight_core::Revision;
@@ -485,15 +485,17 @@ fn a_journal_of_a_newer_release_is_refused() {
 
 #[test]
 fn without_a_file_everything_is_synced_in_the_database() {
-    let directory = tempfile::tempdir().expect("a directory");
-    let begun = Journal::begin(directory.path(), Revision::ZERO).expect("begun");
-    let mut journal = Journal {
-        file: None,
-        holds_all: false,
-        ..begun
-    };
-    assert!(!journal.holds_all());
-    journal.add(Revision(1), b"frame");
-    journal.begin_round().expect("nothing to do");
-    assert!(!journal.holds_all());
+    let (temporary, storage) = killed(&[]);
+    {
+        // As a start leaves it that finds no disk space.
+        let mut journal = storage.lock_journal();
+        (journal.file, journal.holds_all) = (None, false);
+    }
+    for first in 1..=3 {
+        append(&storage, first, 20);
+        storage.sync().expect("synced");
+        let (_copied, events) = crashed(&temporary);
+        fs::remove_file(events.join(NAME)).expect("removed");
+        assert_eq!(found(&events), (1..=first).collect::<Vec<_>>());
+    }
 }
