@@ -21,6 +21,8 @@ pub(super) enum Step {
     Sync,
     FailedSync,
     Witness(Tail),
+    /// The newest note is durable, unless an older one reaches this revision.
+    SyncedNote(Revision),
     /// Readers and watchers see everything up to here.
     Shown(Revision),
     /// Somebody received an answer about everything up to here.
@@ -197,6 +199,7 @@ impl Storage for Disk {
 
     fn ensure_witnessed(&self, last: Revision) -> Result<(), Error> {
         if self.faults.witness.is_none_or(|newest| last <= newest) {
+            self.note(Step::SyncedNote(last));
             return Ok(());
         }
         Err(Error::io("syncing the note")(ErrorKind::StorageFull.into()))
@@ -255,16 +258,15 @@ impl Backend for Disk {
     }
 
     /// What was synced, with the first of the later frames, any number of them; a replacement together
-    /// with some of the frames that it replaces; and a note of any age. The newest comes last.
+    /// with some of the frames that it replaces; and a note of any age since one was synced. The newest comes last.
     fn crashed(&self) -> Vec<Box<dyn Backend>> {
         let steps = self.steps();
         let is_sync = |step: &Step| matches!(step, Step::Sync);
         let synced = steps.iter().rposition(is_sync).map_or(0, |last| last + 1);
-        let notes = steps.iter().filter_map(|step| match step {
-            Step::Witness(tail) => Some(Some(*tail)),
-            _ => None,
-        });
-        let notes: Vec<Option<Tail>> = [None].into_iter().chain(notes).collect();
+        let mut notes = vec![None];
+        for step in &steps {
+            follow_note(step, &mut notes);
+        }
         let mut left: Vec<Box<dyn Backend>> = Vec::new();
         for note in notes {
             for done in synced..=steps.len() {
@@ -287,6 +289,19 @@ impl Backend for Disk {
     }
 }
 
+/// Keeps the list of notes of which any may be found after a crash.
+fn follow_note(step: &Step, notes: &mut Vec<Option<Tail>>) {
+    match step {
+        Step::Witness(tail) => notes.push(Some(*tail)),
+        Step::SyncedNote(last) => {
+            let newest = notes.pop();
+            notes.retain(|note| note.is_some_and(|note| note.revision >= *last));
+            notes.extend(newest);
+        }
+        _ => {}
+    }
+}
+
 fn carry_out(step: &Step, frames: &mut BTreeMap<Revision, Arc<[u8]>>, leaves_replaced: bool) {
     match step {
         Step::Append(first, bytes) => {
@@ -296,7 +311,12 @@ fn carry_out(step: &Step, frames: &mut BTreeMap<Revision, Arc<[u8]>>, leaves_rep
             frames.retain(|at, _| leaves_replaced || at < first || at > last);
             frames.insert(*first, Arc::clone(bytes));
         }
-        Step::Sync | Step::FailedSync | Step::Witness(_) | Step::Shown(_) | Step::Told(_) => {}
+        Step::Sync
+        | Step::FailedSync
+        | Step::Witness(_)
+        | Step::SyncedNote(_)
+        | Step::Shown(_)
+        | Step::Told(_) => {}
     }
 }
 
@@ -345,7 +365,7 @@ impl Crash {
             Step::Sync => self.synced.append(&mut self.unsynced),
             // Crashes of a log that is thinned are tested one by one: see `retention`.
             Step::Replace(..) | Step::FailedSync => {}
-            Step::Witness(tail) => self.witnesses.push(Some(*tail)),
+            Step::Witness(_) | Step::SyncedNote(_) => follow_note(step, &mut self.witnesses),
             Step::Shown(revision) => self.shown = self.shown.max(*revision),
             Step::Told(revision) => self.told = self.told.max(*revision),
         }

@@ -42,6 +42,11 @@ const CASES: &[(&str, Case)] = &[
         survives_replacing,
     ),
     ("what was witnessed is found again", witnesses),
+    (
+        "of what was replaced no note is left",
+        witnesses_beyond_what_is_replaced,
+    ),
+    ("tidying ends and changes nothing", tidies),
     ("room is taken and changes nothing", |one| {
         ensure_room(one.storage(), one.is_bounded());
     }),
@@ -156,18 +161,25 @@ fn survives_replacing(one: &dyn Backend) {
     }
 }
 
+fn tail(revision: u64) -> Tail {
+    Tail {
+        revision: Revision(revision),
+        hash: [revision.to_le_bytes()[0]; 32],
+    }
+}
+
+fn acknowledge(storage: &dyn Storage, revision: u64) {
+    append(storage, revision, 9);
+    storage.sync().expect("synced");
+    storage.witness(&tail(revision));
+}
+
 /// A power cut may lose the note, but never makes up one.
 fn witnesses(one: &dyn Backend) {
     let storage = one.storage();
     assert_eq!(storage.witnessed().expect("read"), None);
-    let tail = |revision: u64| Tail {
-        revision: Revision(revision),
-        hash: [revision.to_le_bytes()[0]; 32],
-    };
     for revision in 1..=3 {
-        append(storage, revision, 9);
-        storage.sync().expect("synced");
-        storage.witness(&tail(revision));
+        acknowledge(storage, revision);
         let made: Vec<_> = (1..=revision)
             .map(|one| Some(tail(one)))
             .chain([None])
@@ -184,6 +196,60 @@ fn witnesses(one: &dyn Backend) {
             told.is_none_or(|told| told == Some(tail(revision))),
             "{told:?}"
         );
+    }
+}
+
+/// With a note within them, the frame that stands in their place could not be compared.
+fn witnesses_beyond_what_is_replaced(one: &dyn Backend) {
+    let storage = one.storage();
+    let nothing = storage.ensure_witnessed(Revision(1));
+    nothing.expect("there is no note that could be lost");
+    for (revisions, last) in [(1..=3, 2), (4..=8, 7)] {
+        for revision in revisions {
+            acknowledge(storage, revision);
+        }
+        let ensured = storage.ensure_witnessed(Revision(last));
+        ensured.expect("witnessed");
+        let check = || {
+            for crashed in one.crashed() {
+                let found = crashed.storage().witnessed().expect("read");
+                assert!(
+                    found.is_some_and(|found| found.revision >= Revision(last)),
+                    "{last}: {found:?}"
+                );
+            }
+        };
+        check();
+        let replaced = storage.replace(Revision(1), Revision(last), &frame(1, 50));
+        replaced.expect("replaced");
+        check();
+        storage.sync().expect("synced");
+        check();
+    }
+}
+
+fn tidies(one: &dyn Backend) {
+    /// More than any storage takes for so little.
+    const STEPS_MAX: usize = 10_000;
+    let storage = one.storage();
+    for revision in 1..=4 {
+        append(storage, revision, 100 << 10);
+    }
+    storage.sync().expect("synced");
+    let replaced = storage.replace(Revision(1), Revision(3), &frame(1, 50));
+    replaced.expect("replaced");
+    let left = stored(&[(1, 50), (4, 100 << 10)]);
+    let mut steps = 0;
+    while storage.tidy().expect("tidied") {
+        steps += 1;
+        assert!(steps < STEPS_MAX, "it does not end");
+        assert_eq!(all(storage), left);
+    }
+    assert!(!storage.tidy().expect("tidied"), "nothing is left to do");
+    storage.sync().expect("synced");
+    assert_eq!(all(storage), left);
+    for crashed in one.crashed() {
+        assert_eq!(all(crashed.storage()), left);
     }
 }
 
