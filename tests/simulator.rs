@@ -156,6 +156,7 @@ const BUGS: &[(Bug, &[&str])] = &[
             "watch: resumable",
         ],
     ),
+    (Bug::NoteLags, &["a sound log opens"]),
     (Bug::ApplyForgets, &["replay equals live"]),
     (
         Bug::WatchLoses,

@@ -167,6 +167,7 @@ impl Simulation {
     fn new(options: Options) -> Self {
         let mut dice = Dice(options.seed);
         let disk = Disk::new(Dice(dice.roll(u64::MAX)), options.has(Bug::SyncDoesNothing));
+        disk.inner().ignores_notes = options.has(Bug::NoteLags);
         let watcher = |_| {
             let mut watcher = Watcher::new(Selection::any(&mut dice));
             watcher.loses_one_in = options.has(Bug::WatchLoses).then_some(7);

@@ -49,6 +49,8 @@ pub struct Inner {
     pub witness: Option<Tail>,
     /// The witness that a power cut leaves.
     pub durable_witness: Option<Tail>,
+    /// The frames that replaced others, by their bytes: the last revision of each.
+    pub replaced: BTreeMap<Arc<[u8]>, Revision>,
     /// The damaged frames, and how each is repaired.
     pub damage: Vec<(Revision, Repair)>,
     /// The disk's own source of chance.
@@ -67,6 +69,8 @@ pub struct Inner {
     pub sync_failed: bool,
     /// Whether syncs report success and do nothing.
     pub ignores_sync: bool,
+    /// Whether notes are reported as durable that are not.
+    pub ignores_notes: bool,
     /// Refusals so far, reads included.
     pub refused: u64,
     /// Refusals of writes and syncs so far.
@@ -83,6 +87,7 @@ impl Disk {
             durable: Frames::new(),
             witness: None,
             durable_witness: None,
+            replaced: BTreeMap::new(),
             damage: Vec::new(),
             dice,
             armed: None,
@@ -92,6 +97,7 @@ impl Disk {
             power_failed: false,
             sync_failed: false,
             ignores_sync,
+            ignores_notes: false,
             refused: 0,
             refused_writes: 0,
             errors: Vec::new(),
@@ -105,6 +111,20 @@ impl Disk {
     pub fn failures(&self) -> (bool, bool) {
         let inner = self.inner();
         (inner.power_failed, inner.sync_failed)
+    }
+
+    /// Refuses a log of which a frame has replaced the noted end and later ones, as a start of the product does.
+    pub fn refuse_thinned_over(&self) -> Result<(), Error> {
+        let inner = self.inner();
+        let Some(Tail { revision, .. }) = inner.witness else {
+            return Ok(());
+        };
+        let found = inner.live.range(..=revision).next_back();
+        let last = found.and_then(|(_, bytes)| inner.replaced.get(bytes));
+        if last.is_some_and(|last| *last > revision) {
+            return Err(Error::Diverged { revision });
+        }
+        Ok(())
     }
 
     /// The disk itself.
@@ -194,6 +214,17 @@ impl Inner {
         Ok(())
     }
 
+    fn sync_note(&mut self, last: Revision) -> Result<(), Error> {
+        if self.power_failed {
+            return Err(self.refuse("syncing the note", ErrorKind::Other));
+        }
+        let reaches = |note: Tail| note.revision >= last;
+        if !self.ignores_notes && !self.durable_witness.is_some_and(reaches) {
+            self.durable_witness = self.witness;
+        }
+        Ok(())
+    }
+
     /// Lets the first few unsynced frames reach the disk and returns the others.
     pub fn persist_some(&mut self) -> Vec<Revision> {
         let mut unsynced = self.unsynced();
@@ -231,8 +262,14 @@ impl Storage for Disk {
         self.inner().append(first, frame)
     }
 
+    /// The note that a power cut leaves reaches that far then, or is the newest.
+    fn ensure_witnessed(&self, last: Revision) -> Result<(), Error> {
+        self.inner().sync_note(last)
+    }
+
     fn replace(&self, first: Revision, last: Revision, frame: &[u8]) -> Result<(), Error> {
         let mut inner = self.inner();
+        inner.replaced.insert(frame.into(), last);
         inner.append(first, frame)?;
         inner.live.retain(|at, _| *at <= first || *at > last);
         Ok(())
@@ -250,7 +287,7 @@ impl Storage for Disk {
         }
     }
 
-    /// The witness is not synced: it reaches the disk now and then.
+    /// The witness is not synced with every batch: it reaches the disk now and then.
     fn witness(&self, tail: &Tail) {
         let mut inner = self.inner();
         inner.witness = Some(*tail);

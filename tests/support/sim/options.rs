@@ -14,6 +14,8 @@ pub enum Bug {
     SyncDoesNothing,
     /// A power cut loses the last synced frame.
     SyncedFrameLost,
+    /// The log is thinned although the note of its end is not durable.
+    NoteLags,
     /// A fold that forgets removals.
     ApplyForgets,
     /// A watch that loses an event now and then.
@@ -36,9 +38,10 @@ pub enum Bug {
 
 impl Bug {
     /// Every bug.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::SyncDoesNothing,
         Self::SyncedFrameLost,
+        Self::NoteLags,
         Self::ApplyForgets,
         Self::WatchLoses,
         Self::WatchRepeats,

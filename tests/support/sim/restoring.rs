@@ -83,6 +83,7 @@ impl Simulation {
         let dice = Dice(self.dice.roll(u64::MAX));
         let disk = Disk::new(dice, self.options.has(Bug::SyncDoesNothing));
         let mut inner = disk.inner();
+        inner.ignores_notes = self.options.has(Bug::NoteLags);
         let writes = self.dice.roll(8);
         match self.dice.roll(12) {
             0 => inner.armed = Some((writes, Fault::PowerCut)),

@@ -67,6 +67,7 @@ impl Publish for Publisher {
 impl Server {
     /// Opens the log as a starting process does.
     pub fn open(disk: &Arc<Disk>, base: Base, options: &Options) -> Result<Self, Error> {
+        disk.refuse_thinned_over()?;
         let storage = Arc::<Disk>::clone(disk);
         let log = Log::open_from(storage, base)?;
         let state = log.state().clone();
