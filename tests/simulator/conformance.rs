@@ -15,11 +15,21 @@ use cases::{Backend, conforms};
 /// Power cuts tried at each moment, which leave more or less of what was not synced.
 const CUTS: u64 = 8;
 
+/// Disks of different dice: a note reaches some of them at once, and others late.
+const DISKS: std::ops::RangeInclusive<u64> = 1..=8;
+
 struct Simulated(Disk);
 
 impl Simulated {
     fn new(seed: u64) -> Self {
         Self(Disk::new(Dice(seed), false))
+    }
+
+    /// A disk that breaks a promise: of notes that it reports as durable.
+    fn with_lagging_notes(seed: u64) -> Self {
+        let lagging = Self::new(seed);
+        lagging.0.inner().ignores_notes = true;
+        lagging
     }
 
     /// A copy of the disk with another seed.
@@ -28,6 +38,7 @@ impl Simulated {
         let (from, mut to) = (self.0.inner(), copy.0.inner());
         to.live.clone_from(&from.live);
         to.durable.clone_from(&from.durable);
+        to.replaced.clone_from(&from.replaced);
         (to.witness, to.durable_witness) = (from.witness, from.durable_witness);
         drop(to);
         copy
@@ -58,5 +69,15 @@ impl Backend for Simulated {
 
 #[test]
 fn the_disk_of_the_simulator_conforms() {
-    conforms(&|| Box::new(Simulated::new(1)));
+    for seed in DISKS {
+        conforms(&|| Box::new(Simulated::new(seed)));
+    }
+}
+
+#[test]
+#[should_panic(expected = "is replaced, and noted is")]
+fn a_disk_whose_notes_lag_does_not_conform() {
+    for seed in DISKS {
+        conforms(&|| Box::new(Simulated::with_lagging_notes(seed)));
+    }
 }

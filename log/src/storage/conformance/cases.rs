@@ -215,7 +215,7 @@ fn witnesses_beyond_what_is_replaced(one: &dyn Backend) {
                 let found = crashed.storage().witnessed().expect("read");
                 assert!(
                     found.is_some_and(|found| found.revision >= Revision(last)),
-                    "{last}: {found:?}"
+                    "up to {last} is replaced, and noted is {found:?}"
                 );
             }
         };
