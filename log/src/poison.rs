@@ -23,10 +23,14 @@ impl Poison {
         // Logged only once it is set, and whatever becomes of the log.
         if self.0.set(reason).is_ok() {
             let reason = self.reason();
-            tracing::error!(
-                reason,
-                "the event log is poisoned and accepts no more writes"
-            );
+            // Whoever logs for an embedding program may panic. Then this is not logged, and nothing else is lost.
+            catch_unwind(|| {
+                tracing::error!(
+                    reason,
+                    "the event log is poisoned and accepts no more writes"
+                );
+            })
+            .ok();
         }
     }
 
@@ -39,13 +43,26 @@ impl Poison {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
+    use std::sync::atomic::{AtomicUsize, Ordering};
     use tracing::span::{Attributes, Id, Record};
     use tracing::{Event, Metadata, Subscriber};
 
-    /// A log that cannot be written to.
-    struct Broken;
+    /// A log that cannot be written to, and how often that was tried.
+    #[derive(Clone, Default)]
+    pub(crate) struct Broken(Arc<AtomicUsize>);
+
+    impl Broken {
+        /// Runs this while nothing can be logged, which must have been tried.
+        pub(crate) fn while_in_use<T>(run: impl FnOnce() -> T) -> T {
+            let broken = Self::default();
+            let done = tracing::subscriber::with_default(broken.clone(), run);
+            let tried = broken.0.load(Ordering::Relaxed);
+            assert!(tried > 0, "the test shows nothing");
+            done
+        }
+    }
 
     impl Subscriber for Broken {
         fn enabled(&self, _: &Metadata<'_>) -> bool {
@@ -61,6 +78,7 @@ mod tests {
         fn record_follows_from(&self, _: &Id, _: &Id) {}
 
         fn event(&self, _: &Event<'_>) {
+            self.0.fetch_add(1, Ordering::Relaxed);
             panic!("it cannot be written to");
         }
 
@@ -73,10 +91,15 @@ mod tests {
     #[test]
     fn a_log_is_poisoned_even_if_that_cannot_be_told() {
         let poison = Poison::default();
-        let told = catch_unwind(AssertUnwindSafe(|| {
-            tracing::subscriber::with_default(Broken, || poison.set("a reason".into()));
-        }));
-        assert!(told.is_err(), "the test shows nothing");
+        Broken::while_in_use(|| poison.set("a reason".into()));
         assert_eq!(poison.reason(), Some("a reason"));
+    }
+
+    /// What the thread does after its work, such as answering whoever waits, is done all the same.
+    #[test]
+    fn a_thread_that_panics_where_that_cannot_be_told_goes_on_to_its_end() {
+        let poison = Poison::default();
+        Broken::while_in_use(|| poison.guard("decider", || panic!("a defect")));
+        assert_eq!(poison.reason(), Some("its decider ended in a panic"));
     }
 }

@@ -97,8 +97,9 @@ impl Synced {
 
     fn fail(&self, error: &Error) {
         let reason = error.to_string();
-        self.poison.set(reason.clone());
-        self.failed.get_or_init(|| reason);
+        // First: by the time that anybody is told, nothing more is written.
+        self.failed.get_or_init(|| reason.clone());
+        self.poison.set(reason);
     }
 
     fn inner(&self) -> RwLockReadGuard<'_, Option<Arc<dyn Storage>>> {
@@ -184,6 +185,7 @@ impl Storage for Synced {
 mod tests {
     use super::*;
     use crate::MemoryStorage;
+    use crate::poison::tests::Broken;
 
     /// Fails once, as a kernel does: only the first caller gets the error. Or panics in one of its calls.
     #[derive(Debug, Default)]
@@ -317,6 +319,18 @@ mod tests {
         let error = storage.sync().expect_err("what was appended may be lost");
         assert!(error.to_string().contains("gone"), "{error}");
         assert!(storage.at_or_after(Revision(2)).expect("read").is_none());
+    }
+
+    #[test]
+    fn after_a_sync_that_failed_none_succeeds_even_if_that_cannot_be_told() {
+        let inner = Arc::<Fails>::default();
+        let (storage, poison) = over(&inner);
+        storage.append(Revision(2), b"a").expect("appended");
+        Broken::while_in_use(|| storage.sync().expect_err("the disk fails"));
+        assert!(poison.reason().is_some_and(|told| told.contains("gone")));
+        storage.sync().expect_err("what was appended may be lost");
+        assert!(storage.append(Revision(3), b"b").is_err());
+        assert_eq!(inner.syncs.load(Ordering::Relaxed), 1, "syncs");
     }
 
     #[test]
