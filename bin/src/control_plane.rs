@@ -25,7 +25,7 @@ use hindsight_core::{
 use hindsight_gc::Forecast;
 use hindsight_log::{
     Base, DirectoryLock, Error, Keeping, Log, MemoryStorage, Poison, Reader, SledStorage,
-    Snapshots, Storage, Writer,
+    Snapshots, Storage, Writer, overwrite_in_place,
 };
 use std::path::Path;
 #[cfg(feature = "http")]
@@ -465,6 +465,7 @@ pub(crate) fn open_directory(directory: &Path) -> Result<(DirectoryLock, Arc<dyn
     if !has_log(lock.directory())? {
         // Refused before anything is made: what is made would be in the way of what is moved back.
         refuse_lost(data)?;
+        overwrite_in_place(lock.directory(), &[]);
     }
     let storage: Arc<dyn Storage> = Arc::new(SledStorage::open(&data.events())?);
     if restoring::is_left(data) {

@@ -41,6 +41,7 @@ pub use backup::{
 };
 pub use base::Base;
 pub use clock::Clock;
+pub use copy_on_write::overwrite_in_place;
 pub use error::{EngineCall, Error};
 pub use lock::DirectoryLock;
 pub use log::Log;

@@ -3,7 +3,7 @@
 use crate::place::{Identity, identity};
 use crate::storage::is_full;
 use crate::unpoisoned::unpoisoned;
-use crate::{Error, copy_on_write, layout, owner_only, remote_fs};
+use crate::{Error, owner_only, remote_fs};
 use std::fs::{File, TryLockError};
 use std::io::{ErrorKind, Read, Seek, Write};
 use std::path::{Path, PathBuf};
@@ -38,9 +38,6 @@ impl DirectoryLock {
         owner_only::make(directory)?;
         owner_only::warn_if_open_to_others(directory);
         remote_fs::warn_of_remote(directory);
-        if !directory.join(layout::EVENTS).exists() {
-            copy_on_write::overwrite_in_place(directory);
-        }
         let found = directory.canonicalize().map_err(opening(directory))?;
         let mut options = owner_only::options();
         options.read(true).write(true).create(true).truncate(false);

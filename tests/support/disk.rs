@@ -11,7 +11,8 @@ fcntl.ioctl(os.open(sys.argv[1], os.O_RDONLY), 0x8004587d, struct.pack('I', 2))"
 #[derive(Debug)]
 pub struct Disk {
     mount_point: PathBuf,
-    device: Option<String>,
+    /// Several if it keeps mirrors.
+    devices: Vec<String>,
 }
 
 impl Disk {
@@ -23,7 +24,7 @@ impl Disk {
         as_root(&["mount", "-t", "tmpfs", "-o", &size, "hindsight", place])?;
         let disk = Self {
             mount_point: mount_point.to_owned(),
-            device: None,
+            devices: Vec::new(),
         };
         disk.take_ownership()?;
         Some(disk)
@@ -39,18 +40,37 @@ impl Disk {
         Self::made_by(&["mkfs.btrfs", "-q", "-f"], mount_point, mib)
     }
 
+    /// Mounts btrfs with a mirror of everything: on two files of this size, which are at [`Disk::mirrors`].
+    pub fn mirrored_on_files(mount_point: &Path, mib: u64) -> Option<Self> {
+        let make = ["mkfs.btrfs", "-q", "-f", "-m", "raid1", "-d", "raid1"];
+        Self::made_on(&make, mount_point, &Self::mirrors(mount_point), mib)
+    }
+
+    /// The files of a mirrored disk.
+    pub fn mirrors(mount_point: &Path) -> [PathBuf; 2] {
+        ["first", "second"].map(|name| mount_point.with_extension(name))
+    }
+
     fn made_by(make: &[&str], mount_point: &Path, mib: u64) -> Option<Self> {
-        std::fs::create_dir_all(mount_point).ok()?;
         let image = mount_point.with_extension("image");
-        let file = std::fs::File::create(&image).ok()?;
-        file.set_len(mib << 20).ok()?;
-        let found = as_root(&["losetup", "--find", "--show", image.to_str()?])?;
-        let device = String::from_utf8(found.stdout).ok()?.trim().to_owned();
-        let disk = Self {
+        Self::made_on(make, mount_point, &[image], mib)
+    }
+
+    fn made_on(make: &[&str], mount_point: &Path, images: &[PathBuf], mib: u64) -> Option<Self> {
+        std::fs::create_dir_all(mount_point).ok()?;
+        let mut disk = Self {
             mount_point: mount_point.to_owned(),
-            device: Some(device.clone()),
+            devices: Vec::new(),
         };
-        as_root(&[make, &[&device]].concat())?;
+        for image in images {
+            let file = std::fs::File::create(image).ok()?;
+            file.set_len(mib << 20).ok()?;
+            let found = as_root(&["losetup", "--find", "--show", image.to_str()?])?;
+            let device = String::from_utf8(found.stdout).ok()?;
+            disk.devices.push(device.trim().to_owned());
+        }
+        let devices: Vec<&str> = disk.devices.iter().map(String::as_str).collect();
+        as_root(&[make, &devices].concat())?;
         disk.mount()?;
         disk.take_ownership()?;
         Some(disk)
@@ -63,7 +83,7 @@ impl Disk {
         as_root(&["mount", "--bind", directory, place])?;
         let disk = Self {
             mount_point: mount_point.to_owned(),
-            device: None,
+            devices: Vec::new(),
         };
         as_root(&["mount", "-o", "remount,bind,ro", place])?;
         Some(disk)
@@ -95,16 +115,22 @@ impl Disk {
 
     /// Unmounts it once nobody uses it, and mounts what the disk kept.
     pub fn remount(&self) {
+        self.remount_after(|| {});
+    }
+
+    /// The same, and does something to the disk in between.
+    pub fn remount_after(&self, done: impl FnOnce()) {
         let unmounted = (0..200).any(|_| {
             std::thread::sleep(std::time::Duration::from_millis(20));
             as_root(&["umount", self.place()]).is_some()
         });
         assert!(unmounted, "{} stays busy", self.mount_point.display());
+        done();
         self.mount().expect("it is mounted again");
     }
 
     fn mount(&self) -> Option<Output> {
-        as_root(&["mount", self.device.as_deref()?, self.place()])
+        as_root(&["mount", self.devices.first()?, self.place()])
     }
 
     fn take_ownership(&self) -> Option<Output> {
@@ -121,7 +147,7 @@ impl Disk {
 impl Drop for Disk {
     fn drop(&mut self) {
         as_root(&["umount", "--lazy", self.place()]);
-        if let Some(device) = &self.device {
+        for device in &self.devices {
             as_root(&["losetup", "--detach", device]);
         }
     }

@@ -10,6 +10,7 @@ use anyhow::{Result, anyhow};
 use hindsight_log::layout::{EVENTS, PARTS};
 use hindsight_log::{
     DirectoryLock, Error, Restore, RestoreStep, Restored, SledStorage, Storage, make_private,
+    overwrite_in_place,
 };
 use std::ffi::OsStr;
 use std::fs::File;
@@ -87,6 +88,7 @@ fn restore_locked(
     }
     let restored = filled?;
     install(directory, &work)?;
+    overwrite_in_place(directory, &PARTS);
     Ok(restored)
 }
 
@@ -138,6 +140,7 @@ fn fill(
     progress: impl FnMut(RestoreStep),
 ) -> Result<Restored, Error> {
     make_private(work).map_err(failed("creating", work))?;
+    overwrite_in_place(work, &[]);
     let storage: Arc<dyn Storage> = Arc::new(SledStorage::open(&DataDir(work).events())?);
     let restore = Restore {
         storage: &storage,
