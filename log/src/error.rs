@@ -30,7 +30,7 @@ pub enum Error {
         /// The data directory.
         directory: PathBuf,
         /// What the holder wrote about itself: `process`, its number and, behind ` at `, its address if it has one.
-        /// If this process holds the directory, `this process` and the address.
+        /// If this process holds the directory, `this process` and the address. If there was no space for that, a sentence.
         holder: String,
     },
     /// A record does not read back as it was written.

@@ -1,11 +1,13 @@
 //! The lock that keeps a data directory to one process.
 
+mod naming;
+
 use crate::place::{Identity, identity};
-use crate::storage::is_full;
 use crate::unpoisoned::unpoisoned;
-use crate::{Error, owner_only, remote_fs};
+use crate::{Error, owner_only, regular, remote_fs};
+use naming::Naming;
 use std::fs::{File, TryLockError};
-use std::io::{ErrorKind, Read, Seek, Write};
+use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
@@ -25,6 +27,8 @@ static HELD: Mutex<Vec<Identity>> = Mutex::new(Vec::new());
 /// The lock of a data directory, held until it is dropped. The file names its holder.
 #[derive(Debug)]
 pub struct DirectoryLock {
+    /// What is not written into the file yet; before it, because it has a copy of it.
+    naming: Option<Naming>,
     file: File,
     directory: PathBuf,
     /// After the file: it is held for as long as that is open.
@@ -38,6 +42,7 @@ impl DirectoryLock {
         owner_only::make(directory)?;
         owner_only::warn_if_open_to_others(directory);
         remote_fs::warn_of_remote(directory);
+        refuse_no_file(directory)?;
         let found = directory.canonicalize().map_err(opening(directory))?;
         let mut options = owner_only::options();
         options.read(true).write(true).create(true).truncate(false);
@@ -45,6 +50,7 @@ impl DirectoryLock {
         let file = opened.map_err(opening_to_write(directory))?;
         let file = Self::locked(file, directory, File::try_lock)?;
         let mut lock = Self {
+            naming: None,
             _held: Held::note(&file),
             file,
             directory: found,
@@ -58,6 +64,7 @@ impl DirectoryLock {
     /// holder.
     pub fn check(directory: &Path) -> Result<(), Error> {
         refuse_file(directory)?;
+        refuse_no_file(directory)?;
         let mut options = File::options();
         match options.read(true).write(true).open(Self::path(directory)) {
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
@@ -72,6 +79,7 @@ impl DirectoryLock {
     /// mounted elsewhere and served there. Other readers are let in. `None` if there is no lock file,
     /// which every server leaves behind.
     pub fn acquire_to_read(directory: &Path) -> Result<Option<Self>, Error> {
+        refuse_no_file(directory)?;
         let found = directory.canonicalize();
         match found.and_then(|found| Ok((File::open(Self::path(&found))?, found))) {
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
@@ -79,6 +87,7 @@ impl DirectoryLock {
                 let (file, found) = opened.map_err(opening(directory))?;
                 let file = Self::locked(file, directory, File::try_lock_shared)?;
                 Ok(Some(Self {
+                    naming: None,
                     _held: Held::note(&file),
                     file,
                     directory: found,
@@ -100,6 +109,7 @@ impl DirectoryLock {
 
     /// What the lock file says about the current or the last holder. Takes no lock.
     pub fn holder(directory: &Path) -> Option<String> {
+        refuse_no_file(directory).ok()?;
         let text = std::fs::read_to_string(Self::path(directory)).ok()?;
         Some(text.trim().to_owned())
     }
@@ -130,10 +140,9 @@ impl DirectoryLock {
                         holder = format!("{OURSELVES}{}", address.unwrap_or_default());
                     }
                 }
-                Err(Error::Locked {
-                    directory: directory.to_owned(),
-                    holder: holder.trim().to_owned(),
-                })
+                let holder = named(holder.trim_matches(['\0', '\n', ' ']), directory);
+                let directory = directory.to_owned();
+                Err(Error::Locked { directory, holder })
             }
             Err(TryLockError::Error(source)) => {
                 Err(Error::io("locking the data directory")(source))
@@ -154,23 +163,15 @@ impl DirectoryLock {
         Err(Error::Foreign(Self::path(directory)))
     }
 
-    /// Names the holder in the file: the process, and the address at which it listens, if it does.
+    /// Names the holder in the file: the process, and the address at which it listens, if it does. On a full disk it is
+    /// written as soon as there is space.
     pub fn describe(&mut self, address: Option<&str>) -> Result<(), Error> {
         let at = address.map_or_else(String::new, |address| format!("{AT}{address}"));
         let text = format!("{BEGIN}{}{at}\n", std::process::id());
-        let mut write = || {
-            // Overwritten in place: once truncated, the file might not get its bytes back on a full disk.
-            self.file.rewind()?;
-            self.file.write_all(text.as_bytes())?;
-            self.file.set_len(text.len() as u64)
-        };
-        match write() {
-            Err(error) if is_full(&error) => {
-                tracing::warn!(%error, "the lock file does not name this process: there is no space for it");
-                Ok(())
-            }
-            written => written.map_err(Error::io("writing the lock file")),
-        }
+        // Before the next one, so that one is not written over the other.
+        self.naming = None;
+        self.naming = Naming::begin(&self.file, text)?;
+        Ok(())
     }
 }
 
@@ -211,6 +212,23 @@ fn refuse_file(directory: &Path) -> Result<(), Error> {
     Ok(())
 }
 
+/// Refuses what is no file in the place of the lock file: nobody is to wait for a pipe.
+fn refuse_no_file(directory: &Path) -> Result<(), Error> {
+    regular::check(&DirectoryLock::path(directory), u64::MAX)
+}
+
+/// What is told of a holder with this name, which is empty if there was no space for one.
+fn named(holder: &str, directory: &Path) -> String {
+    if holder.is_empty() {
+        let file = DirectoryLock::path(directory);
+        return format!(
+            "a process that could not write its name into {}",
+            file.display()
+        );
+    }
+    holder.to_owned()
+}
+
 fn opening_to_write(directory: &Path) -> impl FnOnce(std::io::Error) -> Error {
     |error| match error.kind() {
         ErrorKind::ReadOnlyFilesystem => Error::ReadOnly(directory.to_owned()),
@@ -226,6 +244,34 @@ fn opening(directory: &Path) -> impl FnOnce(std::io::Error) -> Error {
 mod tests {
     use super::*;
 
+    /// Another process that holds a lock.
+    #[cfg(unix)]
+    struct Other(std::process::Child);
+
+    #[cfg(unix)]
+    impl Other {
+        fn holding(directory: &Path) -> Self {
+            use std::io::{BufRead, BufReader};
+            use std::process::{Command, Stdio};
+            let mut command = Command::new("flock");
+            command
+                .arg(DirectoryLock::path(directory))
+                .args(["-c", "echo held; read end"]);
+            let begun = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
+            let mut other = begun.expect("flock runs");
+            let mut told = String::new();
+            let output = other.stdout.take().expect("a pipe");
+            BufReader::new(output).read_line(&mut told).expect("read");
+            assert_eq!(told, "held\n");
+            Self(other)
+        }
+
+        fn end(mut self) {
+            drop(self.0.stdin.take());
+            self.0.wait().expect("it ends");
+        }
+    }
+
     #[test]
     fn a_directory_has_one_holder_who_is_named_to_the_next() {
         let temporary = tempfile::tempdir().expect("a directory");
@@ -240,34 +286,41 @@ mod tests {
         DirectoryLock::acquire(temporary.path()).expect("free again");
     }
 
+    /// Another process, because this one would be told of as itself.
+    #[cfg(unix)]
+    #[test]
+    fn a_holder_without_a_name_is_told_as_one_that_could_not_write_it() {
+        let temporary = tempfile::tempdir().expect("a directory");
+        let at = temporary.path();
+        for unnamed in ["", "\0\0\0\0"] {
+            std::fs::write(DirectoryLock::path(at), unnamed).expect("written");
+            let other = Other::holding(at);
+            let refused = DirectoryLock::acquire(at).expect_err("held").to_string();
+            let told = format!(
+                "is in use by a process that could not write its name into {}; stop it, or",
+                DirectoryLock::path(at).display()
+            );
+            assert!(refused.contains(&told), "{refused}");
+            other.end();
+        }
+    }
+
     /// As in two containers with one volume, in both of which the server is process 1.
     #[cfg(unix)]
     #[test]
     fn a_holder_with_the_number_of_this_process_is_not_taken_for_it() {
-        use std::io::{BufRead, BufReader};
-        use std::process::{Command, Stdio};
         let temporary = tempfile::tempdir().expect("a directory");
         let at = temporary.path();
         let id = std::process::id();
         // Held before and given back.
         drop(DirectoryLock::acquire(at).expect("free"));
-        let mut command = Command::new("flock");
-        command
-            .arg(DirectoryLock::path(at))
-            .args(["-c", "echo held; read end"]);
-        let begun = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
-        let mut other = begun.expect("flock runs");
-        let mut told = String::new();
-        let output = other.stdout.take().expect("a pipe");
-        BufReader::new(output).read_line(&mut told).expect("read");
-        assert_eq!(told, "held\n");
+        let other = Other::holding(at);
         let named = Some(format!("process {id}"));
         assert_eq!(DirectoryLock::holder(at), named, "as we left it");
         let refused = DirectoryLock::acquire(at).expect_err("held").to_string();
         let advice = format!("by process {id}; stop it, or name another data directory");
         assert!(refused.ends_with(&advice), "{refused}");
-        drop(other.stdin.take());
-        other.wait().expect("it ends");
+        other.end();
         DirectoryLock::acquire(at).expect("free again");
     }
 

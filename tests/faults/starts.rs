@@ -1,14 +1,17 @@
 //! Syncs that fail while the program starts, and kills at any of its calls: of a first start, and of one that
-//! takes in what a killed server left in its journal.
+//! takes in what a killed server left in its journal. And a start that finds no room for its name.
 
 use super::calls::{CALLS, Kind, copied, made, most_of_a_thread};
+use super::full::Small;
 use super::verify;
+use hindsight_log::DirectoryLock;
 use hindsight_tests::dice::number;
-use hindsight_tests::disk::skipped;
+use hindsight_tests::disk::{fill, skipped};
 use hindsight_tests::http::MAPS;
 use hindsight_tests::recorder::{Stored, stored};
 use hindsight_tests::server::{Server, hindsight, serve, text};
 use hindsight_tests::strace::{recorded, with_fault_of, with_faults_of, with_recorded_fault};
+use hindsight_tests::wait::wait_until;
 use hindsight_tests::wire::Caller;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -345,4 +348,32 @@ fn start_killed_at(prepared: &Path, (call, file): &Kind, at: usize, answered: &S
     }
     verify(&directory);
     is_killed
+}
+
+/// The log itself is elsewhere, so that nothing that a start releases gives the lock its room.
+#[test]
+fn a_server_that_finds_no_room_for_its_name_writes_it_once_there_is_some() {
+    let Some(small) = Small::of(2, "a full disk") else {
+        return;
+    };
+    let (directory, elsewhere) = (&small.directory, tempfile::tempdir().expect("a directory"));
+    std::fs::create_dir(directory).expect("made");
+    std::os::unix::fs::symlink(elsewhere.path(), directory.join("events")).expect("linked");
+    assert_eq!(Server::start_on(directory).signal("TERM"), Some(0));
+    std::fs::remove_file(DirectoryLock::path(directory)).expect("removed");
+    let filling = fill(&small.at);
+    let server = Server::start_on(directory);
+    assert_eq!(DirectoryLock::holder(directory).as_deref(), Some(""));
+    let asked = server.hindsight(&["log"]);
+    let told = text(&asked.stderr);
+    let unnamed = "in use by a process that could not write its name into ";
+    assert!(!asked.status.success() && told.contains(unnamed), "{told}");
+    std::fs::remove_file(filling).expect("removed");
+    wait_until("the lock file names the server", || {
+        let holder = DirectoryLock::holder(directory);
+        holder.is_some_and(|holder| holder.contains(" at https://"))
+    });
+    let asked = server.hindsight(&["log"]);
+    assert!(asked.status.success(), "{}", text(&asked.stderr));
+    assert_eq!(server.signal("TERM"), Some(0));
 }

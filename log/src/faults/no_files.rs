@@ -6,7 +6,7 @@ use super::disk::Disk;
 use super::refusals::after;
 use super::rot::open;
 use super::script::{self, Commands};
-use crate::{Error, Reader, Snapshots};
+use crate::{DirectoryLock, Error, Reader, Snapshots};
 use hindsight_core::Revision;
 use std::fs::{self, File};
 use std::os::unix::fs::symlink;
@@ -43,6 +43,7 @@ fn what_is_in_the_place_of_a_file_of_the_log_is_refused_by_name_and_not_read() {
         "events.tail",
         "events.reserve",
         "events.place",
+        "lock",
         "events/db",
         "events/conf",
         "events/journal",
@@ -59,7 +60,9 @@ fn what_is_in_the_place_of_a_file_of_the_log_is_refused_by_name_and_not_read() {
             make(&at);
         });
         for _ in 0..2 {
-            let error = open(temporary.path()).expect_err(what);
+            let locked = DirectoryLock::acquire(temporary.path());
+            let opened = locked.and_then(|_lock| open(temporary.path()));
+            let error = opened.expect_err(what);
             let told = match &error {
                 Error::NotAFile(path) => Some((path, false)),
                 Error::TooLong { path, .. } => Some((path, true)),
@@ -68,6 +71,24 @@ fn what_is_in_the_place_of_a_file_of_the_log_is_refused_by_name_and_not_read() {
             let expected = Some((&at, what == TOO_LONG));
             assert_eq!(told, expected, "{name}, {what}: {error}");
         }
+    }
+}
+
+#[test]
+fn who_asks_for_a_lock_waits_for_nothing_that_is_in_its_place() {
+    for (what, make) in NO_FILES {
+        let temporary = tempfile::tempdir().expect("a directory");
+        let directory = temporary.path();
+        let at = DirectoryLock::path(directory);
+        make(&at);
+        let asked = DirectoryLock::check(directory);
+        let read = DirectoryLock::acquire_to_read(directory);
+        for refused in [asked, read.map(drop)] {
+            let error = refused.expect_err(what);
+            let told = matches!(&error, Error::NotAFile(path) if *path == at);
+            assert!(told, "{what}: {error}");
+        }
+        assert_eq!(DirectoryLock::holder(directory), None, "{what}");
     }
 }
 
