@@ -1,5 +1,6 @@
 //! A watch as an informer keeps it over HTTP: it lists, follows, loses its connection, resumes from
-//! the last revision that it received, and lists again if that has expired.
+//! the last revision that it received, and lists again if that has expired. A connection that fails is
+//! an error: whether it may is for the test to say. What came whole before that is kept.
 
 use super::MAPS_IN_ALL_NAMESPACES;
 use hindsight_core::{GroupResource, Object, ObjectKey, Revision, Uid};
@@ -8,6 +9,7 @@ use hindsight_tests::sim::history::History;
 use hindsight_tests::sim::watchers::{Event, Held, Kind, Received, Selection, Watcher};
 use hindsight_tests::wire::{Caller, Wire, request};
 use serde_json::Value;
+use std::io::Result;
 use std::ops::AddAssign;
 
 /// How long nothing may come although something must: it bounds a failing run.
@@ -30,6 +32,8 @@ pub(super) struct Counts {
     pub(super) from_the_log: u64,
     /// Bookmarks that came after an event of their stream.
     pub(super) bookmarks: u64,
+    /// Streams that failed after an event had come on them.
+    pub(super) failed: u64,
 }
 
 #[derive(Debug)]
@@ -81,6 +85,7 @@ impl AddAssign for Counts {
         self.resumed += other.resumed;
         self.from_the_log += other.from_the_log;
         self.bookmarks += other.bookmarks;
+        self.failed += other.failed;
     }
 }
 
@@ -102,19 +107,20 @@ impl Informer {
     }
 
     /// Reads on until it has seen this object, over as many connections as that takes.
-    pub(super) fn follow(&mut self, caller: &Caller, last: &ObjectKey) {
+    pub(super) fn follow(&mut self, caller: &Caller, last: &ObjectKey) -> Result<()> {
         while !self.watcher.cache.contains_key(last) {
             let before = self.watcher.received.len();
-            self.open(caller);
+            self.open(caller)?;
             let most = 1 + self.dice.roll(EVENTS_MAX);
             for _ in 0..most {
-                if self.watcher.cache.contains_key(last) || !self.read() {
+                if self.watcher.cache.contains_key(last) || !self.read()? {
                     break;
                 }
             }
             self.leave();
             self.bear(before);
         }
+        Ok(())
     }
 
     /// Tolerates a stream on which at most a bookmark came, but not for ever.
@@ -133,44 +139,47 @@ impl Informer {
     }
 
     /// Reads this many events or bookmarks, and leaves.
-    pub(super) fn follow_some(&mut self, caller: &Caller, count: usize) {
+    pub(super) fn follow_some(&mut self, caller: &Caller, count: usize) -> Result<()> {
         let mut left = 0..count;
         while !left.is_empty() {
             let before = self.watcher.received.len();
-            self.open(caller);
-            while !left.is_empty() && self.read() {
+            self.open(caller)?;
+            while !left.is_empty() && self.read()? {
                 left.next();
             }
             self.leave();
             self.bear(before);
         }
+        Ok(())
     }
 
     /// Opens a stream, and reads until a bookmark has followed an event.
-    pub(super) fn stay(&mut self, caller: &Caller) {
-        self.open_for(caller, STAY_SECONDS);
+    pub(super) fn stay(&mut self, caller: &Caller) -> Result<()> {
+        self.open_for(caller, STAY_SECONDS)?;
         let before = self.counts.bookmarks;
         while self.counts.bookmarks == before {
-            assert!(self.read(), "no bookmark came after an event");
+            assert!(self.read()?, "no bookmark came after an event");
         }
         self.leave();
+        Ok(())
     }
 
     /// Opens a stream unless one is open: from its position, or after a list.
-    pub(super) fn open(&mut self, caller: &Caller) {
-        if self.stream.is_none() {
-            let seconds = self.dice.pick(&STREAM_SECONDS);
-            self.open_for(caller, seconds);
+    pub(super) fn open(&mut self, caller: &Caller) -> Result<()> {
+        if self.stream.is_some() {
+            return Ok(());
         }
+        let seconds = self.dice.pick(&STREAM_SECONDS);
+        self.open_for(caller, seconds)
     }
 
-    fn open_for(&mut self, caller: &Caller, seconds: u64) {
-        let mut wire = caller.connect().expect("connected");
+    fn open_for(&mut self, caller: &Caller, seconds: u64) -> Result<()> {
+        let mut wire = caller.connect()?;
         let how = match self.watcher.position {
             None if self.dice.roll(2) == 0 => {
                 "sendInitialEvents=true&resourceVersionMatch=NotOlderThan&".into()
             }
-            None => format!("resourceVersion={}&", self.list(&mut wire)),
+            None => format!("resourceVersion={}&", self.list(&mut wire)?),
             Some(at) => {
                 self.counts.resumed += 1;
                 self.watcher.disconnect();
@@ -181,14 +190,14 @@ impl Informer {
         let path = self.path(&format!(
             "watch=1&allowWatchBookmarks=true&timeoutSeconds={seconds}&{how}"
         ));
-        wire.send(request("GET", &path, "").as_bytes())
-            .expect("sent");
-        assert_eq!(wire.head().expect("an answer").0, 200, "{path}");
+        wire.send(request("GET", &path, "").as_bytes())?;
+        assert_eq!(wire.head()?.0, 200, "{path}");
         self.stream = Some(wire);
-        if how.starts_with("send") {
-            self.begin();
-        }
         self.has_event = false;
+        if how.starts_with("send") {
+            self.begin()?;
+        }
+        Ok(())
     }
 
     pub(super) fn leave(&mut self) {
@@ -196,8 +205,11 @@ impl Informer {
     }
 
     /// Reads the next line; false if the stream is over.
-    pub(super) fn read(&mut self) -> bool {
-        match self.line() {
+    pub(super) fn read(&mut self) -> Result<bool> {
+        let line = self
+            .line()
+            .inspect_err(|_| self.counts.failed += u64::from(self.has_event))?;
+        let is_open = match line {
             Line::Event => {
                 self.has_event = true;
                 true
@@ -215,7 +227,8 @@ impl Informer {
                 false
             }
             Line::End => false,
-        }
+        };
+        Ok(is_open)
     }
 
     fn path(&self, rest: &str) -> String {
@@ -232,11 +245,11 @@ impl Informer {
     }
 
     /// Lists in pages, all of which are of one revision.
-    fn list(&mut self, wire: &mut Wire) -> Revision {
+    fn list(&mut self, wire: &mut Wire) -> Result<Revision> {
         let (mut items, mut rest) = (Vec::new(), String::new());
         loop {
             let path = self.path(&format!("limit={PAGE}&continue={rest}&"));
-            let reply = wire.ask("GET", &path, "").expect("answered");
+            let reply = wire.ask("GET", &path, "")?;
             if reply.code != 200 {
                 // Too many requests for past states at once, or the revision of the first page has
                 // expired.
@@ -251,20 +264,27 @@ impl Informer {
             if rest.is_empty() {
                 let at = revision(&list);
                 self.listed(at, &items);
-                return at;
+                return Ok(at);
             }
         }
     }
 
     /// Reads the initial events of a stream, up to the bookmark that ends them.
-    fn begin(&mut self) {
+    fn begin(&mut self) -> Result<()> {
         let (events, shown) = (self.watcher.received.len(), self.shown.len());
         let mark = loop {
             match self.line() {
-                Line::Event => {}
-                Line::Bookmark(mark) => break mark,
+                Ok(Line::Event) => {}
+                Ok(Line::Bookmark(mark)) => break mark,
                 // No list was begun.
-                Line::Expired | Line::End => panic!("no beginning"),
+                Ok(Line::Expired | Line::End) => panic!("no beginning"),
+                // A part of a list is none; the next one takes the place of what it left in the cache.
+                Err(error) => {
+                    self.watcher.received.truncate(events);
+                    self.shown.truncate(shown);
+                    self.watcher.position = None;
+                    return Err(error);
+                }
             }
         };
         let annotation = &mark["metadata"]["annotations"]["k8s.io/initial-events-end"];
@@ -288,6 +308,7 @@ impl Informer {
         let at = revision(&mark);
         self.listed(at, &items);
         self.watcher.received.push(Received::Bookmark(at));
+        Ok(())
     }
 
     fn listed(&mut self, at: Revision, items: &[Value]) {
@@ -310,10 +331,10 @@ impl Informer {
         (watcher.cache, watcher.position) = (cache, Some(at));
     }
 
-    fn line(&mut self) -> Line {
+    fn line(&mut self) -> Result<Line> {
         let stream = self.stream.as_mut().expect("a stream");
-        let Some(line) = stream.event().expect("readable") else {
-            return Line::End;
+        let Some(line) = stream.event()? else {
+            return Ok(Line::End);
         };
         let mut line: Value = serde_json::from_str(&line).expect("JSON");
         let object = line["object"].take();
@@ -321,14 +342,14 @@ impl Informer {
             Some("ADDED") => Kind::Added,
             Some("MODIFIED") => Kind::Modified,
             Some("DELETED") => Kind::Deleted,
-            Some("BOOKMARK") => return Line::Bookmark(object),
+            Some("BOOKMARK") => return Ok(Line::Bookmark(object)),
             _ => {
                 assert_eq!(object["code"], 410, "{line} {object}");
-                return Line::Expired;
+                return Ok(Line::Expired);
             }
         };
         self.take(kind, object);
-        Line::Event
+        Ok(Line::Event)
     }
 
     /// Takes an event; its previous version is the one that the informer knows.
