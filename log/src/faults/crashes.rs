@@ -42,6 +42,34 @@ fn every_crash_of_a_thousand_commits_leaves_all_that_was_acknowledged_and_no_mor
         opened.len()
     );
     assert!(states > 2 * steps.len() && refused > 0);
+    if !is_long() {
+        assert_page_says([steps.len(), states, opened.len(), refused]);
+    }
+}
+
+/// The usual run is the same each time, and the page tells what it tries.
+fn assert_page_says(counts: [usize; 4]) {
+    let page = include_str!("../../../docs/reliability.md");
+    let [steps, states, disks, refused] = counts.map(grouped);
+    for text in [
+        format!("; {states} crashes of a script on the recording storage |"),
+        format!(
+            "| crashes of a script of 1,000 commits on the recording storage | {steps} steps, {states} crashes, \
+             {disks} different disks, {refused} broken ones refused | 1,000 commits | 0 | each `tests/run` |"
+        ),
+    ] {
+        let is_there = page.contains(&text);
+        assert!(is_there, "docs/reliability.md must say now:\n{text}");
+    }
+}
+
+/// A number as pages give it, with a comma before each group of three digits.
+fn grouped(number: usize) -> String {
+    let (rest, last) = (number / 1000, number % 1000);
+    if rest == 0 {
+        return last.to_string();
+    }
+    format!("{},{last:03}", grouped(rest))
 }
 
 /// The last revision that must have survived.
