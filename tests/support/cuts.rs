@@ -185,8 +185,9 @@ impl Disk {
 
     /// Every way, of those tried, in which a power cut now may leave the files. The names are the
     /// current or the durable ones. Of the unsynced changes, none is left, or all, or all but one, or
-    /// one alone, or all with one of them torn in half.
-    pub fn crash_states(&self) -> BTreeSet<CrashState> {
+    /// one alone, or all with one of them torn in half; and any of them, if there are no more than
+    /// `subsets_max`.
+    pub fn crash_states(&self, subsets_max: usize) -> BTreeSet<CrashState> {
         let pending: BTreeSet<(usize, usize)> = self
             .names
             .values()
@@ -215,8 +216,26 @@ impl Disk {
                     self.crash_state(names, |change| if change == *one { half } else { WHOLE }),
                 );
             }
+            if pending.len() <= subsets_max {
+                ways.extend(self.subsets(names, &pending));
+            }
         }
         ways
+    }
+
+    /// The ways in which any of the unsynced changes are left, each whole.
+    fn subsets(
+        &self,
+        names: &Names,
+        pending: &BTreeSet<(usize, usize)>,
+    ) -> impl Iterator<Item = CrashState> {
+        (0..1_u32 << pending.len()).map(move |kept| {
+            self.crash_state(names, |change| {
+                let place = pending.iter().position(|one| *one == change);
+                let is_kept = place.is_some_and(|place| kept >> place & 1 == 1);
+                if is_kept { WHOLE } else { 0 }
+            })
+        })
     }
 
     /// How many bytes of a change half of its sectors are.

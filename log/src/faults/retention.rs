@@ -1,6 +1,7 @@
 //! Logs that were thinned: what they still hold is correct, and what they no longer hold they refuse.
 
 use super::disk::{Disk, Faults};
+use super::is_long;
 use super::script::{self, Silent};
 use crate::codec::Placeholder;
 use crate::frame;
@@ -278,8 +279,9 @@ fn a_crash_at_any_replacement_leaves_a_log_that_opens_and_tells_its_floor() {
     let kinds = [GroupResource::new("", "configmaps")];
     let mut floors = BTreeSet::new();
     let mut crashes = 0;
+    let apart = if is_long() { 1 } else { 3 };
     for (left, leaves) in (0..)
-        .step_by(3)
+        .step_by(apart)
         .flat_map(|left| [(left, false), (left, true)])
     {
         let faults = Faults {
