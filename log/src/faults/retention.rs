@@ -10,7 +10,7 @@ use crate::{
     Base, Clock, Error, Keeping, Log, MemoryStorage, Reader, Retention, Snapshots, Storage, Writer,
     state_at_floor, verify,
 };
-use hindsight_core::{Commit, GroupResource, Pruned, PrunedTime, Revision, State, Time};
+use hindsight_core::{Command, Commit, GroupResource, Pruned, PrunedTime, Revision, State, Time};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind;
 use std::num::NonZeroU64;
@@ -307,6 +307,45 @@ fn a_crash_at_any_replacement_leaves_a_log_that_opens_and_tells_its_floor() {
         crashes += 1;
     }
     assert!(crashes > 8 && floors.len() > 2, "{crashes} {floors:?}");
+}
+
+/// Although the last commit is a removal, which leaves nothing in the state; also after a crash in between.
+#[test]
+fn a_log_that_ends_with_a_removal_and_is_thinned_to_its_end_goes_on_after_it() {
+    let whole = logged();
+    let whole_reader = reader(&whole);
+    let is_removal = |end: &Revision| {
+        let commit = whole_reader.commit(*end).expect("read").expect("there");
+        commit.object().is_none()
+    };
+    let ends: Vec<Revision> = ends(&whole).into_iter().filter(is_removal).collect();
+    assert!(ends.len() > 8, "{ends:?}");
+    for end in ends.iter().step_by(ends.len() / 8) {
+        for left in [Some(1), Some(3), None] {
+            let faults = Faults {
+                replace: left.map(|left| (left, ErrorKind::Other)),
+                ..Faults::default()
+            };
+            let frames = whole.frames().into_iter();
+            let frames = frames.filter(|(first, _)| first <= end);
+            let dying = Arc::new(Disk::holding(frames, None).with(faults));
+            let thinned = thin_to(&dying, *end, &[]);
+            assert!(thinned.is_ok() || left.is_some(), "{thinned:?}");
+            let disk = copy(&dying);
+            let log = Log::open(dynamic(&disk), script::empty()).expect("opened");
+            assert_eq!(log.state().revision, *end, "{left:?}");
+            assert_eq!(log.state().hash(), hash_of(&whole_reader, *end));
+            let writer = log.start(Box::new(Silent)).expect("started");
+            let object = serde_json::json!({"metadata": {"name": "next"}});
+            let create = script::create("configmaps", "default", object);
+            let next = Command {
+                seed: [200; 16],
+                ..script::Commands::default().command(create)
+            };
+            let written = script::submit(&writer, &disk, vec![next]).expect("written");
+            assert_eq!(written, end.next(), "{left:?}");
+        }
+    }
 }
 
 /// No stored frame is missed by the walk.
