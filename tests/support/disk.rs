@@ -70,7 +70,7 @@ impl Disk {
             disk.devices.push(device.trim().to_owned());
         }
         let devices: Vec<&str> = disk.devices.iter().map(String::as_str).collect();
-        as_root(&[make, &devices].concat())?;
+        as_root(&[make, devices.as_slice()].concat())?;
         disk.mount()?;
         disk.take_ownership()?;
         Some(disk)

@@ -97,7 +97,7 @@ impl SledStorage {
         }
         owner_only::make_restricted(directory)?;
         if !is_there {
-            copy_on_write::overwrite_in_place(directory);
+            copy_on_write::overwrite_in_place(directory, &[]);
         }
         let resolved = place::resolved(directory);
         let finding = format!("finding {}", directory.display());
