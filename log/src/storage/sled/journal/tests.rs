@@ -486,11 +486,10 @@ fn a_journal_of_a_newer_release_is_refused() {
 #[test]
 fn without_a_file_everything_is_synced_in_the_database() {
     let (temporary, storage) = killed(&[]);
-    {
-        // As a start leaves it that finds no disk space.
-        let mut journal = storage.lock_journal();
-        (journal.file, journal.holds_all) = (None, false);
-    }
+    // As a start leaves it that finds no disk space.
+    let mut journal = storage.lock_journal();
+    (journal.file, journal.holds_all) = (None, false);
+    drop(journal);
     for first in 1..=3 {
         append(&storage, first, 20);
         storage.sync().expect("synced");
