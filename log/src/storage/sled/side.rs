@@ -80,22 +80,37 @@ pub(crate) fn is_set_aside(path: &Path) -> bool {
     former.is_some_and(|name| name.starts_with(PREFIX) || name == CONFIGURATION)
 }
 
-/// Moves a file, also to another file system: the directory of the engine may be a mount, or a link. What this user
-/// may not read cannot be copied: there it stays, under a name that the engine does not know.
+/// Moves a file, also to another file system: the directory of the engine may be a mount, or a link. What cannot be
+/// copied there, because this user may not read it or there is no room, stays, under a name that the engine does not
+/// know.
 fn move_file(from: &Path, to: &Path) -> std::io::Result<()> {
     match std::fs::rename(from, to) {
         Err(error) if error.kind() == ErrorKind::CrossesDevices => {}
         moved => return moved,
     }
-    let opened = File::open(from);
-    if opened.is_err_and(|error| error.kind() == ErrorKind::PermissionDenied) {
-        let mut unread = OsString::from(UNREAD_PREFIX);
-        unread.push(to.file_name().unwrap_or_default());
-        return std::fs::rename(from, from.with_file_name(unread));
+    let Err(error) = copy(from, to) else {
+        return std::fs::remove_file(from);
+    };
+    let mut unread = OsString::from(UNREAD_PREFIX);
+    unread.push(to.file_name().unwrap_or_default());
+    let unread = from.with_file_name(unread);
+    tracing::warn!(
+        %error,
+        to = %unread.display(),
+        "the side file cannot be copied to another file system; it stays where it is, under another name"
+    );
+    std::fs::rename(from, unread)
+}
+
+/// Copies a file durably; leaves no part of it if that fails.
+fn copy(from: &Path, to: &Path) -> std::io::Result<()> {
+    // Before anything is made in its place.
+    File::open(from)?;
+    let copied = std::fs::copy(from, to).and_then(|_| File::open(to)?.sync_all());
+    if copied.is_err() {
+        std::fs::remove_file(to).ok();
     }
-    std::fs::copy(from, to)?;
-    File::open(to)?.sync_all()?;
-    std::fs::remove_file(from)
+    copied
 }
 
 fn snapshots(directory: &Path) -> Result<Vec<PathBuf>, Error> {
@@ -134,5 +149,18 @@ mod tests {
         move_file(&from, &to).expect("moved");
         assert_eq!(std::fs::read(&to).expect("there"), b"side");
         assert!(!from.exists());
+        // What is written to this device finds a full disk, and a directory is in the way of a file.
+        std::fs::remove_file(&to).expect("removed");
+        let full: fn(&Path) = |to| std::os::unix::fs::symlink("/dev/full", to).expect("linked");
+        let taken: fn(&Path) = |to| std::fs::create_dir(to).expect("made");
+        for (is_left, prepare) in [(false, full), (true, taken)] {
+            prepare(&to);
+            std::fs::write(&from, "side").expect("written");
+            move_file(&from, &to).expect("renamed");
+            let unread = here.path().join("unread.snap.1.damaged");
+            assert_eq!(std::fs::read(&unread).expect("there"), b"side");
+            assert!(!from.exists() && is_set_aside(&unread));
+            assert_eq!(to.symlink_metadata().is_ok(), is_left);
+        }
     }
 }
