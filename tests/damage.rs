@@ -155,15 +155,14 @@ fn what_somebody_else_keeps_under_our_names_survives_every_command() {
         "there is a backup"
     );
     for (name, others, words) in [
-        ("no log", &["verifying/thesis.txt"][..], &[][..]),
         (
             "another's",
             &[
                 "events/calendar.ics",
                 "restoring/keep.txt",
                 "verifying/thesis.txt",
-            ],
-            &[&["log"][..], &["verify"], &["verify", "--in-place"]],
+            ][..],
+            &[&["log"][..], &["verify"], &["verify", "--in-place"]][..],
         ),
         (
             "no restore",

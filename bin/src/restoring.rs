@@ -19,24 +19,14 @@ pub(crate) fn is_there(path: &Path) -> Result<bool, Error> {
     path.try_exists().map_err(failed("examining", path))
 }
 
-/// Refuses a directory in which somebody else has files where a restore or a verification would leave theirs, and
-/// then one in which a restore is half done. Nothing is changed.
+/// Refuses a directory in which somebody else has files where a restore would leave its own, and then one in which a
+/// restore is half done. Nothing is changed.
 pub(crate) fn check(directory: &Path) -> Result<(), Error> {
-    let data = DataDir(directory);
-    check_parts(&data.restoring(), None)?;
-    // What cannot be examined is not removed, and hinders nobody.
-    if let Err(error @ Error::Foreign(_)) = check_copy(data) {
-        return Err(error);
-    }
+    check_parts(&DataDir(directory).restoring())?;
     if is_unfinished(directory)? {
         return Err(Error::UnfinishedRestore(directory.to_owned()));
     }
     Ok(())
-}
-
-/// Refuses what is no copy that a verification made.
-fn check_copy(data: DataDir<'_>) -> Result<(), Error> {
-    check_parts(&data.verifying(), Some(&data.events()))
 }
 
 /// Removes what an unfinished restore has left, once all of it is known to be a restore's: its work, and what it
@@ -44,7 +34,7 @@ fn check_copy(data: DataDir<'_>) -> Result<(), Error> {
 #[cfg(feature = "http")]
 pub(crate) fn discard(directory: &Path) -> Result<(), Error> {
     let parts = layout::PARTS.map(|part| directory.join(part));
-    parts.iter().try_for_each(|part| check_part(part, None))?;
+    parts.iter().try_for_each(|part| check_part(part))?;
     parts.iter().try_for_each(|part| remove(part))?;
     remove(&DataDir(directory).restoring())
 }
@@ -61,7 +51,8 @@ pub(crate) fn settle(directory: &Path) -> Result<(), Error> {
     settle_with(directory, remove)
 }
 
-/// The same with this way to remove. The copy of a verification may be another user's, and hinders nobody.
+/// The same with this way to remove. The copy of a verification may be another user's, or there may be something else
+/// in its place: that hinders nobody.
 fn settle_with(directory: &Path, remove: impl Fn(&Path) -> Result<(), Error>) -> Result<(), Error> {
     check(directory)?;
     let data = DataDir(directory);
@@ -70,13 +61,13 @@ fn settle_with(directory: &Path, remove: impl Fn(&Path) -> Result<(), Error>) ->
         tracing::warn!(
             %error,
             directory = %data.verifying().display(),
-            "the copy that a verification left could not be removed; it is not needed, and its owner may remove it"
+            "what is in the place of a verification's copy stays; a copy there is not needed, and its owner may remove it"
         );
     }
     Ok(())
 }
 
-/// Removes the copy that a verification left.
+/// Removes the copy that a verification left; refuses what is none.
 #[cfg(feature = "http")]
 pub(crate) fn remove_copy(data: DataDir<'_>) -> Result<(), Error> {
     remove_copy_with(data, remove)
@@ -86,7 +77,7 @@ fn remove_copy_with(
     data: DataDir<'_>,
     remove: impl Fn(&Path) -> Result<(), Error>,
 ) -> Result<(), Error> {
-    check_copy(data)?;
+    check_parts(&data.verifying())?;
     remove(&data.verifying())
 }
 
@@ -125,13 +116,12 @@ mod tests {
     #[test]
     fn what_somebody_else_keeps_where_ours_would_be_left_is_named_and_stays() {
         for (others, named) in [
-            (&["verifying/thesis.txt"][..], "verifying/thesis.txt"),
             (
                 &[
                     "events/calendar.ics",
                     "restoring/keep.txt",
                     "verifying/thesis.txt",
-                ],
+                ][..],
                 "restoring/keep.txt",
             ),
             (
@@ -162,8 +152,6 @@ mod tests {
         let [data, copy] = ["data", "copy"].map(|name| temporary.path().join(name));
         for directory in [&data, &copy] {
             open(directory).expect("it opens").close();
-            // Which is copied with the log.
-            fs::write(directory.join("events/of-another"), "").expect("written");
         }
         let left = DataDir(&data).verifying();
         fs::rename(copy, &left).expect("moved");
@@ -179,6 +167,26 @@ mod tests {
         fs::rename(aside, tail).expect("moved back");
         drop(open_reader(&data).expect("it opens"));
         assert!(!left.exists());
+    }
+
+    /// Such as what the copy of an earlier release has of the top of a file system.
+    #[test]
+    fn what_is_no_copy_of_a_verification_stays_and_hinders_no_start_and_no_question() {
+        for others in [
+            &["verifying/thesis.txt"][..],
+            &["verifying/events/db", "verifying/events/lost+found/"],
+        ] {
+            let temporary = tempfile::tempdir().expect("a directory");
+            let data = DataDir(temporary.path());
+            fill(temporary.path(), others);
+            let before = tree(&data.verifying());
+            open(temporary.path()).expect("it opens").close();
+            drop(open_reader(temporary.path()).expect("it opens"));
+            let remove_copy = || remove_copy_with(data, remove);
+            let refused = remove_copy().expect_err("no copy gets its place");
+            assert!(matches!(refused, Error::Foreign(_)), "{refused}");
+            assert!(tree(&data.verifying()) == before, "{others:?}");
+        }
     }
 
     #[test]

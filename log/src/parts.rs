@@ -8,25 +8,24 @@ use std::fs::FileType;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-/// Refuses a directory in which something is no part of a log, and what is in its place and no directory. If the log
-/// in it is a copy, what others keep in the directory of the database was copied too: `original` is that directory.
-/// Nothing is followed, opened or changed; there need not be a directory.
-pub fn check_parts(directory: &Path, original: Option<&Path>) -> Result<(), Error> {
+/// Whether what is in the directory of a database is of the log. Others keep files there too, as some file systems do at
+/// their top.
+pub fn is_of_database(path: &Path) -> bool {
+    has_name_of_ours(path) || is_set_aside(path)
+}
+
+/// Refuses a directory in which something is no part of a log, and what is in its place and no directory. Nothing is
+/// followed, opened or changed; there need not be a directory.
+pub fn check_parts(directory: &Path) -> Result<(), Error> {
     let parts = listed(directory)?;
-    parts.iter().try_for_each(|part| check_part(part, original))
+    parts.iter().try_for_each(|part| check_part(part))
 }
 
 /// As [`check_parts`], for one part, which need not be there.
-pub fn check_part(part: &Path, original: Option<&Path>) -> Result<(), Error> {
+pub fn check_part(part: &Path) -> Result<(), Error> {
     let name = part.file_name().unwrap_or_default();
     if name == EVENTS {
-        let is_copied = |path: &Path| {
-            let name = path.file_name().unwrap_or_default();
-            original.is_some_and(|events| events.join(name).symlink_metadata().is_ok())
-        };
-        return check_each(part, |path| {
-            has_name_of_ours(path) || is_set_aside(path) || is_copied(path)
-        });
+        return check_each(part, is_of_database);
     }
     if name == SNAPSHOTS {
         return check_each(part, snapshot::has_name_of_ours);
@@ -98,11 +97,11 @@ mod tests {
     fn a_log_and_all_that_its_opening_makes_are_parts_of_one() {
         let temporary = tempfile::tempdir().expect("a directory");
         let at = temporary.path();
-        check_parts(&at.join("none"), None).expect("nothing is there");
-        check_parts(at, None).expect("it is empty");
+        check_parts(&at.join("none")).expect("nothing is there");
+        check_parts(at).expect("it is empty");
         left(at);
         assert!(at.join(PLACE).exists());
-        check_parts(at, None).expect("all of it is ours");
+        check_parts(at).expect("all of it is ours");
     }
 
     #[test]
@@ -124,23 +123,10 @@ mod tests {
             let path = at.join(name);
             fs::create_dir_all(path.parent().expect("one")).expect("made");
             fs::write(&path, "of somebody else").expect("written");
-            let refused = check_parts(at, None).expect_err(name);
+            let refused = check_parts(at).expect_err(name);
             let is_named = matches!(&refused, Error::Foreign(named) if path.starts_with(named));
             assert!(is_named, "{refused}");
         }
-    }
-
-    #[test]
-    fn in_a_copy_there_is_what_is_in_the_original() {
-        let temporary = tempfile::tempdir().expect("a directory");
-        let [original, copy] = ["events", "copy"].map(|name| temporary.path().join(name));
-        for events in [&original, &copy.join(EVENTS)] {
-            fs::create_dir_all(events.join("lost+found")).expect("made");
-        }
-        check_parts(&copy, Some(&original)).expect("it was copied");
-        check_parts(&copy, None).expect_err("it is of somebody else");
-        fs::write(copy.join("events/new"), "").expect("written");
-        check_parts(&copy, Some(&original)).expect_err("it was not copied");
     }
 
     #[cfg(unix)]
@@ -151,7 +137,7 @@ mod tests {
         fs::write(&file, "").expect("written");
         std::os::unix::fs::symlink(temporary.path(), &link).expect("linked");
         for path in [file, link] {
-            let refused = check_parts(&path, None).expect_err("no directory of ours");
+            let refused = check_parts(&path).expect_err("no directory of ours");
             assert!(matches!(refused, Error::Foreign(named) if named == path));
         }
     }

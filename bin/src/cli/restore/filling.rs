@@ -207,7 +207,6 @@ mod tests {
                 "snapshots/photo.txt",
             ),
             (&["restoring/", "events.reserve/"], "events.reserve"),
-            (&["verifying/thesis.txt"], "verifying/thesis.txt"),
         ] {
             let temporary = tempfile::tempdir().expect("a directory");
             let at = temporary.path();

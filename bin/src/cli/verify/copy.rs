@@ -6,7 +6,7 @@ use crate::cli::signal_guard::SignalGuard;
 use crate::data_dir::DataDir;
 use crate::{effects, restoring};
 use anyhow::Result;
-use hindsight_log::{DirectoryLock, Error, Reader, SledStorage, make_private};
+use hindsight_log::{DirectoryLock, Error, Reader, SledStorage, is_of_database, make_private};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -38,7 +38,12 @@ impl LogCopy {
             guard: SignalGuard::after(move || remove_all(&half_made)).map_err(failed(directory))?,
         };
         let copied = DataDir(&copy.directory);
-        copy_directory(&data.events(), &copied.events(), &copy.guard)?;
+        copy_directory(
+            &data.events(),
+            &copied.events(),
+            is_of_database,
+            &copy.guard,
+        )?;
         if restoring::is_there(&data.tail())? {
             copy_file(&data.tail(), &copied.tail())?;
         }
@@ -109,11 +114,20 @@ fn failed(path: &Path) -> impl FnOnce(std::io::Error) -> Error {
     Error::io(format!("copying {} for verification", path.display()))
 }
 
-/// Makes the copy closed to all but its owner, as the log is: it holds every Secret.
-fn copy_directory(from: &Path, to: &Path, guard: &SignalGuard) -> Result<(), Error> {
+/// Makes the copy closed to all but its owner, as the log is: it holds every Secret. Only what is wanted is copied, with
+/// all that is in it.
+fn copy_directory(
+    from: &Path,
+    to: &Path,
+    is_wanted: fn(&Path) -> bool,
+    guard: &SignalGuard,
+) -> Result<(), Error> {
     make_private(to).map_err(failed(from))?;
     for entry in std::fs::read_dir(from).map_err(failed(from))? {
         let entry = entry.map_err(failed(from))?;
+        if !is_wanted(&entry.path()) {
+            continue;
+        }
         if guard.is_signalled() {
             return Err(failed(from)(std::io::ErrorKind::Interrupted.into()));
         }
@@ -121,7 +135,7 @@ fn copy_directory(from: &Path, to: &Path, guard: &SignalGuard) -> Result<(), Err
         // Skips pipes and devices, which might have no end.
         let metadata = std::fs::metadata(&original).map_err(failed(&original))?;
         if metadata.is_dir() {
-            copy_directory(&original, &target, guard)?;
+            copy_directory(&original, &target, |_| true, guard)?;
         } else if metadata.is_file() {
             copy_file(&original, &target)?;
         }
@@ -136,6 +150,7 @@ fn copy_file(from: &Path, to: &Path) -> Result<(), Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::{fill, tree};
     use std::os::unix::fs::symlink;
 
     #[test]
@@ -146,10 +161,28 @@ mod tests {
         std::fs::create_dir_all(from.join("blobs")).expect("made");
         symlink("nowhere", &link).expect("linked");
         let guard = SignalGuard::after(|| {}).expect("it waits");
-        let refused = copy_directory(&from, &to, &guard).expect_err("it leads nowhere");
+        let refused =
+            copy_directory(&from, &to, is_of_database, &guard).expect_err("it leads nowhere");
         let told = refused.to_string();
         let named = format!("copying {} for verification: ", link.display());
         assert!(told.starts_with(&named), "{told}");
+    }
+
+    /// It would be in the way of what removes a copy that is left.
+    #[test]
+    fn of_what_others_keep_beside_a_database_there_is_no_copy() {
+        let temporary = tempfile::tempdir().expect("a directory");
+        let [from, to] = ["from", "to"].map(|name| temporary.path().join(name));
+        let ours = ["blobs/7", "conf", "db", "unread.snap.7.damaged"];
+        fill(&from, &ours);
+        fill(&from, &["lost+found/", "lost+found/db", "notes.txt"]);
+        let guard = SignalGuard::after(|| {}).expect("watched");
+        copy_directory(&from, &to, is_of_database, &guard).expect("copied");
+        let expected = ours.iter().map(|name| to.join(name));
+        let mut expected: Vec<_> = expected.chain([to.join("blobs")]).collect();
+        expected.sort();
+        let copied: Vec<_> = tree(&to).into_keys().collect();
+        assert_eq!(copied, expected);
     }
 
     #[test]
