@@ -280,21 +280,39 @@ fn without_the_file_of_its_witness_a_log_is_not_taken_for_whole() {
     assert!(!is_opened(&temporary.path().join("events")));
 }
 
-/// A link to itself is what the system does not read.
+/// Takes the place of a file.
+#[cfg(unix)]
+type Replace = fn(&Path);
+
+/// What is not read: a link to itself, which the system refuses; what is no file; and what is too long to be ours.
+#[cfg(unix)]
+const UNREAD: [(&str, Replace); 3] = [
+    ("a link to itself", |path| {
+        std::os::unix::fs::symlink(path, path).expect("linked");
+    }),
+    ("a directory", |path| fs::create_dir(path).expect("made")),
+    ("a long file", |path| {
+        let made = fs::File::create(path).and_then(|file| file.set_len(1 << 30));
+        made.expect("made");
+    }),
+];
+
 #[cfg(unix)]
 #[test]
 fn what_the_disk_does_not_give_back_of_journal_and_witness_is_told() {
     for file in ["events/journal", "events.tail"] {
-        let temporary = tempfile::tempdir().expect("a directory");
-        let newest = make(temporary.path(), &frames(9)[..3]);
-        let path = temporary.path().join(file);
-        fs::remove_file(&path).expect("removed");
-        std::os::unix::fs::symlink(&path, &path).expect("linked");
-        let found = intact(temporary.path());
-        assert_eq!(found.until, newest, "{file}");
-        let told = found.broken.as_ref().expect("told").to_string();
-        assert!(told.contains(file), "{told}");
-        assert!(!found.has_all_acknowledged(), "{file}");
+        for (what, replace) in UNREAD {
+            let temporary = tempfile::tempdir().expect("a directory");
+            let newest = make(temporary.path(), &frames(9)[..3]);
+            let path = temporary.path().join(file);
+            fs::remove_file(&path).expect("removed");
+            replace(&path);
+            let found = intact(temporary.path());
+            assert_eq!(found.until, newest, "{file}, {what}");
+            let told = found.broken.as_ref().expect("told").to_string();
+            assert!(told.contains(file), "{what}: {told}");
+            assert!(!found.has_all_acknowledged(), "{file}, {what}");
+        }
     }
 }
 

@@ -135,12 +135,17 @@ impl Intact {
     }
 }
 
-/// What was read; nothing, and why, if a newer release wrote it or the disk does not give it back.
+/// What was read; nothing, and why, if a newer release wrote it, if the disk does not give it back, or if something
+/// else is in its place.
 fn unless_unknown<T: Default>(read: Result<T, Error>) -> Result<(T, Option<Error>), Error> {
     match read {
-        Err(error @ (Error::NewerFormat { .. } | Error::Io { .. } | Error::Read { .. })) => {
-            Ok((T::default(), Some(error)))
-        }
+        Err(
+            error @ (Error::NewerFormat { .. }
+            | Error::Io { .. }
+            | Error::Read { .. }
+            | Error::NotAFile(_)
+            | Error::TooLong { .. }),
+        ) => Ok((T::default(), Some(error))),
         read => Ok((read?, None)),
     }
 }
@@ -178,8 +183,7 @@ struct Walked {
 }
 
 impl Copies {
-    /// All that the files have, and why a side file that a newer release wrote, or that the disk does not
-    /// give back, was left out.
+    /// All that the files have, and why the journal or the witness was left out, if it could not be read.
     fn of(
         directory: &Path,
         progress: &mut impl FnMut(u64, u64),
