@@ -2,8 +2,9 @@
 //! refused.
 
 mod opening;
+#[cfg(unix)]
+mod untouched;
 
-use super::blanked::{behead, several_segments};
 use super::rot::{frames, open};
 use crate::frame::{self, FRAME_FORMAT};
 use crate::{Error, Intact, Reader, SledStorage, Storage, Tail};
@@ -313,22 +314,6 @@ fn engine(at: &Path) -> ::sled::Db {
     sled.path(at.join("events")).open().expect("opened")
 }
 
-/// A database of several segments.
-fn segments(at: &Path) {
-    let storage = SledStorage::open(&at.join("events")).expect("made");
-    for first in 1..8 {
-        let frame = vec![7; 3 << 20];
-        storage.append(Revision(first), &frame).expect("appended");
-    }
-    storage.sync().expect("synced");
-}
-
-fn turn(at: &Path, byte: usize) {
-    let mut bytes = fs::read(at.join("events/db")).expect("read");
-    bytes[byte] ^= 1;
-    put(at, "events/db", &bytes);
-}
-
 fn cut_in_half(at: &Path, name: &str) {
     let file = fs::File::options()
         .write(true)
@@ -369,102 +354,4 @@ fn snapshots(at: &Path) -> impl Iterator<Item = String> {
     let names = listed.map(|entry| entry.expect("listed").file_name());
     let names = names.map(|name| format!("events/{}", name.to_string_lossy()));
     names.filter(|name| name.contains("snap."))
-}
-
-const WOULD_BLANK: &str = "it would overwrite records that are still intact";
-
-/// What is refused and left as it is, beside the configuration of the engine and without a witness.
-const UNTOUCHED: &[(&str, Prepare, &str)] = &[
-    (
-        "bytes in place of the database",
-        |at| after(at, |at| put(at, "events/db", &vec![0xA5; 20_000_000])),
-        "is, or contains, something that is not an event log",
-    ),
-    (
-        "an image of a disk, which begins with nothing",
-        |at| {
-            let image = [vec![0; 32 << 10], b"CD001".repeat(9000)].concat();
-            after(at, |at| put(at, "events/db", &image));
-        },
-        "is, or contains, something that is not an event log",
-    ),
-    (
-        "a bit of the header of the first segment",
-        |at| after(at, |at| turn(at, 8)),
-        "events/db is damaged at byte 0, at",
-    ),
-    (
-        "a bit of the header of the first of some segments",
-        |at| {
-            segments(at);
-            turn(at, 8);
-        },
-        "events/db is damaged at byte 0, at",
-    ),
-    (
-        "a bit of the header of another segment",
-        |at| {
-            segments(at);
-            turn(at, (8 << 20) + 19);
-        },
-        "events/db is damaged at byte 8388608, at",
-    ),
-    (
-        "a blank header of the first of some segments",
-        |at| {
-            several_segments(at);
-            behead(at, 0, 20);
-        },
-        WOULD_BLANK,
-    ),
-    (
-        "a blank page at the beginning of the first of some segments",
-        |at| {
-            several_segments(at);
-            behead(at, 0, 4096);
-        },
-        WOULD_BLANK,
-    ),
-    (
-        "a blank sector at the beginning of another segment",
-        |at| {
-            several_segments(at);
-            behead(at, 1, 512);
-        },
-        WOULD_BLANK,
-    ),
-];
-
-#[test]
-fn a_database_that_the_engine_would_blank_is_left_as_it_is() {
-    for (name, prepare, message) in UNTOUCHED {
-        let temporary = tempfile::tempdir().expect("a directory");
-        let at = temporary.path();
-        prepare(at);
-        remove(at, "events.tail");
-        fs::remove_file(at.join("events/journal")).ok();
-        let before = fs::read(at.join("events/db")).expect("read");
-        for _ in 1..3 {
-            let error = open(at).expect_err(name).to_string();
-            assert!(error.contains(message), "{name}: {error}");
-            let now = fs::read(at.join("events/db")).expect("read");
-            assert!(now == before, "{name}: it was written to");
-        }
-    }
-}
-
-#[test]
-fn a_file_of_somebody_else_is_left_as_it_is() {
-    for foreign in [&b"SQLite format 3\0"[..], b"x"] {
-        let temporary = tempfile::tempdir().expect("a directory");
-        let (at, foreign) = (temporary.path(), foreign.repeat(3000));
-        put(at, "events/db", &foreign);
-        let refused = SledStorage::open(&at.join("events")).expect_err("it is no log");
-        assert!(
-            refused.to_string().contains("another data directory"),
-            "{refused}"
-        );
-        assert_eq!(fs::read(at.join("events/db")).expect("read"), foreign);
-        assert!(!at.join("events/conf").exists());
-    }
 }

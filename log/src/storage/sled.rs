@@ -10,6 +10,7 @@ mod hidden;
 mod intact;
 mod journal;
 mod opening;
+mod others;
 mod page_table;
 mod pending;
 mod reconcile;
@@ -95,7 +96,7 @@ impl SledStorage {
             WitnessFile::check(&witness_path(directory))?;
             Self::check_missing(directory)?;
         }
-        owner_only::make_restricted(directory)?;
+        owner_only::make(directory)?;
         if !is_there {
             copy_on_write::overwrite_in_place(directory, &[]);
         }
@@ -106,6 +107,7 @@ impl SledStorage {
         let path = directory.join("db");
         wait_until_free(&path)?;
         let state = refuse_foreign(directory)?;
+        owner_only::make_restricted(directory)?;
         refuse_short_files(&path)?;
         parallel::start_threads()?;
         let mut reserve = Reserve::at(reserve_path(directory));

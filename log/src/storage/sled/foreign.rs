@@ -4,9 +4,8 @@
 use super::super::reserve;
 use super::opening::entries;
 use super::values::{HEADER_BYTES, Header};
-use super::{Intact, SEGMENT_BYTES, journal, side};
+use super::{SEGMENT_BYTES, journal, others, side};
 use crate::{Error, regular};
-use hindsight_core::Revision;
 use std::fs::File;
 use std::io::{ErrorKind, Read, Result, Seek, SeekFrom};
 use std::path::Path;
@@ -59,12 +58,6 @@ fn length_max(path: &Path) -> u64 {
     }
 }
 
-/// Whether the database holds records of ours although no header can be read.
-fn has_records(directory: &Path) -> bool {
-    let found = Intact::of(directory, |_, _| {});
-    found.is_ok_and(|found| found.until > Revision::ZERO)
-}
-
 /// Whether what is in the directory of a database has the name of what we or sled make there.
 pub(crate) fn has_name_of_ours(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -74,9 +67,10 @@ pub(crate) fn has_name_of_ours(path: &Path) -> bool {
 /// Refuses a directory that sled would damage. Nothing has been changed by then. Beside a database that was
 /// begun, files of other names do no harm.
 pub(super) fn refuse_foreign(directory: &Path) -> std::result::Result<DatabaseState, Error> {
+    let is_known = |path: &Path| side::is_set_aside(path) || path.ends_with(OF_FILE_SYSTEMS);
     let foreign = entries(directory)?
         .into_iter()
-        .find(|path| !has_name_of_ours(path) && !path.ends_with(OF_FILE_SYSTEMS));
+        .find(|path| !has_name_of_ours(path) && !is_known(path));
     let path = directory.join("db");
     let headers = match File::open(&path) {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(Headers::default()),
@@ -87,15 +81,22 @@ pub(super) fn refuse_foreign(directory: &Path) -> std::result::Result<DatabaseSt
         return Err(Error::Foreign(foreign));
     }
     match (headers.sound, headers.damaged, headers.has_more) {
-        (0, damaged, true) if has_records(directory) => {
+        (0, damaged, true) if others::has_records(directory) => {
             let at = damaged.unwrap_or_default();
             Err(Error::Damaged { path, at })
         }
         (0, _, true) => Err(Error::Foreign(path)),
         (_, Some(at), _) => Err(Error::Damaged { path, at }),
-        (_, _, true) => Ok(DatabaseState::Written),
-        (_, _, false) => Ok(DatabaseState::New),
+        (_, _, true) => refuse_of_others(directory, DatabaseState::Written),
+        (_, _, false) => refuse_of_others(directory, DatabaseState::New),
     }
+}
+
+fn refuse_of_others(
+    directory: &Path,
+    state: DatabaseState,
+) -> std::result::Result<DatabaseState, Error> {
+    others::found(directory, state)?.map_or(Ok(state), |path| Err(Error::Foreign(path)))
 }
 
 /// The segment headers of a database.

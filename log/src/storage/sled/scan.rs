@@ -73,6 +73,7 @@ impl Pages {
                     self.links.push((page, value));
                 }
             }
+            Contents::Trees(_) => {}
         }
     }
 

@@ -6,7 +6,7 @@ use super::{SEGMENT_BYTES, side};
 use crate::Error;
 use std::fs::{self, File};
 use std::io::{ErrorKind, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Our settings are shorter.
 const LENGTH_MAX: u64 = 1 << 10;
@@ -15,11 +15,8 @@ const LENGTH_MAX: u64 = 1 << 10;
 /// ones, which may not be ours, are left to sled.
 pub(super) fn drop_unusable(directory: &Path) -> Result<(), Error> {
     let path = directory.join(CONFIGURATION);
-    let mut found = Vec::new();
-    let read = File::open(&path).and_then(|file| file.take(LENGTH_MAX).read_to_end(&mut found));
-    match read {
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
-        other => other.map_err(Error::reading("the settings of the storage engine"))?,
+    let Some(found) = read(&path)? else {
+        return Ok(());
     };
     if is_unfinished(&found) {
         fs::remove_file(&path).map_err(Error::io("removing unfinished settings"))?;
@@ -27,6 +24,27 @@ pub(super) fn drop_unusable(directory: &Path) -> Result<(), Error> {
         side::set_aside(directory, &path)?;
     }
     Ok(())
+}
+
+/// The file of settings that are sound and not ours, if there is one: sled has made it for another program.
+pub(super) fn of_another(directory: &Path) -> Result<Option<PathBuf>, Error> {
+    let path = directory.join(CONFIGURATION);
+    let found = read(&path)?;
+    let found = found.filter(|found| is_sound(found) && *found != whole());
+    Ok(found.map(|_| path))
+}
+
+/// The beginning of the file, which is longer than our settings; `None` if there is no file.
+fn read(path: &Path) -> Result<Option<Vec<u8>>, Error> {
+    let mut found = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(LENGTH_MAX).read_to_end(&mut found));
+    match read {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        other => {
+            other.map_err(Error::reading("the settings of the storage engine"))?;
+            Ok(Some(found))
+        }
+    }
 }
 
 /// Whether the checksum at the end is that of the text.

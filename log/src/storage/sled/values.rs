@@ -19,6 +19,7 @@ const CHECKSUM_BYTES: usize = 4;
 /// The kinds of messages.
 const KINDS: Range<u8> = 1..12;
 const CAP: u8 = 2;
+const TREES: u8 = 6;
 const NODE: u8 = 8;
 const LINK: u8 = 10;
 /// In a link: it sets a value. In the data of a node: it has values.
@@ -54,13 +55,15 @@ impl Value {
     }
 }
 
-/// What a message says about values.
+/// What a message says about values, and the trees that they are in.
 #[derive(Debug)]
 pub(super) enum Contents {
     /// All values of a page.
     Node { prefix: Prefix, values: Vec<Value> },
     /// A value that a page gets, or gets anew. Its key lacks the prefix of the page.
     Link { page: u64, value: Value },
+    /// The names of all trees.
+    Trees(Vec<Vec<u8>>),
 }
 
 /// What all keys of a page share from this place in the log on.
@@ -271,7 +274,7 @@ impl Message {
         })
     }
 
-    /// The values of a link or a node; `None` if it has none, or is of another kind.
+    /// The values of a link or a node, or the names of trees; `None` if it has none, or is of another kind.
     fn contents(&self, bytes: &[u8], segment_at: u64) -> Option<Contents> {
         let mut body = Bytes {
             bytes: bytes.get(..self.body.end)?,
@@ -300,6 +303,7 @@ impl Message {
                 let values = pairs.into_iter().map(value).collect();
                 Some(Contents::Node { prefix, values })
             }
+            TREES => body.trees().map(Contents::Trees),
             _ => None,
         }
     }
@@ -363,6 +367,17 @@ impl<'a> Bytes<'a> {
             pairs.push((key, self.text()?));
         }
         Some((prefix, pairs))
+    }
+
+    /// The names before the roots of the trees.
+    fn trees(&mut self) -> Option<Vec<Vec<u8>>> {
+        let mut names = Vec::new();
+        while !self.is_empty() {
+            let name = self.text()?;
+            names.push(self.bytes.get(name)?.to_vec());
+            self.number()?;
+        }
+        Some(names)
     }
 
     pub(super) fn byte(&mut self) -> Option<u8> {
