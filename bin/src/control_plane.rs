@@ -13,7 +13,7 @@ use crate::past::Pasts;
 use crate::pending::Pending;
 use crate::published::{self, Published};
 use crate::questions::{self, CHANGES_MAX, Why};
-use crate::read_only::{has_log, refuse_lost};
+use crate::read_only::{has_database, refuse_lost};
 use crate::unpoisoned::unpoisoned;
 use crate::{Clock, Config, OpenError, bootstrap, effects, reply, restoring};
 use arc_swap::ArcSwap;
@@ -462,7 +462,7 @@ pub(crate) fn open_directory(directory: &Path) -> Result<(DirectoryLock, Arc<dyn
     let lock = DirectoryLock::acquire(directory)?;
     restoring::check(lock.directory())?;
     let data = DataDir(lock.directory());
-    if !has_log(lock.directory())? {
+    if !has_database(lock.directory())? {
         // Refused before anything is made: what is made would be in the way of what is moved back.
         refuse_lost(data)?;
         overwrite_in_place(lock.directory(), &[]);

@@ -7,9 +7,8 @@ use crate::control_plane::{empty_state, open_directory};
 use crate::data_dir::DataDir;
 use crate::{OpenError, restoring};
 use hindsight_core::{Revision, State};
-use hindsight_log::{DirectoryLock, Error, Intact, MemoryStorage, Reader, SledStorage};
+use hindsight_log::{DirectoryLock, Error, Intact, Reader, SledStorage};
 use std::path::Path;
-use std::sync::Arc;
 
 /// The log of a data directory, which no other process has open until this is dropped.
 #[derive(Debug)]
@@ -121,21 +120,30 @@ pub(crate) fn check_log(directory: &Path) -> Result<(), OpenError> {
     if has_log(directory)? {
         return Ok(());
     }
-    refuse_lost(DataDir(directory))?;
+    SledStorage::check_ours(&DataDir(directory).events())?;
     Err(OpenError::NoLog(directory.to_owned()))
 }
 
-/// Whether there is a log in the directory.
+/// Whether there is a log in the directory: its database, or a journal from which a start makes that again. Refuses one
+/// that misses its database, as a start does.
 pub(crate) fn has_log(directory: &Path) -> Result<bool, Error> {
-    let what = format!("looking for the event log in {}", directory.display());
-    let events = DataDir(directory).events();
-    events.try_exists().map_err(Error::io(what))
+    Ok(has_database(directory)? || refuse_lost(DataDir(directory))? > Revision::ZERO)
 }
 
-/// Refuses a directory without a log if what is beside its place shows that there was one. Nothing is made or changed.
-pub(crate) fn refuse_lost(data: DataDir<'_>) -> Result<(), Error> {
-    SledStorage::check_missing(&data.events())?;
-    let nothing = Reader::new(Arc::new(MemoryStorage::default()));
-    nothing.with_snapshots(data.snapshots()).check_end()?;
-    Ok(())
+/// Whether the database of a log is in the directory.
+pub(crate) fn has_database(directory: &Path) -> Result<bool, Error> {
+    let found = SledStorage::has_database(&DataDir(directory).events());
+    found.map_err(|error| match error {
+        Error::Io { source, .. } => {
+            let what = format!("looking for the event log in {}", directory.display());
+            Error::Io { what, source }
+        }
+        other => other,
+    })
+}
+
+/// Refuses a directory without a database if what is beside its place shows that there was one. Returns how far the
+/// journal reaches, from which a start makes the database again. Nothing is made or changed.
+pub(crate) fn refuse_lost(data: DataDir<'_>) -> Result<Revision, Error> {
+    SledStorage::check_missing(&data.events(), &data.snapshots())
 }

@@ -1,15 +1,13 @@
 //! The errors of the log. Each message says what to do next.
 
+mod advice;
 #[cfg(test)]
 mod tests;
 
 use crate::lock::OURSELVES;
-use crate::storage::is_without_descriptors;
-use crate::storage::sled::NEW_LOG_BYTES;
+use advice::{on_system, without_lost};
 use hindsight_core::{FutureRevision, Pruned, PrunedTime, Revision};
-use std::borrow::Cow;
 use std::fmt;
-use std::io::ErrorKind;
 use std::num::NonZeroU64;
 use std::path::PathBuf;
 
@@ -56,6 +54,23 @@ pub enum Error {
         /// The last revision that is known to have been acknowledged.
         acknowledged: Revision,
         /// The last revision that was found.
+        newest: Revision,
+    },
+    /// There is no database, although records were acknowledged that are nowhere else.
+    #[error(
+        "{} is missing: the log ends at revision {newest}, but revision {acknowledged} was acknowledged: the \
+         records after {newest} are lost; restore a backup, or a copy of the whole data directory, or, if events \
+         was moved, move it back, or its db alone, or, if a file system belongs there, mount it, or, to begin with \
+         an empty log, replace events.tail with an empty file and move the snapshots directory and what is left in \
+         events aside",
+        .database.display()
+    )]
+    Missing {
+        /// Where it should be.
+        database: PathBuf,
+        /// The last revision that is known to have been acknowledged.
+        acknowledged: Revision,
+        /// The last revision that was found, in the journal.
         newest: Revision,
     },
     /// The log may end before an acknowledged record: the file that would show it is missing.
@@ -265,7 +280,7 @@ pub enum Error {
     #[error("the clock of this machine is before the year 1970; set it, then start again")]
     Clock,
     /// The operating system returned an error.
-    #[error("{what}: {source}{}", advice(.source))]
+    #[error("{what}: {source}{}", on_system(.source))]
     Io {
         /// What was being done.
         what: String,
@@ -273,7 +288,7 @@ pub enum Error {
         source: std::io::Error,
     },
     /// The operating system did not return what was to be read.
-    #[error("reading {what}: {source}{}", advice(.source))]
+    #[error("reading {what}: {source}{}", on_system(.source))]
     Read {
         /// What was being read.
         what: String,
@@ -364,54 +379,6 @@ pub(crate) fn extent(until: Revision, broken: Option<&Error>) -> String {
         Some(other) => format!("; {other}"),
     };
     format!("intact up to revision {until}{behind}")
-}
-
-/// How to continue without what was lost behind this revision.
-const fn without_lost(newest: Revision) -> &'static str {
-    if newest.0 == 0 {
-        return "if events was moved, move it back, or, to begin with an empty log,";
-    }
-    "to continue without them, save the rest with `hindsight backup --intact FILE` and restore that, or"
-}
-
-/// What to do about an error of the operating system.
-fn advice(source: &std::io::Error) -> Cow<'static, str> {
-    let advice = match source.kind() {
-        _ if is_without_descriptors(source) => {
-            "; too many files are open: raise the limit (`ulimit -n`), or stop some processes"
-        }
-        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
-            let mib = NEW_LOG_BYTES >> 20;
-            return format!(
-                "; free some disk space (a new log needs {mib} MiB), or name another data directory"
-            )
-            .into();
-        }
-        ErrorKind::OutOfMemory => {
-            "; give this program more memory (`ulimit -v` in a shell, MemoryMax= in a systemd unit), or stop some others"
-        }
-        ErrorKind::FileTooLarge => "; raise the limit on file size (`ulimit -f`)",
-        ErrorKind::WouldBlock => {
-            "; too many threads or processes are running: stop some, or raise the limit"
-        }
-        ErrorKind::ReadOnlyFilesystem => {
-            "; the file system is read-only: make it writable, or name another data directory; if it became \
-             so by itself, look for disk errors in the system log"
-        }
-        ErrorKind::NotADirectory => "; a part of this path is not a directory: name another one",
-        ErrorKind::AlreadyExists => {
-            "; its place is taken by what is no directory, such as a link that leads nowhere: remove that, or name \
-             another data directory"
-        }
-        ErrorKind::PermissionDenied => {
-            "; give this user read and write permission there, or run as a user that has it"
-        }
-        _ => {
-            "; check that the file or directory exists and is accessible, and look for disk errors in the \
-             system log"
-        }
-    };
-    advice.into()
 }
 
 impl Error {

@@ -87,7 +87,7 @@ impl Verify {
         let data = &self.directory.data_dir;
         // What is no directory, or cannot be examined, is refused there.
         let is_elsewhere = self.in_place || !data.is_dir();
-        if is_elsewhere || !has_log(data)? || restoring::is_unfinished(data)? {
+        if is_elsewhere || restoring::is_unfinished(data)? || !has_log(data)? {
             return Ok((None, self.directory.unchecked()?));
         }
         Ok(match self.directory.take(LogCopy::of) {

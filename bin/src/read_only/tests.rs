@@ -69,31 +69,96 @@ fn with_a_snapshot(directory: &Path) {
     assert!(!found.is_empty(), "there is no snapshot");
 }
 
+/// Takes away these parts of a log, puts into their place what is given, and expects that whoever opens the directory
+/// is refused and makes nothing; then puts the parts back.
+fn check_missed(data: &Path, parts: &[&str], put: impl FnOnce(&Path)) {
+    let away = data.with_extension("away");
+    std::fs::create_dir(&away).expect("made");
+    let place = |part: &str| away.join(part.replace('/', "-"));
+    for part in parts {
+        std::fs::rename(data.join(part), place(part)).expect("moved");
+    }
+    put(data);
+    let before = tree(data);
+    let config = Config {
+        data_dir: Some(data.to_owned()),
+        ..Config::default()
+    };
+    let refused = [
+        ControlPlane::open(config).expect_err("its log is missing"),
+        open_reader(data).expect_err("its log is missing"),
+    ];
+    let database = data.join("events/db");
+    for refused in refused {
+        let told = refused.to_string();
+        assert!(
+            matches!(refused, OpenError::Log(Error::Missing { .. })),
+            "{parts:?}: {told}"
+        );
+        assert!(told.contains(&format!("{} is missing", database.display())));
+    }
+    assert!(tree(data) == before, "{parts:?}: nothing was made");
+    std::fs::remove_file(&database).ok();
+    if parts.contains(&layout::EVENTS) {
+        std::fs::remove_dir(data.join(layout::EVENTS)).ok();
+    }
+    for part in parts {
+        std::fs::rename(place(part), data.join(part)).expect("moved back");
+    }
+    std::fs::remove_dir(away).expect("empty");
+    plane(data).close();
+}
+
 #[test]
 fn a_start_that_misses_its_log_makes_nothing_in_the_place_of_what_is_moved_back() {
     let temporary = tempfile::tempdir().expect("a directory");
-    let (data, away) = (temporary.path().join("data"), temporary.path().join("away"));
+    let data = temporary.path().canonicalize().expect("there").join("data");
     with_a_snapshot(&data);
-    std::fs::create_dir(&away).expect("made");
-    let parts = [layout::EVENTS, layout::TAIL, layout::RESERVE];
-    for part in parts {
-        std::fs::rename(data.join(part), away.join(part)).expect("moved");
-    }
-    let before = tree(&data);
-    let config = || Config {
-        data_dir: Some(data.clone()),
-        ..Config::default()
+    let all = [layout::EVENTS, layout::TAIL, layout::RESERVE];
+    // A mount point that is not mounted.
+    let is_unmounted = |at: &Path| std::fs::create_dir(at.join("events")).expect("made");
+    let nowhere = data.with_extension("unmounted");
+    let leads_nowhere = |at: &Path| {
+        std::os::unix::fs::symlink(nowhere.join("db"), at.join("events/db")).expect("linked");
     };
-    let refused = ControlPlane::open(config()).expect_err("its log is missing");
-    assert!(
-        matches!(refused, OpenError::Log(Error::Lost { .. })),
-        "{refused}"
-    );
-    assert!(tree(&data) == before, "nothing was made");
-    for part in parts {
-        std::fs::rename(away.join(part), data.join(part)).expect("moved back");
+    check_missed(&data, &all, |_| {});
+    check_missed(&data, &all, is_unmounted);
+    check_missed(&data, &[layout::EVENTS], is_unmounted);
+    for parts in [
+        &["events/db", "events/journal"][..],
+        &["events/db", "events/journal", layout::SNAPSHOTS],
+        &["events/db", "events/journal", layout::TAIL],
+    ] {
+        check_missed(&data, parts, |_| {});
+        check_missed(&data, parts, leads_nowhere);
     }
-    plane(&data).close();
+}
+
+#[test]
+fn where_nothing_tells_of_a_log_an_empty_place_for_it_is_no_log_and_a_start_makes_one() {
+    let temporary = tempfile::tempdir().expect("a directory");
+    let data = temporary.path();
+    std::fs::create_dir_all(data.join("events/lost+found")).expect("made");
+    let before = tree(data);
+    let refused = open_reader(data).expect_err("there is none");
+    assert!(matches!(refused, OpenError::NoLog(_)), "{refused}");
+    assert!(tree(data) == before, "a question makes nothing");
+    plane(data).close();
+    drop(open_reader(data).expect("now there is one"));
+}
+
+/// What is in the journal a start takes from there, and so does a question.
+#[test]
+fn without_its_database_a_log_that_the_journal_has_whole_is_one() {
+    let temporary = tempfile::tempdir().expect("a directory");
+    let data = temporary.path().join("data");
+    let held = plane(&data);
+    let state = held.state();
+    held.close();
+    std::fs::remove_file(data.join("events/db")).expect("removed");
+    let opened = open_reader(&data).expect("the journal has it");
+    let found = opened.reader().newest_state(opened.empty_state());
+    assert_eq!(found.expect("read").hash(), state.hash());
 }
 
 #[test]

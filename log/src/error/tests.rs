@@ -3,6 +3,7 @@
 use super::*;
 use hindsight_core::Time;
 use std::collections::BTreeSet;
+use std::io::ErrorKind;
 use std::num::NonZeroU64;
 
 const KINDS: [ErrorKind; 4] = [
@@ -49,10 +50,11 @@ const fn variant(error: &Error) -> usize {
         Error::Defect { .. } => 27,
         Error::Read { .. } => 28,
         Error::Bump { .. } => 29,
+        Error::Missing { .. } => 30,
         Error::Engine { .. } => VARIANTS - 1,
     }
 }
-const VARIANTS: usize = 31;
+const VARIANTS: usize = 32;
 
 #[test]
 fn who_opens_a_directory_again_is_not_told_to_stop_itself() {
@@ -94,6 +96,11 @@ fn all() -> Vec<Error> {
         },
         Error::corrupt(revision, source()),
         Error::Lost {
+            acknowledged: revision,
+            newest,
+        },
+        Error::Missing {
+            database: path.clone(),
             acknowledged: revision,
             newest,
         },

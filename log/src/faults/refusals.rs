@@ -30,7 +30,7 @@ const REFUSED: &[(&str, Prepare, &str)] = &[
     (
         "the database is gone",
         |at| without_a_journal(at, |at| remove(at, "events/db")),
-        "was acknowledged: the records after 0 are lost; restore a backup",
+        "db is missing: the log ends at revision 0, but",
     ),
     (
         "the directory of events is gone",
@@ -39,7 +39,7 @@ const REFUSED: &[(&str, Prepare, &str)] = &[
                 fs::remove_dir_all(at.join("events")).expect("removed");
             });
         },
-        "or, if events was moved, move it back, or, to begin with an empty log, replace events.tail",
+        "if events was moved, move it back, or its db alone, or, if a file system belongs there, mount it,",
     ),
     (
         "the database is empty",
@@ -173,22 +173,55 @@ fn what_is_not_the_log_that_was_acknowledged_is_refused_and_told_why() {
     }
 }
 
+/// What takes the events or the database away, which the journal would have too.
+const TAKEN: &[(&str, Prepare)] = &[
+    ("the directory", |at| {
+        fs::remove_dir_all(at.join("events")).expect("removed");
+    }),
+    (
+        "what is in the directory, as where nothing is mounted",
+        |at| {
+            fs::remove_dir_all(at.join("events")).expect("removed");
+            make(at, &["events/lost+found"]);
+        },
+    ),
+    ("the database", |at| {
+        remove(at, "events/journal");
+        remove(at, "events/db");
+    }),
+    #[cfg(unix)]
+    ("the database, to which a link leads", |at| {
+        remove(at, "events/journal");
+        remove(at, "events/db");
+        let nowhere = at.join("unmounted/db");
+        std::os::unix::fs::symlink(nowhere, at.join("events/db")).expect("linked");
+    }),
+    ("the database, of which the journal has the end", |at| {
+        append(at, &frames()[FRAMES]);
+        put(at, "events.tail", b"");
+        remove(at, "events/db");
+    }),
+];
+
 #[test]
 fn where_the_events_are_gone_nothing_takes_their_place() {
-    let temporary = tempfile::tempdir().expect("a directory");
-    let at = temporary.path();
-    after(at, |at| {
-        fs::remove_dir_all(at.join("events")).expect("removed");
-    });
-    let listed = || {
-        let entries = fs::read_dir(at).expect("listed");
-        entries
-            .map(|entry| entry.expect("listed").file_name())
-            .collect::<BTreeSet<_>>()
-    };
-    let before = listed();
-    open(at).expect_err("they are gone");
-    assert_eq!(listed(), before);
+    for (name, take) in TAKEN {
+        let temporary = tempfile::tempdir().expect("a directory");
+        let at = temporary.path();
+        after(at, take);
+        let listed = || {
+            let folders = [at.to_owned(), at.join("events")];
+            let entries = folders
+                .iter()
+                .filter_map(|folder| fs::read_dir(folder).ok());
+            let paths = entries.flatten().map(|entry| entry.expect("listed").path());
+            paths.collect::<BTreeSet<_>>()
+        };
+        let before = listed();
+        let told = open(at).expect_err(name);
+        assert!(matches!(told, Error::Missing { .. }), "{name}: {told}");
+        assert_eq!(listed(), before, "{name}");
+    }
 }
 
 /// Asks a question, which opens the files but does not walk through them.

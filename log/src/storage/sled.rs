@@ -1,6 +1,7 @@
 //! Stores frames in sled. Its `flush` does not fsync, so this file does: the database file after every
 //! flush, and the directories when they are new. See `docs/decisions/0004-sled-with-our-own-fsync.md`.
 
+mod absent;
 mod bundle;
 mod database;
 mod foreign;
@@ -30,7 +31,7 @@ use super::{Purpose, Records, Storage, Stored, blocks};
 use crate::layout::{reserve_beside, witness_path};
 use crate::regular::is_there;
 use crate::unpoisoned::unpoisoned;
-use crate::{EngineCall, Error, Tail, copy_on_write, owner_only, parallel, place};
+use crate::{EngineCall, Error, Snapshots, Tail, copy_on_write, owner_only, parallel, place};
 use database::Database;
 pub(crate) use foreign::has_name_of_ours;
 use foreign::{DatabaseState, refuse_foreign, refuse_irregular_files};
@@ -87,17 +88,14 @@ impl SledStorage {
 
     /// As [`Self::open`], but its errors do not say how far the log is intact.
     fn open_plain(directory: &Path) -> Result<Self, Error> {
-        let is_there = is_there(directory)?;
-        if is_there && !directory.is_dir() {
-            return Err(Error::Foreign(directory.to_owned()));
+        let has_database = absent::has_database(directory)?;
+        if !has_database {
+            // Refused before anything is made: what is made would be in the way of what is moved back.
+            absent::refuse_missing(directory, None)?;
         }
-        if !is_there {
-            // Refused before anything is made: an empty directory would look as if it were the log.
-            WitnessFile::check(&witness_path(directory))?;
-            Self::check_missing(directory)?;
-        }
+        let is_made = !is_there(directory)?;
         owner_only::make(directory)?;
-        if !is_there {
+        if is_made {
             copy_on_write::overwrite_in_place(directory, &[]);
         }
         let resolved = place::resolved(directory);
@@ -173,13 +171,17 @@ impl SledStorage {
         Ok(())
     }
 
-    /// For a place in which there is no database: refuses it as [`Self::open`] does if something was
-    /// acknowledged there. Nothing is made or changed.
-    pub fn check_missing(directory: &Path) -> Result<(), Error> {
-        match WitnessFile::read(&witness_path(directory))? {
-            Some(witnessed) => check_reaches(Revision::ZERO, witnessed),
-            None => Ok(()),
-        }
+    /// Whether there is a database in this directory. A link that leads nowhere is none. Refuses what is in the place of
+    /// the directory and is none.
+    pub fn has_database(directory: &Path) -> Result<bool, Error> {
+        absent::has_database(directory)
+    }
+
+    /// For a directory without a database, which need not exist: refuses it as [`Self::open`] does if more was
+    /// acknowledged there, also by these snapshots, than a start can take from the journal. Returns how far that
+    /// reaches. Nothing is made or changed.
+    pub fn check_missing(directory: &Path, snapshots: &Snapshots) -> Result<Revision, Error> {
+        absent::refuse_missing(directory, Some(snapshots))
     }
 
     /// For an error of the engine over what it reads, or of a disk that does not give it back, the error to

@@ -1,0 +1,55 @@
+//! What the messages of errors advise.
+
+use crate::storage::is_without_descriptors;
+use crate::storage::sled::NEW_LOG_BYTES;
+use hindsight_core::Revision;
+use std::borrow::Cow;
+use std::io::ErrorKind;
+
+/// How to continue without what was lost behind this revision.
+pub(super) const fn without_lost(newest: Revision) -> &'static str {
+    if newest.0 == 0 {
+        return "if events was moved, move it back, or, to begin with an empty log,";
+    }
+    "to continue without them, save the rest with `hindsight backup --intact FILE` and restore that, or"
+}
+
+/// What to do about an error of the operating system.
+pub(super) fn on_system(source: &std::io::Error) -> Cow<'static, str> {
+    let advice = match source.kind() {
+        _ if is_without_descriptors(source) => {
+            "; too many files are open: raise the limit (`ulimit -n`), or stop some processes"
+        }
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
+            let mib = NEW_LOG_BYTES >> 20;
+            return format!(
+                "; free some disk space (a new log needs {mib} MiB), or name another data directory"
+            )
+            .into();
+        }
+        ErrorKind::OutOfMemory => {
+            "; give this program more memory (`ulimit -v` in a shell, MemoryMax= in a systemd unit), or stop some others"
+        }
+        ErrorKind::FileTooLarge => "; raise the limit on file size (`ulimit -f`)",
+        ErrorKind::WouldBlock => {
+            "; too many threads or processes are running: stop some, or raise the limit"
+        }
+        ErrorKind::ReadOnlyFilesystem => {
+            "; the file system is read-only: make it writable, or name another data directory; if it became \
+             so by itself, look for disk errors in the system log"
+        }
+        ErrorKind::NotADirectory => "; a part of this path is not a directory: name another one",
+        ErrorKind::AlreadyExists => {
+            "; its place is taken by what is no directory, such as a link that leads nowhere: remove that, or name \
+             another data directory"
+        }
+        ErrorKind::PermissionDenied => {
+            "; give this user read and write permission there, or run as a user that has it"
+        }
+        _ => {
+            "; check that the file or directory exists and is accessible, and look for disk errors in the \
+             system log"
+        }
+    };
+    advice.into()
+}
