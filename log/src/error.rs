@@ -5,7 +5,7 @@ mod advice;
 mod tests;
 
 use crate::lock::OURSELVES;
-use advice::{on_system, without_lost};
+use advice::{in_place_of, on_system, without_lost};
 use hindsight_core::{FutureRevision, Pruned, PrunedTime, Revision};
 use std::fmt;
 use std::num::NonZeroU64;
@@ -206,16 +206,16 @@ pub enum Error {
     Foreign(PathBuf),
     /// There is something else in the place of a regular file (a pipe, a device); it is not read.
     #[error(
-        "{} is not a regular file; it was not read; put the original file back, or restore a copy of the \
-         whole data directory",
-        .0.display()
+        "{} is not a regular file; it was not read; {}",
+        .0.display(),
+        in_place_of(.0)
     )]
     NotAFile(PathBuf),
     /// There is a file in the place of another that is never so long; it is not read.
     #[error(
-        "{} is longer than {longest} bytes, so it is not ours; it was not read; put the original file \
-         back, or restore a copy of the whole data directory",
-        .path.display()
+        "{} is longer than {longest} bytes, so it is not ours; it was not read; {}",
+        .path.display(),
+        in_place_of(.path)
     )]
     TooLong {
         /// The file.

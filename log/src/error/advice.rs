@@ -5,6 +5,7 @@ use crate::storage::sled::NEW_LOG_BYTES;
 use hindsight_core::Revision;
 use std::borrow::Cow;
 use std::io::ErrorKind;
+use std::path::Path;
 
 /// How to continue without what was lost behind this revision.
 pub(super) const fn without_lost(newest: Revision) -> &'static str {
@@ -12,6 +13,25 @@ pub(super) const fn without_lost(newest: Revision) -> &'static str {
         return "if events was moved, move it back, or, to begin with an empty log,";
     }
     "to continue without them, save the rest with `hindsight backup --intact FILE` and restore that, or"
+}
+
+/// What to do about something else in the place of a file.
+pub(super) fn in_place_of(path: &Path) -> &'static str {
+    let name = path.file_name().and_then(|name| name.to_str());
+    match name.unwrap_or_default() {
+        "events.reserve" | "events.place" | "reserve" | "place" => {
+            "move it elsewhere, or remove it: the next start makes the file again"
+        }
+        "events.tail" => {
+            "put the original file back, or restore a copy of the whole data directory, or, to accept the log as it \
+             is, put an empty file in its place"
+        }
+        "journal" => {
+            "put the original file back, or restore a copy of the whole data directory, or save what the database \
+             has with `hindsight backup --intact FILE` and restore that"
+        }
+        _ => "put the original file back, or restore a copy of the whole data directory",
+    }
 }
 
 /// What to do about an error of the operating system.

@@ -5,6 +5,7 @@ use hindsight_core::Time;
 use std::collections::BTreeSet;
 use std::io::ErrorKind;
 use std::num::NonZeroU64;
+use std::path::Path;
 
 const KINDS: [ErrorKind; 4] = [
     ErrorKind::PermissionDenied,
@@ -190,5 +191,30 @@ fn an_error_of_the_system_says_what_can_be_done_about_it() {
         let told = Error::io("creating d")(kind.into()).to_string();
         assert!(told.starts_with("creating d: "), "{told}");
         assert!(told.contains(advice), "{told}");
+    }
+}
+
+#[test]
+fn what_is_in_the_place_of_a_file_is_removed_only_where_the_file_is_made_again() {
+    const REMOVED: &str = "remove it: the next start makes the file again";
+    for (name, advice) in [
+        ("events.reserve", REMOVED),
+        ("events.place", REMOVED),
+        ("events/reserve", REMOVED),
+        ("events/place", REMOVED),
+        ("events.tail", "put an empty file in its place"),
+        ("events/journal", "`hindsight backup --intact FILE`"),
+        ("events/db", "put the original file back, or restore a copy"),
+        ("lock", "put the original file back, or restore a copy"),
+    ] {
+        let (path, longest) = (Path::new("/data").join(name), 90);
+        for error in [
+            Error::NotAFile(path.clone()),
+            Error::TooLong { path, longest },
+        ] {
+            let told = error.to_string();
+            assert!(told.contains(advice), "{told}");
+            assert_eq!(told.contains(REMOVED), advice == REMOVED, "{told}");
+        }
     }
 }
