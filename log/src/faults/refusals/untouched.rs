@@ -103,11 +103,11 @@ fn a_database_that_the_engine_would_blank_is_left_as_it_is() {
 /// the same engine, of which the smallest are no longer than what an interrupted first start leaves.
 const OF_OTHERS: &[(&str, Prepare)] = &[
     ("a page", |at| {
-        put(at, "events/db", &b"SQLite format 3\0".repeat(3000))
+        put(at, "events/db", &b"SQLite format 3\0".repeat(3000));
     }),
     ("letters", |at| put(at, "events/db", &b"x".repeat(3000))),
     ("another file", |at| {
-        put(at, "events/thesis.odt", b"chapter 1")
+        put(at, "events/thesis.odt", b"chapter 1");
     }),
     ("a tree", |at| theirs(&engine(at), "users", 1)),
     ("an empty tree", |at| theirs(&engine(at), "users", 0)),
@@ -115,13 +115,13 @@ const OF_OTHERS: &[(&str, Prepare)] = &[
     ("one value", |at| theirs(&engine(at), "__sled__default", 1)),
     ("values", |at| theirs(&engine(at), "__sled__default", 2000)),
     ("smaller segments", |at| {
-        theirs(&with_small_segments(at), "users", 1)
+        theirs(&with_small_segments(at), "users", 1);
     }),
     ("many smaller segments", |at| {
-        theirs(&with_small_segments(at), "users", 200_000)
+        theirs(&with_small_segments(at), "users", 200_000);
     }),
     ("nothing in smaller segments", |at| {
-        drop(with_small_segments(at))
+        drop(with_small_segments(at));
     }),
 ];
 
