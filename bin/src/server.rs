@@ -143,6 +143,7 @@ fn write_kubeconfigs(
     address: SocketAddr,
     pki: &pki::Pki,
 ) -> Result<()> {
+    kubeconfig::set_aside_others(data)?;
     kubeconfig::write(&data.kubeconfig(), address, pki)?;
     let Some(path) = asked_for else {
         return Ok(());

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use std::io::{Read, Write};
 use std::net::SocketAddr;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 const OTHERS: u32 = 0o077;
 /// A kubeconfig that the server wrote takes a few KiB; a longer file is not read.
@@ -154,6 +154,31 @@ pub(super) fn check_own(data: DataDir<'_>) -> Result<()> {
     );
 }
 
+/// Moves the administrator's kubeconfig aside if tools have added clusters or users of others to it, which would be lost
+/// with it. Returns its new place.
+pub(super) fn set_aside_others(data: DataDir<'_>) -> Result<Option<PathBuf>> {
+    let path = data.kubeconfig();
+    if !Found::read(&path, data).is_ok_and(|found| found.has_others()) {
+        return Ok(None);
+    }
+    let mut numbered =
+        (1..).map(|number| path.with_extension(format!("kubeconfig.others-{number}")));
+    let place = numbered.find(|place| place.symlink_metadata().is_err());
+    let Some(place) = place else {
+        return Ok(None);
+    };
+    std::fs::rename(&path, &place).map_err(failed("moved aside", &path))?;
+    tracing::warn!(
+        "{} had clusters or users that `hindsight serve` did not write; it is {} now, and was written anew; to use both, \
+         run `export KUBECONFIG={}:{}`",
+        path.display(),
+        place.display(),
+        shell::word(&path.to_string_lossy()),
+        shell::word(&place.to_string_lossy())
+    );
+    Ok(Some(place))
+}
+
 /// Says that a file was left as it is, and where it does not lead to the server at this address.
 pub(super) fn warn_kept(path: &Path, data: DataDir<'_>, address: SocketAddr) -> Result<()> {
     tracing::warn!("{}", Found::read(path, data)?.kept(path, data, address));
@@ -216,6 +241,19 @@ impl Found {
             _ => None,
         };
         only("clusters") == Some(CLUSTER) && only("users").is_some_and(|user| USERS.contains(&user))
+    }
+
+    /// Whether there is a cluster or a user that a start does not write.
+    fn has_others(&self) -> bool {
+        let others = |list: &str, ours: &[&str]| {
+            let entries = self.config.get(list).and_then(Value::as_array);
+            let mut names = entries
+                .into_iter()
+                .flatten()
+                .filter_map(|entry| entry.get("name")?.as_str());
+            names.any(|name| !ours.contains(&name))
+        };
+        others("clusters", &[CLUSTER]) || others("users", &USERS)
     }
 
     /// The names of the clusters with the authority of the data directory, and the addresses of their servers.

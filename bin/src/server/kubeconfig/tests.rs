@@ -259,3 +259,35 @@ fn no_later_start_is_hindered_by_a_kubeconfig() {
         std::fs::rename(data.0.join("aside"), data.events()).expect("moved back");
     }
 }
+
+/// As `kind create cluster` and `gcloud` do, while `KUBECONFIG` names the file.
+#[test]
+fn what_tools_have_added_for_other_clusters_is_not_lost_with_the_next_start() {
+    let temporary = tempfile::tempdir().expect("a directory");
+    let data = DataDir(temporary.path());
+    assert_eq!(set_aside_others(data).expect("there is none"), None);
+    let ours = started(data.0, 1);
+    let own = std::fs::read_to_string(data.kubeconfig()).expect("there");
+    for ours_alone in [
+        own.clone(),
+        own.replace("hindsight-admin", "admin"),
+        with(&ours, "/contexts/0/context", "namespace", "team"),
+        own[..own.len() / 2].to_owned(),
+    ] {
+        put_own(data, &ours_alone);
+        assert_eq!(set_aside_others(data).expect("examined"), None);
+    }
+    for (number, list) in (1..).zip(["clusters", "users"]) {
+        let mut both = ours[list].clone();
+        let mut other = both[0].clone();
+        other["name"] = "kind".into();
+        both.as_array_mut().expect("a list").push(other);
+        let text = with(&ours, "", list, both);
+        put_own(data, &text);
+        let place = set_aside_others(data).expect("moved").expect("others");
+        let name = format!("admin.kubeconfig.others-{number}");
+        assert_eq!(place, data.0.join(name));
+        assert_eq!(std::fs::read_to_string(place).expect("there"), text);
+        assert!(!data.kubeconfig().exists());
+    }
+}
