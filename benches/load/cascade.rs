@@ -58,9 +58,9 @@ async fn one(
     let make = move |index| requests::dependent(CASCADE, index, &uid);
     each(&bench.target, bench.clients, dependents, make).await?;
 
-    let cores = bench.cores(&format!("cascade-{policy}")).await?;
-    let done = Arc::new(AtomicBool::new(false));
     let name = policy.to_lowercase();
+    let cores = bench.cores(&format!("cascade-{name}")).await?;
+    let done = Arc::new(AtomicBool::new(false));
     let creates = waiting(&bench.target, &done, move |index| {
         requests::create_in(OTHERS, &format!("{name}-{index}"))
     });
