@@ -179,8 +179,8 @@ impl Publish for Publisher {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use hindsight_core::kind::{BuiltinKinds, BuiltinSchemas, GroupVersionKind};
-    use hindsight_core::schema::Schema;
+    use crate::testing::Part;
+    use hindsight_core::kind::{BuiltinKinds, BuiltinSchemas};
     use hindsight_core::{
         Actor, Cause, Commit, Event, GroupResource, Object, ObjectKey, Request, builtin,
     };
@@ -192,35 +192,19 @@ mod tests {
         State::new(Arc::new(BuiltinKinds::new(builtin::kinds(), schemas)))
     }
 
-    /// A part of a state, which goes with it, and tells then whether the window is locked.
-    #[derive(Debug)]
-    struct Part {
-        window: Arc<OnceLock<Arc<Mutex<Window>>>>,
-        is_locked: mpsc::Sender<bool>,
-    }
-
-    impl BuiltinSchemas for Part {
-        fn schema(&self, _: &GroupVersionKind) -> Option<Arc<Schema>> {
-            None
-        }
-    }
-
-    impl Drop for Part {
-        fn drop(&mut self) {
-            let window = self.window.get();
-            let is_locked = window.is_some_and(|window| window.try_lock().is_err());
-            self.is_locked.send(is_locked).ok();
-        }
-    }
-
     /// Who has put changes in front of the window meanwhile would put the replaced state back, and a write that was
     /// answered would disappear from reads.
     #[test]
     fn a_state_is_replaced_while_nobody_else_may_change_the_window() {
         let (is_locked, told) = mpsc::channel();
         let place = Arc::new(OnceLock::new());
-        let window = Arc::clone(&place);
-        let first = empty(Some(Box::new(Part { window, is_locked })));
+        let window: Arc<OnceLock<Arc<Mutex<Window>>>> = Arc::clone(&place);
+        let part = Part(move || {
+            let window = window.get();
+            let found = window.is_some_and(|window| window.try_lock().is_err());
+            is_locked.send(found).ok();
+        });
+        let first = empty(Some(Box::new(part)));
         let window = Window::new(Revision::ZERO, 1, 1);
         let (mut publisher, _feed) = channel(first, window, Time(0));
         place.set(Arc::clone(&publisher.window)).expect("set once");

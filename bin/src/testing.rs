@@ -2,6 +2,8 @@
 
 use crate::{Config, ControlPlane};
 use hindsight_core::Time;
+use hindsight_core::kind::{BuiltinSchemas, GroupVersionKind};
+use hindsight_core::schema::Schema;
 use hindsight_log::{DirectoryLock, MemoryStorage, Restore, Snapshots, Storage};
 use std::collections::BTreeMap;
 use std::num::NonZeroU64;
@@ -31,6 +33,27 @@ pub(crate) fn restored(plane: &ControlPlane) -> Arc<dyn Storage> {
     };
     restore.run(&*file, |_| {}).expect("restored");
     storage
+}
+
+/// A part of a state, which goes with it and does this then.
+pub(crate) struct Part<F: Fn()>(pub(crate) F);
+
+impl<F: Fn()> std::fmt::Debug for Part<F> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Part").finish_non_exhaustive()
+    }
+}
+
+impl<F: Fn() + Send + Sync> BuiltinSchemas for Part<F> {
+    fn schema(&self, _: &GroupVersionKind) -> Option<Arc<Schema>> {
+        None
+    }
+}
+
+impl<F: Fn()> Drop for Part<F> {
+    fn drop(&mut self) {
+        (self.0)();
+    }
 }
 
 /// Makes these files, and directories where a name ends in `/`.

@@ -85,30 +85,10 @@ impl Recent {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use hindsight_core::kind::{BuiltinKinds, BuiltinSchemas, GroupVersionKind};
-    use hindsight_core::schema::Schema;
+    use crate::testing::Part;
+    use hindsight_core::kind::{BuiltinKinds, BuiltinSchemas};
     use hindsight_core::{Revision, State, builtin};
-    use std::sync::{Arc, Weak, mpsc};
-
-    /// A part of a state, which goes with it, and tells then whether others have to wait.
-    #[derive(Debug)]
-    struct Part {
-        recent: Weak<Recent>,
-        is_locked: mpsc::Sender<bool>,
-    }
-
-    impl BuiltinSchemas for Part {
-        fn schema(&self, _: &GroupVersionKind) -> Option<Arc<Schema>> {
-            None
-        }
-    }
-
-    impl Drop for Part {
-        fn drop(&mut self) {
-            let recent = self.recent.upgrade().expect("it is there");
-            self.is_locked.send(recent.held.try_lock().is_err()).ok();
-        }
-    }
+    use std::sync::{Arc, mpsc};
 
     fn at(revision: u64) -> (AsOf, Folded) {
         with(revision, None)
@@ -143,7 +123,11 @@ mod tests {
         let (is_locked, told) = mpsc::channel();
         let new = |revision| {
             let (recent, is_locked) = (Arc::downgrade(&recent), is_locked.clone());
-            with(revision, Some(Box::new(Part { recent, is_locked })))
+            let part = Part(move || {
+                let recent = recent.upgrade().expect("it is there");
+                is_locked.send(recent.held.try_lock().is_err()).ok();
+            });
+            with(revision, Some(Box::new(part)))
         };
         let kept = [0, 0, 1, 2].map(new);
         for (point, folded) in kept {

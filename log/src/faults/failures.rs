@@ -11,6 +11,7 @@ use crate::{Clock, Keeping, Log, Poison, Reader, Retention, Snapshots, Storage};
 use hindsight_core::{Revision, Time, Unavailable};
 use std::io::ErrorKind;
 use std::num::NonZeroU64;
+use std::path::Path;
 use std::sync::Arc;
 
 #[test]
@@ -138,14 +139,20 @@ impl Thinned {
     }
 }
 
+/// A snapshot of the end of the log, alone in this directory.
+fn snapshots(reader: &Reader, directory: &Path) -> Snapshots {
+    let snapshots = Snapshots::at(directory.to_owned());
+    let base = reader.base(empty()).expect("folded");
+    snapshots.write(&base).expect("written");
+    snapshots
+}
+
 /// The failed call wrote nothing, so nothing is unknown.
 #[test]
 fn a_read_that_fails_while_the_log_is_thinned_poisons_nothing_and_is_tried_again() {
     let (whole, directory) = (logged(), tempfile::tempdir().expect("a directory"));
     let reader = Reader::new(Arc::clone(&whole) as _);
-    let snapshots = Snapshots::at(directory.path().to_owned());
-    let base = reader.base(empty()).expect("folded");
-    snapshots.write(&base).expect("written");
+    let snapshots = snapshots(&reader, directory.path());
     let mut sound = Thinned::new(&whole, &snapshots, Faults::default());
     sound.round();
     let (reads, replacements) = (sound.disk.reads(), sound.disk.replacements());
@@ -189,9 +196,7 @@ fn a_clean_up_that_fails_poisons_the_log_and_is_not_tried_again() {
     const OWED: usize = 40;
     let (whole, directory) = (logged(), tempfile::tempdir().expect("a directory"));
     let reader = Reader::new(Arc::clone(&whole) as _);
-    let snapshots = Snapshots::at(directory.path().to_owned());
-    let base = reader.base(empty()).expect("folded");
-    snapshots.write(&base).expect("written");
+    let snapshots = snapshots(&reader, directory.path());
     let mut sound = Thinned::new(&whole, &snapshots, Faults::default());
     sound.disk.set_owed(OWED);
     sound.round();
@@ -220,10 +225,8 @@ fn a_clean_up_that_fails_poisons_the_log_and_is_not_tried_again() {
 fn a_note_that_cannot_be_synced_keeps_the_history_and_poisons_nothing() {
     let (whole, directory) = (logged(), tempfile::tempdir().expect("a directory"));
     let reader = Reader::new(Arc::clone(&whole) as _);
-    let snapshots = Snapshots::at(directory.path().to_owned());
-    let base = reader.base(empty()).expect("folded");
-    snapshots.write(&base).expect("written");
-    let half = Revision(base.state.revision.0 / 2);
+    let snapshots = snapshots(&reader, directory.path());
+    let half = Revision(snapshots.revisions().expect("listed")[0].0 / 2);
     for newest in [Revision::ZERO, half] {
         let faults = Faults {
             witness: Some(newest),
