@@ -50,20 +50,28 @@ struct Report {
     is_raw: bool,
     /// How much work its patterns may still be.
     work: Work,
+    /// Where there was not enough left, for the first time.
+    unmatched: Option<FieldCause>,
 }
 
 impl Report {
     /// Whether a text matches. Once that has become too much work, every text does, and the value is refused at last.
-    fn matches(&mut self, pattern: &Pattern, text: &str) -> bool {
-        !self.work.take(pattern, text.len()) || pattern.is_match(text)
+    fn matches(&mut self, pattern: &Pattern, text: &str, at: &Path<'_>) -> bool {
+        if self.work.take(pattern, text.len()) {
+            return pattern.is_match(text);
+        }
+        self.unmatched.get_or_insert_with(|| {
+            let why = format!(
+                "{at} in body cannot be matched with '{pattern}': with what is matched before it, that would take too long"
+            );
+            // In place of the text, which is long.
+            FieldCause::invalid(at.to_string(), &"string".into(), &why)
+        });
+        true
     }
 
     fn ended(mut self) -> Vec<FieldCause> {
-        if self.work.is_over() {
-            let why = "to match its texts with the patterns of its schema would take too long";
-            let whole = || FieldCause::invalid("<nil>", &Value::from(""), why);
-            self.causes.push_with(whole);
-        }
+        self.causes.extend(self.unmatched);
         self.causes.into_causes()
     }
 

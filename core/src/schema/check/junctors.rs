@@ -103,6 +103,7 @@ fn judge(schema: &Schema, value: &Value, at: &Path<'_>, whole: &mut Report) -> R
     };
     super::check(schema, value, None, at, &mut report);
     whole.work = report.work;
+    whole.unmatched = whole.unmatched.take().or(report.unmatched.take());
     report
 }
 

@@ -22,7 +22,7 @@ pub(super) fn text(schema: &Schema, text: &str, at: &Path<'_>, report: &mut Repo
         report.invalid(at, text, why);
     }
     if let Some(pattern) = &bounds.pattern
-        && !report.matches(pattern, text)
+        && !report.matches(pattern, text, at)
     {
         let why = format_args!("should match '{pattern}'");
         report.invalid(at, text, why);
