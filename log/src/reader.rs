@@ -215,9 +215,10 @@ impl Reader {
         Ok(base)
     }
 
-    /// The state after this commit, folded from the newest snapshot that is not after it.
-    /// [`Error::Future`] for a revision that has not happened, [`Error::Pruned`] for one that is no
-    /// longer kept.
+    /// The state after this commit, folded from the newest snapshot that can be used and is not after it. A revision
+    /// that a restore left out has the state of the last commit before it. [`Error::Future`] for a revision that has
+    /// not happened, unless the end of the log cannot be read: then the error of that. [`Error::Pruned`] for one that
+    /// is no longer kept.
     pub fn state_at(&self, empty: State, revision: Revision) -> Result<State, Error> {
         // If the end is damaged, revisions before it can still be read.
         if let Ok(newest) = self.newest()

@@ -5,7 +5,7 @@ use super::super::reserve;
 use super::opening::entries;
 use super::values::{HEADER_BYTES, Header};
 use super::{SEGMENT_BYTES, journal, others, side};
-use crate::{Error, regular};
+use crate::{Error, is_of_database, regular};
 use std::fs::File;
 use std::io::{ErrorKind, Read, Result, Seek, SeekFrom};
 use std::path::Path;
@@ -67,10 +67,9 @@ pub(crate) fn has_name_of_ours(path: &Path) -> bool {
 /// Refuses a directory that sled would damage. Nothing has been changed by then. Beside a database that was
 /// begun, files of other names do no harm.
 pub(super) fn refuse_foreign(directory: &Path) -> std::result::Result<DatabaseState, Error> {
-    let is_known = |path: &Path| side::is_set_aside(path) || path.ends_with(OF_FILE_SYSTEMS);
     let foreign = entries(directory)?
         .into_iter()
-        .find(|path| !has_name_of_ours(path) && !is_known(path));
+        .find(|path| !is_of_database(path) && !path.ends_with(OF_FILE_SYSTEMS));
     let path = directory.join("db");
     let headers = match File::open(&path) {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(Headers::default()),

@@ -349,8 +349,6 @@ fn damage_to_what_a_journal_begins_with_takes_no_record() {
     assert_eq!(found(&events), [1, 2]);
 }
 
-/// sled may consider the first message that it cannot read the end of a segment, and show what comes
-/// after that.
 /// What two starts answer to this journal in the place of the log's own; neither may change it.
 fn refusals(of: &TempDir, journal: &[u8]) -> [Error; 2] {
     let events = of.path().join("events");
@@ -362,6 +360,8 @@ fn refusals(of: &TempDir, journal: &[u8]) -> [Error; 2] {
     })
 }
 
+/// sled may consider the first message that it cannot read the end of a segment, and show what comes
+/// after that.
 #[test]
 fn a_database_that_lacks_what_the_journal_has_is_refused_and_the_journal_left_as_it_is() {
     let (with, storage) = killed(&[1, 2, 3]);
