@@ -126,6 +126,17 @@ const REFUSED: &[(&str, Prepare, &str)] = &[
         |at| put(at, "events/thesis.odt", b"chapter 1"),
         "is, or contains, something that is not an event log; name another data directory",
     ),
+    #[cfg(unix)]
+    (
+        "a file in place of the engine's directory",
+        |at| {
+            after(at, |at| {
+                fs::remove_dir_all(at.join("events/blobs")).expect("removed");
+                put(at, "events/blobs", b"x");
+            });
+        },
+        "events/blobs: entity already exists; its place is taken by what is no directory",
+    ),
     (
         "a database of somebody else's that the engine can read",
         |at| {

@@ -19,7 +19,7 @@ const OWN_FILES: &[&str] = &[
     reserve::NAME,
     reserve::PLACE,
 ];
-const BLOBS: &str = "blobs";
+pub(super) const BLOBS: &str = "blobs";
 /// A directory that some file systems have at their top.
 const OF_FILE_SYSTEMS: &str = "lost+found";
 /// A file that sled reads as a whole; it takes some hundred bytes.
@@ -38,15 +38,29 @@ pub(super) enum DatabaseState {
     Written,
 }
 
-/// Refuses anything other than a regular file under the name of one of ours. Nothing has been opened by
-/// then.
+/// Refuses anything other than a regular file under the name of one of ours, or than a directory where sled makes
+/// one. Nothing has been opened by then.
 pub(super) fn refuse_irregular_files(directory: &Path) -> std::result::Result<(), Error> {
     let files = entries(directory)?;
     let files = files.iter().filter(|path| has_name_of_ours(path));
-    for path in files.filter(|path| !path.ends_with(BLOBS)) {
-        regular::check(path, length_max(path))?;
+    for path in files {
+        if path.ends_with(BLOBS) {
+            check_directory(path)?;
+        } else {
+            regular::check(path, length_max(path))?;
+        }
     }
     Ok(())
+}
+
+/// Refuses a file, and a link that leads nowhere. The error of sled would not name it.
+fn check_directory(path: &Path) -> std::result::Result<(), Error> {
+    let opening = || Error::io(format!("opening the directory {}", path.display()));
+    match path.metadata() {
+        Ok(found) if found.is_dir() => Ok(()),
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(opening()(error)),
+        Ok(_) | Err(_) => Err(opening()(ErrorKind::AlreadyExists.into())),
+    }
 }
 
 /// The length limit of a file; only files that are read as a whole have one.

@@ -4,6 +4,7 @@
 use super::super::blocks;
 use super::super::reserve::{RESERVE_BYTES, Reserve};
 use super::super::room::{KEPT_BYTES, OTHERS_BYTES};
+use super::foreign::{BLOBS, CONFIGURATION};
 use super::journal::CAPACITY_BYTES;
 use super::{SEGMENT_BYTES, engine, hidden, settings, side};
 use crate::{EngineCall, Error};
@@ -78,13 +79,29 @@ pub(super) fn open_in_room(
     reserve.release_if_space_is_low()?;
     loop {
         let error = match open_whole(directory, synced)? {
-            Err(error) => engine(EngineCall::Open, error),
+            Err(error) => unopened(directory, error),
             Ok(database) => return Ok(database),
         };
         let is_full = matches!(&error, Error::Io { source, .. } if blocks::is_full(source));
         if !is_full || !reserve.release_part()? {
             return Err(error);
         }
+    }
+}
+
+/// The engine's error names no file. It is about `blobs` if that cannot be listed, and else about what is in the
+/// directory or cannot be made there.
+fn unopened(directory: &Path, error: ::sled::Error) -> Error {
+    match engine(EngineCall::Open, error) {
+        Error::Io { what, source } => {
+            let blobs = directory.join(BLOBS);
+            let listed = std::fs::read_dir(&blobs);
+            let is_blobs = listed.is_err_and(|error| error.kind() == source.kind());
+            let place = if is_blobs { &blobs } else { directory };
+            let what = format!("{what} in {}", place.display());
+            Error::Io { what, source }
+        }
+        other => other,
     }
 }
 
@@ -172,14 +189,14 @@ pub(super) fn sync_before_reading(database: &Path) -> Result<(), Error> {
 pub(super) fn sync_directories(directory: &Path) -> Result<(), Error> {
     let found = |path: &Path| {
         let found = path.canonicalize();
-        found.map_err(Error::io("finding the data directory"))
+        found.map_err(Error::io(format!("finding {}", path.display())))
     };
     let own = found(directory)?;
     let beside = match directory.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => found(parent)?,
         _ => found(Path::new("."))?,
     };
-    let inside = ["conf", "blobs"].map(|name| own.join(name));
+    let inside = [CONFIGURATION, BLOBS].map(|name| own.join(name));
     // What cannot be examined may be there: opening it tells why.
     let is_absent = |path: &Path| matches!(path.try_exists(), Ok(false));
     let inside = inside.iter().filter(|path| !is_absent(path));
@@ -190,10 +207,10 @@ pub(super) fn sync_directories(directory: &Path) -> Result<(), Error> {
         let file = match File::open(path) {
             // A directory that this user may not read was not made by this user.
             Err(error) if error.kind() == ErrorKind::PermissionDenied => continue,
-            other => other.map_err(Error::io("opening the data directory"))?,
+            other => other.map_err(Error::io(format!("opening {}", path.display())))?,
         };
         file.sync_all()
-            .map_err(Error::io("syncing the data directory"))?;
+            .map_err(Error::io(format!("syncing {}", path.display())))?;
     }
     Ok(())
 }
@@ -214,4 +231,24 @@ pub(super) fn device(path: &Path) -> Option<u64> {
 #[cfg(not(unix))]
 pub(super) fn device(_: &Path) -> Option<u64> {
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_of_the_engine_names_where_it_is() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let (directory, blobs) = (directory.path(), directory.path().join(BLOBS));
+        std::fs::write(&blobs, "").expect("written");
+        for (kind, place) in [
+            (ErrorKind::NotADirectory, &*blobs),
+            (ErrorKind::PermissionDenied, directory),
+        ] {
+            let told = unopened(directory, ::sled::Error::Io(kind.into())).to_string();
+            let begins = format!("opening the event log in {}: ", place.display());
+            assert!(told.starts_with(&begins), "{told}");
+        }
+    }
 }

@@ -19,7 +19,8 @@ pub(super) fn drop_unusable(directory: &Path) -> Result<(), Error> {
         return Ok(());
     };
     if is_unfinished(&found) {
-        fs::remove_file(&path).map_err(Error::io("removing unfinished settings"))?;
+        let removing = format!("removing the unfinished settings {}", path.display());
+        fs::remove_file(&path).map_err(Error::io(removing))?;
     } else if !is_sound(&found) {
         side::set_aside(directory, &path)?;
     }
@@ -41,7 +42,8 @@ fn read(path: &Path) -> Result<Option<Vec<u8>>, Error> {
     match read {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
         other => {
-            other.map_err(Error::reading("the settings of the storage engine"))?;
+            let what = format!("the settings of the storage engine {}", path.display());
+            other.map_err(Error::reading(what))?;
             Ok(Some(found))
         }
     }
@@ -113,6 +115,19 @@ mod tests {
         }
         let opened = super::super::opening::open_database(&directory).expect("it is free");
         assert!(opened.is_ok_and(|_| fs::read(&settings).is_ok_and(|found| found == whole())));
+    }
+
+    #[test]
+    fn settings_that_cannot_be_read_are_named() {
+        let temporary = tempfile::tempdir().expect("a temporary directory");
+        let settings = temporary.path().join("conf");
+        fs::create_dir(&settings).expect("made");
+        let told = drop_unusable(temporary.path()).expect_err("it is no file");
+        let told = told.to_string();
+        assert!(
+            told.contains(&format!("{}: ", settings.display())),
+            "{told}"
+        );
     }
 
     #[test]
