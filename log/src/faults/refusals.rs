@@ -235,6 +235,27 @@ fn where_the_events_are_gone_nothing_takes_their_place() {
     }
 }
 
+/// A start makes a database of it again; if it is refused that, this can be saved.
+#[test]
+fn what_the_journal_has_is_read_where_the_database_is_gone() {
+    for (is_behind, until) in [
+        (false, tail(&frames()[FRAMES - 1]).revision),
+        (true, Revision::ZERO),
+    ] {
+        let temporary = tempfile::tempdir().expect("a directory");
+        let at = temporary.path();
+        written(at);
+        if is_behind {
+            append(at, &frames()[FRAMES]);
+        }
+        remove(at, "events/db");
+        let found = Intact::of(&at.join("events"), |_, _| {}).expect("read");
+        assert_eq!((found.until, found.broken.is_some()), (until, is_behind));
+        assert_eq!(found.reader.newest().expect("read"), until);
+        assert_eq!(found.has_all_acknowledged(), !is_behind);
+    }
+}
+
 /// Asks a question, which opens the files but does not walk through them.
 fn asked(at: &Path) -> Result<Revision, Error> {
     let storage = Arc::new(SledStorage::open(&at.join("events"))?);

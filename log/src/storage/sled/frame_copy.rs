@@ -111,10 +111,10 @@ impl FrameCopy {
     }
 }
 
-/// All copies in the file of the database and in the journal. What the disk does not give back is taken for
-/// damage, unless that is all of it.
+/// All copies in the file of the database, if there is one, and in the journal. What the disk does not give back
+/// is taken for damage, unless that is all of it.
 pub(super) fn copies(
-    file: &File,
+    file: Option<&File>,
     kept: &JournalContents,
     progress: &mut impl FnMut(u64, u64),
 ) -> std::io::Result<Vec<FrameCopy>> {
@@ -122,14 +122,16 @@ pub(super) fn copies(
     let mut copies: Vec<_> = records
         .filter_map(|(one, _)| FrameCopy::of_record(one))
         .collect();
-    scan::each_value(file, progress, |value, content| {
-        let found = FrameCopy::all(value, content);
-        let fits = !found.is_empty() && found.iter().all(|one| one.has_whole_key(content));
-        if fits {
-            copies.extend(found);
-        }
-        fits
-    })?;
+    if let Some(file) = file {
+        scan::each_value(file, progress, |value, content| {
+            let found = FrameCopy::all(value, content);
+            let fits = !found.is_empty() && found.iter().all(|one| one.has_whole_key(content));
+            if fits {
+                copies.extend(found);
+            }
+            fits
+        })?;
+    }
     copies.sort_unstable_by_key(|one| {
         let newest_first = (one.is_in_journal(), !one.segment, !one.at);
         (one.first, one.piece, newest_first)

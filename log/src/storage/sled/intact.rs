@@ -14,6 +14,7 @@ use crate::{Error, Reader, Records, Snapshots, Stored, Tail, frame};
 use hindsight_core::Revision;
 use std::collections::BTreeSet;
 use std::fs::File;
+use std::io::ErrorKind;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -36,9 +37,9 @@ pub struct Intact {
 }
 
 impl Intact {
-    /// Reads the database in this directory, to which nobody may write meanwhile. `progress` receives how
-    /// many of its bytes were read, and how many there are. Takes 48 bytes of memory for each copy of
-    /// each frame.
+    /// Reads the database in this directory, to which nobody may write meanwhile, or the journal alone if there is
+    /// none. `progress` receives how many bytes of the database were read, and how many there are. Takes 48 bytes of
+    /// memory for each copy of each frame.
     pub fn of(directory: &Path, mut progress: impl FnMut(u64, u64)) -> Result<Self, Error> {
         let (found, unknown) = Copies::of(directory, &mut progress)?;
         let kept = Arc::clone(&found.kept);
@@ -162,7 +163,8 @@ pub struct Newer {
 /// The frames of which copies were found.
 #[derive(Debug)]
 struct Copies {
-    file: Arc<Mutex<File>>,
+    /// The database; `None` if it is gone, so that all copies are in the journal.
+    file: Option<Arc<Mutex<File>>>,
     kept: Arc<JournalContents>,
     all: Arc<Vec<FrameCopy>>,
     /// First revisions of the frames that are part of the log. `None` for all that were found, of which
@@ -190,13 +192,17 @@ impl Copies {
     ) -> Result<(Self, Option<Error>), Error> {
         let path = directory.join("db");
         let opening = format!("opening the event log {}", path.display());
-        let file = File::open(&path).map_err(Error::io(opening))?;
+        let file = match File::open(&path) {
+            // A start takes all of it from the journal then.
+            Err(error) if error.kind() == ErrorKind::NotFound => None,
+            opened => Some(opened.map_err(Error::io(opening))?),
+        };
         let (kept, unread) = unless_unknown(JournalContents::of(directory))?;
-        let copies = copies(&file, &kept, progress);
+        let copies = copies(file.as_ref(), &kept, progress);
         let copies = copies.map_err(Error::reading("the event log"))?;
         let (witnessed, unknown) = unless_unknown(WitnessFile::read(&witness_path(directory)))?;
         let found = Self {
-            file: Arc::new(Mutex::new(file)),
+            file: file.map(|file| Arc::new(Mutex::new(file))),
             kept: Arc::new(kept),
             all: Arc::new(copies),
             only: None,
@@ -246,7 +252,7 @@ impl Copies {
     /// All frames of these copies, read from the same files.
     fn with(&self, all: Arc<Vec<FrameCopy>>) -> Self {
         Self {
-            file: Arc::clone(&self.file),
+            file: self.file.clone(),
             kept: Arc::clone(&self.kept),
             all,
             only: None,
@@ -358,8 +364,11 @@ impl Copies {
     }
 
     fn read(&self, copy: &FrameCopy) -> std::io::Result<Vec<u8>> {
-        let mut file = unpoisoned(self.file.lock());
         let mut found = Vec::new();
+        let Some(file) = &self.file else {
+            return Ok(found);
+        };
+        let mut file = unpoisoned(file.lock());
         let end = copy.at + u64::from(copy.length);
         sectors::read(&mut *file, copy.at..end, &mut found)?;
         Ok(found)
