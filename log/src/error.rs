@@ -73,6 +73,14 @@ pub enum Error {
         /// The last revision that was found, in the journal.
         newest: Revision,
     },
+    /// There is a link in the place of the database that leads nowhere, and nothing else shows whether there was one.
+    #[error(
+        "{} is a link that leads nowhere, so it is unknown whether there is an event log; if a file system or a disk \
+         is missing, mount it; if what it leads to was moved, move it back; or, if there never was a log, remove the \
+         link",
+        .0.display()
+    )]
+    Dangling(PathBuf),
     /// The log may end before an acknowledged record: the file that would show it is missing.
     #[error(
         "the file events.tail is missing: it records how far the log was acknowledged; the log ends at \

@@ -52,10 +52,11 @@ const fn variant(error: &Error) -> usize {
         Error::Read { .. } => 28,
         Error::Bump { .. } => 29,
         Error::Missing { .. } => 30,
+        Error::Dangling(_) => 31,
         Error::Engine { .. } => VARIANTS - 1,
     }
 }
-const VARIANTS: usize = 32;
+const VARIANTS: usize = 33;
 
 #[test]
 fn who_opens_a_directory_again_is_not_told_to_stop_itself() {
@@ -127,6 +128,7 @@ fn all() -> Vec<Error> {
             revision: Some(revision),
         },
         Error::Foreign(directory),
+        Error::Dangling(path.clone()),
         Error::NotAFile(path.clone()),
         Error::TooLong {
             path: path.clone(),

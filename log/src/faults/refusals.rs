@@ -137,6 +137,32 @@ const REFUSED: &[(&str, Prepare, &str)] = &[
         },
         "events/blobs: entity already exists; its place is taken by what is no directory",
     ),
+    #[cfg(unix)]
+    (
+        "a link to a database that is not there, and nothing else",
+        |at| {
+            make(at, &["events"]);
+            leads_nowhere(&at.join("events/db"));
+        },
+        "events/db is a link that leads nowhere",
+    ),
+    #[cfg(unix)]
+    (
+        "a link to events that are not there, and nothing else",
+        |at| leads_nowhere(&at.join("events")),
+        "events is a link that leads nowhere",
+    ),
+    #[cfg(unix)]
+    (
+        "a link to a database that is not there, of which the journal has all",
+        |at| {
+            after(at, |at| {
+                remove(at, "events/db");
+                leads_nowhere(&at.join("events/db"));
+            });
+        },
+        "events/db is a link that leads nowhere",
+    ),
     (
         "a database of somebody else's that the engine can read",
         |at| {
@@ -204,8 +230,7 @@ const TAKEN: &[(&str, Prepare)] = &[
     ("the database, to which a link leads", |at| {
         remove(at, "events/journal");
         remove(at, "events/db");
-        let nowhere = at.join("unmounted/db");
-        std::os::unix::fs::symlink(nowhere, at.join("events/db")).expect("linked");
+        leads_nowhere(&at.join("events/db"));
     }),
     ("the database, of which the journal has the end", |at| {
         append(at, &frames()[FRAMES]);
@@ -367,6 +392,11 @@ fn put(at: &Path, name: &str, bytes: &[u8]) {
     let path = at.join(name);
     fs::create_dir_all(path.parent().expect("inside")).expect("made");
     fs::write(path, bytes).expect("written");
+}
+
+#[cfg(unix)]
+fn leads_nowhere(link: &Path) {
+    std::os::unix::fs::symlink(link.with_extension("unmounted").join("db"), link).expect("linked");
 }
 
 fn remove(at: &Path, name: &str) {

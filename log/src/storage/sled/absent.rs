@@ -20,12 +20,12 @@ pub(super) fn has_database(directory: &Path) -> Result<bool, Error> {
 }
 
 /// Refuses the directory if more was acknowledged there than the journal has, from which a start makes the database
-/// again. Returns the last revision in it.
+/// again, or if it is not known whether there is a database. Returns the last revision in the journal.
 pub(super) fn refuse_missing(
     directory: &Path,
     snapshots: Option<&Snapshots>,
 ) -> Result<Revision, Error> {
-    check(directory, snapshots).map_err(|error| match error {
+    let newest = check(directory, snapshots).map_err(|error| match error {
         Error::Lost {
             acknowledged,
             newest,
@@ -39,7 +39,20 @@ pub(super) fn refuse_missing(
             newest,
         },
         other => other,
-    })
+    })?;
+    refuse_dangling(directory)?;
+    Ok(newest)
+}
+
+/// Behind a link that leads nowhere a database is not absent, but unknown: a mount or a disk may be missing. A start
+/// would make another in its place.
+fn refuse_dangling(directory: &Path) -> Result<(), Error> {
+    for place in [directory.to_owned(), directory.join("db")] {
+        if place.is_symlink() && !is_there(&place)? {
+            return Err(Error::Dangling(place));
+        }
+    }
+    Ok(())
 }
 
 fn check(directory: &Path, snapshots: Option<&Snapshots>) -> Result<Revision, Error> {
