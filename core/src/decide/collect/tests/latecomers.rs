@@ -1,8 +1,8 @@
 //! An owner that orphans is released together with those who came to refer to it meanwhile.
 
-use super::{is_stale, make, reference, target};
+use super::{is_stale, make, reference, release_as_of, target};
 use crate::command::{Basis, Propagation, Release};
-use crate::object::{ORPHAN_FINALIZER, Object};
+use crate::object::{FOREGROUND_FINALIZER, ORPHAN_FINALIZER, Object};
 use crate::testing::World;
 use crate::{Decision, Intent, Rejection};
 use serde_json::{Value, json};
@@ -85,6 +85,41 @@ fn who_comes_and_goes_again_or_changes_its_mind_is_no_latecomer() {
     let known = world.state.latecomers(&owner).expect("one");
     let names: Vec<&str> = known.iter().map(|one| &*one.key.name).collect();
     assert_eq!(names, ["held"]);
+}
+
+#[test]
+fn an_owner_without_dependents_is_released_whatever_referred_to_it_since_the_plan() {
+    let (orphan, foreground) = (Propagation::Orphan, Propagation::Foreground);
+    for (policy, finalizer) in [
+        (orphan, ORPHAN_FINALIZER),
+        (foreground, FOREGROUND_FINALIZER),
+    ] {
+        for since in ["an event", "gone", "free"] {
+            let mut world = World::new();
+            let owner = make(&mut world, json!({"name": "owner"}));
+            let marked = world.delete("configmaps", "owner", Some(policy));
+            marked.expect("marked");
+            let planned_at = world.state.revision;
+            let metadata = json!({"name": "late", "ownerReferences": [reference(&owner)]});
+            if since == "an event" {
+                let event =
+                    json!({"metadata": metadata, "involvedObject": {"namespace": "default"}});
+                world.create("events", event).expect("created");
+            } else {
+                make(&mut world, metadata);
+            }
+            if since == "gone" {
+                world.delete("configmaps", "late", None).expect("gone");
+            }
+            if since == "free" {
+                let free = json!({"metadata": {"ownerReferences": null}});
+                let free = crate::command::Patch::Merge(free);
+                world.patch("configmaps", "late", free).expect("changed");
+            }
+            let released = release_as_of(&mut world, &owner, finalizer, planned_at);
+            assert!(released.is_ok(), "{policy:?}, {since}: {released:?}");
+        }
+    }
 }
 
 #[test]
