@@ -7,8 +7,7 @@ mod overtaken;
 mod parts_hasher;
 
 pub use image::Image;
-#[cfg(test)]
-pub(crate) use overtaken::ABOVE_MAX;
+pub(crate) use overtaken::{ABOVE_MAX, Obstacle};
 
 use crate::Revision;
 use crate::command::Propagation;

@@ -15,6 +15,15 @@ use std::sync::Arc;
 /// How many objects above one are looked at.
 pub(crate) const ABOVE_MAX: usize = 1_000;
 
+/// What keeps a planned step from being carried out.
+#[derive(Debug)]
+pub(crate) enum Obstacle<'a> {
+    /// This object must be decided first.
+    Undecided(&'a ObjectKey),
+    /// [`ABOVE_MAX`] objects or more are above it: whether one of them must be decided first is not known.
+    TooMuchAbove,
+}
+
 /// The last commits after which a plan that was made before them has to be made again.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Overtaken {
@@ -62,10 +71,13 @@ impl State {
             .max(as_definition.unwrap_or_default())
     }
 
-    /// An object that must be decided before the planned step, because of a request since `basis`; `None` if
-    /// the plan stands. If more than [`ABOVE_MAX`] objects are above, the search gives up and returns the one it
-    /// stopped at, so that the step is refused.
-    pub(crate) fn undecided_since(&self, key: &ObjectKey, basis: &Basis) -> Option<&Arc<Object>> {
+    /// What must be decided before the planned step, because of a request since `basis`; `None` if the plan
+    /// stands.
+    pub(crate) fn undecided_since<'a>(
+        &'a self,
+        key: &'a ObjectKey,
+        basis: &Basis,
+    ) -> Option<Obstacle<'a>> {
         let overtaken = &self.overtaken;
         let since = basis.revision;
         if overtaken.around_others().max(overtaken.kinds) <= since {
@@ -85,8 +97,11 @@ impl State {
                 continue;
             }
             let decides = is_emptied(at) || is_undecided(self, at);
-            if decides || seen.len() > ABOVE_MAX {
-                return Some(at);
+            if decides {
+                return Some(Obstacle::Undecided(&at.key));
+            }
+            if seen.len() > ABOVE_MAX {
+                return Some(Obstacle::TooMuchAbove);
             }
             if !at.is_deleting() {
                 open.extend(self.owners_of(at).chain(self.service_of(&at.key)));

@@ -6,6 +6,7 @@ use crate::command::{Basis, Delete, Propagation};
 use crate::decide::{Context, Envelope};
 use crate::event::{Cause, OwnerClass, OwnerFinding};
 use crate::object::{Object, ObjectKey};
+use crate::state::{ABOVE_MAX, Obstacle};
 use crate::{OwnerReference, Rejection, Rule, State};
 
 /// The owners of an object that is to be deleted by a rule about owners, if they still give that rule, and the
@@ -118,9 +119,12 @@ pub(crate) fn refuse_undecided_above(
     key: &ObjectKey,
     basis: &Basis,
 ) -> Result<(), Rejection> {
-    let Some(first) = state.undecided_since(key, basis) else {
-        return Ok(());
+    let why = match state.undecided_since(key, basis) {
+        None => return Ok(()),
+        Some(Obstacle::Undecided(first)) => format!("{first} is decided first"),
+        Some(Obstacle::TooMuchAbove) => format!(
+            "{ABOVE_MAX} objects or more are above it, which a request since may have changed"
+        ),
     };
-    let why = format!("{} is decided first", first.key);
     Err(Rejection::stale(key, why))
 }

@@ -181,7 +181,9 @@ fn an_object_with_too_much_above_it_waits_for_a_moment_without_requests() {
     owned(&mut world, "b", json!([reference(&elsewhere)]));
     let plan = planned(&world, "a", &[&owner]);
     delete(&mut world, "elsewhere", Propagation::Background);
-    is_stale(prune(&mut world, plan));
+    let refused = prune(&mut world, plan).expect_err("it is out of date");
+    let told = refused.to_string();
+    assert!(told.contains("1000 objects or more are above it"), "{told}");
     let plan = planned(&world, "a", &[&owner]);
     prune(&mut world, plan).expect("planned after that");
 }
