@@ -225,9 +225,10 @@ impl Collector {
         self.requeue(self.in_flight.len());
         let mut batch = Batch::default();
         self.end_definitions(state, limit, &mut batch);
-        for step in self.finished_jobs.due(state, now, limit) {
-            batch.push((Origin::Deadline, step));
-        }
+        // They are due until they are gone, and if they are refused they come again: others need room beside them.
+        let mut jobs = self.finished_jobs.due(state, now, limit);
+        let later = jobs.split_off(jobs.len().min(limit.div_ceil(2)));
+        batch.extend(jobs.into_iter().map(|step| (Origin::Deadline, step)));
         let room = limit.saturating_sub(batch.len());
         self.collect(state, now, room, &mut batch);
         let room = limit.saturating_sub(batch.len());
@@ -235,9 +236,9 @@ impl Collector {
             batch.push((Origin::Name(freed), step));
         }
         let room = limit.saturating_sub(batch.len());
-        for step in self.events.due(state, now, room) {
-            batch.push((Origin::Deadline, step));
-        }
+        let events = self.events.due(state, now, room);
+        let due = events.into_iter().chain(later).take(room);
+        batch.extend(due.map(|step| (Origin::Deadline, step)));
         // Warnings come last: if they cannot be written they return again and again, and must not be in
         // the way.
         let room = limit.saturating_sub(batch.len());

@@ -2,7 +2,7 @@
 
 use super::{CONFIG_MAPS, NAMESPACES, config_map, deleted, keep_only, namespace_that_goes, pruned};
 use crate::collector::{AGAIN_MAX, Collector};
-use crate::testing::{put, world, write};
+use crate::testing::{empty, put, world, write};
 use crate::trial::carry_out;
 use hindsight_core::{Commit, Rejection, State, Time};
 use serde_json::json;
@@ -63,6 +63,30 @@ fn namespaces_that_are_emptied_take_turns() {
     for (mut collector, state) in after_a_batch(&state, 4) {
         let batch = collector.next_batch(&state, Time(0), 4);
         assert!(deleted(&batch).iter().any(|one| one.1 == "last"));
+    }
+}
+
+#[test]
+fn jobs_that_are_due_and_never_fit_leave_half_of_each_batch_to_others() {
+    let ended = json!({"type": "Complete", "status": "True",
+        "lastTransitionTime": "1969-01-01T00:00:00Z"});
+    for (others, expected) in [(3, "a0 a1 j0 j1"), (1, "a0 j0 j1 j2"), (0, "j0 j1 j2 j3")] {
+        let mut state = empty();
+        for number in 0..9 {
+            let metadata = json!({"name": format!("j{number}"), "namespace": "n"});
+            let job = json!({"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata,
+                "spec": {"ttlSecondsAfterFinished": 1}, "status": {"conditions": [ended]}});
+            put(&mut state, ("batch", "jobs"), job);
+        }
+        for number in 0..others {
+            let other = config_map("n", &format!("a{number}"));
+            put(&mut state, CONFIG_MAPS, other);
+        }
+        let mut collector = Collector::new(&state);
+        let batch = collector.next_batch(&state, Time(0), 4);
+        let mut found: Vec<&str> = deleted(&batch).iter().map(|one| one.1).collect();
+        found.sort_unstable();
+        assert_eq!(found.join(" "), expected);
     }
 }
 
