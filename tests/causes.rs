@@ -7,6 +7,8 @@
 
 #[path = "causes/kinds.rs"]
 mod kinds;
+#[path = "causes/overruled.rs"]
+mod overruled;
 
 use hindsight_core::{Cause, Commit, ObjectKey, Revision};
 use hindsight_projector::{End, EndedAs, Explanation, Subject, explain};

@@ -16,6 +16,7 @@ use bounded_history::BoundedHistory;
 use chain::{Step, follow, marked};
 use hindsight_core::{Cause, Commit, Event, ObjectKey, Request, Revision, Rule, State, Uid};
 pub use owners::{Dropped, End, EndedAs, Owner};
+use owners::{Lookup, Room};
 use serde::{Deserialize, Serialize};
 
 /// The answer to "why was this deleted?".
@@ -204,14 +205,25 @@ pub struct Link {
     /// different treatment of the dependents.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub also: Option<Box<Self>>,
-    /// All owners, if several were considered. The next link of the chain is what became of the last of
+    /// The owners, if several were considered. The next link of the chain is what became of the last of
     /// them, or what came later and made the kind of one of them known.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub owners: Vec<Owner>,
+    /// How many more were considered: of many only the first are named.
+    #[serde(default, rename = "moreOwners", skip_serializing_if = "is_zero")]
+    pub more_owners: usize,
     /// For the object in question, if it was deleted because of its owners: the owners that it had
     /// before, newest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub dropped: Vec<Dropped>,
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "it is called so when a link is serialized"
+)]
+const fn is_zero(count: &usize) -> bool {
+    *count == 0
 }
 
 /// Explains the newest deletion of this object. `subject` names it for the case that no version of its
@@ -235,7 +247,7 @@ pub fn explain<H: History>(
     };
     let Some(mark) = object.mark else {
         return Ok(Explanation {
-            chain: vec![link(&last, None)],
+            chain: vec![link(&last, None, &mut Room::new())],
             earlier: match uid {
                 Some(_) => None,
                 None => earlier(history, last)?,
@@ -259,30 +271,29 @@ fn explain_deletion<H: History>(
     unexplained: Explanation,
 ) -> Result<Explanation, H::Error> {
     let (rule, uid) = (rule_of(&first.commit), first.commit.uid.clone());
-    let steps = follow(history, first)?;
-    let next = steps.iter().skip(1).map(Some).chain([None]);
-    let links = steps
-        .iter()
-        .zip(next)
-        .map(|(step, next)| step_link(step, next));
-    let mut chain: Vec<Link> = links.collect();
-    let own = steps.iter().zip(&mut chain);
-    let mut floor = None;
-    for (step, link) in own.take_while(|(step, _)| step.commit.uid == uid) {
-        floor = floor.or(owners::add_history(history, state, &step.commit, link)?);
-    }
+    let (mut chain, mut floor, mut is_own) = (Vec::new(), None, true);
+    let mut room = Room::new();
+    let last = follow(history, first, |step, next| {
+        let mut link = step_link(step, next, &mut room);
+        is_own &= step.commit.uid == uid;
+        if is_own {
+            let lookup = Lookup { history, state };
+            floor = floor.or(lookup.add_history(&step.commit, &mut link, &mut room)?);
+        }
+        chain.push(link);
+        Ok(())
+    })?;
     Ok(Explanation {
         rule,
-        root: root_of(&steps),
+        root: root_of(&last),
         chain,
         floor,
         ..unexplained
     })
 }
 
-/// The root of a chain, unless the cause of its last link is no longer in the log.
-fn root_of(chain: &[Step]) -> Option<Root> {
-    let last = &chain.last()?.commit;
+/// The root of a chain that ends with this commit, unless the cause of that is no longer in the log.
+fn root_of(last: &Commit) -> Option<Root> {
     (!matches!(last.cause, Cause::Commit(_))).then(|| root(last))
 }
 
@@ -318,13 +329,13 @@ fn earlier<H: History>(
         if commit.uid != uid {
             let (of, rule) = (commit.uid.to_string(), rule_of(&commit));
             let (revision, time) = (commit.revision, commit.time.to_rfc3339_micros());
-            let chain = follow(history, Step::alone(commit))?;
+            let last = follow(history, Step::alone(commit), |_, _| Ok(()))?;
             return Ok(Some(Earlier {
                 uid: of,
                 revision,
                 time,
                 rule,
-                root: root_of(&chain),
+                root: root_of(&last),
             }));
         }
         newer = commit;
@@ -333,15 +344,18 @@ fn earlier<H: History>(
 }
 
 /// The link of a step; the next one in the chain is its cause.
-fn step_link(step: &Step, next: Option<&Step>) -> Link {
+fn step_link(step: &Step, next: Option<&Commit>, room: &mut Room) -> Link {
+    let own = link(&step.commit, next, room);
+    let also = step.also.as_ref().map(|other| link(other, None, room));
     Link {
-        also: step.also.as_ref().map(|other| Box::new(link(other, None))),
-        ..link(&step.commit, next.map(|next| &next.commit))
+        also: also.map(Box::new),
+        ..own
     }
 }
 
-fn link(commit: &Commit, next: Option<&Commit>) -> Link {
+fn link(commit: &Commit, next: Option<&Commit>, room: &mut Room) -> Link {
     let (event, rule) = event_and_rule(commit);
+    let (owners, more_owners) = owners::named(commit, next, room);
     Link {
         revision: commit.revision,
         time: commit.time.to_rfc3339_micros(),
@@ -352,7 +366,8 @@ fn link(commit: &Commit, next: Option<&Commit>) -> Link {
         verb: verb_or_policy(commit),
         request: RequestDetails::of(&commit.request),
         also: None,
-        owners: owners::named(commit, next),
+        owners,
+        more_owners,
         dropped: Vec::new(),
     }
 }

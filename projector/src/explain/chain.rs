@@ -3,7 +3,8 @@
 use super::bounded_history::BoundedHistory;
 use super::rule_of;
 use crate::History;
-use hindsight_core::object::FOREGROUND_FINALIZER;
+use hindsight_core::command::Propagation;
+use hindsight_core::object::{FOREGROUND_FINALIZER, ORPHAN_FINALIZER};
 use hindsight_core::{Cause, Commit, Event, Revision, Rule};
 use std::collections::BTreeSet;
 
@@ -16,31 +17,40 @@ pub(super) struct Step {
     pub(super) commit: Commit,
     /// Another request for the same deletion, with another propagation.
     pub(super) also: Option<Commit>,
+    /// Whether the step before is the collection of another object.
+    took_along: bool,
 }
 
 impl Step {
     /// A step without another request.
     pub(super) const fn alone(commit: Commit) -> Self {
-        Self { commit, also: None }
+        Self {
+            commit,
+            also: None,
+            took_along: false,
+        }
     }
 }
 
-/// The chain from a removal to the mark of the object, and from there to the cause of the mark.
+/// Follows the chain from a removal to the mark of the object, and from there to the cause of the mark. Passes each
+/// step, with the commit of the next one, and returns the last commit: the chain is not kept, because the bodies in
+/// it may be large.
 pub(super) fn follow<H: History>(
     history: &BoundedHistory<'_, H>,
     start: Step,
-) -> Result<Vec<Step>, H::Error> {
-    let mut chain = Vec::new();
-    let mut seen = BTreeSet::new();
-    let mut next = Some(start);
-    while let Some(step) = next.take() {
-        if !seen.insert(step.commit.revision) || chain.len() >= STEPS_MAX {
-            break;
+    mut pass: impl FnMut(&Step, Option<&Commit>) -> Result<(), H::Error>,
+) -> Result<Commit, H::Error> {
+    let mut seen = BTreeSet::from([start.commit.revision]);
+    let mut step = start;
+    loop {
+        let next = behind(history, &mut step)?;
+        let next = next.filter(|next| seen.len() < STEPS_MAX && seen.insert(next.commit.revision));
+        pass(&step, next.as_ref().map(|next| &next.commit))?;
+        match next {
+            Some(next) => step = next,
+            None => return Ok(step.commit),
         }
-        next = behind(history, &step.commit)?;
-        chain.push(step);
     }
-    Ok(chain)
 }
 
 /// The step of a mark; `newest` is the newest commit of the object, which is still being deleted.
@@ -50,16 +60,36 @@ pub(super) fn marked<H: History>(
     newest: Revision,
 ) -> Result<Step, H::Error> {
     let also = asked_again(history, &mark, newest)?;
-    Ok(Step { commit: mark, also })
+    Ok(Step {
+        also,
+        ..Step::alone(mark)
+    })
 }
 
-/// The step before a commit. A removal that was requested earlier goes back to that request.
+/// The step before this one. A removal that was requested earlier goes back to that request; that of an owner to
+/// the request but for which its dependents would have been orphaned, which may be the removal itself.
 fn behind<H: History>(
     history: &BoundedHistory<'_, H>,
-    commit: &Commit,
+    step: &mut Step,
 ) -> Result<Option<Step>, H::Error> {
+    let commit = &step.commit;
     if let Some(mark) = mark_before(history, commit)? {
-        return marked(history, mark, commit.revision.previous()).map(Some);
+        let overruling = if step.took_along {
+            overruling(history, commit, &mark)?
+        } else {
+            None
+        };
+        let Some(request) = overruling else {
+            return marked(history, mark, commit.revision.previous()).map(Some);
+        };
+        if request.revision == commit.revision {
+            step.also = Some(mark);
+            return Ok(None);
+        }
+        return Ok(Some(Step {
+            also: Some(mark),
+            ..Step::alone(request)
+        }));
     }
     let Cause::Commit(revision) = commit.cause else {
         return Ok(None);
@@ -69,7 +99,11 @@ fn behind<H: History>(
     };
     // The kind of an owner may have become known after the request.
     if rule_of(commit) != Some(Rule::OwnerForeground) || cause.propagation().is_none() {
-        return Ok(Some(Step::alone(cause)));
+        return Ok(Some(Step {
+            took_along: cause.uid != commit.uid
+                && rule_of(commit).is_some_and(Rule::is_about_owners),
+            ..Step::alone(cause)
+        }));
     }
     made_wait(history, cause, commit.revision.previous()).map(Some)
 }
@@ -84,11 +118,30 @@ fn made_wait<H: History>(
     let begun = begun(history, &mark, until, FOREGROUND_FINALIZER)?;
     Ok(match begun {
         Some(commit) => Step {
-            commit,
             also: Some(mark),
+            ..Step::alone(commit)
         },
         None => Step::alone(mark),
     })
+}
+
+/// The request that ended the orphaning of the dependents of an owner that is gone: but for it, they would not have
+/// been collected. It may be the removal itself.
+pub(super) fn overruling<H: History>(
+    history: &BoundedHistory<'_, H>,
+    removal: &Commit,
+    mark: &Commit,
+) -> Result<Option<Commit>, H::Error> {
+    let ends_orphaning = |commit: &Commit| {
+        commit.cause == Cause::Request && commit.removes_finalizer(ORPHAN_FINALIZER)
+    };
+    if ends_orphaning(removal) {
+        return Ok(Some(removal.clone()));
+    }
+    if mark.propagation() != Some(Propagation::Orphan) {
+        return Ok(None);
+    }
+    newest_since(history, mark, removal.revision.previous(), ends_orphaning)
 }
 
 /// The newest request after the first that set this finalizer on the owner.

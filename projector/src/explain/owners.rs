@@ -2,7 +2,7 @@
 //! ones.
 
 use super::bounded_history::BoundedHistory;
-use super::chain::{begun, mark_before};
+use super::chain::{begun, mark_before, overruling};
 use super::{Link, rule_of};
 use crate::History;
 use hindsight_core::classify::owner_key;
@@ -12,8 +12,11 @@ use hindsight_core::{Cause, Commit, Event, OwnerReference, Revision, Rule, State
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
-/// The most owners of one object that are looked up.
+/// The most owners of one object that are named and looked up.
 const OWNERS_MAX: usize = 100;
+/// The most bytes of owners in one answer, and those of an owner besides its names.
+const OWNERS_BYTES_MAX: usize = 256 << 10;
+const OWNER_BYTES: usize = 256;
 
 /// An owner as it was found when a dependent was deleted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -83,9 +86,30 @@ pub enum EndedAs {
     Orphaning,
 }
 
-/// All owners that a deletion was decided on; none if there is only one and the next commit of the chain is
-/// about it.
-pub(super) fn named(commit: &Commit, next: Option<&Commit>) -> Vec<Owner> {
+/// How many bytes of owners an answer may still have.
+pub(super) struct Room(usize);
+
+impl Room {
+    pub(super) const fn new() -> Self {
+        Self(OWNERS_BYTES_MAX)
+    }
+
+    /// Takes the room of an owner, if there is as much.
+    fn takes(&mut self, owner: &OwnerReference) -> bool {
+        let names = owner.kind.len() + owner.name.len() + owner.uid.as_str().len();
+        let left = self.0.checked_sub(names + OWNER_BYTES);
+        self.0 = left.unwrap_or(0);
+        left.is_some()
+    }
+}
+
+/// The owners that a deletion was decided on, and how many more there are than may be named; none if there is only
+/// one and the next commit of the chain is about it.
+pub(super) fn named(
+    commit: &Commit,
+    next: Option<&Commit>,
+    room: &mut Room,
+) -> (Vec<Owner>, usize) {
     let is_shown = |owners: &[OwnerFinding]| match owners {
         [one] => next.is_some_and(|next| next.uid == one.owner.uid),
         _ => false,
@@ -98,31 +122,14 @@ pub(super) fn named(commit: &Commit, next: Option<&Commit>) -> Vec<Owner> {
         waits: found.class == OwnerClass::Waiting,
         end: None,
     };
-    unshown.into_iter().flatten().map(owner).collect()
-}
-
-/// Adds to the link of this deletion what became of the owners, and which owners the object had before.
-/// Some of these may be missing if a floor is returned: the object is older than that.
-pub(super) fn add_history<H: History>(
-    history: &BoundedHistory<'_, H>,
-    state: &State,
-    deletion: &Commit,
-    link: &mut Link,
-) -> Result<Option<Revision>, H::Error> {
-    if !rule_of(deletion).is_some_and(Rule::is_about_owners) {
-        return Ok(None);
-    }
-    let Some(findings) = findings(deletion) else {
-        return Ok(None);
-    };
-    let lookup = Lookup { history, state };
-    for (owner, finding) in link.owners.iter_mut().zip(findings).take(OWNERS_MAX) {
-        owner.end = lookup.end(deletion, &finding.owner)?;
-    }
-    let (dropped, since) = lookup.dropped(deletion, findings)?;
-    link.dropped = dropped;
-    let floor = history.floor()?;
-    Ok((since < floor).then_some(floor))
+    let unshown = unshown.unwrap_or_default();
+    let first = unshown.iter().take(OWNERS_MAX);
+    let named: Vec<Owner> = first
+        .take_while(|found| room.takes(&found.owner))
+        .map(owner)
+        .collect();
+    let more = unshown.len() - named.len();
+    (named, more)
 }
 
 fn findings(commit: &Commit) -> Option<&[OwnerFinding]> {
@@ -131,18 +138,43 @@ fn findings(commit: &Commit) -> Option<&[OwnerFinding]> {
     found.map(|(_, owners)| owners)
 }
 
-struct Lookup<'a, H> {
-    history: &'a BoundedHistory<'a, H>,
-    state: &'a State,
+/// Looks up what became of owners.
+pub(super) struct Lookup<'a, 'b, H> {
+    pub(super) history: &'a BoundedHistory<'b, H>,
+    pub(super) state: &'a State,
 }
 
-impl<H: History> Lookup<'_, H> {
+impl<H: History> Lookup<'_, '_, H> {
+    /// Adds to the link of this deletion what became of the owners, and which owners the object had before.
+    /// Some of these may be missing if a floor is returned: the object is older than that.
+    pub(super) fn add_history(
+        &self,
+        deletion: &Commit,
+        link: &mut Link,
+        room: &mut Room,
+    ) -> Result<Option<Revision>, H::Error> {
+        if !rule_of(deletion).is_some_and(Rule::is_about_owners) {
+            return Ok(None);
+        }
+        let Some(findings) = findings(deletion) else {
+            return Ok(None);
+        };
+        for (owner, finding) in link.owners.iter_mut().zip(findings) {
+            owner.end = self.end(deletion, &finding.owner)?;
+        }
+        let (dropped, since) = self.dropped(deletion, findings, room)?;
+        link.dropped = dropped;
+        let floor = self.history.floor()?;
+        Ok((since < floor).then_some(floor))
+    }
+
     /// The owners that the object's versions before its deletion dropped, newest first; and the revision
     /// from which on it existed, as far as that is known.
     fn dropped(
         &self,
         deletion: &Commit,
         findings: &[OwnerFinding],
+        room: &mut Room,
     ) -> Result<(Vec<Dropped>, Revision), H::Error> {
         let (key, uid) = (&deletion.key, &deletion.uid);
         let mut known: BTreeSet<_> = findings.iter().map(|one| one.owner.uid.clone()).collect();
@@ -154,7 +186,7 @@ impl<H: History> Lookup<'_, H> {
             };
             let removed = version.events.iter().filter_map(Event::removed_owner);
             for owner in removed.filter(|owner| known.insert(owner.uid.clone())) {
-                if dropped.len() == OWNERS_MAX {
+                if dropped.len() == OWNERS_MAX || !room.takes(owner) {
                     return Ok((dropped, version.revision));
                 }
                 dropped.push(self.dropped_owner(&version, owner)?);
@@ -190,8 +222,12 @@ impl<H: History> Lookup<'_, H> {
             return Ok(None);
         };
         let Some(object) = last.object() else {
-            let mark = mark_before(self.history, &last)?;
-            return Ok(Some(end(EndedAs::Gone, &last, mark.as_ref())));
+            let Some(mark) = mark_before(self.history, &last)? else {
+                return Ok(Some(end(EndedAs::Gone, &last, None)));
+            };
+            let overruling = overruling(self.history, &last, &mark)?;
+            let asked = overruling.unwrap_or(mark);
+            return Ok(Some(end(EndedAs::Gone, &last, Some(&asked))));
         };
         let Some((ended, finalizer)) = waiting_as(object) else {
             return Ok(None);

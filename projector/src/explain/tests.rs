@@ -115,6 +115,54 @@ fn the_only_owner_is_named_unless_the_next_link_is_about_it() {
     }
 }
 
+/// A cascade of so many links, each with so many owners of this name, of which the last is the next link.
+fn cascade(links: u64, owners: usize, name: &str) -> Explanation {
+    let removals = (1..=links).map(|revision| {
+        let object = if revision == links { "child" } else { "above" };
+        let made = created(revision, object, &vec![name; owners]).commit;
+        let made = made.object().expect("an object");
+        let found = made.owners().iter().map(|owner| OwnerFinding {
+            owner: owner.clone(),
+            class: OwnerClass::Dangling,
+        });
+        let event = Event::ObjectDeleted {
+            rule: Rule::OwnersAbsent,
+            owners: found.collect(),
+            decided_at: Revision(revision - 1),
+        };
+        Commit {
+            events: vec![event],
+            cause: Cause::Commit(Revision(revision - 1)),
+            ..(*removed(revision, object).commit).clone()
+        }
+    });
+    explained(removals.collect())
+}
+
+#[test]
+fn of_many_owners_the_first_are_named_and_the_others_counted() {
+    let counts = |told: &Explanation| -> Vec<(usize, usize)> {
+        let links = told.chain.iter();
+        links
+            .map(|link| (link.owners.len(), link.more_owners))
+            .collect()
+    };
+    assert_eq!(counts(&cascade(1, 100, "o")), [(100, 0)]);
+    assert_eq!(counts(&cascade(2, 101, "o")), [(100, 1); 2]);
+
+    let told = cascade(100, 100, "o");
+    let named: usize = counts(&told).iter().map(|one| one.0).sum();
+    assert!((900..1_100).contains(&named), "{named}");
+    assert!(
+        counts(&told)
+            .iter()
+            .all(|(named, more)| named + more == 100)
+    );
+    let (long, short) = ("n".repeat(200 << 10), "o".repeat(40 << 10));
+    assert_eq!(counts(&cascade(1, 3, &long)), [(0, 3)]);
+    assert_eq!(counts(&cascade(2, 3, &short)), [(3, 0), (0, 3)]);
+}
+
 #[test]
 fn nothing_is_looked_for_before_an_object_was_made() {
     let made = (*created(2, "child", &["owner"]).commit).clone();

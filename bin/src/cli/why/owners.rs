@@ -1,6 +1,6 @@
 //! The owners of an object that was collected, printed below the line of its deletion.
 
-use super::by;
+use super::{by, show};
 use hindsight_projector::{Dropped, End, EndedAs, Link};
 
 /// The owners that it had at its end, unless the next link shows the only one, and those that it had before.
@@ -8,7 +8,7 @@ pub(super) fn describe(link: &Link) -> String {
     named(link) + &before(link)
 }
 
-/// All owners that were looked up, unless the next link shows the only one: it is about the last of several alone.
+/// The owners that it had, unless the next link shows the only one: it is about the last of several alone.
 fn named(link: &Link) -> String {
     let owners = link.owners.iter().map(|owner| {
         let what = match &owner.end {
@@ -20,10 +20,14 @@ fn named(link: &Link) -> String {
         format!("{} {} {what}{since}", owner.kind, owner.name)
     });
     let owners: Vec<String> = owners.collect();
-    match &*owners {
-        [] => String::new(),
-        [one] => format!("\n{:12}its owner {one}", ""),
-        several => format!("\n{:12}of its owners {}", "", several.join(", ")),
+    match (&*owners, link.more_owners) {
+        ([], 0) => String::new(),
+        ([], more) => format!("\n{:12}its owners are {more}, too many to name", ""),
+        ([one], 0) => format!("\n{:12}its owner {one}", ""),
+        (several, more) => {
+            let told = show::join_bounded(several, more);
+            format!("\n{:12}of its owners {told}", "")
+        }
     }
 }
 
@@ -98,6 +102,23 @@ mod tests {
         let alone = "its owner ConfigMap a does not exist";
         assert_eq!(lines(&[a(Value::Null)], &[]), [alone]);
         assert!(lines(&[], &[]).is_empty());
+    }
+
+    #[test]
+    fn of_many_owners_the_others_are_counted() {
+        let owner = json!({"kind": "ConfigMap", "name": "a", "uid": "u", "waits": true});
+        for (owners, told) in [
+            (
+                vec![owner],
+                "of its owners ConfigMap a waits for its dependents and 7 more",
+            ),
+            (Vec::new(), "its owners are 7, too many to name"),
+        ] {
+            let link = json!({"revision": 24, "time": "T", "rule": "owner-foreground", "event": "deleted",
+                "object": "o", "user": "gc", "verb": "", "owners": owners, "moreOwners": 7});
+            let described = describe(&from_value(link).expect("a link"));
+            assert_eq!(described.trim_start(), told);
+        }
     }
 
     #[test]
