@@ -13,7 +13,7 @@ use hindsight_gc::contents_remaining;
 pub(crate) use owners::mismatched_owners;
 use owners::{is_unresolvable, owner_line, owners};
 use serde_json::Value;
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -24,6 +24,9 @@ pub(crate) struct Reasons<'a> {
     /// For each owner that an object blocks and stays, the first such object. Found in one pass over all objects,
     /// once it is asked for.
     staying: OnceCell<BTreeMap<&'a Uid, &'a Arc<Object>>>,
+    /// What each object waits for that was told of for another that waits for it. Many may wait for one namespace or
+    /// definition, whose contents are counted for that.
+    numbers: RefCell<BTreeMap<Uid, String>>,
 }
 
 /// What is said of other objects that an object waits for. These may wait for it in turn, so that what they wait
@@ -41,6 +44,7 @@ impl<'a> Reasons<'a> {
         Self {
             state,
             staying: OnceCell::new(),
+            numbers: RefCell::new(BTreeMap::new()),
         }
     }
 
@@ -82,6 +86,18 @@ impl<'a> Reasons<'a> {
         held
     }
 
+    /// What this object waits for, in numbers, for another one that waits for it.
+    fn held_in_numbers(&self, object: &Object) -> String {
+        let uid = &object.meta.uid;
+        if let Some(known) = self.numbers.borrow().get(uid) {
+            return known.clone();
+        }
+        let told = self.held_and_why(object, Detail::Number).join(", ");
+        let mut numbers = self.numbers.borrow_mut();
+        numbers.insert(uid.clone(), told.clone());
+        told
+    }
+
     /// How many dependents block an owner in foreground deletion, what the first of them that is being deleted
     /// waits for, and why one that is not being deleted stays: owners of a kind that is not served protect it.
     fn blockers(&self, owner: &Object, detail: Detail) -> String {
@@ -92,7 +108,7 @@ impl<'a> Reasons<'a> {
         }
         let uid = &owner.meta.uid;
         if let Some(first) = state.deleting_blockers(uid).next() {
-            let by = self.held_and_why(first, Detail::Number).join(", ");
+            let by = self.held_in_numbers(first);
             told = format!("{told}; {} waits for {by}", first.key);
         }
         let going = state.deleting_blockers(uid).count() as u64;
@@ -133,7 +149,7 @@ impl<'a> Reasons<'a> {
         let mut told = left.iter().filter(|_| detail == Detail::Whole);
         let waiting = told.find(|instance| instance.is_deleting());
         let waiting = waiting.map_or_else(String::new, |instance| {
-            let by = self.held_and_why(instance, Detail::Number).join(", ");
+            let by = self.held_in_numbers(instance);
             format!("; {} waits for {by}", instance.key)
         });
         let instances = if left.len() == 1 {

@@ -210,6 +210,45 @@ fn a_namespace_whose_token_was_taken_out_waits_for_its_contents() {
     assert_eq!(Reasons::new(&state).held(namespace), [expected]);
 }
 
+#[test]
+fn what_many_wait_for_is_looked_at_once() {
+    let plane = plane();
+    let mut owners = Vec::new();
+    for name in ["a", "b"] {
+        create(&plane, "configmaps", "default", &json!({"name": name}));
+        owners.push(
+            json!({"apiVersion": "v1", "kind": "ConfigMap", "name": name,
+            "uid": uid_of(&plane, name), "blockOwnerDeletion": true}),
+        );
+    }
+    let metadata = json!({"name": "kid", "ownerReferences": owners, "finalizers": ["x.io/hold"]});
+    create(&plane, "configmaps", "default", &metadata);
+    for (name, policy) in [
+        ("kid", Propagation::Background),
+        ("a", Propagation::Foreground),
+        ("b", Propagation::Foreground),
+    ] {
+        delete(&plane, &map(name), Some(policy));
+    }
+    let state = plane.state();
+    let reasons = Reasons::new(&state);
+    let told = |name: &str| {
+        reasons
+            .held(state.get(&map(name)).expect("it waits"))
+            .join(", ")
+    };
+    let of_a = told("a");
+    assert!(of_a.ends_with("default/kid waits for x.io/hold"), "{of_a}");
+    for known in reasons.numbers.borrow_mut().values_mut() {
+        "what was found for a".clone_into(known);
+    }
+    let of_b = told("b");
+    assert!(
+        of_b.ends_with("default/kid waits for what was found for a"),
+        "{of_b}"
+    );
+}
+
 /// A dependent that stays whatever becomes of this owner, since another one is of a kind that is not served.
 #[test]
 fn of_the_owners_of_a_live_object_the_end_is_told_and_who_took_their_names() {
