@@ -19,6 +19,16 @@ pub(crate) fn plane() -> ControlPlane {
     ControlPlane::open(config).expect("it opens")
 }
 
+/// What is logged on this thread meanwhile.
+#[cfg(feature = "http")]
+pub(crate) fn logged(run: impl FnOnce()) -> String {
+    let file = tempfile::NamedTempFile::new().expect("a file");
+    let to = file.reopen().expect("open");
+    let subscriber = tracing_subscriber::fmt().with_writer(move || to.try_clone().expect("open"));
+    tracing::subscriber::with_default(subscriber.finish(), run);
+    std::fs::read_to_string(file.path()).expect("read")
+}
+
 /// The log of a control plane, restored from a backup of it.
 pub(crate) fn restored(plane: &ControlPlane) -> Arc<dyn Storage> {
     let mut file = Vec::new();

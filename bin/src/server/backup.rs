@@ -171,7 +171,7 @@ impl Write for Chunks {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::plane;
+    use crate::testing::{self, plane};
     use http::StatusCode;
 
     #[tokio::test]
@@ -246,14 +246,8 @@ mod tests {
 
     /// What is logged of a backup that failed with this kind of error.
     fn logged(kind: ErrorKind, client: Option<Lost>) -> String {
-        let file = tempfile::NamedTempFile::new().expect("a file");
-        let to = file.reopen().expect("open");
-        let subscriber =
-            tracing_subscriber::fmt().with_writer(move || to.try_clone().expect("open"));
         let error = Error::io("reading the log")(kind.into());
-        let log = || log_failure(&error, client.as_ref());
-        tracing::subscriber::with_default(subscriber.finish(), log);
-        std::fs::read_to_string(file.path()).expect("read")
+        testing::logged(|| log_failure(&error, client.as_ref()))
     }
 
     #[test]

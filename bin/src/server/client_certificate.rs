@@ -74,7 +74,7 @@ impl KnownClient {
 }
 
 /// The last second in which a certificate is valid.
-fn end_of(certificate: &[u8]) -> Option<UnixTime> {
+pub(super) fn end_of(certificate: &[u8]) -> Option<UnixTime> {
     let (_, parsed) = x509_parser::parse_x509_certificate(certificate).ok()?;
     let ends = u64::try_from(parsed.validity().not_after.timestamp()).ok()?;
     Some(UnixTime::since_unix_epoch(Duration::from_secs(ends)))

@@ -2,6 +2,7 @@
 
 #[cfg(test)]
 mod tests;
+mod validity;
 mod whole;
 
 use super::auth::actor;
@@ -82,6 +83,7 @@ impl Pki {
         }
         let admin = (read(&path("admin.crt"))?, read(&path("admin.key"))?);
         whole::check_admin(directory, &authority, &admin)?;
+        validity::tell_ends(directory, &authority, &admin.0);
         Ok(Self {
             authority,
             server,
@@ -251,6 +253,9 @@ pub(super) fn failed(what: &'static str, path: &Path) -> impl FnOnce(io::Error) 
                 "; give the user that runs the server write permission in {above}, or run it as one that has it"
             ),
             ErrorKind::StorageFull | ErrorKind::QuotaExceeded => "; free some disk space".into(),
+            ErrorKind::ResourceBusy => {
+                format!("; it is mounted by itself: mount {above} instead")
+            }
             ErrorKind::ReadOnlyFilesystem => "; make its file system writable".into(),
             _ => format!("; check what is in {above}, and look for disk errors in the system log"),
         };

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::disk::is_full;
-use crate::testing::{NO_FILES, Put, in_time};
+use crate::testing::{NO_FILES, Put, in_time, logged};
 use rcgen::{GeneralSubtree, KeyIdMethod, NameConstraints};
 use rustls::RootCertStore;
 use rustls::client::WebPkiServerVerifier;
@@ -259,6 +259,46 @@ fn a_whole_pki_that_was_made_elsewhere_is_used_as_it_is() {
     check_as_a_client(&pki);
     assert_eq!(pki.admin, admin);
     assert_eq!(listed(&directory), before);
+}
+
+#[test]
+fn a_start_tells_of_certificates_that_have_ended_or_soon_will() {
+    let today = DateTime::from_timestamp_micros(effects::now().0).expect("a day");
+    for (days, told) in [
+        (-1, Some(("ERROR", "has expired on"))),
+        (20, Some(("WARN", "expires on"))),
+        (40, None),
+    ] {
+        let ends = today + chrono::TimeDelta::days(days);
+        let [month, day] = [ends.month(), ends.day()].map(|one| u8::try_from(one).expect("small"));
+        let ends = rcgen::date_time_ymd(ends.year(), month, day);
+        let temporary = tempfile::tempdir().expect("a directory");
+        let directory = temporary.path().join("pki");
+        let key = KeyPair::generate().expect("a key");
+        let authority = put_authority(&directory, "somebody", key, |one| one.not_after = ends);
+        let mut params = admin_params().expect("parameters");
+        params.not_after = ends;
+        let admin = sign(params, &authority).expect("signed");
+        for (file, text) in [("admin.crt", &admin.0), ("admin.key", &admin.1)] {
+            fs::write(directory.join(file), text).expect("written");
+        }
+        let said = logged(|| drop(open(&directory).expect("it is whole")));
+        for (name, advice) in [
+            ("ca.crt", "issued anew with the same key"),
+            ("admin.crt", "move admin.crt and admin.key aside"),
+        ] {
+            let of_it = |line: &&str| line.contains(&format!("{name} "));
+            let line = said.lines().find(of_it);
+            let is_told = line.is_some_and(|line| {
+                let (level, what) = told.unwrap_or_default();
+                [level, what, advice].iter().all(|part| line.contains(part))
+            });
+            assert_eq!(is_told, told.is_some(), "{name}, {days}: {said}");
+        }
+    }
+    let temporary = tempfile::tempdir().expect("a directory");
+    let said = logged(|| drop(open(temporary.path()).expect("made")));
+    assert_eq!(said, "", "ours do not end");
 }
 
 /// No administrator is made for it, who would then be refused.
