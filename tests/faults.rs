@@ -19,6 +19,8 @@ mod copying;
 mod cuts;
 #[path = "faults/full.rs"]
 mod full;
+#[path = "faults/kubeconfigs.rs"]
+mod kubeconfigs;
 #[path = "faults/long_files.rs"]
 mod long_files;
 #[path = "faults/read_only.rs"]

@@ -6,6 +6,7 @@ mod tests;
 use crate::data_dir::DataDir;
 use crate::hint::hint;
 use crate::regular_file;
+use crate::server::kubeconfig::{own_cluster, own_user};
 use anyhow::{Context, Result, anyhow, bail};
 use base64::prelude::{BASE64_STANDARD, Engine};
 use bytes::{Bytes, BytesMut};
@@ -332,19 +333,20 @@ fn unread(file: &Path, error: io::Error) -> anyhow::Error {
     anyhow::Error::new(error).context(what)
 }
 
-/// The identity and the authority in a kubeconfig.
+/// The identity and the authority in a kubeconfig, to which tools may have added others.
 fn identity(text: &str) -> Result<rustls::ClientConfig> {
     let config: Value = serde_saphyr::from_str(text).context("the kubeconfig is not valid YAML")?;
-    let data = |pointer: &str| {
-        let found = config.pointer(pointer).and_then(Value::as_str);
+    let data = |entry: Option<&Value>, pointer: &str| {
+        let found = entry.and_then(|entry| entry.pointer(pointer)?.as_str());
         let found = found.ok_or_else(|| anyhow!("the kubeconfig has no {pointer}"))?;
         Ok::<_, anyhow::Error>(BASE64_STANDARD.decode(found)?)
     };
+    let (cluster, user) = (own_cluster(&config), own_user(&config));
     let mut roots = rustls::RootCertStore::empty();
-    let authority = data("/clusters/0/cluster/certificate-authority-data")?;
+    let authority = data(cluster, "/cluster/certificate-authority-data")?;
     roots.add(CertificateDer::from_pem_slice(&authority)?)?;
-    let certificate = data("/users/0/user/client-certificate-data")?;
-    let key = PrivateKeyDer::from_pem_slice(&data("/users/0/user/client-key-data")?)?;
+    let certificate = data(user, "/user/client-certificate-data")?;
+    let key = PrivateKeyDer::from_pem_slice(&data(user, "/user/client-key-data")?)?;
     rustls::crypto::ring::default_provider()
         .install_default()
         .ok();

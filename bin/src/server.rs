@@ -5,7 +5,7 @@ mod backup;
 mod client_certificate;
 mod connection;
 mod departure;
-mod kubeconfig;
+pub(crate) mod kubeconfig;
 mod lingering;
 mod pki;
 mod queries;
@@ -143,8 +143,7 @@ fn write_kubeconfigs(
     address: SocketAddr,
     pki: &pki::Pki,
 ) -> Result<()> {
-    kubeconfig::set_aside_others(data)?;
-    kubeconfig::write(&data.kubeconfig(), address, pki)?;
+    kubeconfig::write_own(data, address, pki)?;
     let Some(path) = asked_for else {
         return Ok(());
     };

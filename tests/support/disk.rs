@@ -79,14 +79,18 @@ impl Disk {
     /// Mounts a directory read-only in another place.
     pub fn read_only_bind_mount(directory: &Path, mount_point: &Path) -> Option<Self> {
         std::fs::create_dir_all(mount_point).ok()?;
-        let (directory, place) = (directory.to_str()?, mount_point.to_str()?);
-        as_root(&["mount", "--bind", directory, place])?;
-        let disk = Self {
+        let disk = Self::bind_mount(directory, mount_point)?;
+        as_root(&["mount", "-o", "remount,bind,ro", disk.place()])?;
+        Some(disk)
+    }
+
+    /// Mounts a directory or a file on another.
+    pub fn bind_mount(mounted: &Path, mount_point: &Path) -> Option<Self> {
+        as_root(&["mount", "--bind", mounted.to_str()?, mount_point.to_str()?])?;
+        Some(Self {
             mount_point: mount_point.to_owned(),
             devices: Vec::new(),
-        };
-        as_root(&["mount", "-o", "remount,bind,ro", place])?;
-        Some(disk)
+        })
     }
 
     /// Resizes a file system in memory.

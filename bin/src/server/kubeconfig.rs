@@ -6,7 +6,7 @@ mod tests;
 use super::client_certificate::user_of;
 use super::pki::{AUTHORITY, FILE_BYTES_MAX, Pki, administrator, failed, write_private};
 use crate::data_dir::DataDir;
-use crate::disk::is_full;
+use crate::disk::{is_full, is_mounted};
 use crate::{named_file, regular_file, shell};
 use anyhow::{Context, Result, bail};
 use base64::prelude::{BASE64_STANDARD, Engine};
@@ -130,12 +130,12 @@ pub(super) fn check(path: &Path, data: DataDir<'_>) -> Result<Use> {
     );
 }
 
-/// Refuses a directory in which the name of the administrator's kubeconfig is that of somebody else's: a log and an
-/// administrator show that an earlier start has written the file. What is no file is refused when it is to be written.
+/// Refuses a directory without a log in which the name of the administrator's kubeconfig is that of somebody else's.
+/// Beside a log nothing is refused: what is not ours is moved aside. What is no file is refused when it is to be
+/// written.
 pub(super) fn check_own(data: DataDir<'_>) -> Result<()> {
     let path = data.kubeconfig();
-    let was_started = data.events().exists() && data.pki().join("admin.crt").exists();
-    if was_started || !path.is_file() {
+    if data.events().exists() || !path.is_file() {
         return Ok(());
     }
     let name = path.display();
@@ -145,7 +145,7 @@ pub(super) fn check_own(data: DataDir<'_>) -> Result<()> {
              move it elsewhere, or name another data directory"
         )
     })?;
-    if found.text.is_empty() || found.has_our_names() {
+    if found.is_ours_alone() {
         return Ok(());
     }
     bail!(
@@ -154,29 +154,66 @@ pub(super) fn check_own(data: DataDir<'_>) -> Result<()> {
     );
 }
 
-/// Moves the administrator's kubeconfig aside if tools have added clusters or users of others to it, which would be lost
-/// with it. Returns its new place.
-pub(super) fn set_aside_others(data: DataDir<'_>) -> Result<Option<PathBuf>> {
+/// Writes the administrator's kubeconfig. What is there is moved aside if more would be lost with it than a start has
+/// written, as after tools have added clusters of others. Where there is no room for both, it stays.
+pub(super) fn write_own(data: DataDir<'_>, address: SocketAddr, pki: &Pki) -> Result<()> {
     let path = data.kubeconfig();
-    if !Found::read(&path, data).is_ok_and(|found| found.has_others()) {
-        return Ok(None);
+    let is_ours = |found: Found| found.is_ours_alone();
+    if !path.is_file() || Found::read(&path, data).is_ok_and(is_ours) {
+        return write(&path, address, pki);
     }
-    let mut numbered =
-        (1..).map(|number| path.with_extension(format!("kubeconfig.others-{number}")));
-    let place = numbered.find(|place| place.symlink_metadata().is_err());
-    let Some(place) = place else {
-        return Ok(None);
-    };
+    let place = unused_beside(&path);
     std::fs::rename(&path, &place).map_err(failed("moved aside", &path))?;
+    let (name, aside) = (path.display(), place.display());
+    let written = write(&path, address, pki);
+    if written.as_ref().err().is_some_and(is_full) {
+        std::fs::rename(&place, &path).map_err(failed("written", &path))?;
+        tracing::warn!(
+            "{name} has clusters or users that `hindsight serve` did not write, and the disk has no room for another: it \
+             was left as it is, and may not lead to this server; free some disk space and restart the server"
+        );
+        return Ok(());
+    }
+    written?;
     tracing::warn!(
-        "{} had clusters or users that `hindsight serve` did not write; it is {} now, and was written anew; to use both, \
-         run `export KUBECONFIG={}:{}`",
-        path.display(),
-        place.display(),
+        "{name} had clusters or users that `hindsight serve` did not write; it is {aside} now, and was written anew; to \
+         use both, run `export KUBECONFIG={}:{}`",
         shell::word(&path.to_string_lossy()),
         shell::word(&place.to_string_lossy())
     );
-    Ok(Some(place))
+    Ok(())
+}
+
+/// A name for what is moved aside that nothing has.
+fn unused_beside(path: &Path) -> PathBuf {
+    let mut number = 1_u32;
+    loop {
+        let place = path.with_extension(format!("kubeconfig.others-{number}"));
+        if place.symlink_metadata().is_err() {
+            return place;
+        }
+        number = number.saturating_add(1);
+    }
+}
+
+/// The cluster of ours in a kubeconfig, or its first.
+pub(crate) fn own_cluster(config: &Value) -> Option<&Value> {
+    own(config, "clusters", &[CLUSTER])
+}
+
+/// The user of ours in a kubeconfig, or its first.
+pub(crate) fn own_user(config: &Value) -> Option<&Value> {
+    own(config, "users", &USERS)
+}
+
+fn own<'a>(config: &'a Value, list: &str, names: &[&str]) -> Option<&'a Value> {
+    let entries = config.get(list)?.as_array()?;
+    let is_ours = |entry: &&Value| name_of(entry).is_some_and(|name| names.contains(&name));
+    entries.iter().find(is_ours).or_else(|| entries.first())
+}
+
+fn name_of(entry: &Value) -> Option<&str> {
+    entry.get("name")?.as_str()
 }
 
 /// Says that a file was left as it is, and where it does not lead to the server at this address.
@@ -234,26 +271,18 @@ impl Found {
         !self.text.contains('#') && found.are_ours() && self.authority.as_ref().is_some_and(is_same)
     }
 
-    /// Whether everything in it has the names that a start gives, whatever else about it was changed.
-    fn has_our_names(&self) -> bool {
+    /// Whether nothing of others is lost with it: it is empty, or everything in it has the names that a start gives,
+    /// whatever else about it was changed.
+    fn is_ours_alone(&self) -> bool {
         let only = |list: &str| match self.config.get(list)?.as_array()?.as_slice() {
-            [entry] => entry.get("name")?.as_str(),
+            [entry] => name_of(entry),
             _ => None,
         };
-        only("clusters") == Some(CLUSTER) && only("users").is_some_and(|user| USERS.contains(&user))
-    }
-
-    /// Whether there is a cluster or a user that a start does not write.
-    fn has_others(&self) -> bool {
-        let others = |list: &str, ours: &[&str]| {
-            let entries = self.config.get(list).and_then(Value::as_array);
-            let mut names = entries
-                .into_iter()
-                .flatten()
-                .filter_map(|entry| entry.get("name")?.as_str());
-            names.any(|name| !ours.contains(&name))
+        let has_our_names = || {
+            only("clusters") == Some(CLUSTER)
+                && only("users").is_some_and(|user| USERS.contains(&user))
         };
-        others("clusters", &[CLUSTER]) || others("users", &USERS)
+        self.text.is_empty() || has_our_names()
     }
 
     /// The names of the clusters with the authority of the data directory, and the addresses of their servers.
@@ -321,7 +350,7 @@ pub(super) fn write(path: &Path, address: SocketAddr, pki: &Pki) -> Result<()> {
         return Ok(());
     }
     write_private(path, &text).or_else(|error| {
-        if !is_full(&error) || !path.is_file() {
+        if !(is_full(&error) || is_mounted(&error)) || !path.is_file() {
             return Err(error);
         }
         write_over(path, &text).map_err(failed("written", path))
@@ -336,7 +365,8 @@ fn is_there(path: &Path, text: &str) -> bool {
     is_closed && regular_file::text(path, text.len() as u64).is_ok_and(|found| found == text)
 }
 
-/// Overwrites the file in its place, which is the only room for it on a full disk. If a kill leaves it half
+/// Overwrites the file in its place, which is the only room for it on a full disk, and what a file that is mounted by
+/// itself allows, as one of a container. If a kill leaves it half
 /// written, the next start writes `admin.kubeconfig` again, and refuses a file that the user named.
 fn write_over(path: &Path, text: &str) -> std::io::Result<()> {
     let mut file = std::fs::File::options().write(true).open(path)?;

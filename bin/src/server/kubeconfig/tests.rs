@@ -220,74 +220,102 @@ fn no_first_start_replaces_a_kubeconfig_of_somebody_else() {
     ] {
         refused(data, &text);
     }
-    std::fs::create_dir(data.events()).expect("made");
-    // As after a restore into this directory.
-    refused(data, &of_another(&ours));
-    std::fs::remove_dir(data.events()).expect("removed");
     std::fs::rename(DataDir(&last).pki(), data.pki()).expect("moved");
     // An authority of somebody else's, with all that it has signed.
     refused(data, &of_another(&ours));
 }
 
+/// The kubeconfig with a second entry in one of its lists.
+fn with_another(ours: &Value, list: &str) -> String {
+    let mut both = ours[list].clone();
+    let mut other = both[0].clone();
+    other["name"] = "docker-desktop".into();
+    both.as_array_mut().expect("a list").insert(0, other);
+    with(ours, "", list, both)
+}
+
+/// What a start at port 2 leaves of this text in the place of the administrator's kubeconfig: the texts that it has
+/// moved aside. Beside a log it is not refused.
+fn set_aside(data: DataDir<'_>, text: &str) -> Vec<String> {
+    put_own(data, text);
+    check_own(data).expect("there is a log");
+    let pki = Pki::open(&data.pki(), [127, 0, 0, 1].into()).expect("opened");
+    write_own(data, ([127, 0, 0, 1], 2).into(), &pki).expect("written");
+    let written = std::fs::read_to_string(data.kubeconfig()).expect("there");
+    assert!(written.contains("https://127.0.0.1:2"), "{written}");
+    let aside = (1..)
+        .map(|number| data.0.join(format!("admin.kubeconfig.others-{number}")))
+        .map_while(|place| std::fs::read_to_string(place).ok());
+    aside.collect()
+}
+
 #[test]
-fn no_later_start_is_hindered_by_a_kubeconfig() {
+fn no_later_start_is_hindered_by_a_kubeconfig_of_ours_or_keeps_it() {
     let temporary = tempfile::tempdir().expect("a directory");
     let data = DataDir(temporary.path());
     let ours = started(data.0, 1);
     let own = std::fs::read_to_string(data.kubeconfig()).expect("there");
-    std::fs::create_dir(data.events()).expect("made");
-    check_own(data).expect("a restart");
-    put_own(data, &own[..own.len() / 2]);
-    check_own(data).expect("a kill has left it half written");
-    put_own(data, &of_another(&ours));
-    check_own(data).expect("it is said to be written at each start");
     std::fs::remove_file(data.kubeconfig()).expect("removed");
     check_own(data).expect("a crash between pki and the kubeconfig");
-    std::fs::remove_dir_all(data.pki()).expect("removed");
-    check_own(data).expect("a crash between the log and pki");
+    std::fs::create_dir(data.events()).expect("made");
     let context = "/contexts/0/context";
     for text in [
+        String::new(),
         own.clone(),
+        own[..own.len() / 2].to_owned(),
         own.replace("hindsight-admin", "admin"),
         with(&ours, context, "namespace", "team"),
         with(&ours, "/clusters/0/cluster", "server", "https://east:2"),
     ] {
-        put_own(data, &text);
-        check_own(data).expect("pki was removed to have a new one");
+        assert!(set_aside(data, &text).is_empty(), "{text}");
+        std::fs::rename(data.pki(), data.0.join("old")).expect("moved");
+        assert!(set_aside(data, &text).is_empty(), "pki is to be new");
+        std::fs::remove_dir_all(data.0.join("old")).expect("removed");
         std::fs::rename(data.events(), data.0.join("aside")).expect("moved");
-        check_own(data).expect("so was the log");
+        put_own(data, &text);
+        check_own(data).expect("the log is to be new");
         std::fs::rename(data.0.join("aside"), data.events()).expect("moved back");
     }
 }
 
 /// As `kind create cluster` and `gcloud` do, while `KUBECONFIG` names the file.
 #[test]
-fn what_tools_have_added_for_other_clusters_is_not_lost_with_the_next_start() {
+fn what_others_have_in_a_kubeconfig_is_not_lost_with_the_next_start() {
     let temporary = tempfile::tempdir().expect("a directory");
     let data = DataDir(temporary.path());
-    assert_eq!(set_aside_others(data).expect("there is none"), None);
     let ours = started(data.0, 1);
     let own = std::fs::read_to_string(data.kubeconfig()).expect("there");
-    for ours_alone in [
-        own.clone(),
-        own.replace("hindsight-admin", "admin"),
-        with(&ours, "/contexts/0/context", "namespace", "team"),
-        own[..own.len() / 2].to_owned(),
+    std::fs::create_dir(data.events()).expect("made");
+    let mut kept = Vec::new();
+    for text in [
+        with_another(&ours, "clusters"),
+        with_another(&ours, "users"),
+        of_another(&ours),
+        format!("{own}\n{}", "#".repeat(1 << 17)),
+        "a letter".to_owned(),
+        "{".to_owned(),
     ] {
-        put_own(data, &ours_alone);
-        assert_eq!(set_aside_others(data).expect("examined"), None);
+        kept.push(text.clone());
+        assert_eq!(set_aside(data, &text), kept);
     }
-    for (number, list) in (1..).zip(["clusters", "users"]) {
-        let mut both = ours[list].clone();
-        let mut other = both[0].clone();
-        other["name"] = "kind".into();
-        both.as_array_mut().expect("a list").push(other);
-        let text = with(&ours, "", list, both);
-        put_own(data, &text);
-        let place = set_aside_others(data).expect("moved").expect("others");
-        let name = format!("admin.kubeconfig.others-{number}");
-        assert_eq!(place, data.0.join(name));
-        assert_eq!(std::fs::read_to_string(place).expect("there"), text);
-        assert!(!data.kubeconfig().exists());
-    }
+    std::fs::remove_dir_all(data.pki()).expect("removed");
+    let text = with_another(&ours, "clusters");
+    kept.push(text.clone());
+    assert_eq!(set_aside(data, &text), kept, "pki is to be new");
+}
+
+#[test]
+fn of_several_entries_ours_is_found_wherever_it_is() {
+    let temporary = tempfile::tempdir().expect("a directory");
+    let ours = started(temporary.path(), 1);
+    let config = |text: &str| serde_saphyr::from_str::<Value>(text).expect("YAML");
+    let several = config(&with_another(&ours, "clusters"));
+    assert_eq!(own_cluster(&several), Some(&ours["clusters"][0]));
+    assert_ne!(own_cluster(&several), Some(&several["clusters"][0]));
+    let several = config(&with_another(&ours, "users"));
+    assert_eq!(own_user(&several), Some(&ours["users"][0]));
+    let renamed = config(&of_another(&ours));
+    assert_eq!(own_cluster(&renamed), Some(&renamed["clusters"][0]));
+    assert_eq!(own_user(&renamed), Some(&renamed["users"][0]));
+    assert_eq!(own_cluster(&json!({})), None);
 }
