@@ -288,6 +288,7 @@ const EXPECTED_OUTPUT: &str = "
 3 get cm/b --as-of 0                    | whether and why it was deleted
 3 get cm/c -n nosuch                    | configmaps nosuch/c does not exist: there is no namespace nosuch; `hindsight log cm/c -n nosuch
 3 get cm/a -A                           | configmaps a does not exist in any namespace; `hindsight log
+3 get cm/a -A                           | `hindsight why cm/a -n NAMESPACE
 3 get ns/gone                           | namespaces gone does not exist; `hindsight log
 0 get deploy -n nosuch                  | no deployments.apps found in nosuch: there is no namespace nosuch
 0 get deploy -n kube-system             | no deployments.apps found in kube-system
@@ -314,10 +315,10 @@ const EXPECTED_OUTPUT: &str = "
 3 plan ns/gone                          | to delete; look at another time
 3 plan cm/a                             | with --as-of; `hindsight why cm/a --data-dir
 3 plan cm/a -n kube-system              | `hindsight why cm/a -n kube-system --data-dir
-1 backup /nowhere/x                     | name a file in an existing directory
+1 backup /nowhere/x                     | name a file in a directory that exists
 1 backup /                              | hindsight: / is a directory; name a file
 1 backup /dev/null                      | hindsight: /dev/null is not a regular file; name another, or use - for
-1 backup /dev/null/x                    | name a file in an existing directory
+1 backup /dev/null/x                    | name a file in a directory that exists
 1 restore /                             | hindsight: / is a directory; name a file that
 2 restore x --bump-revision 9223372036854775807 | skip fewer, at most 4607182418800017407
 2 restore x --bump-revision 4607182418800017408 | skip fewer, at most 4607182418800017407

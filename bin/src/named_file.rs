@@ -1,8 +1,8 @@
 //! Finds the place of a file that a user named.
 
 use crate::data_dir::DataDir;
-use anyhow::{Context, Error, Result, anyhow, bail};
-use std::io::ErrorKind;
+use anyhow::{Error, Result, anyhow, bail};
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 /// The most links that are followed, as in the system's own limit.
@@ -11,19 +11,40 @@ const LINKS_MAX: usize = 40;
 /// The path to write to. Links stay and what they lead to is replaced, which must be a regular file or not
 /// exist yet. `name` is the file's name in messages.
 pub(crate) fn place(path: &Path, name: &str) -> Result<PathBuf> {
-    let unusable = || {
-        format!(
-            "{name} cannot be written; name a file in an existing directory that you may write to"
-        )
-    };
     match std::fs::metadata(path) {
-        Ok(found) if found.is_file() => path.canonicalize().with_context(unusable),
+        Ok(found) if found.is_file() => path.canonicalize().map_err(unwritten(name)),
         Ok(found) if found.is_dir() => bail!("{name} is a directory; name a file"),
         Ok(_) => bail!(
             "{name} is not a regular file; name a regular file, or one that does not exist yet"
         ),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(end_of_links(path)),
-        Err(error) => Err(error).with_context(unusable),
+        Err(error) => Err(unwritten(name)(error)),
+    }
+}
+
+/// The error of a file or an output that cannot be written, with what to do about it.
+pub(crate) fn unwritten(name: &str) -> impl FnOnce(io::Error) -> Error {
+    move |error| {
+        let advice = match error.kind() {
+            // It says that itself.
+            _ if error.get_ref().is_some() => "",
+            ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
+                "; free some disk space, or write to another file system"
+            }
+            ErrorKind::FileTooLarge => {
+                "; raise the limit on file size (`ulimit -f`), or write to a file system that has room for longer files"
+            }
+            ErrorKind::ReadOnlyFilesystem => {
+                "; its file system is read-only: make it writable, or write to another"
+            }
+            ErrorKind::BrokenPipe => "; what reads it has ended: see what that said",
+            ErrorKind::NotFound | ErrorKind::NotADirectory => {
+                "; name a file in a directory that exists, or create the directory"
+            }
+            ErrorKind::PermissionDenied => "; name a file in a directory that you may write to",
+            _ => "; name a file in another directory, or look for disk errors in the system log",
+        };
+        Error::new(error).context(format!("{name} cannot be written{advice}"))
     }
 }
 
@@ -58,6 +79,31 @@ fn end_of_links(path: &Path) -> PathBuf {
 mod tests {
     use super::*;
     use std::os::unix::fs::symlink;
+
+    #[test]
+    fn a_file_that_cannot_be_written_is_told_of_with_what_to_do() {
+        for (kind, advice) in [
+            (ErrorKind::StorageFull, "free some disk space"),
+            (ErrorKind::QuotaExceeded, "free some disk space"),
+            (ErrorKind::FileTooLarge, "ulimit -f"),
+            (ErrorKind::ReadOnlyFilesystem, "make it writable"),
+            (ErrorKind::BrokenPipe, "see what that said"),
+            (ErrorKind::NotFound, "or create the directory"),
+            (ErrorKind::NotADirectory, "a directory that exists"),
+            (ErrorKind::PermissionDenied, "that you may write to"),
+            (ErrorKind::Other, "look for disk errors"),
+        ] {
+            let told = format!("{:#}", unwritten("monday.backup")(kind.into()));
+            assert!(
+                told.starts_with("monday.backup cannot be written; "),
+                "{told}"
+            );
+            assert!(told.contains(advice), "{told}");
+        }
+        let own = io::Error::other("it is taken; wait");
+        let told = format!("{:#}", unwritten("it")(own));
+        assert_eq!(told, "it cannot be written: it is taken; wait");
+    }
 
     #[test]
     fn a_link_stays_and_what_is_no_file_is_not_replaced() {

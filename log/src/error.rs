@@ -5,7 +5,7 @@ mod advice;
 mod tests;
 
 use crate::lock::OURSELVES;
-use advice::{in_place_of, on_system, without_lost};
+use advice::{in_place_of, on_system, with_journal, without_lost};
 use hindsight_core::{FutureRevision, Pruned, PrunedTime, Revision};
 use std::fmt;
 use std::num::NonZeroU64;
@@ -60,10 +60,11 @@ pub enum Error {
     #[error(
         "{} is missing: the log ends at revision {newest}, but revision {acknowledged} was acknowledged: the \
          records after {newest} are lost; restore a backup, or a copy of the whole data directory, or, if events \
-         was moved, move it back, or its db alone, or, if a file system belongs there, mount it, or, to begin with \
+         was moved, move it back, or its db alone, or, if a file system belongs there, mount it, or, {}to begin with \
          an empty log, replace events.tail with an empty file and move the snapshots directory and what is left in \
          events aside",
-        .database.display()
+        .database.display(),
+        with_journal(*.newest)
     )]
     Missing {
         /// Where it should be.

@@ -193,6 +193,11 @@ mod tests {
                 acknowledged,
                 newest,
             },
+            Error::Missing {
+                database: "db".into(),
+                acknowledged,
+                newest,
+            },
             Error::Gap { revision, newest },
             Error::NewerFormat {
                 found: 9,

@@ -114,7 +114,12 @@ impl Directory {
     /// The records before the first damaged one, read without the storage engine and so even if that cannot
     /// open the log.
     pub(super) fn intact(&self) -> Result<Source> {
-        self.check()?;
+        let checked = self.check();
+        // What is left may be in the journal.
+        let refused = match checked {
+            Err(error) if is_without_database(&error) => Some(error),
+            checked => checked.map(|()| None)?,
+        };
         let acquire = |directory: &Path| {
             let lock = DirectoryLock::acquire(directory)?;
             // Somebody may have removed the lock of a process that still writes.
@@ -131,8 +136,12 @@ impl Directory {
         };
         let locked = lock.as_ref().map(DirectoryLock::directory);
         let found = read_intact(locked.unwrap_or(&self.data_dir))?;
+        let is_empty = found.reader.newest()? == Revision::ZERO;
+        if let Some(refused) = refused.filter(|_| is_empty) {
+            return Err(refused);
+        }
         hint(&format!("the log is {}", found.extent()));
-        if found.reader.newest()? == Revision::ZERO {
+        if is_empty {
             bail!(
                 "nothing of the log in {} is intact, so no backup was written; put its files back if they were moved, \
                  or restore an earlier backup",
@@ -280,6 +289,14 @@ pub(super) fn is_read_only(error: &anyhow::Error) -> bool {
     matches!(error.downcast_ref(), Some(Error::ReadOnly(_)))
 }
 
+/// Whether the error says that the database of the log is missing, or may be elsewhere.
+fn is_without_database(error: &anyhow::Error) -> bool {
+    matches!(
+        log_error(error),
+        Some(Error::Missing { .. } | Error::Dangling(_))
+    )
+}
+
 fn is_newer(error: &anyhow::Error) -> bool {
     matches!(log_error(error), Some(Error::NewerFormat { .. }))
 }
@@ -355,4 +372,45 @@ pub(super) fn encode(text: &str) -> String {
         }
     }
     encoded
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Config, ControlPlane};
+    use std::fs;
+
+    /// Up to where `backup --intact` would save this log.
+    fn saved(directory: &Path) -> Result<Revision> {
+        let data_dir = directory.to_owned();
+        Directory { data_dir }.intact()?.newest()
+    }
+
+    #[test]
+    fn what_the_journal_has_is_saved_where_the_database_is_gone() {
+        let temporary = tempfile::tempdir().expect("a directory");
+        let directory = temporary.path();
+        let config = Config {
+            data_dir: Some(directory.to_owned()),
+            ..Config::default()
+        };
+        ControlPlane::open(config).expect("it opens").close();
+        let whole = saved(directory).expect("it is intact");
+        let events = DataDir(directory).events();
+        let [database, journal] = ["db", "journal"].map(|name| events.join(name));
+        fs::remove_file(&database).expect("removed");
+        assert_eq!(saved(directory).expect("the journal has all"), whole);
+        let nowhere = directory.join("unmounted/db");
+        std::os::unix::fs::symlink(nowhere, &database).expect("linked");
+        assert_eq!(saved(directory).expect("the journal has all"), whole);
+        fs::remove_file(&journal).expect("removed");
+        let told = saved(directory).expect_err("nothing is left").to_string();
+        assert!(
+            told.contains("db is missing: the log ends at revision 0"),
+            "{told}"
+        );
+        fs::remove_file(directory.join("events.tail")).expect("removed");
+        let told = saved(directory).expect_err("nothing is left").to_string();
+        assert!(told.contains("db is a link that leads nowhere"), "{told}");
+    }
 }

@@ -6,6 +6,7 @@ use super::{Directory, Output, show};
 use crate::answer::BACKUP_PATH;
 use crate::data_dir::DataDir;
 use crate::hint::hint;
+use crate::named_file::unwritten;
 use crate::{effects, named_file};
 use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
@@ -92,13 +93,7 @@ impl Backup {
 
     /// Writes under another name until the file is whole and synced.
     fn write_file(&self, place: &Path, name: &str, unfinished: &Unfinished) -> Result<Made> {
-        let file = unfinished.begin(place).map_err(|error| {
-            let advice = match error.kind() {
-                io::ErrorKind::ResourceBusy => "",
-                _ => "; name a file in an existing directory that you may write to",
-            };
-            anyhow::Error::new(error).context(format!("{name} cannot be written{advice}"))
-        })?;
+        let file = unfinished.begin(place).map_err(unwritten(name))?;
         match self.write_synced(file.file(), name) {
             Ok(made) => {
                 let finished = unfinished.end(|| {
@@ -123,7 +118,7 @@ impl Backup {
     fn write_synced(&self, file: &File, name: &str) -> Result<Made> {
         let made = self.write(file, name)?;
         let synced = file.sync_all();
-        synced.with_context(|| format!("{name} cannot be written"))?;
+        synced.map_err(unwritten(name))?;
         Ok(made)
     }
 
@@ -149,7 +144,7 @@ impl Backup {
         };
         bar.finish_and_clear();
         if let Some(refused) = refused {
-            return Err(refused).with_context(|| format!("{name} cannot be written"));
+            return Err(unwritten(name)(refused));
         }
         made.map_err(|error| match error {
             // What the server did is in words of its own; the log's advice would be about a disk.
@@ -176,7 +171,7 @@ impl Backup {
 /// The error of a finished backup that did not get its name.
 fn not_named(error: io::Error, place: &Path, name: &str) -> anyhow::Error {
     if error.kind() != io::ErrorKind::AlreadyExists {
-        return anyhow::Error::new(error).context(format!("{name} cannot be written"));
+        return unwritten(name)(error);
     }
     anyhow!(
         "{name} appeared while the backup was being made, and is not replaced; the backup is whole and is in {}: \
@@ -276,6 +271,7 @@ impl<W: Write> Write for ErrorRecorder<'_, W> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Config, ControlPlane};
     use hindsight_core::Revision;
 
     fn overtaken() -> anyhow::Error {
@@ -294,6 +290,51 @@ mod tests {
             last()
         });
         (result, made)
+    }
+
+    /// A full disk.
+    struct Full;
+
+    impl Write for Full {
+        fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+            Err(io::ErrorKind::StorageFull.into())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn what_hinders_a_file_is_told_with_what_to_do() {
+        let temporary = tempfile::tempdir().expect("a directory");
+        let data_dir = temporary.path().join("data");
+        let config = Config {
+            data_dir: Some(data_dir.clone()),
+            ..Config::default()
+        };
+        ControlPlane::open(config).expect("it opens").close();
+        let backup = Backup {
+            directory: Directory { data_dir },
+            file: temporary.path().join("missing/file"),
+            force: false,
+            intact: false,
+            output: Output::Text,
+        };
+        let place = temporary.path().join("file");
+        let read_only = io::ErrorKind::ReadOnlyFilesystem.into();
+        for (refused, advice) in [
+            (backup.write(Full, "file").map(drop), "free some disk space"),
+            (
+                Err(not_named(read_only, &place, "file")),
+                "make it writable",
+            ),
+            (backup.run().map(drop), "create the directory"),
+        ] {
+            let told = refused.expect_err(advice).to_string();
+            assert!(told.contains("file cannot be written; "), "{told}");
+            assert!(told.contains(advice), "{told}");
+        }
     }
 
     #[test]

@@ -154,9 +154,15 @@ impl Get {
         let named = format!("{}/{name}", wanted.kind);
         let directory = self.directory.option();
         let asked = format!("{}{option}{directory}", shell::word(&named));
+        // It looks in one namespace, while the log is searched in all.
+        let why = if everywhere.is_empty() {
+            asked.clone()
+        } else {
+            format!("{} -n NAMESPACE{directory}", shell::word(&named))
+        };
         format!(
             "{resource} {path}{name} {verb}{everywhere}{point}{absent}; `hindsight log {asked}` shows its history, and \
-             `hindsight why {asked}` whether and why it was deleted"
+             `hindsight why {why}` whether and why it was deleted"
         )
     }
 }

@@ -15,11 +15,19 @@ pub(super) const fn without_lost(newest: Revision) -> &'static str {
     "to continue without them, save the rest with `hindsight backup --intact FILE` and restore that, or"
 }
 
+/// What to do with the records up to this revision, which only the journal has.
+pub(super) const fn with_journal(newest: Revision) -> &'static str {
+    if newest.0 == 0 {
+        return "";
+    }
+    "to continue with what the journal has, save that with `hindsight backup --intact FILE` and restore it, or, "
+}
+
 /// What to do about something else in the place of a file.
 pub(super) fn in_place_of(path: &Path) -> &'static str {
     let name = path.file_name().and_then(|name| name.to_str());
     match name.unwrap_or_default() {
-        "events.reserve" | "events.place" | "reserve" | "place" => {
+        "events.reserve" | "events.place" | "reserve" | "place" | "lock" => {
             "move it elsewhere, or remove it: the next start makes the file again"
         }
         "events.tail" => {
