@@ -46,7 +46,7 @@ pub use error::{EngineCall, Error};
 pub use lock::DirectoryLock;
 pub use log::Log;
 pub use owner_only::make_private;
-pub use parts::{check_part, check_parts, is_of_database};
+pub use parts::{check_part, check_parts, is_read_by_database};
 pub use poison::Poison;
 pub use reader::{Entry, Reader};
 pub use retention::{Keeping, Retention, thin};

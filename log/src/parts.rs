@@ -10,8 +10,13 @@ use std::path::{Path, PathBuf};
 
 /// Whether what is in the directory of a database is of the log. Others keep files there too, as some file systems do at
 /// their top.
-pub fn is_of_database(path: &Path) -> bool {
-    has_name_of_ours(path) || is_set_aside(path)
+pub(crate) fn is_of_database(path: &Path) -> bool {
+    is_read_by_database(path) || is_set_aside(path)
+}
+
+/// Whether a database reads what has this name in its directory, as it does not read what a start has set aside.
+pub fn is_read_by_database(path: &Path) -> bool {
+    has_name_of_ours(path)
 }
 
 /// Refuses a directory in which something is no part of a log, and what is in its place and no directory. Nothing is

@@ -10,7 +10,7 @@ use crate::error::{Source, extent};
 use crate::layout::witness_path;
 use crate::storage::witness::WitnessFile;
 use crate::unpoisoned::unpoisoned;
-use crate::{Error, Reader, Records, Snapshots, Stored, Tail, frame};
+use crate::{Error, Reader, Records, Snapshots, Stored, Tail, frame, parallel};
 use hindsight_core::Revision;
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -41,6 +41,8 @@ impl Intact {
     /// none. `progress` receives how many bytes of the database were read, and how many there are. Takes 48 bytes of
     /// memory for each copy of each frame.
     pub fn of(directory: &Path, mut progress: impl FnMut(u64, u64)) -> Result<Self, Error> {
+        // Without threads its records are decoded all the same, only not on all cores.
+        parallel::start_threads().ok();
         let (found, unknown) = Copies::of(directory, &mut progress)?;
         let kept = Arc::clone(&found.kept);
         let mut found = found.into_intact(directory)?;
