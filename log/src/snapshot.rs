@@ -136,16 +136,16 @@ impl Snapshots {
         Err(unusable(&path, "it is of a different revision".into()))
     }
 
-    /// Refuses a snapshot, if it can be read, that was not made from the log of which `base` is folded; and, if
-    /// it `is_folded` from all of it, one that holds another state. The log is verified up to there, so it is the
-    /// snapshot that is wrong.
+    /// Refuses the snapshot of this revision, if it can be read, that was not made from the log of which `base` is
+    /// folded, up to there or in one frame beyond it; and, if that `is_folded` from all of it, one that holds another
+    /// state. The log is verified up to there, so it is the snapshot that is wrong.
     pub(crate) fn check_agrees(
         &self,
+        revision: Revision,
         base: &Base,
         is_folded: bool,
         empty: &State,
     ) -> Result<(), Error> {
-        let revision = base.state.revision;
         let Ok(found) = self.read(revision, empty.clone()) else {
             return Ok(());
         };

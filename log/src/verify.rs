@@ -92,21 +92,31 @@ pub fn verify(reader: &Reader, mut progress: impl FnMut(Revision)) -> Result<Rep
 
 /// The state at the floor, folded from the first frame and not from a snapshot. Also compares every
 /// readable snapshot with the log at its revision: its state, unless the log no longer gives that, and the
-/// frame that it names. The error names the first that differs. Refuses a floor at which no frame ends.
+/// frame that it names. The error names the first that differs, or is of a revision at which no frame ends, unless the
+/// log was thinned over that. Refuses a floor at which no frame ends.
 pub fn state_at_floor(reader: &Reader, empty: &State, floor: Revision) -> Result<State, Error> {
     let snapshots = reader.snapshots();
     let written = snapshots.map_or_else(|| Ok(Vec::new()), Snapshots::revisions)?;
     let mut base = Base::empty(empty.clone());
     let mut at_floor = (floor == Revision::ZERO).then(|| empty.clone());
     for frame in reader.verified_frames(Tail::START)? {
-        base.fold(&frame?);
+        let frame = frame?;
+        base.fold(&frame);
         let revision = base.state.revision;
         if revision == floor {
             at_floor = Some(base.state.clone());
         }
-        if let Some(snapshots) = snapshots.filter(|_| written.contains(&revision)) {
+        let Some(snapshots) = snapshots else { continue };
+        let from = match frame.coverage {
+            Coverage::Thinned { .. } => revision,
+            Coverage::Whole | Coverage::Restored(_) => frame.first,
+        };
+        for named in written
+            .iter()
+            .filter(|one| (from..=revision).contains(*one))
+        {
             // Below the floor, versions are missing from the fold that were current then.
-            snapshots.check_agrees(&base, revision >= floor, empty)?;
+            snapshots.check_agrees(*named, &base, revision >= floor, empty)?;
         }
     }
     at_floor.ok_or_else(|| {

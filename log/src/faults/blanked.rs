@@ -5,6 +5,7 @@ use super::damaged::{Found, damage, frames, intact, make, whole};
 use super::disk::Disk;
 use super::rot::open;
 use super::script::{self, Commands, create, empty, noise, patch, submit};
+use super::side_files::is_any_set_aside;
 use crate::retention::thin;
 use crate::storage::sled::SEGMENT_BYTES;
 use crate::{Reader, Records, SledStorage, Storage, Tail, frame};
@@ -107,6 +108,30 @@ fn damage_to_a_side_file_too_takes_nothing_that_was_whole() {
     }
     println!("{found:?}");
     assert!(found.all_there > 0, "{found:?}");
+}
+
+/// The engine reads the page that names its trees where its side file says, and everything once that fails.
+#[test]
+fn damage_to_what_names_the_trees_takes_nothing_that_was_whole() {
+    const TREE: &[u8] = b"__sled__default";
+    let temporary = tempfile::tempdir().expect("a directory");
+    let at = temporary.path();
+    let (newest, commits, _) = whole(at, 2, make);
+    // The side file is then of the end of the log.
+    assert_eq!(open(at).expect("opened"), newest);
+    let sound = database(at);
+    let named = sound.windows(TREE.len()).enumerate();
+    let named: Vec<usize> = named.filter(|one| one.1 == TREE).map(|one| one.0).collect();
+    assert!(!named.is_empty(), "it is there");
+    named
+        .into_iter()
+        .for_each(|place| damage(at, place..place + 1, 0));
+    let before = database(at);
+    let mut found = Found::default();
+    found.judge(at, newest, &commits);
+    assert!(is_any_set_aside(at), "it had no second try");
+    assert_eq!(found.all_there, 1, "{found:?}");
+    assert!(database(at) == before, "something was blanked");
 }
 
 /// One object that is changed again and again, in frames of several values.

@@ -235,6 +235,31 @@ fn a_snapshot_from_before_the_floor_does_not_make_an_intact_log_damaged() {
     state_at_floor(&with, &script::empty(), floor).expect("the log was intact all along");
 }
 
+/// No snapshot is made in the middle of a record, and a start passes it over as long as there is a newer one.
+#[test]
+fn a_snapshot_of_a_revision_inside_a_record_is_of_another_log_unless_that_was_thinned_over() {
+    let disk = logged();
+    let all = ends(&disk);
+    let mut revisions = (1..all[all.len() - 1].0).map(Revision);
+    let inside = revisions.find(|one| !all.contains(one));
+    let inside = inside.expect("a record of more than one commit");
+    let directory = tempfile::tempdir().expect("a directory");
+    let snapshots = Snapshots::at(directory.path().to_owned());
+    let mut other = Base::empty(script::empty());
+    other.state.revision = inside;
+    let found = |disk, floor| {
+        snapshots.write(&other).expect("written");
+        let with = reader(disk).with_snapshots(snapshots.clone());
+        state_at_floor(&with, &script::empty(), floor)
+    };
+    let error = found(&disk, Revision::ZERO).expect_err("of another log");
+    assert_is_of_snapshot(&error, &snapshots, inside);
+    let floor = all[all.len() - 2];
+    assert!(floor > inside);
+    thin_to(&disk, floor, &[]).expect("thinned");
+    found(&disk, floor).expect("it may have been of this one");
+}
+
 #[test]
 fn a_log_that_was_thinned_any_number_of_times_says_the_same_or_nothing() {
     let whole = logged();
