@@ -219,12 +219,15 @@ fn gone_once_released(
     let later = |course: &Course, changes_max| {
         course.if_released(now, changes_max, questions::step_at(now))
     };
-    let without = later(without, changes_max);
-    if !without.is_complete {
+    let without_later = later(without, changes_max);
+    if !without_later.is_complete {
         return Some(OnceReleased::default());
     }
-    let already: BTreeSet<&Uid> = removed(&without).collect();
-    let with_it = later(with, changes_max.saturating_add(without.changes.len()));
+    let already: BTreeSet<&Uid> = removed(without).chain(removed(&without_later)).collect();
+    let with_it = later(
+        with,
+        changes_max.saturating_add(without_later.changes.len()),
+    );
     let commits = with_it.changes.iter().map(|change| &change.commit);
     let removals = commits.filter(|commit| commit.object().is_none());
     let others = removals.filter(|commit| {

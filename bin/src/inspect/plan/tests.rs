@@ -182,3 +182,21 @@ fn who_goes_after_those_that_are_held_is_told_apart() {
         "it goes without that: {of_other:?}"
     );
 }
+
+/// The first deletion takes the grandchild along at once; the second would make it wait for the child.
+#[test]
+fn who_goes_at_once_without_the_deletion_is_not_said_to_go_later_because_of_it() {
+    let plane = plane();
+    let owner = create(&plane, "owner", &nobody());
+    let child = create(&plane, "child", &owner);
+    create(&plane, "grandchild", &child);
+    hold(&plane, "child");
+    let delete = Delete {
+        propagation: Some(Propagation::Foreground),
+        ..Delete::new(Target::any(key("owner")), "v1".into(), Rule::Requested)
+    };
+    run(&plane, Intent::Delete(delete));
+    let again = planned_as(&plane, "owner", 100, Propagation::Background).expect("a plan");
+    assert_eq!((again.deleted, again.waiting.len()), (1, 0), "{again:?}");
+    assert!(again.once_let_go.is_none(), "{again:?}");
+}
