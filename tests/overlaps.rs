@@ -11,6 +11,7 @@ use hindsight_tests::gate::Gate;
 use hindsight_tests::manifests::incompressible;
 use hindsight_tests::server::{Server, binary, hindsight, serve, stdout, text};
 use hindsight_tests::tree::repository;
+use hindsight_tests::vitals::connections;
 use hindsight_tests::wait::wait_until;
 use hindsight_tests::wire::Caller;
 use serde_json::Value;
@@ -19,7 +20,6 @@ use std::io::{BufRead, BufReader, Read};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
-use std::time::Duration;
 
 /// A subcommand on this directory that goes on while the test does.
 fn begun(directory: &Path, arguments: &[&str]) -> Child {
@@ -206,26 +206,27 @@ fn a_start_and_a_restore_wait_for_whoever_is_about_to_give_the_directory_back() 
     let first = Server::start_on(&directory);
     let address = first.ready.split("https://").nth(1).expect("an address");
     let address = address.split(';').next().expect("an address").to_owned();
-    let start = |directory: &Path, address: &str| {
+    let said = temporary.path().join("said");
+    let start = |address: &str| {
         let mut command = Command::new(binary("hindsight"));
         command.args(["serve", "--listen", address, "--data-dir"]);
-        command.arg(directory).stderr(Stdio::piped());
-        Server::start_with(command, directory)
+        command.arg(&directory);
+        command.stderr(File::create(&said).expect("made"));
+        Server::start_with(command, &directory)
+    };
+    let is_waiting = || {
+        let said = fs::read_to_string(&said).unwrap_or_default();
+        said.contains("in use by process") && said.contains("waiting")
     };
     // Another server has the directory, and its address.
     let second = std::thread::scope(|scope| {
-        let second = scope.spawn(|| start(&directory, &address));
-        std::thread::sleep(Duration::from_secs(1));
+        let second = scope.spawn(|| start(&address));
+        wait_until("the second waits", is_waiting);
         assert_eq!(first.signal("TERM"), Some(0));
         second.join().expect("it ends").expect("it starts")
     });
-    second.send("TERM");
-    let (code, said) = second.ended();
-    assert_eq!(code, Some(0), "{said}");
-    assert!(
-        said.contains("in use by process") && said.contains("waiting"),
-        "{said}"
-    );
+    assert_eq!(second.signal("TERM"), Some(0));
+    fs::remove_file(&said).expect("removed");
     // A command has it.
     let file = temporary.path().join("b");
     let name = file.to_str().expect("UTF-8");
@@ -234,14 +235,17 @@ fn a_start_and_a_restore_wait_for_whoever_is_about_to_give_the_directory_back() 
         fs::rename(directory.join(part), temporary.path().join(part)).ok();
     }
     let held = DirectoryLock::acquire(&directory).expect("free");
-    let restore = begun(&directory, &["restore", name]);
-    std::thread::sleep(Duration::from_secs(1));
+    let mut restore = begun(&directory, &["restore", name]);
+    let mut told = BufReader::new(restore.stderr.take().expect("a pipe"));
+    let mut line = String::new();
+    told.read_line(&mut line).expect("read");
+    assert!(line.contains("waiting"), "{line}");
     drop(held);
     stdout(&restore.wait_with_output().expect("it ends"));
     let held = DirectoryLock::acquire(&directory).expect("free");
     std::thread::scope(|scope| {
-        let started = scope.spawn(|| start(&directory, "127.0.0.1:0"));
-        std::thread::sleep(Duration::from_secs(1));
+        let started = scope.spawn(|| start("127.0.0.1:0"));
+        wait_until("the start waits", is_waiting);
         drop(held);
         started.join().expect("it ends").expect("it starts");
     });
@@ -287,6 +291,8 @@ fn a_question_during_the_end_of_a_server_is_answered_from_the_directory() {
 
 #[test]
 fn a_server_that_dies_in_the_middle_of_an_answer_is_told_in_words() {
+    const OPEN: &str = "01";
+    const LEFT_BY_CLIENT: &str = "08";
     let temporary = tempfile::tempdir().expect("a directory");
     let file = temporary.path().join("b");
     let unfinished = temporary.path().join("b.unfinished");
@@ -297,8 +303,14 @@ fn a_server_that_dies_in_the_middle_of_an_answer_is_told_in_words() {
         &["backup", file.to_str().expect("UTF-8")],
     );
     wait_until("it has begun", || unfinished.exists());
-    // Until it has found that the server does not answer, and asks it all the same.
-    std::thread::sleep(Duration::from_secs(2));
+    let address = Caller::of(&server).address().to_owned();
+    wait_until(
+        "it finds that the server does not answer, and asks it all the same",
+        || {
+            let found = connections(&address);
+            [OPEN, LEFT_BY_CLIENT].map(|state| found.iter().any(|one| one == state)) == [true; 2]
+        },
+    );
     drop(server);
     let ended = asked.wait_with_output().expect("it ends");
     let told = text(&ended.stderr);

@@ -46,6 +46,22 @@ fn field<'status>(status: &'status str, name: &str) -> Option<&'status str> {
     line.map(str::trim_start)
 }
 
+/// The states of the connections to a server that listens at this IPv4 address, those too that it has not accepted, by
+/// the numbers of Linux.
+pub fn connections(address: &str) -> Vec<String> {
+    let port: u16 = address
+        .rsplit_once(':')
+        .and_then(|(_, port)| port.parse().ok())
+        .expect("a port");
+    let at_port = format!(":{port:04X}");
+    let table = std::fs::read_to_string("/proc/net/tcp").expect("a table");
+    let lines = table
+        .lines()
+        .map(|line| line.split_whitespace().collect::<Vec<_>>());
+    let here = lines.filter(|line| line[1].ends_with(&at_port));
+    here.map(|line| line[3].to_owned()).collect()
+}
+
 fn count(folder: &str) -> usize {
     std::fs::read_dir(Path::new(folder))
         .expect("a process")
