@@ -211,14 +211,24 @@ fn of_two_kinds_of_one_name_the_one_is_meant_that_has_the_object() {
     server.kubectl(&["delete", "crd", "widgets.gone.example"]);
     make("a.example", "one");
     make("b.example", "two");
-    let mut questions = Vec::new();
-    let mut expected = Vec::new();
+    let both = "apiVersion: a.example/v1\nkind: Widget\nmetadata: {name: two}\n";
+    server.kubectl_with(&["create", "-f", "-"], both);
+    server.kubectl(&["delete", "widgets.a.example/two"]);
+    let mut questions = vec!["why widget/two".to_owned()];
+    let other = "  widgets.b.example default/two exists too, of another kind of this name; to ask about that, name the \
+                 kind as widgets.b.example\n";
+    let mut expected = vec![other.to_owned()];
     for (name, group, fate) in [
         ("before", "gone", "deleted"),
         ("one", "a", "live"),
         ("two", "b", "live"),
     ] {
-        questions.push(format!("why widget/{name}"));
+        let kind = if name == "two" {
+            "widgets.b.example"
+        } else {
+            "widget"
+        };
+        questions.push(format!("why {kind}/{name}"));
         expected.push(format!("Widget {name} in default is {fate}"));
         if fate == "live" {
             questions.push(format!("log widgets/{name}"));

@@ -261,14 +261,36 @@ fn why_any(
     for (resource, kind) in named {
         for namespace in places(kind.as_deref(), filter.namespace.as_deref()) {
             let key = ObjectKey::new(resource.clone(), namespace, name);
-            let why = questions::explain(history, state, &key, uid.as_ref(), kind.as_ref())?;
+            let mut why = questions::explain(history, state, &key, uid.as_ref(), kind.as_ref())?;
             if is_known(&why) {
+                let others = named.iter().filter(|(other, _)| other != resource);
+                why.reasons.extend(namesakes(state, filter, others));
                 return Ok(Some(why));
             }
             unknown.get_or_insert(why);
         }
     }
     Ok(unknown)
+}
+
+/// What is said of objects that exist and have this name too, of these other kinds. A UID tells which one is meant.
+fn namesakes<'a>(
+    state: &State,
+    filter: &Filter,
+    others: impl Iterator<Item = &'a Named>,
+) -> Vec<String> {
+    let name = filter.name.as_deref().unwrap_or_default();
+    let of_kind = |(resource, kind): &Named| {
+        let places = places(kind.as_deref(), filter.namespace.as_deref()).into_iter();
+        let key = places
+            .map(|namespace| ObjectKey::new(resource.clone(), namespace, name))
+            .find(|key| state.get(key).is_some())?;
+        Some(format!(
+            "{key} exists too, of another kind of this name; to ask about that, name the kind as {resource}"
+        ))
+    };
+    let others = others.filter(|_| filter.uid.is_none());
+    others.filter_map(of_kind).collect()
 }
 
 /// What is said of the last restore where nothing was found.

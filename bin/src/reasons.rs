@@ -89,8 +89,9 @@ impl<'a> Reasons<'a> {
     /// What this object waits for, in numbers, for another one that waits for it.
     fn held_in_numbers(&self, object: &Object) -> String {
         let uid = &object.meta.uid;
-        if let Some(known) = self.numbers.borrow().get(uid) {
-            return known.clone();
+        let known = self.numbers.borrow().get(uid).cloned();
+        if let Some(known) = known {
+            return known;
         }
         let told = self.held_and_why(object, Detail::Number).join(", ");
         let mut numbers = self.numbers.borrow_mut();
