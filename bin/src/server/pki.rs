@@ -37,7 +37,7 @@ const ADMINISTRATOR: &str = "admin";
 pub(super) const ADMINISTRATORS: &str = "system:masters";
 
 /// Added to the name of a file that is being written.
-const UNFINISHED: &str = "hindsight-unfinished";
+pub(super) const UNFINISHED: &str = "hindsight-unfinished";
 
 /// Everything that a server and its administrator need, in PEM.
 #[derive(Debug)]

@@ -1,7 +1,9 @@
 //! Which files a start writes the kubeconfig to, and which it leaves alone.
 
 use super::*;
+use crate::server::pki::UNFINISHED;
 use crate::testing::{NO_FILES, in_time};
+use hindsight_log::WholeFile;
 use std::os::unix::fs::symlink;
 
 /// The data directory, with its `pki`, and the kubeconfig that a start at this port wrote.
@@ -223,6 +225,19 @@ fn no_first_start_replaces_a_kubeconfig_of_somebody_else() {
     std::fs::rename(DataDir(&last).pki(), data.pki()).expect("moved");
     // An authority of somebody else's, with all that it has signed.
     refused(data, &of_another(&ours));
+}
+
+#[test]
+fn what_another_process_is_writing_is_not_written_over() {
+    let temporary = tempfile::tempdir().expect("a directory");
+    let pki = Pki::open(&temporary.path().join("pki"), [127, 0, 0, 1].into()).expect("made");
+    let path = temporary.path().join("config");
+    std::fs::write(&path, "theirs").expect("written");
+    let writing = WholeFile::begin(&path, UNFINISHED).expect("begun");
+    write(&path, ([127, 0, 0, 1], 1).into(), &pki).expect_err("it is in use");
+    assert_eq!(std::fs::read_to_string(&path).expect("there"), "theirs");
+    drop(writing);
+    write(&path, ([127, 0, 0, 1], 1).into(), &pki).expect("nobody writes it");
 }
 
 /// The kubeconfig with a second entry in one of its lists.
