@@ -149,6 +149,7 @@ fn write_kubeconfigs(
     };
     // Checked again: the name may be that of a file that this start has made.
     match kubeconfig::check(path, data)? {
+        Use::Own => Ok(()),
         Use::Written => kubeconfig::write(path, address, pki),
         Use::Kept => kubeconfig::warn_kept(path, data, address),
     }

@@ -4,7 +4,8 @@ use super::full::Small;
 use hindsight_tests::disk::{Disk, fill, skipped};
 use hindsight_tests::server::{Server, serve};
 use std::fs::{read_to_string, write};
-use std::process::Command;
+use std::path::Path;
+use std::process::{Command, Stdio};
 
 /// As with `docker run --volume ./kubeconfig:/kubeconfig`.
 #[test]
@@ -29,6 +30,39 @@ fn a_kubeconfig_that_is_mounted_alone_is_written_in_its_place() {
     }
 }
 
+/// As `kind create cluster` does, while `KUBECONFIG` names the file.
+fn add_a_cluster(kubeconfig: &Path) {
+    let added = Command::new("kubectl")
+        .args(["config", "set-cluster", "docker-desktop", "--kubeconfig"])
+        .arg(kubeconfig)
+        .output();
+    assert!(added.expect("kubectl runs").status.success());
+}
+
+#[test]
+fn the_servers_own_kubeconfig_with_clusters_of_others_is_left_if_it_is_mounted_alone() {
+    let temporary = tempfile::tempdir().expect("a temporary directory");
+    let [outside, data] = ["outside", "data"].map(|name| temporary.path().join(name));
+    let own = data.join("admin.kubeconfig");
+    assert_eq!(Server::start_on(&data).signal("TERM"), Some(0));
+    std::fs::copy(&own, &outside).expect("copied");
+    add_a_cluster(&outside);
+    let both = read_to_string(&outside).expect("there");
+    let Some(_mounted) = Disk::bind_mount(&outside, &own) else {
+        skipped("a file that is mounted", "nothing can be mounted here");
+        return;
+    };
+    let mut command = serve(&data);
+    command.stderr(Stdio::piped());
+    let server = Server::start_with(command, &data).expect("it starts");
+    assert_eq!(read_to_string(&own).expect("there"), both);
+    server.send("TERM");
+    let (code, told) = server.ended();
+    assert_eq!(code, Some(0), "{told}");
+    assert!(told.contains("is mounted by itself: mount "), "{told}");
+    assert!(!data.join("admin.kubeconfig.others-1").exists());
+}
+
 /// Neither what tools have added nor the server's own credentials are lost.
 #[test]
 fn on_a_full_disk_a_kubeconfig_with_clusters_of_others_is_left_and_moved_once_there_is_room() {
@@ -39,17 +73,18 @@ fn on_a_full_disk_a_kubeconfig_with_clusters_of_others_is_left_and_moved_once_th
     let [own, aside] =
         ["admin.kubeconfig", "admin.kubeconfig.others-1"].map(|name| data.join(name));
     let server = Server::start_on(data);
-    let added = Command::new("kubectl")
-        .args(["config", "set-cluster", "docker-desktop", "--kubeconfig"])
-        .arg(&own)
-        .output();
-    assert!(added.expect("kubectl runs").status.success());
+    add_a_cluster(&own);
     server.kubectl(&["get", "namespaces"]);
     assert_eq!(server.signal("TERM"), Some(0));
     let both = read_to_string(&own).expect("there");
     let filling = fill(&small.at);
     for end in ["KILL", "TERM"] {
-        let server = Server::start_on(data);
+        // Whether or not it is named.
+        let mut command = serve(data);
+        if end == "TERM" {
+            command.arg("--kubeconfig").arg(&own);
+        }
+        let server = Server::start_with(command, data).expect("it starts");
         assert_eq!(read_to_string(&own).expect("there"), both);
         assert!(!aside.exists());
         server.signal(end);

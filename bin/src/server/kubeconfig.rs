@@ -26,7 +26,7 @@ const CLUSTER: &str = "hindsight";
 /// The name of the user's entry. When kubeconfigs are merged, one of two entries with equal names is lost, and many
 /// have a user `admin`, whose credentials this server would then be sent.
 const USER: &str = "hindsight-admin";
-/// The names under which a start may have written the user's entry.
+/// The names under which a start may have written the user's entry, the one that nobody else uses first.
 const USERS: [&str; 2] = [USER, "admin"];
 
 /// What differs between the kubeconfigs that starts of one data directory write. The certificate and its key are
@@ -77,6 +77,8 @@ impl Entries<'_> {
 /// What a start does with a file that the user names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Use {
+    /// It is `admin.kubeconfig` itself, which every start writes.
+    Own,
     /// It is written: nothing of the user's is lost with it.
     Written,
     /// It is left as it is: it is for this data directory, and is not as a start writes it.
@@ -88,7 +90,7 @@ pub(super) fn check(path: &Path, data: DataDir<'_>) -> Result<Use> {
     let name = format!("--kubeconfig {}", path.display());
     let admin = data.kubeconfig();
     match data.part_at(path) {
-        Some(part) if part == admin => return Ok(Use::Written),
+        Some(part) if part == admin => return Ok(Use::Own),
         Some(part) => return Err(named_file::of_part(&part, &name, data)),
         None => {}
     }
@@ -154,34 +156,44 @@ pub(super) fn check_own(data: DataDir<'_>) -> Result<()> {
     );
 }
 
-/// Writes the administrator's kubeconfig. What is there is moved aside if more would be lost with it than a start has
-/// written, as after tools have added clusters of others. Where there is no room for both, it stays.
+/// Writes the administrator's kubeconfig. What is there is moved aside if clusters, users or contexts of others would be
+/// lost with it. Where it cannot be moved, because it is mounted by itself or
+/// the disk has no room for both, it stays.
 pub(super) fn write_own(data: DataDir<'_>, address: SocketAddr, pki: &Pki) -> Result<()> {
     let path = data.kubeconfig();
     let is_ours = |found: Found| found.is_ours_alone();
     if !path.is_file() || Found::read(&path, data).is_ok_and(is_ours) {
         return write(&path, address, pki);
     }
-    let place = unused_beside(&path);
-    std::fs::rename(&path, &place).map_err(failed("moved aside", &path))?;
-    let (name, aside) = (path.display(), place.display());
-    let written = write(&path, address, pki);
-    if written.as_ref().err().is_some_and(is_full) {
-        std::fs::rename(&place, &path).map_err(failed("written", &path))?;
-        tracing::warn!(
-            "{name} has clusters or users that `hindsight serve` did not write, and the disk has no room for another: it \
-             was left as it is, and may not lead to this server; free some disk space and restart the server"
-        );
-        return Ok(());
+    let (name, place) = (path.display(), unused_beside(&path));
+    match replace(&path, &place, || write(&path, address, pki)) {
+        Err(error) if has_no_place_aside(&error) => {
+            tracing::warn!(
+                "{name} has entries that `hindsight serve` did not write, and is left as it is, so that it \
+                 may not lead to this server: {error:#}; then restart the server"
+            );
+        }
+        replaced => {
+            replaced?;
+            tracing::warn!(
+                "{name} had entries that `hindsight serve` did not write; it is {} now, and was written anew; \
+                 to use both, run `export KUBECONFIG={}:{}`",
+                place.display(),
+                shell::word(&path.to_string_lossy()),
+                shell::word(&place.to_string_lossy())
+            );
+        }
     }
-    written?;
-    tracing::warn!(
-        "{name} had clusters or users that `hindsight serve` did not write; it is {aside} now, and was written anew; to \
-         use both, run `export KUBECONFIG={}:{}`",
-        shell::word(&path.to_string_lossy()),
-        shell::word(&place.to_string_lossy())
-    );
     Ok(())
+}
+
+/// Moves what is there aside and writes the file anew. If that fails, what was there is back.
+fn replace(path: &Path, place: &Path, write: impl FnOnce() -> Result<()>) -> Result<()> {
+    std::fs::rename(path, place).map_err(failed("moved aside", path))?;
+    write().or_else(|error| {
+        std::fs::rename(place, path).map_err(failed("moved back", path))?;
+        Err(error)
+    })
 }
 
 /// A name for what is moved aside that nothing has.
@@ -208,8 +220,8 @@ pub(crate) fn own_user(config: &Value) -> Option<&Value> {
 
 fn own<'a>(config: &'a Value, list: &str, names: &[&str]) -> Option<&'a Value> {
     let entries = config.get(list)?.as_array()?;
-    let is_ours = |entry: &&Value| name_of(entry).is_some_and(|name| names.contains(&name));
-    entries.iter().find(is_ours).or_else(|| entries.first())
+    let named = |name: &&str| entries.iter().find(|entry| name_of(entry) == Some(name));
+    names.iter().find_map(named).or_else(|| entries.first())
 }
 
 fn name_of(entry: &Value) -> Option<&str> {
@@ -280,6 +292,7 @@ impl Found {
         };
         let has_our_names = || {
             only("clusters") == Some(CLUSTER)
+                && only("contexts") == Some(CLUSTER)
                 && only("users").is_some_and(|user| USERS.contains(&user))
         };
         self.text.is_empty() || has_our_names()
@@ -350,11 +363,16 @@ pub(super) fn write(path: &Path, address: SocketAddr, pki: &Pki) -> Result<()> {
         return Ok(());
     }
     write_private(path, &text).or_else(|error| {
-        if !(is_full(&error) || is_mounted(&error)) || !path.is_file() {
+        if !has_no_place_aside(&error) || !path.is_file() {
             return Err(error);
         }
         write_over(path, &text).map_err(failed("written", path))
     })
+}
+
+/// Whether no second file can be made and given the name of the first.
+fn has_no_place_aside(error: &anyhow::Error) -> bool {
+    is_full(error) || is_mounted(error)
 }
 
 /// Whether the file exists as it should be, and for the owner alone.
@@ -365,9 +383,9 @@ fn is_there(path: &Path, text: &str) -> bool {
     is_closed && regular_file::text(path, text.len() as u64).is_ok_and(|found| found == text)
 }
 
-/// Overwrites the file in its place, which is the only room for it on a full disk, and what a file that is mounted by
-/// itself allows, as one of a container. If a kill leaves it half
-/// written, the next start writes `admin.kubeconfig` again, and refuses a file that the user named.
+/// Overwrites the file in place: there is no room for another on a full disk, and a file that is mounted by itself, as
+/// in a container, cannot be replaced. If a kill leaves it half written, the next start writes `admin.kubeconfig` again,
+/// and refuses a file that the user named.
 fn write_over(path: &Path, text: &str) -> std::io::Result<()> {
     let mut file = std::fs::File::options().write(true).open(path)?;
     file.set_permissions(std::fs::Permissions::from_mode(0o600))?;

@@ -305,6 +305,7 @@ fn what_others_have_in_a_kubeconfig_is_not_lost_with_the_next_start() {
     for text in [
         with_another(&ours, "clusters"),
         with_another(&ours, "users"),
+        with_another(&ours, "contexts"),
         of_another(&ours),
         format!("{own}\n{}", "#".repeat(1 << 17)),
         "a letter".to_owned(),
@@ -329,6 +330,11 @@ fn of_several_entries_ours_is_found_wherever_it_is() {
     assert_ne!(own_cluster(&several), Some(&several["clusters"][0]));
     let several = config(&with_another(&ours, "users"));
     assert_eq!(own_user(&several), Some(&ours["users"][0]));
+    let of_the_same_name = with_another(&ours, "users").replace("docker-desktop", "admin");
+    assert_eq!(
+        own_user(&config(&of_the_same_name)),
+        Some(&ours["users"][0])
+    );
     let renamed = config(&of_another(&ours));
     assert_eq!(own_cluster(&renamed), Some(&renamed["clusters"][0]));
     assert_eq!(own_user(&renamed), Some(&renamed["users"][0]));
