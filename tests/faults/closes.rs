@@ -81,15 +81,15 @@ fn what_only_reads_the_log_answers_although_closing_it_fails() {
     stdout(&hindsight(&restored, &["verify", "--deep"]));
 }
 
-/// A restore of which these calls on the database fail, and which says so in these words.
-fn refused_restore(fault: (&str, &str), told: &[&str]) {
+/// A restore of which these calls on one of its files fail, and which says so in these words.
+fn refused_restore(file_of_it: &str, fault: (&str, &str), told: &[&str]) {
     let fixture = Fixture::new();
     let file = fixture.place.join("log.backup");
     let name = file.to_str().expect("UTF-8");
     stdout(&hindsight(&fixture.directory, &["backup", name]));
     let restored = fixture.place.join("restored");
-    let database = restored.join("restoring/events/db");
-    let Some(output) = run_with(&["restore", name], &restored, fault, &database) else {
+    let failing = restored.join("restoring").join(file_of_it);
+    let Some(output) = run_with(&["restore", name], &restored, fault, &failing) else {
         return;
     };
     let said = text(&output.stderr);
@@ -102,12 +102,19 @@ fn refused_restore(fault: (&str, &str), told: &[&str]) {
 #[test]
 fn a_restore_that_cannot_close_its_log_fails_and_leaves_nothing() {
     let told = ["hindsight: closing the event log", "sync failed"];
-    refused_restore(("fsync", "error=EIO"), &told);
+    refused_restore("events/db", ("fsync", "error=EIO"), &told);
 }
 
 /// What is only in the journal is put into the database when the log is closed. The first sync is that of opening it.
 #[test]
 fn a_restore_that_cannot_put_its_records_into_the_database_fails_and_leaves_nothing() {
     let told = ["hindsight: syncing the event log"];
-    refused_restore(("fdatasync", "error=EIO:when=2"), &told);
+    refused_restore("events/db", ("fdatasync", "error=EIO:when=2"), &told);
+}
+
+/// Without a durable note, a power cut would leave a log whose end nothing confirms.
+#[test]
+fn a_restore_that_cannot_sync_its_witness_fails_and_leaves_nothing() {
+    let told = ["hindsight: syncing events.tail: Input/output error"];
+    refused_restore("events.tail", ("fdatasync", "error=EIO"), &told);
 }

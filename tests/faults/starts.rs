@@ -9,13 +9,15 @@ use hindsight_tests::dice::number;
 use hindsight_tests::disk::{fill, skipped};
 use hindsight_tests::http::MAPS;
 use hindsight_tests::recorder::{Stored, stored};
-use hindsight_tests::server::{Server, hindsight, serve, text};
-use hindsight_tests::strace::{recorded, with_fault_of, with_faults_of, with_recorded_fault};
+use hindsight_tests::server::{Server, binary, hindsight, serve, stdout, text};
+use hindsight_tests::strace::{
+    complete_record, recorded, with_fault_of, with_faults_of, with_recorded_fault,
+};
 use hindsight_tests::wait::wait_until;
 use hindsight_tests::wire::Caller;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 /// Calls that a first start must make, or it would sync nothing and name nothing.
 const OF_A_FIRST_START: &[&str] = &["write", "fdatasync", "fsync", "rename"];
@@ -348,6 +350,32 @@ fn start_killed_at(prepared: &Path, (call, file): &Kind, at: usize, answered: &S
     }
     verify(&directory);
     is_killed
+}
+
+/// Until then the journal may be all that there is of the log.
+#[test]
+fn a_database_that_is_made_again_has_its_name_durably_before_the_journal_is_emptied() {
+    let temporary = tempfile::tempdir().expect("a temporary directory");
+    let place = temporary.path().canonicalize().expect("a path");
+    let (directory, record) = (place.join("data"), place.join("record"));
+    let server = Server::start_on(&directory);
+    server.kubectl(&["create", "configmap", "a"]);
+    server.signal("KILL");
+    std::fs::remove_file(directory.join("events/db")).expect("removed");
+    let mut asked = Command::new(binary("hindsight"));
+    asked.args(["log", "--data-dir"]).arg(&directory);
+    let Some(mut command) = recorded(&asked, &CALLS.join(","), &record) else {
+        return;
+    };
+    let told = stdout(&command.output().expect("it runs"));
+    assert!(told.contains("configmaps default/a: created"), "{told}");
+    let calls = made(&complete_record(&record), &directory);
+    let first = |call: &str, file: &str| {
+        let mut kinds = calls.iter();
+        kinds.position(|kind| (&*kind.0, &*kind.1) == (call, file))
+    };
+    let (named, emptied) = (first("fsync", "events"), first("write", "events/journal"));
+    assert!(named.is_some() && named < emptied, "{calls:?}");
 }
 
 /// The log itself is elsewhere, so that nothing that a start releases gives the lock its room.

@@ -156,6 +156,7 @@ impl Restore<'_> {
         self.storage.sync()?;
         let hash = frame::hash(&bytes);
         self.storage.witness(&Tail { revision, hash });
+        self.storage.ensure_witnessed(revision)?;
         Ok(revision)
     }
 }

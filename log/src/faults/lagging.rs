@@ -1,12 +1,14 @@
 //! A witness that lags behind, as a power cut within a second of the last writes leaves it, and questions that are
-//! asked before the next start.
+//! asked before the next start; and what is synced before the journal, which proves the same, is emptied.
 
 use super::copies::copy;
 use super::refusals::{append, tail, written_frames};
 use super::rot::{frames, open};
-use crate::{Error, Intact, Records, SledStorage, Storage};
+use super::script;
+use crate::{Error, Intact, Reader, Records, SledStorage, Storage, thin};
 use hindsight_core::Revision;
 use std::fs;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -14,17 +16,22 @@ use std::sync::Arc;
 const NOTED: usize = 3;
 const WRITTEN: usize = 8;
 
+/// Appends these frames, each synced and noted alone, so that the journal has them.
+fn write(storage: &SledStorage, range: Range<usize>) {
+    for one in &frames()[range] {
+        storage.append(one.0, &one.1).expect("appended");
+        storage.sync().expect("synced");
+        storage.witness(&tail(one));
+    }
+}
+
 /// A log whose last records are in the journal alone, behind the note of its witness.
 fn cut(at: &Path) {
     let live = tempfile::tempdir().expect("a directory");
     written_frames(live.path(), NOTED);
     let noted = fs::read(live.path().join("events.tail")).expect("read");
     let storage = SledStorage::open(&live.path().join("events")).expect("opened");
-    for one in &frames()[NOTED..WRITTEN] {
-        storage.append(one.0, &one.1).expect("appended");
-        storage.sync().expect("synced");
-        storage.witness(&tail(one));
-    }
+    write(&storage, NOTED..WRITTEN);
     copy(live.path(), at);
     fs::write(at.join("events.tail"), noted).expect("written");
 }
@@ -132,4 +139,48 @@ fn no_question_replaces_a_note_that_shows_what_is_wrong() {
         let is_blank = before.iter().all(|byte| *byte == 0);
         assert_eq!(open(at).is_ok(), is_blank, "{name}");
     }
+}
+
+/// A killed process leaves its last note to the system, which a power cut may lose.
+#[test]
+fn the_note_that_a_kill_left_is_synced_before_the_journal_is_emptied() {
+    let temporary = tempfile::tempdir().expect("a directory");
+    let [live, killed] = ["live", "killed"].map(|name| temporary.path().join(name));
+    let storage = SledStorage::open(&live.join("events")).expect("made");
+    write(&storage, 0..WRITTEN);
+    copy(&live, &killed);
+    let storage = SledStorage::open(&killed.join("events")).expect("opened");
+    let end = tail(&frames()[WRITTEN - 1]);
+    assert_eq!(storage.witnessed().expect("read"), Some(end));
+    assert_eq!(storage.synced_note(), end.revision);
+}
+
+/// What is replaced may not come back from the journal, which is emptied before.
+#[test]
+fn all_that_is_noted_is_synced_before_what_the_journal_has_is_replaced() {
+    let temporary = tempfile::tempdir().expect("a directory");
+    let storage = SledStorage::open(&temporary.path().join("events")).expect("made");
+    let first = tail(&frames()[0]).revision;
+    for written in [0..NOTED, NOTED..WRITTEN] {
+        let newest = tail(&frames()[written.end - 1]).revision;
+        write(&storage, written);
+        storage.ensure_witnessed(first).expect("synced");
+        assert_eq!(storage.synced_note(), newest);
+    }
+}
+
+/// The chain of hashes goes on from the last of the frames that a thinned one replaced.
+#[test]
+fn what_follows_a_log_that_was_thinned_to_its_end_is_taken_from_the_journal() {
+    let temporary = tempfile::tempdir().expect("a directory");
+    let [live, killed] = ["live", "killed"].map(|name| temporary.path().join(name));
+    written_frames(&live, NOTED);
+    let storage = Arc::new(SledStorage::open(&live.join("events")).expect("opened"));
+    let reader = Reader::new(Arc::clone(&storage) as Arc<dyn Records>);
+    let floor = tail(&frames()[NOTED - 1]).revision;
+    thin(&*storage, &reader, floor, script::empty(), &[]).expect("thinned");
+    write(&storage, NOTED..NOTED + 1);
+    copy(&live, &killed);
+    let acknowledged = tail(&frames()[NOTED]).revision;
+    assert_eq!(open(&killed).expect("opened"), acknowledged);
 }

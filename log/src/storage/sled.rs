@@ -129,6 +129,10 @@ impl SledStorage {
         let room = Room::new(database.file()?, reserve, Arc::clone(database.place()));
         database.append(&missing)?;
         database.make_durable()?;
+        if !has_database {
+            // Until the new database has its name, the journal may be all that there is of the log.
+            sync_directories(directory)?;
+        }
         witness_end(&witness, witnessed, &database.frames);
         let journal = Journal::begin(directory, newest.first)?;
         room.replenish_reserve();
@@ -200,6 +204,12 @@ impl SledStorage {
         };
         let intact = Intact::of(directory, |_, _| {}).ok()?;
         Some(intact.unopened(reason))
+    }
+
+    /// The last revision of the newest note of the witness that is known to be synced.
+    #[cfg(test)]
+    pub(crate) fn synced_note(&self) -> Revision {
+        self.witness.synced()
     }
 
     fn lock_journal(&self) -> MutexGuard<'_, Journal> {
@@ -280,6 +290,10 @@ impl Storage for SledStorage {
 
     /// A note of a revision within a thinned frame is then of another log.
     fn ensure_witnessed(&self, last: Revision) -> Result<(), Error> {
+        // To replace what the journal has empties it, and with it the proof of what is noted and not synced yet.
+        if self.lock_journal().may_contain(last) {
+            return self.witness.ensure_all_synced();
+        }
         self.witness.ensure_synced(last)
     }
 
@@ -359,15 +373,13 @@ fn open_witness(path: &Path, newest: Revision) -> Result<(WitnessFile, Option<Ta
     Ok(opened)
 }
 
-/// Before the journal is emptied, which shows more than a note of before a power cut: notes how far the log is durable.
-/// A question empties it too, and no start may follow. Where something is wrong with the log, that note alone shows it
-/// and stays; and where there was none, every command says so until a start has read the whole log.
+/// Notes durably how far the log reaches, before the journal is emptied: until then the journal proves that. A question
+/// empties it too, and perhaps no start follows. If the log cannot be read so far, the old note stays as evidence; one
+/// that is absent is not made, so that every command says so until a start has read the whole log.
 fn witness_end(witness: &WitnessFile, witnessed: Option<Tail>, frames: &FrameTrees) {
     let Some(noted) = witnessed else { return };
     // What cannot be read is told to whoever reads that far.
-    if let Ok(end) = end_behind(frames, noted)
-        && end != noted
-    {
+    if let Ok(end) = end_behind(frames, noted) {
         witness.note_durably(&end);
     }
 }

@@ -142,10 +142,13 @@ impl WitnessFile {
         }
     }
 
-    /// As [`Self::note`], and syncs the note, because other evidence of that end is about to go.
+    /// As [`Self::note`], and syncs the note, because other evidence of that end is about to go. A note that was read is
+    /// synced too: a killed process may have left it to the system.
     pub(crate) fn note_durably(&self, tail: &Tail) {
         let mut slots = unpoisoned(self.slots.lock());
-        slots.note(tail);
+        if slots.noted < tail.revision {
+            slots.note(tail);
+        }
         if let Err(error) = slots.sync() {
             tracing::error!(%error, "cannot sync events.tail, the witness of the log's end");
         }
@@ -159,8 +162,19 @@ impl WitnessFile {
         if slots.synced >= revision {
             return Ok(());
         }
-        let failed = Error::io("syncing events.tail before history is dropped");
-        slots.sync().map_err(failed)
+        slots.sync().map_err(Error::io("syncing events.tail"))
+    }
+
+    /// As [`Self::ensure_synced`], for whatever is noted.
+    pub(crate) fn ensure_all_synced(&self) -> Result<(), Error> {
+        let noted = unpoisoned(self.slots.lock()).noted;
+        self.ensure_synced(noted)
+    }
+
+    /// The last revision of the newest note that is known to be synced.
+    #[cfg(test)]
+    pub(crate) fn synced(&self) -> Revision {
+        unpoisoned(self.slots.lock()).synced
     }
 }
 

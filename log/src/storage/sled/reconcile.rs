@@ -4,7 +4,7 @@ use super::frames::FrameTrees;
 use super::journal::{JournalContents, Newest};
 use super::pending::Frame;
 use crate::chain::Links;
-use crate::frame::decoded::read_links;
+use crate::frame::decoded::{DecodedFrame, read_links};
 use crate::storage::Stored;
 use crate::{Error, Tail, frame};
 use hindsight_core::Revision;
@@ -89,10 +89,13 @@ pub(super) fn end_behind(frames: &FrameTrees, acknowledged: Tail) -> Result<Tail
     Ok(end)
 }
 
-/// Whether both frames are whole and the second does not name the hash of the first.
+/// Whether both frames are whole and the second does not continue the chain of hashes from the first, which goes on
+/// from a thinned frame as from the last of those that it replaced.
 fn is_of_another_log((key, last): &Stored, first: Revision, next: &[u8]) -> bool {
-    let is_whole = frame::open(*key, last).is_ok();
-    is_whole && frame::open(first, next).is_ok_and(|next| next.previous != frame::hash(last))
+    let is_elsewhere = |before: DecodedFrame| {
+        frame::open(first, next).is_ok_and(|next| next.previous != before.hash)
+    };
+    read_links(*key, last).is_ok_and(is_elsewhere)
 }
 
 /// The place of a frame that was read from the database.
