@@ -320,12 +320,15 @@ fn names(names: &[Arc<str>]) -> Vec<&str> {
     names.iter().map(|name| &**name).collect()
 }
 
+/// Source: for a kind that is going away, upstream's controller of the discovery of custom resources.
 fn verbs(kind: &Kind) -> Vec<&'static str> {
     if kind.strategy.review {
-        vec!["create"]
-    } else {
-        let mut verbs = VERBS.to_vec();
-        verbs.retain(|verb| *verb != "deletecollection" || kind.strategy.collection_deletes);
-        verbs
+        return vec!["create"];
     }
+    let is_allowed = |verb: &&str| match *verb {
+        "create" | "patch" | "update" => !kind.is_terminating(),
+        "deletecollection" => kind.strategy.collection_deletes,
+        _ => true,
+    };
+    VERBS.into_iter().filter(is_allowed).collect()
 }

@@ -98,6 +98,32 @@ fn an_unchanged_discovery_document_is_not_sent_again() {
 }
 
 #[test]
+fn of_a_kind_that_is_going_away_nothing_can_be_made_or_changed() {
+    let asked = Served::new();
+    asked.define("as", &["v1"]);
+    let verbs = || {
+        let read = |path: &str, accept: &str| -> Value {
+            let answer = asked.get(path, &[("accept", accept)]);
+            serde_json::from_slice(answer.body()).expect("JSON")
+        };
+        let plain = read("/apis/y.io/v1", "application/json");
+        let aggregated = read("/apis", AGGREGATED);
+        let groups = aggregated["items"].as_array().expect("groups");
+        let group = groups.iter().find(|one| one["metadata"]["name"] == "y.io");
+        let resource = &group.expect("it is there")["versions"][0]["resources"][0];
+        assert_eq!(plain["resources"][0]["verbs"], resource["verbs"]);
+        resource["verbs"].clone()
+    };
+    assert_eq!(verbs(), json!(VERBS));
+    let definition = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/as.y.io";
+    let delete = Request::delete(definition).body(Full::default());
+    let answer = asked.whole(delete.expect("a request"));
+    assert_eq!(answer.status().as_u16(), 200, "{answer:?}");
+    let left = ["delete", "deletecollection", "get", "list", "watch"];
+    assert_eq!(verbs(), json!(left));
+}
+
+#[test]
 fn each_document_comes_in_the_syntax_that_is_asked_for() {
     let asked = Served::new();
     asked.define("as", &["v1"]);
