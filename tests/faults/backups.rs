@@ -1,25 +1,22 @@
 //! Backups and restores that are killed at any call, and the order in which their parts become
 //! durable: a file or a directory under its final name is complete.
 
-use super::calls::{life, most_of_a_thread};
+use super::calls::{count, killed_in, life, made};
 use super::verify;
 use hindsight_log::DirectoryLock;
 use hindsight_tests::cuts::{Call, read};
 use hindsight_tests::dice::number;
 use hindsight_tests::disk::{Disk, skipped};
 use hindsight_tests::server::{Server, binary, hindsight, stdout, text};
-use hindsight_tests::strace::{
-    complete_record, recorded, recorded_whole, with_fault, with_recorded_fault,
-};
+use hindsight_tests::strace::{complete_record, recorded, recorded_whole, with_recorded_fault};
 use hindsight_tests::wait::wait_until;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-/// The calls that change files, and the one that only opens them.
+/// The calls that change files, or what is in a directory.
 const CALLS: &[&str] = &[
-    "openat",
     "write",
     "pwrite64",
     "sync_file_range",
@@ -33,8 +30,6 @@ const CALLS: &[&str] = &[
     "unlinkat",
     "rmdir",
 ];
-/// A rare call, at each of which the run is killed.
-const RARE_CALL: &str = "rename";
 /// Files that are derived, or only lock, and need no sync.
 const NEEDS_NO_SYNC: &[&str] = &["lock", "events.place", "events.reserve"];
 /// The head of a backup; the rest is the same in any two backups of one log.
@@ -114,28 +109,28 @@ fn ran(run: &mut Command, record: &Path) -> String {
 
 /// Runs a command again and again, each time killed at another call; returns a summary.
 fn killed_at_each(command: &Command, place: &Path, mut check: impl FnMut(&str)) -> String {
-    let apart = number("HINDSIGHT_CALLS_APART", 12);
+    let apart = usize::try_from(number("HINDSIGHT_CALLS_APART", 12)).expect("small");
     let record = place.join("record");
     let Some(mut run) = recorded(command, &CALLS.join(","), &record) else {
         return "nothing".into();
     };
     let record = ran(&mut run, &record);
     check("not killed");
-    let counts = most_of_a_thread(&record, CALLS);
-    assert!(counts.contains_key(RARE_CALL), "{counts:?}");
-    let mut kills = 0;
-    for (call, count) in &counts {
-        let apart = if call == RARE_CALL { 1 } else { apart };
-        let step = usize::try_from(apart).expect("small");
-        for at in (1..=*count).step_by(step) {
-            let run = with_fault(command, call, "signal=KILL", at);
-            let ended = run.expect("as before").output().expect("it runs");
-            kills += usize::from(!ended.status.success());
-            check(&format!("{call} {at}"));
-        }
+    let counts = count(made(&record, CALLS, place));
+    let mut all = 0;
+    for (kind, count) in &counts {
+        let mut killed = |at: &usize| {
+            let run = killed_in(command, place, kind, *at)
+                .expect("as before")
+                .output();
+            check(&format!("{kind:?} {at}"));
+            !run.expect("it runs").status.success()
+        };
+        let kills = (1..=*count).step_by(apart).filter(|at| killed(at)).count();
+        assert!(kills > 0, "no {kind:?} was hit");
+        all += kills;
     }
-    assert!(kills >= counts.len(), "{kills} kills: {counts:?}");
-    format!("{kills} kills, one at every {apart} of each of {counts:?}")
+    format!("{all} kills, one at every {apart} of each of {counts:?}")
 }
 
 #[test]
@@ -374,7 +369,7 @@ impl Undurable {
 /// durable at the end.
 fn is_named_last(command: &Command, place: &Path, root: &Path, last: &Path) {
     let record = place.join("record");
-    let calls = CALLS.join(",");
+    let calls = format!("openat,{}", CALLS.join(","));
     let Some(mut run) = recorded_whole(command, &calls, &record) else {
         return;
     };

@@ -6,7 +6,7 @@ use hindsight_tests::dice::number;
 use hindsight_tests::http::MAPS;
 use hindsight_tests::recorder::stored;
 use hindsight_tests::server::{Server, serve};
-use hindsight_tests::strace::Strace;
+use hindsight_tests::strace::{Strace, with_fault_of};
 use hindsight_tests::wire::Caller;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -124,11 +124,7 @@ fn counted(prepared: &Path) -> Option<BTreeMap<Kind, usize>> {
         verify(&directory).contains("history is complete from"),
         "it was thinned"
     );
-    let mut counts = BTreeMap::new();
-    for kind in made(&read(&record), &directory) {
-        *counts.entry(kind).or_default() += 1;
-    }
-    Some(counts)
+    Some(count(made(&read(&record), CALLS, &directory)))
 }
 
 /// A copy of a data directory, which is removed with the first of these.
@@ -144,16 +140,16 @@ fn read(record: &Path) -> String {
     std::fs::read_to_string(record).expect("the record")
 }
 
-/// The calls on the files of a directory, in the order in which any thread of the process began them.
-/// What is written to sockets, or to wake another thread, changes no file.
-pub(super) fn made(record: &str, directory: &Path) -> Vec<Kind> {
+/// Those of these calls that are about a file of a directory, in the order in which any thread of the process began
+/// them. What is written to sockets, or to wake another thread, changes no file.
+pub(super) fn made(record: &str, calls: &[&str], directory: &Path) -> Vec<Kind> {
     let kind = |line: &str| {
         let (_, call) = line.split_once(' ')?;
         let (call, arguments) = call.trim_start().split_once('(')?;
         // `5</a/b>, ...` or `"/a/b", ...`
         let path = arguments.split(['<', '>', '"']).nth(1)?;
         let file = Path::new(path).strip_prefix(directory).ok()?.to_str()?;
-        let is_one = CALLS.contains(&call);
+        let is_one = calls.contains(&call);
         is_one.then(|| (call.to_owned(), without_revision(file)))
     };
     record.lines().filter_map(kind).collect()
@@ -177,24 +173,24 @@ fn files(directory: &Path, (_, file): &Kind) -> Vec<PathBuf> {
     files
 }
 
-/// The most times that any thread made each of these calls.
-pub(super) fn most_of_a_thread(record: &str, calls: &[&str]) -> BTreeMap<String, u64> {
-    let mut of_threads: BTreeMap<(&str, &str), u64> = BTreeMap::new();
-    for line in record.lines() {
-        let mut words = line.split_whitespace();
-        let thread = words.next().unwrap_or_default();
-        let call = words.next().and_then(|call| call.split_once('('));
-        let call = call.map(|(call, _)| call);
-        if let Some(call) = call.filter(|call| calls.contains(call)) {
-            *of_threads.entry((thread, call)).or_default() += 1;
-        }
-    }
-    let mut counts: BTreeMap<String, u64> = BTreeMap::new();
-    for ((_, call), count) in of_threads {
-        let most = counts.entry(call.to_owned()).or_default();
-        *most = count.max(*most);
+/// How often each kind of call is made, whichever thread makes it.
+pub(super) fn count(kinds: impl IntoIterator<Item = Kind>) -> BTreeMap<Kind, usize> {
+    let mut counts = BTreeMap::new();
+    for kind in kinds {
+        *counts.entry(kind).or_default() += 1;
     }
     counts
+}
+
+/// The command, killed in the n-th call of a kind that one of its threads makes.
+pub(super) fn killed_in(
+    command: &Command,
+    root: &Path,
+    (call, file): &Kind,
+    at: usize,
+) -> Option<Command> {
+    let fault = format!("signal=KILL:when={at}");
+    with_fault_of(command, call, &fault, &root.join(file))
 }
 
 /// The calls of one kind are counted together, whichever thread makes them. Each kind is counted alone,
@@ -250,7 +246,7 @@ fn killed_while_waiting(prepared: &Path, kind: &Kind, at: usize, wait: Duration)
     let files = files(&directory, kind);
     let tracer = Strace::delay(server.pid(), &kind.0, &files, wait, &path);
     let tracer = tracer.expect("as before");
-    let begun = |record: &str| made(record, &directory).len();
+    let begun = |record: &str| made(record, CALLS, &directory).len();
     let known = std::thread::scope(|scope| {
         let playing = scope.spawn(|| {
             let (known, _) = script(&server, "c");
@@ -313,7 +309,7 @@ fn calls_are_told_apart_by_their_files() {
 4402  read(19</d/events/db>, ""..., 1)  = 0
 4363  --- SIGTERM {si_signo=SIGTERM, si_code=SI_USER, si_pid=4232, si_uid=0} ---
 4363  +++ exited with 0 +++"#;
-    let found = made(record, Path::new("/d"));
+    let found = made(record, CALLS, Path::new("/d"));
     let found = found.iter().map(|(call, file)| (&**call, &**file));
     let expected = [
         ("write", "events/journal"),

@@ -1,7 +1,7 @@
 //! Syncs that fail while the program starts, and kills at any of its calls: of a first start, and of one that
 //! takes in what a killed server left in its journal. And a start that finds no room for its name.
 
-use super::calls::{CALLS, Kind, copied, made, most_of_a_thread};
+use super::calls::{CALLS, Kind, copied, count, killed_in, made};
 use super::full::Small;
 use super::verify;
 use hindsight_log::DirectoryLock;
@@ -186,8 +186,7 @@ fn side_file(directory: &Path) -> PathBuf {
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Found {
     Nothing,
-    /// A log without certificates: an earlier start was killed between the two. Calls are counted per thread, and
-    /// the thread that makes the log is ahead; here it is the one that makes the certificates.
+    /// A log without certificates: an earlier start was killed between the two.
     LogAlone,
 }
 
@@ -198,11 +197,20 @@ fn prepare(directory: &Path, found: Found) {
     }
 }
 
-/// The most times that any thread makes each call before the server is ready; `None` if this machine cannot
-/// count them.
-fn counted(found: Found) -> Option<BTreeMap<String, u64>> {
+/// A directory that is not there yet, and what is removed with it. Calls name it by this path.
+fn place() -> (tempfile::TempDir, PathBuf) {
     let temporary = tempfile::tempdir().expect("a temporary directory");
-    let directory = temporary.path().join("data");
+    let directory = temporary
+        .path()
+        .canonicalize()
+        .expect("a path")
+        .join("data");
+    (temporary, directory)
+}
+
+/// How often each kind of call is made before the server is ready; `None` if this machine cannot count them.
+fn counted(found: Found) -> Option<BTreeMap<Kind, usize>> {
+    let (temporary, directory) = place();
     let record = temporary.path().join("record");
     prepare(&directory, found);
     let mut command = recorded(&serve(&directory), &with_mkdir().join(","), &record)?;
@@ -210,31 +218,34 @@ fn counted(found: Found) -> Option<BTreeMap<String, u64>> {
     let server = Server::start_with(command, &directory).expect("it starts");
     let written = std::fs::read_to_string(&record).expect("the record");
     drop(server);
-    Some(most_of_a_thread(&written, &with_mkdir()))
+    Some(count(made(&written, &with_mkdir(), &directory)))
 }
 
 fn with_mkdir() -> Vec<&'static str> {
     [CALLS, &["mkdir"]].concat()
 }
 
-/// Each kind of call is counted alone, or the frequent ones would hide the rare ones.
+/// Each kind of call is counted alone, or the frequent ones would hide the rare ones, and one thread what others do.
 #[test]
 fn a_kill_at_any_call_of_the_first_start_leaves_a_directory_that_opens() {
-    let apart = number("HINDSIGHT_CALLS_APART", 4);
-    let step = usize::try_from(apart).expect("small");
+    let apart = usize::try_from(number("HINDSIGHT_CALLS_APART", 12)).expect("small");
     let mut all = 0;
     for found in [Found::Nothing, Found::LogAlone] {
         let Some(counts) = counted(found) else {
             return;
         };
         for call in OF_A_FIRST_START {
-            assert!(counts.contains_key(*call), "no {call}: {counts:?}");
+            let is_made = counts.keys().any(|(made, _)| made == call);
+            assert!(is_made, "no {call}: {counts:?}");
         }
-        for (call, count) in counts {
-            let places = (1..=count).step_by(step);
-            let kills = places.filter(|at| killed_at(found, &call, *at)).count();
-            println!("{found:?}, {call}: {kills} kills, one at every {apart} of {count} calls");
-            assert!(kills > 0, "{found:?}: no {call} was hit");
+        for (kind, count) in counts {
+            let places = (1..=count).step_by(apart);
+            let kills = places.filter(|at| killed_at(found, &kind, *at)).count();
+            let (call, file) = &kind;
+            println!(
+                "{found:?}, {call} {file}: {kills} kills, one at every {apart} of {count} calls"
+            );
+            assert!(kills > 0, "{found:?}: no {call} of {file} was hit");
             all += kills;
         }
     }
@@ -243,19 +254,17 @@ fn a_kill_at_any_call_of_the_first_start_leaves_a_directory_that_opens() {
 
 /// Kills a first start at a call; returns whether that was before it was ready, since which thread makes which
 /// calls may vary.
-fn killed_at(found: Found, call: &str, at: u64) -> bool {
-    let temporary = tempfile::tempdir().expect("a temporary directory");
-    let directory = temporary.path().join("data");
+fn killed_at(found: Found, kind: &Kind, at: usize) -> bool {
+    let (_temporary, directory) = place();
     prepare(&directory, found);
-    let record = Path::new("/dev/null");
-    let killed = with_recorded_fault(&serve(&directory), call, "signal=KILL", at, record);
+    let killed = killed_in(&serve(&directory), &directory, kind, at);
     let mut command = killed.expect("as before");
     command.stderr(Stdio::null());
     let is_killed = Server::start_with(command, &directory).is_err();
     let server = Server::start_on(&directory);
     let mut wire = Caller::of(&server).connect().expect("connected");
     let created = wire.ask("POST", MAPS, r#"{"metadata": {"name": "a"}}"#);
-    assert_eq!(created.expect("an answer").code, 201, "{call} {at}");
+    assert_eq!(created.expect("an answer").code, 201, "{kind:?} {at}");
     drop(wire);
     assert_eq!(server.signal("TERM"), Some(0));
     verify(&directory);
@@ -302,12 +311,9 @@ fn counted_on_the_log(prepared: &Path) -> Option<BTreeMap<Kind, usize>> {
     let server = Server::start_with(command, &directory).expect("it starts");
     let written = std::fs::read_to_string(&record).expect("the record");
     drop(server);
-    let mut counts = BTreeMap::new();
-    let calls = made(&written, &directory).into_iter();
-    for kind in calls.filter(|(_, file)| Path::new(file).starts_with("events")) {
-        *counts.entry(kind).or_default() += 1;
-    }
-    Some(counts)
+    let calls = made(&written, CALLS, &directory).into_iter();
+    let is_of_the_log = |(_, file): &Kind| Path::new(file).starts_with("events");
+    Some(count(calls.filter(is_of_the_log)))
 }
 
 /// Until the database has them durably, the journal must keep the records that a start takes from it.
@@ -337,16 +343,15 @@ fn a_kill_at_any_call_of_a_start_that_takes_in_the_journal_loses_nothing_that_wa
 
 /// Kills a start at the n-th call of a kind that one of its threads makes; returns whether that was before it
 /// was ready.
-fn start_killed_at(prepared: &Path, (call, file): &Kind, at: usize, answered: &Stored) -> bool {
+fn start_killed_at(prepared: &Path, kind: &Kind, at: usize, answered: &Stored) -> bool {
     let (_temporary, directory) = copied(prepared);
-    let fault = format!("signal=KILL:when={at}");
-    let killed = with_fault_of(&serve(&directory), call, &fault, &directory.join(file));
+    let killed = killed_in(&serve(&directory), &directory, kind, at);
     let mut command = killed.expect("as before");
     command.stderr(Stdio::null());
     let is_killed = Server::start_with(command, &directory).is_err();
     let found = stored(&Server::start_on(&directory));
     for (name, version) in answered {
-        assert_eq!(found.get(name), Some(version), "{call} {file} {at}: {name}");
+        assert_eq!(found.get(name), Some(version), "{kind:?} {at}: {name}");
     }
     verify(&directory);
     is_killed
@@ -369,7 +374,7 @@ fn a_database_that_is_made_again_has_its_name_durably_before_the_journal_is_empt
     };
     let told = stdout(&command.output().expect("it runs"));
     assert!(told.contains("configmaps default/a: created"), "{told}");
-    let calls = made(&complete_record(&record), &directory);
+    let calls = made(&complete_record(&record), CALLS, &directory);
     let first = |call: &str, file: &str| {
         let mut kinds = calls.iter();
         kinds.position(|kind| (&*kind.0, &*kind.1) == (call, file))
