@@ -8,6 +8,7 @@ mod warnings;
 
 pub use room::Bodies;
 pub(crate) use room::{Received, read};
+pub use version::bytes_holding;
 pub(crate) use warnings::BodyWarnings;
 
 use crate::offload::offload;

@@ -11,11 +11,11 @@ use tokio::time::{Instant, sleep_until};
 /// A client that reads nothing for this long loses its lease.
 pub(crate) const STALLED: Duration = Duration::from_mins(1);
 
-/// How long a lease lasts at any pace.
+/// How long a lease lasts at any pace. Beyond it, [`BYTES_PER_SECOND`] is the least average.
 const GRACE: Duration = Duration::from_mins(2);
-/// The least average pace beyond that time: otherwise a client that reads a little now and then would keep its
-/// lease for ever.
-const BYTES_PER_SECOND: u64 = 16 << 10;
+/// The least pace at which a client must read a long answer: otherwise one that reads a little now and then would
+/// keep what the answer holds for ever.
+pub const BYTES_PER_SECOND: u64 = 16 << 10;
 
 /// Something that is taken back from a client that does not use it, or uses it too little.
 pub(crate) struct Lease<T> {

@@ -9,16 +9,22 @@ use crate::status::Failure;
 use bytes::Bytes;
 use tokio::sync::OwnedSemaphorePermit;
 
-/// An answer, and the room that it occupies until it was handed to the connection's socket.
-struct Held<R> {
+/// Bytes, and what is kept until they were handed to the connection's socket.
+struct Holding<T> {
     bytes: Bytes,
-    _room: R,
+    _held: T,
 }
 
-impl<R> AsRef<[u8]> for Held<R> {
+impl<T> AsRef<[u8]> for Holding<T> {
     fn as_ref(&self) -> &[u8] {
         &self.bytes
     }
+}
+
+/// The bytes, which keep a value until they were handed to the connection's socket: over HTTP/2 they wait for the
+/// client, and nothing else of the answer is left.
+pub fn bytes_holding<T: Send + 'static>(bytes: Bytes, held: T) -> Bytes {
+    Bytes::from_owner(Holding { bytes, _held: held })
 }
 
 impl Bodies {
@@ -54,7 +60,7 @@ impl ApiBody {
     /// The body, which occupies this room until all of it was sent or given up.
     pub(crate) fn holding<R: Send + 'static>(self, room: R) -> Self {
         match self.0 {
-            Inner::Full(bytes) => Self::full(Bytes::from_owner(Held { bytes, _room: room })),
+            Inner::Full(bytes) => Self::full(bytes_holding(bytes, room)),
             // It is made while it is read.
             stream @ Inner::Stream { .. } => Self(stream),
         }

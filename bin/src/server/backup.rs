@@ -3,11 +3,10 @@
 
 use super::pki::ADMINISTRATORS;
 use super::queries::refuse_any;
-use super::timeouts::BYTES_PER_SECOND;
 use crate::ControlPlane;
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt, stream};
-use hindsight_api::{ApiBody, Failure, Unfinished};
+use hindsight_api::{ApiBody, BYTES_PER_SECOND, Failure, Unfinished};
 use hindsight_core::Actor;
 use hindsight_log::Error;
 use http::{Response, header};

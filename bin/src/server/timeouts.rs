@@ -3,7 +3,7 @@
 //! limit, for a watch may be silent for long; but only for an authenticated client.
 
 use bytes::Bytes;
-use hindsight_api::{ApiBody, Unfinished};
+use hindsight_api::{ApiBody, BYTES_PER_SECOND, Unfinished, bytes_holding};
 use http_body::{Body, Frame, SizeHint};
 use std::collections::BTreeMap;
 use std::pin::Pin;
@@ -188,9 +188,6 @@ impl Drop for OpenRequest {
     }
 }
 
-/// The least pace at which a client must read a long answer.
-pub(super) const BYTES_PER_SECOND: u64 = 16 << 10;
-
 /// An answer, whose request is open for as long as it is being read.
 #[derive(Debug)]
 pub(super) struct Answer {
@@ -227,19 +224,6 @@ impl Pace {
     }
 }
 
-/// Bytes that were handed to the connection, which keep the request open until they are sent: over HTTP/2 they
-/// wait for the client, and nothing else of the answer is left.
-struct InFlight {
-    bytes: Bytes,
-    _open: Arc<OpenRequest>,
-}
-
-impl AsRef<[u8]> for InFlight {
-    fn as_ref(&self) -> &[u8] {
-        &self.bytes
-    }
-}
-
 impl Answer {
     pub(super) fn new(body: ApiBody, open: OpenRequest, timeouts: Timeouts) -> Self {
         let pace = body.whole_bytes().map(|timed| Pace {
@@ -257,6 +241,7 @@ impl Answer {
         }
     }
 
+    /// The bytes, which keep the request open until they are sent.
     fn in_flight(&mut self, bytes: Bytes) -> Bytes {
         let Some(pace) = &mut self.pace else {
             return bytes;
@@ -264,10 +249,7 @@ impl Answer {
         if let Some(later) = pace.later(bytes.len()) {
             self.open.set_deadline(later);
         }
-        Bytes::from_owner(InFlight {
-            bytes,
-            _open: Arc::clone(&self.open),
-        })
+        bytes_holding(bytes, Arc::clone(&self.open))
     }
 }
 
