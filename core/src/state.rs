@@ -203,6 +203,11 @@ impl State {
         containers.into_iter().flatten()
     }
 
+    /// The `Service` that takes these `Endpoints` along when it goes.
+    pub fn service_of(&self, endpoints: &ObjectKey) -> Option<&Arc<Object>> {
+        self.get(&endpoints.service()?)
+    }
+
     /// Every object in a namespace, including those of kinds that are no longer served.
     pub fn contents<'a>(&'a self, namespace: &'a str) -> impl Iterator<Item = &'a Arc<Object>> {
         self.resources()

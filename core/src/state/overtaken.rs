@@ -122,11 +122,6 @@ impl State {
         })
     }
 
-    /// The `Service` that takes these `Endpoints` along when it goes.
-    fn service_of(&self, key: &ObjectKey) -> Option<&Arc<Object>> {
-        self.get(&key.service()?)
-    }
-
     /// Whether there are `Endpoints` that go with this `Service`.
     fn has_endpoints(&self, key: &ObjectKey) -> bool {
         key.endpoints().is_some_and(|key| self.get(&key).is_some())

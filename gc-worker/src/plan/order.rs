@@ -236,7 +236,9 @@ impl View<'_> {
     /// What is directly above an object, without its own containers.
     fn above_besides_containers<'a>(&'a self, uid: &Uid, node: &'a Node) -> BTreeSet<&'a Uid> {
         let owners = node.owners().iter().map(|owner| &owner.uid);
-        let mut above: BTreeSet<&Uid> = owners.chain(self.service(node.key())).collect();
+        let service = self.state.service_of(node.key());
+        let service = service.map(|service| &service.meta.uid);
+        let mut above: BTreeSet<&Uid> = owners.chain(service).collect();
         if self.goes_under_a_waiting_owner(uid, node) {
             let dependents = self.graph.dependents(uid);
             let counted = dependents.inspect(|_| self.findings.walked(1));
@@ -288,12 +290,6 @@ impl View<'_> {
             .map(|namespace| &namespace.meta.uid)
             .into_iter()
             .chain(definition)
-    }
-
-    /// The `Service` that takes these `Endpoints` along when it goes.
-    fn service(&self, key: &ObjectKey) -> Option<&Uid> {
-        let service = self.state.get(&key.service()?)?;
-        Some(&service.meta.uid)
     }
 
     /// Whether a look at this object, in its turn, would change it, its dependents or its contents.
