@@ -111,6 +111,9 @@ impl Allowance {
     }
 }
 
+/// How many bytes a byte of an expression is compiled to, at most: most of them are a node of the tree.
+pub(crate) const COMPILED_TIMES: usize = 128;
+
 /// The most literal regular expressions that an expression of this text has.
 pub(crate) fn literals_max(text: &str) -> usize {
     let names = library::PATTERNS.into_iter();

@@ -10,6 +10,7 @@ mod tests;
 pub use condition::{Condition, ConditionBudget, ConditionInputs};
 pub use matching::WriteAttributes;
 
+use crate::cel::COMPILED_TIMES;
 use crate::event::Commit;
 use crate::object::Name;
 use crate::selector::LabelSelector;
@@ -23,11 +24,8 @@ pub const GROUP: &str = "admissionregistration.k8s.io";
 const MUTATING: &str = "mutatingwebhookconfigurations";
 const VALIDATING: &str = "validatingwebhookconfigurations";
 
-/// How many times as much memory as its body takes what a state makes of a configuration, at most: so many bytes are
-/// made of each of a condition, and fewer of lists of short names.
-const COMPILED_TIMES: usize = 128;
-
-/// About how many bytes a state makes of a configuration, beside the object itself.
+/// About how many bytes a state makes of a configuration, beside the object itself. Most come from its conditions; a
+/// byte of a list of short names takes fewer than one of an expression.
 pub fn estimated_bytes(configuration: &Object) -> usize {
     let body = std::str::from_utf8(&configuration.body);
     let literals = body.map_or(usize::MAX, cel::literals_max);

@@ -3,7 +3,7 @@
 
 use super::element::Datum;
 use super::{DEPTH_MAX, Element};
-use crate::schema::{Identity, Schema, any_object, object_meta};
+use crate::schema::{Identity, Schema, any_object};
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
@@ -237,12 +237,9 @@ impl<'a> Known<'a> {
         })
     }
 
-    /// The schema of `metadata`: built-in kinds have their own, custom kinds cannot describe it.
     fn metadata(self) -> Form<'a> {
-        let own = self.schema.properties.get("metadata").map(Arc::as_ref);
-        let own = own.filter(|own| own.properties.contains_key("ownerReferences"));
         Form::Known(Known {
-            schema: own.unwrap_or_else(|| object_meta()),
+            schema: self.schema.of_metadata(),
             preserve: false,
             place: if self.place == Place::Root {
                 Place::Metadata

@@ -6,6 +6,7 @@ mod list;
 mod text;
 
 use crate::Rejection;
+use crate::document::write_whole_numbers;
 use crate::schema::{PatchStrategy, Schema};
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
@@ -34,24 +35,10 @@ pub(super) fn apply(live: &Value, change: &Value, schema: &Schema) -> Result<Val
     if let Some(target) = result.as_object_mut() {
         merge(target, change, Some(schema))?;
     }
-    write_whole_numbers_plainly(&mut result);
+    // Unlike the result of other patches, this one is not decoded from text, so upstream accepts whole numbers
+    // such as 1.0 as integers.
+    write_whole_numbers(&mut result);
     Ok(result)
-}
-
-/// Turns whole numbers such as 1.0 into integers. Unlike the result of other patches, that of a
-/// strategic merge is not decoded from text, so upstream accepts them as integers.
-fn write_whole_numbers_plainly(value: &mut Value) {
-    match value {
-        Value::Number(number) => {
-            let float = number.as_f64().filter(|_| number.is_f64());
-            if let Some(whole) = float.and_then(super::whole) {
-                *value = whole.into();
-            }
-        }
-        Value::Array(items) => items.iter_mut().for_each(write_whole_numbers_plainly),
-        Value::Object(members) => members.values_mut().for_each(write_whole_numbers_plainly),
-        Value::Null | Value::Bool(_) | Value::String(_) => {}
-    }
 }
 
 fn unreadable_patch(change: &Value) -> Rejection {

@@ -9,6 +9,15 @@ static OBJECT_META: LazyLock<Schema> = LazyLock::new(|| decoded(&parse(&document
 static ANY_OBJECT: LazyLock<Schema> =
     LazyLock::new(|| decoded(&parse(&json!({"properties": {"metadata": document()}}))));
 
+impl Schema {
+    /// The schema of `metadata`: built-in kinds have their own, custom kinds cannot describe it.
+    pub(crate) fn of_metadata(&self) -> &Self {
+        let own = self.properties.get("metadata");
+        own.filter(|own| own.properties.contains_key("ownerReferences"))
+            .map_or(object_meta(), Arc::as_ref)
+    }
+}
+
 /// The schema of `ObjectMeta`.
 pub(crate) fn object_meta() -> &'static Schema {
     &OBJECT_META

@@ -1,8 +1,7 @@
 //! Pruning: removes the members that a schema does not know.
 
-use super::{Path, Schema, check, object_meta};
+use super::{Path, Schema, check};
 use serde_json::{Map, Value};
-use std::sync::Arc;
 
 const META: [&str; 3] = ["apiVersion", "kind", "metadata"];
 
@@ -102,7 +101,7 @@ fn object(
         let at = at.member(name);
         if reach.resource && META.contains(&name.as_str()) {
             if name == "metadata" {
-                prune(metadata_of(schema), member, &at, inside, removed);
+                prune(schema.of_metadata(), member, &at, inside, removed);
             }
             return true;
         }
@@ -116,13 +115,6 @@ fn object(
         }
         keep
     });
-}
-
-/// The schema of `metadata`: built-in kinds have their own, custom kinds cannot describe it.
-fn metadata_of(schema: &Schema) -> &Schema {
-    let own = schema.properties.get("metadata");
-    own.filter(|own| own.properties.contains_key("ownerReferences"))
-        .map_or(object_meta(), Arc::as_ref)
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ mod tests;
 pub(crate) use evaluate::causes;
 
 use super::Schema;
-use crate::cel::{Allowance, Env, Program, Type, literals_max};
+use crate::cel::{Allowance, COMPILED_TIMES, Env, Program, Type, literals_max};
 use crate::memory::allocated;
 use serde_json::Value;
 use std::sync::{Arc, OnceLock};
@@ -61,9 +61,6 @@ pub(crate) struct Wrong {
     /// What is wrong.
     pub(crate) why: String,
 }
-
-/// How many bytes a byte of an expression is compiled to, at most: most of them are a node of the tree.
-const COMPILED_TIMES: usize = 128;
 
 const SELF: &str = "self";
 const OLD_SELF: &str = "oldSelf";

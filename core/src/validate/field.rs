@@ -1,5 +1,6 @@
 //! A place in a document: its path, as causes name it, and its value.
 
+use super::names;
 use crate::rejection::{CauseList, FieldCause};
 use serde_json::Value;
 
@@ -133,6 +134,13 @@ impl<'a> Field<'a> {
     pub(super) fn one_of(&self, supported: &[&str], causes: &mut CauseList) {
         if !self.is_empty() && !supported.contains(&self.text()) {
             causes.push_with(|| self.not_supported(supported));
+        }
+    }
+
+    /// Reports a text that is no DNS subdomain; an empty one passes.
+    pub(super) fn check_subdomain(&self, causes: &mut CauseList) {
+        if !self.is_empty() {
+            self.refuse(names::subdomain(self.text()).err(), causes);
         }
     }
 

@@ -66,10 +66,7 @@ pub(super) fn parent(place: &Field<'_>, subject: &Subject<'_>, causes: &mut Caus
     if place.is_absent() {
         causes.push_with(|| place.required(""));
     } else {
-        let group = place.child("group");
-        if !group.is_empty() {
-            group.refuse(names::subdomain(group.text()).err(), causes);
-        }
+        place.child("group").check_subdomain(causes);
         segment(&place.child("resource"), causes);
         segment(&place.child("name"), causes);
     }

@@ -36,7 +36,7 @@ pub(super) fn ingress(spec: &Field<'_>, subject: &Subject<'_>, causes: &mut Caus
         for name in secured.child("hosts").items() {
             name.refuse(formats::host(name.text()), causes);
         }
-        subdomain(&secured.child("secretName"), causes);
+        secured.child("secretName").check_subdomain(causes);
     }
     let class = spec.child("ingressClassName");
     if !class.is_absent() {
@@ -49,12 +49,6 @@ pub(super) fn ingress(spec: &Field<'_>, subject: &Subject<'_>, causes: &mut Caus
         let why = "must match `ingressClassName` when both are specified";
         let field = format!("annotations.{CLASS}");
         causes.push_with(|| FieldCause::invalid(field, annotated.value, why));
-    }
-}
-
-fn subdomain(name: &Field<'_>, causes: &mut CauseList) {
-    if !name.is_empty() {
-        name.refuse(names::subdomain(name.text()).err(), causes);
     }
 }
 

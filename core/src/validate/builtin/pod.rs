@@ -30,7 +30,7 @@ pub(super) fn spec(spec: &Field<'_>, subject: &Subject<'_>, causes: &mut CauseLi
     placement::spread(&spec.child("topologySpreadConstraints"), causes);
     host_users(spec, causes);
     for member in ["serviceAccountName", "nodeName"] {
-        subdomain(&spec.child(member), causes);
+        spec.child(member).check_subdomain(causes);
     }
     let seconds = spec.child("activeDeadlineSeconds");
     if seconds
@@ -54,8 +54,8 @@ pub(super) fn spec(spec: &Field<'_>, subject: &Subject<'_>, causes: &mut CauseLi
             name.refuse(names::subdomain(name.text()).err(), causes);
         }
     }
-    subdomain(&spec.child("priorityClassName"), causes);
-    subdomain(&spec.child("runtimeClassName"), causes);
+    spec.child("priorityClassName").check_subdomain(causes);
+    spec.child("runtimeClassName").check_subdomain(causes);
     let preemption = spec.child("preemptionPolicy");
     preemption.one_of(&["PreemptLowerPriority", "Never"], causes);
     container::amounts(&spec.child("overhead"), causes);
@@ -95,12 +95,6 @@ pub(super) fn pod(spec: &Field<'_>, subject: &Subject<'_>, causes: &mut CauseLis
     if !node.is_empty() && !spec.child("schedulingGates").is_empty() {
         let why = "cannot be set until all schedulingGates have been cleared";
         causes.push_with(|| node.forbidden(why));
-    }
-}
-
-fn subdomain(name: &Field<'_>, causes: &mut CauseList) {
-    if !name.is_empty() {
-        name.refuse(names::subdomain(name.text()).err(), causes);
     }
 }
 

@@ -86,9 +86,7 @@ fn check_subject(one: &Field<'_>, cluster: bool, causes: &mut CauseList) {
     }
     match kind.text() {
         "ServiceAccount" => {
-            if !name.is_empty() {
-                name.refuse(names::subdomain(name.text()).err(), causes);
-            }
+            name.check_subdomain(causes);
             if !group.is_empty() {
                 causes.push_with(|| group.not_supported(&[""]));
             }

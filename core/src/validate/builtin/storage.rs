@@ -43,10 +43,7 @@ pub(super) fn modes(list: &Field<'_>, causes: &mut CauseList) {
 
 /// Checks members that claims and volumes have in common.
 pub(super) fn class_and_mode(spec: &Field<'_>, causes: &mut CauseList) {
-    let class = spec.child("storageClassName");
-    if !class.is_empty() {
-        class.refuse(names::subdomain(class.text()).err(), causes);
-    }
+    spec.child("storageClassName").check_subdomain(causes);
     let mode = spec.child("volumeMode");
     if !mode.is_absent() && !VOLUME_MODES.contains(&mode.text()) {
         causes.push_with(|| mode.not_supported(&VOLUME_MODES));
