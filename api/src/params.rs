@@ -135,7 +135,8 @@ impl Params {
     ) -> Result<WriteOptions, Failure> {
         let manager = self.text("fieldManager").to_owned();
         causes.extend(validate::field_manager("fieldManager", &manager));
-        causes.extend(self.dry_run_cause());
+        let dry_runs: Vec<&str> = self.all("dryRun").collect();
+        causes.extend(dry_run_cause(&dry_runs));
         let sent = self.text("fieldValidation");
         let validation = FieldValidation::named(sent);
         if validation.is_none() && !sent.is_empty() {
@@ -144,21 +145,13 @@ impl Params {
             causes.push(cause);
         }
         if causes.is_empty() {
-            let dry_run = self.get("dryRun").is_some();
             return Ok(WriteOptions {
-                dry_run,
+                dry_run: !dry_runs.is_empty(),
                 manager,
                 validation,
             });
         }
         Err(Failure::invalid_options(options, causes))
-    }
-
-    /// The fault of `dryRun`: only `All` asks for a dry run; any other value, even an empty one, is invalid.
-    fn dry_run_cause(&self) -> Option<FieldCause> {
-        let values: Vec<&str> = self.all("dryRun").collect();
-        let unknown = values.iter().any(|value| *value != "All");
-        unknown.then(|| FieldCause::unsupported_list("dryRun", &values, &["All"]))
     }
 
     /// `resourceVersion`; `None` if it is absent or empty.
@@ -179,6 +172,12 @@ impl Params {
 }
 
 const SYNTAX: &str = "invalid syntax";
+
+/// The fault of `dryRun`: only `All` asks for a dry run; any other value, even an empty one, is invalid.
+pub(crate) fn dry_run_cause(values: &[&str]) -> Option<FieldCause> {
+    let unknown = values.iter().any(|value| *value != "All");
+    unknown.then(|| FieldCause::unsupported_dry_run(values))
+}
 
 /// Why a text is not a number, in Go's words.
 const fn not_a_number(error: &ParseIntError) -> &'static str {

@@ -285,7 +285,7 @@ impl Event {
     }
 
     /// The rule and the propagation policy of a deletion request; `None` for any other event.
-    pub const fn deletion_request(&self) -> Option<(Rule, Propagation)> {
+    pub(crate) const fn deletion_request(&self) -> Option<(Rule, Propagation)> {
         match self {
             Self::DeletionRequested {
                 rule, propagation, ..

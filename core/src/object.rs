@@ -190,7 +190,7 @@ impl Object {
     }
 
     /// The propagation policy that the first finalizer of the collector on it asks for.
-    pub fn own_policy(&self) -> Option<Propagation> {
+    pub(crate) fn own_policy(&self) -> Option<Propagation> {
         Propagation::of_finalizers(&self.meta.finalizers)
     }
 }

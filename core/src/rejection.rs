@@ -352,11 +352,6 @@ impl FieldCause {
         }
     }
 
-    /// `Invalid value`, for a list of strings.
-    pub(crate) fn invalid_list(field: impl Into<String>, values: &[&str], why: &str) -> Self {
-        Self::invalid_as(field, &go_strings(values), why)
-    }
-
     /// A value of the wrong type; the message is that of an invalid value.
     pub(crate) fn type_invalid(field: impl Into<String>, value: &Value, why: &str) -> Self {
         Self {
@@ -375,7 +370,7 @@ impl FieldCause {
     }
 
     /// `Duplicate value`.
-    pub fn duplicate(field: impl Into<String>, value: &Value) -> Self {
+    pub(crate) fn duplicate(field: impl Into<String>, value: &Value) -> Self {
         Self::duplicate_as(field, &value.to_string(), "")
     }
 
@@ -390,7 +385,7 @@ impl FieldCause {
     }
 
     /// `Too many`.
-    pub fn too_many(field: impl Into<String>, actual: usize, max: usize) -> Self {
+    pub(crate) fn too_many(field: impl Into<String>, actual: usize, max: usize) -> Self {
         Self {
             reason: "FieldValueTooMany",
             message: format!("Too many: {actual}: must have at most {max} items"),
@@ -428,7 +423,7 @@ impl FieldCause {
     }
 
     /// `Unsupported value`.
-    pub fn unsupported(field: impl Into<String>, value: &Value, supported: &[&str]) -> Self {
+    pub(crate) fn unsupported(field: impl Into<String>, value: &Value, supported: &[&str]) -> Self {
         Self::unsupported_as(field, &value.to_string(), supported)
     }
 
@@ -446,9 +441,9 @@ impl FieldCause {
         }
     }
 
-    /// `Unsupported value`, for a list, as Go prints one.
-    pub fn unsupported_list(field: impl Into<String>, values: &[&str], supported: &[&str]) -> Self {
-        Self::unsupported_as(field, &go_strings(values), supported)
+    /// `Unsupported value`, for values of `dryRun`.
+    pub fn unsupported_dry_run(values: &[&str]) -> Self {
+        Self::unsupported_as("dryRun", &go_strings(values), &["All"])
     }
 
     /// `Not found`.
@@ -461,7 +456,7 @@ impl FieldCause {
     }
 
     /// `Too long`.
-    pub fn too_long(field: impl Into<String>, max: usize) -> Self {
+    pub(crate) fn too_long(field: impl Into<String>, max: usize) -> Self {
         let message = format!("Too long: may not be more than {max} bytes");
         Self {
             reason: "FieldValueTooLong",

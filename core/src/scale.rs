@@ -11,9 +11,9 @@ use serde_json::{Value, json};
 use std::sync::{Arc, LazyLock};
 
 /// The `apiVersion` of every `Scale`.
-pub const API_VERSION: &str = "autoscaling/v1";
+pub(crate) const API_VERSION: &str = "autoscaling/v1";
 /// The kind of every `Scale`.
-pub const KIND: &str = "Scale";
+pub(crate) const KIND: &str = "Scale";
 
 static SCHEMA: LazyLock<Schema> = LazyLock::new(make_schema);
 

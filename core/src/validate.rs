@@ -67,7 +67,7 @@ pub(crate) fn no_new_finalizers(
     new: &Map<String, Value>,
 ) -> Option<FieldCause> {
     let old: BTreeSet<&str> = old.iter().map(|held| &**held).collect();
-    let added = strings(new, "finalizers").filter(|one| !old.contains(one));
+    let added = listed_finalizers(new).filter(|one| !old.contains(one));
     let added: BTreeSet<&str> = added.collect();
     let added: Vec<&str> = added.into_iter().collect();
     let why = format!(
@@ -91,7 +91,7 @@ pub(crate) fn finalizer_warnings(
              path (/) to avoid accidental conflicts with other finalizer writers"
         )
     };
-    let odd = strings(new, "finalizers").filter(is_odd);
+    let odd = listed_finalizers(new).filter(is_odd);
     odd.map(tell).collect()
 }
 
@@ -188,7 +188,7 @@ pub(crate) fn annotations_fit(annotations: &Map<String, Value>) -> bool {
 }
 
 fn finalizers(strict: bool, metadata: &Map<String, Value>, causes: &mut CauseList) {
-    let listed: Vec<&str> = strings(metadata, "finalizers").collect();
+    let listed: Vec<&str> = listed_finalizers(metadata).collect();
     for (index, finalizer) in listed.iter().enumerate() {
         if causes.is_full() {
             return;
@@ -199,11 +199,8 @@ fn finalizers(strict: bool, metadata: &Map<String, Value>, causes: &mut CauseLis
     }
     if listed.contains(&ORPHAN_FINALIZER) && listed.contains(&FOREGROUND_FINALIZER) {
         causes.push_with(|| {
-            FieldCause::invalid_list(
-                "metadata.finalizers",
-                &listed,
-                "finalizer orphan and foregroundDeletion cannot be both set",
-            )
+            let why = "finalizer orphan and foregroundDeletion cannot be both set";
+            FieldCause::invalid_as("metadata.finalizers", &go_strings(&listed), why)
         });
     }
 }
@@ -226,7 +223,7 @@ fn nonstandard(field: &str, finalizer: &str) -> Option<FieldCause> {
     (!standard).then(|| FieldCause::invalid(field, &json!(finalizer), why))
 }
 
-fn strings<'a>(metadata: &'a Map<String, Value>, field: &str) -> impl Iterator<Item = &'a str> {
-    let list = metadata.get(field).and_then(Value::as_array);
+fn listed_finalizers(metadata: &Map<String, Value>) -> impl Iterator<Item = &str> {
+    let list = metadata.get("finalizers").and_then(Value::as_array);
     list.into_iter().flatten().filter_map(Value::as_str)
 }

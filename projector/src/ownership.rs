@@ -131,7 +131,7 @@ impl OwnershipGraph {
     }
 
     /// Whether any object refers to this uid.
-    pub fn has_dependents(&self, owner: &Uid) -> bool {
+    pub(crate) fn has_dependents(&self, owner: &Uid) -> bool {
         self.dependents.contains_key(owner)
     }
 

@@ -106,12 +106,13 @@ fn member_or_insert<'a>(
     member
 }
 
-/// Like [`set`], in the form of pods, whose conditions have a `lastProbeTime`, and the pod's generation if
-/// it has one.
-pub(crate) fn set_on_pod(pod: &mut Value, condition: Condition<'_>, generation: i64, now: &str) {
+/// Sets the condition of a pod that is being evicted. Conditions of pods have a `lastProbeTime`, and the pod's
+/// generation if it has one.
+pub(crate) fn set_evicted(pod: &mut Value, generation: i64, now: &str) {
+    let (kind, reason) = ("DisruptionTarget", "EvictionByEvictionAPI");
     let condition = Condition {
         observed_generation: (generation > 0).then_some(generation),
-        ..condition
+        ..Condition::new_true(kind, reason, "Eviction API: evicting")
     };
     set(pod, &condition, now);
     let conditions = pod.pointer_mut("/status/conditions");

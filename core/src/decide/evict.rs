@@ -25,13 +25,6 @@ const DISRUPTED_PODS_MAX: usize = 2000;
 /// The condition of a budget that says whether a disruption is allowed.
 const DISRUPTION_ALLOWED: &str = "DisruptionAllowed";
 
-/// The condition of a pod that is being evicted.
-const DISRUPTION_TARGET: Condition<'_> = Condition::new_true(
-    "DisruptionTarget",
-    "EvictionByEvictionAPI",
-    "Eviction API: evicting",
-);
-
 /// Spends the budget, sets the pod's condition and deletes it; all of it or nothing.
 pub(crate) fn evict(context: Context<'_>, intent: &Delete) -> Result<Decision, Rejection> {
     let key = &intent.target.key;
@@ -70,7 +63,7 @@ fn mark_disruption_target(
     let before = pod.document();
     let mut document = before.clone();
     let now = context.envelope.time.to_rfc3339();
-    conditions::set_on_pod(&mut document, DISRUPTION_TARGET, pod.meta.generation, &now);
+    conditions::set_evicted(&mut document, pod.meta.generation, &now);
     if document == before {
         return Ok(None);
     }

@@ -154,7 +154,7 @@ impl Format {
     }
 
     /// Whether a text is of this format.
-    pub fn fits(&self, text: &str) -> bool {
+    pub(crate) fn fits(&self, text: &str) -> bool {
         match self.rule {
             Rule::Any => true,
             Rule::Function(rule) => rule(text),

@@ -80,7 +80,7 @@ impl Pattern {
     }
 
     /// Whether it matches somewhere in a text.
-    pub fn is_match(&self, text: &str) -> bool {
+    pub(crate) fn is_match(&self, text: &str) -> bool {
         let mut noted = self.automaton.create_cache();
         self.automaton.is_match(&mut noted, text)
     }

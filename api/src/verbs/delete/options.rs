@@ -3,7 +3,7 @@
 
 use crate::body::{Received, decode};
 use crate::handler::ResourceRequest;
-use crate::params::Params;
+use crate::params::{Params, dry_run_cause};
 use crate::respond;
 use crate::status::Failure;
 use hindsight_core::command::{Preconditions, Propagation};
@@ -119,9 +119,7 @@ impl Sent {
             }
         }
         let texts: Vec<&str> = self.dry_run.iter().map(String::as_str).collect();
-        if texts.iter().any(|text| *text != "All") {
-            causes.push(FieldCause::unsupported_list("dryRun", &texts, &["All"]));
-        }
+        causes.extend(dry_run_cause(&texts));
         causes
     }
 }
