@@ -90,7 +90,7 @@ impl Default for Config {
     }
 }
 
-/// The shortest age of a policy: below it an age is not one that clocks can tell.
+/// The shortest age of a policy: shorter ages are below the precision of clocks.
 pub(crate) const AGE_MICROS_MIN: i64 = 1_000;
 
 impl Config {

@@ -1,4 +1,4 @@
-//! The only clock and the only source of randomness.
+//! The only wall clock, and the only randomness that the rules see.
 
 use hindsight_core::Time;
 use hindsight_log::Error;

@@ -113,7 +113,9 @@ impl Index {
         for commit in &frame.commits {
             let was_held = self.beside.is_held(&commit.uid);
             let changes_beside = self.beside.apply_to_image(commit);
-            // Every version of a definition is in the image; that does not make each of them one to be kept.
+            // While an owner waits for its dependents, each version of it is kept, and the one that ends the wait:
+            // otherwise a second deletion would seem to have begun with the first. Every version of a definition is
+            // in the image; that alone is no reason to keep it.
             let is_about_waiting = was_held || self.beside.is_held(&commit.uid);
             let is_lasting = changes_beside && (!commit.key.is_definition() || is_about_waiting);
             self.note(commit, is_lasting);
@@ -125,9 +127,6 @@ impl Index {
     }
 
     /// Adds a commit; `is_lasting` if the parts of the state besides its objects rest on it.
-    /// Versions of an owner in foreground deletion are kept, and the one that ends the deletion too: without
-    /// that one, an owner that is deleted so a second time would seem to have been in deletion ever since the
-    /// first.
     fn note(&mut self, commit: &Commit, is_lasting: bool) {
         let key = key_hash(&commit.key);
         let is_kept = commit.events.iter().any(|event| event.deletion().is_some())
