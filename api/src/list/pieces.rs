@@ -17,10 +17,11 @@ use http::Response;
 use std::sync::Arc;
 use tokio::sync::OwnedSemaphorePermit;
 
-/// A list whose objects are larger than this together is streamed, and so is one of which this much is written
-/// before its end: the rows of a table may be far longer than the objects. Where answers have bounded room, a list of
-/// more than [`LONG_BYTES`] takes some before it is written. If none is free, it is streamed too, and so is a list of
-/// which so much is written only because its items are longer than the objects.
+/// The most bytes of a list that is written in one go. It is streamed
+/// - if its objects together are longer than this;
+/// - if it turns out to be longer when it is written: the rows of a table may be far longer than the objects;
+/// - where answers have bounded room, if its objects are longer than [`LONG_BYTES`] and no room is free for it;
+/// - there, too, if its objects are shorter than that, but it is longer when it is written.
 const WHOLE_BYTES_MAX: usize = 256 << 10;
 
 /// Where answers have bounded room, an item that is longer than this takes room for its length until it was sent: a

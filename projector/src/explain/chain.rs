@@ -66,8 +66,9 @@ pub(super) fn marked<H: History>(
     })
 }
 
-/// The step before this one. A removal that was requested earlier goes back to that request; that of an owner to
-/// the request but for which its dependents would have been orphaned, which may be the removal itself.
+/// The previous step. A removal leads back to the request that marked the object. If an owner's removal took
+/// dependents along although that request wanted to orphan them, it leads to the later request that overruled it,
+/// which may be the removal itself.
 fn behind<H: History>(
     history: &BoundedHistory<'_, H>,
     step: &mut Step,
