@@ -55,7 +55,7 @@ struct Above {
 struct Around {
     /// The undecided among it.
     undecided: Vec<Uid>,
-    /// From each object above those, in one step more or in several, to what is one step below it.
+    /// For each object two steps or more above an undecided one: the objects one step below it on the way there.
     below: BTreeMap<Uid, Vec<Uid>>,
 }
 

@@ -9,15 +9,15 @@ use hindsight_projector::Components;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-/// What has been found out about this, so that no object is asked for each definition again.
+/// What has been found out, so that no object is looked at again for each definition.
 #[derive(Debug)]
 pub(super) struct Quiet<'a, 'r> {
     reach: &'r Reach<'a>,
-    /// Nothing is left to do in an object or before it.
+    /// By object: nothing is left to do in it or in what is decided before it.
     above: RefCell<Components<bool>>,
-    /// Nor around it.
+    /// By object: neither that, nor is anything left to do in or before the definitions of its owners' kinds.
     around: RefCell<BTreeMap<Uid, bool>>,
-    /// Nor wherever its end matters.
+    /// By place that an end reaches: nothing is left to do around it or around what the end reaches from there.
     below: RefCell<Components<bool, Place<'a>>>,
 }
 

@@ -4,13 +4,13 @@ use super::reach::{Place, Reach};
 use hindsight_core::Uid;
 use std::collections::BTreeMap;
 
-/// What definitions touch that end, each with the first of them. Each object is passed once, however many
+/// What ending definitions touch, each with the first of these. Each object is passed once, however many
 /// definitions touch it.
 #[derive(Debug)]
 pub(super) struct Touched<'a, 'r> {
     reach: &'r Reach<'a>,
     objects: First<'a, &'a Uid>,
-    /// Those with which everything after them is touched.
+    /// Places that were passed: everything that is reached from them is touched, too.
     passed: First<'a, Place<'a>>,
 }
 
@@ -25,9 +25,9 @@ impl<'a, 'r> Touched<'a, 'r> {
         }
     }
 
-    /// Adds what this definition touches: itself and everything that may be deleted with it or because of
-    /// it, and the objects with a reference to a kind that ends with it or becomes known. Whether it is the
-    /// first to touch all of that.
+    /// Marks what the end of this definition touches: itself, everything that may be deleted with it or because of
+    /// it, and the objects that refer to a kind that ends with it or becomes known. Returns whether no definition
+    /// before it touched any of that.
     pub(super) fn is_first(&mut self, definition: &'a Uid) -> bool {
         let mut is_first = true;
         let mut open = vec![Place::Object(definition)];
@@ -55,7 +55,7 @@ impl<'a, 'r> Touched<'a, 'r> {
     }
 }
 
-/// Who was there before; from then on it is this one.
+/// The definition that touched this before. If there is none, this one is noted.
 fn before<'a, T: Ord>(all: &mut First<'a, T>, one: T, definition: &'a Uid) -> Option<&'a Uid> {
     let known = all.get(&one).copied();
     if known.is_none() {
