@@ -301,8 +301,9 @@ impl Delete {
 pub struct Basis {
     /// The revision of the state that was looked at.
     pub revision: Revision,
-    /// Objects that are decided first, besides the containers of the object itself: its owners, also those that
-    /// a reference misspells, and the containers of its dependents if these decide how it goes.
+    /// Objects that must be decided before that of the step, except its containers: its owners, even if a reference
+    /// misspells their names; the `Service` of `Endpoints`; and the containers of its dependents, if its policy
+    /// depends on whether it has any.
     pub above: Vec<ObjectKey>,
     /// The object of the step, if the step is about its owners.
     pub seen: Option<Seen>,
@@ -412,8 +413,8 @@ pub enum DropReason {
     SolidOwnerRemains,
 }
 
-/// Stops the references of a dependent from blocking: its owner waits for it, and it is about to wait for a
-/// dependent that waits itself, which may be that owner.
+/// Sets `blockOwnerDeletion: false` in the references of a dependent. Otherwise a cycle could form: its owner waits
+/// for it, and it would wait for a dependent that waits itself, perhaps for that owner.
 #[derive(Debug, Clone)]
 pub struct Unblock {
     /// The dependent.

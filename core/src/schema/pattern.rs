@@ -20,21 +20,21 @@ const PATTERN_BYTES_MAX: usize = 1 << 20;
 const PATTERN_LENGTH_MAX: usize = 16 << 10;
 /// How many different patterns all schemas of one definition may have, where a large one counts as several.
 pub(crate) const PATTERNS_MAX: usize = 256;
-/// A pattern counts once for each of so many bytes that it is compiled to.
+/// How many bytes of compiled patterns count as one pattern.
 const USUAL_BYTES: usize = 64 << 10;
 /// How many characters may be looked up to read a pattern without regard to case: it takes 200 milliseconds.
 const FOLDED_MAX: u64 = WEIGHT_MAX as u64 * folding::ALL;
 /// Each byte of a pattern takes as many steps of matching to read it, at most.
 const READ_STEPS: u64 = 256;
-/// As many ranges of bytes in a state are looked at in the time that a state takes by itself.
+/// How many byte ranges of a state are compared in the time of one step.
 const RANGES_PER_STEP: usize = 8;
-/// As many alternatives of a state are left alone in that time because they were looked at before.
+/// How many alternatives of a state are skipped in that time, because they were visited before.
 const ALTERNATIVES_PER_STEP: usize = 4;
-/// As how many the largest counts, and one that is too large.
+/// How many patterns the largest one counts as, and one that is too large.
 pub(crate) const WEIGHT_MAX: usize = PATTERN_BYTES_MAX / USUAL_BYTES;
 
-/// A compiled regular expression. What is noted while it matches is gone when it has: some 200 nanoseconds for a small
-/// one, and less than a search of an empty text takes for a large one.
+/// A compiled regular expression. Each match allocates its own memory: for a small expression that takes some 200
+/// nanoseconds, and for a large one less than the search of an empty text.
 #[derive(Debug)]
 pub struct Pattern {
     automaton: PikeVM,
@@ -49,7 +49,7 @@ pub struct Pattern {
 #[derive(Debug)]
 pub(crate) struct Unusable {
     pub(crate) why: String,
-    /// As how many it counts all the same: to find that it is too large takes as long as to compile it.
+    /// How many patterns it still counts as: finding that one is too large takes as long as compiling it.
     weight: usize,
     /// How many characters were looked up to read it.
     folded: u64,
@@ -58,8 +58,8 @@ pub(crate) struct Unusable {
 impl Pattern {
     /// Compiles an expression in Rust's syntax.
     ///
-    /// Without groups, and for the one engine that has no further automaton, which no limit of the size would count,
-    /// and that takes a time for each byte that is known before.
+    /// It has no groups. Its engine has no automaton besides this one, whose size is limited, and takes a known time
+    /// for each byte.
     pub(super) fn new(text: &str, bytes: usize) -> Result<Self, Box<BuildError>> {
         let config = Config::new()
             .nfa_size_limit(Some(bytes))
@@ -99,24 +99,24 @@ impl Pattern {
         (length as u64).saturating_add(1).saturating_mul(self.steps)
     }
 
-    /// As how many it counts.
+    /// How many patterns it counts as.
     fn weight(&self) -> usize {
         let bytes = self.bytes().div_ceil(USUAL_BYTES);
         bytes.max(folded_weight(self.folded)).max(1)
     }
 
-    /// What it is compiled to.
+    /// Its compiled size.
     fn bytes(&self) -> usize {
         self.automaton.get_nfa().memory_usage()
     }
 }
 
-/// As how many a pattern counts because it takes long to read.
+/// How many patterns one counts as because it takes long to read.
 fn folded_weight(folded: u64) -> usize {
     usize::try_from(folded / folding::ALL).unwrap_or(WEIGHT_MAX)
 }
 
-/// As many steps it may take to look at a state at one place of a text.
+/// The most steps that it takes to visit a state at one place of a text.
 fn steps(state: &State) -> usize {
     match state {
         State::Sparse(ranges) => 1 + ranges.transitions.len() / RANGES_PER_STEP,
@@ -141,7 +141,7 @@ impl fmt::Display for Pattern {
 #[derive(Debug, Default)]
 pub(crate) struct Patterns {
     compiled: BTreeMap<String, Result<Arc<Pattern>, String>>,
-    /// As how many they count, those included that are too large.
+    /// How many they count as, including those that are too large.
     weight: usize,
 }
 
@@ -164,7 +164,7 @@ impl Patterns {
         self.compiled.len() + new.count()
     }
 
-    /// The most bytes that those take which compile, without what they note while they match.
+    /// The most bytes that the compiled ones take, without the memory of a match.
     pub(crate) const fn bytes_max(&self) -> usize {
         self.weight * USUAL_BYTES
     }
@@ -205,7 +205,7 @@ fn too_much() -> Unusable {
     }
 }
 
-/// As how many a pattern counts, compiled or not.
+/// How many patterns this one counts as, compiled or not.
 pub(crate) fn weight_of(compiled: &Result<Pattern, Unusable>) -> usize {
     match compiled {
         Ok(pattern) => pattern.weight(),
@@ -213,7 +213,7 @@ pub(crate) fn weight_of(compiled: &Result<Pattern, Unusable>) -> usize {
     }
 }
 
-/// The most steps of matching that it takes as long to compile a pattern as, or to find that it cannot be used.
+/// How long compiling or refusing this pattern takes at most, in steps of matching.
 pub(crate) fn work_to_compile(text: &str, compiled: &Result<Pattern, Unusable>) -> u64 {
     let folded = match compiled {
         Ok(pattern) => pattern.folded,

@@ -11,7 +11,7 @@ const ZONE_PART_MAX: usize = 14;
 const MANAGER_MAX: usize = 63;
 const PARALLEL_MAX: i64 = 100_000;
 const RESTARTS: [&str; 2] = ["OnFailure", "Never"];
-/// Of a job with more completions than this, each index of which may fail, less may run and fail at once.
+/// A job with `backoffLimitPerIndex` and more completions than this has lower limits, below.
 const MANY: i64 = 100_000;
 const PARALLEL_OF_MANY_MAX: i64 = 10_000;
 const FAILED_OF_MANY_MAX: i64 = 10_000;

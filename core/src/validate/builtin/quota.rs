@@ -81,8 +81,8 @@ pub(super) fn quota(spec: &Field<'_>, subject: &Subject<'_>, causes: &mut CauseL
     }
 }
 
-/// With how many of the resources each scope has nothing to do. They are counted once, because a scope may be
-/// named as often as a document can be long.
+/// For each scope, how many resources of the quota it cannot limit. Counted once: a document may name a scope very
+/// often.
 fn beyond(hard: &Field<'_>) -> impl Fn(&str) -> usize {
     let names = hard.entries().map(|(name, _)| name);
     let names: Vec<&str> = names.filter(|name| amounts::is_of_quotas(name)).collect();
