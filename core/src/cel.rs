@@ -84,7 +84,7 @@ impl Allowance {
         Self { most, taken }
     }
 
-    /// Takes as many as this pattern counts, and compiles it unless nothing is left.
+    /// Compiles a pattern, and subtracts what it counts as. Fails if not enough is left.
     fn compile(&self, text: &str) -> Result<Arc<Pattern>, String> {
         self.take(1)?;
         let compiled = compile_pattern(text);
@@ -114,7 +114,7 @@ impl Allowance {
 /// How many bytes a byte of an expression is compiled to, at most: most of them are a node of the tree.
 pub(crate) const COMPILED_TIMES: usize = 128;
 
-/// The most literal regular expressions that an expression of this text has.
+/// How many literal regular expressions an expression with this text has at most.
 pub(crate) fn literals_max(text: &str) -> usize {
     let names = library::PATTERNS.into_iter();
     names.map(|name| text.matches(name).count()).sum()

@@ -271,8 +271,8 @@ pub struct Delete {
     pub propagation: Option<Propagation>,
     /// Seconds that the object is given to stop.
     pub grace_period_seconds: Option<i64>,
-    /// Why the object is deleted: for whoever asks for it, [`Rule::Requested`]. The rules of the collectors
-    /// are checked again against the state, whoever gives them, and refused as stale if they do not hold.
+    /// Why the object is deleted: for a request, [`Rule::Requested`]. A rule of the collectors is checked against the
+    /// state, whoever issues the command, and refused as stale if its reason does not hold.
     pub rule: Rule,
     /// What the collector planned this on; `None` if it was not planned.
     pub basis: Option<Basis>,
@@ -313,8 +313,8 @@ pub struct Basis {
 /// all the time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Seen {
-    /// Its version. If nothing that happened to an owner caused the step, the object's last write did; the decision
-    /// then names whichever write is the last by then.
+    /// Its version. It is the cause of the step if no change of an owner is. The decision then names the object's
+    /// newest version as the cause instead.
     pub revision: Revision,
     /// What it referred to. If it refers to anything else by now, something else may come first, so the command is
     /// refused as stale.

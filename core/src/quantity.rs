@@ -195,8 +195,8 @@ impl Unit {
         exponent.parse().ok().map(Self::Ten)
     }
 
-    /// As many of the unit as these digits before and behind the point say, in billionths, rounded up;
-    /// `None` if that is too large.
+    /// The number with these digits before and behind the point, times this unit: in billionths, rounded up; `None` if
+    /// it is too large.
     fn billionths(&self, whole: &str, fraction: &str) -> Option<i128> {
         let digits = [whole, fraction].concat();
         let fraction = i64::try_from(fraction.len()).ok()?;

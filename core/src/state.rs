@@ -92,8 +92,8 @@ impl Eq for Stored {}
 /// An owner in foreground or orphaning deletion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct HeldOwner {
-    /// The last commit that gave it a dependent, or made one of them block it, or by which an event came to refer
-    /// to it. A release that was decided before that is stale, as long as it has dependents.
+    /// The last commit that gave it a dependent, made a dependent block it, or made an `Event` refer to it. While it
+    /// has dependents, a release that was planned before that commit is stale.
     pub(crate) since: Revision,
     /// Whether its dependents are to be orphaned; none of them may be collected then.
     pub(crate) orphaning: bool,

@@ -104,7 +104,7 @@ pub(super) fn find<'a>(
     Ok(found.filter(|_| !absent))
 }
 
-/// The same, with fields that are null: two objects that have the same ones are equal.
+/// Like [`find`], but also returns fields that are null: equality compares them, too.
 fn entry<'a>(
     meter: &mut Meter,
     map: &Value<'a>,

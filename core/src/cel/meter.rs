@@ -1,5 +1,5 @@
-//! Limits the cost of evaluations. A step costs one; copying and comparing cost by size. The steps are such as
-//! upstream counts them; how long a regular expression takes they do not tell, and so it is limited beside them.
+//! Limits the cost of evaluations. A step costs one; copying and comparing cost by size. Steps are counted as upstream
+//! counts them. They do not tell how long a regular expression takes, so that is limited separately.
 
 use super::{BUDGET_EXHAUSTED, WORK_EXHAUSTED};
 use crate::schema::{Pattern, Work};

@@ -57,8 +57,8 @@ fn check_basis(
     Err(Rejection::stale(key, why))
 }
 
-/// Puts the version that the client sent back in: admission is shown none for a new object, and storage
-/// refuses one that was sent.
+/// Restores the `resourceVersion` that the client sent. Admission is shown a new object without it; storage refuses the
+/// object if it was sent with one.
 fn with_revision_of(sent: &Value, mut object: Value) -> Value {
     let revision = sent.pointer("/metadata/resourceVersion").cloned();
     let metadata = metadata_mut(&mut object);
@@ -68,8 +68,8 @@ fn with_revision_of(sent: &Value, mut object: Value) -> Value {
     object
 }
 
-/// Puts the version that the client sent, or its absence, back in: it is compared after admission, which
-/// may be shown the stored one.
+/// Restores the `resourceVersion` that the client sent, or its absence. It is compared after admission, which may be
+/// shown the stored version.
 fn with_exact_revision_of(sent: &Value, mut object: Value) -> Value {
     let metadata = metadata_mut(&mut object);
     if let Some(metadata) = metadata {

@@ -9,15 +9,15 @@ use crate::command::{Intent, Patch};
 use crate::document::metadata_mut;
 use crate::object::{OBJECT_BYTES_MAX, Object};
 
-/// An object may be longer than the limit by this much after a write that removes a finalizer, so that one that is
-/// at the limit can be let go whatever the write records in its `managedFields`.
+/// How far an object may exceed the limit after a write that removes a finalizer: what the write adds to
+/// `managedFields` must not keep an object at the limit from being released.
 const ROOM_BYTES: usize = 16 << 10;
 
 /// What to do with an object that would be too large.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum OversizePolicy {
-    /// Accept it: deletions and steps of the collector add next to nothing, and are how such objects are
-    /// removed. The same holds for a request for what the server itself says of a definition.
+    /// Accept it: deletions and steps of the collector add next to nothing, and are how such objects are removed. A
+    /// request to recompute the names in a definition's status is accepted, too.
     Open,
     /// Try again without its `managedFields`. Source: `isTooLargeError` in upstream's handlers.
     WithoutManagedFields,

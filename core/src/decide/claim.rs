@@ -9,8 +9,9 @@ const OLDER: [(&str, &str); 2] = [
     ("VolumeSnapshot", "snapshot.storage.k8s.io"),
 ];
 
-/// Drops sources that the API server takes for none: those in another namespace, which is behind a feature
-/// gate, and those of other kinds in the older member alone, unless the claim had a source before.
+/// Drops sources that the API server ignores: a `dataSourceRef` to another namespace, which needs a feature gate,
+/// unless the claim had one before; and a `dataSource` of another kind than those above without a `dataSourceRef`,
+/// unless the claim had any source before.
 pub(super) fn drop_sources(old: Option<&Value>, next: &mut Value) {
     let is_told = |spec: Option<&Value>, member: &str| {
         let told = spec.and_then(|spec| spec.get(member));

@@ -114,7 +114,7 @@ pub(super) fn stored(kinds: &Kinds, kind: &KindRef, version: &Version, object: &
     document
 }
 
-/// Brings a valid document into the one form that its kind has of what says the same.
+/// Brings a valid document into the canonical form of its kind, where several forms mean the same.
 pub(super) fn canonicalize(kind: &Kind, document: &mut Value) {
     let of = (&*kind.resource.group, &*kind.resource.resource);
     if of == ("", "endpoints") {

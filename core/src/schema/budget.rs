@@ -3,9 +3,9 @@
 use super::{PATTERNS_MAX, Pattern};
 use crate::cel::{Allowance, Meter};
 
-/// How much work it may be to match the texts of an object with regular expressions, those of its schema and those
-/// of its rules together, in steps of [`Pattern::work`]. A step takes up to 25 nanoseconds, so that this takes some
-/// seconds, in which nobody else writes: seven at most, were all texts such as keep all states busy.
+/// The most work of matching the texts of an object with the regular expressions of its schema and its rules, in steps
+/// of [`Pattern::work`]. Nobody else writes meanwhile. A step takes up to 25 nanoseconds, so this takes seven seconds
+/// at most, if the texts keep all states busy.
 pub(crate) const WORK_MAX: u64 = 1 << 28;
 /// Cost limit of all rules of one object together. Source: upstream's `RuntimeCELCostBudget`.
 const OBJECT_MAX: u64 = 10_000_000;
@@ -31,7 +31,8 @@ impl Work {
         self.0
     }
 
-    /// Takes what a search for a pattern in a text of this length may take, and says whether there was so much.
+    /// Takes the most steps that a search for a pattern in a text of this length needs. Returns whether enough were
+    /// left.
     pub(crate) fn take(&mut self, pattern: &Pattern, length: usize) -> bool {
         let steps = pattern.work(length);
         self.spend(steps)

@@ -14,8 +14,8 @@ use std::fmt::Display;
 /// Above this, a float stands for several integers, and is none of them.
 const WHOLE_MAX: f64 = 9_007_199_254_740_991.0;
 
-/// Returns everything that does not fit the schema, except in parts that are unchanged since `old`. To match the
-/// others is taken from `work`.
+/// Returns everything that does not fit the schema, except in parts that are unchanged since `old`. The steps of
+/// matching texts are taken from `work`.
 pub(super) fn causes(
     schema: &Schema,
     value: &Value,
@@ -55,7 +55,8 @@ struct Report {
 }
 
 impl Report {
-    /// Whether a text matches. Once that has become too much work, every text does, and the value is refused at last.
+    /// Whether a text matches. Once no work is left, every text passes for a match, and the value is refused in the
+    /// end.
     fn matches(&mut self, pattern: &Pattern, text: &str, at: &Path<'_>) -> bool {
         if self.work.take(pattern, text.len()) {
             return pattern.is_match(text);

@@ -24,7 +24,7 @@ pub(crate) const PATTERNS_MAX: usize = 256;
 const USUAL_BYTES: usize = 64 << 10;
 /// How many characters may be looked up to read a pattern without regard to case: it takes 200 milliseconds.
 const FOLDED_MAX: u64 = WEIGHT_MAX as u64 * folding::ALL;
-/// Each byte of a pattern takes as many steps of matching to read it, at most.
+/// How long reading one byte of a pattern takes at most, in steps of matching.
 const READ_STEPS: u64 = 256;
 /// How many byte ranges of a state are compared in the time of one step.
 const RANGES_PER_STEP: usize = 8;

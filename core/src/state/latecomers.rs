@@ -9,7 +9,7 @@ use crate::object::{Object, ObjectKey, Uid};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// The most that lose an owner in one decision, and the most bytes of them: this is one record.
+/// How many objects lose an owner in one decision at most, and their most bytes: the decision is one record.
 const LATECOMERS_MAX: u64 = 256;
 const BYTES_MAX: usize = Deadlock::BYTES_MAX;
 

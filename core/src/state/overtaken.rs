@@ -38,7 +38,7 @@ pub(super) struct Overtaken {
     /// The last request after which a definition may have to wait: about a definition, because these end in an order
     /// of their own, or about an object that the collector holds, or whose owner it holds.
     definition: Revision,
-    /// The last request that changed whether, how or with which owners an object goes that has dependents or contents.
+    /// The last request that changed the deletion or the owners of an object with dependents or contents.
     above_others: Revision,
     /// The last request that removed an object from a container that is being deleted. Other contents may have
     /// waited for that.
@@ -48,7 +48,7 @@ pub(super) struct Overtaken {
 }
 
 impl Overtaken {
-    /// The last request about something that others are below, or in.
+    /// The last request about an object with dependents or contents.
     fn around_others(&self) -> Revision {
         self.above_others.max(self.contents)
     }
@@ -160,7 +160,7 @@ impl State {
         }
     }
 
-    /// Whether the collector has to let go of this object, or of an owner of it, and when depends on the object.
+    /// Whether the collector holds this object or an owner of it: when it releases that depends on this object.
     fn is_or_has_held_owner(&self, object: &Object) -> bool {
         let owners = object.owners().iter().map(|owner| &owner.uid);
         let mut uids = owners.chain([&object.meta.uid]);
@@ -200,8 +200,8 @@ impl State {
         }
     }
 
-    /// The resource of the kind that a reference names; of an unknown kind all of its group whose definitions
-    /// are being deleted, because the end of one of them may make it known.
+    /// The resource of the kind that a reference names. If the kind is unknown: the resources of its group whose
+    /// definitions are being deleted, because the end of one of these may make the kind known.
     fn definitions_named_by(&self, owner: &OwnerReference) -> Vec<GroupResource> {
         let followed = &self.overtaken.definitions;
         if followed.is_empty() {
@@ -215,9 +215,9 @@ impl State {
         of_group.cloned().collect()
     }
 
-    /// The definitions being deleted that are above this object. All, if there is too much above it, or a reference
-    /// to nothing: it may name its owner wrongly, and nobody but the collector finds owners by uid. What the
-    /// collector itself writes it has taken into account.
+    /// The resources defined by definitions above this object. All whose definitions are being deleted, if too many
+    /// objects are above it, or if a reference leads to no object: it may misspell an owner that only the collector
+    /// finds, by its uid. In its own steps the collector has taken such owners into account.
     fn definitions_above(&self, object: &Arc<Object>, was_planned: bool) -> Vec<GroupResource> {
         let followed = &self.overtaken.definitions;
         if followed.is_empty() {

@@ -1,5 +1,6 @@
-//! An owner that orphans is released together with those who came to refer to it meanwhile: released before, it would
-//! leave some with a reference to nothing, and released when there are none, it would wait as long as others come.
+//! An orphaning owner is released by the decision that takes the reference from dependents that came late. If it were
+//! released earlier, they would keep a reference to nothing; if it waited until there are none, new ones could hold it
+//! for ever.
 
 use super::{drop_owners, let_go};
 use crate::command::{Basis, DropOwners, DropReason, Release, Target};

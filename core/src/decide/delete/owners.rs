@@ -9,8 +9,8 @@ use crate::object::{Object, ObjectKey};
 use crate::state::{ABOVE_MAX, Obstacle};
 use crate::{OwnerReference, Rejection, Rule, State};
 
-/// The owners of an object that is to be deleted by a rule about owners, if they still give that rule, and the
-/// object still goes in the way that was planned. Nothing for any other rule.
+/// Checks a deletion by a rule about owners: they must still be a reason for it, and the planned policy must still be
+/// the right one. Returns what was found about the owners; nothing for any other rule.
 pub(super) fn verified(
     context: Context<'_>,
     intent: &Delete,
@@ -29,8 +29,8 @@ pub(super) fn verified(
     Ok(findings)
 }
 
-/// Refuses to delete an object in this way if it would now go in another: its finalizers say so, or its owner waits
-/// for it and it has dependents by now, or has none any more.
+/// Refuses a planned policy that is no longer the right one: the finalizers of the object have changed, or an owner
+/// waits for it and it gained its first dependent or lost its last.
 fn goes_as_planned(
     state: &State,
     object: &Object,
@@ -101,8 +101,8 @@ pub(crate) fn refuse_overtaken(
     refuse_undecided_above(state, &object.key, basis)
 }
 
-/// The envelope of a step that is decided for this object. If the cause is the last write of the object, that is the
-/// last by now.
+/// The envelope of a step about this object. If the cause is the version of the object that the plan saw, it becomes
+/// the newest version.
 pub(crate) fn because_of(envelope: &Envelope, basis: &Basis, object: &Object) -> Envelope {
     let mut envelope = envelope.clone();
     let written = basis.seen.as_ref().map(|seen| Cause::Commit(seen.revision));

@@ -146,7 +146,7 @@ struct Spec {
     names: Value,
 }
 
-/// The definition without all that its names do not depend on: its schemas are skipped and not read.
+/// Reads only the part of a definition that its names depend on; its schemas are skipped.
 fn outline(definition: &Object) -> Option<Value> {
     let Outline { spec, status } = serde_json::from_slice(&definition.body).ok()?;
     Some(json!({"spec": {"names": spec.names}, "status": status}))
@@ -274,8 +274,8 @@ impl Waiting {
         document
     }
 
-    /// Whether it would get a name. What is only said of the names that it does not get does not count: that
-    /// changes whenever others get them.
+    /// Whether it would gain a name. Other changes of its status do not count: the reasons why it lacks names change
+    /// whenever other definitions gain them.
     fn would_gain(&self, taken: &Taken) -> bool {
         let next = self.settled(taken, "");
         let names = "/status/acceptedNames";

@@ -42,7 +42,8 @@ impl Count {
     }
 }
 
-/// What has been read of an expression so far: how often the innermost part of each is repeated at most.
+/// How often a part of an expression is repeated at most, nested repeats multiplied: in each piece of what has been
+/// read so far.
 #[derive(Debug, Default)]
 pub(super) struct Repeats<'a> {
     /// The open groups, from the outside in.
