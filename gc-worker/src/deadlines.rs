@@ -42,7 +42,7 @@ impl Deadlines {
         later.map(|(_, key)| key)
     }
 
-    /// Those that are due and live, the earliest first; of the first `limit` that are due.
+    /// Of the first `limit` objects that are due, those that exist and are not in deletion; the earliest first.
     pub(crate) fn due<'a>(
         &self,
         state: &'a State,

@@ -17,11 +17,11 @@ const POLICY: &str = "event-ttl";
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Events {
     ttl: Option<Duration>,
-    /// Of those that were written before now.
+    /// For events that were written before now.
     deadlines: Deadlines,
-    /// Of those from the future: the clock was ahead when they were written, or is behind now.
+    /// For events from the future: the clock was ahead when they were written, or is behind now.
     ahead: Deadlines,
-    /// When those from the future go if the clock does not catch up before that.
+    /// When events from the future are deleted, unless the clock catches up before that.
     cut: Deadlines,
 }
 

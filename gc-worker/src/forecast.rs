@@ -8,7 +8,7 @@ use std::borrow::Borrow;
 
 /// Steps of the collector in one batch.
 const BATCH_STEPS: usize = 256;
-/// What is due already is followed for this many times as many changes as the command.
+/// How many times more changes are followed for what is already due than for the command.
 const DUE_FACTOR: usize = 10;
 /// How many objects and references are passed at most on the way along a course: some seconds of work. Thousands of
 /// objects that own each other in a ring are few changes, and each of them is looked for all around the ring.

@@ -31,8 +31,8 @@ pub fn deletions_and_reports(mut batch: Vec<Step>) -> [Vec<Step>; 2] {
     [batch, reports]
 }
 
-/// Divides steps, in their order, where those before take so many bytes. What is submitted together is held
-/// in memory together, and needs room on the disk together.
+/// Divides steps into parts, in their order. A part ends once its steps take `bytes_max` bytes: what is submitted
+/// together is held in memory together, and needs room on the disk together.
 pub fn in_parts(steps: Vec<Step>, state: &State, bytes_max: usize) -> Vec<Vec<Step>> {
     let mut parts: Vec<Vec<Step>> = Vec::new();
     let mut bytes = 0;

@@ -5,7 +5,7 @@ use super::origin::{Entry, Origin};
 use crate::worker::Worker;
 use hindsight_core::{Commit, Event, ObjectKey, Revision, Rule};
 
-/// Turns that are so many commits ago are forgotten. It bounds how far the log is read back for them.
+/// Turns older than this many commits are forgotten. This bounds how far back the log is read for them.
 const COMMITS_MAX: u64 = 4096;
 
 /// Who had the last turns, of objects and of containers.
@@ -75,7 +75,7 @@ impl Turns {
         self.reaches(self.oldest) && (self.object.is_none() || self.container.is_none())
     }
 
-    /// Passes over what was not decided, which the log does not tell, so that it is in nobody's way.
+    /// Counts a turn of which the log tells nothing, because nothing was decided in it: the others come next.
     pub(super) fn pass_over(&mut self, origin: &Origin) {
         match origin {
             Origin::Object(entry) => self.object = Some((self.newest, entry.clone())),

@@ -86,8 +86,8 @@ impl View<'_> {
         undecided.into_iter().find(|one| one != uid)
     }
 
-    /// One of them that is decided before this one. In a cycle these are owners that orphan, and of the
-    /// others those with a lower key: uids are random. A container that is being emptied is in no cycle,
+    /// An undecided object above this one that is decided before it. In a cycle, owners that orphan are decided first,
+    /// then the others in the order of their keys: uids are random. A container that is being emptied is in no cycle,
     /// because nothing is above it.
     pub(super) fn undecided_before(&self, uid: &Uid) -> Option<Uid> {
         // So it is for most objects, and this keeps them out of the findings.

@@ -23,7 +23,7 @@ pub(super) enum Naming<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Place<'a> {
     Object(&'a Uid),
-    /// All objects that name something, of which there are some.
+    /// All objects with these references; there is at least one.
     Naming(Naming<'a>),
 }
 
