@@ -1,7 +1,7 @@
 //! Every structure of a built-in kind that is reached only through structures which are always present is
 //! itself listed as always present, or is known to be a pointer in upstream's types.
 
-use super::Schemas;
+use crate::schemas::Schemas;
 use hindsight_core::builtin;
 use hindsight_core::kind::{BuiltinSchemas, GroupVersionKind};
 use hindsight_core::managed::always_there;

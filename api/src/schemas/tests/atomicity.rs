@@ -1,7 +1,7 @@
 //! The ownership of lists, maps and structures in built-in kinds, checked against upstream's OpenAPI document
 //! (the `x-kubernetes-list-type`, `-list-map-keys` and `-map-type` of 1.36, and the defaults of keys).
 
-use super::Schemas;
+use crate::schemas::Schemas;
 use hindsight_core::kind::{BuiltinSchemas, GroupVersionKind};
 use hindsight_core::schema::{Identity, Schema};
 
