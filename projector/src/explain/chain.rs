@@ -126,8 +126,8 @@ fn made_wait<H: History>(
     })
 }
 
-/// The request that ended the orphaning of the dependents of an owner that is gone: but for it, they would not have
-/// been collected. It may be the removal itself.
+/// The request without which the dependents of an owner that is gone would have been orphaned, not collected: it ended
+/// the orphaning, and no later one began it again. It may be the removal itself.
 pub(super) fn overruling<H: History>(
     history: &BoundedHistory<'_, H>,
     removal: &Commit,
@@ -142,7 +142,9 @@ pub(super) fn overruling<H: History>(
     if mark.propagation() != Some(Propagation::Orphan) {
         return Ok(None);
     }
-    newest_since(history, mark, removal.revision.previous(), ends_orphaning)
+    let decides = |commit: &Commit| ends_orphaning(commit) || begins(commit, ORPHAN_FINALIZER);
+    let newest = newest_since(history, mark, removal.revision.previous(), decides)?;
+    Ok(newest.filter(ends_orphaning))
 }
 
 /// The newest request after the first that set this finalizer on the owner.

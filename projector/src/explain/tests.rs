@@ -2,9 +2,11 @@
 
 use super::*;
 use crate::ownership::tests::{created, removed};
-use hindsight_core::GroupResource;
+use hindsight_core::command::Propagation;
 use hindsight_core::event::{OwnerClass, OwnerFinding};
 use hindsight_core::kind::BuiltinKinds;
+use hindsight_core::object::{Mark, ORPHAN_FINALIZER};
+use hindsight_core::{Actor, GroupResource, Object};
 use std::convert::Infallible;
 use std::sync::Arc;
 
@@ -184,5 +186,79 @@ fn what_is_not_kept_of_its_time_is_told() {
             told,
             "{floor}"
         );
+    }
+}
+
+/// One more request for the deletion of the owner, which another finalizer holds.
+fn asked(revision: u64, user: &str, propagation: Propagation) -> Commit {
+    let made = (*created(revision, "owner", &[]).commit).clone();
+    let mark = Mark {
+        revision: Revision(2),
+        rule: Rule::Requested,
+    };
+    let object = Arc::new(Object {
+        mark: Some(mark),
+        ..(**made.object().expect("an object")).clone()
+    });
+    let finalizer = ORPHAN_FINALIZER.into();
+    Commit {
+        actor: Arc::new(Actor::new(user)),
+        events: vec![
+            Event::DeletionRequested {
+                rule: Rule::Requested,
+                propagation,
+                grace_period_seconds: None,
+                owners: Vec::new(),
+                decided_at: Revision(revision - 1),
+            },
+            if propagation == Propagation::Orphan {
+                Event::FinalizerAdded { finalizer }
+            } else {
+                Event::FinalizerRemoved { finalizer }
+            },
+            Event::ObjectUpdated { object },
+        ],
+        ..made
+    }
+}
+
+#[test]
+fn who_kept_an_owner_from_orphaning_is_told_unless_somebody_had_it_orphan_again() {
+    let (orphan, background) = (Propagation::Orphan, Propagation::Background);
+    let requests = [
+        ("alice", orphan),
+        ("bob", background),
+        ("carol", orphan),
+        ("dave", background),
+    ];
+    for (count, told) in [(1, "alice"), (2, "bob"), (3, "alice"), (4, "dave")] {
+        let mut log = vec![(*created(1, "owner", &[]).commit).clone()];
+        log.extend(
+            (2..)
+                .zip(&requests[..count])
+                .map(|(revision, (user, propagation))| asked(revision, user, *propagation)),
+        );
+        log.push((*created(6, "child", &["owner", "other"]).commit).clone());
+        log.push((*removed(7, "owner").commit).clone());
+        let owners = log[count + 1].object().expect("an object").owners();
+        let found = owners.iter().map(|owner| OwnerFinding {
+            owner: owner.clone(),
+            class: OwnerClass::Dangling,
+        });
+        let deleted = Event::ObjectDeleted {
+            rule: Rule::OwnersAbsent,
+            owners: found.collect(),
+            decided_at: Revision(7),
+        };
+        log.push(Commit {
+            events: vec![deleted],
+            cause: Cause::Commit(Revision(7)),
+            ..(*removed(8, "child").commit).clone()
+        });
+        let explanation = explained(log);
+        let end = explanation.chain[0].owners[0].end.as_ref();
+        assert_eq!(end.map(|end| &*end.user), Some(told));
+        let root = explanation.root.map(|root| root.user);
+        assert_eq!(root.as_deref(), Some(told));
     }
 }
