@@ -106,8 +106,7 @@ fn member_or_insert<'a>(
     member
 }
 
-/// Sets the condition of a pod that is being evicted. Conditions of pods have a `lastProbeTime`, and the pod's
-/// generation if it has one.
+/// Sets the condition of a pod that is being evicted, with the pod's generation if it has one.
 pub(crate) fn set_evicted(pod: &mut Value, generation: i64, now: &str) {
     let (kind, reason) = ("DisruptionTarget", "EvictionByEvictionAPI");
     let condition = Condition {
@@ -115,15 +114,6 @@ pub(crate) fn set_evicted(pod: &mut Value, generation: i64, now: &str) {
         ..Condition::new_true(kind, reason, "Eviction API: evicting")
     };
     set(pod, &condition, now);
-    let conditions = pod.pointer_mut("/status/conditions");
-    let mut conditions = conditions
-        .and_then(Value::as_array_mut)
-        .into_iter()
-        .flatten();
-    let stored = conditions.find(|one| is_of(one, condition.kind));
-    if let Some(stored) = stored.and_then(Value::as_object_mut) {
-        stored.entry("lastProbeTime").or_insert(Value::Null);
-    }
 }
 
 /// Whether the condition of this type is true.

@@ -32,7 +32,7 @@ pub(super) fn pending(pod: &Map<String, Value>, now: &str) -> Value {
 /// `applySchedulingGatedCondition`.
 fn waits_at_gates(now: &str) -> Value {
     json!({"type": "PodScheduled", "status": "False", "reason": "SchedulingGated",
-        "lastProbeTime": null, "lastTransitionTime": now,
+        "lastTransitionTime": now,
         "message": "Scheduling is blocked due to non-empty scheduling gates"})
 }
 

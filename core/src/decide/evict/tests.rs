@@ -153,7 +153,7 @@ fn a_pod_that_is_evicted_says_so_before_it_goes() {
     };
     let versions = [told, marked].map(|commit| commit.object().expect("it is there").clone());
     let now = versions[0].document()["status"]["conditions"][1]["lastTransitionTime"].clone();
-    let wanted = json!({"type": "DisruptionTarget", "status": "True", "lastProbeTime": null,
+    let wanted = json!({"type": "DisruptionTarget", "status": "True",
         "lastTransitionTime": now, "reason": "EvictionByEvictionAPI", "message": "Eviction API: evicting",
         "observedGeneration": before.meta.generation});
     assert!(now.is_string());

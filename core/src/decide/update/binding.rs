@@ -137,10 +137,7 @@ fn scheduled(status: &mut Map<String, Value>, now: &str) {
     }
     if let Some(list) = conditions.as_array_mut() {
         list.retain(|one| one.get("type") != Some(&json!("PodScheduled")));
-        list.push(
-            json!({"type": "PodScheduled", "status": "True", "lastProbeTime": null,
-            "lastTransitionTime": now}),
-        );
+        list.push(json!({"type": "PodScheduled", "status": "True", "lastTransitionTime": now}));
     }
 }
 

@@ -260,7 +260,9 @@ fn a_pod_is_bound_once_and_to_a_node() {
     let document = bound.outcome.object().document();
     assert_eq!(document["spec"]["nodeName"], "n");
     assert_eq!(document["metadata"]["annotations"]["by"], "me");
-    assert_eq!(document["status"]["conditions"][0]["type"], "PodScheduled");
+    let condition = &document["status"]["conditions"][0];
+    assert_eq!(condition["type"], "PodScheduled");
+    assert_eq!(condition.get("lastProbeTime"), None, "it is not set");
     let refused = bind(json!({"name": "m"}))
         .expect_err("bound already")
         .to_string();
