@@ -13,7 +13,7 @@ use crate::past::Pasts;
 use crate::pending::Pending;
 use crate::published::{self, Published};
 use crate::questions::{self, CHANGES_MAX, Why};
-use crate::read_only::{has_database, refuse_lost};
+use crate::read_only::find;
 use crate::unpoisoned::unpoisoned;
 use crate::{Clock, Config, OpenError, bootstrap, effects, reply, restoring};
 use arc_swap::ArcSwap;
@@ -24,7 +24,7 @@ use hindsight_core::{
 };
 use hindsight_gc::Forecast;
 use hindsight_log::{
-    Base, DirectoryLock, Error, Keeping, Log, MemoryStorage, Poison, Reader, SledStorage,
+    Base, DirectoryLock, Error, Found, Keeping, Log, MemoryStorage, Poison, Reader, SledStorage,
     Snapshots, Storage, Writer, overwrite_in_place,
 };
 use std::path::Path;
@@ -462,9 +462,8 @@ pub(crate) fn open_directory(directory: &Path) -> Result<(DirectoryLock, Arc<dyn
     let lock = DirectoryLock::acquire(directory)?;
     restoring::check(lock.directory())?;
     let data = DataDir(lock.directory());
-    if !has_database(lock.directory())? {
-        // Refused before anything is made: what is made would be in the way of what is moved back.
-        refuse_lost(data)?;
+    // Refused before anything is made: what is made would be in the way of what is moved back.
+    if find(lock.directory())? != Found::Database {
         overwrite_in_place(lock.directory(), &[]);
     }
     let storage: Arc<dyn Storage> = Arc::new(SledStorage::open(&data.events())?);

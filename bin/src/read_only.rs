@@ -7,7 +7,7 @@ use crate::control_plane::{empty_state, open_directory};
 use crate::data_dir::DataDir;
 use crate::{OpenError, restoring};
 use hindsight_core::{Revision, State};
-use hindsight_log::{DirectoryLock, Error, Intact, Reader, SledStorage};
+use hindsight_log::{DirectoryLock, Error, Found, Intact, Reader, SledStorage};
 use std::path::Path;
 
 /// The log of a data directory, which no other process has open until this is dropped.
@@ -112,7 +112,7 @@ pub(crate) fn intact(directory: &Path, progress: &dyn Fn(u64)) -> Result<Intact,
     Ok(found.beside(&data.snapshots()))
 }
 
-/// Refuses a directory without a log.
+/// Refuses a directory without a log. Asked before the directory is locked: in one of somebody else no lock file is made.
 pub(crate) fn check_log(directory: &Path) -> Result<(), OpenError> {
     if restoring::is_unfinished(directory)? {
         return Err(Error::UnfinishedRestore(directory.to_owned()).into());
@@ -127,23 +127,19 @@ pub(crate) fn check_log(directory: &Path) -> Result<(), OpenError> {
 /// Whether there is a log in the directory: its database, or a journal from which a start makes that again. Refuses one
 /// that misses its database, as a start does.
 pub(crate) fn has_log(directory: &Path) -> Result<bool, Error> {
-    Ok(has_database(directory)? || refuse_lost(DataDir(directory))? > Revision::ZERO)
+    Ok(find(directory)? != Found::Nothing)
 }
 
-/// Whether the database of a log is in the directory.
-pub(crate) fn has_database(directory: &Path) -> Result<bool, Error> {
-    let found = SledStorage::has_database(&DataDir(directory).events());
+/// What there is of a log in the data directory; see [`SledStorage::find`].
+pub(crate) fn find(directory: &Path) -> Result<Found, Error> {
+    let data = DataDir(directory);
+    let found = SledStorage::find(&data.events(), &data.snapshots());
     found.map_err(|error| match error {
-        Error::Io { source, .. } => {
-            let what = format!("looking for the event log in {}", directory.display());
+        Error::Io { what, source } => {
+            let directory = directory.display();
+            let what = format!("looking for the event log in {directory}: {what}");
             Error::Io { what, source }
         }
         other => other,
     })
-}
-
-/// Refuses a directory without a database if what is beside its place shows that there was one. Returns how far the
-/// journal reaches, from which a start makes the database again. Nothing is made or changed.
-pub(crate) fn refuse_lost(data: DataDir<'_>) -> Result<Revision, Error> {
-    SledStorage::check_missing(&data.events(), &data.snapshots())
 }

@@ -5,7 +5,7 @@ mod advice;
 mod tests;
 
 use crate::lock::OURSELVES;
-use advice::{in_place_of, on_system, with_journal, without_lost};
+use advice::{at_link, in_place_of, on_system, with_journal, without_lost};
 use hindsight_core::{FutureRevision, Pruned, PrunedTime, Revision};
 use std::fmt;
 use std::num::NonZeroU64;
@@ -74,14 +74,14 @@ pub enum Error {
         /// The last revision that was found, in the journal.
         newest: Revision,
     },
-    /// There is a link in the place of the database that leads nowhere, and nothing else shows whether there was one.
-    #[error(
-        "{} is a link that leads nowhere, so it is unknown whether there is an event log; if a file system or a disk \
-         is missing, mount it; if what it leads to was moved, move it back; or, if there never was a log, remove the \
-         link",
-        .0.display()
-    )]
-    Dangling(PathBuf),
+    /// There is a link in the place of the database that leads nowhere, and nothing shows that the journal lacks anything.
+    #[error("{} is a link that leads nowhere{}", .path.display(), at_link(*.newest))]
+    Dangling {
+        /// The link.
+        path: PathBuf,
+        /// The last revision in the journal; zero if nothing else shows whether there was a log.
+        newest: Revision,
+    },
     /// The log may end before an acknowledged record: the file that would show it is missing.
     #[error(
         "the file events.tail is missing: it records how far the log was acknowledged; the log ends at \

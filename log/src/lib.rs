@@ -52,7 +52,7 @@ pub use reader::{Entry, Reader};
 pub use retention::{Keeping, Retention, thin};
 pub use snapshot::Snapshots;
 pub use storage::memory::MemoryStorage;
-pub use storage::sled::{Intact, NEW_LOG_BYTES, Newer, SledStorage};
+pub use storage::sled::{Found, Intact, NEW_LOG_BYTES, Newer, SledStorage};
 pub use storage::{Purpose, Records, Storage, Stored, is_closing_engine};
 pub use tail::Tail;
 pub use verify::{Report, state_at_floor, verify};

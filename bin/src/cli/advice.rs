@@ -198,6 +198,10 @@ mod tests {
                 acknowledged,
                 newest,
             },
+            Error::Dangling {
+                path: "db".into(),
+                newest,
+            },
             Error::Gap { revision, newest },
             Error::NewerFormat {
                 found: 9,

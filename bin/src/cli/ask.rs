@@ -289,12 +289,15 @@ pub(super) fn is_read_only(error: &anyhow::Error) -> bool {
     matches!(error.downcast_ref(), Some(Error::ReadOnly(_)))
 }
 
-/// Whether the error says that the database of the log is missing, or may be elsewhere.
+/// Whether this is an error of what is beside the place of a database. That is examined only if there is no database.
 fn is_without_database(error: &anyhow::Error) -> bool {
-    matches!(
-        log_error(error),
-        Some(Error::Missing { .. } | Error::Dangling(_))
-    )
+    let is_beside = |error: &Error| {
+        !matches!(
+            error,
+            Error::Foreign(_) | Error::UnfinishedRestore(_) | Error::Io { .. }
+        )
+    };
+    log_error(error).is_some_and(is_beside)
 }
 
 fn is_newer(error: &anyhow::Error) -> bool {
@@ -403,13 +406,17 @@ mod tests {
         let nowhere = directory.join("unmounted/db");
         std::os::unix::fs::symlink(nowhere, &database).expect("linked");
         assert_eq!(saved(directory).expect("the journal has all"), whole);
+        let [tail, aside] = ["events.tail", "aside"].map(|name| directory.join(name));
+        fs::rename(&tail, &aside).expect("moved");
+        assert_eq!(saved(directory).expect("the journal has all"), whole);
+        fs::rename(&aside, &tail).expect("moved back");
         fs::remove_file(&journal).expect("removed");
         let told = saved(directory).expect_err("nothing is left").to_string();
         assert!(
             told.contains("db is missing: the log ends at revision 0"),
             "{told}"
         );
-        fs::remove_file(directory.join("events.tail")).expect("removed");
+        fs::remove_file(tail).expect("removed");
         let told = saved(directory).expect_err("nothing is left").to_string();
         assert!(told.contains("db is a link that leads nowhere"), "{told}");
     }

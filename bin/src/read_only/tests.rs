@@ -1,9 +1,9 @@
 //! What a program may read of a directory that it has no control plane on.
 
-use super::open_reader;
+use super::{find, open_reader};
 use crate::testing::tree;
 use crate::{Config, ControlPlane, OpenError};
-use hindsight_log::{Error, Snapshots, layout};
+use hindsight_log::{Error, Found, Snapshots, layout};
 use std::num::NonZeroU64;
 use std::path::Path;
 
@@ -156,6 +156,8 @@ fn without_its_database_a_log_that_the_journal_has_whole_is_one() {
     let state = held.state();
     held.close();
     std::fs::remove_file(data.join("events/db")).expect("removed");
+    let left = find(&data).expect("examined");
+    assert_eq!(left, Found::Journal(state.revision));
     let opened = open_reader(&data).expect("the journal has it");
     let found = opened.reader().newest_state(opened.empty_state());
     assert_eq!(found.expect("read").hash(), state.hash());

@@ -23,6 +23,25 @@ pub(super) const fn with_journal(newest: Revision) -> &'static str {
     "to continue with what the journal has, save that with `hindsight backup --intact FILE` and restore it, or, "
 }
 
+/// What is known of the log in whose place a link leads nowhere, and what to do if the journal has it up to this revision.
+pub(super) fn at_link(newest: Revision) -> String {
+    let (known, needless) = match newest {
+        Revision::ZERO => (
+            ", so it is unknown whether there is an event log".into(),
+            "if there never was a log",
+        ),
+        newest => (
+            format!("; the journal has the log up to revision {newest}"),
+            "to have the next start make the database again from the journal",
+        ),
+    };
+    format!(
+        "{known}; if a file system or a disk is missing, mount it; if what it leads to was moved, move it back; or, \
+         {}{needless}, remove the link",
+        with_journal(newest)
+    )
+}
+
 /// What to do about something else in the place of a file.
 pub(super) fn in_place_of(path: &Path) -> &'static str {
     let name = path.file_name().and_then(|name| name.to_str());

@@ -52,7 +52,7 @@ const fn variant(error: &Error) -> usize {
         Error::Read { .. } => 28,
         Error::Bump { .. } => 29,
         Error::Missing { .. } => 30,
-        Error::Dangling(_) => 31,
+        Error::Dangling { .. } => 31,
         Error::Engine { .. } => VARIANTS - 1,
     }
 }
@@ -117,7 +117,6 @@ fn all() -> Vec<Error> {
             revision: Some(revision),
         },
         Error::Foreign(directory),
-        Error::Dangling(path.clone()),
         Error::NotAFile(path.clone()),
         Error::TooLong {
             path: path.clone(),
@@ -148,14 +147,21 @@ fn all() -> Vec<Error> {
 }
 
 /// Those of a log that does not end where it should.
-fn too_short(acknowledged: Revision, newest: Revision) -> [Error; 4] {
+fn too_short(acknowledged: Revision, newest: Revision) -> [Error; 6] {
+    let path = PathBuf::from("/data/x");
+    let dangling = |newest| Error::Dangling {
+        path: path.clone(),
+        newest,
+    };
     [
+        dangling(Revision::ZERO),
+        dangling(newest),
         Error::Lost {
             acknowledged,
             newest,
         },
         Error::Missing {
-            database: PathBuf::from("/data/x"),
+            database: path.clone(),
             acknowledged,
             newest,
         },

@@ -144,7 +144,7 @@ const REFUSED: &[(&str, Prepare, &str)] = &[
             make(at, &["events"]);
             leads_nowhere(&at.join("events/db"));
         },
-        "events/db is a link that leads nowhere",
+        "events/db is a link that leads nowhere, so it is unknown whether",
     ),
     #[cfg(unix)]
     (
@@ -161,7 +161,7 @@ const REFUSED: &[(&str, Prepare, &str)] = &[
                 leads_nowhere(&at.join("events/db"));
             });
         },
-        "events/db is a link that leads nowhere",
+        "events/db is a link that leads nowhere; the journal has the log up to revision",
     ),
     (
         "a database of somebody else's that the engine can read",

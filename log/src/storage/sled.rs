@@ -32,6 +32,7 @@ use crate::layout::{reserve_beside, witness_path};
 use crate::regular::is_there;
 use crate::unpoisoned::unpoisoned;
 use crate::{EngineCall, Error, Snapshots, Tail, copy_on_write, owner_only, parallel, place};
+pub use absent::Found;
 use database::Database;
 pub(crate) use foreign::has_name_of_ours;
 use foreign::{DatabaseState, refuse_foreign, refuse_irregular_files};
@@ -88,11 +89,8 @@ impl SledStorage {
 
     /// As [`Self::open`], but its errors do not say how far the log is intact.
     fn open_plain(directory: &Path) -> Result<Self, Error> {
-        let has_database = absent::has_database(directory)?;
-        if !has_database {
-            // Refused before anything is made: what is made would be in the way of what is moved back.
-            absent::refuse_missing(directory, None)?;
-        }
+        // Refused before anything is made: what is made would be in the way of what is moved back.
+        absent::find(directory, None)?;
         let is_made = !is_there(directory)?;
         owner_only::make(directory)?;
         if is_made {
@@ -175,17 +173,12 @@ impl SledStorage {
         Ok(())
     }
 
-    /// Whether there is a database in this directory. A link that leads nowhere is none. Refuses what is in the place of
-    /// the directory and is none.
-    pub fn has_database(directory: &Path) -> Result<bool, Error> {
-        absent::has_database(directory)
-    }
-
-    /// For a directory without a database, which need not exist: refuses it as [`Self::open`] does if more was
-    /// acknowledged there, also by these snapshots, than a start can take from the journal. Returns how far that
-    /// reaches. Nothing is made or changed.
-    pub fn check_missing(directory: &Path, snapshots: &Snapshots) -> Result<Revision, Error> {
-        absent::refuse_missing(directory, Some(snapshots))
+    /// What there is of a log in this directory, which need not exist. A link that leads nowhere is no database. Refuses,
+    /// as [`Self::open`] does, what is in the place of the directory and is none, and a directory without a database if
+    /// more was acknowledged there, also by these snapshots, than a start can take from the journal. Nothing is made or
+    /// changed.
+    pub fn find(directory: &Path, snapshots: &Snapshots) -> Result<Found, Error> {
+        absent::find(directory, Some(snapshots))
     }
 
     /// For an error of the engine over what it reads, or of a disk that does not give it back, the error to

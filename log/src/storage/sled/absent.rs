@@ -1,5 +1,5 @@
-//! A directory without a database: whether that of a log is missing there, as the files beside it show, or a log
-//! is yet to begin. Nothing is made or changed.
+//! Looks for a log. Where there is no database, the files beside its place show whether it is missing, or a log is yet to
+//! begin. Nothing is made or changed.
 
 use super::journal::{JournalContents, Newest};
 use super::pending::Frame;
@@ -11,20 +11,26 @@ use crate::{Error, MemoryStorage, Snapshots, Storage};
 use hindsight_core::Revision;
 use std::path::Path;
 
-/// Whether there is a database in this directory. A link that leads nowhere is none.
-pub(super) fn has_database(directory: &Path) -> Result<bool, Error> {
+/// What there is of a log in its directory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Found {
+    /// Its database.
+    Database,
+    /// All of it, up to this revision, in the journal, from which a start makes the database again.
+    Journal(Revision),
+    /// Nothing.
+    Nothing,
+}
+
+/// What there is in this directory, which need not exist. Refuses what is in its place and no directory; and if there is
+/// no database, a directory where more was acknowledged than the journal has, or where a link leads nowhere.
+pub(super) fn find(directory: &Path, snapshots: Option<&Snapshots>) -> Result<Found, Error> {
     if is_there(directory)? && !directory.is_dir() {
         return Err(Error::Foreign(directory.to_owned()));
     }
-    is_there(&directory.join("db"))
-}
-
-/// Refuses the directory if more was acknowledged there than the journal has, from which a start makes the database
-/// again, or if it is not known whether there is a database. Returns the last revision in the journal.
-pub(super) fn refuse_missing(
-    directory: &Path,
-    snapshots: Option<&Snapshots>,
-) -> Result<Revision, Error> {
+    if is_there(&directory.join("db"))? {
+        return Ok(Found::Database);
+    }
     let newest = check(directory, snapshots).map_err(|error| match error {
         Error::Lost {
             acknowledged,
@@ -40,21 +46,25 @@ pub(super) fn refuse_missing(
         },
         other => other,
     })?;
-    refuse_dangling(directory)?;
-    Ok(newest)
+    refuse_dangling(directory, newest)?;
+    Ok(match newest {
+        Revision::ZERO => Found::Nothing,
+        newest => Found::Journal(newest),
+    })
 }
 
 /// Behind a link that leads nowhere a database is not absent, but unknown: a mount or a disk may be missing. A start
 /// would make another in its place.
-fn refuse_dangling(directory: &Path) -> Result<(), Error> {
-    for place in [directory.to_owned(), directory.join("db")] {
-        if place.is_symlink() && !is_there(&place)? {
-            return Err(Error::Dangling(place));
+fn refuse_dangling(directory: &Path, newest: Revision) -> Result<(), Error> {
+    for path in [directory.to_owned(), directory.join("db")] {
+        if path.is_symlink() && !is_there(&path)? {
+            return Err(Error::Dangling { path, newest });
         }
     }
     Ok(())
 }
 
+/// The last revision in the journal. Refuses a directory where more was acknowledged.
 fn check(directory: &Path, snapshots: Option<&Snapshots>) -> Result<Revision, Error> {
     let witness = witness_path(directory);
     let witnessed = WitnessFile::read(&witness)?;
