@@ -48,8 +48,6 @@ mod published;
 mod questions;
 mod read_only;
 mod reasons;
-#[cfg(feature = "http")]
-mod regular_file;
 mod reply;
 mod restoring;
 #[cfg(feature = "http")]

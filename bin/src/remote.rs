@@ -5,11 +5,11 @@ mod tests;
 
 use crate::data_dir::DataDir;
 use crate::hint::hint;
-use crate::regular_file;
 use crate::server::kubeconfig::{own_cluster, own_user};
 use anyhow::{Context, Result, anyhow, bail};
 use base64::prelude::{BASE64_STANDARD, Engine};
 use bytes::{Bytes, BytesMut};
+use hindsight_log::regular;
 use http::{Request, Response, StatusCode, header};
 use http_body_util::{BodyExt, Empty};
 use hyper::body::Incoming;
@@ -309,7 +309,7 @@ type Driver = JoinHandle<hyper::Result<()>>;
 /// kubeconfig.
 fn administrator(file: &Path) -> Result<rustls::ClientConfig> {
     let text =
-        regular_file::text(file, KUBECONFIG_BYTES_MAX).map_err(|error| unread(file, error))?;
+        regular::text(file, KUBECONFIG_BYTES_MAX).map_err(|error| unread(file, error))?;
     identity(&text).with_context(|| {
         format!(
             "{} is not the kubeconfig that the server wrote; move it aside and restart the server, which writes it \

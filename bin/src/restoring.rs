@@ -2,6 +2,7 @@
 //! the place of the log, and moves its parts there when it is complete. See `docs/decisions/0013-backup-and-restore.md`.
 
 use crate::data_dir::DataDir;
+use hindsight_log::regular::is_there;
 use hindsight_log::{Error, check_parts};
 #[cfg(feature = "http")]
 use hindsight_log::{check_part, layout};
@@ -12,11 +13,6 @@ use std::path::Path;
 pub(crate) fn is_unfinished(directory: &Path) -> Result<bool, Error> {
     let data = DataDir(directory);
     Ok(is_there(&data.restoring())? && !is_there(&data.events())?)
-}
-
-/// Whether there is anything at the path. If the system cannot examine it, that is an error rather than a no.
-pub(crate) fn is_there(path: &Path) -> Result<bool, Error> {
-    path.try_exists().map_err(failed("examining", path))
 }
 
 /// Refuses a directory in which somebody else has files where a restore would leave its own, and then one in which a

@@ -25,7 +25,7 @@ mod parts;
 mod place;
 mod poison;
 mod reader;
-mod regular;
+pub mod regular;
 mod remote_fs;
 mod retention;
 mod snapshot;

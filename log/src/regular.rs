@@ -1,22 +1,23 @@
-//! Checks that a file is a regular file before it is opened. Opening a pipe would block while the
+//! Files that should be regular, and short where they are read as a whole: opening a pipe would block, perhaps while a
 //! directory is locked, and reading a device would never end.
 
 use crate::Error;
-use std::io::ErrorKind;
+use std::fs::File;
+use std::io::{self, ErrorKind, Read};
 use std::path::Path;
 
 /// Whether there is anything at a path. If the system cannot examine it, that is an error rather than a no.
-pub(crate) fn is_there(path: &Path) -> Result<bool, Error> {
+pub fn is_there(path: &Path) -> Result<bool, Error> {
     path.try_exists().map_err(examining(path))
 }
 
-fn examining(path: &Path) -> impl FnOnce(std::io::Error) -> Error {
+fn examining(path: &Path) -> impl FnOnce(io::Error) -> Error {
     Error::io(format!("examining {}", path.display()))
 }
 
 /// Refuses a path at which there is something other than a regular file, or one longer than `longest`
 /// bytes. Nothing is opened for that.
-pub(crate) fn check(path: &Path, longest: u64) -> Result<(), Error> {
+pub fn check(path: &Path, longest: u64) -> Result<(), Error> {
     match path.metadata() {
         Ok(found) if !found.is_file() => Err(Error::NotAFile(path.to_owned())),
         Ok(found) if found.len() <= longest => Ok(()),
@@ -27,4 +28,35 @@ pub(crate) fn check(path: &Path, longest: u64) -> Result<(), Error> {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
         Err(error) => Err(examining(path)(error)),
     }
+}
+
+/// All of a file, if there is one. It is refused as by [`check`].
+pub fn read(path: &Path, longest: u64) -> Result<Option<Vec<u8>>, Error> {
+    check(path, longest)?;
+    match std::fs::read(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        read => read
+            .map(Some)
+            .map_err(Error::reading(path.display().to_string())),
+    }
+}
+
+/// Opens a file. What is no regular one is refused before.
+pub fn open(path: &Path) -> io::Result<File> {
+    if !path.metadata()?.is_file() {
+        return Err(io::Error::other("it is not a regular file"));
+    }
+    File::open(path)
+}
+
+/// The text of a file, which may have this many bytes.
+pub fn text(path: &Path, longest: u64) -> io::Result<String> {
+    let mut text = String::new();
+    let mut bytes = open(path)?.take(longest + 1);
+    bytes.read_to_string(&mut text)?;
+    if bytes.limit() == 0 {
+        let why = format!("it is longer than {longest} bytes");
+        return Err(io::Error::other(why));
+    }
+    Ok(text)
 }

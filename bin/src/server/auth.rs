@@ -1,9 +1,9 @@
 //! Authentication by a token of the token file.
 
-use crate::regular_file;
 use anyhow::{Context, Result, bail};
 use hindsight_api::Authenticator;
 use hindsight_core::Actor;
+use hindsight_log::regular;
 use http::{HeaderMap, header};
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
@@ -29,7 +29,7 @@ pub(super) struct Tokens(BTreeMap<[u8; 32], Arc<Actor>>);
 
 impl Tokens {
     pub(super) fn read(file: &Path) -> Result<Self> {
-        let text = regular_file::text(file, FILE_BYTES_MAX).with_context(|| {
+        let text = regular::text(file, FILE_BYTES_MAX).with_context(|| {
             format!(
                 "the token file {} cannot be read; name a file with lines of token,user,uid,\"group1,group2\", or \
                  leave --token-auth-file out",

@@ -7,9 +7,10 @@ use super::client_certificate::user_of;
 use super::pki::{AUTHORITY, FILE_BYTES_MAX, Pki, administrator, failed, write_private};
 use crate::data_dir::DataDir;
 use crate::disk::{is_full, is_mounted};
-use crate::{named_file, regular_file, shell};
+use crate::{named_file, shell};
 use anyhow::{Context, Result, bail};
 use base64::prelude::{BASE64_STANDARD, Engine};
+use hindsight_log::regular;
 use rustls_pki_types::CertificateDer;
 use rustls_pki_types::pem::PemObject;
 use serde_json::{Value, json};
@@ -245,7 +246,7 @@ struct Found {
 impl Found {
     fn read(path: &Path, data: DataDir<'_>) -> std::io::Result<Self> {
         let mut text = Vec::new();
-        let file = regular_file::open(path)?;
+        let file = regular::open(path)?;
         file.take(OURS_BYTES_MAX).read_to_end(&mut text)?;
         let is_cut = text.len() as u64 == OURS_BYTES_MAX;
         let text = String::from_utf8_lossy(&text).into_owned();
@@ -257,7 +258,7 @@ impl Found {
         Ok(Self {
             text,
             config: config.unwrap_or_default(),
-            authority: regular_file::text(&data.pki().join(AUTHORITY), FILE_BYTES_MAX).ok(),
+            authority: regular::text(&data.pki().join(AUTHORITY), FILE_BYTES_MAX).ok(),
         })
     }
 
@@ -380,7 +381,7 @@ fn is_there(path: &Path, text: &str) -> bool {
     let is_closed = path
         .metadata()
         .is_ok_and(|found| found.is_file() && found.mode() & OTHERS == 0);
-    is_closed && regular_file::text(path, text.len() as u64).is_ok_and(|found| found == text)
+    is_closed && regular::text(path, text.len() as u64).is_ok_and(|found| found == text)
 }
 
 /// Overwrites the file in place: there is no room for another on a full disk, and a file that is mounted by itself, as

@@ -7,11 +7,11 @@ mod whole;
 
 use super::auth::actor;
 use super::client_certificate::ClientCertificates;
-use crate::{effects, regular_file};
+use crate::effects;
 use anyhow::{Context, Error, Result};
 use chrono::{DateTime, Datelike};
 use hindsight_core::Actor;
-use hindsight_log::{WholeFile, make_private};
+use hindsight_log::{WholeFile, make_private, regular};
 use rcgen::{
     BasicConstraints, CertificateParams, CertifiedIssuer, DistinguishedName, DnType,
     ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair, KeyUsagePurpose, SanType,
@@ -216,7 +216,7 @@ fn sign(params: CertificateParams, issuer: &Issuer<'_, KeyPair>) -> Result<(Stri
 }
 
 fn read(path: &Path) -> Result<String> {
-    regular_file::text(path, FILE_BYTES_MAX).map_err(whole::unread(path))
+    regular::text(path, FILE_BYTES_MAX).map_err(whole::unread(path))
 }
 
 /// Warns if the certificates are not valid by this machine's clock: then nobody can connect.

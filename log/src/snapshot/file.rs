@@ -8,7 +8,7 @@
 
 use crate::codec::{Block, ObjectV1, Undecodable};
 use crate::framing::{self, Unreadable};
-use crate::{Base, Tail, parallel};
+use crate::{Base, Tail, parallel, regular};
 use hindsight_core::state::Image;
 use hindsight_core::{Object, Revision, State, Time};
 use std::fs::File;
@@ -250,10 +250,7 @@ struct Input(framing::Input<BufReader<File>>);
 
 impl Input {
     fn open(path: &Path) -> Result<Self, Unreadable> {
-        if !path.metadata().map_err(Unreadable::Io)?.is_file() {
-            return Err(Unreadable::Io(io::Error::other("it is not a regular file")));
-        }
-        let file = BufReader::new(File::open(path).map_err(Unreadable::Io)?);
+        let file = BufReader::new(regular::open(path).map_err(Unreadable::Io)?);
         let input = framing::Input::open(file, *MAGIC, FORMAT..=FORMAT, "a snapshot")?;
         Ok(Self(input))
     }

@@ -13,7 +13,7 @@ use crate::{Error, Tail, owner_only, regular};
 use crossbeam_channel::{Receiver, Sender, bounded};
 use hindsight_core::Revision;
 use std::fs::File;
-use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
+use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -24,6 +24,7 @@ pub(crate) const FORMAT: u8 = 1;
 const MAGIC: &[u8; 4] = b"HSLT";
 /// No disk sector is larger, so a torn write cannot damage both slots.
 const SLOT_BYTES: usize = 4096;
+const BYTES_MAX: u64 = 2 * SLOT_BYTES as u64;
 const NOTE_BYTES: usize = 4 + 1 + 8 + 32;
 const SYNC_PAUSE: Duration = Duration::from_secs(1);
 
@@ -66,7 +67,7 @@ struct Slots {
 impl WitnessFile {
     /// Refuses a file that cannot be a witness. A missing file is accepted.
     pub(crate) fn check(path: &Path) -> Result<(), Error> {
-        regular::check(path, 2 * SLOT_BYTES as u64)
+        regular::check(path, BYTES_MAX)
     }
 
     /// Opens or creates the file, and returns the tail that it witnesses.
@@ -123,14 +124,10 @@ impl WitnessFile {
 
     /// The tail that the file witnesses, if there is a file. Nothing is changed.
     pub(crate) fn read(path: &Path) -> Result<Option<Tail>, Error> {
-        Self::check(path)?;
-        match std::fs::read(path) {
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-            found => {
-                let bytes = found.map_err(Error::reading(path.display().to_string()))?;
-                Ok(read(&bytes, path)?.map(|note| note.tail))
-            }
-        }
+        let Some(bytes) = regular::read(path, BYTES_MAX)? else {
+            return Ok(None);
+        };
+        Ok(read(&bytes, path)?.map(|note| note.tail))
     }
 
     /// Notes an acknowledged tail. This is only evidence: if it fails, the log continues, until history is dropped.

@@ -4,10 +4,11 @@ use crate::data_dir::DataDir;
 use crate::effects;
 use crate::hint::hint;
 use crate::lock_wait::{LockWait, RETRY_PAUSE};
-use crate::restoring::{self, failed, is_there, remove, settle};
+use crate::restoring::{self, failed, remove, settle};
 use crate::shell;
 use anyhow::{Result, anyhow};
 use hindsight_log::layout::{EVENTS, PARTS};
+use hindsight_log::regular::is_there;
 use hindsight_log::{
     DirectoryLock, Error, Restore, RestoreStep, Restored, SledStorage, Storage, make_private,
     overwrite_in_place,

@@ -6,7 +6,9 @@ use crate::cli::signal_guard::SignalGuard;
 use crate::data_dir::DataDir;
 use crate::{effects, restoring};
 use anyhow::Result;
-use hindsight_log::{DirectoryLock, Error, Reader, SledStorage, is_read_by_database, make_private};
+use hindsight_log::{
+    DirectoryLock, Error, Reader, SledStorage, is_read_by_database, make_private, regular,
+};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -44,7 +46,7 @@ impl LogCopy {
             is_read_by_database,
             &copy.guard,
         )?;
-        if restoring::is_there(&data.tail())? {
+        if regular::is_there(&data.tail())? {
             copy_file(&data.tail(), &copied.tail())?;
         }
         Ok(copy)

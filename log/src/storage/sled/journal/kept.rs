@@ -4,7 +4,6 @@ use super::record::{self, ALIGNMENT, BEGIN_BYTES, ParsedRecord, Salt};
 use super::{BYTES_MAX, NAME};
 use crate::{Error, frame, regular};
 use hindsight_core::Revision;
-use std::io::ErrorKind;
 use std::ops::Range;
 use std::path::Path;
 
@@ -33,12 +32,8 @@ pub(in super::super) struct Record {
 impl JournalContents {
     /// Reads the journal in this directory; empty if there is none.
     pub(in super::super) fn of(directory: &Path) -> Result<Self, Error> {
-        let path = directory.join(NAME);
-        regular::check(&path, BYTES_MAX)?;
-        match std::fs::read(&path) {
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(Self::default()),
-            read => Self::read(read.map_err(Error::reading(path.display().to_string()))?),
-        }
+        let bytes = regular::read(&directory.join(NAME), BYTES_MAX)?;
+        bytes.map_or_else(|| Ok(Self::default()), Self::read)
     }
 
     pub(super) fn read(bytes: Vec<u8>) -> Result<Self, Error> {
