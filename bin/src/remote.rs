@@ -308,8 +308,7 @@ type Driver = JoinHandle<hyper::Result<()>>;
 /// The TLS identity of the administrator and the authority to trust, as the server wrote them to the
 /// kubeconfig.
 fn administrator(file: &Path) -> Result<rustls::ClientConfig> {
-    let text =
-        regular::text(file, KUBECONFIG_BYTES_MAX).map_err(|error| unread(file, error))?;
+    let text = regular::text(file, KUBECONFIG_BYTES_MAX).map_err(|error| unread(file, error))?;
     identity(&text).with_context(|| {
         format!(
             "{} is not the kubeconfig that the server wrote; move it aside and restart the server, which writes it \

@@ -2,7 +2,7 @@
 //! removed with all that is in it, so it is examined before.
 
 use crate::layout::{EVENTS, PLACE, RESERVE, SNAPSHOTS, TAIL};
-use crate::storage::sled::{has_name_of_ours, is_set_aside};
+use crate::storage::sled::{is_read_by_database, is_set_aside};
 use crate::{DirectoryLock, Error, snapshot};
 use std::fs::FileType;
 use std::io::ErrorKind;
@@ -12,11 +12,6 @@ use std::path::{Path, PathBuf};
 /// their top.
 pub(crate) fn is_of_database(path: &Path) -> bool {
     is_read_by_database(path) || is_set_aside(path)
-}
-
-/// Whether a database reads what has this name in its directory, as it does not read what a start has set aside.
-pub fn is_read_by_database(path: &Path) -> bool {
-    has_name_of_ours(path)
 }
 
 /// Refuses a directory in which something is no part of a log, and what is in its place and no directory. Nothing is

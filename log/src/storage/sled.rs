@@ -34,7 +34,7 @@ use crate::unpoisoned::unpoisoned;
 use crate::{EngineCall, Error, Snapshots, Tail, copy_on_write, owner_only, parallel, place};
 pub use absent::Found;
 use database::Database;
-pub(crate) use foreign::has_name_of_ours;
+pub use foreign::is_read_by_database;
 use foreign::{DatabaseState, refuse_foreign, refuse_irregular_files};
 use frames::FrameTrees;
 use hindsight_core::Revision;

@@ -43,7 +43,7 @@ pub(super) enum DatabaseState {
 /// one. Nothing has been opened by then.
 pub(super) fn refuse_irregular_files(directory: &Path) -> std::result::Result<(), Error> {
     let files = entries(directory)?;
-    let files = files.iter().filter(|path| has_name_of_ours(path));
+    let files = files.iter().filter(|path| is_read_by_database(path));
     for path in files {
         if path.ends_with(BLOBS) {
             check_directory(path)?;
@@ -73,8 +73,9 @@ fn length_max(path: &Path) -> u64 {
     }
 }
 
-/// Whether what is in the directory of a database has the name of what we or sled make there.
-pub(crate) fn has_name_of_ours(path: &Path) -> bool {
+/// Whether a database reads what has this name in its directory: we or sled make it there. It does not read what a start
+/// has set aside.
+pub fn is_read_by_database(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     OWN_FILES.contains(&&*name) || name.starts_with(side::PREFIX)
 }
