@@ -71,11 +71,6 @@ pub(super) enum Taken<T> {
 impl Directory {
     /// The source to answer from. A log that a start would refuse is refused here, too.
     pub(super) fn source(&self) -> Result<Source> {
-        self.checked()
-            .inspect_err(|error| self.hint_at_newer_log(error))
-    }
-
-    fn checked(&self) -> Result<Source> {
         let source = self.unchecked()?;
         if let Source::Directory { reader, .. } = &source {
             let witnessed = reader.check_end()?;
@@ -155,28 +150,24 @@ impl Directory {
         })
     }
 
-    /// Reports what this release can tell of a log that a newer release wrote to.
-    pub(super) fn hint_at_newer_log(&self, error: &anyhow::Error) {
-        if !is_newer(error) {
-            return;
-        }
-        let data = DataDir(&self.data_dir);
-        if let Ok(found) = Intact::of(&data.events(), |_, _| {}) {
-            let found = found.beside(&data.snapshots());
-            hint(&format!("the log is {}", found.extent()));
-        }
-    }
-
-    /// The error as it is told: with how far the log is intact, and with advice about this directory.
+    /// The error as it is told: with how far the log is intact if the storage engine could not read it, or, before the
+    /// error, if a newer release wrote to it; and with advice about this directory.
     pub(super) fn told(&self, error: anyhow::Error) -> anyhow::Error {
-        advice::on_damage(self.with_extent(error), &self.option())
-    }
-
-    /// If the storage engine could not read the log, an error that says how far the log is intact.
-    fn with_extent(&self, error: anyhow::Error) -> anyhow::Error {
+        if let Some(extent) = self.extent_of_newer(&error) {
+            hint(&format!("the log is {extent}"));
+        }
         let events = DataDir(&self.data_dir).events();
         let told = log_error(&error).and_then(|error| SledStorage::with_extent(&events, error));
-        told.map_or(error, Into::into)
+        advice::on_damage(told.map_or(error, Into::into), &self.option())
+    }
+
+    /// What this release can tell of a log that a newer release wrote to. Where a backup was to be restored there is none.
+    fn extent_of_newer(&self, error: &anyhow::Error) -> Option<String> {
+        let is_newer = matches!(log_error(error), Some(Error::NewerFormat { .. }));
+        let is_of_log = is_newer && read_only::has_log(&self.data_dir).unwrap_or(true);
+        let data = DataDir(&self.data_dir);
+        let found = is_of_log.then(|| Intact::of(&data.events(), |_, _| {}).ok());
+        Some(found.flatten()?.beside(&data.snapshots()).extent())
     }
 
     /// Refuses a file. A backup is often taken for what it is restored into.
@@ -300,10 +291,6 @@ fn is_without_database(error: &anyhow::Error) -> bool {
     log_error(error).is_some_and(is_beside)
 }
 
-fn is_newer(error: &anyhow::Error) -> bool {
-    matches!(log_error(error), Some(Error::NewerFormat { .. }))
-}
-
 /// The error of the log, if it is one.
 fn log_error(error: &anyhow::Error) -> Option<&Error> {
     if let Some(OpenError::Log(error)) = error.downcast_ref() {
@@ -387,6 +374,29 @@ mod tests {
     fn saved(directory: &Path) -> Result<Revision> {
         let data_dir = directory.to_owned();
         Directory { data_dir }.intact()?.newest()
+    }
+
+    #[test]
+    fn what_a_newer_release_wrote_is_told_of_a_log_and_not_of_a_backup() {
+        let temporary = tempfile::tempdir().expect("a directory");
+        let data_dir = temporary.path().to_owned();
+        let directory = Directory { data_dir };
+        let told = || {
+            let newer = Error::NewerFormat {
+                found: 9,
+                known: 4,
+                revision: None,
+            };
+            directory.extent_of_newer(&newer.into())
+        };
+        assert_eq!(told(), None);
+        let config = Config {
+            data_dir: Some(directory.data_dir.clone()),
+            ..Config::default()
+        };
+        ControlPlane::open(config).expect("it opens").close();
+        let extent = told().expect("there is a log");
+        assert!(extent.starts_with("intact up to revision "), "{extent}");
     }
 
     #[test]

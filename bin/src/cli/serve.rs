@@ -166,7 +166,7 @@ impl Serve {
         }));
         // Waits for nothing: what is still being looked up or read is of use to nobody.
         runtime.shutdown_background();
-        served.inspect_err(|error| self.directory.hint_at_newer_log(error))?;
+        served?;
         Ok(ExitCode::SUCCESS)
     }
 

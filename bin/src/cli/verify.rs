@@ -47,11 +47,6 @@ pub(super) struct Verify {
 
 impl Verify {
     pub(super) fn run(self) -> Result<ExitCode> {
-        let verified = self.verified();
-        verified.inspect_err(|error| self.directory.hint_at_newer_log(error))
-    }
-
-    fn verified(&self) -> Result<ExitCode> {
         let (_copy, source) = self.source()?;
         let Source::Directory { reader, .. } = source else {
             let directory = self.directory.data_dir.display();
