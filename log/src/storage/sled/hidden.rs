@@ -114,7 +114,7 @@ impl Hidden {
     /// With what is behind tears, if it is known how far the log was acknowledged.
     fn of(directory: &Path, noted: u64, is_known: bool) -> Result<Self, Error> {
         let path = directory.join("db");
-        let found = Segments::of(&path, noted).and_then(|segments| {
+        let found = Unread::of(&path, noted).and_then(|segments| {
             let headless = segments.headless()?;
             let is_durable = |place| !is_known || place < segments.ends_from;
             let durable = headless.iter().filter(|one| is_durable(one.1));
@@ -142,7 +142,7 @@ impl Hidden {
 }
 
 /// The segments that sled is going to read: for each position in sled's log, the offset in the file.
-struct Segments<'a> {
+struct Unread<'a> {
     path: &'a Path,
     length: u64,
     at: BTreeMap<u64, u64>,
@@ -152,7 +152,7 @@ struct Segments<'a> {
     ends_from: u64,
 }
 
-impl<'a> Segments<'a> {
+impl<'a> Unread<'a> {
     /// Those that the side file does not cover, which notes a log up to this position.
     fn of(path: &'a Path, noted: u64) -> IoResult<Self> {
         let from = begin_of(noted);
