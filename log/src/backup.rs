@@ -9,7 +9,7 @@ pub use restore::{BUMP_MAX, DEFAULT_BUMP, Restore, RestoreStep, Restored};
 
 use crate::chain::Links;
 use crate::frame::Hash;
-use crate::frame::decoded::{Coverage, DecodedFrame, read};
+use crate::frame::decoded::{DecodedFrame, read};
 use crate::tail::VerifiedFrames;
 use crate::verify::{Content, hex};
 use crate::{Error, Reader, Records, Tail, frame};
@@ -144,13 +144,11 @@ impl<W: Write> Source<'_, W> {
     /// Fails with [`Error::Pruned`] if the log has been thinned beyond the end of the backup: then no
     /// frame need end there any more, and what is kept gives no state at or before that end.
     fn check_not_passed(&self, frame: &DecodedFrame) -> Result<(), Error> {
-        match frame.coverage {
-            Coverage::Thinned { floor, .. } if floor > self.until => Err(Error::Pruned(Pruned {
-                asked: self.until,
-                floor,
-            })),
-            Coverage::Whole | Coverage::Thinned { .. } | Coverage::Restored(_) => Ok(()),
+        let (asked, floor) = (self.until, frame.stated_floor());
+        if floor > asked {
+            return Err(Error::Pruned(Pruned { asked, floor }));
         }
+        Ok(())
     }
 }
 

@@ -108,9 +108,9 @@ pub(crate) fn of_snapshot(error: Error) -> Error {
 pub(crate) fn is_thinned_over(records: &dyn Records, revision: Revision) -> Result<bool, Error> {
     let found = records.at_or_before(revision)?;
     let found = found.map(|(first, bytes)| decoded::read(first, &bytes));
-    Ok(found.transpose()?.is_some_and(|frame| {
-        matches!(frame.coverage, Coverage::Thinned { .. }) && frame.last() > revision
-    }))
+    Ok(found
+        .transpose()?
+        .is_some_and(|frame| frame.is_thinned() && frame.last() > revision))
 }
 
 /// Checks that the log once ended with exactly this tail.

@@ -212,17 +212,14 @@ fn check_not_covered(records: &dyn Records, wanted: Revision) -> Result<(), Erro
     let Some((first, bytes)) = records.at_or_before(wanted)? else {
         return Ok(());
     };
-    match read(first, &bytes)? {
-        DecodedFrame {
-            coverage: Coverage::Thinned { floor, .. },
-            end,
-            ..
-        } if wanted < end => Err(Error::Pruned(Pruned {
+    let frame = read(first, &bytes)?;
+    if frame.is_thinned() && wanted < frame.end {
+        return Err(Error::Pruned(Pruned {
             asked: wanted,
-            floor,
-        })),
-        _ => Ok(()),
+            floor: frame.stated_floor(),
+        }));
     }
+    Ok(())
 }
 
 /// Fetches one frame after the other; they are checked, hashed and decoded on all cores.

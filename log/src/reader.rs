@@ -192,9 +192,7 @@ impl Reader {
         let mut floor = Revision::ZERO;
         for frame in frames {
             let frame = frame?;
-            if let Coverage::Thinned { floor: stated, .. } = frame.coverage {
-                floor = floor.max(stated);
-            }
+            floor = floor.max(frame.stated_floor());
             if base.fold_while(&frame, &wanted, &mut progress).is_break() {
                 break;
             }
@@ -278,12 +276,10 @@ impl Reader {
         let reader = self.clone();
         let whole = self.frames(from).map(move |frame| {
             let frame = frame?;
-            match frame.coverage {
-                Coverage::Thinned { floor, .. } if from < frame.end => {
-                    Err(reader.pruned(from, floor))
-                }
-                Coverage::Whole | Coverage::Thinned { .. } | Coverage::Restored(_) => Ok(frame),
+            if frame.is_thinned() && from < frame.end {
+                return Err(reader.pruned(from, frame.stated_floor()));
             }
+            Ok(frame)
         });
         commits(whole, from)
     }

@@ -51,11 +51,9 @@ impl<I: Iterator<Item = Result<DecodedFrame, Error>>> VerifiedFrames<I> {
             return Err(Error::missing(wanted));
         }
         self.newest = frame.tail();
-        if let Coverage::Thinned { floor, .. } = frame.coverage {
-            self.floor = self.floor.max(floor);
-        }
+        self.floor = self.floor.max(frame.stated_floor());
         // Of the frames that a thinned one replaces, only the hash of the last is known.
-        let is_within = matches!(frame.coverage, Coverage::Thinned { .. })
+        let is_within = frame.is_thinned()
             && self
                 .witness
                 .is_some_and(|one| one.revision < self.newest.revision);

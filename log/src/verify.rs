@@ -79,9 +79,7 @@ pub fn verify(reader: &Reader, mut progress: impl FnMut(Revision)) -> Result<Rep
         report.commit_bytes += frame.commit_bytes as u64;
         report.frame_bytes += frame.stored_bytes as u64;
         report.newest = frame.last();
-        if let Coverage::Thinned { floor, .. } = frame.coverage {
-            report.floor = report.floor.max(floor);
-        }
+        report.floor = report.floor.max(frame.stated_floor());
         report.chain = hex(frame.hash);
         content.add(&frame.stored_hash);
         progress(report.newest);

@@ -35,6 +35,18 @@ impl DecodedFrame {
             hash: self.hash,
         }
     }
+
+    pub(crate) const fn is_thinned(&self) -> bool {
+        matches!(self.coverage, Coverage::Thinned { .. })
+    }
+
+    /// The floor that a thinned frame states; zero for any other.
+    pub(crate) const fn stated_floor(&self) -> Revision {
+        match self.coverage {
+            Coverage::Thinned { floor, .. } => floor,
+            Coverage::Whole | Coverage::Restored(_) => Revision::ZERO,
+        }
+    }
 }
 
 /// Which commits a frame holds of the revisions that it covers.

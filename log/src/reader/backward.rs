@@ -47,7 +47,7 @@ impl BackwardLinks {
         } else {
             find_thinned_frame(records, frame, first)?
         };
-        let is_over = matches!(frame.coverage, Coverage::Thinned { .. }) && frame.end > first;
+        let is_over = frame.is_thinned() && frame.end > first;
         if !is_over && (frame.hash != previous || frame.end > first) {
             return Err(Error::unchained(first));
         }
@@ -77,7 +77,7 @@ fn find_thinned_frame(
         && let Some((at, bytes)) = records.at_or_before(before.previous())?
     {
         let frame = read(at, &bytes)?;
-        if matches!(frame.coverage, Coverage::Thinned { .. }) && frame.end >= first {
+        if frame.is_thinned() && frame.end >= first {
             return Ok(frame);
         }
         before = at;

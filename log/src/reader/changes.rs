@@ -27,9 +27,7 @@ impl Reader {
         let mut floor = Revision::ZERO;
         for frame in walk(chain.until(until)) {
             let frame = frame?;
-            if let Coverage::Thinned { floor: stated, .. } = frame.coverage {
-                floor = floor.max(stated);
-            }
+            floor = floor.max(frame.stated_floor());
             // Below the floor the state lacks what was dropped, and so do the versions that are replaced.
             if frame.coverage != Coverage::Whole || frame.first <= floor {
                 base.fold(&frame);
