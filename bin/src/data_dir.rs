@@ -69,8 +69,7 @@ impl DataDir<'_> {
     /// not hide it; the place need not exist.
     #[cfg(feature = "http")]
     pub(crate) fn part_at(self, place: &Path) -> Option<PathBuf> {
-        let above = place.parent().filter(|above| !above.as_os_str().is_empty());
-        let above = above.unwrap_or(Path::new("."));
+        let above = hindsight_log::above(place);
         let folders = above.canonicalize().unwrap_or_else(|_| above.to_owned());
         let within: Vec<_> = folders.ancestors().filter_map(identity).collect();
         let is_here = identity(self.0).is_some_and(|here| identity(&folders) == Some(here));

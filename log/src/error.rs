@@ -411,7 +411,7 @@ impl Error {
     }
 
     /// A record that should be there is not.
-    pub(crate) fn missing(revision: Revision) -> Self {
+    pub(crate) fn absent_record(revision: Revision) -> Self {
         Self::corrupt(revision, "it is missing")
     }
 

@@ -47,6 +47,7 @@ pub use lock::DirectoryLock;
 pub use log::Log;
 pub use owner_only::make_private;
 pub use parts::{check_part, check_parts};
+pub use place::{above, device, sync_directory};
 pub use poison::Poison;
 pub use reader::{Entry, Reader};
 pub use retention::{Keeping, Retention, thin};

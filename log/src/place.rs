@@ -1,11 +1,23 @@
-//! Checks that an opened file or directory is still at its path. Bytes synced into a file that was
-//! unlinked are lost, and files created in a directory that has taken the place of ours belong to another
+//! Where a file is: above all, whether one that was opened, or a directory, is still at its path. Bytes synced into a
+//! file that was unlinked are lost, and files created in a directory that has taken the place of ours belong to another
 //! log.
 
 use crate::Error;
-use std::fs::Metadata;
+use std::fs::{File, Metadata};
 use std::path::{Path, PathBuf};
+pub use system::device;
 pub(crate) use system::{Identity, identity};
+
+/// The directory that a path leads to without its last part; of a bare name, the current one.
+pub fn above(path: &Path) -> &Path {
+    let above = path.parent().filter(|above| !above.as_os_str().is_empty());
+    above.unwrap_or(Path::new("."))
+}
+
+/// Syncs a directory: which names are in it, and not what has these names.
+pub fn sync_directory(directory: &Path) -> std::io::Result<()> {
+    File::open(directory)?.sync_all()
+}
 
 /// The same file or directory by a path of which only the last part may still be a link. Where the links
 /// before that lead later, and which directory is the current one then, does not matter.
@@ -13,8 +25,7 @@ pub(crate) fn resolved(path: &Path) -> std::io::Result<PathBuf> {
     let Some(name) = path.file_name() else {
         return path.canonicalize();
     };
-    let above = path.parent().filter(|above| !above.as_os_str().is_empty());
-    Ok(above.unwrap_or(Path::new(".")).canonicalize()?.join(name))
+    Ok(above(path).canonicalize()?.join(name))
 }
 
 /// A file or a directory, and the path at which it was opened.
@@ -62,12 +73,18 @@ impl Place {
 mod system {
     use std::fs::Metadata;
     use std::os::unix::fs::MetadataExt;
+    use std::path::Path;
 
     /// The device and the number of the file on it.
     pub(crate) type Identity = (u64, u64);
 
     pub(crate) fn identity(found: &Metadata) -> Identity {
         (found.dev(), found.ino())
+    }
+
+    /// The file system that the path is on; `None` if there is nothing there.
+    pub fn device(path: &Path) -> Option<u64> {
+        path.metadata().map(|found| found.dev()).ok()
     }
 }
 
@@ -76,4 +93,21 @@ mod system {
     pub(crate) type Identity = ();
 
     pub(crate) fn identity(_: &std::fs::Metadata) -> Identity {}
+
+    /// Not known here.
+    pub fn device(_: &std::path::Path) -> Option<u64> {
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn above_a_bare_name_is_the_current_directory() {
+        for (path, directory) in [("a/b/c", "a/b"), ("/a", "/"), ("a", "."), ("./a", ".")] {
+            assert_eq!(above(Path::new(path)), Path::new(directory), "{path}");
+        }
+    }
 }

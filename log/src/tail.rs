@@ -48,7 +48,7 @@ impl<I: Iterator<Item = Result<DecodedFrame, Error>>> VerifiedFrames<I> {
         let before = self.newest.revision;
         let wanted = before.next();
         if frame.coverage == Coverage::Whole && frame.first != wanted {
-            return Err(Error::missing(wanted));
+            return Err(Error::absent_record(wanted));
         }
         self.newest = frame.tail();
         self.floor = self.floor.max(frame.stated_floor());

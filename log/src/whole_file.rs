@@ -80,9 +80,7 @@ impl WholeFile {
     }
 
     fn sync_name(&self) -> Result<()> {
-        let above = self.path.parent();
-        let above = above.filter(|above| !above.as_os_str().is_empty());
-        File::open(above.unwrap_or(Path::new(".")))?.sync_all()
+        place::sync_directory(place::above(&self.path))
     }
 }
 

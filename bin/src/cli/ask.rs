@@ -71,15 +71,12 @@ pub(super) enum Taken<T> {
 impl Directory {
     /// The source to answer from. A log that a start would refuse is refused here, too.
     pub(super) fn source(&self) -> Result<Source> {
-        let source = self.unchecked()?;
+        let source = self.source_without_end_check()?;
         if let Source::Directory { reader, .. } = &source {
             let witnessed = reader.check_end()?;
             let newest = reader.newest()?;
             if witnessed.is_none() && newest > Revision::ZERO {
-                hint(&format!(
-                    "the end of the log cannot be confirmed: events.tail is empty or damaged, so it is unknown \
-                     whether anything after revision {newest} was acknowledged"
-                ));
+                hint(&format!("the end of the log {}", show::unconfirmed(newest)));
             }
         }
         Ok(source)
@@ -87,7 +84,7 @@ impl Directory {
 
     /// The same without a check of the log's end, for commands that read all of the log and report themselves
     /// what is known of a newer one.
-    pub(super) fn unchecked(&self) -> Result<Source> {
+    pub(super) fn source_without_end_check(&self) -> Result<Source> {
         self.check()?;
         let bar = Bar::default();
         let progress = |done| bar.show(done);
@@ -157,7 +154,8 @@ impl Directory {
             hint(&format!("the log is {extent}"));
         }
         let events = DataDir(&self.data_dir).events();
-        let told = log_error(&error).and_then(|error| SledStorage::with_extent(&events, error));
+        let told =
+            log_error(&error).and_then(|error| SledStorage::explain_unreadable(&events, error));
         advice::on_damage(told.map_or(error, Into::into), &self.option())
     }
 

@@ -132,7 +132,7 @@ impl Log {
             ),
             Source::Directory { reader, .. } => {
                 found.floor = reader.floor()?;
-                Reported::default().floor(self.from(), found.floor);
+                Reported::default().print_floor(self.from(), found.floor);
                 let state = state_with(reader, filter.kind.as_deref())?;
                 let index = HistoryIndex::default();
                 let history = LogHistory::new(reader, &index);
@@ -248,7 +248,7 @@ impl Log {
                 client.ask(&format!("{question}from={from}"))?
             };
             // The log may have been thinned since the page before.
-            reported.floor(from, page.floor);
+            reported.print_floor(from, page.floor);
             for entry in &page.entries {
                 out.add(entry)?;
             }
@@ -297,12 +297,9 @@ struct Reported(Revision);
 
 impl Reported {
     /// Reports that what is read from this revision on may not be all that happened.
-    fn floor(&mut self, from: Revision, floor: Revision) {
+    fn print_floor(&mut self, from: Revision, floor: Revision) {
         if self.is_news(from, floor) {
-            hint(&format!(
-                "history is complete from revision {floor} on; before it, only deletions and what the retention \
-                 policy kept are left"
-            ));
+            hint(&show::complete_from(floor));
         }
     }
 

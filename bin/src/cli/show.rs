@@ -3,6 +3,7 @@
 use super::legible::legible;
 use crate::hint;
 use anyhow::Result;
+use hindsight_core::Revision;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 use serde_json::json;
@@ -90,6 +91,22 @@ pub(super) fn error_chain(error: &anyhow::Error) -> String {
         chain.push_str(&cause);
     }
     chain
+}
+
+/// What is said of the end of a log, at this revision, that nothing witnesses.
+pub(super) fn unconfirmed(newest: Revision) -> String {
+    format!(
+        "cannot be confirmed: events.tail is empty or damaged, so it is unknown whether anything after revision \
+         {newest} was acknowledged"
+    )
+}
+
+/// What is said of a log from which history was dropped.
+pub(super) fn complete_from(floor: Revision) -> String {
+    format!(
+        "history is complete from revision {floor} on; before it, only deletions and what the retention policy kept \
+         are left"
+    )
 }
 
 /// A counter on standard error of what was read so far; silent without a terminal. It has no total, since

@@ -83,7 +83,7 @@ impl Verify {
         // What is no directory, or cannot be examined, is refused there.
         let is_elsewhere = self.in_place || !data.is_dir();
         if is_elsewhere || restoring::is_unfinished(data)? || !has_log(data)? {
-            return Ok((None, self.directory.unchecked()?));
+            return Ok((None, self.directory.source_without_end_check()?));
         }
         Ok(match self.directory.take(LogCopy::of) {
             Ok(Taken::Ours(copy)) => {
@@ -91,7 +91,9 @@ impl Verify {
                 (Some(copy), reader)
             }
             Ok(Taken::Served(client)) => (None, Source::Server(client)),
-            Err(error) if is_read_only(&error) => (None, self.directory.unchecked()?),
+            Err(error) if is_read_only(&error) => {
+                (None, self.directory.source_without_end_check()?)
+            }
             Err(error)
                 if matches!(
                     error.downcast_ref(),
@@ -129,17 +131,10 @@ fn summary(report: &Report, audited: Option<&Audited>) -> String {
         HumanBytes(report.frame_bytes)
     ));
     if report.witnessed.is_none() && report.newest > Revision::ZERO {
-        lines.push(format!(
-            "its end cannot be confirmed: events.tail is empty or damaged, so it is unknown whether anything after \
-             revision {} was acknowledged",
-            report.newest
-        ));
+        lines.push(format!("its end {}", show::unconfirmed(report.newest)));
     }
     if report.floor > Revision::ZERO {
-        lines.push(format!(
-            "history is complete from revision {} on; before it, only deletions and what the retention policy kept are left",
-            report.floor
-        ));
+        lines.push(show::complete_from(report.floor));
     }
     let events = report.events.iter();
     lines.extend(events.map(|(event, count)| format!("  {count:>8}  {event}")));

@@ -11,14 +11,13 @@ use crate::effects;
 use anyhow::{Context, Error, Result};
 use chrono::{DateTime, Datelike};
 use hindsight_core::Actor;
-use hindsight_log::{WholeFile, make_private, regular};
+use hindsight_log::{WholeFile, above, make_private, regular, sync_directory};
 use rcgen::{
     BasicConstraints, CertificateParams, CertifiedIssuer, DistinguishedName, DnType,
     ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair, KeyUsagePurpose, SanType,
 };
 use rustls_pki_types::pem::PemObject;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
-use std::fs::File;
 use std::io::{self, ErrorKind, Write};
 use std::net::IpAddr;
 use std::ops::Range;
@@ -205,8 +204,7 @@ fn remove(path: &Path) -> io::Result<()> {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
         removed => removed?,
     }
-    let directory = path.parent().unwrap_or(Path::new("."));
-    File::open(directory)?.sync_all()
+    sync_directory(above(path))
 }
 
 fn sign(params: CertificateParams, issuer: &Issuer<'_, KeyPair>) -> Result<(String, String)> {

@@ -23,7 +23,7 @@ struct Successor {
 impl BackwardLinks {
     /// The error for a missing frame, where there should be one: the frame read last has a predecessor.
     pub(super) fn missing(&self, until: Revision) -> Option<Error> {
-        (self.successor?.previous != Hash::default()).then(|| Error::missing(until))
+        (self.successor?.previous != Hash::default()).then(|| Error::absent_record(until))
     }
 
     /// Returns the frame if it is the predecessor, or else the thinned frame that has replaced the
@@ -82,5 +82,5 @@ fn find_thinned_frame(
         }
         before = at;
     }
-    Err(Error::missing(missing))
+    Err(Error::absent_record(missing))
 }

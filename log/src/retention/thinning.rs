@@ -330,7 +330,7 @@ impl Thinning {
 fn fetch(records: &dyn Records, first: Revision) -> Result<DecodedFrame, Error> {
     match records.at_or_after(first)? {
         Some((found, bytes)) if found == first => read(first, &bytes),
-        _ => Err(Error::missing(first)),
+        _ => Err(Error::absent_record(first)),
     }
 }
 

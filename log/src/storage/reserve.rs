@@ -3,7 +3,7 @@
 //! released.
 
 use super::blocks;
-use crate::{Error, owner_only, regular};
+use crate::{Error, owner_only, place, regular};
 use std::fs::File;
 use std::io::{ErrorKind, Result};
 use std::path::{Path, PathBuf};
@@ -83,7 +83,7 @@ impl Reserve {
     }
 
     fn directory(&self) -> &Path {
-        self.path.parent().unwrap_or(Path::new("."))
+        place::above(&self.path)
     }
 
     fn shorten(&mut self) -> Result<()> {

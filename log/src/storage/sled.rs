@@ -29,6 +29,7 @@ use super::room::{Room, WRITE_AMPLIFICATION};
 use super::witness::WitnessFile;
 use super::{Purpose, Records, Storage, Stored, blocks};
 use crate::layout::{reserve_beside, witness_path};
+use crate::place::{above, device};
 use crate::regular::is_there;
 use crate::unpoisoned::unpoisoned;
 use crate::{EngineCall, Error, Snapshots, Tail, copy_on_write, owner_only, parallel, place};
@@ -44,8 +45,7 @@ pub(crate) use journal::FORMAT as JOURNAL_FORMAT;
 use journal::{Journal, JournalContents};
 pub use opening::NEW_LOG_BYTES;
 use opening::{
-    device, open_in_room, refuse_short_files, sync_before_reading, sync_directories,
-    wait_until_free,
+    open_in_room, refuse_short_files, sync_before_reading, sync_directories, wait_until_free,
 };
 use pending::Pending;
 use reconcile::{end_behind, missing, refuse_thinned_over};
@@ -83,7 +83,7 @@ pub struct SledStorage {
 impl SledStorage {
     /// Opens the database in `directory`, or creates it.
     pub fn open(directory: &Path) -> Result<Self, Error> {
-        let told = |error| Self::with_extent(directory, &error).unwrap_or(error);
+        let told = |error| Self::explain_unreadable(directory, &error).unwrap_or(error);
         Self::open_plain(directory).map_err(told)
     }
 
@@ -109,7 +109,7 @@ impl SledStorage {
         let mut reserve = Reserve::at(reserve_path(directory));
         sync_before_reading(&path)?;
         let kept = JournalContents::of(directory)?;
-        side::quarantine_unreadable_snapshots(directory)?;
+        side::quarantine_unreadable(directory)?;
         hidden::refuse_hidden(directory, kept.synced())?;
         let engine = open_in_room(directory, kept.synced(), &mut reserve);
         reserve.replenish();
@@ -184,7 +184,7 @@ impl SledStorage {
     /// For an error of the engine over what it reads, or of a disk that does not give it back, the error to
     /// tell in its place: it says how far the log in this directory is intact. Nobody may write to the log
     /// meanwhile: its whole database is read.
-    pub fn with_extent(directory: &Path, error: &Error) -> Option<Error> {
+    pub fn explain_unreadable(directory: &Path, error: &Error) -> Option<Error> {
         let reason = match error {
             Error::Engine {
                 what: EngineCall::Open | EngineCall::Read,
@@ -336,7 +336,7 @@ impl Storage for SledStorage {
 /// Beside the database, unless that has a file system of its own: what is released elsewhere gives it no room.
 fn reserve_path(directory: &Path) -> PathBuf {
     let beside = reserve_beside(directory);
-    let above = beside.parent().and_then(device);
+    let above = device(above(&beside));
     let is_elsewhere = device(directory).is_some_and(|own| above.is_some_and(|above| own != above));
     if is_elsewhere {
         directory.join(reserve::NAME)

@@ -10,14 +10,12 @@ use anyhow::{Result, anyhow};
 use hindsight_log::layout::{EVENTS, PARTS};
 use hindsight_log::regular::is_there;
 use hindsight_log::{
-    DirectoryLock, Error, Restore, RestoreStep, Restored, SledStorage, Storage, make_private,
-    overwrite_in_place,
+    DirectoryLock, Error, Restore, RestoreStep, Restored, SledStorage, Storage, device,
+    make_private, overwrite_in_place, sync_directory,
 };
 use std::ffi::OsStr;
-use std::fs::File;
 use std::io::Read;
 use std::num::NonZeroU64;
-use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -129,11 +127,6 @@ fn is_without_files(directory: &Path) -> bool {
     })
 }
 
-/// The file system that the path is on; none if there is nothing there.
-fn device(path: &Path) -> Option<u64> {
-    path.metadata().map(|found| found.dev()).ok()
-}
-
 fn fill(
     work: &Path,
     from: impl Read,
@@ -172,8 +165,7 @@ fn install(directory: &Path, work: &Path) -> Result<(), Error> {
 }
 
 fn sync(directory: &Path) -> Result<(), Error> {
-    let synced = File::open(directory).and_then(|file| file.sync_all());
-    synced.map_err(failed("syncing", directory))
+    sync_directory(directory).map_err(failed("syncing", directory))
 }
 
 #[cfg(test)]

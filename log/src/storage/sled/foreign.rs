@@ -11,7 +11,7 @@ use std::fs::File;
 use std::io::{ErrorKind, Read, Result, Seek, SeekFrom};
 use std::path::Path;
 
-/// The files that sled creates in its directory, apart from numbered snapshots, and ours.
+/// The files that sled creates in its directory, apart from numbered side files, and ours.
 const OWN_FILES: &[&str] = &[
     CONFIGURATION,
     "db",

@@ -7,6 +7,7 @@ use super::super::room::{KEPT_BYTES, OTHERS_BYTES};
 use super::foreign::{BLOBS, CONFIGURATION};
 use super::journal::CAPACITY_BYTES;
 use super::{SEGMENT_BYTES, engine, hidden, settings, side};
+use crate::place::{above, device};
 use crate::{EngineCall, Error};
 use hindsight_core::Revision;
 use std::collections::BTreeSet;
@@ -108,7 +109,7 @@ fn unopened(directory: &Path, error: ::sled::Error) -> Error {
 /// Which part of the database was examined depends on the side files, so without them it is examined
 /// again before sled has another try. It panics over some of them.
 fn open_whole(directory: &Path, synced: Revision) -> Result<::sled::Result<::sled::Db>, Error> {
-    side::drop_unfinished_snapshots(directory)?;
+    side::drop_unfinished(directory)?;
     settings::drop_unusable(directory)?;
     let opened = open_database(directory)?;
     let is_damaged = match &opened {
@@ -121,7 +122,7 @@ fn open_whole(directory: &Path, synced: Revision) -> Result<::sled::Result<::sle
     if !is_damaged {
         return Ok(opened);
     }
-    side::quarantine_snapshots(directory)?;
+    side::quarantine_all(directory)?;
     hidden::refuse_incomplete(directory, synced)?;
     match open_database(directory) {
         // What panicked has it still.
@@ -192,10 +193,7 @@ pub(super) fn sync_directories(directory: &Path) -> Result<(), Error> {
         found.map_err(Error::io(format!("finding {}", path.display())))
     };
     let own = found(directory)?;
-    let beside = match directory.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => found(parent)?,
-        _ => found(Path::new("."))?,
-    };
+    let beside = found(above(directory))?;
     let inside = [CONFIGURATION, BLOBS].map(|name| own.join(name));
     // What cannot be examined may be there: opening it tells why.
     let is_absent = |path: &Path| matches!(path.try_exists(), Ok(false));
@@ -217,20 +215,9 @@ pub(super) fn sync_directories(directory: &Path) -> Result<(), Error> {
 
 /// A directory and those above it, up to where its file system is mounted.
 fn on_one_device(directory: &Path) -> impl Iterator<Item = &Path> {
-    let device = device(directory);
+    let own = device(directory);
     let above = directory.ancestors();
-    above.take_while(move |path| self::device(path) == device)
-}
-
-#[cfg(unix)]
-pub(super) fn device(path: &Path) -> Option<u64> {
-    use std::os::unix::fs::MetadataExt;
-    path.metadata().map(|found| found.dev()).ok()
-}
-
-#[cfg(not(unix))]
-pub(super) fn device(_: &Path) -> Option<u64> {
-    None
+    above.take_while(move |path| device(path) == own)
 }
 
 #[cfg(test)]

@@ -13,11 +13,12 @@ pub(super) const PREFIX: &str = "snap.";
 const UNREAD_PREFIX: &str = "unread.";
 const ASIDE: &str = ".damaged";
 
-/// Removes unfinished snapshots, which sled would mistake for whole ones.
-pub(super) fn drop_unfinished_snapshots(directory: &Path) -> Result<(), Error> {
-    for path in snapshots(directory)? {
+/// Removes unfinished ones, which sled would mistake for whole ones.
+pub(super) fn drop_unfinished(directory: &Path) -> Result<(), Error> {
+    for path in all(directory)? {
         if is_unfinished(&path) {
-            std::fs::remove_file(&path).map_err(Error::io("removing an unfinished snapshot"))?;
+            let what = "removing an unfinished side file of the storage engine";
+            std::fs::remove_file(&path).map_err(Error::io(what))?;
         }
     }
     Ok(())
@@ -27,16 +28,16 @@ fn is_unfinished(path: &Path) -> bool {
     path.to_string_lossy().ends_with(".generating")
 }
 
-/// Sets snapshots aside. A damaged one keeps sled from opening although every record is there.
-pub(super) fn quarantine_snapshots(directory: &Path) -> Result<(), Error> {
-    let found = snapshots(directory)?;
+/// Sets all aside. A damaged one keeps sled from opening although every record is there.
+pub(super) fn quarantine_all(directory: &Path) -> Result<(), Error> {
+    let found = all(directory)?;
     found.iter().try_for_each(|path| set_aside(directory, path))
 }
 
-/// Sets aside snapshots that belong to another user, who asked the log a question while no server ran.
-/// They keep sled from opening too.
-pub(super) fn quarantine_unreadable_snapshots(directory: &Path) -> Result<(), Error> {
-    for path in snapshots(directory)? {
+/// Sets aside those that belong to another user, who asked the log a question while no server ran. They keep sled from
+/// opening too.
+pub(super) fn quarantine_unreadable(directory: &Path) -> Result<(), Error> {
+    for path in all(directory)? {
         match File::options().read(true).write(true).open(&path) {
             Err(error) if error.kind() == ErrorKind::PermissionDenied => {
                 set_aside(directory, &path)?;
@@ -49,7 +50,7 @@ pub(super) fn quarantine_unreadable_snapshots(directory: &Path) -> Result<(), Er
 
 /// The finished side files, the one that sled reads first. It takes the last by name, which is a number.
 pub(super) fn newest_first(directory: &Path) -> Result<Vec<PathBuf>, Error> {
-    let mut found = snapshots(directory)?;
+    let mut found = all(directory)?;
     found.retain(|path| !is_unfinished(path));
     found.sort();
     found.reverse();
@@ -113,7 +114,7 @@ fn copy(from: &Path, to: &Path) -> std::io::Result<()> {
     copied
 }
 
-fn snapshots(directory: &Path) -> Result<Vec<PathBuf>, Error> {
+fn all(directory: &Path) -> Result<Vec<PathBuf>, Error> {
     let mut paths = entries(directory)?;
     paths.retain(|path| {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -124,8 +125,8 @@ fn snapshots(directory: &Path) -> Result<Vec<PathBuf>, Error> {
 
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
-    use super::super::opening::device;
     use super::*;
+    use crate::place::device;
     use std::io::Write;
 
     /// `/dev/shm` is mostly of another file system than the directory for temporary files.

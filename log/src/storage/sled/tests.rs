@@ -51,8 +51,9 @@ fn over_a_bad_sector_it_is_told_how_far_the_log_is_intact() {
     let temporary = tempfile::tempdir().expect("a directory");
     let events = temporary.path().join("events");
     drop(SledStorage::open(&events).expect("made"));
-    let told =
-        |error: Error| SledStorage::with_extent(&events, &error).map(|error| error.to_string());
+    let told = |error: Error| {
+        SledStorage::explain_unreadable(&events, &error).map(|error| error.to_string())
+    };
     let read = |errno: Errno| Error::reading("the event log")(errno.into());
     for errno in [Errno::IO, Errno::NODATA, Errno::UCLEAN] {
         let told = told(read(errno)).expect("told");
