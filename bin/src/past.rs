@@ -3,7 +3,7 @@
 //! large as the newest and share nothing with it.
 
 mod kept;
-mod recent;
+mod shelf;
 #[cfg(test)]
 mod tests;
 
@@ -11,7 +11,7 @@ use crate::unpoisoned::unpoisoned;
 use hindsight_api::{AsOf, AsOfError, Gap, Past};
 use hindsight_core::{Revision, State};
 pub(crate) use kept::{Kept, replaced_by};
-use recent::Recent;
+use shelf::Shelf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -20,6 +20,9 @@ use tokio::time::{Instant, sleep, timeout_at};
 
 /// How many may look at the past at the same time.
 const SEATS_MAX: usize = 4;
+/// The most folded states that are kept. They are likely to be asked for again: a list continues page by page, and a
+/// client that looks at the past asks more than once. Any that is not kept is folded from the log again.
+const RECENT_MAX: usize = 2;
 /// How many states are folded at the same time; each fold uses all cores.
 const FOLDS_MAX: usize = 2;
 /// How long a request waits for its turn before it is told to try again.
@@ -41,7 +44,7 @@ struct Folded {
 pub(crate) struct Pasts {
     seats: Arc<Semaphore>,
     folds: Arc<Semaphore>,
-    recent: Arc<Recent>,
+    recent: Arc<Shelf<AsOf, Folded>>,
     kept: Arc<Kept>,
     /// The task that drops what nobody uses.
     sweeper: Mutex<Option<JoinHandle<()>>>,
@@ -53,7 +56,7 @@ impl Pasts {
         Self {
             seats: Arc::new(Semaphore::new(SEATS_MAX)),
             folds: Arc::new(Semaphore::new(FOLDS_MAX)),
-            recent: Arc::default(),
+            recent: Arc::new(Shelf::new(RECENT_MAX)),
             kept,
             sweeper: Mutex::default(),
         }
@@ -90,7 +93,7 @@ impl Pasts {
                 let Some((recent, kept)) = recent.upgrade().zip(kept.upgrade()) else {
                     return;
                 };
-                recent.drop_unused(Instant::now());
+                recent.sweep(Instant::now(), |_| false);
                 kept.drop_unused(Instant::now());
             }
         }));
@@ -136,7 +139,7 @@ impl Pasts {
             if let Ok(folded @ Folded { state, .. }) = folded.as_ref()
                 && state.revision < newest
             {
-                recent.keep(point, folded, Instant::now());
+                recent.keep(point, Instant::now(), |_| folded.clone());
             }
             drop(folding);
             (folded, seat)

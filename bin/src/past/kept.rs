@@ -2,11 +2,11 @@
 //! what has not changed since, so that no page waits for a fold. They are derived from the log, so any of them may be
 //! dropped: its next page is folded from the log.
 
-use super::UNUSED_MAX;
-use crate::unpoisoned::unpoisoned;
+use super::shelf::Shelf;
 use hindsight_core::{Change, Object, ObjectKey, Revision, State, webhook};
-use std::collections::{BTreeSet, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio::time::Instant;
 
 /// The most states that are kept. The longest unused one goes first.
@@ -21,108 +21,64 @@ pub(super) const REPLACED_MAX: usize = 64 << 20;
 /// owners. These hold pointers, and are seldom larger together.
 const NODES_BYTES: usize = 2 << 10;
 
-#[derive(Debug, Default)]
-pub(crate) struct Kept {
-    held: Mutex<Held>,
-}
-
-#[derive(Debug, Default)]
-struct Held {
-    /// The longest unused first.
-    states: VecDeque<KeptState>,
-    /// How many bytes were replaced since the start.
-    replaced: usize,
-    is_closed: bool,
-}
-
 #[derive(Debug)]
+pub(crate) struct Kept {
+    states: Shelf<Revision, KeptState>,
+    /// How many bytes were replaced since the start.
+    replaced: AtomicUsize,
+}
+
+#[derive(Debug, Clone)]
 struct KeptState {
     state: Arc<State>,
-    /// [`Held::replaced`] when it was first kept.
+    /// [`Kept::replaced`] when it was first kept.
     since: usize,
-    used: Instant,
 }
 
-impl Held {
-    fn take(&mut self, revision: Revision) -> Option<KeptState> {
-        let mut all = self.states.iter();
-        let at = all.position(|one| one.state.revision == revision)?;
-        self.states.remove(at)
-    }
-
-    /// Takes out what goes.
-    fn sweep(&mut self, now: Instant) -> Vec<KeptState> {
-        let replaced = self.replaced;
-        let goes = |one: &KeptState| {
-            replaced - one.since > REPLACED_MAX
-                || now.saturating_duration_since(one.used) > UNUSED_MAX
-        };
-        let mut gone = Vec::new();
-        while let Some(at) = self.states.iter().position(goes) {
-            gone.extend(self.states.remove(at));
+impl Default for Kept {
+    fn default() -> Self {
+        Self {
+            states: Shelf::new(STATES_MAX),
+            replaced: AtomicUsize::new(0),
         }
-        gone
     }
 }
 
-/// States that go are dropped once the lock is free: it may take as long as they are large.
 impl Kept {
-    fn held(&self) -> MutexGuard<'_, Held> {
-        unpoisoned(self.held.lock())
-    }
-
     /// Keeps what was the newest state when a page of it began, for the next page. What is replaced counts from here
     /// on.
     pub(super) fn keep(&self, state: Arc<State>, now: Instant) {
-        let mut held = self.held();
-        if held.is_closed {
-            return;
-        }
-        let before = held.take(state.revision);
-        let since = before.as_ref().map_or(held.replaced, |one| one.since);
-        held.states.push_back(KeptState {
+        self.states.keep(state.revision, now, |before| KeptState {
+            since: before.map_or_else(|| self.replaced_so_far(), |one| one.since),
             state,
-            since,
-            used: now,
         });
-        let too_many = held.states.len() > STATES_MAX;
-        let gone = too_many.then(|| held.states.pop_front());
-        drop(held);
-        drop((before, gone));
     }
 
     /// The state at this revision, if it is kept.
     pub(super) fn get(&self, revision: Revision, now: Instant) -> Option<Arc<State>> {
-        let mut held = self.held();
-        let mut found = held.take(revision)?;
-        found.used = now;
-        let state = Arc::clone(&found.state);
-        held.states.push_back(found);
-        Some(state)
+        self.states.get(revision, now).map(|one| one.state)
     }
 
     /// Notes that the newest state has moved on by so much, and drops the states that hold too much now.
     pub(crate) fn replaced(&self, bytes: usize, now: Instant) {
-        let mut held = self.held();
-        held.replaced += bytes;
-        let gone = held.sweep(now);
-        drop(held);
-        drop(gone);
+        self.replaced.fetch_add(bytes, Ordering::Relaxed);
+        self.drop_unused(now);
     }
 
-    /// Drops the states that nobody has used for long.
+    /// Only asked while the states are locked, so that none was kept when there was more.
+    fn replaced_so_far(&self) -> usize {
+        self.replaced.load(Ordering::Relaxed)
+    }
+
+    /// Drops the states that nobody has used for long, and those that hold too much.
     pub(super) fn drop_unused(&self, now: Instant) {
-        let gone = self.held().sweep(now);
-        drop(gone);
+        let holds_too_much = |one: &KeptState| self.replaced_so_far() - one.since > REPLACED_MAX;
+        self.states.sweep(now, holds_too_much);
     }
 
     /// Drops all states, and keeps none any more.
     pub(crate) fn close(&self) {
-        let mut held = self.held();
-        held.is_closed = true;
-        let gone = std::mem::take(&mut held.states);
-        drop(held);
-        drop(gone);
+        self.states.close();
     }
 }
 
@@ -156,6 +112,7 @@ fn held_bytes(object: &Object) -> usize {
 mod tests {
     use super::*;
     use crate::control_plane::empty_state;
+    use crate::past::UNUSED_MAX;
     use std::time::Duration;
 
     fn state(revision: u64) -> Arc<State> {
@@ -165,9 +122,7 @@ mod tests {
     }
 
     fn is_kept(kept: &Kept, revision: u64) -> bool {
-        let held = kept.held();
-        let mut all = held.states.iter();
-        all.any(|one| one.state.revision == Revision(revision))
+        kept.states.keys().contains(&Revision(revision))
     }
 
     #[test]
@@ -184,7 +139,7 @@ mod tests {
         kept.keep(state(most + 1), now);
         let found = [1, 2, 3, 4, most + 1].map(|revision| is_kept(&kept, revision));
         assert_eq!(found, [true, true, false, true, true]);
-        assert_eq!(kept.held().states.len(), STATES_MAX);
+        assert_eq!(kept.states.keys().len(), STATES_MAX);
     }
 
     #[test]
