@@ -29,7 +29,7 @@ use super::room::{Room, WRITE_AMPLIFICATION};
 use super::witness::WitnessFile;
 use super::{Purpose, Records, Storage, Stored, blocks};
 use crate::layout::{reserve_beside, witness_path};
-use crate::place::{above, device};
+use crate::place::{above, device, sync_directory};
 use crate::regular::is_there;
 use crate::unpoisoned::unpoisoned;
 use crate::{EngineCall, Error, Snapshots, Tail, copy_on_write, owner_only, parallel, place};
@@ -127,10 +127,8 @@ impl SledStorage {
         let room = Room::new(database.file()?, reserve, Arc::clone(database.place()));
         database.append(&missing)?;
         database.make_durable()?;
-        if !has_database {
-            // Until the new database has its name, the journal may be all that there is of the log.
-            sync_directories(directory)?;
-        }
+        // Until a database that is new has its name, the journal may be all that there is of the log.
+        sync_directory(directory).map_err(Error::io("syncing the directory of the event log"))?;
         witness_end(&witness, witnessed, &database.frames);
         let journal = Journal::begin(directory, newest.first)?;
         room.replenish_reserve();
