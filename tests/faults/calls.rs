@@ -190,7 +190,12 @@ pub(super) fn killed_in(
     at: usize,
 ) -> Option<Command> {
     let fault = format!("signal=KILL:when={at}");
-    with_fault_of(command, call, &fault, &root.join(file))
+    // Not `join`, which would end the name of the root itself in a slash.
+    let file: PathBuf = root
+        .components()
+        .chain(Path::new(file).components())
+        .collect();
+    with_fault_of(command, call, &fault, &file)
 }
 
 /// The calls of one kind are counted together, whichever thread makes them. Each kind is counted alone,

@@ -118,3 +118,10 @@ fn a_restore_that_cannot_sync_its_witness_fails_and_leaves_nothing() {
     let told = ["hindsight: syncing events.tail: Input/output error"];
     refused_restore("events.tail", ("fdatasync", "error=EIO"), &told);
 }
+
+/// The first write makes the file.
+#[test]
+fn a_restore_that_cannot_write_its_witness_fails_and_leaves_nothing() {
+    let told = ["hindsight: syncing events.tail: it cannot be written"];
+    refused_restore("events.tail", ("write", "error=EIO:when=2+"), &told);
+}

@@ -82,8 +82,7 @@ impl Directory {
         Ok(source)
     }
 
-    /// The same without a check of the log's end, for commands that read all of the log and report themselves
-    /// what is known of a newer one.
+    /// The same without a check of the log's end, for commands that read all of the log.
     pub(super) fn source_without_end_check(&self) -> Result<Source> {
         self.check()?;
         let bar = Bar::default();

@@ -156,7 +156,8 @@ impl WitnessFile {
     /// another one.
     pub(crate) fn ensure_synced(&self, revision: Revision) -> Result<(), Error> {
         let mut slots = unpoisoned(self.slots.lock());
-        if slots.synced >= revision {
+        let has_failed = slots.is_failed.load(Ordering::Relaxed);
+        if slots.synced >= revision && !has_failed {
             return Ok(());
         }
         slots.sync().map_err(Error::io("syncing events.tail"))
