@@ -122,6 +122,6 @@ fn a_restore_that_cannot_sync_its_witness_fails_and_leaves_nothing() {
 /// The first write makes the file.
 #[test]
 fn a_restore_that_cannot_write_its_witness_fails_and_leaves_nothing() {
-    let told = ["hindsight: syncing events.tail: it cannot be written"];
+    let told = ["hindsight: syncing events.tail: it could not be written: Input/output error"];
     refused_restore("events.tail", ("write", "error=EIO:when=2+"), &told);
 }

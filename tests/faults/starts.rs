@@ -242,6 +242,7 @@ fn a_kill_at_any_call_of_the_first_start_leaves_a_directory_that_opens() {
             let is_made = counts.keys().any(|(made, _)| made == call);
             assert!(is_made, "no {call}: {counts:?}");
         }
+        let mut of_calls: BTreeMap<String, usize> = BTreeMap::new();
         for (kind, count) in counts {
             let places = (1..=count).step_by(apart);
             let kills = places.filter(|at| killed_at(found, &kind, *at)).count();
@@ -249,8 +250,12 @@ fn a_kill_at_any_call_of_the_first_start_leaves_a_directory_that_opens() {
             println!(
                 "{found:?}, {call} {file}: {kills} kills, one at every {apart} of {count} calls"
             );
-            assert!(kills > 0, "{found:?}: no {call} of {file} was hit");
             all += kills;
+            *of_calls.entry(call.clone()).or_default() += kills;
+        }
+        // Some names of the engine's files are new in each run.
+        for (call, kills) in of_calls {
+            assert!(kills > 0, "{found:?}: no {call} was hit");
         }
     }
     println!("{all} kills of a first start");

@@ -15,8 +15,7 @@ use hindsight_core::Revision;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -57,8 +56,8 @@ struct Note {
 struct Slots {
     file: File,
     second_is_next: bool,
-    /// Whether a write or a sync ever failed; shared with the thread that syncs.
-    is_failed: Arc<AtomicBool>,
+    /// How a write or a sync first failed; shared with the thread that syncs.
+    failure: Arc<OnceLock<String>>,
     /// The last revision of the newest note, and of the newest that is known to be synced.
     noted: Revision,
     synced: Revision,
@@ -94,18 +93,18 @@ impl WitnessFile {
         }
         // A file of its own: the system reports a failed sync once to each that opened the file.
         let synced = File::open(path).map_err(io("opening"))?;
-        let is_failed = Arc::new(AtomicBool::new(false));
-        let failure = Arc::clone(&is_failed);
+        let failure = Arc::new(OnceLock::new());
+        let of_syncs = Arc::clone(&failure);
         let (unsynced, waiting) = bounded(1);
         let (open, closed) = bounded(0);
         let thread = std::thread::Builder::new()
             .name("witness".into())
-            .spawn(move || sync_now_and_then(&synced, &failure, &waiting, &closed))
+            .spawn(move || sync_now_and_then(&synced, &of_syncs, &waiting, &closed))
             .map_err(io("starting the sync thread of"))?;
         let slots = Mutex::new(Slots {
             file,
             second_is_next: read.is_some_and(|note| note.slot == 0),
-            is_failed,
+            failure,
             noted: read
                 .as_ref()
                 .map_or(Revision::ZERO, |note| note.tail.revision),
@@ -156,17 +155,16 @@ impl WitnessFile {
     /// another one.
     pub(crate) fn ensure_synced(&self, revision: Revision) -> Result<(), Error> {
         let mut slots = unpoisoned(self.slots.lock());
-        let has_failed = slots.is_failed.load(Ordering::Relaxed);
-        if slots.synced >= revision && !has_failed {
+        if slots.synced >= revision {
             return Ok(());
         }
         slots.sync().map_err(Error::io("syncing events.tail"))
     }
 
-    /// As [`Self::ensure_synced`], for whatever is noted.
+    /// As [`Self::ensure_synced`], for whatever was acknowledged. Fails if any of it could not be noted.
     pub(crate) fn ensure_all_synced(&self) -> Result<(), Error> {
-        let noted = unpoisoned(self.slots.lock()).noted;
-        self.ensure_synced(noted)
+        let mut slots = unpoisoned(self.slots.lock());
+        slots.sync().map_err(Error::io("syncing events.tail"))
     }
 
     /// The last revision of the newest note that is known to be synced.
@@ -179,7 +177,7 @@ impl WitnessFile {
 impl Slots {
     fn note(&mut self, tail: &Tail) {
         if let Err(error) = self.write(tail)
-            && !self.is_failed.swap(true, Ordering::Relaxed)
+            && self.failure.set(error.to_string()).is_ok()
         {
             tracing::error!(%error, "cannot write events.tail, the witness of the log's end, any more");
         }
@@ -188,11 +186,12 @@ impl Slots {
     /// Syncs the notes. A sync after one that failed proves nothing: the system forgets what it could not write.
     fn sync(&mut self) -> std::io::Result<()> {
         if let Err(error) = self.file.sync_data() {
-            self.is_failed.store(true, Ordering::Relaxed);
+            self.failure.set(error.to_string()).ok();
             return Err(error);
         }
-        if self.is_failed.load(Ordering::Relaxed) {
-            return Err(std::io::Error::other("it cannot be written"));
+        if let Some(failure) = self.failure.get() {
+            let why = format!("it could not be written: {failure}");
+            return Err(std::io::Error::other(why));
         }
         self.synced = self.noted;
         Ok(())
@@ -228,14 +227,14 @@ impl Drop for WitnessFile {
 /// Also syncs at the end, so that a clean shutdown leaves an exact witness.
 fn sync_now_and_then(
     file: &File,
-    is_failed: &AtomicBool,
+    failure: &OnceLock<String>,
     waiting: &Receiver<()>,
     closed: &Receiver<()>,
 ) {
     while waiting.recv().is_ok() {
         closed.recv_timeout(SYNC_PAUSE).ok();
         if let Err(error) = file.sync_data() {
-            is_failed.store(true, Ordering::Relaxed);
+            failure.set(error.to_string()).ok();
             tracing::error!(%error, "cannot sync events.tail, the witness of the log's end");
         }
     }
@@ -374,9 +373,10 @@ mod tests {
         }
         file.note_durably(&tail(8));
         assert_eq!(unpoisoned(file.slots.lock()).synced, Revision(8));
-        let is_failed = Arc::clone(&unpoisoned(file.slots.lock()).is_failed);
-        is_failed.store(true, Ordering::Relaxed);
+        let failure = Arc::clone(&unpoisoned(file.slots.lock()).failure);
+        failure.set("the disk is gone".into()).expect("the first");
         file.ensure_synced(Revision(8)).expect("it is synced");
+        assert!(file.ensure_all_synced().is_err());
         assert!(file.ensure_synced(Revision(9)).is_err());
     }
 
@@ -398,13 +398,13 @@ mod tests {
     #[test]
     fn a_sync_that_failed_on_its_thread_is_not_made_up_for_by_a_later_one() {
         let device = File::open("/dev/null").expect("opened");
-        let is_failed = AtomicBool::new(false);
+        let failure = OnceLock::new();
         let (unsynced, waiting) = bounded(1);
         let (open, closed) = bounded(0);
         unsynced.send(()).expect("received");
         drop((unsynced, open));
-        sync_now_and_then(&device, &is_failed, &waiting, &closed);
-        assert!(is_failed.into_inner());
+        sync_now_and_then(&device, &failure, &waiting, &closed);
+        assert!(failure.get().is_some());
     }
 
     #[test]
