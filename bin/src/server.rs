@@ -203,7 +203,7 @@ async fn listen(options: &Options, wait: &mut LockWait) -> Result<TcpListener> {
     }
     bound.with_context(|| {
         format!(
-            "cannot listen on {}; give another address with --listen",
+            "cannot listen on {}; give another address with --listen, such as 127.0.0.1:0 for any free port",
             options.listen
         )
     })

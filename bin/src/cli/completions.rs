@@ -19,6 +19,7 @@ pub(super) fn print(shell: Shell, cli: Command) -> Result<ExitCode> {
     let mut script = String::from_utf8(script)?;
     if shell == Shell::Fish {
         script.push_str(&shells_in_fish());
+        script.push_str(&no_files_in_fish());
     }
     show::print_line(script.trim_end())?;
     Ok(ExitCode::SUCCESS)
@@ -33,7 +34,14 @@ fn shells_in_fish() -> String {
     format!("complete -c hindsight -n \"{seen}\" -f -a \"{shells}\" -d 'Shell'\n")
 }
 
-/// The command line as shells complete it: they offer files only for what is a file.
+/// Has fish offer no files for what is no file: its generator leaves that out, too.
+fn no_files_in_fish() -> String {
+    let seen = "__fish_hindsight_using_subcommand";
+    let line = |name| format!("complete -c hindsight -n \"{seen} {name}\" -f\n");
+    ["get", "help", "log", "plan", "why"].map(line).concat()
+}
+
+/// The command line as shells complete it: it says what is no file. Bash offers files wherever nothing else is known.
 fn completed(cli: Command) -> Command {
     let hinted = |argument: Arg| match argument.get_value_hint() {
         ValueHint::Unknown if argument.get_action().takes_values() => {

@@ -3,6 +3,7 @@
 mod filling;
 
 use super::{Directory, Output, show};
+use crate::data_dir::DataDir;
 use crate::shell;
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueHint};
@@ -19,8 +20,8 @@ Examples:
   hindsight restore monday.backup --data-dir new-data
   ssh elsewhere cat monday.backup | hindsight restore - --data-dir new-data
 
-The directory must not contain a log; its pki may stay, and clients'
-certificates then remain valid. Revisions continue far above those of the
+The directory must not contain a log. With the pki of the old one, which
+no backup contains, clients' certificates remain valid. Revisions continue far above those of the
 backup, and higher with each later restore, so that none is issued twice.
 Clients are told that what they know has expired,
 and list again on their own; none needs a restart.";
@@ -133,12 +134,18 @@ impl Restore {
                 "content": backup.content()}}),
             );
         }
+        let data = &self.directory.data_dir;
+        let first = if DataDir(data).pki().exists() {
+            ""
+        } else {
+            "copy pki/ of the old data directory there, or clients need new kubeconfigs; then "
+        };
         show::print_line(&format!(
             "restored: revision {revision}, {}, chain {chain}; revisions continue after {}\n\
-             next: hindsight serve --data-dir {}; clients list again on their own",
+             next: {first}hindsight serve --data-dir {}; clients list again on their own",
             show::counted(backup.frames, "frame"),
             restored.revision,
-            shell::word(&self.directory.data_dir.to_string_lossy())
+            shell::word(&data.to_string_lossy())
         ))
     }
 }

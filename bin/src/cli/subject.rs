@@ -109,7 +109,9 @@ pub(super) fn parse_resource(text: &str) -> Result<ResourceArg, String> {
         None => (text, None),
     };
     if kind.is_empty() || name.is_some_and(|name| name.is_empty() || name.contains('/')) {
-        return Err("expected KIND or KIND/NAME, such as configmap/settings".into());
+        let why =
+            "expected KIND or KIND/NAME, such as configmap/settings, and the namespace with -n";
+        return Err(why.into());
     }
     let name = name.map(str::to_owned);
     let kind = kind.to_owned();
