@@ -20,11 +20,11 @@ Examples:
   hindsight restore monday.backup --data-dir new-data
   ssh elsewhere cat monday.backup | hindsight restore - --data-dir new-data
 
-The directory must not contain a log. With the pki of the old one, which
-no backup contains, clients' certificates remain valid. Revisions continue far above those of the
-backup, and higher with each later restore, so that none is issued twice.
-Clients are told that what they know has expired,
-and list again on their own; none needs a restart.";
+The directory must not contain a log. With the pki of the old one, which no
+backup contains, clients' certificates remain valid. Revisions continue far
+above those of the backup, and higher with each later restore, so that none
+is issued twice. Clients are told that what they know has expired, and list
+again on their own; none needs a restart.";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
