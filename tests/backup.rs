@@ -277,16 +277,6 @@ fn a_directory_is_restored_into_whole_or_not_at_all() {
     let none = hindsight(&third, &["restore", file, "--bump-revision", "0"]);
     assert_eq!(none.status.code(), Some(2));
     assert!(text(&none.stderr).contains("issued again"));
-    let [spaced, kept] = ["my data", "kept data"].map(|name| other.with_file_name(name));
-    std::fs::create_dir_all(kept.join("pki")).expect("made");
-    for (directory, before) in [(spaced, "new kubeconfigs; then "), (kept, "next: ")] {
-        let next = format!(
-            "{before}hindsight serve --data-dir '{}';",
-            directory.display()
-        );
-        let told = stdout(&place.restore(&directory));
-        assert!(told.contains(&next), "{told}");
-    }
 }
 
 async fn client(server: &Server) -> Client {

@@ -308,3 +308,24 @@ fn a_log_in_which_nothing_happened_yet_is_restored_to_one_that_has_its_first_obj
     assert_eq!(server.signal("TERM"), Some(0));
     stdout(&hindsight(&restored, &["verify", "--deep"]));
 }
+
+/// A backup has no certificates: new ones would refuse every client.
+#[test]
+fn a_restore_says_what_comes_next_and_what_a_backup_lacks() {
+    let place = Place::new();
+    place.back_up(&place.server());
+    let kept = place.at("kept data");
+    std::fs::create_dir_all(kept.join("pki")).expect("made");
+    for (directory, before) in [
+        (
+            place.at("my data"),
+            "copy pki/ of the old data directory there, ",
+        ),
+        (kept, "hindsight serve "),
+    ] {
+        let told = stdout(&hindsight(&directory, &["restore", &place.file]));
+        let start = format!("hindsight serve --data-dir '{}';", directory.display());
+        assert!(told.contains(&format!("next: {before}")), "{told}");
+        assert!(told.contains(&start), "{told}");
+    }
+}
