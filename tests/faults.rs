@@ -50,6 +50,8 @@ use std::time::{Duration, SystemTime};
 const CYCLES_PER_DIRECTORY: u64 = 20;
 /// Long enough for some hundred writes.
 const WORK_MILLIS_MAX: u64 = 700;
+/// How long tokio keeps a thread that has nothing to do, unless it is told otherwise.
+const THREADS_END: Duration = Duration::from_secs(10);
 
 /// A data directory over several lives of its server.
 struct History {
@@ -216,6 +218,22 @@ fn a_server_for_which_there_are_no_threads_ends_with_a_message() {
         let server = Server::start_on(&directory);
         server.kubectl(&["create", "configmap", "a"]);
     }
+}
+
+/// A thread of the runtime that has nothing to do ends after some seconds, unless it is told to stay. What was to be done
+/// by one that cannot be started would wait for ever, and everybody with it.
+#[test]
+fn a_moment_without_new_threads_holds_nothing_up_later() {
+    let temporary = tempfile::tempdir().expect("a temporary directory");
+    let server = Server::start_on(&temporary.path().join("data"));
+    std::thread::sleep(THREADS_END + Duration::from_secs(1));
+    let Some(tracer) = Strace::attach(server.pid(), "clone,clone3", "error=EAGAIN") else {
+        return;
+    };
+    let documents = ["get", "--raw", "/api", "--request-timeout=5s"];
+    server.try_kubectl(&documents, "");
+    drop(tracer);
+    server.kubectl(&documents);
 }
 
 /// When a call on this file first failed, according to a record.

@@ -98,7 +98,7 @@ pub(super) fn size(text: &str) -> Result<ByteSize, String> {
         return Err(NOTHING.into());
     }
     if number.starts_with(|digit: char| digit.is_ascii_digit()) {
-        check_unit(unit)?;
+        check_unit(number, unit)?;
     }
     // The library speaks of its own types, and of what remains of the text when the digits are gone.
     let size: ByteSize = text.parse().map_err(|_: String| NO_SIZE)?;
@@ -115,8 +115,8 @@ pub(super) fn size(text: &str) -> Result<ByteSize, String> {
     Ok(size)
 }
 
-fn check_unit(unit: &str) -> Result<(), &'static str> {
-    if unit.is_empty() {
+fn check_unit(number: &str, unit: &str) -> Result<(), &'static str> {
+    if unit.is_empty() && number.parse::<f64>().is_ok() {
         return Err(NO_UNIT);
     }
     if UNITS.contains(&unit) {
@@ -143,12 +143,10 @@ pub(super) fn resource(text: &str) -> Result<GroupResource, String> {
     let meant = meant.map(|kind| kind.resource.clone());
     let meant = meant.or_else(|| Some(resource_named(&lower)).filter(is_definable));
     let meant = meant.map_or_else(
-        || "configmaps or deployments.apps".to_owned(),
-        |resource| resource.to_string(),
+        || "name it PLURAL or PLURAL.GROUP, such as configmaps or deployments.apps".to_owned(),
+        |resource| format!("did you mean {resource}?"),
     );
-    Err(format!(
-        "there is no such resource; name it PLURAL or PLURAL.GROUP, such as {meant}"
-    ))
+    Err(format!("there is no such resource; {meant}"))
 }
 
 fn resource_named(text: &str) -> GroupResource {
@@ -240,6 +238,7 @@ mod tests {
             ("10Gib", NO_SIZE),
             ("10gb", NO_SIZE),
             ("10G", NO_SIZE),
+            ("10G5", NO_SIZE),
             ("much", NO_SIZE),
             ("", NO_SIZE),
             ("1.2.3B", NO_SIZE),
@@ -314,10 +313,11 @@ mod tests {
             ("", "configmaps or deployments.apps"),
         ] {
             let told = resource(text).expect_err(text);
-            assert!(
-                told.ends_with(&format!(", such as {meant}")),
-                "{text}: {told}"
-            );
+            let ends = [
+                format!("did you mean {meant}?"),
+                format!(", such as {meant}"),
+            ];
+            assert!(ends.iter().any(|end| told.ends_with(end)), "{text}: {told}");
         }
     }
 

@@ -205,6 +205,11 @@ impl Serve {
 /// The threads of an idle server, and some more.
 const THREADS_MIN: usize = 24;
 
+/// How long a thread that blocks waits for more to do: for ever. The one that opened the log then stays, so that whatever
+/// is to be done finds a thread, even while no other can be started: without any, tokio keeps what it was given in its
+/// queue, with all that it holds, until somebody starts a thread.
+const THREADS_WAIT: Duration = Duration::from_hours(24 * 365);
+
 /// The workers are fed by one writer; more of them would only wait.
 const WORKERS_MAX: usize = 8;
 /// With fewer, one long answer would hold up all others.
@@ -216,6 +221,7 @@ fn start_runtime() -> Result<tokio::runtime::Runtime> {
     let mut builder = tokio::runtime::Builder::new_multi_thread();
     let cores = std::thread::available_parallelism().map_or(WORKERS_MIN, usize::from);
     let workers = cores.clamp(WORKERS_MIN, WORKERS_MAX);
+    builder.thread_keep_alive(THREADS_WAIT);
     Ok(builder.worker_threads(workers).enable_all().build()?)
 }
 

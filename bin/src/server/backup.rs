@@ -117,7 +117,8 @@ struct Chunks {
     /// `None` after a failure: what the backup still has to say then waits for nobody.
     sender: Option<mpsc::Sender<Bytes>>,
     limits: Limits,
-    begun: Instant,
+    /// How long the reader was waited for.
+    waited: Duration,
     sent: u64,
     lost: Arc<OnceLock<Lost>>,
     runtime: Handle,
@@ -129,7 +130,7 @@ impl Chunks {
         Self {
             sender: Some(sender),
             limits,
-            begun: Instant::now(),
+            waited: Duration::ZERO,
             sent: 0,
             lost,
             runtime: Handle::current(),
@@ -139,7 +140,7 @@ impl Chunks {
     /// How long to wait for the reader.
     fn patience(&self) -> Duration {
         let earned = Duration::from_secs(self.sent / BYTES_PER_SECOND);
-        let left = (self.limits.grace + earned).saturating_sub(self.begun.elapsed());
+        let left = (self.limits.grace + earned).saturating_sub(self.waited);
         self.limits.stalled.min(left)
     }
 }
@@ -147,9 +148,13 @@ impl Chunks {
 impl Write for Chunks {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let sender = self.sender.take().ok_or(ErrorKind::BrokenPipe)?;
-        let chunk = Bytes::copy_from_slice(bytes);
+        // The reader has as long for each, however long the record is.
+        let chunk = Bytes::copy_from_slice(bytes.get(..CHUNK_BYTES).unwrap_or(bytes));
+        let (length, since) = (chunk.len(), Instant::now());
         let sent = sender.send_timeout(chunk, self.patience());
-        self.runtime.block_on(sent).map_err(|error| {
+        let sent = self.runtime.block_on(sent);
+        self.waited += since.elapsed();
+        sent.map_err(|error| {
             let (lost, kind) = match error {
                 SendTimeoutError::Closed(_) => (Lost::Gone, ErrorKind::BrokenPipe),
                 SendTimeoutError::Timeout(_) => (Lost::TooSlow, ErrorKind::TimedOut),
@@ -158,8 +163,8 @@ impl Write for Chunks {
             kind
         })?;
         self.sender = Some(sender);
-        self.sent += bytes.len() as u64;
-        Ok(bytes.len())
+        self.sent += length as u64;
+        Ok(length)
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -223,6 +228,26 @@ mod tests {
                 "{read:?}"
             );
         }
+    }
+
+    #[tokio::test]
+    async fn a_long_record_comes_in_chunks_and_only_the_reader_uses_up_its_time() {
+        let (sender, mut reader) = mpsc::channel(1);
+        let mut chunks = Chunks::new(sender, LIMITS, Arc::default());
+        let record = vec![7; 2 * CHUNK_BYTES + 1];
+        let written = tokio::task::spawn_blocking(move || {
+            std::thread::sleep(Duration::from_millis(20));
+            let is_written = chunks.write_all(&record).is_ok();
+            (is_written, chunks.waited)
+        });
+        let mut lengths = Vec::new();
+        let since = Instant::now();
+        while let Some(chunk) = reader.recv().await {
+            lengths.push(chunk.len());
+        }
+        assert_eq!(lengths, [CHUNK_BYTES, CHUNK_BYTES, 1]);
+        let (is_written, waited) = written.await.expect("it ends");
+        assert!(is_written && waited < since.elapsed());
     }
 
     #[tokio::test]

@@ -109,6 +109,9 @@ fn in_the_way(directory: &Path, part: &str) -> anyhow::Error {
             events.display()
         );
     }
+    // The others may also be what was forgotten when a log was moved.
+    let is_log = events.is_dir() && !is_without_files(&events);
+    let part = if is_log { EVENTS } else { part };
     let log = format!("{shown} already contains a log ({part})");
     if device(&events).is_some_and(|own| Some(own) != device(directory)) {
         return anyhow!(
@@ -228,6 +231,10 @@ mod tests {
         restore_into(at).expect("restored");
         assert!(!work.exists() && !DataDir(at).verifying().exists());
         let refused = restore_into(at).expect_err("there is a log");
-        assert!(refused.to_string().contains("already contains a log"));
+        assert!(
+            refused
+                .to_string()
+                .contains("already contains a log (events)")
+        );
     }
 }
