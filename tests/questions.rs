@@ -246,6 +246,33 @@ fn of_two_kinds_of_one_name_the_one_is_meant_that_has_the_object() {
 }
 
 #[test]
+fn a_custom_kind_with_the_name_of_a_built_in_one_is_found_with_and_without_a_server() {
+    let temporary = tempfile::tempdir().expect("a directory");
+    let directory = temporary.path().join("data");
+    let server = Server::start_on(&directory);
+    let renamed = [
+        ("widget", "service"),
+        ("Widget", "Service"),
+        ("example.com", "a.example"),
+    ];
+    let definition = renamed
+        .into_iter()
+        .fold(widgets("{type: object}"), |text, (from, to)| {
+            text.replace(from, to)
+        });
+    server.kubectl_with(&["create", "-f", "-"], &definition);
+    let established = "--for=condition=Established";
+    server.kubectl(&["wait", "crd/services.a.example", established]);
+    let object = "apiVersion: a.example/v1\nkind: Service\nmetadata: {name: one}\n";
+    server.kubectl_with(&["create", "-f", "-"], object);
+    let questions = ["log service/one", "log services", "why service/one"];
+    let answers = ask_online_and_offline(server, &directory, &questions);
+    for log in answers.iter().take(2) {
+        assert_printed(log, "services.a.example default/one: created");
+    }
+}
+
+#[test]
 fn one_of_a_name_is_found_by_its_uid_or_its_namespace_whatever_scope_it_had() {
     let temporary = tempfile::tempdir().expect("a directory");
     let server = scoped_anew(&temporary.path().join("data"), true);

@@ -8,6 +8,7 @@
 
 use hindsight_tests::manifests::{dependent, widgets};
 use hindsight_tests::server::{Server, hindsight, serve, stdout, text};
+use hindsight_tests::wait::wait_until;
 use std::path::Path;
 use std::process::Stdio;
 
@@ -424,4 +425,28 @@ fn a_server_that_keeps_history_for_moments_or_of_a_version_says_so() {
         let is_told = doubts.map(|what| said.contains(what));
         assert_eq!(is_told, told, "{options}: {said}");
     }
+}
+
+/// The state of then is kept for some minutes because it was asked for; the commits that led to it are not.
+#[test]
+fn a_plan_for_the_past_is_refused_once_that_is_dropped_although_its_state_is_kept() {
+    let temporary = tempfile::tempdir().expect("a directory");
+    let server = start(&temporary.path().join("data"));
+    server.kubectl(&["create", "configmap", "lasting"]);
+    let change = |round: usize| {
+        let label = format!("round={round}");
+        server.kubectl(&["label", "--overwrite", "configmap", "lasting", &label]);
+    };
+    change(0);
+    let revision = "jsonpath={.metadata.resourceVersion}";
+    let then = server.kubectl(&["get", "configmap", "lasting", "-o", revision]);
+    change(1);
+    let plan = || server.hindsight(&["plan", "configmap/lasting", "--as-of", &then]);
+    let told = stdout(&plan());
+    assert!(told.contains("would delete 1 object"), "{told}");
+    (2..45).for_each(change);
+    wait_until("what led to that state is dropped", || {
+        let refused = text(&plan().stderr);
+        refused.contains(&format!("revision {then} is no longer kept"))
+    });
 }

@@ -299,13 +299,9 @@ fn log_error(error: &anyhow::Error) -> Option<&Error> {
     error.downcast_ref()
 }
 
-/// A state that knows the kind. The log is read only if the kind is not built in.
+/// A state that knows all kinds of this name: custom ones may share that of a built-in one.
 pub(super) fn state_with(reader: &Reader, kind: Option<&str>) -> Result<State> {
-    let empty = empty_state();
-    if kind.is_none_or(|kind| inspect::kind(&empty, kind).is_some()) {
-        return Ok(empty);
-    }
-    newest_state(reader)
+    kind.map_or_else(|| Ok(empty_state()), |_| newest_state(reader))
 }
 
 /// The state at a point, which must not lie ahead; the newest state without a point.

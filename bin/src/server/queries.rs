@@ -7,8 +7,8 @@ use crate::ControlPlane;
 use crate::answer::{PATHS, StateAnswer};
 use crate::inspect::{self, Owner, QueryError, Selection, World};
 use hindsight_api::{ApiBody, Backend, Bodies, Failure, Past};
-use hindsight_core::State;
-use hindsight_log::Error;
+use hindsight_core::{Pruned, Revision, State};
+use hindsight_log::{Error, Reader};
 use http::{Response, Uri, header};
 pub(super) use parameters::refuse_any;
 use parameters::{Parameters, Question};
@@ -121,7 +121,9 @@ fn ask(
             };
             let reader = plane.reader();
             let world = World { reader, state, now };
-            json!(inspect::plan(world, filter, params.propagation)?)
+            let plan = json!(inspect::plan(world, filter, params.propagation)?);
+            refuse_dropped(reader, state.revision)?;
+            plan
         }
         Question::State => json!(StateAnswer::of(state)),
         Question::Kind => json!(inspect::served(state, &text(&filter.kind))?),
@@ -136,6 +138,16 @@ fn ask(
             json!(inspect::find_owner(state, &owner))
         }
     })
+}
+
+/// Refuses what was computed from the log as of a revision whose commits were dropped since, or before: its state may
+/// have been kept, but not the time and the reasons of then.
+fn refuse_dropped(reader: &Reader, asked: Revision) -> Result<(), Error> {
+    let floor = reader.floor()?;
+    if asked < floor {
+        return Err(Error::Pruned(Pruned { asked, floor }));
+    }
+    Ok(())
 }
 
 fn respond(document: String) -> Response<ApiBody> {
@@ -153,8 +165,7 @@ mod tests {
     use hindsight_core::command::{Create, FieldValidation, Patch, PatchObject};
     use hindsight_core::kind::Subresource;
     use hindsight_core::{
-        Actor, Command, FutureRevision, GroupResource, Intent, ObjectKey, Pruned, Rejection,
-        Revision, Time,
+        Actor, Command, FutureRevision, GroupResource, Intent, ObjectKey, Rejection, Time,
     };
     use http::StatusCode;
     use http_body_util::BodyExt;
