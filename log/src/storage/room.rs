@@ -24,6 +24,9 @@ const DELETIONS_BYTES: u64 = 8 * MIB;
 const STEP_BYTES: u64 = 8 * MIB;
 /// What is allocated behind the last segment, besides the records, while writes are let in.
 pub(super) const KEPT_BYTES: u64 = ENGINE_BYTES + DELETIONS_BYTES;
+/// What writes leave of the longest file there may be, for what the engine writes when it opens: on a full disk, that
+/// comes from the reserve.
+pub(super) const OPENING_BYTES: u64 = SEGMENT_BYTES as u64;
 /// What writes will need soon; a snapshot must leave this free.
 const AHEAD_BYTES: u64 = KEPT_BYTES + STEP_BYTES;
 /// Never allocated: left for small files.
@@ -76,8 +79,11 @@ impl Room {
             return true;
         }
         let ensured = match purpose {
-            Purpose::Writes => self.make_room(bytes, KEPT_BYTES),
-            Purpose::Deletions => self.make_room(bytes, ENGINE_BYTES),
+            Purpose::Writes => {
+                let longest = self.longest.saturating_sub(OPENING_BYTES);
+                self.make_room(bytes, KEPT_BYTES, longest)
+            }
+            Purpose::Deletions => self.make_room(bytes, ENGINE_BYTES, self.longest),
             Purpose::Snapshot { thins: true } => self.has_spare(bytes, 0),
             Purpose::Snapshot { thins: false } => self.has_spare(bytes, AHEAD_BYTES),
         };
@@ -102,17 +108,17 @@ impl Room {
         Ok(bytes <= self.longest && bytes.saturating_add(spare) <= available)
     }
 
-    fn make_room(&self, bytes: usize, spare: u64) -> std::io::Result<bool> {
+    fn make_room(&self, bytes: usize, spare: u64, longest: u64) -> std::io::Result<bool> {
         if self.is_copied {
             let factor = usize::try_from(WRITE_AMPLIFICATION).unwrap_or(usize::MAX);
             return self.has_spare(bytes.saturating_mul(factor), spare);
         }
-        self.try_allocate(bytes, spare)
+        self.try_allocate(bytes, spare, longest)
     }
 
     /// The file is asked each time how far it has blocks: where the engine frees the end of the file, it shortens it on
     /// several threads at once, and what one of them frees another may make part of the file again, without blocks.
-    fn try_allocate(&self, bytes: usize, spare: u64) -> std::io::Result<bool> {
+    fn try_allocate(&self, bytes: usize, spare: u64, longest: u64) -> std::io::Result<bool> {
         let file = self.file.metadata()?;
         let bytes = u64::try_from(bytes)
             .unwrap_or(u64::MAX)
@@ -120,7 +126,7 @@ impl Room {
         // The engine uses the rest of its last segment itself.
         let until = file.len().next_multiple_of(SEGMENT_BYTES as u64);
         let wanted = until.saturating_add(bytes).saturating_add(spare);
-        if wanted > self.longest {
+        if wanted > longest {
             return Ok(false);
         }
         let allocated = blocks::allocated(&file);
@@ -183,12 +189,14 @@ mod tests {
         let (database, mut room) = room(temporary.path());
         // What was allocated by an earlier process does not count.
         blocks::allocate(&database, 0, 64 * MIB).expect("allocated");
-        room.longest = 40 * MIB;
+        room.longest = 48 * MIB;
         for (length, writes, deletions) in [
             (0, true, true),
             (8, true, true),
             (16, false, true),
-            (24, false, false),
+            // What the next start may take of what only deletions have.
+            (24, false, true),
+            (32, false, false),
             (40, false, false),
         ] {
             database.set_len(length * MIB).expect("made so long");
@@ -196,6 +204,6 @@ mod tests {
                 [Purpose::Writes, Purpose::Deletions].map(|purpose| room.ensure(1, purpose));
             assert_eq!(found, [writes, deletions], "{length} MiB");
         }
-        assert!(!room.ensure(41 << 20, Purpose::Snapshot { thins: true }));
+        assert!(!room.ensure(49 << 20, Purpose::Snapshot { thins: true }));
     }
 }

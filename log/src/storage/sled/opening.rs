@@ -3,7 +3,7 @@
 
 use super::super::blocks;
 use super::super::reserve::{RESERVE_BYTES, Reserve};
-use super::super::room::{KEPT_BYTES, OTHERS_BYTES};
+use super::super::room::{KEPT_BYTES, OPENING_BYTES, OTHERS_BYTES};
 use super::foreign::{BLOBS, CONFIGURATION};
 use super::journal::CAPACITY_BYTES;
 use super::{SEGMENT_BYTES, engine, hidden, settings, side};
@@ -30,7 +30,7 @@ pub const NEW_LOG_BYTES: u64 = SEGMENT_BYTES as u64
     + FIRST_BYTES
     + OTHERS_BYTES;
 /// The length that the file of a new database needs: the first segment, another, and what is kept behind them.
-const NEW_DATABASE_BYTES: u64 = 2 * SEGMENT_BYTES as u64 + KEPT_BYTES;
+const NEW_DATABASE_BYTES: u64 = 2 * SEGMENT_BYTES as u64 + KEPT_BYTES + OPENING_BYTES;
 
 /// Waits until nobody has the database open. A process that writes to it holds a lock on it, even if
 /// somebody has removed the lock of the directory. If this process has just closed it, sled's threads
