@@ -106,30 +106,30 @@ const ABSURD: &[(&str, &str)] = &[
     ),
     ("--keep-history-bytes=8EiB", "no log can be that large"),
     ("--keep-history-bytes=18446744073709551616", "such as 10GiB"),
-    ("--keep-kind=pod", "such as pods"),
-    ("--keep-kind=deployments", "such as deployments.apps"),
+    ("--keep-kind=pod", "did you mean pods?"),
+    ("--keep-kind=deployments", "did you mean deployments.apps?"),
     ("--keep-kind=nonsense", "name it PLURAL or PLURAL.GROUP"),
     ("--keep-kind=.example.com", "name it PLURAL or PLURAL.GROUP"),
     (
         "--keep-kind=networkpolicy.networking.k8s.io",
-        "such as networkpolicies.networking.k8s.io",
+        "did you mean networkpolicies.networking.k8s.io?",
     ),
     (
         "--keep-kind=role.rbac.authorization.k8s.io",
-        "such as roles.rbac.authorization.k8s.io",
+        "did you mean roles.rbac.authorization.k8s.io?",
     ),
     (
         "--keep-kind=secrets,leases.v1.coordination.k8s.io",
-        "such as leases.coordination.k8s.io",
+        "did you mean leases.coordination.k8s.io?",
     ),
     (
         "--keep-kind=deployments.v1.apps",
-        "such as deployments.apps",
+        "did you mean deployments.apps?",
     ),
-    ("--keep-kind=pods.v1.", "such as pods"),
+    ("--keep-kind=pods.v1.", "did you mean pods?"),
     (
         "--keep-kind=Widgets.Example.com",
-        "such as widgets.example.com",
+        "did you mean widgets.example.com?",
     ),
     ("--snapshot-every=-1", "--snapshot-every"),
     (
