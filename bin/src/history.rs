@@ -1,23 +1,17 @@
 //! The log as explanations read it: recent commits are read back, older ones are found by an index.
 
-#[cfg(feature = "http")]
 mod definitions;
 #[cfg(test)]
 #[cfg(feature = "http")]
 mod tests;
 mod walk;
 
-#[cfg(feature = "http")]
 pub(crate) use definitions::Defined;
 
 use crate::unpoisoned::unpoisoned;
-#[cfg(feature = "http")]
 use definitions::Definitions;
-#[cfg(feature = "http")]
-use hindsight_core::GroupResource;
-#[cfg(feature = "http")]
 use hindsight_core::kind::Kind;
-use hindsight_core::{Commit, ObjectKey, Revision, Uid};
+use hindsight_core::{Commit, GroupResource, ObjectKey, Revision, Uid};
 #[cfg(feature = "http")]
 use hindsight_log::Entry;
 use hindsight_log::{Error, Reader};
@@ -45,7 +39,6 @@ pub(crate) struct HistoryIndex {
     walk: Mutex<()>,
     near: usize,
     /// Empty until a question is about a kind or an object that is not there.
-    #[cfg(feature = "http")]
     definitions: Mutex<Definitions>,
 }
 
@@ -61,7 +54,6 @@ impl HistoryIndex {
             places: RwLock::new(PositionIndex::new(max)),
             walk: Mutex::default(),
             near,
-            #[cfg(feature = "http")]
             definitions: Mutex::default(),
         }
     }
@@ -215,7 +207,6 @@ impl<'a> LogHistory<'a> {
         Ok(self.definitions()?.restored)
     }
 
-    #[cfg(feature = "http")]
     fn definitions(&self) -> Result<MutexGuard<'a, Definitions>, Error> {
         let mut definitions = unpoisoned(self.index.definitions.lock());
         definitions.extend(self.reader)?;
@@ -299,5 +290,18 @@ impl History for LogHistory<'_> {
             }
         }
         self.indexed(key, uid, until.min(covers))
+    }
+
+    fn once_defined(&self, group: &str, kind: &str) -> Result<Vec<GroupResource>, Error> {
+        let is_it = |resource: &GroupResource, called: Option<&Kind>| {
+            *resource.group == *group && called.is_none_or(|called| *called.kind == *kind)
+        };
+        let mut resources: Vec<GroupResource> = Vec::new();
+        for Defined { resource, .. } in self.definitions()?.find(is_it) {
+            if !resources.contains(&resource) {
+                resources.push(resource);
+            }
+        }
+        Ok(resources)
     }
 }

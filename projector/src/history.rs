@@ -1,6 +1,6 @@
 //! What explanations read from a log.
 
-use hindsight_core::{Commit, ObjectKey, Revision, Uid};
+use hindsight_core::{Commit, GroupResource, ObjectKey, Revision, Uid};
 
 /// The log, as far as an explanation reads it.
 pub trait History {
@@ -21,4 +21,8 @@ pub trait History {
         uid: Option<&Uid>,
         until: Revision,
     ) -> Result<Option<Commit>, Self::Error>;
+
+    /// The resources of the definitions that gave a group this kind at any time, the latest first; also those of which
+    /// only the end is kept, which may have.
+    fn once_defined(&self, group: &str, kind: &str) -> Result<Vec<GroupResource>, Self::Error>;
 }

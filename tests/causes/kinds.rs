@@ -98,7 +98,7 @@ fn who_waits_for_its_dependents_loses_them_because_of_the_definition_that_came_a
 }
 
 #[test]
-fn an_owner_whose_kind_is_gone_is_found_by_what_its_end_caused() {
+fn what_became_of_an_owner_is_known_after_the_end_of_its_kind() {
     let mut world = world();
     let name = Kind::Gadget.definition().expect("a definition");
     let definition = json!({"metadata": {"name": name}});

@@ -1,7 +1,7 @@
 //! What `why` tells beside the chain of causes.
 
 use super::{ask_online_and_offline, assert_printed};
-use hindsight_tests::manifests::dependent;
+use hindsight_tests::manifests::{dependent, widgets};
 use hindsight_tests::server::{Server, text};
 use serde_json::json;
 
@@ -59,6 +59,52 @@ fn of_what_lost_its_owners_one_by_one_every_owner_is_told() {
         "{told}"
     );
     assert_printed(&answers[0], "configmaps default/b deleted [requested]");
+}
+
+/// Not even the kind of the owner exists any more, or the version that the reference names.
+#[test]
+fn what_became_of_an_owner_is_told_after_the_end_of_its_kind() {
+    let temporary = tempfile::tempdir().expect("a directory");
+    let directory = temporary.path().join("data");
+    let server = Server::start_on(&directory);
+    let definition = widgets("{type: object}");
+    server.define(&definition);
+    let widget = "apiVersion: example.com/v1\nkind: Widget\nmetadata: {name: w}\n";
+    server.kubectl_with(&["create", "-f", "-"], widget);
+    server.kubectl(&["create", "configmap", "a"]);
+    let owners = [
+        ("v1", "ConfigMap", "a", server.uid("cm/a")),
+        ("example.com/v1", "Widget", "w", server.uid("widget/w")),
+    ];
+    let references = owners.map(|(api_version, kind, name, uid)| {
+        format!("{{apiVersion: {api_version}, kind: {kind}, name: {name}, uid: {uid}}}")
+    });
+    server.kubectl(&["delete", "cm/a", "widget/w"]);
+    let kid = format!(
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: kid, ownerReferences: [{}]}}\n",
+        references.join(", ")
+    );
+    server.kubectl_with(&["create", "-f", "-"], &kid);
+    server.kubectl(&["wait", "cm/kid", "--for=delete"]);
+    let told = |server| {
+        let answers = ask_online_and_offline(server, &directory, &["why cm/kid"]);
+        let said = text(&answers[0].stdout).to_owned();
+        let line = said.lines().find(|line| line.contains("of its owners"));
+        line.unwrap_or(&said).to_owned()
+    };
+    let told_at_first = told(server);
+    assert!(
+        told_at_first.contains("Widget w is gone since revision "),
+        "{told_at_first}"
+    );
+
+    let server = Server::start_on(&directory);
+    server.kubectl(&["delete", "crd", "widgets.example.com"]);
+    assert_eq!(told(server), told_at_first);
+
+    let server = Server::start_on(&directory);
+    server.define(&definition.replace("name: v1,", "name: v2,"));
+    assert_eq!(told(server), told_at_first);
 }
 
 #[test]

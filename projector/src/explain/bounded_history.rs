@@ -1,7 +1,7 @@
 //! What one question may read of the log: at most so many versions of objects.
 
 use crate::History;
-use hindsight_core::{Commit, ObjectKey, Revision, Uid};
+use hindsight_core::{Commit, GroupResource, ObjectKey, Revision, Uid};
 use std::cell::Cell;
 use std::iter::from_fn;
 
@@ -11,6 +11,8 @@ const VERSIONS_MAX: usize = 1_000;
 /// The same limit for all objects of one question together: chains and versions add up, and do not
 /// multiply.
 pub(super) const ALL_VERSIONS_MAX: usize = 20_000;
+/// The most definitions of one kind among whose instances an owner is looked for.
+const DEFINED_MAX: usize = 16;
 
 /// The history, with a budget of versions for one question.
 pub(super) struct BoundedHistory<'a, H> {
@@ -56,6 +58,16 @@ impl<'a, H: History> BoundedHistory<'a, H> {
         until: Revision,
     ) -> Result<Option<Commit>, H::Error> {
         self.history.last(key, uid, until)
+    }
+
+    /// See [`History::once_defined`]; the latest few.
+    pub(super) fn once_defined(
+        &self,
+        group: &str,
+        kind: &str,
+    ) -> Result<impl Iterator<Item = GroupResource>, H::Error> {
+        let found = self.history.once_defined(group, kind)?;
+        Ok(found.into_iter().take(DEFINED_MAX))
     }
 }
 
@@ -110,6 +122,10 @@ mod tests {
             self.asked.set(self.asked.get() + versions);
             let commit = updated(until.0, &key.name, &[]).commit;
             Ok(Some((*commit).clone()))
+        }
+
+        fn once_defined(&self, _: &str, _: &str) -> Result<Vec<GroupResource>, Infallible> {
+            Ok(Vec::new())
         }
     }
 

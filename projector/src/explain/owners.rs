@@ -3,13 +3,14 @@
 
 use super::bounded_history::BoundedHistory;
 use super::chain::{begun, mark_before, overruling};
-use super::{Link, rule_of};
+use super::{Dropped, End, EndedAs, Link, Owner, rule_of};
 use crate::History;
 use hindsight_core::classify::owner_key;
 use hindsight_core::event::{OwnerClass, OwnerFinding};
 use hindsight_core::object::{FOREGROUND_FINALIZER, ORPHAN_FINALIZER, Object};
-use hindsight_core::{Cause, Commit, Event, OwnerReference, Revision, Rule, State};
-use serde::{Deserialize, Serialize};
+use hindsight_core::{
+    Cause, Commit, Event, GroupVersionKind, ObjectKey, OwnerReference, Revision, Rule, State,
+};
 use std::collections::BTreeSet;
 
 /// The most owners of one object that are named and looked up.
@@ -17,74 +18,6 @@ const OWNERS_MAX: usize = 100;
 /// The most bytes of owners in one answer, and those of an owner besides its names.
 const OWNERS_BYTES_MAX: usize = 256 << 10;
 const OWNER_BYTES: usize = 256;
-
-/// An owner as it was found when a dependent was deleted.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Owner {
-    /// As in the reference.
-    pub kind: String,
-    /// As in the reference.
-    pub name: String,
-    /// As in the reference.
-    pub uid: String,
-    /// Whether it was in foreground deletion, waiting for its dependents; otherwise it did not exist.
-    pub waits: bool,
-    /// For the object in question: what became of the owner, if the log still shows it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub end: Option<End>,
-}
-
-/// A reference to an owner that was removed from an object before that was deleted.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Dropped {
-    /// As in the reference.
-    pub kind: String,
-    /// As in the reference.
-    pub name: String,
-    /// As in the reference.
-    pub uid: String,
-    /// The revision at which it was removed.
-    pub revision: Revision,
-    /// The time at which it was removed.
-    pub time: String,
-    /// The user who removed it.
-    pub user: String,
-    /// The verb of the request; empty for the collector.
-    pub verb: String,
-    /// If the collector removed it: what had become of the owner, if the log still shows it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub end: Option<End>,
-}
-
-/// What became of an owner, and who requested that.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct End {
-    /// The kind of end.
-    #[serde(rename = "as")]
-    pub ended: EndedAs,
-    /// The revision at which it came to that.
-    pub revision: Revision,
-    /// The time at which it came to that.
-    pub time: String,
-    /// The rule that its deletion followed.
-    pub rule: Option<Rule>,
-    /// The user who requested its deletion.
-    pub user: String,
-    /// The verb of the request; empty for the collector.
-    pub verb: String,
-}
-
-/// What became of an owner.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum EndedAs {
-    /// It no longer exists.
-    Gone,
-    /// It waits until its dependents are deleted.
-    Waiting,
-    /// It waits until its dependents are released.
-    Orphaning,
-}
 
 /// How many bytes of owners an answer may still have.
 pub(super) struct Room(usize);
@@ -246,16 +179,25 @@ impl<H: History> Lookup<'_, '_, H> {
     /// The newest commit of the owner before this step.
     fn last_of(&self, step: &Commit, owner: &OwnerReference) -> Result<Option<Commit>, H::Error> {
         let until = step.revision.previous();
-        if let Some(key) = owner_key(self.state, &step.key.namespace, owner) {
-            return self.history.last(&key, Some(&owner.uid), until);
+        let last = |key: &ObjectKey| self.history.last(key, Some(&owner.uid), until);
+        if let Some(key) = owner_key(self.state, &step.key.namespace, owner)
+            && let Some(found) = last(&key)?
+        {
+            return Ok(Some(found));
         }
-        // The kind of the owner cannot be resolved; the owner may be the object that the cause of the
-        // step is about.
-        let Cause::Commit(cause) = step.cause else {
+        // Its kind may be another one today, or none.
+        let Some(gvk) = GroupVersionKind::parse(&owner.api_version, &owner.kind) else {
             return Ok(None);
         };
-        let cause = self.history.commit(cause)?;
-        Ok(cause.filter(|cause| cause.uid == owner.uid))
+        for resource in self.history.once_defined(&gvk.group, &gvk.kind)? {
+            for namespace in BTreeSet::from([&*step.key.namespace, ""]) {
+                let key = ObjectKey::new(resource.clone(), namespace, &owner.name);
+                if let Some(found) = last(&key)? {
+                    return Ok(Some(found));
+                }
+            }
+        }
+        Ok(None)
     }
 }
 

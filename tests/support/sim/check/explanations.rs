@@ -7,7 +7,7 @@ use crate::causes::Causes;
 use crate::sim::history::History;
 use crate::sim::server::empty;
 use crate::sim::trace::Trace;
-use hindsight_core::{Cause, Commit, Event, ObjectKey, Revision, Uid};
+use hindsight_core::{Cause, Commit, Event, GroupResource, ObjectKey, Revision, Uid, served_kind};
 use hindsight_projector::{Audit, Dropped, End, EndedAs, Fate, Link, Subject, explain};
 use std::convert::Infallible;
 
@@ -128,5 +128,12 @@ impl hindsight_projector::History for Read {
         let mut before = self.commits.range(..=until).rev().map(|(_, commit)| commit);
         let found = before.find(|one| one.key == *key && uid.is_none_or(|uid| *uid == one.uid));
         Ok(found.cloned())
+    }
+
+    fn once_defined(&self, group: &str, kind: &str) -> Result<Vec<GroupResource>, Infallible> {
+        let definitions = self.commits.values().rev().filter_map(Commit::object);
+        let kinds = definitions.filter_map(|definition| served_kind(definition));
+        let of_name = kinds.filter(|one| *one.resource.group == *group && *one.kind == *kind);
+        Ok(of_name.map(|one| one.resource).collect())
     }
 }
