@@ -1,13 +1,15 @@
 //! How much of a log is in memory during a walk.
 
+use super::decoder::{BATCH_BYTES_MAX, BATCHES_AHEAD};
 use super::*;
-use crate::storage::Counting;
-use crate::{Log, MemoryStorage, Purpose, Reader, Storage, codec, packing, thin, verify};
+use crate::frame::{self, Hash};
+use crate::storage::{Counting, Stored};
+use crate::{Log, MemoryStorage, Purpose, Reader, Storage, Tail, codec, packing, thin, verify};
 use hindsight_core::event::Commit;
 use hindsight_core::kind::BuiltinKinds;
 use hindsight_core::{
-    Actor, Cause, Event, GroupResource, Object, ObjectKey, Pruned, Request, State, Time, Uid,
-    builtin,
+    Actor, Cause, Event, GroupResource, Object, ObjectKey, Pruned, Request, Revision, State, Time,
+    Uid, builtin,
 };
 use std::sync::atomic::Ordering;
 
@@ -75,10 +77,9 @@ fn a_frame_that_cannot_be_read_and_is_thinned_by_now_is_not_told_as_damage() {
         let (_, bytes) = storage.at_or_after(cut_at).expect("read").expect("there");
         let cut = storage.append(cut_at, &bytes[..bytes.len() / 2]);
         cut.expect("in its place");
-        let mut chain = Chain::new(
-            Arc::clone(&storage) as Arc<dyn Records>,
-            Revision(beginning),
-        );
+        let records = Arc::clone(&storage) as Arc<dyn Records>;
+        let decoder = Decoder::within(records, Revision(beginning));
+        let mut chain = Chain::new(decoder, Links::default());
         // When the walk arrives at this frame it has been fetched already; then it is thinned.
         for _ in beginning..cut_at.0 {
             chain.advance().expect("intact").expect("a frame");
@@ -104,8 +105,8 @@ fn a_walk_that_ends_early_fetches_one_frame_behind_its_end() {
     let storage = Arc::new(Counting::default());
     filled(&*storage);
     for last in [1, 2, 7, FRAMES - 1] {
-        let mut chain = Chain::new(Arc::clone(&storage) as Arc<dyn Records>, Revision(1));
-        chain = chain.until(Revision(last));
+        let decoder = Decoder::within(Arc::clone(&storage) as Arc<dyn Records>, Revision(1));
+        let mut chain = Chain::new(decoder.until(Revision(last)), Links::default());
         let frames = std::iter::from_fn(|| chain.advance().transpose());
         let walked = frames.collect::<Result<Vec<_>, _>>().expect("intact");
         assert_eq!(walked.len() as u64, last + 1);
@@ -116,7 +117,8 @@ fn a_walk_that_ends_early_fetches_one_frame_behind_its_end() {
 fn a_long_walk_is_ahead_by_bytes_and_not_by_frames_alone() {
     let storage = Arc::new(Counting::default());
     filled(&*storage);
-    let mut chain = Chain::new(Arc::clone(&storage) as Arc<dyn Records>, Revision(1));
+    let decoder = Decoder::within(Arc::clone(&storage) as Arc<dyn Records>, Revision(1));
+    let mut chain = Chain::new(decoder, Links::default());
     let (mut walked, mut held_most) = (0, 0);
     while chain.advance().expect("intact").is_some() {
         // Gives the thread that reads ahead time to run.

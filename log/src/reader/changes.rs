@@ -2,7 +2,7 @@
 
 use super::{Reader, walk};
 use crate::Error;
-use crate::chain::Chain;
+use crate::chain::{Decoder, Links};
 use crate::frame::decoded::{Coverage, DecodedFrame};
 use hindsight_core::{Change, Revision, State, apply};
 use std::sync::Arc;
@@ -23,9 +23,9 @@ impl Reader {
     ) -> Result<Revision, Error> {
         let mut base = self.base_until(empty, from);
         let begun = base.state.revision;
-        let chain = Chain::new(Arc::clone(&self.records), begun.next());
+        let decoder = Decoder::within(Arc::clone(&self.records), begun.next());
         let mut floor = Revision::ZERO;
-        for frame in walk(chain.until(until)) {
+        for frame in walk(decoder.until(until), Links::default()) {
             let frame = frame?;
             floor = floor.max(frame.stated_floor());
             // Below the floor the state lacks what was dropped, and so do the versions that are replaced.

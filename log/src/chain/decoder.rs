@@ -1,0 +1,139 @@
+//! Fetches frames one after the other, and decodes them on all cores.
+
+use crate::frame;
+use crate::frame::decoded::{DecodedFrame, read, read_links, weight};
+use crate::storage::Stored;
+use crate::{Error, Records, parallel};
+use crossbeam_channel::{Receiver, bounded};
+use hindsight_core::Revision;
+use std::sync::Arc;
+
+/// The most frames that are decoded together; a walk that ends early has not read far ahead.
+const BATCH_FRAMES_MAX: usize = 64;
+/// The most bytes that are decoded together, counted uncompressed; a single larger frame is a batch of
+/// its own.
+pub(super) const BATCH_BYTES_MAX: usize = 4 << 20;
+/// Batches that are read on the caller's thread first: most walks are short.
+const BATCHES_INLINE: usize = 16;
+/// Batches that a long walk reads ahead.
+pub(super) const BATCHES_AHEAD: usize = 2;
+
+/// What is stored under a revision, once it was decoded.
+pub(super) struct Decoded {
+    pub(super) first: Revision,
+    pub(super) frame: Result<DecodedFrame, Error>,
+}
+
+/// Fetches one frame after the other; they are checked, hashed and decoded on all cores.
+pub(crate) struct Decoder {
+    pub(super) records: Arc<dyn Records>,
+    /// Where to fetch next; `None` at the end or after a failure.
+    next: Option<Revision>,
+    /// Only one frame that begins behind this revision is fetched: a fold may need to see what it
+    /// replaces.
+    last: Revision,
+    /// Whether the first frame may begin before `next` and only contain it.
+    within: bool,
+    read: fn(Revision, &[u8]) -> Result<DecodedFrame, Error>,
+    size: usize,
+    batches: usize,
+}
+
+impl Decoder {
+    /// Begins with the first frame that does not begin before this revision.
+    pub(crate) fn new(records: Arc<dyn Records>, from: Revision) -> Self {
+        Self {
+            records,
+            next: Some(from),
+            last: Revision::MAX,
+            within: false,
+            read,
+            size: 1,
+            batches: 0,
+        }
+    }
+
+    /// As [`Self::new`], but begins with the frame that contains the revision.
+    pub(crate) fn within(records: Arc<dyn Records>, from: Revision) -> Self {
+        Self {
+            within: true,
+            ..Self::new(records, from)
+        }
+    }
+
+    /// Stops after the first frame that begins behind `last`.
+    pub(crate) fn until(self, last: Revision) -> Self {
+        Self { last, ..self }
+    }
+
+    /// Leaves out the commits of whole frames.
+    pub(crate) fn links_only(self) -> Self {
+        Self {
+            read: read_links,
+            ..self
+        }
+    }
+
+    /// Whether a thread should read ahead from here on. One would wait for the pool, and a thread of that for it.
+    pub(super) fn is_long(&self) -> bool {
+        self.batches > BATCHES_INLINE && !parallel::is_in_pool()
+    }
+
+    /// The next frames; empty at the end of the log.
+    pub(super) fn batch(&mut self) -> Result<Vec<Decoded>, Error> {
+        let mut fetched = Vec::with_capacity(self.size);
+        let mut bytes_held = 0;
+        while fetched.len() < self.size && bytes_held < BATCH_BYTES_MAX {
+            let Some(from) = self.next.take() else { break };
+            let Some((first, bytes)) = self.fetch(from)? else {
+                break;
+            };
+            self.next = frame::end(first, &bytes).filter(|_| first <= self.last);
+            bytes_held += weight(first, &bytes);
+            fetched.push((first, bytes));
+        }
+        self.size = (self.size * 2).min(BATCH_FRAMES_MAX);
+        self.batches += 1;
+        let read = self.read;
+        let decode = |(first, bytes): Stored| Decoded {
+            first,
+            frame: read(first, &bytes),
+        };
+        Ok(parallel::map(fetched, decode))
+    }
+
+    /// Fetches the next frame: the first may contain `from`, every other begins where the one before
+    /// ended.
+    fn fetch(&mut self, from: Revision) -> Result<Option<Stored>, Error> {
+        if std::mem::take(&mut self.within)
+            && let Some(found) = self.records.at_or_before(from)?
+        {
+            return Ok(Some(found));
+        }
+        self.records.at_or_after(from)
+    }
+
+    /// Moves the rest of the walk to a thread of its own, which ends once the receiver is dropped. An empty batch
+    /// means the end of the log, a disconnect means that the thread panicked.
+    pub(super) fn read_ahead(mut self) -> Result<Receiver<Vec<Decoded>>, Error> {
+        let (sender, batches) = bounded(BATCHES_AHEAD);
+        let run = move || {
+            loop {
+                let first = self.next.unwrap_or_default();
+                let batch = self.batch().unwrap_or_else(|error| {
+                    let frame = Err(error);
+                    vec![Decoded { first, frame }]
+                });
+                let is_end = batch.is_empty();
+                if sender.send(batch).is_err() || is_end {
+                    return;
+                }
+            }
+        };
+        std::thread::Builder::new()
+            .name("read-ahead".into())
+            .spawn(run)
+            .map_err(Error::io("starting a thread that reads the log"))?;
+        Ok(batches)
+    }
+}
