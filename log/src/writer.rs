@@ -37,7 +37,8 @@ const BATCHES_AHEAD: usize = 1;
 /// which may be a submitter's, and those between them.
 const BATCHES_DECIDED_MAX: usize = BATCHES_AHEAD + 2;
 
-/// Called once with the outcome, after it is durable.
+/// Called once with the outcome: when it is durable, or was refused. Dropped without a call if a thread of the writer
+/// panics.
 pub type Reply = Box<dyn FnOnce(Submitted) + Send>;
 
 /// Receives every batch once it is durable.

@@ -94,8 +94,8 @@ impl Thinning {
         self.thinned.tail.revision
     }
 
-    /// Reads the next frames that are not known yet, and passes whole ones beyond the floor to `whole`.
-    /// False once all are known.
+    /// Reads the next frames that are not known yet, and passes those beyond the floor that are not thinned to
+    /// `whole`: commits, and the marks of restores. False once all are known.
     pub(super) fn walk(
         &mut self,
         records: &dyn Records,

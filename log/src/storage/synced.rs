@@ -26,7 +26,7 @@ pub(crate) struct Synced {
     /// although writes of others may be lost with it.
     writing: Mutex<()>,
     /// Why nothing more is written: a write or a sync failed, or any call panicked. The log may be poisoned
-    /// for other reasons; these do not set this, so that what was decided before is still written.
+    /// for other reasons; these do not set this, so that what is being stored is still synced.
     failed: OnceLock<String>,
     /// A call panicked: the engine is in an unknown state, and is not dropped.
     is_broken: AtomicBool,

@@ -1,4 +1,4 @@
-//! Decides all waiting submissions against the newest state, durable or not.
+//! Decides the waiting submissions, as many as fit into a batch, against the newest state, durable or not.
 
 use super::frames::DECISION_BYTES_MAX;
 use super::space_gate::{SpaceGate, are_deletions, estimated_bytes_of};
@@ -31,25 +31,15 @@ struct Round {
     decided: Vec<Decided>,
     /// The size of the smallest submission that is not a deletion, in bytes.
     smallest_write: Option<usize>,
-    /// The state after the first submission, and the number of its changes, if it only deletes and there is a second.
-    after_first: Option<(State, usize)>,
     /// There was no space for all of it, and this is the part for which there is.
     is_part: bool,
 }
 
 struct Decided {
     answer: Answer,
-    again: Again,
-}
-
-/// How a submission is decided again if there is no space for all that came with it.
-enum Again {
-    /// Not at all: it is refused, as all that does not only delete.
-    Refused,
-    /// The first submission needs not be: nothing was decided before it. It only deletes.
-    First,
-    /// These only delete.
-    Deletions(Vec<Command>),
+    /// What is decided again if there is no space for all that came with it, if this only deletes. Everything else is
+    /// refused then.
+    deletions: Option<Vec<Command>>,
 }
 
 impl Round {
@@ -123,31 +113,16 @@ impl Decider {
     }
 
     fn decide_submission(&mut self, Submission { commands, reply }: Submission, round: &mut Round) {
-        if let [
-            Decided {
-                again: Again::First,
-                ..
-            },
-        ] = *round.decided
-        {
-            round.after_first = Some((self.state.clone(), round.changes.len()));
-        }
         let is_deletion = are_deletions(&commands);
         if !is_deletion && !self.space.admits_writes() {
             let outcome = Err(Unavailable::Full);
             round.decided.push(Decided {
                 answer: Answer { reply, outcome },
-                again: Again::Refused,
+                deletions: None,
             });
             return;
         }
-        let again = if !is_deletion {
-            Again::Refused
-        } else if round.decided.is_empty() {
-            Again::First
-        } else {
-            Again::Deletions(commands.clone())
-        };
+        let deletions = is_deletion.then(|| commands.clone());
         let (outcome, bytes) = self.decide_together(commands, &mut round.changes);
         round.bytes += bytes;
         if !is_deletion && bytes > 0 {
@@ -156,38 +131,29 @@ impl Decider {
         }
         round.decided.push(Decided {
             answer: Answer { reply, outcome },
-            again,
+            deletions,
         });
     }
 
     /// The deletions of a round, decided again without its writes, which they may depend on. Each for which there is no
     /// space beside those before it is refused alone.
     fn part_with_room(&mut self, mut round: Round, before: &State) -> Round {
-        let (state, count) = round.after_first.take().unwrap_or((before.clone(), 0));
-        self.roll_back(state);
-        round.changes.truncate(count);
+        self.roll_back(before.clone());
+        round.changes.clear();
         round.bytes = 0;
         for one in &mut round.decided {
-            let (state, count) = match std::mem::replace(&mut one.again, Again::Refused) {
-                Again::First => (before.clone(), 0),
-                Again::Deletions(commands) => {
-                    let so_far = (self.state.clone(), round.changes.len());
-                    let (outcome, _) = self.decide_together(commands, &mut round.changes);
-                    one.answer.outcome = outcome;
-                    so_far
-                }
-                Again::Refused => {
-                    one.answer.outcome = Err(Unavailable::Full);
-                    continue;
-                }
+            one.answer.outcome = Err(Unavailable::Full);
+            let Some(commands) = one.deletions.take() else {
+                continue;
             };
-            let more = estimated_bytes_of(round.changes.get(count..).unwrap_or_default());
-            if self.space.has_room(round.bytes + more) {
-                round.bytes += more;
+            let (state, count) = (self.state.clone(), round.changes.len());
+            let (outcome, bytes) = self.decide_together(commands, &mut round.changes);
+            if self.space.has_room(round.bytes + bytes) {
+                round.bytes += bytes;
+                one.answer.outcome = outcome;
             } else {
                 self.roll_back(state);
                 round.changes.truncate(count);
-                one.answer.outcome = Err(Unavailable::Full);
             }
         }
         round.smallest_write = None;

@@ -12,6 +12,8 @@ const BYTES_MAX: usize = 64 << 10;
 /// Limit of a frame, in bytes. A longer one would poison the log, so [`DECISION_BYTES_MAX`] keeps what becomes
 /// one frame below it. A defect shows here, before the log holds a frame whose length its header cannot state.
 const FRAME_BYTES_MAX: usize = 256 << 20;
+/// The largest buffer that is kept between frames: most fit.
+const KEPT_BYTES_MAX: usize = 1 << 20;
 /// Limit of a decision, by the estimate of its commits. A decision is never split, and may share its frame with
 /// what was decided before it. What is planned as one is far smaller: a deadlock of 32 MiB, or definitions of 4
 /// MiB that get names, and a few objects.
@@ -105,6 +107,10 @@ impl Appender {
         }
         self.storage.append(first.revision, &self.bytes)?;
         self.last = frame::hash(&self.bytes);
+        for buffer in [&mut self.bytes, &mut self.packed] {
+            buffer.truncate(KEPT_BYTES_MAX);
+            buffer.shrink_to(KEPT_BYTES_MAX);
+        }
         Ok(())
     }
 
@@ -148,6 +154,27 @@ mod tests {
         frames.frame_bytes_max = frames.bytes.len();
         frames.store(&changes, &BTreeSet::new()).expect("stored");
         assert!(!is_empty());
+    }
+
+    #[test]
+    fn a_long_frame_leaves_no_long_buffer() {
+        let decision = decide(&empty(), create("a")).expect("decided");
+        let mut commit = Commit::clone(&decision.commits[0]);
+        commit.request = Arc::new(Request {
+            user_agent: "v".repeat(2 * KEPT_BYTES_MAX),
+            ..Request::default()
+        });
+        let change = Arc::new(Change {
+            commit: Arc::new(commit),
+            previous: None,
+        });
+        let storage = Arc::new(MemoryStorage::default());
+        let mut appender = Appender::new(storage, Hash::default());
+        let stored = appender.store(&[change], &BTreeSet::new());
+        stored.expect("stored");
+        for buffer in [&appender.bytes, &appender.packed] {
+            assert!((1..=KEPT_BYTES_MAX).contains(&buffer.capacity()));
+        }
     }
 
     /// What the facts of a commit repeat counts, and where it comes from: otherwise a batch of small removals

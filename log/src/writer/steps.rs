@@ -30,7 +30,7 @@ impl Steps {
         self
     }
 
-    /// Decides all waiting submissions, as one batch. False if none are waiting, or if so many batches
+    /// Decides as many of the waiting submissions as fit into one batch. False if none are waiting, or if so many batches
     /// are decided already that the threads would block.
     pub fn decide(&mut self) -> bool {
         if self.decided.len() >= BATCHES_DECIDED_MAX {

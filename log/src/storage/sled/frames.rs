@@ -247,7 +247,7 @@ impl FrameTrees {
                 return Ok(None);
             }
             // A missing piece leaves a frame that is shorter than its header says.
-            let piece = piece.unwrap_or_default();
+            let Some(piece) = piece else { break };
             frame.extend_from_slice(&piece);
             if piece.len() != length {
                 break;

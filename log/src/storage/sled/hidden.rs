@@ -49,44 +49,51 @@ fn refuse(directory: &Path, synced: Revision, noted: u64, again: bool) -> Result
     let acknowledged = acknowledged(directory, synced)?;
     let is_known = acknowledged > Revision::ZERO;
     let found = Hidden::of(directory, noted, is_known)?;
-    let is_compared = is_known && (again || found.is_cut);
-    let Hidden {
-        hidden, beheaded, ..
-    } = found;
-    if hidden.is_empty() && !is_compared {
-        return Ok(());
+    if !found.hidden.is_empty() {
+        return refuse_blanked(directory, &found, acknowledged);
     }
-    if hidden.is_empty() && Intact::reaches(directory, acknowledged)? {
-        return Ok(());
+    if is_known && (again || found.is_cut) {
+        return refuse_short(directory, acknowledged, again);
     }
+    Ok(())
+}
+
+/// Refuses a database of which sled would blank something, unless all records that were acknowledged, or may have been,
+/// are elsewhere too.
+fn refuse_blanked(directory: &Path, found: &Hidden, acknowledged: Revision) -> Result<(), Error> {
     let intact = Intact::of(directory, |_, _| {})?;
-    let is_untold = !is_known && intact.broken.is_some();
-    let is_beheaded = !beheaded.is_empty()
-        && (is_untold || intact.first_within(&beheaded, Revision::MAX).is_some());
-    let is_seen = intact.first_within(&hidden, acknowledged).is_none();
+    let is_untold = acknowledged == Revision::ZERO && intact.broken.is_some();
+    let is_beheaded = !found.beheaded.is_empty()
+        && (is_untold
+            || intact
+                .first_within(&found.beheaded, Revision::MAX)
+                .is_some());
+    let is_seen = intact.first_within(&found.hidden, acknowledged).is_none();
     if is_seen && !is_beheaded && intact.until >= acknowledged {
         return Ok(());
-    }
-    // Without a beginning, nothing is left that could be lost.
-    if hidden.is_empty() && intact.until == Revision::ZERO && !again {
-        return Ok(());
-    }
-    if hidden.is_empty() {
-        return Err(incomplete(intact, acknowledged));
     }
     Err(intact.unopened(WOULD_BLANK))
 }
 
-/// The error of a log in which nothing is hidden, but which ends before what was acknowledged.
-fn incomplete(intact: Intact, acknowledged: Revision) -> Error {
-    match intact.broken {
+/// Refuses a log in which nothing is hidden, if it ends before what was acknowledged.
+fn refuse_short(directory: &Path, acknowledged: Revision, again: bool) -> Result<(), Error> {
+    if Intact::reaches(directory, acknowledged)? {
+        return Ok(());
+    }
+    let intact = Intact::of(directory, |_, _| {})?;
+    // Without a beginning, nothing is left that could be lost.
+    let is_lost = intact.until == Revision::ZERO && !again;
+    if intact.until >= acknowledged || is_lost {
+        return Ok(());
+    }
+    Err(match intact.broken {
         Some(Error::Corrupt { .. }) => intact.unopened(WOULD_BLANK),
         Some(told) => told,
         None => Error::Lost {
             acknowledged,
             newest: intact.until,
         },
-    }
+    })
 }
 
 fn acknowledged(directory: &Path, synced: Revision) -> Result<Revision, Error> {

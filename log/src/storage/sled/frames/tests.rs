@@ -330,6 +330,16 @@ fn of_a_frame_that_was_replaced_no_piece_is_left() {
     }
 }
 
+/// No release writes such a piece, and the checks of the engine do not notice who does.
+#[test]
+fn a_first_piece_of_no_bytes_has_an_end() {
+    let temporary = tempfile::tempdir().expect("a directory");
+    let storage = SledStorage::open(temporary.path()).expect("opened");
+    put(&storage, 1, b"HSLP");
+    let found = storage.at_or_after(Revision(1)).expect("read");
+    assert_eq!(found, Some((Revision(1), Vec::new())));
+}
+
 /// Databases before `frames-3` have longer pieces, the first of them without a magic.
 #[test]
 fn frames_in_the_pieces_of_earlier_releases_are_read() {
