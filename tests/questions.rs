@@ -6,6 +6,8 @@
     reason = "a test stops where its ground is not what it expects"
 )]
 
+#[path = "questions/names.rs"]
+mod names;
 #[path = "questions/reasons.rs"]
 mod reasons;
 

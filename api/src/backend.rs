@@ -47,6 +47,9 @@ pub trait Backend: Send + Sync + 'static {
     /// callers at a time; further ones wait, and after a while are refused.
     fn as_of(&self, point: AsOf) -> BoxFuture<'_, Result<Past, AsOfError>>;
 
+    /// The time of the last commit up to this revision; `None` if it cannot be told.
+    fn time_of(&self, revision: Revision) -> BoxFuture<'_, Option<Time>>;
+
     /// Has [`Self::as_of`] find this state in memory until nobody has asked for it for a while: a page of a list was of
     /// it, and others follow. It was the newest state when the request began, and shares with that what has not changed
     /// since.
@@ -84,6 +87,21 @@ impl AsOf {
     }
 }
 
+/// The present of an answer about this point, or about now: what is as old as it was then has the age that it had
+/// then. The state of the point is that of this revision.
+pub(crate) async fn present(
+    backend: &dyn Backend,
+    point: Option<AsOf>,
+    revision: Revision,
+) -> Time {
+    let then = match point {
+        Some(AsOf::Time(time)) => Some(time),
+        Some(AsOf::Revision(_)) => backend.time_of(revision).await,
+        None => None,
+    };
+    then.unwrap_or_else(|| backend.now())
+}
+
 /// The right to be one of the few who hold states of the past; given back when the last clone is dropped.
 pub type Permit = Arc<OwnedSemaphorePermit>;
 
@@ -96,7 +114,7 @@ pub struct Past {
     /// from when it was the newest: see [`Backend::keep`].
     pub permit: Option<Permit>,
     /// What a restore lost, if the point is in it: the state is that of the backup then.
-    pub gap: Option<Gap>,
+    pub lost: Option<LostByRestore>,
 }
 
 impl Past {
@@ -105,7 +123,7 @@ impl Past {
         Self {
             state,
             permit: None,
-            gap: None,
+            lost: None,
         }
     }
 }
@@ -117,14 +135,14 @@ impl Past {
 #[error(
     "a backup of revision {backup} was restored at {restored}; what happened between is not in this log"
 )]
-pub struct Gap {
-    /// The last revision before the gap.
+pub struct LostByRestore {
+    /// The last revision before it.
     pub backup: Revision,
     /// The revision of the restore, from which the log continues.
     pub restored: Revision,
 }
 
-impl Gap {
+impl LostByRestore {
     /// Whether an answer about this point that is the state at the revision `answered` may be about what is
     /// missing: if what follows in the log is a restore, it is.
     pub fn may_hold(asked: AsOf, answered: Revision) -> bool {

@@ -9,7 +9,7 @@ mod room;
 use crate::accept::{Accept, NotAcceptable, accept};
 use crate::admission::{self, Admission, WriteRequest};
 use crate::authenticator::Authenticator;
-use crate::backend::{Backend, Past};
+use crate::backend::{Backend, Past, present};
 use crate::body::{self, ApiBody, Bodies, Received, Syntax};
 use crate::documents::Documents;
 use crate::params::Params;
@@ -22,7 +22,7 @@ use bytes::Bytes;
 use custom::Methods;
 use deprecated::Deprecated;
 use hindsight_core::kind::{Kind, KindRef, Version};
-use hindsight_core::{Actor, Command, Form, GroupResource, Intent, Revision, State};
+use hindsight_core::{Actor, Command, Form, GroupResource, Intent, Revision, State, Time};
 use http::request::Parts;
 use http::{HeaderMap, Method, Request, Response, Uri, header};
 use http_body::Body;
@@ -121,11 +121,11 @@ impl Api {
         let accept = accept(&parts.headers);
         let syntax = syntax_of(&accept);
         let is_pretty = pretty::is_wanted(&uri, &parts.headers, accept.as_ref().ok());
-        let mut gap = None;
-        let asked = (&parts.method, &uri);
-        let answer = match self.place(asked, &parts.headers, actor).await {
+        let mut lost = None;
+        let asked = self.place((&parts.method, &uri), &parts.headers, actor);
+        let answer = match asked.await {
             Ok(ControlFlow::Continue(place)) => {
-                gap = place.past.gap;
+                lost = place.past.lost;
                 let incoming = Incoming {
                     parts,
                     body,
@@ -137,8 +137,8 @@ impl Api {
             Err(failure) => Err(failure),
         };
         let mut answer = answer.unwrap_or_else(|failure| respond::failure(&failure, syntax));
-        if let Some(gap) = gap {
-            respond::warn_first(&mut answer, &gap.to_string());
+        if let Some(lost) = lost {
+            respond::warn_first(&mut answer, &lost.to_string());
         }
         if is_pretty {
             answer = pretty::indented(answer);
@@ -174,10 +174,12 @@ impl Api {
             Some(point) => self.backend.as_of(point).await.map_err(Failure::of_past)?,
             None => Past::newest(self.backend.state()),
         };
+        let now = present(&*self.backend, point, past.state.revision).await;
         Ok(ControlFlow::Continue(Place {
             actor,
             path,
             is_past: point.is_some(),
+            now,
             past,
         }))
     }
@@ -201,6 +203,7 @@ impl Api {
             actor,
             path,
             is_past,
+            now,
             past: Past { state, permit, .. },
         } = place;
         let named = named_by(&self.documents, (path, is_past), &parts, &state);
@@ -227,6 +230,7 @@ impl Api {
         let request = match (route.subpath.served(&version), accept) {
             (Ok(subresource), Ok(accept)) => Ok(Box::new(ResourceRequest {
                 form: Form::of(&state.kinds, &kind, &version.name),
+                now,
                 parts,
                 params,
                 route,
@@ -238,7 +242,6 @@ impl Api {
                 accept,
                 past: is_past,
                 permit,
-                now: self.backend.now(),
                 body_bytes: 0,
                 watches,
                 deadline,
@@ -389,6 +392,8 @@ struct Place<'a> {
     path: &'a str,
     /// Whether the path names a point in time.
     is_past: bool,
+    /// That point, or when the request arrived.
+    now: Time,
     /// The state at that point, or the newest.
     past: Past,
 }

@@ -8,7 +8,7 @@ mod selectable;
 mod tests;
 mod untyped;
 
-use crate::backend::{AsOf, Gap, Past, Permit};
+use crate::backend::{AsOf, LostByRestore, Past, Permit};
 use crate::body::ApiBody;
 use crate::handler::{Api, ResourceRequest};
 use crate::pace::{LOOK_BYTES, Pace};
@@ -33,7 +33,7 @@ pub(crate) struct Page {
     token: Option<String>,
     remaining: Option<usize>,
     permit: Option<Permit>,
-    gap: Option<Gap>,
+    lost: Option<LostByRestore>,
 }
 
 impl Page {
@@ -264,7 +264,11 @@ impl Query {
         paged: bool,
     ) -> Result<Page, Failure> {
         let Start { past, after } = start(api, request, paged).await?;
-        let Past { state, permit, gap } = past;
+        let Past {
+            state,
+            permit,
+            lost,
+        } = past;
         let limit = usize::try_from(self.limit).ok().filter(|limit| *limit > 0);
         let limit = limit.unwrap_or(usize::MAX);
         let selection = Selection::of(request)?;
@@ -284,7 +288,7 @@ impl Query {
             token,
             remaining,
             permit,
-            gap,
+            lost,
         })
     }
 }
@@ -307,10 +311,10 @@ pub(crate) async fn answer(
 ) -> Result<Response<ApiBody>, Failure> {
     let query = Query::of(&request)?;
     let page = query.page(api, &mut request, query.limit > 0).await?;
-    let gap = page.gap;
+    let lost = page.lost;
     let mut answer = render(api, &request, page).await;
-    if let Some(gap) = gap {
-        respond::warn_first(&mut answer, &gap.to_string());
+    if let Some(lost) = lost {
+        respond::warn_first(&mut answer, &lost.to_string());
     }
     Ok(answer)
 }

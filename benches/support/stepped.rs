@@ -162,6 +162,10 @@ impl Backend for Stepped {
         Box::pin(ready(Ok(Past::newest(self.state()))))
     }
 
+    fn time_of(&self, _: Revision) -> BoxFuture<'_, Option<Time>> {
+        Box::pin(ready(None))
+    }
+
     fn submit(&self, commands: Vec<Command>) -> BoxFuture<'_, Submitted> {
         let answer = self.decide(commands);
         self.sync();

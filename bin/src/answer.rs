@@ -100,6 +100,8 @@ pub(crate) struct Unplanned {
     pub(crate) revision: Revision,
     /// Always false.
     pub(crate) found: bool,
+    /// Whether objects of the kind are in namespaces.
+    pub(crate) namespaced: bool,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -176,7 +178,7 @@ mod tests {
 
     #[test]
     fn a_plan_without_one_of_its_members_is_not_taken_for_another_answer() {
-        let missing = json!({"revision": 7, "found": false});
+        let missing = json!({"revision": 7, "found": false, "namespaced": true});
         let read = from_value(missing.clone()).expect("an answer");
         assert!(matches!(read, PlanAnswer::Missing(_)));
         assert_eq!(json!(read), missing);

@@ -1,9 +1,9 @@
 //! Implements what the HTTP surface needs of the control plane.
 
 use crate::control_plane::ControlPlane;
-use crate::inspect::{gap_at, state_at};
+use crate::inspect::{lost_by_restore, state_at, time_of};
 use futures_util::future::BoxFuture;
-use hindsight_api::{AsOf, AsOfError, Backend, Gap, Past};
+use hindsight_api::{AsOf, AsOfError, Backend, LostByRestore, Past};
 use hindsight_core::{
     Change, Check, Command, Commit, Decision, Expired, FutureRevision, Rejection, Revision, State,
     Time, Unavailable,
@@ -77,7 +77,7 @@ impl Backend for ControlPlane {
                     return Ok(Past {
                         state: kept,
                         permit: None,
-                        gap: None,
+                        lost: None,
                     });
                 }
             }
@@ -95,6 +95,12 @@ impl Backend for ControlPlane {
             let fold = move || plane.fold(point).map_err(unanswered);
             self.pasts().at(point, newest.revision, fold).await
         })
+    }
+
+    fn time_of(&self, revision: Revision) -> BoxFuture<'_, Option<Time>> {
+        let reader = self.reader().clone();
+        let read = move || time_of(&reader, revision).ok().flatten();
+        Box::pin(async move { tokio::task::spawn_blocking(read).await.ok().flatten() })
     }
 
     fn keep(&self, state: Arc<State>) {
@@ -118,10 +124,10 @@ impl Backend for ControlPlane {
 }
 
 impl ControlPlane {
-    fn fold(&self, point: AsOf) -> Result<(State, Option<Gap>), Error> {
+    fn fold(&self, point: AsOf) -> Result<(State, Option<LostByRestore>), Error> {
         let state = state_at(self.reader(), self.empty_state(), point)?;
-        let gap = gap_at(self.reader(), point, state.revision);
-        Ok((state, gap))
+        let lost = lost_by_restore(self.reader(), point, state.revision);
+        Ok((state, lost))
     }
 }
 
@@ -174,6 +180,10 @@ mod tests {
             let read = runtime.block_on(read).expect("read");
             assert_eq!(read.len(), count, "{limit} {bytes}");
         }
+        let newest = Backend::state(&plane).revision;
+        let written = plane.reader().commit(newest).expect("read");
+        let told = runtime.block_on(Backend::time_of(&plane, newest));
+        assert_eq!(told, Some(written.expect("the last").time));
     }
 
     /// A removal has no version, but repeats the owners that it was decided on.

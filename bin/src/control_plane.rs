@@ -8,12 +8,12 @@ use crate::backfill::Backfill;
 use crate::collectors::{self, Collectors, Surroundings};
 use crate::data_dir::DataDir;
 use crate::history::{HistoryIndex, LogHistory};
+use crate::open_reader::find;
 #[cfg(feature = "http")]
 use crate::past::Pasts;
 use crate::pending::Pending;
 use crate::published::{self, Published};
 use crate::questions::{self, CHANGES_MAX, Why};
-use crate::read_only::find;
 use crate::unpoisoned::unpoisoned;
 use crate::{Clock, Config, OpenError, bootstrap, effects, reply, restoring};
 use arc_swap::ArcSwap;

@@ -41,12 +41,12 @@ mod inspect;
 mod lock_wait;
 #[cfg(feature = "http")]
 mod named_file;
+mod open_reader;
 #[cfg(feature = "http")]
 mod past;
 mod pending;
 mod published;
 mod questions;
-mod read_only;
 mod reasons;
 mod reply;
 mod restoring;
@@ -79,7 +79,7 @@ pub use hindsight_gc as gc;
 pub use hindsight_log as log;
 pub use hindsight_log::{Clock, Retention};
 pub use hindsight_projector as projector;
+pub use open_reader::{OpenedReader, open_reader};
 pub use questions::Why;
-pub use read_only::{OpenedReader, open_reader};
 #[cfg(feature = "http")]
 pub use service::Service;

@@ -8,7 +8,7 @@ mod shelf;
 mod tests;
 
 use crate::unpoisoned::unpoisoned;
-use hindsight_api::{AsOf, AsOfError, Gap, Past};
+use hindsight_api::{AsOf, AsOfError, LostByRestore, Past};
 use hindsight_core::{Revision, State};
 pub(crate) use kept::{Kept, replaced_by};
 use shelf::Shelf;
@@ -36,7 +36,7 @@ const SWEEP_EVERY: Duration = Duration::from_mins(1);
 #[derive(Debug, Clone)]
 struct Folded {
     state: Arc<State>,
-    gap: Option<Gap>,
+    lost: Option<LostByRestore>,
 }
 
 /// The seats for those who look and for folds, and what is kept for the next request.
@@ -110,14 +110,14 @@ impl Pasts {
         &self,
         point: AsOf,
         newest: Revision,
-        fold: impl FnOnce() -> Result<(State, Option<Gap>), AsOfError> + Send + 'static,
+        fold: impl FnOnce() -> Result<(State, Option<LostByRestore>), AsOfError> + Send + 'static,
     ) -> Result<Past, AsOfError> {
         let ends = Instant::now() + WAIT_MAX;
         let seat = Arc::new(acquire(&self.seats, ends).await?);
-        let found = |Folded { state, gap }, permit| Past {
+        let found = |Folded { state, lost }, permit| Past {
             state,
             permit: Some(permit),
-            gap,
+            lost,
         };
         if let Some(kept) = self.recent.get(point, Instant::now()) {
             return Ok(found(kept, seat));
@@ -131,9 +131,9 @@ impl Pasts {
         // A fold runs to its end even if nobody waits for it any more; until then it holds its seat.
         let recent = Arc::clone(&self.recent);
         let run = move || {
-            let folded = fold().map(|(state, gap)| Folded {
+            let folded = fold().map(|(state, lost)| Folded {
                 state: Arc::new(state),
-                gap,
+                lost,
             });
             // The state at a time may still change while no later commit is known.
             if let Ok(folded @ Folded { state, .. }) = folded.as_ref()

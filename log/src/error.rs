@@ -12,7 +12,7 @@ use std::num::NonZeroU64;
 use std::path::PathBuf;
 
 /// The reason for a failure: an error of another library, or a sentence.
-pub(crate) type Source = Box<dyn std::error::Error + Send + Sync>;
+pub(crate) type BoxedError = Box<dyn std::error::Error + Send + Sync>;
 
 /// A failure of the log. Every message says what to do next.
 #[derive(Debug, thiserror::Error)]
@@ -41,7 +41,7 @@ pub enum Error {
         /// The first revision of the record.
         revision: Revision,
         /// What did not match.
-        source: Source,
+        source: BoxedError,
     },
     /// The log ends before an acknowledged record.
     #[error(
@@ -146,11 +146,11 @@ pub enum Error {
         /// The file.
         path: PathBuf,
         /// What did not match.
-        source: Source,
+        source: BoxedError,
     },
     /// A backup cannot be read.
     #[error("the backup cannot be used: {0}; use another backup, or make a new one")]
-    Backup(#[source] Source),
+    Backup(#[source] BoxedError),
     /// A restored log would continue so high that too few revisions are left for it. The backup is not at fault.
     #[error(
         "after a bump of {bump}, too few revisions would be left for what is written later; the backup is \
@@ -258,7 +258,7 @@ pub enum Error {
         /// What is wrong with the record after it; `None` if there is no such record.
         broken: Option<Box<Self>>,
         /// The engine's own error.
-        source: Source,
+        source: BoxedError,
     },
     /// The database of an open log was removed, moved or replaced.
     #[error(
@@ -313,7 +313,7 @@ pub enum Error {
         /// What was being done.
         what: &'static str,
         /// What went wrong.
-        source: Source,
+        source: BoxedError,
     },
     /// The storage engine returned an error.
     #[error(
@@ -325,7 +325,7 @@ pub enum Error {
         /// What it was doing.
         what: EngineCall,
         /// The error of the engine.
-        source: Source,
+        source: BoxedError,
     },
 }
 
@@ -403,7 +403,7 @@ impl Error {
         move |source| Self::Read { what, source }
     }
 
-    pub(crate) fn corrupt(revision: Revision, source: impl Into<Source>) -> Self {
+    pub(crate) fn corrupt(revision: Revision, source: impl Into<BoxedError>) -> Self {
         Self::Corrupt {
             revision,
             source: source.into(),
@@ -425,12 +425,12 @@ impl Error {
         Self::corrupt(revision, "its count does not match")
     }
 
-    pub(crate) fn defect(what: &'static str, source: impl Into<Source>) -> Self {
+    pub(crate) fn defect(what: &'static str, source: impl Into<BoxedError>) -> Self {
         let source = source.into();
         Self::Defect { what, source }
     }
 
-    pub(crate) fn engine(what: EngineCall, source: impl Into<Source>) -> Self {
+    pub(crate) fn engine(what: EngineCall, source: impl Into<BoxedError>) -> Self {
         Self::Engine {
             what,
             source: source.into(),

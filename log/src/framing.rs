@@ -1,7 +1,7 @@
 //! The layout that snapshots and backups share: a magic of four bytes and a format byte, then parts that
 //! are prefixed by their length.
 
-use crate::error::Source;
+use crate::error::BoxedError;
 use std::io::{self, Read};
 use std::ops::RangeInclusive;
 
@@ -13,14 +13,14 @@ const BYTES_AHEAD: usize = 1 << 20;
 #[derive(Debug)]
 pub(crate) enum Unreadable {
     /// The bytes are not those that were written.
-    Damaged(Source),
+    Damaged(BoxedError),
     /// It ends in the middle of a part.
     Short,
     /// The operating system failed to read it, which says nothing about the contents.
     Io(io::Error),
 }
 
-impl<T: Into<Source>> From<T> for Unreadable {
+impl<T: Into<BoxedError>> From<T> for Unreadable {
     fn from(reason: T) -> Self {
         Self::Damaged(reason.into())
     }

@@ -1,6 +1,6 @@
 //! An open log: the recovered state, its reader and its writer.
 
-use crate::retention::{Keeping, Pruner};
+use crate::retention::{Keeping, Thinner};
 use crate::snapshot::{Snapshotter, SnapshotterOptions, Written};
 use crate::storage::synced::Synced;
 use crate::{
@@ -89,14 +89,14 @@ impl Log {
         let snapshots = snapshots.in_place()?;
         let storage = Arc::clone(&self.storage) as Arc<dyn Storage>;
         let poison = self.poison.clone();
-        let pruner = keeping.map(|keeping| {
+        let thinner = keeping.map(|keeping| {
             let (storage, poison) = (Arc::clone(&storage), poison.clone());
-            Pruner::new(storage, snapshots.clone(), keeping, poison)
+            Thinner::new(storage, snapshots.clone(), keeping, poison)
         });
         let options = SnapshotterOptions {
             snapshots,
             every,
-            pruner,
+            thinner,
             since: self.since,
         };
         self.snapshotter = Some(Snapshotter::start(

@@ -2,17 +2,11 @@
 //! removed with all that is in it, so it is examined before.
 
 use crate::layout::{EVENTS, PLACE, RESERVE, SNAPSHOTS, TAIL};
-use crate::storage::sled::{is_read_by_database, is_set_aside};
-use crate::{DirectoryLock, Error, snapshot};
+use crate::storage::sled::{is_of_database, is_set_aside};
+use crate::{DirectoryLock, Error, place, snapshot};
 use std::fs::FileType;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-
-/// Whether what is in the directory of a database is of the log. Others keep files there too, as some file systems do at
-/// their top.
-pub(crate) fn is_of_database(path: &Path) -> bool {
-    is_read_by_database(path) || is_set_aside(path)
-}
 
 /// Refuses a directory in which something is no part of a log, and what is in its place and no directory. Nothing is
 /// followed, opened or changed; there need not be a directory.
@@ -52,10 +46,7 @@ fn listed(directory: &Path) -> Result<Vec<PathBuf>, Error> {
         Some(found) if found.is_dir() => {}
         Some(_) => return Err(Error::Foreign(directory.to_owned())),
     }
-    let failed = || Error::io(format!("listing {}", directory.display()));
-    let entries = directory.read_dir().map_err(failed())?;
-    let paths = entries.map(|entry| entry.map(|entry| entry.path()));
-    paths.collect::<Result<_, _>>().map_err(failed())
+    place::paths_in(directory).map_err(Error::io(format!("listing {}", directory.display())))
 }
 
 /// What is at a path. A link is a link.

@@ -19,6 +19,12 @@ pub fn sync_directory(directory: &Path) -> std::io::Result<()> {
     File::open(directory)?.sync_all()
 }
 
+/// The paths of what is in a directory.
+pub(crate) fn paths_in(directory: &Path) -> std::io::Result<Vec<PathBuf>> {
+    let entries = directory.read_dir()?;
+    entries.map(|entry| Ok(entry?.path())).collect()
+}
+
 /// The same file or directory by a path of which only the last part may still be a link. Where the links
 /// before that lead later, and which directory is the current one then, does not matter.
 pub(crate) fn resolved(path: &Path) -> std::io::Result<PathBuf> {

@@ -52,7 +52,7 @@ struct Retained {
 
 /// Applies a policy now and then, in rounds; a round consists of short turns.
 #[derive(Debug)]
-pub(crate) struct Pruner {
+pub(crate) struct Thinner {
     storage: Arc<dyn Storage>,
     reader: Reader,
     snapshots: Snapshots,
@@ -68,7 +68,7 @@ pub(crate) struct Pruner {
     limit: Option<Revision>,
 }
 
-impl Pruner {
+impl Thinner {
     /// For the log in this storage.
     pub(crate) fn new(
         storage: Arc<dyn Storage>,

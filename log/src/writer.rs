@@ -2,8 +2,8 @@
 //! next is decided against the state that is not published yet. If nobody else is waiting, the thread
 //! that decided also syncs, and a submitter that would only block does both itself.
 
+mod appender;
 mod decider;
-mod frames;
 mod pipeline;
 mod queue_budget;
 mod space_gate;
@@ -15,9 +15,9 @@ mod tests;
 use crate::storage::synced::Synced;
 use crate::unpoisoned::unpoisoned;
 use crate::{Base, Error, Log, Poison};
+use appender::Appender;
 use crossbeam_channel::{Sender, TrySendError, bounded};
 use decider::Decider;
-use frames::Appender;
 use hindsight_core::{Change, Command, Revision, State, Submitted, Unavailable};
 use pipeline::Pipeline;
 use queue_budget::QueueBudget;
@@ -127,7 +127,7 @@ impl Writer {
             decider: Decider::new(state, poison.clone(), space),
             decided: VecDeque::new(),
             syncer: Syncer {
-                frames: Appender::new(Arc::clone(&storage) as _, hash),
+                appender: Appender::new(Arc::clone(&storage) as _, hash),
                 publish,
                 poison,
                 snapshotter,

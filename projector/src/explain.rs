@@ -16,7 +16,7 @@ pub use document::{
     Root, Subject,
 };
 use hindsight_core::{Cause, Commit, Event, ObjectKey, Revision, Rule, State, Uid};
-use owners::{Lookup, Room};
+use owners::{Lookup, OwnersBudget};
 
 /// Explains the newest deletion of this object. `subject` names it for the case that no version of its
 /// body is known; `state` resolves the kinds of its owners.
@@ -32,14 +32,14 @@ pub fn explain<H: History>(
         return Ok(Explanation::new(subject, Fate::Unknown));
     };
     subject.uid = last.uid.to_string();
-    name_by_body(history, &last, &mut subject)?;
+    name_by_body(history, state, &last, &mut subject)?;
     let Some(object) = last.object() else {
         let unexplained = Explanation::new(subject, Fate::Deleted);
         return explain_deletion(history, state, Step::alone(last), unexplained);
     };
     let Some(mark) = object.mark else {
         return Ok(Explanation {
-            chain: vec![link(&last, None, &mut Room::new())],
+            chain: vec![link(&last, None, &mut OwnersBudget::new())],
             earlier: match uid {
                 Some(_) => None,
                 None => earlier(history, last)?,
@@ -64,13 +64,13 @@ fn explain_deletion<H: History>(
 ) -> Result<Explanation, H::Error> {
     let (rule, uid) = (rule_of(&first.commit), first.commit.uid.clone());
     let (mut chain, mut floor, mut is_own) = (Vec::new(), None, true);
-    let mut room = Room::new();
+    let mut budget = OwnersBudget::new();
     let last = follow(history, first, |step, next| {
-        let mut link = step_link(step, next, &mut room);
+        let mut link = step_link(step, next, &mut budget);
         is_own &= step.commit.uid == uid;
         if is_own {
             let lookup = Lookup { history, state };
-            floor = floor.or(lookup.add_history(&step.commit, &mut link, &mut room)?);
+            floor = floor.or(lookup.add_history(&step.commit, &mut link, &mut budget)?);
         }
         chain.push(link);
         Ok(())
@@ -89,9 +89,11 @@ fn root_of(last: &Commit) -> Option<Root> {
     (!matches!(last.cause, Cause::Commit(_))).then(|| root(last))
 }
 
-/// Names the object by its last version: its resource may belong to another kind now.
+/// Names the object by its last version: its resource may belong to another kind now. If none is kept and the kind of
+/// now was defined after it, the kind is not known.
 fn name_by_body<H: History>(
     history: &BoundedHistory<'_, H>,
+    state: &State,
     last: &Commit,
     subject: &mut Subject,
 ) -> Result<(), H::Error> {
@@ -103,6 +105,13 @@ fn name_by_body<H: History>(
     if let Some(object) = object {
         subject.api_version = object.type_meta.api_version.to_string();
         subject.kind = object.type_meta.kind.to_string();
+        return Ok(());
+    }
+    let definition = state.definition_of(&last.key.resource);
+    let defined = definition.and_then(|definition| definition.meta.creation_timestamp);
+    if defined.is_some_and(|defined| defined > last.time) {
+        subject.api_version.clear();
+        subject.kind.clear();
     }
     Ok(())
 }
@@ -136,18 +145,18 @@ fn earlier<H: History>(
 }
 
 /// The link of a step; the next one in the chain is its cause.
-fn step_link(step: &Step, next: Option<&Commit>, room: &mut Room) -> Link {
-    let own = link(&step.commit, next, room);
-    let also = step.also.as_ref().map(|other| link(other, None, room));
+fn step_link(step: &Step, next: Option<&Commit>, budget: &mut OwnersBudget) -> Link {
+    let own = link(&step.commit, next, budget);
+    let also = step.also.as_ref().map(|other| link(other, None, budget));
     Link {
         also: also.map(Box::new),
         ..own
     }
 }
 
-fn link(commit: &Commit, next: Option<&Commit>, room: &mut Room) -> Link {
+fn link(commit: &Commit, next: Option<&Commit>, budget: &mut OwnersBudget) -> Link {
     let (event, rule) = event_and_rule(commit);
-    let (owners, more_owners) = owners::named(commit, next, room);
+    let (owners, more_owners) = owners::named(commit, next, budget);
     Link {
         revision: commit.revision,
         time: commit.time.to_rfc3339_micros(),

@@ -4,13 +4,13 @@ mod arrivals;
 mod components;
 mod deadlocks;
 mod kind_references;
-mod removals;
+mod recall;
 
 use arrivals::Arrivals;
 pub(crate) use arrivals::{Named, named, versions};
 pub use components::Components;
 pub use deadlocks::Deadlocks;
-pub use removals::new_owners;
+pub use recall::new_owners;
 
 use hindsight_core::object::Object;
 use hindsight_core::{Change, Kind, ObjectKey, OwnerReference, Revision, State, Uid};

@@ -267,9 +267,20 @@ impl Backend for Fake {
         let reading = *self.reading.lock().expect("a lock");
         Box::pin(async move {
             sleep(reading).await;
-            let gap = None;
-            Ok(Past { state, permit, gap })
+            let lost = None;
+            Ok(Past {
+                state,
+                permit,
+                lost,
+            })
         })
+    }
+
+    fn time_of(&self, revision: Revision) -> BoxFuture<'_, Option<Time>> {
+        let log = self.log.lock().expect("a lock");
+        let mut until = log.iter().filter(|commit| commit.revision <= revision);
+        let time = until.next_back().map(|commit| commit.time);
+        Box::pin(async move { time })
     }
 
     fn keep(&self, state: Arc<State>) {

@@ -45,7 +45,7 @@ pub(crate) struct ResourceRequest {
 }
 
 impl ResourceRequest {
-    /// When the request arrived.
+    /// When the request arrived; of one about the past, the time of that.
     pub(crate) const fn now(&self) -> Time {
         self.now
     }
@@ -55,7 +55,7 @@ impl ResourceRequest {
         Past {
             state: Arc::clone(&self.state),
             permit: self.permit.clone(),
-            gap: None,
+            lost: None,
         }
     }
 

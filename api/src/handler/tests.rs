@@ -122,7 +122,7 @@ fn what_answers_a_request_is_small() {
     let api = Api::new(Arc::new(Fake::new()), Arc::new(Admission::default()));
     let request = Request::new(Full::<Bytes>::default());
     let bytes = size_of_val(&api.handle(request, None));
-    assert!(bytes <= 3 << 10, "{bytes} bytes");
+    assert!(bytes <= 3_200, "{bytes} bytes");
 }
 
 /// Source: upstream's `processImpersonationHeaders`.

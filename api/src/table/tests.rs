@@ -7,7 +7,7 @@ use super::*;
 use crate::backend::fake::Fake;
 use crate::handler::Api;
 use crate::testing::Served;
-use hindsight_core::{Actor, GroupResource, ObjectKey, Revision};
+use hindsight_core::{Actor, GroupResource, ObjectKey, Revision, Time};
 use http::{Request, Response};
 use http_body::Body;
 use http_body_util::{BodyExt, Full};
@@ -127,6 +127,36 @@ fn the_row_of_a_pod_that_is_over_says_so() {
     let rows = list["rows"].as_array().expect("rows").iter();
     let told: Vec<_> = rows.map(|row| row.get("conditions")).collect();
     assert_eq!(told, [Some(&failed), None, Some(&succeeded)]);
+}
+
+/// However much later the question comes.
+#[test]
+fn what_is_shown_of_the_past_is_as_old_as_it_was_then() {
+    let fake = Arc::new(Fake::new());
+    let key = ObjectKey::new(GroupResource::new("", "configmaps"), "default", "a");
+    let document = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a",
+        "namespace": "default", "uid": "u", "creationTimestamp": "1970-01-01T00:00:00Z"}});
+    let object = Object::from_value(key, document, Revision(1), None);
+    fake.put_before_the_window(&Arc::new(object.expect("an object")));
+    let later = Time::parse("1970-01-01T00:01:00Z").expect("a time");
+    *fake.clock.lock().expect("a lock") = later;
+    let api = Api::new(fake, Arc::default());
+    for (point, age) in [
+        ("", "60s"),
+        ("/as-of/1", "0s"),
+        ("/as-of/1970-01-01T00:00:20Z", "20s"),
+    ] {
+        let known = Some(Arc::new(Actor::new("admin")));
+        let answer = async {
+            let path = format!("{point}/api/v1/configmaps");
+            let answer = api.handle(table(&path), known).await;
+            answer.into_body().collect().await.expect("a body")
+        };
+        let body = crate::testing::runtime().block_on(answer).to_bytes();
+        let list: Value = serde_json::from_slice(&body).expect("JSON");
+        let cells = list["rows"][0]["cells"].as_array().expect("cells");
+        assert_eq!(cells.last(), Some(&json!(age)), "{point:?}");
+    }
 }
 
 #[test]

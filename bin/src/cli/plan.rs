@@ -6,10 +6,10 @@ use super::parse::namespace;
 use super::point::{Point, point};
 use super::subject::{DEFAULT_NAMESPACE, NameArg, ResourceArg, parse_name, parse_resource};
 use super::{Directory, NOT_FOUND, Output, show};
-use crate::answer::{OnceReleased, PATHS, PlanAnswer, Planned};
+use crate::answer::{OnceReleased, PlanAnswer, Planned};
 use crate::effects;
 use crate::hint::hint;
-use crate::inspect::{self, Filter, Served, World};
+use crate::inspect::{self, Filter, World};
 use crate::shell;
 use anyhow::Result;
 use clap::{Args, ValueEnum};
@@ -67,13 +67,6 @@ enum Cascade {
     Orphan,
 }
 
-/// An answer, and what a message about a missing object needs beside it.
-struct Asked {
-    answer: PlanAnswer,
-    /// Whether objects of the kind are in namespaces. Right where the object is missing.
-    is_namespaced: bool,
-}
-
 impl Plan {
     pub(super) fn run(self) -> Result<ExitCode> {
         let subject = self.subject.clone();
@@ -86,10 +79,7 @@ impl Plan {
             ..Filter::default()
         };
         self.as_of.as_ref().map_or(Ok(()), Point::check)?;
-        let Asked {
-            answer,
-            is_namespaced,
-        } = self.ask(&filter)?;
+        let answer = self.ask(&filter)?;
         match (self.output, &answer) {
             (Output::Json, _) => show::print_json(&answer)?,
             (Output::Text, PlanAnswer::Found(plan)) => {
@@ -97,29 +87,24 @@ impl Plan {
             }
             (Output::Text, PlanAnswer::Missing(_)) => {}
         }
-        if matches!(answer, PlanAnswer::Found(_)) {
-            return Ok(ExitCode::SUCCESS);
+        match answer {
+            PlanAnswer::Found(_) => Ok(ExitCode::SUCCESS),
+            PlanAnswer::Missing(missing) => {
+                hint(&self.missing(&filter, missing.namespaced));
+                Ok(ExitCode::from(NOT_FOUND))
+            }
         }
-        hint(&self.missing(&filter, is_namespaced));
-        Ok(ExitCode::from(NOT_FOUND))
     }
 
-    fn ask(&self, filter: &Filter) -> Result<Asked> {
-        let kind = filter.kind.as_deref().unwrap_or_default();
+    fn ask(&self, filter: &Filter) -> Result<PlanAnswer> {
         let asked = self.as_of.as_ref().map(|point| point.at);
         let source = self.directory.source()?;
-        match &source {
+        let answer = match &source {
             Source::Directory { reader, .. } => {
                 let (state, now) = world(reader, self.as_of.as_ref())?;
                 let state = &state;
                 let world = World { reader, state, now };
-                let answer = inspect::plan(world, filter, self.cascade.into())?;
-                source.hint_at_gap(asked, revision_in(&answer));
-                let kind = inspect::kind(state, kind);
-                Ok(Asked {
-                    answer,
-                    is_namespaced: kind.is_none_or(|kind| kind.is_namespaced()),
-                })
+                inspect::plan(world, filter, self.cascade.into())?
             }
             Source::Server(client) => {
                 let point = self.as_of.as_ref().map(|point| encode(&point.text));
@@ -127,23 +112,11 @@ impl Plan {
                 let mut path = path("plan", filter);
                 let policy = Propagation::from(self.cascade);
                 write!(path, "propagationPolicy={policy:?}&{point}").ok();
-                let answer: PlanAnswer = client.ask(&path)?;
-                source.hint_at_gap(asked, revision_in(&answer));
-                if matches!(answer, PlanAnswer::Found(_)) {
-                    let is_namespaced = true;
-                    return Ok(Asked {
-                        answer,
-                        is_namespaced,
-                    });
-                }
-                let kind = encode(kind);
-                let served: Served = client.ask(&format!("{PATHS}kind?kind={kind}&{point}"))?;
-                Ok(Asked {
-                    answer,
-                    is_namespaced: served.namespaced,
-                })
+                client.ask(&path)?
             }
-        }
+        };
+        source.hint_at_gap(asked, revision_in(&answer));
+        Ok(answer)
     }
 
     fn missing(&self, filter: &Filter, is_namespaced: bool) -> String {
@@ -183,7 +156,7 @@ const fn revision_in(answer: &PlanAnswer) -> Revision {
 fn world(reader: &Reader, as_of: Option<&Point>) -> Result<(State, Time)> {
     let state = state_of(reader, as_of)?;
     let now = match as_of {
-        Some(_) => inspect::time_of(reader, &state)?,
+        Some(_) => inspect::time_of(reader, state.revision)?.unwrap_or(Time(0)),
         None => effects::now(),
     };
     Ok((state, now))

@@ -5,8 +5,9 @@ mod tests;
 
 use super::bounded_texts::BoundedTexts;
 use super::changed::changed;
+use super::naming::ever_named;
 use super::versions::Versions;
-use super::{Filter, QueryError, named};
+use super::{Filter, QueryError};
 use crate::answer::{LogEntry, LogPage};
 use crate::history::LogHistory;
 use hindsight_api::AsOf;
@@ -50,7 +51,7 @@ impl Selection {
             ..Self::default()
         };
         if let Some(text) = &filter.kind {
-            let named = named(history, state, text)?;
+            let named = ever_named(history, state, text)?;
             match &*named {
                 [(resource, Some(kind))] if kind.is_namespaced() => {
                     selection.key = selection.key_in(resource, filter.namespace.as_deref());

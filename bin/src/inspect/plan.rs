@@ -4,7 +4,8 @@
 #[cfg(test)]
 mod tests;
 
-use super::{Filter, QueryError, kind, log, not_served};
+use super::naming::{kind, not_served, refuse_review};
+use super::{Filter, QueryError, log};
 use crate::answer::{OnceReleased, PlanAnswer, Planned, PlannedCommit, Unplanned, Waiting};
 use crate::effects;
 use crate::questions::{self, CHANGES_MAX};
@@ -61,6 +62,7 @@ fn plan_within(
         Err(rejection) if is_absent(&rejection) => Ok(PlanAnswer::Missing(Unplanned {
             revision: state.revision,
             found: false,
+            namespaced: !subject.namespace.is_empty(),
         })),
         Err(rejection) => Err(QueryError::Rejected(Box::new(rejection))),
     }
@@ -73,6 +75,7 @@ fn is_absent(rejection: &Rejection) -> bool {
 fn deletion(state: &State, filter: &Filter, policy: Propagation) -> Result<Delete, QueryError> {
     let text = filter.kind.as_deref().unwrap_or_default();
     let kind = kind(state, text).ok_or_else(|| not_served(state, text))?;
+    refuse_review(&kind)?;
     let namespace = if kind.is_namespaced() {
         filter.namespace.as_deref().unwrap_or("default")
     } else {

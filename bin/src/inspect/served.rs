@@ -1,7 +1,8 @@
 //! Under which path the objects of a kind are served.
 
-use super::{QueryError, kind_and_version, not_served};
-use hindsight_core::{Form, GroupResource, State};
+use super::QueryError;
+use super::naming::{kind_and_version, not_served, refuse_review};
+use hindsight_core::{Form, GroupResource, Kind, State};
 use serde::{Deserialize, Serialize};
 
 /// A kind as the API serves it: in the version that was named or, without one, in its storage version if that
@@ -48,25 +49,33 @@ pub(crate) fn served(state: &State, text: &str) -> Result<Served, QueryError> {
     let (named, asked) = kind_and_version(state, text).ok_or_else(unknown)?;
     let stored = state.kinds.by_resource(&named.stored_under());
     let kind = stored.unwrap_or(&named);
-    if kind.strategy.review {
-        return Err(QueryError::Refused(format!(
-            "{} are answered at once and never stored: there are none to show",
-            kind.resource.resource
-        )));
-    }
+    refuse_review(kind)?;
     let version = kind.storage_version().filter(|version| version.served);
     let mut others = kind.versions.iter().filter(|version| version.served);
     let version = match asked {
-        Some(asked) => others.find(|version| *version.name == *asked),
-        None => version.or_else(|| others.next()),
-    };
+        Some(asked) => others
+            .find(|version| *version.name == *asked)
+            .ok_or_else(unknown),
+        None => version
+            .or_else(|| others.next())
+            .ok_or_else(|| unserved(kind)),
+    }?;
     Ok(Served {
         group: kind.resource.group.to_string(),
-        version: version.ok_or_else(unknown)?.name.to_string(),
+        version: version.name.to_string(),
         resource: kind.resource.resource.to_string(),
         singular: kind.singular.to_string(),
         namespaced: kind.is_namespaced(),
     })
+}
+
+/// The refusal of a kind whose objects nobody can read.
+fn unserved(kind: &Kind) -> QueryError {
+    let resource = &kind.resource;
+    QueryError::Refused(format!(
+        "the definition of {resource} serves none of its versions at this point; have it serve one, or name a point \
+         with --as-of at which it did; `hindsight log {resource}` shows the history all the same"
+    ))
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use super::{FOLDS_MAX, Pasts, SEATS_MAX, SWEEP_EVERY, UNUSED_MAX};
 use crate::testing::plane;
 use crate::{Clock, Config, ControlPlane};
 use bytes::Bytes;
-use hindsight_api::{AsOf, AsOfError, Backend, Gap, Past};
+use hindsight_api::{AsOf, AsOfError, Backend, LostByRestore, Past};
 use hindsight_core::{Revision, State, Time};
 use http::{Request, Response};
 use http_body_util::{BodyExt, Full};
@@ -144,15 +144,15 @@ fn what_a_time_shows_is_kept_only_where_something_later_is_known() {
         for (shown, newest) in [(3, 3), (4, 4), (4, 5), (4, 5)] {
             let mut state = empty.clone();
             state.revision = Revision(shown);
-            let gap = Gap {
+            let lost = LostByRestore {
                 backup: Revision(shown),
                 restored: Revision(9),
             };
-            let fold = move || Ok((state, Some(gap)));
+            let fold = move || Ok((state, Some(lost)));
             let found = pasts.at(point, Revision(newest), fold).await;
             let found = found.expect("folded");
             assert_eq!(found.state.revision, Revision(shown));
-            assert_eq!(found.gap, Some(gap), "kept or newly folded");
+            assert_eq!(found.lost, Some(lost), "kept or newly folded");
             assert_eq!(
                 pasts.recent.get(point, Instant::now()).is_some(),
                 shown < newest

@@ -7,7 +7,7 @@ use crate::ControlPlane;
 use crate::answer::{PATHS, StateAnswer};
 use crate::inspect::{self, Owner, QueryError, Selection, World};
 use hindsight_api::{ApiBody, Backend, Bodies, Failure, Past};
-use hindsight_core::{Pruned, Revision, State};
+use hindsight_core::{Pruned, Revision, State, Time};
 use hindsight_log::{Error, Reader};
 use http::{Response, Uri, header};
 pub(super) use parameters::refuse_any;
@@ -68,7 +68,7 @@ async fn answered(
         let message = "too many others are reading the log; try again in a second";
         return Err(Failure::too_many(message));
     };
-    let gap = past.gap;
+    let lost = past.lost;
     // The work goes on if the client has gone, and keeps its seat until it is done.
     let work = move || {
         let document = ask(&plane, question, &past.state, &params);
@@ -79,8 +79,8 @@ async fn answered(
         return Err(Failure::internal("the answer failed".into()));
     };
     let mut answer = respond(document.map_err(failure)?);
-    if let Some(gap) = gap {
-        gap.warn(&mut answer);
+    if let Some(lost) = lost {
+        lost.warn(&mut answer);
     }
     bounds.bodies.counted(answer).await
 }
@@ -115,7 +115,7 @@ fn ask(
         Question::Why => json!(inspect::why(&plane.history(), state, filter)?),
         Question::Plan => {
             let now = if params.point.is_some() {
-                inspect::time_of(plane.reader(), state)?
+                inspect::time_of(plane.reader(), state.revision)?.unwrap_or(Time(0))
             } else {
                 plane.now()
             };

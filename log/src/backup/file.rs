@@ -9,7 +9,7 @@
 //! read, but no state is taken from them.
 
 use super::Backup;
-use crate::error::Source;
+use crate::error::BoxedError;
 use crate::frame::{self, Hash};
 use crate::framing::{self, Unreadable};
 use crate::verify::Content;
@@ -300,7 +300,7 @@ fn aborted(payload: &[u8]) -> Error {
     }
 }
 
-pub(super) fn unusable(reason: impl Into<Source>) -> Error {
+pub(super) fn unusable(reason: impl Into<BoxedError>) -> Error {
     Error::Backup(reason.into())
 }
 

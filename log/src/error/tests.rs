@@ -88,7 +88,7 @@ const BEFORE: PrunedTime = PrunedTime {
 fn all() -> Vec<Error> {
     let [revision, asked, damaged, newest, floor] = [7, 7, 7, 6, 9].map(Revision);
     let (path, directory) = (PathBuf::from("/data/x"), PathBuf::from("/data"));
-    let (source, bump) = (|| Source::from("of the reason"), NonZeroU64::MIN);
+    let (source, bump) = (|| BoxedError::from("of the reason"), NonZeroU64::MIN);
     let (pruned, future) = (Pruned { asked, floor }, FutureRevision { asked, newest });
     let told = [
         Error::Closed,

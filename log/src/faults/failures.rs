@@ -5,7 +5,7 @@ use super::disk::{Crash, Disk, Faults, Step};
 use super::is_long;
 use super::retention::{assert_thinned, logged};
 use super::script::{Commands, Expected, Silent, empty, expected, run, submit};
-use crate::retention::Pruner;
+use crate::retention::Thinner;
 use crate::storage::synced::Synced;
 use crate::{Clock, Keeping, Log, Poison, Reader, Retention, Snapshots, Storage};
 use hindsight_core::{Revision, Time, Unavailable};
@@ -115,7 +115,7 @@ fn a_panic_of_the_thread_that_thins_the_log_poisons_it() {
 struct Thinned {
     disk: Arc<Disk>,
     poison: Poison,
-    pruner: Pruner,
+    thinner: Thinner,
 }
 
 impl Thinned {
@@ -128,14 +128,14 @@ impl Thinned {
         let (storage, snapshots) = (Arc::new(storage), snapshots.clone());
         Self {
             disk,
-            pruner: Pruner::new(storage, snapshots, keeping, poison.clone()),
+            thinner: Thinner::new(storage, snapshots, keeping, poison.clone()),
             poison,
         }
     }
 
     fn round(&mut self) {
-        self.pruner.begin();
-        while self.pruner.turn() {}
+        self.thinner.begin();
+        while self.thinner.turn() {}
     }
 }
 

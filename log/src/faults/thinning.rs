@@ -3,7 +3,7 @@
 use super::disk::Disk;
 use super::script::{self, Silent};
 use crate::poison::Poison;
-use crate::retention::{Pruner, TURN_BYTES, TURN_FRAMES};
+use crate::retention::{TURN_BYTES, TURN_FRAMES, Thinner};
 use crate::storage::Counting;
 use crate::{
     Base, Clock, Keeping, Log, Reader, Records, Retention, Snapshots, Storage, Tail, Writer, thin,
@@ -13,7 +13,7 @@ use hindsight_core::{Revision, Time};
 use serde_json::json;
 use std::sync::Arc;
 
-/// A log that is written to, and its pruner.
+/// A log that is written to, and its thinner.
 struct Kept {
     storage: Arc<Counting>,
     snapshots: Snapshots,
@@ -92,11 +92,11 @@ impl Kept {
         base
     }
 
-    fn pruner(&self) -> Pruner {
-        self.pruner_of(Poison::default())
+    fn thinner(&self) -> Thinner {
+        self.thinner_of(Poison::default())
     }
 
-    fn pruner_of(&self, poison: Poison) -> Pruner {
+    fn thinner_of(&self, poison: Poison) -> Thinner {
         let storage = Arc::clone(&self.storage) as Arc<dyn Storage>;
         let policy = Retention {
             age_micros: None,
@@ -108,7 +108,7 @@ impl Kept {
             clock: Clock::new(|| Time(0)),
             empty: script::empty(),
         };
-        Pruner::new(storage, self.snapshots.clone(), keeping, poison)
+        Thinner::new(storage, self.snapshots.clone(), keeping, poison)
     }
 }
 
@@ -116,14 +116,14 @@ impl Kept {
 fn a_round_costs_what_became_old_and_not_what_is_kept() {
     let mut kept = Kept::new();
     let storage = Arc::clone(&kept.storage);
-    let mut pruner = kept.pruner();
+    let mut thinner = kept.thinner();
     let mut rounds = Vec::new();
     for _ in 0..24 {
         kept.write_round();
         let base = kept.snapshot();
         storage.work();
-        pruner.begin();
-        while pruner.turn() {}
+        thinner.begin();
+        while thinner.turn() {}
         rounds.push(storage.work());
         let folded = kept.reader().state_at(script::empty(), base.state.revision);
         assert_eq!(folded.expect("kept").hash(), base.state.hash());
@@ -157,11 +157,11 @@ fn a_round_comes_in_pieces_however_much_became_old() {
     (0..20).for_each(|_| kept.write_round());
     let base = kept.snapshot();
     let all = kept.storage.between(Revision::ZERO, Revision::MAX);
-    let mut pruner = kept.pruner();
+    let mut thinner = kept.thinner();
     kept.storage.work();
-    pruner.begin();
+    thinner.begin();
     let (mut turns, mut most) = (0, 0);
-    while pruner.turn() {
+    while thinner.turn() {
         turns += 1;
         let (read, written) = kept.storage.work();
         most = most.max(read + written);
@@ -194,12 +194,12 @@ fn a_restart_between_any_two_pieces_goes_on_where_it_was() {
     for round in 0..30 {
         kept.write_round();
         let base = kept.snapshot();
-        let mut pruner = kept.pruner();
-        pruner.begin();
+        let mut thinner = kept.thinner();
+        thinner.begin();
         for _ in 0..round {
-            pruner.turn();
+            thinner.turn();
         }
-        drop(pruner);
+        drop(thinner);
         floors.insert(kept.reader().floor().expect("read"));
         let folded = kept.reader().state_at(script::empty(), base.state.revision);
         assert_eq!(folded.expect("kept").hash(), base.state.hash());
@@ -214,14 +214,14 @@ fn a_log_that_failed_is_thinned_no_further() {
     (0..20).for_each(|_| kept.write_round());
     kept.snapshot();
     let poison = Poison::default();
-    let mut pruner = kept.pruner_of(poison.clone());
-    pruner.begin();
+    let mut thinner = kept.thinner_of(poison.clone());
+    thinner.begin();
     while kept.storage.take_replaced().is_empty() {
-        assert!(pruner.turn(), "there is something to be thinned");
+        assert!(thinner.turn(), "there is something to be thinned");
     }
     poison.set("a sync failed".into());
-    pruner.begin();
-    assert!(!pruner.turn());
+    thinner.begin();
+    assert!(!thinner.turn());
     assert!(kept.storage.take_replaced().is_empty());
 }
 
@@ -232,13 +232,13 @@ fn what_keeps_nothing_becomes_one_frame_however_large_the_versions_between_were(
     let mut document = data(0);
     document["metadata"] = json!({"name": "large"});
     kept.write(script::create("configmaps", "default", document));
-    let mut pruner = kept.pruner();
+    let mut thinner = kept.thinner();
     for number in 1..=300 {
         kept.write(script::patch("large", data(number)));
         if number % 10 == 0 {
             kept.snapshot();
-            pruner.begin();
-            while pruner.turn() {}
+            thinner.begin();
+            while thinner.turn() {}
         }
     }
     let floor = kept.reader().floor().expect("read");

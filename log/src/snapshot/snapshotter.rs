@@ -6,7 +6,7 @@ mod due;
 mod tests;
 
 use super::Snapshots;
-use crate::retention::Pruner;
+use crate::retention::Thinner;
 use crate::storage::Purpose;
 use crate::{Base, Error, Poison, Storage, Tail};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
@@ -23,12 +23,12 @@ use std::time::Duration;
 const SNAPSHOTS_KEPT: usize = 2;
 
 /// How often the log is thinned while nothing is written, and how soon after the start.
-const PRUNED_EVERY: Duration = Duration::from_hours(1);
-const PRUNED_AFTER: Duration = Duration::from_mins(1);
+const THINNED_EVERY: Duration = Duration::from_hours(1);
+const THINNED_AFTER: Duration = Duration::from_mins(1);
 /// The pause between two turns of thinning, to let writes through.
-const PRUNED_PAUSE: Duration = Duration::from_millis(5);
+const THINNED_PAUSE: Duration = Duration::from_millis(5);
 /// The most turns of thinning at a clean shutdown.
-const PRUNED_AT_END: usize = 64;
+const THINNED_AT_END: usize = 64;
 
 /// Chooses when a snapshot is due, and has it written in a thread of its own.
 #[derive(Debug)]
@@ -47,10 +47,10 @@ pub(crate) struct SnapshotterOptions {
     /// Those in their place ([`Snapshots::in_place`]).
     pub(crate) snapshots: Snapshots,
     /// A snapshot is due after this many commits, or after three quarters as many as there are objects,
-    /// whichever is more; `None` for no snapshots. With a pruner one may be due earlier.
+    /// whichever is more; `None` for no snapshots. With a thinner one may be due earlier.
     pub(crate) every: Option<NonZeroU64>,
     /// Thins the history, unless all of it is kept.
-    pub(crate) pruner: Option<Pruner>,
+    pub(crate) thinner: Option<Thinner>,
     /// What was written since the newest snapshot.
     pub(crate) since: Written,
 }
@@ -67,7 +67,7 @@ impl Snapshotter {
         let SnapshotterOptions {
             snapshots,
             every,
-            pruner,
+            thinner,
             since,
         } = options;
         let last = snapshots
@@ -77,7 +77,7 @@ impl Snapshotter {
                 tracing::warn!(%error, "cannot list the snapshots");
                 None
             });
-        let policy = pruner.as_ref().map(Pruner::policy);
+        let policy = thinner.as_ref().map(Thinner::policy);
         let (bytes_of_state, written_at_start) = (Arc::default(), Arc::default());
         let due = Due::new(every, policy, (last, since), Arc::clone(&bytes_of_state));
         let first = due.is_due_at_start(&end).then(|| end.clone());
@@ -89,7 +89,7 @@ impl Snapshotter {
             bytes_of_state,
             first,
             written_at_start: Arc::clone(&written_at_start),
-            pruner,
+            thinner,
             received,
         };
         let state = end.state.clone();
@@ -164,7 +164,7 @@ struct Work {
     /// The state at the start, if a snapshot of it is due.
     first: Option<Base>,
     written_at_start: Arc<AtomicU64>,
-    pruner: Option<Pruner>,
+    thinner: Option<Thinner>,
     received: Receiver<Base>,
 }
 
@@ -183,9 +183,9 @@ impl Rest {
     /// The longest that it takes.
     const fn pause(self) -> Duration {
         match self {
-            Self::First => PRUNED_AFTER,
-            Self::UntilDue => PRUNED_EVERY,
-            Self::BetweenTurns => PRUNED_PAUSE,
+            Self::First => THINNED_AFTER,
+            Self::UntilDue => THINNED_EVERY,
+            Self::BetweenTurns => THINNED_PAUSE,
         }
     }
 }
@@ -196,7 +196,7 @@ impl Work {
         while let Some(next) = self.step(self.received.recv_timeout(rest.pause()), rest) {
             rest = next;
         }
-        let mut left = 0..PRUNED_AT_END;
+        let mut left = 0..THINNED_AT_END;
         while left.next().is_some() && self.turn() {}
     }
 
@@ -232,13 +232,13 @@ impl Work {
     }
 
     fn begin(&mut self) {
-        if let Some(pruner) = &mut self.pruner {
-            pruner.begin();
+        if let Some(thinner) = &mut self.thinner {
+            thinner.begin();
         }
     }
 
     fn turn(&mut self) -> bool {
-        self.pruner.as_mut().is_some_and(Pruner::turn)
+        self.thinner.as_mut().is_some_and(Thinner::turn)
     }
 
     /// Writes a snapshot and removes older ones; returns whether it did both.
@@ -271,7 +271,7 @@ impl Work {
 
     /// Whether there is space for a snapshot. Warns the first time that there is none.
     fn has_room(&mut self, base: &Base) -> bool {
-        let thins = self.pruner.is_some();
+        let thins = self.thinner.is_some();
         let bytes = self.measure(&base.state);
         let has_room = self.storage.ensure_room(bytes, Purpose::Snapshot { thins });
         if !has_room && !self.is_refused {

@@ -35,6 +35,7 @@ use crate::unpoisoned::unpoisoned;
 use crate::{EngineCall, Error, Snapshots, Tail, copy_on_write, owner_only, parallel, place};
 pub use absent::Found;
 use database::Database;
+pub(crate) use foreign::is_of_database;
 pub use foreign::is_read_by_database;
 use foreign::{DatabaseState, refuse_foreign, refuse_irregular_files};
 use frames::FrameTrees;
@@ -48,7 +49,7 @@ use opening::{
     open_in_room, refuse_short_files, sync_before_reading, sync_directories, wait_until_free,
 };
 use pending::Pending;
-use reconcile::{end_behind, missing, refuse_thinned_over};
+use reconcile::{end_behind, not_yet_stored, refuse_thinned_over};
 pub(crate) use side::is_set_aside;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -116,16 +117,16 @@ impl SledStorage {
         let engine = Engine::new(engine?);
         refuse_unknown_trees(&engine, state, &path)?;
         let frames = FrameTrees::open(&engine)?;
-        let (missing, newest) = missing(&frames, &kept)?;
+        let (unstored, newest) = not_yet_stored(&frames, &kept)?;
         if let Some(witnessed) = WitnessFile::read(&witness_path(directory))? {
             refuse_thinned_over(&frames, witnessed.revision)?;
         }
-        let bytes = missing.iter().map(|(_, frame)| frame.len() as u64);
+        let bytes = unstored.iter().map(|(_, frame)| frame.len() as u64);
         reserve.release_until_free(bytes.sum::<u64>().saturating_mul(WRITE_AMPLIFICATION))?;
         let database = Database::new(engine, frames, directory)?;
         let (witness, witnessed) = open_witness(&witness_path(directory), newest.until)?;
         let room = Room::new(database.file()?, reserve, Arc::clone(database.place()));
-        database.append(&missing)?;
+        database.append(&unstored)?;
         database.make_durable()?;
         // Until a database that is new has its name, the journal may be all that there is of the log.
         sync_directory(directory).map_err(Error::io("syncing the directory of the event log"))?;

@@ -1,6 +1,6 @@
 //! Decides the waiting submissions, as many as fit into a batch, against the newest state, durable or not.
 
-use super::frames::DECISION_BYTES_MAX;
+use super::appender::DECISION_BYTES_MAX;
 use super::space_gate::{SpaceGate, are_deletions, estimated_bytes_of};
 use super::{Answer, Batch, Submission, Submitted};
 use crate::Poison;

@@ -26,7 +26,7 @@ impl Steps {
     /// frames.
     #[must_use]
     pub fn with_frames_of(mut self, bytes_max: usize) -> Self {
-        self.syncer.frames.bytes_max = bytes_max;
+        self.syncer.appender.bytes_max = bytes_max;
         self
     }
 

@@ -1,13 +1,13 @@
 //! Makes a batch durable, then publishes it, then answers it.
 
-use super::frames::Appender;
+use super::appender::Appender;
 use super::{Batch, Publish};
 use crate::Poison;
 use crate::snapshot::Snapshotter;
 use hindsight_core::Unavailable;
 
 pub(super) struct Syncer {
-    pub(super) frames: Appender,
+    pub(super) appender: Appender,
     pub(super) publish: Box<dyn Publish>,
     pub(super) poison: Poison,
     pub(super) snapshotter: Option<Snapshotter>,
@@ -18,7 +18,7 @@ impl Syncer {
         if let Some(reason) = self.poison.reason() {
             return refuse(batch, reason);
         }
-        if let Err(error) = self.frames.store(&batch.changes, &batch.joined) {
+        if let Err(error) = self.appender.store(&batch.changes, &batch.joined) {
             let reason = error.to_string();
             self.poison.set(reason.clone());
             return refuse(batch, &reason);
@@ -27,7 +27,7 @@ impl Syncer {
         let has_changes = !batch.changes.is_empty();
         if has_changes {
             if let Some(snapshotter) = &mut self.snapshotter {
-                let tail = self.frames.tail(batch.state.revision);
+                let tail = self.appender.tail(batch.state.revision);
                 snapshotter.note(&batch.state, tail, &batch.changes);
             }
             self.publish.publish(batch.state, batch.changes);

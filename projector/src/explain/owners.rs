@@ -20,14 +20,14 @@ const OWNERS_BYTES_MAX: usize = 256 << 10;
 const OWNER_BYTES: usize = 256;
 
 /// How many bytes of owners an answer may still have.
-pub(super) struct Room(usize);
+pub(super) struct OwnersBudget(usize);
 
-impl Room {
+impl OwnersBudget {
     pub(super) const fn new() -> Self {
         Self(OWNERS_BYTES_MAX)
     }
 
-    /// Takes the room of an owner, if there is as much.
+    /// Takes what an owner costs, if that is left.
     fn takes(&mut self, owner: &OwnerReference) -> bool {
         let names = owner.kind.len() + owner.name.len() + owner.uid.as_str().len();
         let left = self.0.checked_sub(names + OWNER_BYTES);
@@ -41,7 +41,7 @@ impl Room {
 pub(super) fn named(
     commit: &Commit,
     next: Option<&Commit>,
-    room: &mut Room,
+    budget: &mut OwnersBudget,
 ) -> (Vec<Owner>, usize) {
     let is_shown = |owners: &[OwnerFinding]| match owners {
         [one] => next.is_some_and(|next| next.uid == one.owner.uid),
@@ -58,7 +58,7 @@ pub(super) fn named(
     let unshown = unshown.unwrap_or_default();
     let first = unshown.iter().take(OWNERS_MAX);
     let named: Vec<Owner> = first
-        .take_while(|found| room.takes(&found.owner))
+        .take_while(|found| budget.takes(&found.owner))
         .map(owner)
         .collect();
     let more = unshown.len() - named.len();
@@ -84,7 +84,7 @@ impl<H: History> Lookup<'_, '_, H> {
         &self,
         deletion: &Commit,
         link: &mut Link,
-        room: &mut Room,
+        budget: &mut OwnersBudget,
     ) -> Result<Option<Revision>, H::Error> {
         if !rule_of(deletion).is_some_and(Rule::is_about_owners) {
             return Ok(None);
@@ -95,7 +95,7 @@ impl<H: History> Lookup<'_, '_, H> {
         for (owner, finding) in link.owners.iter_mut().zip(findings) {
             owner.end = self.end(deletion, &finding.owner)?;
         }
-        let (dropped, since) = self.dropped(deletion, findings, room)?;
+        let (dropped, since) = self.dropped(deletion, findings, budget)?;
         link.dropped = dropped;
         let floor = self.history.floor()?;
         Ok((since < floor).then_some(floor))
@@ -107,7 +107,7 @@ impl<H: History> Lookup<'_, '_, H> {
         &self,
         deletion: &Commit,
         findings: &[OwnerFinding],
-        room: &mut Room,
+        budget: &mut OwnersBudget,
     ) -> Result<(Vec<Dropped>, Revision), H::Error> {
         let (key, uid) = (&deletion.key, &deletion.uid);
         let mut known: BTreeSet<_> = findings.iter().map(|one| one.owner.uid.clone()).collect();
@@ -119,7 +119,7 @@ impl<H: History> Lookup<'_, '_, H> {
             };
             let removed = version.events.iter().filter_map(Event::removed_owner);
             for owner in removed.filter(|owner| known.insert(owner.uid.clone())) {
-                if dropped.len() == OWNERS_MAX || !room.takes(owner) {
+                if dropped.len() == OWNERS_MAX || !budget.takes(owner) {
                     return Ok((dropped, version.revision));
                 }
                 dropped.push(self.dropped_owner(&version, owner)?);

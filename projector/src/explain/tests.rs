@@ -6,7 +6,8 @@ use hindsight_core::command::Propagation;
 use hindsight_core::event::{OwnerClass, OwnerFinding};
 use hindsight_core::kind::BuiltinKinds;
 use hindsight_core::object::{Mark, ORPHAN_FINALIZER};
-use hindsight_core::{Actor, GroupResource, Object};
+use hindsight_core::{Actor, GroupResource, Object, Time};
+use serde_json::json;
 use std::convert::Infallible;
 use std::sync::Arc;
 
@@ -52,6 +53,48 @@ fn explained(commits: Vec<Commit>) -> Explanation {
     explained_from(Revision::ZERO, commits)
 }
 
+/// The resource now belongs to a kind that was defined after the removal, or before it.
+#[test]
+fn what_is_not_kept_is_not_called_by_a_kind_that_was_defined_later() {
+    let resource = GroupResource::new("ex.io", "ws");
+    let mut removal = (*removed(3, "a").commit).clone();
+    removal.key = ObjectKey::new(resource.clone(), "default", "a");
+    removal.time = Time::parse("2026-01-01T00:00:00Z").expect("a time");
+    for (year, kind) in [("2025", "Gadget"), ("2027", "")] {
+        let key = ObjectKey::defining(&resource);
+        let document = json!({"apiVersion": "apiextensions.k8s.io/v1",
+            "kind": "CustomResourceDefinition", "metadata": {"name": &*key.name, "uid": "crd",
+            "creationTimestamp": format!("{year}-01-01T00:00:00Z")}});
+        let object = Object::from_value(key.clone(), document, Revision(1), None);
+        let object = Arc::new(object.expect("an object"));
+        let definition = Commit {
+            key,
+            events: vec![Event::ObjectCreated { object }],
+            ..(*created(1, "crd", &[]).commit).clone()
+        };
+        let mut state = nothing();
+        drop(hindsight_core::apply(&mut state, &definition));
+        let kept = Kept {
+            commits: vec![removal.clone()],
+            floor: Revision(2),
+        };
+        let subject = Subject {
+            api_version: "ex.io/v7".into(),
+            kind: "Gadget".into(),
+            namespace: "default".into(),
+            name: "a".into(),
+            uid: String::new(),
+        };
+        let told = explain(&kept, &state, &removal.key, None, subject);
+        let told = told.unwrap_or_else(|never| match never {});
+        assert_eq!(told.object.kind, kind);
+    }
+}
+
+fn nothing() -> State {
+    State::new(Arc::new(BuiltinKinds::new(Vec::new(), None)))
+}
+
 fn explained_from(floor: Revision, commits: Vec<Commit>) -> Explanation {
     let key = ObjectKey::new(GroupResource::new("", "configmaps"), "default", "child");
     let subject = Subject {
@@ -61,7 +104,7 @@ fn explained_from(floor: Revision, commits: Vec<Commit>) -> Explanation {
         name: "child".into(),
         uid: String::new(),
     };
-    let state = State::new(Arc::new(BuiltinKinds::new(Vec::new(), None)));
+    let state = nothing();
     let kept = Kept { commits, floor };
     explain(&kept, &state, &key, None, subject).unwrap_or_else(|never| match never {})
 }

@@ -50,7 +50,7 @@ fn work(
         empty: empty.clone(),
     };
     let (kept, poison) = (snapshots.clone(), Poison::default());
-    let pruner = Pruner::new(Arc::clone(storage), kept, keeping, poison);
+    let thinner = Thinner::new(Arc::clone(storage), kept, keeping, poison);
     Work {
         snapshots: snapshots.clone(),
         storage: Arc::clone(storage),
@@ -58,7 +58,7 @@ fn work(
         bytes_of_state: Arc::default(),
         first,
         written_at_start: Arc::default(),
-        pruner: Some(pruner),
+        thinner: Some(thinner),
         received: crossbeam_channel::never(),
     }
 }

@@ -2,14 +2,12 @@
 //! database: the file of another program, or all that a single flipped bit keeps it from reading.
 
 use super::super::reserve;
-use super::opening::entries;
 use super::values::{HEADER_BYTES, Header};
 use super::{SEGMENT_BYTES, journal, others, side};
-use crate::parts::is_of_database;
-use crate::{Error, regular};
+use crate::{Error, place, regular};
 use std::fs::File;
 use std::io::{ErrorKind, Read, Result, Seek, SeekFrom};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The files that sled creates in its directory, apart from numbered side files, and ours.
 const OWN_FILES: &[&str] = &[
@@ -78,6 +76,18 @@ fn length_max(path: &Path) -> u64 {
 pub fn is_read_by_database(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     OWN_FILES.contains(&&*name) || name.starts_with(side::PREFIX)
+}
+
+/// Whether what is in the directory of a database is of the log. Others keep files there too, as some file systems do at
+/// their top.
+pub(crate) fn is_of_database(path: &Path) -> bool {
+    is_read_by_database(path) || side::is_set_aside(path)
+}
+
+/// The paths of what is in a directory.
+pub(super) fn entries(directory: &Path) -> std::result::Result<Vec<PathBuf>, Error> {
+    let reading = Error::reading(format!("the data directory {}", directory.display()));
+    place::paths_in(directory).map_err(reading)
 }
 
 /// Refuses a directory that sled would damage. Nothing has been changed by then. Beside a database that was

@@ -5,10 +5,10 @@
 mod pieces;
 #[cfg(test)]
 mod tests;
-mod written;
+mod write_account;
 
 pub(super) use pieces::Piece;
-pub(super) use written::{TIMES_WRITTEN, UNSYNCED_BYTES};
+pub(super) use write_account::{TIMES_WRITTEN, UNSYNCED_BYTES};
 
 use super::bundle::{self, Contents, Entry};
 use super::pending::Frame;
@@ -20,7 +20,7 @@ use ::sled::{Db, IVec, Tree};
 use hindsight_core::Revision;
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex};
-use written::WriteAccount;
+use write_account::WriteAccount;
 
 /// The frames of one format are in one tree; a release that knows more formats has more trees.
 const FRAMES: &str = "frames-1";

@@ -6,7 +6,7 @@ use super::frame_copy::{Form, FrameCopy, copies, is_within};
 use super::frames::Piece;
 use super::journal::JournalContents;
 use super::{hidden, refuse_unwitnessed, sectors};
-use crate::error::{Source, extent};
+use crate::error::{BoxedError, extent};
 use crate::layout::witness_path;
 use crate::storage::witness::WitnessFile;
 use crate::unpoisoned::unpoisoned;
@@ -93,7 +93,7 @@ impl Intact {
     }
 
     /// The error of a log that the engine cannot read, for this reason.
-    pub(super) fn unopened(self, source: impl Into<Source>) -> Error {
+    pub(super) fn unopened(self, source: impl Into<BoxedError>) -> Error {
         match self.check_state() {
             Err(error @ Error::NoState { .. }) => error,
             _ => Error::Unopened {

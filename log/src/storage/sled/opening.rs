@@ -150,14 +150,6 @@ fn attempt(config: &::sled::Config) -> ::sled::Result<::sled::Db> {
     })
 }
 
-/// The paths in a directory.
-pub(super) fn entries(directory: &Path) -> Result<Vec<PathBuf>, Error> {
-    let failed = || Error::reading(format!("the data directory {}", directory.display()));
-    let entries = std::fs::read_dir(directory).map_err(failed())?;
-    let paths = entries.map(|entry| entry.map(|entry| entry.path()));
-    paths.collect::<Result<_, _>>().map_err(failed())
-}
-
 /// Syncs the database and drops it from the page cache before sled reads it. sled continues from what it
 /// reads, some of which may be in memory only, and blanks what that replaces. And after a failed fsync the
 /// page cache may count pages as written that never reached the disk, without reporting that again; the

@@ -12,7 +12,7 @@ use hindsight_core::Revision;
 /// The frames that the journal has and the database lacks, and the newest frame once these are added.
 /// Refuses, before a frame is written, a database that lacks more than that or has another frame in the
 /// place of one of them: the journal may have the only copy.
-pub(super) fn missing(
+pub(super) fn not_yet_stored(
     frames: &FrameTrees,
     kept: &JournalContents,
 ) -> Result<(Vec<Frame>, Newest), Error> {
@@ -40,21 +40,21 @@ pub(super) fn missing(
         }
     }
     let behind = kept.after(newest)?;
-    let missing: Vec<Frame> = behind.map(|(first, frame)| (first, frame.into())).collect();
-    if let Some((last, (first, frame))) = last.as_ref().zip(missing.first())
+    let unstored: Vec<Frame> = behind.map(|(first, frame)| (first, frame.into())).collect();
+    if let Some((last, (first, frame))) = last.as_ref().zip(unstored.first())
         && is_of_another_log(last, *first, frame)
     {
         let reason = "the journal has it, but it does not follow the record before it";
         return Err(Error::corrupt(*first, reason));
     }
     // The journal is emptied before its records are thinned.
-    if let Some(revision) = thinned.filter(|_| !is_of_this_log && missing.is_empty()) {
+    if let Some(revision) = thinned.filter(|_| !is_of_this_log && unstored.is_empty()) {
         return Err(Error::Diverged { revision });
     }
-    let last = missing.last();
+    let last = unstored.last();
     let newest = last.map_or(newest, |(first, frame)| Newest::of(*first, frame));
     kept.check_end(newest.until)?;
-    Ok((missing, newest))
+    Ok((unstored, newest))
 }
 
 /// Whether the journal's frame is whole and the database has neither the same frame nor a thinned one in

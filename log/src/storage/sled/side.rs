@@ -1,7 +1,6 @@
 //! The side files of sled, `snap.*`, all of which it can do without.
 
-use super::foreign::CONFIGURATION;
-use super::opening::entries;
+use super::foreign::{CONFIGURATION, entries};
 use crate::Error;
 use std::ffi::OsString;
 use std::fs::File;

@@ -3,7 +3,9 @@
 mod bundled;
 
 use super::pieces::{PIECE_BYTES, VALUE_BYTES_MAX, WHOLE_BYTES_MAX};
-use super::written::{BYTES_FOR_A_MOVE, CHANGES_FOR_A_MOVE, IDLE_MAX, LARGEST, TIMES_WRITTEN};
+use super::write_account::{
+    BYTES_FOR_A_MOVE, CHANGES_FOR_A_MOVE, IDLE_MAX, LARGEST, TIMES_WRITTEN,
+};
 use super::{Piece, key, other_key};
 use crate::storage::Stored;
 use crate::storage::conformance::copy;

@@ -8,21 +8,23 @@ use crate::control_plane::empty_state;
 use crate::hint::hint;
 use crate::inspect;
 use anyhow::Result;
-use hindsight_api::{AsOf, Gap};
+use hindsight_api::{AsOf, LostByRestore};
 use hindsight_core::Revision;
 
 impl Source {
-    fn gap(&self, asked: AsOf, answered: Revision) -> Option<Gap> {
+    fn lost_by_restore(&self, asked: AsOf, answered: Revision) -> Option<LostByRestore> {
         let client = match self {
-            Self::Directory { reader, .. } => return inspect::gap_at(reader, asked, answered),
-            Self::Server(_) if !Gap::may_hold(asked, answered) => return None,
+            Self::Directory { reader, .. } => {
+                return inspect::lost_by_restore(reader, asked, answered);
+            }
+            Self::Server(_) if !LostByRestore::may_hold(asked, answered) => return None,
             Self::Server(client) => client,
         };
         let from = answered.next();
         let page: LogPage = client.ask(&format!("{PATHS}log?from={from}")).ok()?;
         let next = page.entries.first();
         let restored = next.filter(|next| next.object.is_empty())?.revision;
-        Some(Gap {
+        Some(LostByRestore {
             backup: answered,
             restored,
         })
@@ -44,8 +46,8 @@ impl Source {
     /// Says so if the state of this point was asked for and is that of an older one, before a restore. An
     /// answer does not fail because this cannot be looked up.
     pub(super) fn hint_at_gap(&self, asked: Option<AsOf>, answered: Revision) {
-        if let Some(gap) = asked.and_then(|asked| self.gap(asked, answered)) {
-            hint(&gap.to_string());
+        if let Some(lost) = asked.and_then(|asked| self.lost_by_restore(asked, answered)) {
+            hint(&lost.to_string());
         }
     }
 
