@@ -7,6 +7,7 @@ use hindsight_tests::disk::{Disk, fill, skipped};
 use hindsight_tests::server::{Server, serve, text};
 use hindsight_tests::strace::recorded;
 use hindsight_tests::wait::wait_until;
+use hindsight_tests::wire::{Caller, Wire, request};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -196,6 +197,21 @@ fn a_log_on_a_full_file_system_of_its_own_starts_as_always() {
     assert!(report.contains("intact"), "{report}");
 }
 
+/// A watch of what happens to this object from now on.
+fn watch_of_one(server: &Server, name: &str) -> Wire {
+    let version = ["-o", "jsonpath={.metadata.resourceVersion}"];
+    let version = server.kubectl(&[&["get", "configmap", name][..], &version].concat());
+    let mut wire = Caller::of(server).connect().expect("connected");
+    let selector = format!("fieldSelector=metadata.name%3D{name}");
+    let path = format!(
+        "/api/v1/namespaces/default/configmaps?watch=1&{selector}&resourceVersion={version}"
+    );
+    wire.send(request("GET", &path, "").as_bytes())
+        .expect("sent");
+    assert_eq!(wire.head().expect("an answer").0, 200);
+    wire
+}
+
 #[test]
 fn on_a_full_disk_reads_and_deletions_go_on_and_writes_resume_without_a_restart() {
     let Some(small) = Small::of(64, "a full disk") else {
@@ -204,10 +220,13 @@ fn on_a_full_disk_reads_and_deletions_go_on_and_writes_resume_without_a_restart(
     let (disk, at, directory) = (&small.disk, &small.at, &small.directory);
     let server = Server::start_on(directory);
     write_until_full(&server, "c");
+    let mut watch = watch_of_one(&server, "c0");
     let filling = fill(at);
     write_until_full(&server, "d");
     assert!(server.kubectl(&["get", "configmaps"]).contains("c0"));
     server.kubectl(&["delete", "configmap", "c0"]);
+    let event = watch.event().expect("readable").expect("an event");
+    assert!(event.contains(r#""type":"DELETED""#), "{event:.300}");
     server.signal("KILL");
     let server = Server::start_on(directory);
     assert!(!server.kubectl(&["get", "configmaps"]).contains("c0 "));

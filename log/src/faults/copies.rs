@@ -3,9 +3,11 @@
 
 use super::refusals::{append, tail, written, written_frames};
 use super::rot::{Frames, frames, open};
+use super::script::{self, Silent};
 use crate::storage::WitnessFile;
-use crate::{Error, Reader, SledStorage, Storage};
+use crate::{Error, Log, Reader, SledStorage, Storage};
 use hindsight_core::{Commit, Revision};
+use serde_json::json;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -85,17 +87,27 @@ fn logs_that_were_put_together_are_refused() {
 }
 
 #[test]
-fn a_file_of_two_logs_is_whole_or_refused() {
+fn a_file_of_two_logs_is_refused() {
     let temporary = tempfile::tempdir().expect("a directory");
-    let (one, other) = (temporary.path().join("one"), temporary.path().join("other"));
+    let [one, other] = ["one", "other"].map(|name| temporary.path().join(name));
     written(&one);
-    written_frames(&other, FRAMES + 2);
+    let storage = Arc::new(SledStorage::open(&other.join("events")).expect("made"));
+    let log = Log::open(storage, script::empty()).expect("opened");
+    let writer = log.start(Box::new(Silent)).expect("started");
+    let mut commands = script::Commands::default();
+    for index in 0..FRAMES + 2 {
+        let name = json!({"metadata": {"name": format!("other{index}")}});
+        let command = commands.command(script::create("namespaces", "", name));
+        script::submit(&writer, &Arc::default(), vec![command]).expect("written");
+    }
+    drop(writer);
     let (mut bytes, more) = (read(&one), read(&other));
     bytes.extend(more);
     fs::write(one.join("events/db"), bytes).expect("written");
-    if let Ok(found) = open(&one) {
-        assert!(found >= tail(&frames()[FRAMES - 1]).revision, "{found}");
-    }
+    let refused = open(&one).expect_err("of two logs").to_string();
+    let newest = tail(&frames()[FRAMES - 1]).revision;
+    let told = format!("but revision {newest} was acknowledged");
+    assert!(refused.contains(&told), "{refused}");
 }
 
 /// A copy of a log: whether the log was still being written when the copy was begun, and the revision that its own

@@ -28,19 +28,27 @@ const HAPPENED: &[(&str, Happen)] = &[
     }),
 ];
 
+/// A short record is made durable by the journal, and one that is longer than that by the database.
 #[test]
 fn nothing_is_durable_in_a_database_that_is_not_where_it_was() {
+    let (one, two) = (&frames()[0], &frames()[1]);
+    let long = vec![7; 2 << 20];
     for (name, happen) in HAPPENED {
-        let temporary = tempfile::tempdir().expect("a directory");
-        let at = temporary.path().join("data");
-        let storage = SledStorage::open(&at.join("events")).expect("opened");
-        let (one, two) = (&frames()[0], &frames()[1]);
-        storage.append(one.0, &one.1).expect("appended");
-        storage.sync().expect("synced");
-        happen(&at);
-        storage.append(two.0, &two.1).ok();
-        let refused = storage.sync().expect_err(name);
-        assert!(matches!(refused, Error::Gone(_)), "{name}: {refused}");
+        for record in [&*two.1, &long] {
+            let temporary = tempfile::tempdir().expect("a directory");
+            let at = temporary.path().join("data");
+            let storage = SledStorage::open(&at.join("events")).expect("opened");
+            storage.append(one.0, &one.1).expect("appended");
+            storage.sync().expect("synced");
+            happen(&at);
+            let (length, appended) = (record.len(), storage.append(two.0, record));
+            let refused = appended.and_then(|()| storage.sync().map(drop));
+            let refused = refused.expect_err(name);
+            assert!(
+                matches!(refused, Error::Gone(_)),
+                "{name}, {length}: {refused}"
+            );
+        }
     }
 }
 

@@ -2,15 +2,17 @@
 
 use super::disk::Disk;
 use super::script::{self, Silent};
+use crate::frame::{self, PLACEHOLDER};
 use crate::poison::Poison;
 use crate::retention::{TURN_BYTES, TURN_FRAMES, Thinner};
-use crate::storage::Counting;
+use crate::storage::{Counting, REPLACING_BYTES};
 use crate::{
-    Base, Clock, Keeping, Log, Reader, Records, Retention, Snapshots, Storage, Tail, Writer, thin,
-    verify,
+    Base, Clock, Keeping, Log, MemoryStorage, Reader, Records, Retention, Snapshots, Storage, Tail,
+    Writer, thin, verify,
 };
 use hindsight_core::{Revision, Time};
 use serde_json::json;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// A log that is written to, and its thinner.
@@ -190,7 +192,7 @@ fn a_round_comes_in_pieces_however_much_became_old() {
 #[test]
 fn a_restart_between_any_two_pieces_goes_on_where_it_was() {
     let mut kept = Kept::new();
-    let mut floors = std::collections::BTreeSet::new();
+    let mut floors = BTreeSet::new();
     for round in 0..30 {
         kept.write_round();
         let base = kept.snapshot();
@@ -360,4 +362,51 @@ fn neighbours_that_are_larger_than_they_seemed_are_rewritten_too() {
     kept.thin_all();
     let needed = 1 + GROUPS;
     assert_eq!(kept.kept_until(floor), needed);
+}
+
+/// The engine keeps long values in files of their own, which it never syncs, and what replaces records is not cut.
+#[test]
+fn records_that_only_a_long_one_could_replace_are_left_whole() {
+    let mut found = BTreeSet::new();
+    for bytes in [30_000, 60_000, 64_000, 68_000, 900_000] {
+        let storage = Arc::new(MemoryStorage::default()) as Arc<dyn Storage>;
+        let log = Log::open(Arc::clone(&storage), script::empty()).expect("opened");
+        let writer = log.start(Box::new(Silent)).expect("started");
+        let mut commands = script::Commands::default();
+        let map = |name: &str, bytes| {
+            let data = script::noise(1, bytes);
+            let object = json!({"metadata": {"name": name}, "data": {"k": data}});
+            script::create("configmaps", "default", object)
+        };
+        let namespace = json!({"metadata": {"name": "default"}});
+        for intent in [
+            script::create("namespaces", "", namespace),
+            map("long", bytes),
+            map("short", 10),
+            script::delete("short"),
+        ] {
+            let command = commands.command(intent);
+            script::submit(&writer, &Arc::default(), vec![command]).expect("written");
+        }
+        drop(writer);
+        let reader = Reader::new(Arc::clone(&storage) as _);
+        let newest = reader.newest().expect("read");
+        thin(&*storage, &reader, newest, script::empty(), &[]).expect("thinned");
+        let mut from = Revision(1);
+        while let Some((first, frame)) = storage.at_or_after(from).expect("read") {
+            let is_thinned = frame.get(4) == Some(&PLACEHOLDER);
+            assert!(
+                !is_thinned || frame.len() < REPLACING_BYTES,
+                "{bytes}: {}",
+                frame.len()
+            );
+            found.insert((is_thinned, frame.len() > 30_000));
+            from = frame::end(first, &frame).expect("a frame");
+        }
+        verify(&reader, |_| {}).expect("intact");
+    }
+    assert!(
+        found.contains(&(true, true)) && found.contains(&(false, true)),
+        "{found:?}"
+    );
 }

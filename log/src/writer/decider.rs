@@ -350,6 +350,23 @@ mod tests {
     }
 
     #[test]
+    fn a_batch_ends_once_it_holds_many_commits() {
+        let space = SpaceGate::new(Arc::new(MemoryStorage::default()));
+        let mut decider = Decider::new(empty(), Poison::default(), space);
+        let each = 64;
+        let submission = |index| {
+            let names = (0..each).map(|one| create(&format!("n{index}-{one}")));
+            submission(names.collect())
+        };
+        // As `docs/reliability.md` says.
+        let most = 4096 / each;
+        let mut waiting = (0..most + 2).map(submission);
+        let first = waiting.next().expect("one");
+        let batch = decider.batch(first, &mut waiting);
+        assert_eq!((batch.changes.len(), waiting.len()), (4096, 2));
+    }
+
+    #[test]
     fn a_batch_ends_once_it_holds_much() {
         let space = SpaceGate::new(Arc::new(MemoryStorage::default()));
         let mut decider = Decider::new(empty(), Poison::default(), space);

@@ -265,6 +265,26 @@ fn one_submission_more_than_may_wait_is_turned_away_at_once() {
     assert!(waiting.iter().chain([&next]).all(is_answered));
 }
 
+/// As where a decision ends in a panic after another batch was handed over.
+#[test]
+fn what_was_decided_before_the_log_was_poisoned_is_not_written() {
+    let storage = Arc::new(Recording::default());
+    let log = Log::open(Arc::clone(&storage) as _, empty()).expect("opened");
+    let (writer, mut steps) = log.by_steps(Box::new(Seen::default()));
+    let (reply, answer) = reply();
+    writer.submit(vec![create("a")], reply);
+    assert!(steps.decide());
+    writer.poison().set("a defect".into());
+    while steps.sync() {}
+    let refused = answer.recv().expect("an answer");
+    assert!(matches!(refused, Err(Unavailable::Poisoned(_))));
+    let written = storage.at_or_after(Revision(1)).expect("read");
+    assert_eq!(
+        (written, storage.syncs.load(Ordering::SeqCst)),
+        (None, AT_OPEN)
+    );
+}
+
 /// A projection that panics.
 struct Broken;
 
