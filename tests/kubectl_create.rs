@@ -7,7 +7,7 @@
     reason = "a test stops where its ground is not what it expects"
 )]
 
-use hindsight_tests::server::Server;
+use hindsight_tests::server::{Server, kubeconfig_with_token, serve, text};
 use serde_json::{Value, json};
 
 /// Command lines, each with fields that must be in the object.
@@ -260,6 +260,48 @@ fn rights_are_asked_for_as_kubectl_asks() {
         let answer = server.kubectl(&arguments);
         assert!(answer.contains("yes") || answer.contains("[*]"), "{answer}");
     }
+}
+
+/// What is refused to a user who is no administrator, or to everybody, with the reason that requests get.
+#[test]
+fn rights_that_requests_do_not_have_are_not_promised() {
+    let temporary = tempfile::tempdir().expect("a directory");
+    let (data, tokens) = (
+        temporary.path().join("data"),
+        temporary.path().join("tokens"),
+    );
+    std::fs::write(&tokens, "secret-token,alice,1,\"people\"\n").expect("written");
+    let mut command = serve(&data);
+    command.arg("--token-auth-file").arg(&tokens);
+    let server = Server::start_with(command, &data).expect("it starts");
+    let alice = kubeconfig_with_token(&server.kubeconfig(), "secret-token");
+    let admin = server.kubeconfig().display().to_string();
+    let backup = "/hindsight/v1/backup";
+    for (user, right, refused) in [
+        (&admin, ["get", backup], None),
+        (&alice, ["get", "/hindsight/v1/log"], None),
+        (&alice, ["get", backup], Some(&["get", "--raw", backup][..])),
+        (
+            &admin,
+            ["impersonate", "users/bob"],
+            Some(&["get", "--raw", "/livez", "--as", "bob"]),
+        ),
+    ] {
+        let asked = [&["--kubeconfig", user, "auth", "can-i"], &right[..]].concat();
+        let said = text(&server.try_kubectl(&asked, "").stdout);
+        let Some(request) = refused else {
+            assert_eq!(said.trim(), "yes", "{right:?}");
+            continue;
+        };
+        let told = server.kubectl_fails(&[&["--kubeconfig", user], request].concat(), "");
+        let why = said.trim().strip_prefix("no - ").expect("a reason");
+        assert!(told.contains(why), "{said} {told}");
+    }
+    let all = server.kubectl(&["--kubeconfig", &alice, "auth", "can-i", "--list"]);
+    assert!(
+        all.contains("/hindsight/v1/why") && !all.contains(backup),
+        "{all}"
+    );
 }
 
 /// Reviews, each of which needs no metadata, and what its answer says. Older versions of kubectl check on their own

@@ -1,5 +1,6 @@
 //! Who may do what: asked by admission and by access reviews, answered by the embedder.
 
+use crate::impersonation;
 use hindsight_core::{Actor, GroupResource};
 
 /// One action that an actor asks to perform.
@@ -34,6 +35,8 @@ pub enum Verdict {
 /// - access reviews (`SubjectAccessReview` and the like), whose answer it is, and which forbid nothing;
 /// - the conditions of webhooks, as `authorizer` in their expressions.
 ///
+/// The last two do not ask it about the verb `impersonate`, which nobody is allowed.
+///
 /// An embedder that must refuse other requests does so before it passes them on. Commands that go to the state
 /// machine without a request, as by `ControlPlane::submit` and `dry_run`, are not asked about at all, and no webhook
 /// is told of them: an embedder checks what it submits. It is asked on the caller's side
@@ -46,6 +49,15 @@ pub trait Authorizer: std::fmt::Debug + Send + Sync + 'static {
     fn allows_everything(&self) -> bool {
         false
     }
+}
+
+/// The answer to whoever asks what an actor may do. Impersonation is refused to everybody, whatever the authorizer
+/// would say.
+pub(crate) fn judge(authorizer: &dyn Authorizer, actor: &Actor, access: &Access<'_>) -> Verdict {
+    if impersonation::is_verb(access.verb) {
+        return Verdict::Denied(impersonation::REFUSED.into());
+    }
+    authorizer.authorize(actor, access)
 }
 
 /// Allows everything to every known actor.

@@ -14,6 +14,7 @@ use crate::body::{self, ApiBody, Bodies, Received, Syntax};
 use crate::documents::Documents;
 use crate::params::Params;
 use crate::path::{self, Route, route, split_time};
+use crate::restricted::Restricted;
 use crate::status::Failure;
 use crate::{
     discovery, health, impersonation, list, openapi, pretty, respond, reviews, table, verbs, watch,
@@ -58,6 +59,8 @@ pub struct Api {
     pub(crate) bodies: Option<Bodies>,
     /// Who is asked about tokens; `None` where nobody logs in with any.
     pub(crate) authenticator: Option<Arc<dyn Authenticator>>,
+    /// What the program around this API does not show to everybody.
+    pub(crate) restricted: Option<Arc<Restricted>>,
 }
 
 impl std::fmt::Debug for Api {
@@ -80,6 +83,7 @@ impl Api {
             documents: Arc::default(),
             bodies: None,
             authenticator: None,
+            restricted: None,
         }
     }
 

@@ -1,4 +1,5 @@
-//! Impersonation is refused instead of being ignored, because the log records the authenticated user.
+//! Impersonation is refused instead of being ignored, because the log records the authenticated user. Whoever asks
+//! whether it is allowed gets the same answer.
 
 use crate::status::Failure;
 use hindsight_core::Actor;
@@ -8,6 +9,16 @@ const USER: &str = "impersonate-user";
 const UID: &str = "impersonate-uid";
 const GROUP: &str = "impersonate-group";
 const EXTRA: &str = "impersonate-extra-";
+/// Why nobody may be somebody else.
+pub(crate) const REFUSED: &str =
+    "impersonation is not supported; use the credentials of that user (--token-auth-file)";
+
+/// Whether requests need this verb only to impersonate. Source: upstream's `impersonation` and
+/// `constrained_impersonation`.
+pub(crate) fn is_verb(verb: &str) -> bool {
+    let mut constrained = ["impersonate:", "impersonate-on:"].into_iter();
+    verb == "impersonate" || constrained.any(|prefix| verb.starts_with(prefix))
+}
 
 /// Refuses impersonation, in the words of an authorizer that does not allow it. An empty name or UID requests
 /// nothing. Source: upstream's `processImpersonationHeaders`.
@@ -17,7 +28,7 @@ pub(crate) fn refuse(headers: &HeaderMap, actor: &Actor) -> Result<(), Failure> 
         let whom = String::from_utf8_lossy(whom.as_bytes());
         let message = format!(
             "users \"{whom}\" is forbidden: User \"{}\" cannot impersonate resource \"users\" in API group \"\" at \
-             the cluster scope: impersonation is not supported; use the credentials of that user (--token-auth-file)",
+             the cluster scope: {REFUSED}",
             actor.user
         );
         return Err(Failure::new(403, "Forbidden", message));

@@ -1,5 +1,6 @@
 //! Reviews: questions that are answered at once and never stored. The authorizer answers who may do what; it is
-//! not asked about paths, here or elsewhere, since every known user may reach them. An invalid question is
+//! not asked about paths, here or elsewhere, since every known user may reach them, except for one that the program
+//! around this API may restrict. What is refused to everybody, or to some, is refused here too. An invalid question is
 //! refused as upstream does.
 
 #[cfg(test)]
@@ -8,7 +9,7 @@ mod tokens;
 
 use crate::accept::{Answer, View, accept_review};
 use crate::admission::ReviewAdmission;
-use crate::authorizer::{Access, Authorizer, Verdict};
+use crate::authorizer::{Access, Verdict, judge};
 use crate::body::{ApiBody, BodyWarnings, Received};
 use crate::handler::{Api, ResourceRequest};
 use crate::respond;
@@ -23,6 +24,34 @@ use serde_json::{Map, Value, json};
 /// The member of a spec that asks about a resource, and the one that asks about a path.
 const RESOURCE: &str = "resourceAttributes";
 const PATH: &str = "nonResourceAttributes";
+/// The verbs that a request about a resource can have. `*` would include `impersonate`, which nobody may.
+const VERBS: [&str; 8] = [
+    "get",
+    "list",
+    "watch",
+    "create",
+    "update",
+    "patch",
+    "delete",
+    "deletecollection",
+];
+/// All that is answered here and is no resource, or is of the past.
+const PATHS: [&str; 14] = [
+    "/",
+    "/api",
+    "/api/*",
+    "/apis",
+    "/apis/*",
+    "/as-of/*",
+    "/healthz",
+    "/healthz/*",
+    "/livez",
+    "/livez/*",
+    "/openapi/*",
+    "/readyz",
+    "/readyz/*",
+    "/version",
+];
 
 pub(crate) async fn answer(
     api: &Api,
@@ -74,13 +103,12 @@ async fn settle(
     let review = admission.mutate(review, warnings).await?;
     check(request, &review)?;
     let mut review = admission.validate(review, warnings).await?;
-    let authorizer = &*api.admission.authorizer;
     let spec = review.get("spec").unwrap_or(&Value::Null);
     let status = match &*request.kind.resource.resource {
         "selfsubjectreviews" => json!({"userInfo": respond::user_info(&request.actor)}),
         "tokenreviews" => tokens::status(api.authenticator.as_deref(), spec),
-        "selfsubjectrulesreviews" => rules(authorizer),
-        _ => access(authorizer, request, spec),
+        "selfsubjectrulesreviews" => rules(api, &request.actor),
+        _ => access(api, request, spec),
     };
     let root = review
         .as_object_mut()
@@ -126,10 +154,10 @@ fn check(request: &ResourceRequest, review: &Value) -> Result<(), Failure> {
 
 /// The rules of the asking user. An authorizer answers single questions, and cannot list everything that it
 /// would allow.
-fn rules(authorizer: &dyn Authorizer) -> Value {
-    let paths = json!([{"verbs": ["*"], "nonResourceURLs": ["*"]}]);
-    if authorizer.allows_everything() {
-        let all = json!([{"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}]);
+fn rules(api: &Api, actor: &Actor) -> Value {
+    let paths = json!([{"verbs": ["*"], "nonResourceURLs": reachable(api, actor)}]);
+    if api.admission.authorizer.allows_everything() {
+        let all = json!([{"verbs": VERBS, "apiGroups": ["*"], "resources": ["*"]}]);
         return json!({"incomplete": false, "nonResourceRules": paths, "resourceRules": all});
     }
     let why = "the authorizer does not support user rule resolution";
@@ -137,16 +165,24 @@ fn rules(authorizer: &dyn Authorizer) -> Value {
         "resourceRules": []})
 }
 
-fn access(authorizer: &dyn Authorizer, request: &ResourceRequest, spec: &Value) -> Value {
-    if authorizer.allows_everything() {
-        return json!({"allowed": true, "reason": "every authenticated user may do everything"});
+/// The paths that this user may reach: all, or those that are not restricted.
+fn reachable(api: &Api, actor: &Actor) -> Vec<String> {
+    match &api.restricted {
+        Some(restricted) if restricted.refusal(actor, "*").is_some() => {
+            let ours = PATHS.into_iter().map(str::to_owned);
+            ours.chain(restricted.others.iter().cloned()).collect()
+        }
+        Some(_) | None => vec!["*".into()],
     }
-    let Some(attributes) = non_null(spec, RESOURCE) else {
-        return json!({"allowed": true, "reason": "every authenticated user may reach every path"});
-    };
+}
+
+fn access(api: &Api, request: &ResourceRequest, spec: &Value) -> Value {
     let subject = match &*request.kind.resource.resource {
         "selfsubjectaccessreviews" => (*request.actor).clone(),
         _ => subject(spec),
+    };
+    let Some(attributes) = non_null(spec, RESOURCE) else {
+        return access_to_path(api, &subject, non_null(spec, PATH));
     };
     let resource = GroupResource::new(text(attributes, "group"), text(attributes, "resource"));
     let access = Access {
@@ -156,10 +192,23 @@ fn access(authorizer: &dyn Authorizer, request: &ResourceRequest, spec: &Value) 
         namespace: text(attributes, "namespace"),
         name: text(attributes, "name"),
     };
-    match authorizer.authorize(&subject, &access) {
+    let authorizer = &*api.admission.authorizer;
+    match judge(authorizer, &subject, &access) {
+        Verdict::Allowed if authorizer.allows_everything() => {
+            json!({"allowed": true, "reason": "every authenticated user may do this"})
+        }
         Verdict::Allowed => json!({"allowed": true}),
         Verdict::Denied(why) if why.is_empty() => json!({"allowed": false}),
         Verdict::Denied(why) => json!({"allowed": false, "reason": why}),
+    }
+}
+
+fn access_to_path(api: &Api, subject: &Actor, attributes: Option<&Value>) -> Value {
+    let path = attributes.map_or("", |attributes| text(attributes, "path"));
+    let restricted = api.restricted.as_ref();
+    match restricted.and_then(|restricted| restricted.refusal(subject, path)) {
+        Some(why) => json!({"allowed": false, "reason": why}),
+        None => json!({"allowed": true, "reason": "this user may reach this path"}),
     }
 }
 

@@ -72,7 +72,7 @@ impl Authority for Permissions<'_> {
             name: &access.name,
         };
         let actor = account.as_ref().unwrap_or(self.actor);
-        match self.authorizer.authorize(actor, &asked) {
+        match authorizer::judge(self.authorizer, actor, &asked) {
             Verdict::Allowed => None,
             Verdict::Denied(why) => Some(why),
         }

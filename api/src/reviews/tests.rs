@@ -2,9 +2,10 @@
 
 use super::*;
 use crate::admission::Admission;
-use crate::authorizer::AllowAll;
+use crate::authorizer::{AllowAll, Authorizer};
 use crate::backend::fake::Fake;
 use crate::handler::Api;
+use crate::restricted::Restricted;
 use bytes::Bytes;
 use http::response::Parts;
 use http::{Request, header};
@@ -48,13 +49,21 @@ fn sent(authorizer: Arc<dyn Authorizer>, path: &str, review: &Value) -> (Parts, 
 }
 
 fn heard(authorizer: Arc<dyn Authorizer>, request: Request<Full<Bytes>>) -> (Parts, Value) {
+    heard_by(&api(authorizer), "owners", request)
+}
+
+fn api(authorizer: Arc<dyn Authorizer>) -> Api {
     let admission = Admission {
         authorizer,
         ..Admission::default()
     };
-    let api = Api::new(Arc::new(Fake::new()), Arc::new(admission));
+    Api::new(Arc::new(Fake::new()), Arc::new(admission))
+}
+
+/// The answer to a user of this group.
+fn heard_by(api: &Api, group: &str, request: Request<Full<Bytes>>) -> (Parts, Value) {
     let actor = Actor {
-        groups: vec!["owners".into()],
+        groups: vec![group.into()],
         ..Actor::new("ann")
     };
     let runtime = tokio::runtime::Builder::new_current_thread().build();
@@ -106,6 +115,96 @@ fn a_review_says_what_the_authorizer_says() {
     assert_eq!(status(Arc::new(OneGrant), own, &path)["allowed"], true);
 }
 
+/// Impersonation is refused whoever asks for it; who may reach a path of the program says the program.
+#[test]
+fn reviews_refuse_what_requests_are_refused() {
+    let user = Request::get("/version").header("impersonate-user", "bob");
+    let (head, answer) = heard(
+        Arc::new(AllowAll),
+        user.body(Full::default()).expect("a request"),
+    );
+    assert_eq!(head.status.as_u16(), 403, "{answer}");
+    let told = answer["message"].as_str().expect("a message");
+    for authorizer in [
+        Arc::new(AllowAll) as Arc<dyn Authorizer>,
+        Arc::new(OneGrant),
+    ] {
+        for verb in [
+            "impersonate",
+            "impersonate:user-info",
+            "impersonate-on:user-info:get",
+        ] {
+            let spec = json!({"user": "ann", "groups": ["system:masters"],
+                "resourceAttributes": {"verb": verb, "resource": "users", "name": "bob"}});
+            let said = status(Arc::clone(&authorizer), "subjectaccessreviews", &spec);
+            assert_eq!(said["allowed"], false, "{verb}");
+            let why = said["reason"].as_str().expect("a reason");
+            assert!(told.ends_with(&format!(": {why}")), "{told}");
+        }
+    }
+    let spec = json!({"resourceAttributes": {"verb": "impersonated", "resource": "users"}});
+    let said = status(Arc::new(AllowAll), "selfsubjectaccessreviews", &spec);
+    assert_eq!(said["allowed"], true);
+}
+
+#[test]
+fn a_restricted_path_is_refused_to_all_but_its_group() {
+    let restricted = Restricted {
+        path: "/p/secret".into(),
+        group: "few".into(),
+        why: "it is secret".into(),
+        others: vec!["/p/open".into()],
+    };
+    let allow_all: Arc<dyn Authorizer> = Arc::new(AllowAll);
+    let program = api(Arc::clone(&allow_all)).with_restricted(restricted);
+    let asked = |group: &str, path: &str, spec: &Value| {
+        let path = format!("/apis/authorization.k8s.io/v1/{path}");
+        let request = Request::post(path).body(Full::from(json!({"spec": spec}).to_string()));
+        heard_by(&program, group, request.expect("a request")).1["status"].take()
+    };
+    for (path, refused) in [
+        ("/p/secret", true),
+        ("/p/*", true),
+        ("/p/secret/", false),
+        ("/p/s", false),
+        ("/p/open", false),
+        ("/p/o*", false),
+    ] {
+        let of_path = json!({"path": path, "verb": "get"});
+        let own = json!({"nonResourceAttributes": of_path});
+        let other =
+            |group| json!({"nonResourceAttributes": of_path, "user": "bob", "groups": [group]});
+        let (mine, theirs) = ("selfsubjectaccessreviews", "subjectaccessreviews");
+        for said in [
+            asked("many", mine, &own),
+            asked("few", theirs, &other("many")),
+        ] {
+            assert_eq!(said["allowed"], !refused, "{path}");
+            assert_eq!(said["reason"] == "it is secret", refused, "{said}");
+        }
+        for said in [
+            asked("few", mine, &own),
+            asked("many", theirs, &other("few")),
+        ] {
+            assert_eq!(said["allowed"], true, "{path}");
+        }
+    }
+    let rules = |group| asked(group, "selfsubjectrulesreviews", &json!({"namespace": "d"}));
+    let paths = |group| rules(group)["nonResourceRules"][0]["nonResourceURLs"].take();
+    assert_eq!(paths("few"), json!(["*"]));
+    let named = paths("many");
+    let named = named.as_array().expect("paths");
+    assert!(named.contains(&json!("/p/open")) && named.contains(&json!("/version")));
+    let covers = |one: &Value| {
+        let one = one.as_str().expect("a path");
+        one == "/p/secret"
+            || one
+                .strip_suffix('*')
+                .is_some_and(|start| "/p/secret".starts_with(start))
+    };
+    assert!(!named.iter().any(covers), "{named:?}");
+}
+
 #[test]
 fn all_rules_are_known_where_everybody_may_do_everything() {
     let spec = json!({"namespace": "d"});
@@ -113,6 +212,16 @@ fn all_rules_are_known_where_everybody_may_do_everything() {
     let all = status(Arc::new(AllowAll), path, &spec);
     assert_eq!(all["incomplete"], false);
     assert_eq!(all["resourceRules"][0]["resources"], json!(["*"]));
+    let verbs = &all["resourceRules"][0]["verbs"];
+    assert!(
+        verbs
+            .as_array()
+            .is_some_and(|verbs| verbs.contains(&json!("deletecollection")))
+    );
+    assert!(
+        !verbs.to_string().contains('*'),
+        "it would include impersonate: {verbs}"
+    );
     let unknown = status(Arc::new(OneGrant), path, &spec);
     assert_eq!(unknown["incomplete"], true);
     assert_eq!(unknown["resourceRules"], json!([]));
@@ -307,7 +416,7 @@ fn a_review_has_a_form_of_its_metadata_and_no_table() {
 #[test]
 fn who_asks_about_itself_is_told_no_more_than_the_answer() {
     let rules = json!({"incomplete": false,
-        "resourceRules": [{"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}],
+        "resourceRules": [{"verbs": VERBS, "apiGroups": ["*"], "resources": ["*"]}],
         "nonResourceRules": [{"verbs": ["*"], "nonResourceURLs": ["*"]}]});
     let user = json!({"userInfo": {"username": "ann", "groups": ["owners"]}});
     let now = json!({"creationTimestamp": "1970-01-01T00:00:00Z"});

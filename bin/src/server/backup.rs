@@ -2,11 +2,12 @@
 //! go on meanwhile.
 
 use super::pki::ADMINISTRATORS;
-use super::queries::refuse_any;
+use super::queries::{self, refuse_any};
 use crate::ControlPlane;
+use crate::answer::BACKUP_PATH;
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt, stream};
-use hindsight_api::{ApiBody, BYTES_PER_SECOND, Failure, Unfinished};
+use hindsight_api::{ApiBody, BYTES_PER_SECOND, Failure, Restricted, Unfinished};
 use hindsight_core::Actor;
 use hindsight_log::Error;
 use http::{Response, header};
@@ -43,6 +44,16 @@ pub(super) fn seats() -> Arc<Semaphore> {
     Arc::new(Semaphore::new(BACKUPS_MAX))
 }
 
+/// Who may make one, for requests and for reviews of access.
+pub(super) fn restricted() -> Restricted {
+    Restricted {
+        path: BACKUP_PATH.into(),
+        group: ADMINISTRATORS.into(),
+        why: format!("a backup contains every Secret: only {ADMINISTRATORS} may make one"),
+        others: queries::paths().collect(),
+    }
+}
+
 /// Answers with a backup. Readers refuse one without its end, so a failure needs no other sign. If the reader is too
 /// slow, the answer is cut off.
 pub(super) fn answer(
@@ -50,9 +61,8 @@ pub(super) fn answer(
     seats: &Arc<Semaphore>,
     (actor, query): (&Actor, &str),
 ) -> Response<ApiBody> {
-    if !actor.groups.iter().any(|group| **group == *ADMINISTRATORS) {
-        let message = format!("a backup contains every Secret: only {ADMINISTRATORS} may make one");
-        return Failure::forbidden(message).respond();
+    if let Some(why) = restricted().refusal(actor, BACKUP_PATH) {
+        return Failure::forbidden(why).respond();
     }
     if let Err(why) = refuse_any("backup", query) {
         return Failure::bad_request(why).respond();

@@ -77,6 +77,7 @@ impl ServerContext {
     ) -> Self {
         let bodies = Bodies::bounded(BODIES_BYTES_MAX, timeouts.body);
         let api = plane.api().with_bodies(bodies.clone());
+        let api = api.with_restricted(backup::restricted());
         Self {
             tls,
             api: api.with_authenticator(Arc::<Tokens>::clone(&tokens)),

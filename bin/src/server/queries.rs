@@ -27,6 +27,12 @@ const WAIT_MAX: Duration = Duration::from_secs(3);
 const NO_QUESTION: &str =
     "no such question; ask for log, why, plan, state or backup, as docs/time-travel.md shows";
 
+/// The paths of all questions.
+pub(super) fn paths() -> impl Iterator<Item = String> {
+    let questions = Question::ALL.into_iter();
+    questions.map(|question| format!("{PATHS}{}", question.name()))
+}
+
 /// What bounds questions.
 pub(super) struct Bounds {
     /// Each question may read the whole log.

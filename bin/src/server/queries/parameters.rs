@@ -20,7 +20,7 @@ pub(super) enum Question {
 }
 
 impl Question {
-    const ALL: [Self; 6] = [
+    pub(super) const ALL: [Self; 6] = [
         Self::Log,
         Self::Why,
         Self::Plan,
@@ -36,7 +36,7 @@ impl Question {
             .find(|question| question.name() == path)
     }
 
-    const fn name(self) -> &'static str {
+    pub(super) const fn name(self) -> &'static str {
         match self {
             Self::Log => "log",
             Self::Why => "why",
