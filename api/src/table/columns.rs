@@ -154,8 +154,8 @@ pub(super) fn columns(kind: &Kind, version: &Version) -> Vec<Column> {
     #[cfg(test)]
     MADE.set(MADE.get() + 1);
     let resource = &*kind.resource.resource;
-    let mut columns = vec![name()];
     if kind.is_custom() {
+        let mut columns = vec![name()];
         // An invalid path ends the columns, as it does upstream.
         let first = version.columns.iter().take(COLUMNS_MAX);
         columns.extend(first.map_while(custom));
@@ -170,8 +170,13 @@ pub(super) fn columns(kind: &Kind, version: &Version) -> Vec<Column> {
         // Events are told apart by what they say; the name comes last.
         return row.collect();
     }
-    columns.extend(row);
-    columns
+    let source = match resource {
+        "storageclasses" => Source::Named("@storage-class"),
+        "volumeattributesclasses" => Source::Named("@attributes-class"),
+        _ => return std::iter::once(name()).chain(row).collect(),
+    };
+    let marked = Column { source, ..name() };
+    std::iter::once(marked).chain(row).collect()
 }
 
 fn custom(column: &PrinterColumn) -> Option<Column> {

@@ -28,6 +28,8 @@ pub(super) fn cell(name: &str, object: &Value, now: Time) -> Value {
 fn general(name: &str, object: &Value, now: Time) -> Option<Value> {
     Some(match name {
         "age" => since(object, "metadata.creationTimestamp", now),
+        "storage-class" => json!(class_name(object, &DEFAULT_STORAGE_CLASS)),
+        "attributes-class" => json!(class_name(object, &DEFAULT_ATTRIBUTES_CLASS)),
         "data" => json!(members(object, "data") + members(object, "binaryData")),
         "secrets" => json!(list(object, "secrets").len()),
         "webhooks" => json!(list(object, "webhooks").len()),
@@ -62,6 +64,32 @@ fn general(name: &str, object: &Value, now: Time) -> Option<Value> {
         "csr-condition" => json!(csr_condition(object)),
         _ => return None,
     })
+}
+
+/// The annotations that make a class the default one of its kind. Source: upstream's `IsDefaultAnnotation` and
+/// `IsDefaultAnnotationForVolumeAttributesClass`.
+const DEFAULT_STORAGE_CLASS: [&str; 2] = [
+    "storageclass.kubernetes.io/is-default-class",
+    "storageclass.beta.kubernetes.io/is-default-class",
+];
+const DEFAULT_ATTRIBUTES_CLASS: [&str; 1] =
+    ["volumeattributesclass.alpha.kubernetes.io/is-default-class"];
+
+/// The name of a class, and whether one of these annotations makes it the default. Source: upstream's
+/// `printStorageClass` and `printVolumeAttributesClass`.
+fn class_name(class: &Value, keys: &[&str]) -> String {
+    let annotations = at(class, "metadata.annotations");
+    let is_set = |key: &&str| {
+        annotations
+            .and_then(|all| all.get(key))
+            .is_some_and(|value| value == "true")
+    };
+    let mark = if keys.iter().any(is_set) {
+        " (default)"
+    } else {
+        ""
+    };
+    format!("{}{mark}", text(class, "metadata.name"))
 }
 
 const ACCESS_MODES: [(&str, &str); 4] = [

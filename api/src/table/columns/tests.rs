@@ -117,6 +117,45 @@ fn what_a_custom_kind_says_of_age_is_a_date_and_described() {
 }
 
 #[test]
+fn a_default_class_is_marked_in_its_name() {
+    let (storage, attributes) = ("storageclasses", "volumeattributesclasses");
+    let of = |group: &str| format!("{group}.kubernetes.io/is-default-class");
+    let keys = [
+        "storageclass",
+        "storageclass.beta",
+        "volumeattributesclass.alpha",
+    ]
+    .map(of);
+    let [stable, beta, alpha] = &keys;
+    let mut kinds = kinds().iter().cloned().collect::<Vec<_>>();
+    kinds
+        .retain(|kind| [storage, attributes, "ingressclasses"].contains(&&*kind.resource.resource));
+    assert_eq!(kinds.len(), 3);
+    for (key, value, marked) in [
+        (stable, "true", storage),
+        (beta, "true", storage),
+        (alpha, "true", attributes),
+        (stable, "false", ""),
+        (stable, "True", ""),
+    ] {
+        for kind in &kinds {
+            let class = json!({"metadata": {"name": "c", "annotations": {key: value}}});
+            let columns = columns(kind, kind.versions.first().expect("a version"));
+            let first = columns.first().expect("a name").clone();
+            let (now, looks) = (hindsight_core::Time(0), &mut crate::table::Looks::default());
+            let cells = crate::table::cells::cells(&[first], &class, now, looks);
+            let resource = &*kind.resource.resource;
+            let expected = if resource == marked {
+                "c (default)"
+            } else {
+                "c"
+            };
+            assert_eq!(cells, [expected], "{resource} {key}={value}");
+        }
+    }
+}
+
+#[test]
 fn every_column_of_a_row_is_shown() {
     for kind in kinds().iter().filter(|kind| !kind.strategy.review) {
         let row = ROWS.lines().filter_map(|row| row.split_once(": "));
