@@ -152,7 +152,8 @@ const UNASKED: &str = r#"
 /missing  | {} | failed to call webhook: the server could not find the requested resource
 /broken   | {} | failed to call webhook: an error on the server ("oh")
 /patch    | {} | received invalid webhook response: webhook returned response.patch but not response.patchType
-/stranger | {"clientConfig": {"url": "https://localhost:PORT/"}} | certificate
+/stranger | {"clientConfig": {"url": "https://localhost:PORT/"}} | /?timeout=10s": tls: failed to verify certificate: x509: certificate signed by unknown authority; 
+/bundle   | {"clientConfig": {"url": "https://localhost:PORT/", "caBundle": "Zg=="}} | unable to load root certificates: unable to parse bytes as PEM block; 
 /none     | {"clientConfig": {"service": {"namespace": "default", "name": "none"}}} | Post "https://none.default.svc:443/": service "none" not found
 /port     | {"clientConfig": {"service": {"namespace": "default", "name": "hook", "port": 444}}} | no service port 444 found for service "hook"
 /away     | {"clientConfig": {"service": {"namespace": "default", "name": "hook"}}} | no endpoints available for service "hook"

@@ -2,6 +2,7 @@
 //! one is not asked over its old connection.
 
 mod abrupt;
+mod handshake;
 mod lookup;
 #[cfg(test)]
 mod tests;
@@ -11,10 +12,11 @@ use abrupt::Abrupt;
 use anyhow::{Context, Result, anyhow, bail};
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
+use handshake::Noted;
 use hindsight_api::{Call, WebhookCaller};
 use http::{Request, Uri};
 use http_body_util::{BodyExt, Full, Limited};
-use hyper::client::conn::http1::handshake;
+use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
 use lookup::Lookup;
 use rustls::ClientConfig;
@@ -60,7 +62,7 @@ impl Network {
         }
         let stream = self.lookup.connect_any(&addresses).await?;
         let stream = Abrupt(secured(stream, host, &call.ca_bundle).await?);
-        let (mut sender, connection) = handshake(TokioIo::new(stream)).await?;
+        let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
         let _driver = Driver(tokio::spawn(connection));
         let path = url.path_and_query().map_or("/", |path| path.as_str());
         let request = Request::post(path)
@@ -91,12 +93,15 @@ impl Drop for Driver {
     }
 }
 
-async fn secured(stream: TcpStream, host: &str, ca_bundle: &[u8]) -> Result<TlsStream<TcpStream>> {
+async fn secured(
+    stream: TcpStream,
+    host: &str,
+    ca_bundle: &[u8],
+) -> Result<TlsStream<Noted<TcpStream>>> {
     let tls = client(ca_bundle)?;
     stream.set_nodelay(true)?;
     let name = ServerName::try_from(host.trim_matches(['[', ']']).to_owned())?;
-    let connector = tokio_rustls::TlsConnector::from(Arc::new(tls));
-    connector.connect(name, stream).await.context("tls")
+    handshake::secure(tls, name, stream).await
 }
 
 fn client(ca_bundle: &[u8]) -> Result<ClientConfig> {

@@ -1,7 +1,7 @@
 //! What a webhook's `caBundle` trusts: certificates that one of its authorities has signed and, as in Go, the
 //! certificates of the bundle themselves, even one that states that it is an authority.
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::client::{WebPkiServerVerifier, verify_server_name};
 use rustls::crypto::CryptoProvider;
@@ -12,6 +12,14 @@ use rustls_pki_types::{CertificateDer, ServerName, UnixTime};
 use std::sync::{Arc, LazyLock};
 use x509_parser::certificate::X509Certificate;
 use x509_parser::prelude::FromDer;
+
+/// How a block of PEM begins.
+const BLOCK: &[u8] = b"-----BEGIN ";
+/// Source: client-go's `createErrorParsingCAData`.
+const UNREADABLE: &str = "unable to load root certificates: unable to parse bytes as PEM block; the caBundle must be \
+                          the base64 of certificates in PEM";
+const NO_AUTHORITY: &str = "unable to load root certificates: no valid certificate authority data seen; the caBundle \
+                            must be the base64 of certificates in PEM";
 
 /// A verifier that trusts these authorities, or the system's if there are none.
 pub(super) fn verifier(
@@ -24,11 +32,22 @@ pub(super) fn verifier(
         static SYSTEM: LazyLock<Vec<CertificateDer<'static>>> =
             LazyLock::new(|| rustls_native_certs::load_native_certs().certs);
         roots.add_parsable_certificates(SYSTEM.iter().cloned());
+        if roots.is_empty() {
+            bail!(
+                "tls: failed to verify certificate: x509: certificate signed by unknown authority; this machine trusts \
+                 none: put that of the webhook into the caBundle"
+            );
+        }
     }
     for certificate in CertificateDer::pem_slice_iter(ca_bundle) {
-        let certificate = certificate.context("the caBundle is not PEM")?;
-        roots.add(certificate.clone())?;
+        let certificate = certificate.context(UNREADABLE)?;
+        let added = roots.add(certificate.clone());
+        added.context("unable to load root certificates: failed to parse certificate")?;
         bundle.push(certificate);
+    }
+    if roots.is_empty() {
+        let has_blocks = ca_bundle.windows(BLOCK.len()).any(|text| text == BLOCK);
+        bail!("{}", if has_blocks { NO_AUTHORITY } else { UNREADABLE });
     }
     let provider = Arc::clone(provider);
     let chains = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider).build()?;
@@ -53,7 +72,8 @@ impl ServerCertVerifier for Trust {
     ) -> Result<ServerCertVerified, Error> {
         if !self.bundle.iter().any(|trusted| **trusted == **shown) {
             let chains = &self.chains;
-            return chains.verify_server_cert(shown, intermediates, name, ocsp, now);
+            let verified = chains.verify_server_cert(shown, intermediates, name, ocsp, now);
+            return verified.map_err(unvouched);
         }
         verify_server_name(&ParsedCertificate::try_from(shown)?, name)?;
         may_serve(shown, now)?;
@@ -82,6 +102,22 @@ impl ServerCertVerifier for Trust {
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
         self.chains.supported_verify_schemes()
+    }
+}
+
+/// The error of a certificate for which nothing trusted vouches, as what it means: an authority of the same name has
+/// another key, or it is an authority's own, which is trusted only in the bundle. (The library has no variant for that.)
+fn unvouched(error: Error) -> Error {
+    match error {
+        Error::InvalidCertificate(CertificateError::BadSignature) => {
+            CertificateError::UnknownIssuer.into()
+        }
+        Error::InvalidCertificate(CertificateError::Other(other))
+            if other.to_string() == "CaUsedAsEndEntity" =>
+        {
+            CertificateError::UnknownIssuer.into()
+        }
+        other => other,
     }
 }
 
