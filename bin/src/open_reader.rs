@@ -136,9 +136,9 @@ pub(crate) fn find(directory: &Path) -> Result<Found, Error> {
     let found = SledStorage::find(&data.events(), &data.snapshots());
     found.map_err(|error| match error {
         Error::Io { what, source } => {
-            let directory = directory.display();
-            let what = format!("looking for the event log in {directory}: {what}");
-            Error::Io { what, source }
+            let place = directory.display();
+            let what = format!("looking for the event log in {place}: {what}");
+            Error::Io { what, source }.in_data_directory(directory)
         }
         other => other,
     })

@@ -12,13 +12,15 @@ use std::path::Path;
 /// is an error.
 pub(crate) fn is_unfinished(directory: &Path) -> Result<bool, Error> {
     let data = DataDir(directory);
+    let is_there = |part: &Path| is_there(part).map_err(|error| error.in_data_directory(directory));
     Ok(is_there(&data.restoring())? && !is_there(&data.events())?)
 }
 
 /// Refuses a directory in which somebody else has files where a restore would leave its own, and then one in which a
 /// restore is half done. Nothing is changed.
 pub(crate) fn check(directory: &Path) -> Result<(), Error> {
-    check_parts(&DataDir(directory).restoring())?;
+    let checked = check_parts(&DataDir(directory).restoring());
+    checked.map_err(|error| error.in_data_directory(directory))?;
     if is_unfinished(directory)? {
         return Err(Error::UnfinishedRestore(directory.to_owned()));
     }

@@ -1,6 +1,7 @@
 //! The errors of the log. Each message says what to do next.
 
 mod advice;
+mod denied;
 #[cfg(test)]
 mod tests;
 
@@ -291,6 +292,17 @@ pub enum Error {
     /// The operating system returned an error.
     #[error("{what}: {source}{}", on_system(.source))]
     Io {
+        /// What was being done.
+        what: String,
+        /// The error of the operating system.
+        source: std::io::Error,
+    },
+    /// This user may not use the data directory, or a file in it.
+    #[error(
+        "{what}: {source}; run as the user that the server runs as, since the directory holds every Secret, or \
+         give this user read and write permission there"
+    )]
+    Denied {
         /// What was being done.
         what: String,
         /// The error of the operating system.

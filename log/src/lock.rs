@@ -214,7 +214,8 @@ fn refuse_file(directory: &Path) -> Result<(), Error> {
 
 /// Refuses what is no file in the place of the lock file: nobody is to wait for a pipe.
 fn refuse_no_file(directory: &Path) -> Result<(), Error> {
-    regular::check(&DirectoryLock::path(directory), u64::MAX)
+    let checked = regular::check(&DirectoryLock::path(directory), u64::MAX);
+    checked.map_err(|error| error.in_data_directory(directory))
 }
 
 /// What is told of a holder with this name, which is empty if there was no space for one.
@@ -237,7 +238,10 @@ fn opening_to_write(directory: &Path) -> impl FnOnce(std::io::Error) -> Error {
 }
 
 fn opening(directory: &Path) -> impl FnOnce(std::io::Error) -> Error {
-    Error::io(format!("opening the lock file of {}", directory.display()))
+    |error| {
+        let what = format!("opening the lock file of {}", directory.display());
+        Error::io(what)(error).in_data_directory(directory)
+    }
 }
 
 #[cfg(test)]

@@ -282,7 +282,10 @@ fn is_without_database(error: &anyhow::Error) -> bool {
     let is_beside = |error: &Error| {
         !matches!(
             error,
-            Error::Foreign(_) | Error::UnfinishedRestore(_) | Error::Io { .. }
+            Error::Foreign(_)
+                | Error::UnfinishedRestore(_)
+                | Error::Io { .. }
+                | Error::Denied { .. }
         )
     };
     log_error(error).is_some_and(is_beside)

@@ -53,10 +53,11 @@ const fn variant(error: &Error) -> usize {
         Error::Bump { .. } => 29,
         Error::Missing { .. } => 30,
         Error::Dangling { .. } => 31,
+        Error::Denied { .. } => 32,
         Error::Engine { .. } => VARIANTS - 1,
     }
 }
-const VARIANTS: usize = 33;
+const VARIANTS: usize = 34;
 
 #[test]
 fn who_opens_a_directory_again_is_not_told_to_stop_itself() {
@@ -141,6 +142,10 @@ fn all() -> Vec<Error> {
         Error::Clock,
         Error::engine(EngineCall::Write, source()),
         Error::reading("/data")(ErrorKind::Other.into()),
+        Error::Denied {
+            what: "opening /data".into(),
+            source: ErrorKind::PermissionDenied.into(),
+        },
     ];
     let told = told.into_iter().chain(too_short(revision, newest));
     told.chain(KINDS.map(io)).collect()
