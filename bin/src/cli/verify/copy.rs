@@ -88,25 +88,41 @@ fn of_original(error: Error, copy: &Path, data: &Path) -> Error {
 impl Drop for LogCopy {
     fn drop(&mut self) {
         // If copying failed because a signal removed the copy, the process ends here.
-        self.guard.unless_signalled(|| remove(&self.directory));
+        let remove = || warn_if_left(&self.directory, removed(&self.directory));
+        self.guard.unless_signalled(remove);
         self.lock = None;
     }
 }
 
-/// Removes the copy, repeatedly, since it may still be written to meanwhile.
+/// Removes the copy while it may still be written to.
 fn remove_all(directory: &Path) {
+    warn_if_left(directory, remove_repeatedly(directory, removed));
+}
+
+/// Removes in this way until nothing is left; fails as the last of many attempts.
+fn remove_repeatedly(
+    directory: &Path,
+    mut remove: impl FnMut(&Path) -> std::io::Result<()>,
+) -> std::io::Result<()> {
+    let mut last = Ok(());
     for _ in 0..ATTEMPTS_MAX {
-        remove(directory);
+        last = remove(directory);
         if !directory.exists() {
-            break;
+            return Ok(());
         }
+    }
+    last.and_then(|()| Err(std::io::ErrorKind::DirectoryNotEmpty.into()))
+}
+
+fn removed(directory: &Path) -> std::io::Result<()> {
+    match std::fs::remove_dir_all(directory) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+        removed => removed,
     }
 }
 
-fn remove(directory: &Path) {
-    if let Err(error) = std::fs::remove_dir_all(directory)
-        && error.kind() != std::io::ErrorKind::NotFound
-    {
+fn warn_if_left(directory: &Path, removed: std::io::Result<()>) {
+    if let Err(error) = removed {
         tracing::warn!(%error, directory = %directory.display(), "the copy made for verification could not be removed");
     }
 }
@@ -168,6 +184,26 @@ mod tests {
         let told = refused.to_string();
         let named = format!("copying {} for verification: ", link.display());
         assert!(told.starts_with(&named), "{told}");
+    }
+
+    /// What is written to it meanwhile is in the way, until it is removed too.
+    #[test]
+    fn a_copy_that_is_gone_in_the_end_was_removed_however_often_that_failed() {
+        let temporary = tempfile::tempdir().expect("a directory");
+        for (failures, is_removed) in [(0, true), (2, true), (ATTEMPTS_MAX, false)] {
+            let copy = temporary.path().join("copy");
+            fill(&copy, &["events/db"]);
+            let mut attempts = 0;
+            let found = remove_repeatedly(&copy, |directory| {
+                attempts += 1;
+                if attempts <= failures {
+                    return Err(std::io::ErrorKind::DirectoryNotEmpty.into());
+                }
+                removed(directory)
+            });
+            assert_eq!(found.is_ok(), is_removed, "{failures}: {found:?}");
+            assert_eq!(copy.exists(), !is_removed, "{failures}");
+        }
     }
 
     /// It would be in the way of what removes a copy that is left.
