@@ -152,8 +152,7 @@ const UNASKED: &str = r#"
 /missing  | {} | failed to call webhook: the server could not find the requested resource
 /broken   | {} | failed to call webhook: an error on the server ("oh")
 /patch    | {} | received invalid webhook response: webhook returned response.patch but not response.patchType
-/stranger | {"clientConfig": {"url": "https://localhost:PORT/"}} | /?timeout=10s": tls: failed to verify certificate: x509: certificate signed by unknown authority; 
-/bundle   | {"clientConfig": {"url": "https://localhost:PORT/", "caBundle": "Zg=="}} | unable to load root certificates: unable to parse bytes as PEM block; 
+/stranger | {"clientConfig": {"url": "https://localhost:PORT/"}} | s": tls: failed to verify certificate: x509: certificate signed by unknown authority; put
 /none     | {"clientConfig": {"service": {"namespace": "default", "name": "none"}}} | Post "https://none.default.svc:443/": service "none" not found
 /port     | {"clientConfig": {"service": {"namespace": "default", "name": "hook", "port": 444}}} | no service port 444 found for service "hook"
 /away     | {"clientConfig": {"service": {"namespace": "default", "name": "hook"}}} | no endpoints available for service "hook"
@@ -168,6 +167,7 @@ const UNASKED: &str = r#"
 /said     | {} | failed to call webhook: couldn't decode the answer: response.warnings is not a list of strings
 /status   | {} | failed to call webhook: no kind "Status" is registered for version "v1"
 /long     | {} | ": the answer cannot be read: length limit exceeded
+/bundle   | {"clientConfig": {"url": "https://localhost:PORT/", "caBundle": "Zg=="}} | unable to load root certificates: unable to parse bytes as PEM block; the caBundle
 "#;
 
 fn odd(path: &str, request: &Value) -> Answer {

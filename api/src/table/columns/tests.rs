@@ -127,7 +127,7 @@ fn a_default_class_is_marked_in_its_name() {
     ]
     .map(of);
     let [stable, beta, alpha] = &keys;
-    let mut kinds = kinds().iter().cloned().collect::<Vec<_>>();
+    let mut kinds = kinds();
     kinds
         .retain(|kind| [storage, attributes, "ingressclasses"].contains(&&*kind.resource.resource));
     assert_eq!(kinds.len(), 3);
