@@ -36,8 +36,7 @@ fn of_a_kind_that_nobody_can_read_the_reason_is_told() {
     let definition = widgets("{type: object}").replace("served: true", "served: false");
     server.kubectl_with(&["create", "-f", "-"], &definition);
     let reason = "the definition of widgets.example.com serves none of its versions";
-    let refused =
-        || text(&hindsight(&directory, &["get", "widgets.example.com/w"]).stderr).to_owned();
+    let refused = || text(&hindsight(&directory, &["get", "widgets.example.com/w"]).stderr);
     let online = refused();
     assert!(
         online.contains(reason) && !online.contains("did you mean"),

@@ -88,7 +88,7 @@ fn what_became_of_an_owner_is_told_after_the_end_of_its_kind() {
     server.kubectl(&["wait", "cm/kid", "--for=delete"]);
     let told = |server| {
         let answers = ask_online_and_offline(server, &directory, &["why cm/kid"]);
-        let said = text(&answers[0].stdout).to_owned();
+        let said = text(&answers[0].stdout);
         let line = said.lines().find(|line| line.contains("of its owners"));
         line.unwrap_or(&said).to_owned()
     };

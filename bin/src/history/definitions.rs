@@ -40,10 +40,6 @@ pub(super) struct Definitions {
     /// One for each resource, set of names and list of versions, the latest last.
     all: Vec<Defined>,
     /// The last restore.
-    #[cfg_attr(
-        not(feature = "http"),
-        expect(dead_code, reason = "only the program tells of it")
-    )]
     pub(super) restored: Option<Revision>,
     covers: Revision,
 }
