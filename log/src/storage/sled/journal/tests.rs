@@ -135,23 +135,22 @@ fn a_frame_that_finds_no_room_is_synced_in_the_database_with_all_before_it() {
 
 #[test]
 fn what_was_replaced_is_not_brought_back() {
-    for (replaced, at, left) in [
-        ((2, 3), 50, &[1, 2, 4, 5][..]),
-        ((4, 5), 50, &[1, 2, 3, 4]),
-        ((1, 9), 50, &[1]),
+    for (first, last, left) in [
+        (2, 3, &[1, 2, 4, 5][..]),
+        (4, 5, &[1, 2, 3, 4]),
+        (1, 9, &[1]),
     ] {
         let (temporary, storage) = killed(&[1, 2, 3, 4, 5]);
-        let (first, last) = (Revision(replaced.0), Revision(replaced.1));
-        let put = storage.replace(first, last, &vec![1; at]);
-        put.expect("replaced");
+        let replaced = storage.replace(Revision(first), Revision(last), &[1; 50]);
+        replaced.expect("replaced");
         storage.sync().expect("synced");
         let (_copied, events) = crashed(&temporary);
-        assert_eq!(found(&events), left, "{replaced:?}");
+        assert_eq!(found(&events), left);
         append(&storage, 10, 20);
         storage.sync().expect("synced");
         let (_copied, events) = crashed(&temporary);
         let more: Vec<_> = left.iter().copied().chain([10]).collect();
-        assert_eq!(found(&events), more, "{replaced:?}");
+        assert_eq!(found(&events), more);
     }
 }
 
@@ -169,32 +168,29 @@ fn what_is_replaced_far_behind_leaves_the_journal_as_it_is() {
     replaced.expect("replaced");
     assert!(journal() == before && storage.lock_journal().at > BEGIN_BYTES);
     let (_copied, events) = crashed(&temporary);
-    let found = found(&events);
-    assert!(found.ends_with(&[4, 5]), "{found:?}");
+    assert!(found(&events).ends_with(&[4, 5]));
 }
 
 /// Until something of a round is synced, a crash may leave the records of the one before.
 #[test]
 fn records_that_a_crash_may_leave_are_not_thinned_before_the_journal_is_emptied() {
-    let appended: fn(&SledStorage) = |storage| append(storage, 5, 20);
-    let synced: fn(&SledStorage) = |storage| storage.sync().expect("nothing to sync");
-    for (name, meanwhile) in [
-        ("nothing", (|_| ()) as fn(&_)),
-        ("an append", appended),
-        ("a sync", synced),
-    ] {
+    for meanwhile in ["nothing", "append", "sync"] {
         let (temporary, storage) = killed(&[1, 2, 3]);
+        let left = || {
+            let (_copied, events) = crashed(&temporary);
+            firsts(&JournalContents::of(&events).expect("read"))
+        };
         append(&storage, 4, CAPACITY_BYTES);
         storage.sync().expect("a round begins");
-        let (_copied, events) = crashed(&temporary);
-        let kept = JournalContents::of(&events).expect("read");
-        assert_eq!(firsts(&kept), [1, 2, 3]);
-        meanwhile(&storage);
+        assert_eq!(left(), [1, 2, 3]);
+        match meanwhile {
+            "append" => append(&storage, 5, 20),
+            "sync" => storage.sync().expect("nothing to sync"),
+            _ => {}
+        }
         let replaced = storage.replace(Revision(1), Revision(2), &[1; 20]);
         replaced.expect("replaced");
-        let (_copied, events) = crashed(&temporary);
-        let kept = JournalContents::of(&events).expect("read");
-        assert!(firsts(&kept).is_empty(), "{name}");
+        assert!(left().is_empty(), "{meanwhile}");
     }
 }
 
