@@ -299,7 +299,7 @@ pub enum Error {
     },
     /// This user may not use the data directory, or a file in it.
     #[error(
-        "{what}: {source}; run as the user that the server runs as, since the directory holds every Secret, or \
+        "{what}: {source}; run as the user that the server runs as, since what is in the directory is secret, or \
          give this user read and write permission there"
     )]
     Denied {

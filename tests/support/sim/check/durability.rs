@@ -7,6 +7,7 @@ use crate::sim::clients::{Clients, End, Operation};
 use crate::sim::history::History;
 use hindsight_core::{Commit, Revision, State};
 use hindsight_log::{Entry, Reader};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Checks that the log, from this revision on, begins with everything that was ever visible,
@@ -134,7 +135,7 @@ pub fn answered(history: &History, operation: &Operation) -> Checked {
 /// written twice.
 pub fn exactly_once(history: &History, clients: &Clients) -> Checked {
     let mut last = None;
-    let mut seen = std::collections::BTreeSet::new();
+    let mut written = BTreeMap::<u64, usize>::new();
     for commit in &history.commits {
         let operation = author(clients, commit)?;
         ensure(
@@ -148,9 +149,14 @@ pub fn exactly_once(history: &History, clients: &Clients) -> Checked {
             },
         )?;
         let number = operation.number;
+        let commits = written.entry(number).or_default();
+        *commits += 1;
+        let most = operation
+            .done()
+            .map_or(usize::MAX, |(_, _, decision)| decision.commits.len());
         ensure(
             "exactly once",
-            last == Some(number) || seen.insert(number),
+            (last == Some(number) || *commits == 1) && *commits <= most,
             || format!("command {number} was written more than once"),
         )?;
         last = Some(number);

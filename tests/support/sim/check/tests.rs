@@ -114,6 +114,17 @@ const ROWS: &[Row] = &[
             |one| one.request = first.clone(),
         )
     }),
+    ("exactly once", exactly_once, |it| {
+        let is_answered = |commit: &Arc<Commit>| {
+            let number = commit.request.uri.parse::<u64>().ok();
+            let operation = number.and_then(|number| it.clients.operations.get(&number));
+            operation.is_some_and(|operation| operation.done().is_some())
+        };
+        let at = it.history.commits.iter().rposition(is_answered)?;
+        let again = Arc::clone(it.history.commits.get(at)?);
+        it.history.commits.insert(at, again);
+        Some(())
+    }),
     ("a refusal writes nothing", exactly_once, |it| {
         let writer: u64 = it.history.commits.last()?.request.uri.parse().ok()?;
         let end = &mut it.clients.operations.get_mut(&writer)?.end;
