@@ -1,5 +1,6 @@
 //! Taking a state apart and assembling it again: what a snapshot must hold besides the objects.
 
+use super::latecomers::Latecomers;
 use super::{State, owner_of_edge, waits_or_orphans};
 use crate::event::{Commit, Event};
 use crate::object::{Object, Uid};
@@ -84,6 +85,8 @@ impl State {
                 held.since = *since;
             }
         }
+        // The order in which objects are put together says nothing of the order in which they were written.
+        self.latecomers = Latecomers::default();
         self.revision = image.revision;
         self
     }
@@ -148,6 +151,26 @@ mod tests {
             .unwrap();
         assert_eq!(world.state.image().held_owners, []);
         assert_same(&world);
+    }
+
+    /// Its dependent comes after it by key, and was written after the owner was marked.
+    #[test]
+    fn who_referred_to_an_owner_before_it_orphaned_is_no_latecomer_of_a_state_put_together() {
+        let mut world = World::new();
+        let named = |name: &str| json!({"metadata": {"name": name}});
+        world.create("configmaps", named("a")).unwrap();
+        let owner = world.get("configmaps", "a").unwrap();
+        world.create("configmaps", child("b", &owner)).unwrap();
+        let orphan = Some(Propagation::Orphan);
+        world.delete("configmaps", "a", orphan).unwrap();
+        let labeled = json!({"metadata": {"labels": {"a": "b"}}});
+        world
+            .patch("configmaps", "b", Patch::Merge(labeled))
+            .unwrap();
+        let owner = world.get("configmaps", "a").unwrap();
+        for state in [&world.state, &put_together(&world.state)] {
+            assert!(state.latecomers(&owner).is_none());
+        }
     }
 
     #[test]
