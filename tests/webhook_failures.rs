@@ -62,6 +62,29 @@ fn a_denial_reads_as_upstreams() {
     assert_eq!(scene.create("a").code, 201, "nobody is asked any more");
 }
 
+/// The code alone does not say that an object is gone.
+#[test]
+fn of_a_collection_no_item_passes_for_gone_because_a_webhook_refuses_with_that_code() {
+    let scene = Scene::new(|path, _| {
+        let reason = match path {
+            "/gone" => "NotFound",
+            _ => "Forbidden",
+        };
+        Answer::Response(json!({"allowed": false, "status": {"code": 404, "reason": reason}}))
+    });
+    scene.create("a");
+    let rules = json!([{"operations": ["DELETE"], "apiGroups": [""], "apiVersions": ["v1"],
+        "resources": ["configmaps"]}]);
+    for (path, code) in [("/refused", 404), ("/gone", 200)] {
+        scene.configure("validating", &[(path, json!({"rules": rules}))]);
+        let answer = scene.send("DELETE", MAPS, &Value::Null);
+        assert_eq!(answer.code, code, "{path}: {}", answer.text);
+        scene.configure("validating", &[]);
+        let left = scene.ok("GET", MAPS, &Value::Null);
+        assert_eq!(left["items"].as_array().map(Vec::len), Some(1), "{path}");
+    }
+}
+
 #[test]
 fn a_denial_comes_with_all_that_was_said_before_it() {
     let scene = Scene::new(|path, _| {

@@ -97,8 +97,6 @@ pub(crate) struct WriteRequest {
     pub(crate) options: WriteOptions,
     /// Whether this is one of many objects of a request on a collection, which names none of them.
     pub(crate) of_collection: bool,
-    /// How much is decided: see [`decided_bytes`].
-    pub(crate) bytes: usize,
 }
 
 impl WriteRequest {
@@ -110,7 +108,6 @@ impl WriteRequest {
             posted_to: None,
             options,
             of_collection: false,
-            bytes: 0,
         }
     }
 }
@@ -122,13 +119,14 @@ pub(crate) async fn write(
     backend: &dyn Backend,
     admission: &Admission,
     write_request: &WriteRequest,
+    bytes: usize,
     deadline: Option<Instant>,
 ) -> Result<Decision, Failure> {
     let write = Write {
         backend,
         admission,
         write_request,
-        command: &write_request.command,
+        bytes,
         deadline: capped_deadline(deadline),
     };
     let mut warnings = Vec::new();
@@ -142,9 +140,12 @@ pub(crate) async fn write(
             Err(failure) => return Err(failure.with_warnings(warnings)),
         };
         let dry_run = admitted.dry_run;
-        match submit(backend, admitted.command, write_request.bytes, dry_run).await {
+        match submit(backend, admitted.command, bytes, dry_run).await {
             // Another write to the object went through, so every round makes progress for somebody.
-            Ok(Err(Rejection::Stale { .. })) => write.pause().await?,
+            Ok(Err(Rejection::Stale { .. })) => {
+                let paused = write.pause().await;
+                paused.map_err(|late| late.with_warnings(std::mem::take(&mut warnings)))?;
+            }
             Ok(Ok(decision)) => return Ok(warn(decision, warnings)),
             Ok(Err(refusal)) => return Err(Failure::from(refusal).with_warnings(warnings)),
             Err(failure) => return Err(failure.with_warnings(warnings)),
@@ -178,7 +179,8 @@ struct Write<'a> {
     backend: &'a dyn Backend,
     admission: &'a Admission,
     write_request: &'a WriteRequest,
-    command: &'a Command,
+    /// How much is decided: see [`decided_bytes`].
+    bytes: usize,
     deadline: Instant,
 }
 
@@ -189,6 +191,10 @@ struct MatchingHooks<'a> {
 }
 
 impl Write<'_> {
+    const fn command(&self) -> &Command {
+        &self.write_request.command
+    }
+
     async fn pause(&self) -> Result<(), Failure> {
         let [drawn, ..] = self.backend.seed();
         sleep(PAUSE_STEP * (u32::from(drawn) + 1)).await;
@@ -245,7 +251,7 @@ impl Write<'_> {
         } else {
             draft
         };
-        let first = self.decide(state, self.command.clone(), preliminary);
+        let first = self.decide(state, self.command().clone(), preliminary);
         let first = first.await?;
         warnings.extend_from_slice(&first.warnings);
         // Neither this nor the decision after the webhooks is kept while any is waited for.
@@ -271,7 +277,7 @@ impl Write<'_> {
             drop(object);
             let subject = subject.clone();
             let show = move || shown::new(&subject, &last);
-            Some(offload(self.write_request.bytes, show).await?)
+            Some(offload(self.bytes, show).await?)
         };
         let name = self.name(subject, shown.as_ref());
         let context = HookContext {
@@ -296,7 +302,7 @@ impl Write<'_> {
         decide: fn(&State, Command) -> Result<Decision, Rejection>,
     ) -> Result<Decision, Failure> {
         let state = state.clone();
-        let decided = offload(self.write_request.bytes, move || decide(&state, command));
+        let decided = offload(self.bytes, move || decide(&state, command));
         Ok(decided.await??)
     }
 
@@ -305,9 +311,9 @@ impl Write<'_> {
         if let Some(posted) = &subject.posted {
             return Ok(Some((**posted).clone()));
         }
-        let (subject, sent) = (subject.clone(), shown::Sent::in_command(self.command));
+        let (subject, sent) = (subject.clone(), shown::Sent::in_command(self.command()));
         let show = move || shown::draft(&subject, &sent, &first);
-        offload(self.write_request.bytes, show).await.map(Some)
+        offload(self.bytes, show).await.map(Some)
     }
 
     fn context<'b>(
@@ -323,7 +329,7 @@ impl Write<'_> {
             subject: Arc::new(subject.clone()),
             name,
             old_labels: shown::old_labels(subject),
-            bytes: self.write_request.bytes,
+            bytes: self.bytes,
             deadline: self.deadline,
         }
     }
@@ -349,7 +355,7 @@ impl Write<'_> {
             });
             return self.bound_to(subject, seen, object);
         }
-        let mut command = self.command.clone();
+        let mut command = self.command().clone();
         if let (Intent::Update(update), Some(object)) = (&mut command.intent, object) {
             update.object = object;
             update.validation = FieldValidation::Ignore;
@@ -360,7 +366,7 @@ impl Write<'_> {
     /// The command, to be carried out on this ground alone. If it would reach another object, or become another
     /// operation, everybody is asked again.
     fn bound_to(&self, subject: &Subject, seen: AdmissionBasis, object: Option<Value>) -> Command {
-        let mut command = self.command.clone();
+        let mut command = self.command().clone();
         if subject.posted.is_none() {
             command.admitted = Some(Box::new(Admitted { seen, object }));
         }

@@ -45,14 +45,19 @@ pub(crate) fn frame(ready: &mut Bytes) -> Bytes {
 /// An answer that ends before all of it was sent. It ends with this error, so that its beginning is not taken
 /// for the whole.
 #[derive(Debug)]
-pub struct Unfinished;
+pub enum Unfinished {
+    /// The client did not read in time.
+    Stalled,
+    /// What comes next cannot be written: it is too long as YAML, or found no room.
+    Unwritable(Box<Failure>),
+}
 
 impl std::fmt::Display for Unfinished {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(
-            "the client did not read the answer in time, or an item is too long as YAML or found no room; it was cut \
-             off in the middle",
-        )
+        match self {
+            Self::Stalled => f.write_str("the client did not read the answer in time"),
+            Self::Unwritable(failure) => f.write_str(failure.message()),
+        }
     }
 }
 

@@ -361,11 +361,8 @@ impl Api {
             return Ok(admission::submit(backend, command, bytes, options.dry_run).await??);
         }
         drop(state);
-        let write_request = WriteRequest {
-            bytes,
-            ..write_request
-        };
-        let written = admission::write(backend, &self.admission, &write_request, request.deadline);
+        let (admission, deadline) = (&self.admission, request.deadline);
+        let written = admission::write(backend, admission, &write_request, bytes, deadline);
         Box::pin(written).await
     }
 
@@ -469,7 +466,7 @@ fn watches(route: &Route, params: &Params) -> bool {
 }
 
 /// The kind and the version that the path names, if they have the scope of the path.
-fn resolve(state: &State, route: &Route) -> Option<(KindRef, Version)> {
+fn resolve(state: &State, route: &Route) -> Option<(KindRef, Arc<Version>)> {
     let resource = GroupResource::new(&route.group, &route.resource);
     let kind = state.kinds.by_resource(&resource)?;
     let version = kind.served(&route.version)?;
@@ -478,7 +475,7 @@ fn resolve(state: &State, route: &Route) -> Option<(KindRef, Version)> {
     if in_none || in_all || (route.namespace.is_some() && !kind.is_namespaced()) {
         return None;
     }
-    Some((Arc::clone(kind), version.clone()))
+    Some((Arc::clone(kind), Arc::clone(version)))
 }
 
 /// The answer where nothing exists: a `Status` in a group of built-in kinds, and anywhere else the text of

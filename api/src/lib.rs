@@ -7,6 +7,7 @@ mod authenticator;
 mod authorizer;
 mod backend;
 mod body;
+mod defined;
 mod discovery;
 mod documents;
 mod etag;

@@ -388,7 +388,7 @@ async fn next_page(
             past,
             after: Some(continuation.after),
         }),
-        Err(failure) if failure.code == 410 => Err(Failure::too_old_to_continue(
+        Err(failure) if failure.is_expired() => Err(Failure::too_old_to_continue(
             &continuation.at_newest().token(),
         )),
         Err(failure) => Err(failure),
@@ -397,7 +397,7 @@ async fn next_page(
 
 /// The failure in words that clients look for.
 fn list_expired(failure: Failure) -> Failure {
-    if failure.code != 410 {
+    if !failure.is_expired() {
         return failure;
     }
     Failure::expired("The resourceVersion for the provided list is too old.")

@@ -62,7 +62,7 @@ pub(crate) fn split_time(path: &str) -> Result<(Option<AsOf>, &str), Failure> {
     let point = unescaped(point)?;
     let parsed = AsOf::parse(&point).ok_or_else(|| {
         Failure::bad_request(format!(
-            "{point:?} is neither a revision nor an RFC 3339 time"
+            "{point:?} is neither a revision nor an RFC 3339 time, such as 42 or 2026-01-31T12:00:00Z"
         ))
     })?;
     Ok((Some(parsed), if rest.is_empty() { "/" } else { rest }))

@@ -11,6 +11,28 @@ use http::Response;
 use serde_json::{Map, Value, json};
 use std::borrow::Cow;
 
+/// Reasons that say what a failure is, whatever its code is. Source: upstream's `knownReasons`.
+const KNOWN_REASONS: [&str; 18] = [
+    "AlreadyExists",
+    "BadRequest",
+    "Conflict",
+    "Expired",
+    "Forbidden",
+    "Gone",
+    "InternalError",
+    "Invalid",
+    "MethodNotAllowed",
+    "NotAcceptable",
+    "NotFound",
+    "RequestEntityTooLarge",
+    "ServerTimeout",
+    "ServiceUnavailable",
+    "Timeout",
+    "TooManyRequests",
+    "Unauthorized",
+    "UnsupportedMediaType",
+];
+
 /// A failure as clients see it: a `Status` and its code.
 #[derive(Debug, Clone)]
 pub struct Failure {
@@ -221,6 +243,22 @@ impl Failure {
         })
     }
 
+    /// What went wrong, in words.
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// Whether it says that the object is not there. A webhook that refuses may use the code for another reason.
+    /// Source: upstream's `IsNotFound`.
+    pub(crate) fn is_not_found(&self) -> bool {
+        self.reason == "NotFound" || (self.code == 404 && !KNOWN_REASONS.contains(&&*self.reason))
+    }
+
+    /// Whether what was asked for is no longer kept.
+    pub(crate) const fn is_expired(&self) -> bool {
+        self.code == 410
+    }
+
     /// The failure with these warnings before its own.
     pub(crate) fn with_warnings(mut self, mut warnings: Vec<String>) -> Self {
         warnings.append(&mut self.warnings);
@@ -398,6 +436,22 @@ impl From<AsOfError> for Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_object_is_not_there_by_the_reason_and_not_by_the_code_alone() {
+        for (code, reason, is_absent) in [
+            (404, "NotFound", true),
+            (400, "NotFound", true),
+            (404, "", true),
+            (404, "ItRained", true),
+            (404, "Forbidden", false),
+            (403, "Forbidden", false),
+            (403, "ItRained", false),
+        ] {
+            let failure = Failure::refused(code, reason.into(), String::new(), None);
+            assert_eq!(failure.is_not_found(), is_absent, "{code} {reason}");
+        }
+    }
 
     /// Of these only the first and the last say when to come again, and only after the third it is unknown what was
     /// written.

@@ -23,7 +23,7 @@ use crate::status::Failure;
 use bytes::Bytes;
 use futures_util::stream::{self, StreamExt};
 use hindsight_core::selector::WatchEvent;
-use hindsight_core::{Change, Expired, Object, Revision, State};
+use hindsight_core::{Change, Expired, Object, Revision};
 use http::Response;
 use line::push;
 use options::{InitialEvents, lifetime};
@@ -31,7 +31,7 @@ use replay::Replay;
 use serde_json::json;
 use shown::{Shown, Sight};
 use std::pin::Pin;
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch::Receiver;
 use tokio::time::{Instant, Sleep, timeout_at};
@@ -43,9 +43,6 @@ const BOOKMARK_EVERY: Duration = Duration::from_mins(1);
 const LAST_BOOKMARK_BEFORE: Duration = Duration::from_secs(2);
 /// How long a watch outlives its kind.
 const AFTER_ITS_KIND: Duration = Duration::from_secs(1);
-/// Takes the place of a state that is let go.
-pub(crate) static NOTHING: LazyLock<Arc<State>> =
-    LazyLock::new(|| Arc::new(State::new(crate::builtin_kinds())));
 
 /// Opens a stream of events.
 pub(crate) async fn open(
@@ -79,11 +76,8 @@ pub(crate) async fn open(
     } else {
         None
     };
-    // Otherwise the watch would keep this state in memory for as long as it lasts.
-    request.state = Arc::clone(&NOTHING);
     let bookmarks = request.params.flag("allowWatchBookmarks") == Some(true);
     let shown = Arc::new(Shown::of(api, &request));
-    request.release_head();
     let mut watch = Watch {
         newest_revision: api.relay.subscribe(&*api.backend),
         api: api.clone(),
@@ -106,7 +100,6 @@ pub(crate) async fn open(
         opened,
         is_over: false,
         is_without_kind: false,
-        request,
     };
     watch.set_alarm();
     if let Some(failure) = early_failure {
@@ -147,7 +140,6 @@ fn stalled() -> Failure {
 
 struct Watch {
     api: Api,
-    request: Box<ResourceRequest>,
     selection: Selection,
     shown: Arc<Shown>,
     newest_revision: Receiver<Revision>,
@@ -330,7 +322,8 @@ impl Watch {
     /// then.
     fn is_ended_by(&self, change: &Change) -> bool {
         let is_newer = change.commit.revision > self.opened;
-        is_newer && self.request.kind.is_custom() && change.redefines(&self.request.kind.resource)
+        let kind = self.shown.kind();
+        is_newer && kind.is_custom() && change.redefines(&kind.resource)
     }
 
     /// Whether it is time for a bookmark, or for the end.

@@ -11,6 +11,7 @@ use crate::kind::{
     Strategy, Subresource, Version,
 };
 use crate::object::Name;
+use std::sync::Arc;
 use table::GROUPS;
 
 /// One group and version with its kinds, one per line:
@@ -89,7 +90,7 @@ fn deprecation_warning(group: &str, plural: &str, version: &str) -> Option<Name>
     row.map(|(.., warning)| Name::from(*warning))
 }
 
-fn versions(group: &Group, plural: &str, subresources: &[Subresource]) -> Vec<Version> {
+fn versions(group: &Group, plural: &str, subresources: &[Subresource]) -> Vec<Arc<Version>> {
     let version = |name: &str, storage: bool| Version {
         name: name.into(),
         served: true,
@@ -105,6 +106,7 @@ fn versions(group: &Group, plural: &str, subresources: &[Subresource]) -> Vec<Ve
         .filter(|(of, resource, _)| (*of, *resource) == (group.group, plural));
     std::iter::once(version(group.version, true))
         .chain(also.map(|(_, _, name)| version(name, false)))
+        .map(Arc::new)
         .collect()
 }
 

@@ -25,11 +25,11 @@ use std::sync::Arc;
 pub fn kind_of_definition(document: &Value, definition: &Uid, terminating: bool) -> Option<Kind> {
     let reader = Reader { document };
     let named = ["/spec/group", "/spec/names/plural", "/spec/names/kind"];
-    let stored = |version: &&Version| version.storage;
+    let stored = |version: &&Arc<Version>| version.storage;
     let versions = reader.versions().iter();
     let best = reader.best_offered();
-    let versions = versions.map(|version| reader.version(version, best));
-    let versions: Vec<Version> = versions.collect();
+    let versions = versions.map(|version| reader.version(version, best).into());
+    let versions: Vec<Arc<Version>> = versions.collect();
     let readable = named.iter().all(|pointer| !reader.text(pointer).is_empty())
         && versions.iter().filter(stored).count() == 1;
     if !readable {
@@ -144,7 +144,7 @@ impl Reader<'_> {
         }
     }
 
-    fn kind(&self, versions: Vec<Version>, origin: Origin) -> Kind {
+    fn kind(&self, versions: Vec<Arc<Version>>, origin: Origin) -> Kind {
         let names = self.names_of_kind();
         let of = |member: &str| format!("{names}/{member}");
         let kind = self.text(&of("kind"));

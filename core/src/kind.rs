@@ -34,7 +34,7 @@ pub struct Kind {
     /// Namespaced or cluster-scoped.
     pub scope: Scope,
     /// Served and stored versions; those of a custom kind in the order of its definition. Never empty.
-    pub versions: Vec<Version>,
+    pub versions: Vec<Arc<Version>>,
     /// How the type differs from others.
     pub strategy: Strategy,
     /// Path of the pod specification in its objects, as `spec.template.spec`, if they have one.
@@ -229,12 +229,12 @@ pub enum Conversion {
 
 impl Kind {
     /// The version that objects are stored in.
-    pub fn storage_version(&self) -> Option<&Version> {
+    pub fn storage_version(&self) -> Option<&Arc<Version>> {
         self.versions.iter().find(|version| version.storage)
     }
 
     /// A served version, by name.
-    pub fn served(&self, version: &str) -> Option<&Version> {
+    pub fn served(&self, version: &str) -> Option<&Arc<Version>> {
         self.versions
             .iter()
             .find(|candidate| candidate.served && &*candidate.name == version)

@@ -36,7 +36,7 @@ impl Write<'_> {
         let context = self.context(state, &subject, &name);
         let validation = validate::validate(&context, &hooks.validating, Some(Arc::new(eviction)));
         warnings.extend(validation.await?);
-        let mut command = self.command.clone();
+        let mut command = self.command().clone();
         if let Intent::Evict(delete) = &mut command.intent {
             options.put(delete);
         }

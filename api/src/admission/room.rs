@@ -86,8 +86,7 @@ pub(crate) fn waiting_bytes(request: &ResourceRequest, body: usize) -> usize {
     if at_once == 0 {
         return 0;
     }
-    let stored = request.state.get(&request.key());
-    let stored = stored.map_or(0, |stored| stored.body.len());
+    let stored = request.stored_bytes();
     let new = match request.parts.method {
         Method::PATCH => stored + body,
         _ => body,

@@ -123,7 +123,7 @@ fn show(subject: &Subject, object: &Object) -> Value {
 }
 
 /// The version of the object, if its `Scale` is written.
-fn scaled(subject: &Subject) -> Option<&Version> {
+fn scaled(subject: &Subject) -> Option<&Arc<Version>> {
     let version = subject.kind.served(&subject.version);
     version.filter(|_| subject.subresource == Some(Subresource::Scale))
 }

@@ -8,14 +8,13 @@ use crate::params::Params;
 use crate::path::Route;
 use crate::status::Failure;
 use crate::wait;
-use crate::watch::NOTHING;
 use hindsight_core::kind::{GroupVersionKind, KindRef, Subresource, Version};
 use hindsight_core::object::{Name, ObjectKey};
 use hindsight_core::validate::manager_of_agent;
 use hindsight_core::{Actor, Form, Intent, Revision, State, Time};
+use http::Method;
 use http::request::Parts;
-use http::{Method, Request};
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use tokio::time::Instant;
 
 /// A request that names a resource which exists.
@@ -24,7 +23,7 @@ pub(crate) struct ResourceRequest {
     pub(crate) params: Params,
     pub(crate) route: Route,
     pub(crate) kind: KindRef,
-    pub(crate) version: Version,
+    pub(crate) version: Arc<Version>,
     /// The subresource, where the request is not about the whole object.
     pub(crate) subresource: Option<Subresource>,
     /// How stored objects are read in that version.
@@ -71,17 +70,11 @@ impl ResourceRequest {
         Ok(())
     }
 
-    /// Lets go of what a watch no longer looks at: the head of a request may have 200 KiB, and a watch lasts for
-    /// hours.
-    pub(crate) fn release_head(&mut self) {
-        (self.parts, ()) = Request::new(()).into_parts();
-        self.params = Params::default();
-        self.route = Route::default();
-    }
-
     /// Lets go of a state of the past and of the seat that it takes, before another one is waited for: whoever
     /// waited with a seat would keep the next from it.
     pub(crate) fn release_past(&mut self) {
+        static NOTHING: LazyLock<Arc<State>> =
+            LazyLock::new(|| Arc::new(State::new(crate::builtin_kinds())));
         if self.past {
             self.permit = None;
             self.state = Arc::clone(&NOTHING);
@@ -93,6 +86,12 @@ impl ResourceRequest {
         let namespace = self.route.namespace.as_deref().unwrap_or_default();
         let name = self.route.name.as_deref().unwrap_or_default();
         ObjectKey::new(self.kind.stored_under(), namespace, name)
+    }
+
+    /// How long the object is as it is now; zero if there is none.
+    pub(crate) fn stored_bytes(&self) -> usize {
+        let stored = self.state.get(&self.key());
+        stored.map_or(0, |stored| stored.body.len())
     }
 
     /// The kind of this endpoint's bodies.

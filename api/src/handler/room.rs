@@ -54,8 +54,7 @@ impl Api {
 /// stored, as in a dry run. As YAML, whose length nobody knows, a long one counts as the longest.
 fn written_bytes(request: &ResourceRequest) -> usize {
     let (body, accept) = (request.body_bytes, &request.accept);
-    let stored = request.state.get(&request.key());
-    let stored = stored.map_or(0, |stored| stored.body.len());
+    let stored = request.stored_bytes();
     let is_as_stored = accept.syntax != Syntax::Yaml && accept.view == View::Object;
     let bytes = match request.parts.method {
         Method::PATCH => body + stored,

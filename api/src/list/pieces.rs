@@ -38,11 +38,19 @@ pub(super) struct Pieces {
     /// The room that the piece has which is being written: that of a short list, or of a long item.
     room: Option<OwnedSemaphorePermit>,
     separates: bool,
-    /// Whether the last piece was made.
-    is_written: bool,
-    /// Why the next item cannot be written.
-    unwritable: Option<Box<Failure>>,
-    over: bool,
+    made: Made,
+}
+
+/// How far the pieces were made.
+enum Made {
+    /// There is a next one.
+    InPart,
+    /// All of them.
+    Whole,
+    /// As far as the next item, which cannot be written.
+    UpTo(Box<Failure>),
+    /// Nothing is sent any more.
+    Over,
 }
 
 struct Rest {
@@ -101,9 +109,7 @@ impl Pieces {
             bounds,
             room: None,
             separates: false,
-            is_written: false,
-            unwritable: None,
-            over: false,
+            made: Made::InPart,
         }
     }
 
@@ -112,12 +118,12 @@ impl Pieces {
         let whole_max = self.take_room();
         if self.size <= whole_max {
             let mut begun = self.fill(whole_max).await;
-            while !self.is_finished() && begun.len() < whole_max {
+            while matches!(self.made, Made::InPart) && begun.len() < whole_max {
                 tokio::task::yield_now().await;
                 self.started = begun;
                 begun = self.fill(whole_max).await;
             }
-            if self.is_written {
+            if matches!(self.made, Made::Whole) {
                 return respond::written(whole(begun, self.room.take()), syntax);
             }
             self.make_ready(begun);
@@ -126,7 +132,7 @@ impl Pieces {
             let begun = self.fill(self.started.len() + 1).await;
             self.make_ready(begun);
         }
-        if let Some(unwritable) = &self.unwritable {
+        if let Made::UpTo(unwritable) = &self.made {
             return respond::failure(unwritable, Syntax::Json);
         }
         self.rest.limit();
@@ -168,11 +174,6 @@ impl Pieces {
         });
     }
 
-    /// Whether there is no next item to write.
-    const fn is_finished(&self) -> bool {
-        self.is_written || self.unwritable.is_some()
-    }
-
     /// Writes items until the piece has `limit` bytes, or none is left. The piece also ends once [`READ_BYTES`]
     /// of the stored objects were read, of which only a part may be shown, or the columns of a table looked at
     /// as much: other requests are then answered first.
@@ -184,7 +185,7 @@ impl Pieces {
             let Some(Some(object)) = next else {
                 if next.is_some() {
                     piece.extend_from_slice(self.items.tail(!self.separates));
-                    self.is_written = true;
+                    self.made = Made::Whole;
                 }
                 break;
             };
@@ -195,7 +196,7 @@ impl Pieces {
             match self.write(&object, &mut piece).await {
                 Ok(cost) => read += cost,
                 Err(failure) => {
-                    self.unwritable = Some(Box::new(failure));
+                    self.made = Made::UpTo(Box::new(failure));
                     break;
                 }
             }
@@ -241,26 +242,25 @@ impl Pieces {
     }
 
     async fn next(&mut self) -> Option<Result<Bytes, Unfinished>> {
-        while !self.over {
-            match self.rest.with(Rest::send) {
-                Some(Some(frame)) => return Some(Ok(frame)),
-                Some(None) if self.is_written => self.over = true,
-                Some(None) if self.unwritable.is_some() => {
-                    self.over = true;
-                    return Some(Err(Unfinished));
-                }
-                Some(None) => {
-                    self.started.reserve(PIECE_BYTES + PIECE_BYTES / 8);
-                    let piece = self.fill(PIECE_BYTES).await;
-                    self.make_ready(piece);
-                }
-                None => {
-                    self.over = true;
-                    return Some(Err(Unfinished));
-                }
+        loop {
+            let Some(ready) = self.rest.with(Rest::send) else {
+                let made = std::mem::replace(&mut self.made, Made::Over);
+                return (!matches!(made, Made::Over)).then_some(Err(Unfinished::Stalled));
+            };
+            if let Some(frame) = ready {
+                return Some(Ok(frame));
             }
+            if matches!(self.made, Made::InPart) {
+                self.started.reserve(PIECE_BYTES + PIECE_BYTES / 8);
+                let piece = self.fill(PIECE_BYTES).await;
+                self.make_ready(piece);
+                continue;
+            }
+            return match std::mem::replace(&mut self.made, Made::Over) {
+                Made::UpTo(failure) => Some(Err(Unfinished::Unwritable(failure))),
+                Made::InPart | Made::Whole | Made::Over => None,
+            };
         }
-        None
     }
 }
 

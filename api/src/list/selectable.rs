@@ -5,18 +5,17 @@
 #[cfg(test)]
 mod tests;
 
+use crate::defined::Defined;
 use crate::offload::{LONG_BYTES, offload};
 use crate::status::Failure;
 use crate::unpoisoned::unpoisoned;
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, Shared, WeakShared};
-use hindsight_core::kind::Kind;
 use hindsight_core::object::Name;
 use hindsight_core::selector::SelectableFields;
 use hindsight_core::{Form, Object, ObjectKey, Revision};
 use std::collections::{HashMap, VecDeque};
-use std::hash::{Hash, Hasher};
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::{Arc, Mutex};
 
 /// The most bytes that are kept, unless the newest alone has more.
 const KEPT_BYTES_MAX: usize = 16 << 20;
@@ -89,28 +88,9 @@ impl Id {
         Self {
             key: object.key.clone(),
             revision: object.revision,
-            kind: Defined(Arc::downgrade(form.kind())),
+            kind: Defined::of(form.kind()),
             version: Arc::clone(form.version()),
         }
-    }
-}
-
-/// A kind as it is defined: a definition that changes makes another one, with its fields and its schemas. What it
-/// defines is not kept in memory, only its address.
-#[derive(Debug, Clone)]
-struct Defined(Weak<Kind>);
-
-impl PartialEq for Defined {
-    fn eq(&self, other: &Self) -> bool {
-        Weak::ptr_eq(&self.0, &other.0)
-    }
-}
-
-impl Eq for Defined {}
-
-impl Hash for Defined {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.0.as_ptr().hash(state);
     }
 }
 

@@ -1,5 +1,12 @@
 //! Durations as kubectl prints them. Source: apimachinery's `util/duration`.
 
+use hindsight_core::Time;
+
+/// How long ago that was.
+pub(super) fn ago(then: Time, now: Time) -> String {
+    human(now.0.saturating_sub(then.0) / 1_000_000)
+}
+
 /// Formats a duration in one or two units; the longer it is, the coarser. Less than two seconds in the future
 /// are put down to clocks that differ.
 pub(super) fn human(seconds: i64) -> String {

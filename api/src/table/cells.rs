@@ -1,6 +1,6 @@
 //! The cells of one row.
 
-use super::age::human;
+use super::age::ago;
 use super::columns::{Column, Source};
 use super::computed::{self, at};
 use super::jsonpath::Looks;
@@ -55,9 +55,9 @@ fn custom(type_name: &str, value: &Value, now: Time, room: usize) -> Value {
         ("integer", Value::Number(number)) => whole(number),
         ("number", Value::Number(_)) | ("boolean", Value::Bool(_)) => value.clone(),
         ("date", Value::String(text)) if text.is_empty() => json!("<unknown>"),
-        ("date", Value::String(text)) => Time::parse(text).map_or(json!("<invalid>"), |then| {
-            json!(human((now.0 - then.0) / 1_000_000))
-        }),
+        ("date", Value::String(text)) => {
+            Time::parse(text).map_or(json!("<invalid>"), |then| json!(ago(then, now)))
+        }
         _ => Value::Null,
     }
 }

@@ -11,7 +11,7 @@ mod workload;
 pub(super) use pod::completed;
 pub(super) use workload::containers;
 
-use super::age::human;
+use super::age::{ago, human};
 use hindsight_core::Time;
 use serde_json::{Value, json};
 
@@ -163,9 +163,8 @@ fn seen(object: &Value, paths: &[&str], now: Time) -> Value {
     let mut times = paths
         .iter()
         .filter_map(|path| Time::parse(text(object, path)));
-    times.next().map_or(json!("<unknown>"), |then| {
-        json!(human((now.0 - then.0) / 1_000_000))
-    })
+    let first = times.next();
+    first.map_or(json!("<unknown>"), |then| json!(ago(then, now)))
 }
 
 /// A reference as `Kind/name`.

@@ -1,6 +1,7 @@
 //! Columns that several watches keep. A definition may have megabytes of them.
 
 use super::columns::{Column, columns};
+use crate::defined::Defined;
 use crate::unpoisoned::unpoisoned;
 use hindsight_core::kind::{KindRef, Version};
 use hindsight_core::object::Name;
@@ -11,8 +12,7 @@ use std::sync::{Arc, Mutex, Weak};
 pub(crate) struct SharedColumns(Mutex<Vec<Shared>>);
 
 struct Shared {
-    /// As it is defined: a definition that changes makes another one.
-    kind: KindRef,
+    kind: Defined,
     version: Name,
     columns: Weak<[Column]>,
 }
@@ -26,7 +26,7 @@ impl SharedColumns {
         let made: Arc<[Column]> = columns(kind, version).into();
         let mut all = unpoisoned(self.0.lock());
         all.push(Shared {
-            kind: Arc::clone(kind),
+            kind: Defined::of(kind),
             version: Arc::clone(&version.name),
             columns: Arc::downgrade(&made),
         });
@@ -36,8 +36,8 @@ impl SharedColumns {
     fn kept(&self, kind: &KindRef, version: &Version) -> Option<Arc<[Column]>> {
         let mut all = unpoisoned(self.0.lock());
         all.retain(|shared| shared.columns.strong_count() > 0);
-        let of_version =
-            |shared: &&Shared| Arc::ptr_eq(&shared.kind, kind) && shared.version == version.name;
+        let kind = Defined::of(kind);
+        let of_version = |shared: &&Shared| shared.kind == kind && shared.version == version.name;
         all.iter().find(of_version)?.columns.upgrade()
     }
 }
@@ -54,15 +54,18 @@ mod tests {
         let of = |resource: &str| {
             let resource = GroupResource::new("", resource);
             let kind = state.kinds.by_resource(&resource).expect("a kind");
-            (Arc::clone(kind), kind.served("v1").expect("served").clone())
+            let version = kind.served("v1").expect("served");
+            (Arc::clone(kind), Arc::clone(version))
         };
         let (maps, pods) = (of("configmaps"), of("pods"));
         let shared = SharedColumns::default();
         let [one, two] = [&maps, &maps].map(|(kind, version)| shared.of(kind, version));
         assert!(Arc::ptr_eq(&one, &two));
         // As if it were defined anew.
-        let anew = shared.of(&Arc::new((*maps.0).clone()), &maps.1);
+        let defined = Arc::new((*maps.0).clone());
+        let anew = shared.of(&defined, &maps.1);
         assert!(!Arc::ptr_eq(&one, &anew));
+        assert_eq!(Arc::strong_count(&defined), 1, "only its columns are kept");
         let other = shared.of(&pods.0, &pods.1);
         assert_ne!(one.len(), other.len());
         drop((one, two, anew));

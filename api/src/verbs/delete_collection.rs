@@ -166,7 +166,7 @@ impl Done {
                     self.has_begun |= !options.dry_run;
                     self.warnings.extend(decision.warnings);
                 }
-                Err(failure) if failure.code == 404 => {}
+                Err(failure) if failure.is_not_found() => {}
                 Err(failure) => return Err(failure),
             }
         }

@@ -17,12 +17,12 @@ pub(super) struct Known {
     version: Name,
     form: Form,
     /// If the request is about the scale alone.
-    scale: Option<Box<Version>>,
+    scale: Option<Arc<Version>>,
 }
 
 impl Known {
     pub(super) fn of(request: &ResourceRequest) -> Self {
-        let scale = request.is_scale().then(|| request.version.clone().into());
+        let scale = request.is_scale().then(|| Arc::clone(&request.version));
         Self {
             state: Arc::clone(&request.state),
             key: request.key(),

@@ -45,6 +45,11 @@ impl Shown {
         }
     }
 
+    /// The kind of the objects that are sent.
+    pub(super) const fn kind(&self) -> &KindRef {
+        &self.kind
+    }
+
     /// An object as it is sent, and what its columns looked at. A long one that is not sent as it is stored is made
     /// on another thread.
     pub(super) async fn make(

@@ -116,7 +116,7 @@ fn pieces(
         let (mut chunks, lost) = reading?;
         match chunks.recv().await {
             Some(chunk) => Some((Ok(chunk), Some((chunks, lost)))),
-            None if lost.get() == Some(&Lost::TooSlow) => Some((Err(Unfinished), None)),
+            None if lost.get() == Some(&Lost::TooSlow) => Some((Err(Unfinished::Stalled), None)),
             None => None,
         }
     })
@@ -234,7 +234,7 @@ mod tests {
             assert_eq!(written.await.expect("it ends"), expected);
             let read: Vec<_> = pieces(reader, lost).collect().await;
             assert!(
-                matches!(&read[..], [Ok(taken), Err(Unfinished)] if taken == "taken"),
+                matches!(&read[..], [Ok(taken), Err(Unfinished::Stalled)] if taken == "taken"),
                 "{read:?}"
             );
         }

@@ -262,6 +262,9 @@ impl Body for Answer {
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Unfinished>>> {
         let polled = Pin::new(&mut self.body).poll_frame(context);
+        if let Poll::Ready(Some(Err(Unfinished::Unwritable(why)))) = &polled {
+            tracing::warn!("an answer was cut off in the middle: {}", why.message());
+        }
         let held = |frame: Frame<Bytes>| frame.map_data(|bytes| self.in_flight(bytes));
         polled.map(|frame| frame.map(|frame| frame.map(held)))
     }

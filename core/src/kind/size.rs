@@ -8,7 +8,7 @@ const OTHERS: usize = 8;
 
 impl Kind {
     pub(super) fn estimated_bytes(&self) -> usize {
-        let versions: usize = self.versions.iter().map(Version::estimated_bytes).sum();
+        let versions: usize = self.versions.iter().map(|one| one.estimated_bytes()).sum();
         allocated(size_of::<Self>())
             + OTHERS * allocated(0)
             + texts(&self.short_names)
@@ -24,7 +24,10 @@ impl Version {
             .iter()
             .map(PrinterColumn::estimated_bytes)
             .sum();
-        size_of::<Self>() + OTHERS * allocated(0) + columns + texts(&self.selectable_fields)
+        allocated(size_of::<Self>())
+            + OTHERS * allocated(0)
+            + columns
+            + texts(&self.selectable_fields)
     }
 }
 

@@ -167,6 +167,7 @@ mod tests {
     use crate::builtin;
     use crate::kind::{Conversion, Origin, Scope};
     use serde_json::json;
+    use std::sync::Arc;
 
     fn kind(group: &str, resource: &str) -> Kind {
         let mut kinds = builtin::kinds().into_iter();
@@ -183,7 +184,8 @@ mod tests {
             terminating: false,
             conversion: Conversion::None,
         };
-        kind.versions[0].selectable_fields = vec![".spec.hostNetwork".into(), ".spec.n".into()];
+        let fields = vec![".spec.hostNetwork".into(), ".spec.n".into()];
+        Arc::make_mut(&mut kind.versions[0]).selectable_fields = fields;
         kind
     }
 

@@ -25,7 +25,8 @@ impl<'a> WriteAttributes<'a> {
     /// Returns every kind and served version under which the same object can be read.
     fn served(&self) -> impl Iterator<Item = (&'a KindRef, &'a Version)> + use<'a> {
         let kinds = std::iter::once(self.kind).chain(self.cohabitant);
-        let shown = kinds.flat_map(|kind| kind.versions.iter().map(move |version| (kind, version)));
+        let shown =
+            kinds.flat_map(|kind| kind.versions.iter().map(move |version| (kind, &**version)));
         shown.filter(|(_, version)| version.served)
     }
 }
@@ -40,7 +41,7 @@ impl Webhook {
             return None;
         }
         let asked = write.kind.served(write.version);
-        let asked = asked.map(|asked| (write.kind, asked));
+        let asked = asked.map(|asked| (write.kind, &**asked));
         let matches = |rule: &Rule, (kind, version): (&Kind, &Version)| {
             rule.matches(write, kind) && rule.versions_hold(version)
         };

@@ -80,9 +80,9 @@ fn rules_match_as_kubernetes_does() {
 fn an_equivalent_rule_shows_the_object_in_the_version_that_it_names() {
     let world = World::new();
     let mut kind = (*kind(&world, "configmaps")).clone();
-    let mut older = kind.versions[0].clone();
+    let mut older = (*kind.versions[0]).clone();
     older.name = "v0".into();
-    kind.versions.push(older);
+    kind.versions.push(Arc::new(older));
     let kind = Arc::new(kind);
     let cases = [
         ("Equivalent", "v1", Some("v1")),

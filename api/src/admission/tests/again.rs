@@ -29,7 +29,7 @@ fn contended(times: usize) -> Scene {
             let fake = inside.get().expect("an engine");
             fake.carry_out(theirs(*asked)).expect("accepted");
         }
-        Some(json!({"allowed": true}))
+        Some(json!({"allowed": true, "warnings": ["careful"]}))
     });
     scene.write(create("", "configmaps", "default", &named("a")));
     assert!(fake.set(Arc::clone(&scene.fake)).is_ok(), "set once");
@@ -60,6 +60,7 @@ fn a_write_is_admitted_again_as_often_as_others_write_until_its_time_is_over() {
         let scene = contended(usize::MAX);
         let answer = scene.send(method, &format!("{path}&timeout=50ms"), media, body);
         assert_eq!(answer.code, 504, "{}", answer.body);
+        assert_eq!(answer.warnings.len(), 1, "what was said last is not lost");
     }
 }
 

@@ -22,12 +22,10 @@ fn asked_at(bytes: usize) -> Vec<usize> {
     let scene = Scene::new("mutatingwebhookconfigurations", &["CREATE"], answers);
     scene.configure("validatingwebhookconfigurations", &["CREATE"]);
     let command = create("", "configmaps", "default", &named("a"));
-    let write_request = WriteRequest {
-        bytes,
-        ..WriteRequest::new(command, WriteOptions::default())
-    };
+    let write_request = WriteRequest::new(command, WriteOptions::default());
     let admission = scene.admission();
-    let mut written = pin!(write(&*scene.fake, &admission, &write_request, None));
+    let written = write(&*scene.fake, &admission, &write_request, bytes, None);
+    let mut written = pin!(written);
     let counted = poll_fn(|context| {
         polls.fetch_add(1, Ordering::Relaxed);
         written.as_mut().poll(context)

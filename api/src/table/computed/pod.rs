@@ -1,7 +1,7 @@
 //! The status of a pod: what its containers have come to, in one word. Source: `printPod` of upstream's
 //! `pkg/printers/internalversion/printers.go`.
 
-use super::{at, flag, holds, human, is_deleting, list, number, text};
+use super::{ago, at, flag, holds, is_deleting, list, number, text};
 use hindsight_core::Time;
 use serde_json::{Value, json};
 
@@ -71,8 +71,7 @@ impl Restarts {
         match self.last.filter(|_| self.count != 0) {
             None => self.count.to_string(),
             Some(last) => {
-                let ago = human(now.0.saturating_sub(last.0) / 1_000_000);
-                format!("{} ({ago} ago)", self.count)
+                format!("{} ({} ago)", self.count, ago(last, now))
             }
         }
     }
