@@ -100,6 +100,10 @@ const REFUSED: &[(&str, &str, &str)] = &[
     ),
     ("get pods -o tree", "possible values", "/as-of/POINT"),
     ("gett pods", "similar subcommand", "as a value"),
+    ("get pods --all", "exists: '--all-namespaces'", "as a value"),
+    ("backup --format json f", "unexpected argument", "similar"),
+    ("log --server https://h", "kubectl get --raw", "similar"),
+    ("serve data", "with --data-dir DIR", "similar"),
     ("apply", "unrecognized subcommand", "similar"),
     ("history", "hindsight log shows", "similar"),
     (
@@ -251,8 +255,8 @@ const EXPECTED_OUTPUT: &str = "
 1 why deployments.v9.apps/web           | none of this name was ever defined
 0 get configmaps.v1.                    | b
 1 get configmaps.v2.                    | there is no kind
-1 get widgets.example.com               | one whose definition is gone needs --as-of
-1 plan widgets.example.com/w            | one whose definition is gone needs --as-of
+1 get widgets.example.com               | one whose definition is gone needs a point
+1 plan widgets.example.com/w            | one whose definition is gone needs a point
 1 why confgmap/b                        | (did you mean configmap?), and none of this name
 1 log Secretss                          | (did you mean secrets?), and none of this name
 1 get deploymnts.apps                   | (did you mean deployments.apps?) at this point

@@ -44,6 +44,7 @@ const CODES: &str = "
 2 log configmap/a b                            | give only one
 2 get configmap/a b                            | Usage: hindsight get
 2 get configmaps,secrets                       | one kind at a time
+2 log configmaps,secrets                       | one kind at a time
 2 serve --keep-kind secrets                    | Usage: hindsight serve
 2 why configmap                                | give KIND/NAME, such as configmap/settings
 2 log configmap/a/b                            | expected KIND or KIND/NAME

@@ -12,7 +12,8 @@ use hindsight_tests::server::{Server, binary, kubeconfig_with_token, serve, text
 use hindsight_tests::wire::Caller;
 use serde_json::{Value, json};
 use std::fs::Permissions;
-use std::net::TcpListener;
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -196,6 +197,22 @@ fn tokens_that_every_user_of_the_machine_may_read_are_warned_of() {
         assert_eq!(code, Some(0), "{said}");
         assert_eq!(said.contains("chmod o-r"), is_warned, "{mode:o}: {said}");
     }
+}
+
+#[test]
+fn whoever_forgets_tls_is_told_so() {
+    let server = Server::start();
+    let mut stream = TcpStream::connect(Caller::of(&server).address()).expect("connected");
+    let request = "GET /api HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    stream.write_all(request.as_bytes()).expect("sent");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).expect("an answer");
+    let (head, body) = answer.split_once("\r\n\r\n").expect("a head");
+    assert_eq!(head, "HTTP/1.0 400 Bad Request");
+    assert!(
+        body.contains("an HTTP request to an HTTPS server"),
+        "{body}"
+    );
 }
 
 #[test]

@@ -18,7 +18,7 @@ use hindsight_log::{Error, Reader};
 use hindsight_projector::{History, PositionIndex};
 use std::cell::Cell;
 use std::collections::BTreeSet;
-use std::sync::{Mutex, MutexGuard, RwLock, RwLockReadGuard};
+use std::sync::{Mutex, MutexGuard, RwLock, RwLockReadGuard, TryLockError};
 
 /// How many commits a question reads back before it uses the index, and builds it if need be; and how many of those
 /// that the index knows may have been dropped.
@@ -166,10 +166,12 @@ impl<'a> LogHistory<'a> {
         if self.is_clean.replace(true) {
             return Ok(());
         }
-        match self.index.walk.try_lock() {
-            Ok(walk) => self.index.forget_dropped(self.reader, &walk),
-            Err(_) => Ok(()),
-        }
+        let walk = match self.index.walk.try_lock() {
+            Ok(walk) => walk,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => return Ok(()),
+        };
+        self.index.forget_dropped(self.reader, &walk)
     }
 
     /// The last commit that touched this object, among those that the index covers.

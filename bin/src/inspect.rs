@@ -12,7 +12,7 @@ mod versions;
 mod why;
 
 use hindsight_api::{AsOf, LostByRestore};
-use hindsight_core::{Rejection, Revision, State, Time};
+use hindsight_core::{Pruned, Rejection, Revision, State, Time};
 use hindsight_log::{Entry, Error, Reader};
 
 pub(crate) use log::{Selection, for_each_entry, page};
@@ -61,6 +61,22 @@ pub(crate) enum QueryError {
 pub(crate) fn time_of(reader: &Reader, revision: Revision) -> Result<Option<Time>, Error> {
     let last = reader.scan_back(revision).next().transpose()?;
     Ok(last.map(|commit| commit.time))
+}
+
+/// The clock of a state of the past.
+pub(crate) fn clock_at(reader: &Reader, revision: Revision) -> Result<Time, Error> {
+    Ok(time_of(reader, revision)?.unwrap_or(Time(0)))
+}
+
+/// Refuses what was computed from the log as of a revision whose commits were dropped, perhaps since: its state may have
+/// been kept, but not the time and the reasons of then, and a fold would name another revision.
+#[cfg(feature = "http")]
+pub(crate) fn refuse_dropped(reader: &Reader, asked: Revision) -> Result<(), Error> {
+    let floor = reader.floor()?;
+    if asked < floor {
+        return Err(Error::Pruned(Pruned { asked, floor }));
+    }
+    Ok(())
 }
 
 /// The state at a point of the past.

@@ -20,10 +20,14 @@ use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
 use lookup::Lookup;
 use rustls::ClientConfig;
+use rustls_native_certs::load_native_certs;
 use rustls_pki_types::ServerName;
 use std::sync::Arc;
 use tokio::net::TcpStream;
+use tokio::sync::OnceCell;
+use tokio::task::spawn_blocking;
 use tokio_rustls::client::TlsStream;
+use trust::Verifier;
 
 /// The most bytes of an answer: as many as a request may have.
 const ANSWER_BYTES_MAX: usize = 3 * 1024 * 1024;
@@ -33,6 +37,8 @@ const HTTPS_PORT: u16 = 443;
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Network {
     lookup: Lookup,
+    /// What this machine trusts, once it was read.
+    machine: Arc<OnceCell<Verifier>>,
 }
 
 impl WebhookCaller for Network {
@@ -49,6 +55,15 @@ impl WebhookCaller for Network {
 }
 
 impl Network {
+    /// Who is trusted: the authorities of the bundle, or those of this machine if there is none.
+    async fn verifier(&self, ca_bundle: &[u8]) -> Result<Verifier> {
+        if !ca_bundle.is_empty() {
+            return trust::of_bundle(ca_bundle);
+        }
+        let read = || async { spawn_blocking(|| trust::of_machine(load_native_certs())).await? };
+        self.machine.get_or_try_init(read).await.cloned()
+    }
+
     async fn post(&self, call: Call) -> Result<(u16, Bytes)> {
         let url: Uri = call.url.parse().context("the URL cannot be read")?;
         if url.scheme_str() != Some("https") {
@@ -61,7 +76,8 @@ impl Network {
             addresses.push(format!("{host}:{port}"));
         }
         let stream = self.lookup.connect_any(&addresses).await?;
-        let stream = Abrupt(secured(stream, host, &call.ca_bundle).await?);
+        let verifier = self.verifier(&call.ca_bundle).await?;
+        let stream = Abrupt(secured(stream, host, verifier).await?);
         let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
         let _driver = Driver(tokio::spawn(connection));
         let path = url.path_and_query().map_or("/", |path| path.as_str());
@@ -96,18 +112,16 @@ impl Drop for Driver {
 async fn secured(
     stream: TcpStream,
     host: &str,
-    ca_bundle: &[u8],
+    verifier: Verifier,
 ) -> Result<TlsStream<Noted<TcpStream>>> {
-    let tls = client(ca_bundle)?;
+    let tls = client(verifier)?;
     stream.set_nodelay(true)?;
     let name = ServerName::try_from(host.trim_matches(['[', ']']).to_owned())?;
     handshake::secure(tls, name, stream).await
 }
 
-fn client(ca_bundle: &[u8]) -> Result<ClientConfig> {
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let verifier = trust::verifier(ca_bundle, &provider)?;
-    let builder = ClientConfig::builder_with_provider(provider);
+fn client(verifier: Verifier) -> Result<ClientConfig> {
+    let builder = ClientConfig::builder_with_provider(trust::provider());
     let builder = builder.with_safe_default_protocol_versions()?;
     let builder = builder
         .dangerous()

@@ -29,7 +29,7 @@ pub struct FutureRevision {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
     "revision {asked} is no longer kept: everything from revision {floor} on is, and before that only \
-     deletions and the kinds that are kept for ever; ask for revision {floor} or a later one"
+     deletions and what the retention policy kept; ask for revision {floor} or a later one"
 )]
 pub struct Pruned {
     /// The first revision that was needed.
@@ -42,7 +42,7 @@ pub struct Pruned {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
     "the state at {} is no longer kept: everything from revision {floor} on is, and before that only deletions \
-     and the kinds that are kept for ever; ask for revision {floor}, or for a later time",
+     and what the retention policy kept; ask for revision {floor}, or for a later time",
     .asked.to_rfc3339_micros()
 )]
 pub struct PrunedTime {

@@ -184,7 +184,8 @@ pub enum Error {
     },
     /// A restore was interrupted before it ended.
     #[error(
-        "a restore into {} was not finished; run `hindsight restore` again, with the same directory",
+        "a restore into {} was not finished: wait for it if it still runs, or run `hindsight restore` again, with the same \
+         directory",
         .0.display()
     )]
     UnfinishedRestore(PathBuf),

@@ -14,6 +14,10 @@ const SAVE_INTACT: &str = "hindsight backup --intact FILE";
 const IN_KUBECTL: &str = "also of the past: kubectl get with --server https://HOST:PORT/as-of/POINT, where POINT is a \
      revision or a time";
 
+/// How another machine is asked.
+const IN_PERSON: &str = "a data directory on this machine is asked, and its server if one runs; to ask a server elsewhere, \
+     use kubectl get --raw '/hindsight/v1/why?kind=KIND&name=NAME'";
+
 /// The error with the option that the advised command needs to find the same log.
 pub(super) fn on_damage(error: anyhow::Error, option: &str) -> anyhow::Error {
     let told = show::error_chain(&error);
@@ -97,6 +101,12 @@ fn of_kubectl(option: &str, subcommand: &str) -> Option<String> {
         ("-w" | "--watch", _) => Some(
             "nothing is watched here; use hindsight log --follow for what happens, or kubectl get --watch".into(),
         ),
+        ("-s" | "--server" | "--kubeconfig" | "--context" | "--cluster" | "--token", "get" | "log" | "plan" | "why") => {
+            Some(IN_PERSON.into())
+        }
+        (_, "backup" | "replay" | "restore" | "serve" | "verify") if !option.starts_with('-') => {
+            Some("a data directory is named with --data-dir DIR".into())
+        }
         _ => None,
     }
 }
@@ -117,6 +127,7 @@ pub(super) fn correct(error: &mut clap::Error, mut cli: Command, typed: &[String
         ContextKind::InvalidSubcommand,
         ContextKind::SuggestedSubcommand,
     );
+    drop_distant_tips(error, ContextKind::InvalidArg, ContextKind::SuggestedArg);
     drop_distant_tips(
         error,
         ContextKind::InvalidValue,
@@ -144,7 +155,7 @@ fn drop_distant_tips(error: &mut clap::Error, invalid: ContextKind, suggested: C
     };
     let mut tips: Vec<_> = tips
         .into_iter()
-        .filter(|tip| is_near(&typed, tip))
+        .filter(|tip| tip.starts_with(&typed) || is_near(bare(&typed), bare(tip)))
         .collect();
     let kept = match tips.len() {
         0 => return,
@@ -152,6 +163,11 @@ fn drop_distant_tips(error: &mut clap::Error, invalid: ContextKind, suggested: C
         _ => ContextValue::Strings(tips),
     };
     error.insert(suggested, kept);
+}
+
+/// An option without its hyphens, which make all of them alike.
+fn bare(option: &str) -> &str {
+    option.trim_start_matches('-')
 }
 
 /// Names the environment variable that the value is from. The message names only the option, which nobody

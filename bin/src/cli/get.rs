@@ -9,13 +9,12 @@ mod yaml;
 use super::parse::namespace;
 use super::point::{Point, point};
 use super::subject::{DEFAULT_NAMESPACE, NameArg, ResourceArg, parse_name, parse_resource};
-use super::{Directory, NOT_FOUND, usage_error};
+use super::{Directory, NOT_FOUND};
 use crate::hint::hint;
 use crate::inspect::Served;
 use crate::shell;
 use anyhow::Result;
 use clap::Args;
-use clap::error::ErrorKind;
 use hindsight_core::Revision;
 use manifest::LeftOut;
 use objects::{Objects, Wanted};
@@ -70,10 +69,6 @@ impl Get {
         let (name, namespace) = (self.name.clone(), self.namespace.clone());
         let named = self.subject.clone().with_name(name, namespace, "get")?;
         named.check_place(self.all_namespaces, "get")?;
-        if named.kind.contains(',') {
-            let why = "give one kind at a time, such as configmaps";
-            return Err(usage_error("get", ErrorKind::ValueValidation, why));
-        }
         self.as_of.as_ref().map_or(Ok(()), Point::check)?;
         let namespace = named.namespace;
         let namespace = namespace.unwrap_or_else(|| DEFAULT_NAMESPACE.to_owned());

@@ -110,8 +110,8 @@ impl Plan {
                 let point = self.as_of.as_ref().map(|point| encode(&point.text));
                 let point = point.map_or_else(String::new, |point| format!("asOf={point}"));
                 let mut path = path("plan", filter);
-                let policy = Propagation::from(self.cascade);
-                write!(path, "propagationPolicy={policy:?}&{point}").ok();
+                let policy = Propagation::from(self.cascade).name();
+                write!(path, "propagationPolicy={policy}&{point}").ok();
                 client.ask(&path)?
             }
         };
@@ -156,7 +156,7 @@ const fn revision_in(answer: &PlanAnswer) -> Revision {
 fn world(reader: &Reader, as_of: Option<&Point>) -> Result<(State, Time)> {
     let state = state_of(reader, as_of)?;
     let now = match as_of {
-        Some(_) => inspect::time_of(reader, state.revision)?.unwrap_or(Time(0)),
+        Some(_) => inspect::clock_at(reader, state.revision)?,
         None => effects::now(),
     };
     Ok((state, now))

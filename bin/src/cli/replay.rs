@@ -5,11 +5,12 @@ use super::parse::number;
 use super::{Directory, Output, show};
 use crate::answer::{PATHS, StateAnswer};
 use crate::control_plane::empty_state;
+use crate::inspect;
 use anyhow::Result;
 use clap::Args;
 use hindsight_api::AsOf;
-use hindsight_core::{Pruned, Revision};
-use hindsight_log::{Base, Error, Reader};
+use hindsight_core::Revision;
+use hindsight_log::Base;
 use std::process::ExitCode;
 
 const EXAMPLES: &str = "\
@@ -45,7 +46,7 @@ impl Replay {
                 let until = asked.unwrap_or(Revision::MAX);
                 if let Some(asked) = asked {
                     check_has_happened(reader, asked)?;
-                    check_is_kept(reader, asked)?;
+                    inspect::refuse_dropped(reader, asked)?;
                 }
                 let bar = show::counting("commits");
                 let state = reader.fold(
@@ -71,13 +72,4 @@ impl Replay {
         }
         Ok(ExitCode::SUCCESS)
     }
-}
-
-/// Refuses a revision before the kept history by its own number: the fold would name another one.
-fn check_is_kept(reader: &Reader, asked: Revision) -> Result<()> {
-    let floor = reader.floor()?;
-    if asked < floor {
-        return Err(Error::Pruned(Pruned { asked, floor }).into());
-    }
-    Ok(())
 }

@@ -11,7 +11,7 @@ pub(super) const DEFAULT_NAMESPACE: &str = "default";
 #[derive(Debug, Clone)]
 pub(super) struct ResourceArg {
     kind: String,
-    name: Option<String>,
+    name: Option<NameArg>,
 }
 
 /// A name that follows a kind, as kubectl allows it. It may have its namespace before it, as answers name
@@ -40,20 +40,23 @@ impl ResourceArg {
     ) -> Result<Subject> {
         let refused = |why| Err(usage_error(subcommand, ErrorKind::ArgumentConflict, why));
         let Self { kind, name: first } = self;
-        let Some(other) = name else {
+        let named = match (first, name) {
+            (Some(one), Some(other)) => {
+                let (one, other) = (one.name, other.name);
+                return refused(format!(
+                    "two names are given, {one} and {other}; give only one"
+                ));
+            }
+            (one, other) => one.or(other),
+        };
+        let Some(named) = named else {
             return Ok(Subject {
                 kind,
-                name: first,
+                name: None,
                 namespace,
             });
         };
-        if let Some(one) = first {
-            let other = other.name;
-            return refused(format!(
-                "two names are given, {one} and {other}; give only one"
-            ));
-        }
-        let namespace = match (other.namespace, namespace) {
+        let namespace = match (named.namespace, namespace) {
             (Some(one), Some(two)) if one != two => {
                 return refused(format!(
                     "two namespaces are given, {one} before the name and {two} with -n; give only one"
@@ -63,7 +66,7 @@ impl ResourceArg {
         };
         Ok(Subject {
             kind,
-            name: Some(other.name),
+            name: Some(named.name),
             namespace,
         })
     }
@@ -102,8 +105,13 @@ impl Subject {
     }
 }
 
-/// Parses the first argument of `log`, `get`, `plan` and `why`.
+/// Parses the first argument of `log`, `get`, `plan` and `why`. It may be an object as answers in JSON name it: the kind
+/// and, behind a blank, the name.
 pub(super) fn parse_resource(text: &str) -> Result<ResourceArg, String> {
+    if let Some((kind, name)) = text.split_once(' ') {
+        let name = Some(parse_name(name)?);
+        return one_kind(kind).map(|kind| ResourceArg { kind, name });
+    }
     let (kind, name) = match text.split_once('/') {
         Some((kind, name)) => (kind, Some(name)),
         None => (text, None),
@@ -113,9 +121,19 @@ pub(super) fn parse_resource(text: &str) -> Result<ResourceArg, String> {
             "expected KIND or KIND/NAME, such as configmap/settings, and the namespace with -n";
         return Err(why.into());
     }
-    let name = name.map(str::to_owned);
-    let kind = kind.to_owned();
+    let kind = one_kind(kind)?;
+    let name = name.map(|name| NameArg {
+        namespace: None,
+        name: name.to_owned(),
+    });
     Ok(ResourceArg { kind, name })
+}
+
+fn one_kind(text: &str) -> Result<String, String> {
+    if text.contains(',') {
+        return Err("give one kind at a time, such as configmaps".into());
+    }
+    Ok(text.to_owned())
 }
 
 /// Parses the argument that may follow it.
@@ -167,6 +185,28 @@ mod tests {
         }
         for text in ["", "/", "a/", "/a", "a/b/c"] {
             assert!(parse_name(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn an_object_is_read_as_answers_in_json_name_it() {
+        for (text, namespace) in [
+            ("configmaps prod/child", Some("prod")),
+            ("nodes child", None),
+        ] {
+            let subject = parse_resource(text).expect("read");
+            let subject = subject.with_name(None, None, "why").expect("a name");
+            assert_eq!(subject.name.as_deref(), Some("child"));
+            assert_eq!(subject.namespace.as_deref(), namespace);
+            assert!(text.starts_with(&subject.kind));
+        }
+        for text in [
+            "configmaps prod/",
+            "configmaps ",
+            "pods,secrets prod/a",
+            "pods,secrets",
+        ] {
+            assert!(parse_resource(text).is_err(), "{text}");
         }
     }
 }

@@ -178,6 +178,6 @@ pub(super) fn not_served(state: &State, text: &str) -> QueryError {
     let quoted = near::quoted(state, text);
     QueryError::Refused(format!(
         "there is no kind {quoted} at this point; `kubectl api-resources` lists the kinds that are served now, and \
-         one whose definition is gone needs --as-of with a point at which it was there"
+         one whose definition is gone needs a point at which it was there (--as-of, or asOf in a query)"
     ))
 }

@@ -35,8 +35,8 @@ fn kind_near(state: &State, text: &str) -> Option<String> {
     let with_group = text.contains('.');
     let names = state.kinds.iter().flat_map(|kind| names(kind, with_group));
     let near = names.filter_map(|name| Some((mistakes(&text, &name)?, name)));
-    near.min_by_key(|(mistakes, _)| *mistakes)
-        .map(|(_, name)| name)
+    let (_, name) = near.min_by_key(|(mistakes, _)| *mistakes)?;
+    Some(name.trim_end_matches('.').to_owned())
 }
 
 fn names(kind: &Kind, with_group: bool) -> impl Iterator<Item = String> {
@@ -64,6 +64,7 @@ mod tests {
             ("deploymnet", Some("deployment")),
             ("deploymnts.apps", Some("deployments.apps")),
             ("deployments.app", Some("deployments.apps")),
+            ("pods.v1", Some("pods")),
             ("widgets", None),
             ("nothing", None),
             ("x", None),

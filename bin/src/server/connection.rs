@@ -1,5 +1,6 @@
 //! Connections: accepted, identified, served, and drained at the end.
 
+mod plain;
 #[cfg(test)]
 mod tests;
 
@@ -31,6 +32,7 @@ use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, watch};
 use tokio_rustls::TlsAcceptor;
+use tokio_rustls::server::TlsStream;
 
 /// The most bytes of request bodies that are read or whose requests are not answered yet: twenty of the
 /// largest.
@@ -157,6 +159,12 @@ fn prepare(stream: &TcpStream) -> std::io::Result<()> {
     SockRef::from(stream).set_tcp_keepalive(&keepalive)
 }
 
+async fn secured(stream: TcpStream, tls: &Tls) -> std::io::Result<TlsStream<TcpStream>> {
+    let stream = plain::refuse_http(stream).await?;
+    let acceptor = TlsAcceptor::from(Arc::clone(&tls.config));
+    acceptor.accept(stream).await
+}
+
 async fn serve(
     stream: TcpStream,
     context: Arc<ServerContext>,
@@ -165,9 +173,9 @@ async fn serve(
 ) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
     prepare(&stream)?;
     let timeouts = context.timeouts;
-    let handshake = TlsAcceptor::from(Arc::clone(&context.tls.config)).accept(stream);
+    let secured = secured(stream, &context.tls);
     let stream = tokio::select! {
-        done = tokio::time::timeout(timeouts.handshake, handshake) => done??,
+        done = tokio::time::timeout(timeouts.handshake, secured) => done??,
         _ = stopping.changed() => return Ok(()),
     };
     let session = stream.get_ref().1;

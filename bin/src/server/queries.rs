@@ -7,8 +7,8 @@ use crate::ControlPlane;
 use crate::answer::{PATHS, StateAnswer};
 use crate::inspect::{self, Owner, QueryError, Selection, World};
 use hindsight_api::{ApiBody, Backend, Bodies, Failure, Past};
-use hindsight_core::{Pruned, Revision, State, Time};
-use hindsight_log::{Error, Reader};
+use hindsight_core::State;
+use hindsight_log::Error;
 use http::{Response, Uri, header};
 pub(super) use parameters::refuse_any;
 use parameters::{Parameters, Question};
@@ -121,14 +121,14 @@ fn ask(
         Question::Why => json!(inspect::why(&plane.history(), state, filter)?),
         Question::Plan => {
             let now = if params.point.is_some() {
-                inspect::time_of(plane.reader(), state.revision)?.unwrap_or(Time(0))
+                inspect::clock_at(plane.reader(), state.revision)?
             } else {
                 plane.now()
             };
             let reader = plane.reader();
             let world = World { reader, state, now };
             let plan = json!(inspect::plan(world, filter, params.propagation)?);
-            refuse_dropped(reader, state.revision)?;
+            inspect::refuse_dropped(reader, state.revision)?;
             plan
         }
         Question::State => json!(StateAnswer::of(state)),
@@ -146,16 +146,6 @@ fn ask(
     })
 }
 
-/// Refuses what was computed from the log as of a revision whose commits were dropped since, or before: its state may
-/// have been kept, but not the time and the reasons of then.
-fn refuse_dropped(reader: &Reader, asked: Revision) -> Result<(), Error> {
-    let floor = reader.floor()?;
-    if asked < floor {
-        return Err(Error::Pruned(Pruned { asked, floor }));
-    }
-    Ok(())
-}
-
 fn respond(document: String) -> Response<ApiBody> {
     let mut response = Response::new(ApiBody::full(document));
     let json = header::HeaderValue::from_static("application/json");
@@ -171,7 +161,8 @@ mod tests {
     use hindsight_core::command::{Create, FieldValidation, Patch, PatchObject};
     use hindsight_core::kind::Subresource;
     use hindsight_core::{
-        Actor, Command, FutureRevision, GroupResource, Intent, ObjectKey, Rejection, Time,
+        Actor, Command, FutureRevision, GroupResource, Intent, ObjectKey, Pruned, Rejection,
+        Revision, Time,
     };
     use http::StatusCode;
     use http_body_util::BodyExt;

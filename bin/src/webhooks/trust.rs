@@ -7,9 +7,10 @@ use rustls::client::{WebPkiServerVerifier, verify_server_name};
 use rustls::crypto::CryptoProvider;
 use rustls::server::ParsedCertificate;
 use rustls::{CertificateError, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
+use rustls_native_certs::CertificateResult;
 use rustls_pki_types::pem::PemObject;
 use rustls_pki_types::{CertificateDer, ServerName, UnixTime};
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 use x509_parser::certificate::X509Certificate;
 use x509_parser::prelude::FromDer;
 
@@ -21,24 +22,31 @@ const UNREADABLE: &str = "unable to load root certificates: unable to parse byte
 const NO_AUTHORITY: &str = "unable to load root certificates: no valid certificate authority data seen; the caBundle \
                             must be the base64 of certificates in PEM";
 
-/// A verifier that trusts these authorities, or the system's if there are none.
-pub(super) fn verifier(
-    ca_bundle: &[u8],
-    provider: &Arc<CryptoProvider>,
-) -> Result<Arc<dyn ServerCertVerifier>> {
+/// What decides whether a webhook is who it should be.
+pub(super) type Verifier = Arc<dyn ServerCertVerifier>;
+
+/// A verifier that trusts the authorities of this machine, as they were found there.
+pub(super) fn of_machine(found: CertificateResult) -> Result<Verifier> {
+    let mut roots = RootCertStore::empty();
+    roots.add_parsable_certificates(found.certs);
+    for error in &found.errors {
+        tracing::warn!(%error, "some of the authorities that this machine trusts could not be read");
+    }
+    if roots.is_empty() {
+        let why = found.errors.first();
+        let why = why.map_or_else(String::new, |error| format!(" ({error})"));
+        bail!(
+            "tls: failed to verify certificate: x509: certificate signed by unknown authority; this machine trusts \
+             none{why}: put that of the webhook into the caBundle"
+        );
+    }
+    verifier(roots, Vec::new())
+}
+
+/// A verifier that trusts these authorities alone.
+pub(super) fn of_bundle(ca_bundle: &[u8]) -> Result<Verifier> {
     let mut roots = RootCertStore::empty();
     let mut bundle = Vec::new();
-    if ca_bundle.is_empty() {
-        static SYSTEM: LazyLock<Vec<CertificateDer<'static>>> =
-            LazyLock::new(|| rustls_native_certs::load_native_certs().certs);
-        roots.add_parsable_certificates(SYSTEM.iter().cloned());
-        if roots.is_empty() {
-            bail!(
-                "tls: failed to verify certificate: x509: certificate signed by unknown authority; this machine trusts \
-                 none: put that of the webhook into the caBundle"
-            );
-        }
-    }
     for certificate in CertificateDer::pem_slice_iter(ca_bundle) {
         let certificate = certificate.context(UNREADABLE)?;
         let added = roots.add(certificate.clone());
@@ -49,9 +57,17 @@ pub(super) fn verifier(
         let has_blocks = ca_bundle.windows(BLOCK.len()).any(|text| text == BLOCK);
         bail!("{}", if has_blocks { NO_AUTHORITY } else { UNREADABLE });
     }
-    let provider = Arc::clone(provider);
-    let chains = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider).build()?;
+    verifier(roots, bundle)
+}
+
+fn verifier(roots: RootCertStore, bundle: Vec<CertificateDer<'static>>) -> Result<Verifier> {
+    let builder = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider());
+    let chains = builder.build()?;
     Ok(Arc::new(Trust { chains, bundle }))
+}
+
+pub(super) fn provider() -> Arc<CryptoProvider> {
+    Arc::new(rustls::crypto::ring::default_provider())
 }
 
 #[derive(Debug)]

@@ -9,7 +9,9 @@ use rustls::crypto::ring::sign::any_supported_type;
 use rustls::sign::{CertifiedKey, SingleCertAndKey};
 use rustls::version::{TLS12, TLS13};
 use rustls::{ServerConfig, SupportedProtocolVersion};
+use rustls_native_certs::load_certs_from_paths;
 use rustls_pki_types::PrivateKeyDer;
+use std::path::Path;
 use tokio_rustls::{TlsAcceptor, TlsConnector};
 
 const IN_TIME: u64 = 1_800_000_000;
@@ -28,8 +30,7 @@ fn verified(
     name: &str,
     now: u64,
 ) -> Result<(), Error> {
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let verifier = verifier(bundle.as_bytes(), &provider).expect("a verifier");
+    let verifier = of_bundle(bundle.as_bytes()).expect("a verifier");
     let name = ServerName::try_from(name.to_owned()).expect("a name");
     let now = UnixTime::since_unix_epoch(std::time::Duration::from_secs(now));
     let verified = verifier.verify_server_cert(shown, &[], &name, &[], now);
@@ -80,6 +81,15 @@ fn another_certificate_of_the_same_name_is_not_believed() {
     }
 }
 
+#[test]
+fn a_machine_whose_authorities_cannot_be_read_says_why() {
+    let missing = Path::new("/dev/null/missing.pem");
+    let found = load_certs_from_paths(Some(missing), None);
+    let refused = of_machine(found).expect_err("there are none").to_string();
+    assert!(refused.contains("this machine trusts none"), "{refused}");
+    assert!(refused.contains("/dev/null/missing.pem"), "{refused}");
+}
+
 /// What becomes of a handshake with a server that shows the certificate, which is the bundle, and signs with the key.
 async fn connected(
     version: &'static SupportedProtocolVersion,
@@ -95,7 +105,8 @@ async fn connected(
     let shown = CertifiedKey::new(vec![certificate.der().clone()], key);
     let resolver = Arc::new(SingleCertAndKey::from(shown));
     let server = server.with_no_client_auth().with_cert_resolver(resolver);
-    let client = client(certificate.pem().as_bytes()).expect("a client");
+    let verifier = of_bundle(certificate.pem().as_bytes()).expect("a verifier");
+    let client = client(verifier).expect("a client");
     let (near, far) = tokio::io::duplex(64 << 10);
     let name = ServerName::try_from("hook").expect("a name");
     let connects = TlsConnector::from(Arc::new(client)).connect(name, near);
