@@ -360,6 +360,14 @@ impl Event {
             Self::ObjectDeleted { .. } => "ObjectDeleted",
         }
     }
+
+    /// Whether it says what became of the object: a version of it, or its end.
+    pub const fn is_outcome(&self) -> bool {
+        matches!(
+            self,
+            Self::ObjectCreated { .. } | Self::ObjectUpdated { .. } | Self::ObjectDeleted { .. }
+        )
+    }
 }
 
 impl Commit {

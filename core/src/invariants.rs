@@ -63,7 +63,7 @@ pub fn check(state: &State, commit: &Commit) -> Result<(), Violation> {
         .events
         .split_last()
         .ok_or_else(|| checker.violation(ONE_OBJECT, "the commit has no events"))?;
-    if before.iter().any(is_outcome) {
+    if before.iter().any(Event::is_outcome) {
         return Err(checker.violation(ONE_OBJECT, "the commit has two outcomes"));
     }
     match (last, previous) {
@@ -91,13 +91,6 @@ pub fn check(state: &State, commit: &Commit) -> Result<(), Violation> {
             Err(checker.violation(ONE_OBJECT, what))
         }
     }
-}
-
-const fn is_outcome(event: &Event) -> bool {
-    matches!(
-        event,
-        Event::ObjectCreated { .. } | Event::ObjectUpdated { .. } | Event::ObjectDeleted { .. }
-    )
 }
 
 /// The owners that a deletion was decided on; `None` if it was not about owners.

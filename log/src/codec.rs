@@ -31,6 +31,9 @@ pub(crate) enum Undecodable {
     Origin,
     #[error("its count does not match")]
     Count,
+    /// Without this a commit would pass for the removal of its object.
+    #[error("a commit does not say what became of its object")]
+    Outcome,
 }
 
 /// Decodes a payload of plain structs. Every byte must be used.

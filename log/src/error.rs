@@ -184,7 +184,7 @@ pub enum Error {
     },
     /// A restore was interrupted before it ended.
     #[error(
-        "a restore into {} was not finished: wait for it if it still runs, or run `hindsight restore` again, with the same \
+        "a restore into {} was not finished; wait for it if it still runs, or run `hindsight restore` again, with the same \
          directory",
         .0.display()
     )]

@@ -214,7 +214,7 @@ fn swollen(commit: &Commit, text: &str, times: usize) -> Commit {
     let facts: Vec<Event> = commit
         .events
         .iter()
-        .filter(|one| !is_last(one))
+        .filter(|one| !Event::is_outcome(one))
         .cloned()
         .collect();
     for _ in 1..times {
@@ -233,13 +233,6 @@ fn swollen(commit: &Commit, text: &str, times: usize) -> Commit {
     commit
 }
 
-const fn is_last(event: &Event) -> bool {
-    matches!(
-        event,
-        Event::ObjectCreated { .. } | Event::ObjectUpdated { .. } | Event::ObjectDeleted { .. }
-    )
-}
-
 #[test]
 fn a_payload_that_is_cut_or_longer_is_refused() {
     for length in 0..GOLDEN.len() {
@@ -250,6 +243,24 @@ fn a_payload_that_is_cut_or_longer_is_refused() {
     }
     let longer = [GOLDEN, &[0]].concat();
     assert!(decode(Revision(7), &longer, from_seven()).is_err());
+}
+
+#[test]
+fn a_commit_that_does_not_say_what_became_of_its_object_is_refused() {
+    for commit in commits() {
+        let others = commit.events.iter().filter(|one| !one.is_outcome());
+        for events in [Vec::new(), others.cloned().collect()] {
+            let commit = Commit {
+                events,
+                ..(*commit).clone()
+            };
+            let mut payload = Vec::new();
+            encode(&[&commit], &mut payload).unwrap();
+            let read = decode(commit.revision, &payload, std::iter::once(commit.revision));
+            let error = read.unwrap_err().to_string();
+            assert!(error.contains("what became of its object"), "{error}");
+        }
+    }
 }
 
 #[test]

@@ -244,6 +244,9 @@ fn commit_from<'a>(
         .into_iter()
         .map(read)
         .collect::<Result<Vec<_>, _>>()?;
+    if !events.iter().any(Event::is_outcome) {
+        return Err(Undecodable::Outcome);
+    }
     Ok(Commit {
         revision,
         time: Time(stored.time_micros),
