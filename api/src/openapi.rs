@@ -14,8 +14,8 @@ use crate::etag::{is_known, tagged};
 use crate::respond;
 use crate::status::Failure;
 use bytes::Bytes;
-use hindsight_core::State;
 use hindsight_core::kind::KindRef;
+use hindsight_core::{ObjectKey, State};
 use http::{HeaderMap, HeaderValue, Response, header};
 use serde_json::{Map, Value, json};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -147,7 +147,7 @@ fn hash_of<'a>(state: &State, kinds: impl Iterator<Item = &'a KindRef>) -> u64 {
     let mut hasher = DefaultHasher::new();
     for kind in kinds {
         if let Some(definition) = kind.definition() {
-            let key = definitions::key_of(kind);
+            let key = ObjectKey::defining(&kind.resource);
             let revision = state.get(&key).map(|object| object.revision);
             (definition.as_str(), revision.map(|one| one.0)).hash(&mut hasher);
         }

@@ -17,8 +17,8 @@ pub(super) struct Served<'a> {
 }
 
 impl Served<'_> {
-    pub(super) fn gvk(&self, version: &str) -> Value {
-        respond::gvk(&self.kind.document_gvk(version, None))
+    pub(super) fn gvk(&self) -> Value {
+        respond::gvk(&self.kind.document_gvk(self.version, None))
     }
 }
 
@@ -43,9 +43,9 @@ pub(super) fn define<'a>(
         set(
             &mut schema,
             "x-kubernetes-group-version-kind",
-            json!([served.gvk(version)]),
+            json!([served.gvk()]),
         );
-        add_list(&served, version, definitions);
+        add_list(&served, definitions);
         definitions.insert(served.name.clone(), schema);
         all.push(served);
     }
@@ -67,9 +67,9 @@ fn set(schema: &mut Value, member: &str, value: Value) {
     }
 }
 
-fn add_list(served: &Served<'_>, version: &str, definitions: &mut Map<String, Value>) {
+fn add_list(served: &Served<'_>, definitions: &mut Map<String, Value>) {
     let kind = served.kind;
-    let gvk = json!({"group": &*kind.resource.group, "version": version,
+    let gvk = json!({"group": &*kind.resource.group, "version": served.version,
         "kind": &*kind.list_kind});
     let list = json!({"type": "object", "required": ["items"],
         "description": format!("{} is a list of {}.", kind.list_kind, kind.kind),
@@ -129,15 +129,12 @@ fn custom_name(kind: &Kind, version: &str) -> String {
     format!("{}.{version}.{}", group.join("."), kind.kind)
 }
 
-/// The key of the object that defines a custom kind.
-pub(super) fn key_of(kind: &Kind) -> ObjectKey {
-    ObjectKey::defining(&kind.resource)
-}
-
 /// The schemas of a custom kind by version. Its definition may be long and have thousands of versions, and is
 /// decoded once for all of them.
 fn own_schemas(state: &State, kind: &Kind) -> BTreeMap<String, Value> {
-    let definition = state.get(&key_of(kind)).filter(|_| kind.is_custom());
+    let definition = state
+        .get(&ObjectKey::defining(&kind.resource))
+        .filter(|_| kind.is_custom());
     let mut document = definition.map(|definition| definition.document());
     let versions = document.as_mut().and_then(|document| {
         let versions = document.pointer_mut("/spec/versions")?;

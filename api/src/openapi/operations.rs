@@ -4,7 +4,7 @@ use super::definitions::{Served, list_name};
 use crate::patches::PatchMedia;
 use crate::respond;
 use hindsight_core::kind::Subresource;
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 
 const WRITES: [&str; 3] = ["dryRun", "fieldManager", "fieldValidation"];
 const PATCHES: [&str; 4] = ["dryRun", "fieldManager", "fieldValidation", "force"];
@@ -52,9 +52,25 @@ impl Operation {
     }
 }
 
+/// Adds the paths of a kind in a version, with their operations as a version of OpenAPI writes them.
+pub(super) fn add_paths(
+    served: &Served<'_>,
+    render: fn(&Operation) -> Value,
+    paths: &mut Map<String, Value>,
+) {
+    for operation in of_kind(served) {
+        let item = paths
+            .entry(operation.path.clone())
+            .or_insert_with(|| json!({}));
+        if let Some(methods) = item.as_object_mut() {
+            methods.insert(operation.method.into(), render(&operation));
+        }
+    }
+}
+
 /// All operations of a kind in a version.
-pub(super) fn of_kind(served: &Served<'_>, version: &str) -> Vec<Operation> {
-    let kind = served.kind;
+fn of_kind(served: &Served<'_>) -> Vec<Operation> {
+    let (kind, version) = (served.kind, served.version);
     let base = match &*kind.resource.group {
         "" => format!("/api/{version}"),
         group => format!("/apis/{group}/{version}"),
@@ -78,44 +94,39 @@ pub(super) fn of_kind(served: &Served<'_>, version: &str) -> Vec<Operation> {
     let mut all: Vec<Operation> = actions
         .iter()
         .filter(|(_, action)| is_served(action))
-        .map(|(method, action)| operation(served, version, &collection, (method, action)))
+        .map(|(method, action)| operation(served, &collection, (method, action)))
         .collect();
     if kind.strategy.review {
         return all;
     }
     if kind.is_namespaced() {
         let everywhere = format!("{base}/{}", kind.resource.resource);
-        all.push(operation(served, version, &everywhere, ("get", "list")));
+        all.push(operation(served, &everywhere, ("get", "list")));
     }
     let item = format!("{collection}/{{name}}");
     for method in ["get", "put", "patch", "delete"] {
-        all.push(operation(served, version, &item, (method, method)));
+        all.push(operation(served, &item, (method, method)));
     }
     let version_of = kind.served(version);
     for subresource in version_of.map_or(&[][..], |version| version.subresources.as_slice()) {
         if matches!(subresource, Subresource::Status | Subresource::Scale) {
-            all.extend(of_subresource(served, version, &item, *subresource));
+            all.extend(of_subresource(served, &item, *subresource));
         }
     }
     all
 }
 
-fn of_subresource(
-    served: &Served<'_>,
-    version: &str,
-    item: &str,
-    subresource: Subresource,
-) -> Vec<Operation> {
+fn of_subresource(served: &Served<'_>, item: &str, subresource: Subresource) -> Vec<Operation> {
     let path = format!("{item}/{}", subresource.name());
     let methods = [("get", "get"), ("put", "update"), ("patch", "patch")];
     let methods = methods
         .into_iter()
         .filter(|(_, verb)| subresource.verbs().contains(verb));
-    let gvk = respond::gvk(&served.kind.document_gvk(version, Some(subresource)));
-    let is_own = gvk == served.gvk(version);
+    let gvk = respond::gvk(&served.kind.document_gvk(served.version, Some(subresource)));
+    let is_own = gvk == served.gvk();
     methods
         .map(|(method, _)| {
-            let whole = operation(served, version, &path, (method, method));
+            let whole = operation(served, &path, (method, method));
             Operation {
                 gvk: gvk.clone(),
                 body: whole.body.filter(|_| is_own),
@@ -128,7 +139,6 @@ fn of_subresource(
 
 fn operation(
     served: &Served<'_>,
-    version: &str,
     path: &str,
     (method, action): (&'static str, &'static str),
 ) -> Operation {
@@ -148,8 +158,8 @@ fn operation(
         path: path.to_owned(),
         method,
         action,
-        id: id(served, version, path, action),
-        gvk: served.gvk(version),
+        id: id(served, path, action),
+        gvk: served.gvk(),
         query,
         place: place.collect(),
         consumes,
@@ -163,7 +173,7 @@ fn operation(
 }
 
 /// The operation's ID, as in `readAppsV1NamespacedDeploymentScale` and `listAppsV1DeploymentForAllNamespaces`.
-fn id(served: &Served<'_>, version: &str, path: &str, action: &str) -> String {
+fn id(served: &Served<'_>, path: &str, action: &str) -> String {
     let verb = match action {
         "get" => "read",
         "post" => "create",
@@ -190,7 +200,7 @@ fn id(served: &Served<'_>, version: &str, path: &str, action: &str) -> String {
     format!(
         "{verb}{}{}{scope}{kind}{}{everywhere}",
         capital(group),
-        capital(version),
+        capital(served.version),
         capital(below)
     )
 }

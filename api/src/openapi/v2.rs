@@ -1,7 +1,7 @@
 //! OpenAPI v2 of everything, for clients that know only this version.
 
 use super::definitions::{add_list_meta, define};
-use super::operations::{Operation, of_kind};
+use super::operations::{Operation, add_paths};
 use hindsight_core::State;
 use serde_json::{Map, Value, json};
 
@@ -13,14 +13,7 @@ pub(super) fn document(state: &State) -> Value {
     let mut paths: Map<String, Value> = Map::new();
     for kind in state.kinds.iter() {
         for served in define(state, kind, None, &mut definitions) {
-            for operation in of_kind(&served, served.version) {
-                let item = paths
-                    .entry(operation.path.clone())
-                    .or_insert_with(|| json!({}));
-                if let Some(methods) = item.as_object_mut() {
-                    methods.insert(operation.method.into(), render(&operation));
-                }
-            }
+            add_paths(&served, render, &mut paths);
         }
     }
     add_list_meta(&mut definitions);

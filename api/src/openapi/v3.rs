@@ -1,7 +1,7 @@
 //! OpenAPI v3 of one group and version.
 
 use super::definitions::{add_list_meta, define};
-use super::operations::{Operation, of_kind};
+use super::operations::{Operation, add_paths};
 use crate::discovery::kinds;
 use hindsight_core::State;
 use serde_json::{Map, Value, json};
@@ -14,14 +14,7 @@ pub(super) fn document(state: &State, group: &str, version: &str) -> Value {
         .collect::<Vec<_>>();
     add_list_meta(&mut definitions);
     for served in &versions {
-        for operation in of_kind(served, version) {
-            let item = paths
-                .entry(operation.path.clone())
-                .or_insert_with(|| json!({}));
-            if let Some(methods) = item.as_object_mut() {
-                methods.insert(operation.method.into(), render(&operation));
-            }
-        }
+        add_paths(served, render, &mut paths);
     }
     let mut schemas = Value::Object(definitions);
     to_components(&mut schemas);
