@@ -3,6 +3,7 @@
 //! fields relate are functions, which rows name.
 
 mod aggregation;
+mod ambiguous;
 mod amounts;
 mod balancer;
 mod batch;
@@ -111,6 +112,9 @@ fn causes_of(subject: &Subject<'_>) -> Vec<FieldCause> {
     let mut causes = CauseList::default();
     for rule in table::rules(subject.resource) {
         rule.check(subject, &mut causes);
+    }
+    if let Some(pod) = &subject.kind.pod {
+        ambiguous::of_pods(pod, subject, &mut causes);
     }
     causes.into_causes()
 }

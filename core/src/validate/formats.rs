@@ -152,20 +152,42 @@ pub(super) fn strict_range(text: &str) -> Option<String> {
     let Some(range) = range(text) else {
         return Some(RANGE.into());
     };
-    let (written, digits) = text.split_once('/')?;
-    let has_zeros =
-        written.parse::<IpAddr>().is_err() || digits.len() > 1 && digits.starts_with('0');
-    if has_zeros {
-        return Some("must not have leading 0s in IP or prefix length".into());
-    }
-    if matches!(range.address, IpAddr::V6(address) if address.to_ipv4_mapped().is_some()) {
-        return Some("must not have an IPv4-mapped IPv6 address".into());
-    }
-    if range.masked() != range {
-        return Some("must not have bits set beyond the prefix length".into());
-    }
     let canonical = range.to_string();
-    (text != canonical).then(|| format!("must be in canonical form ({canonical:?})"))
+    let is_canonical = text == canonical;
+    ambiguous_range(text)
+        .map(str::to_owned)
+        .or_else(|| (!is_canonical).then(|| format!("must be in canonical form ({canonical:?})")))
+}
+
+/// Returns why programs read an address of an older field differently. Source: `parseIP`, where it is strict.
+pub(super) fn ambiguous_address(text: &str) -> Option<&'static str> {
+    let address = sloppy(text)?;
+    if has_zeros(text) {
+        return Some("must not have leading 0s");
+    }
+    is_mapped(address).then_some("must not be an IPv4-mapped IPv6 address")
+}
+
+/// Returns why programs read a range of an older field differently. Source: `parseCIDR`, where it is strict.
+pub(super) fn ambiguous_range(text: &str) -> Option<&'static str> {
+    let range = range(text)?;
+    let (written, digits) = text.split_once('/')?;
+    if has_zeros(written) || digits.len() > 1 && digits.starts_with('0') {
+        return Some("must not have leading 0s in IP or prefix length");
+    }
+    if is_mapped(range.address) {
+        return Some("must not have an IPv4-mapped IPv6 address");
+    }
+    (range.masked() != range).then_some("must not have bits set beyond the prefix length")
+}
+
+/// Whether numbers of an address that can be read have leading zeros.
+fn has_zeros(text: &str) -> bool {
+    text.parse::<IpAddr>().is_err()
+}
+
+const fn is_mapped(address: IpAddr) -> bool {
+    matches!(address, IpAddr::V6(address) if address.to_ipv4_mapped().is_some())
 }
 
 /// Returns what is wrong with the name of a host that may begin with a wildcard. Source:
@@ -237,6 +259,41 @@ mod tests {
         }
         assert!(old_range("10.0.0.1/08").is_none() && old_range("10.0.0.1/33").is_some());
         assert!(old_range("10.0.0.1").is_some() && old_range("10.0.0.1/+8").is_some());
+    }
+
+    #[test]
+    fn what_programs_read_differently_is_told() {
+        for (text, why) in [
+            ("10.0.0.1", None),
+            ("FD00::1", None),
+            ("a", None),
+            ("010.0.0.1", Some("must not have leading 0s")),
+            (
+                "::ffff:10.0.0.1",
+                Some("must not be an IPv4-mapped IPv6 address"),
+            ),
+        ] {
+            assert_eq!(ambiguous_address(text), why, "{text}");
+        }
+        for (text, why) in [
+            ("10.0.0.0/8", None),
+            ("FD00::/8", None),
+            ("10.0.0.0", None),
+            (
+                "10.0.0.0/08",
+                Some("must not have leading 0s in IP or prefix length"),
+            ),
+            (
+                "::ffff:10.0.0.0/120",
+                Some("must not have an IPv4-mapped IPv6 address"),
+            ),
+            (
+                "10.0.0.1/8",
+                Some("must not have bits set beyond the prefix length"),
+            ),
+        ] {
+            assert_eq!(ambiguous_range(text), why, "{text}");
+        }
     }
 
     #[test]

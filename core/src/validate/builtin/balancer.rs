@@ -1,7 +1,7 @@
 //! What load balancers report of themselves in a status. Source: `ValidateLoadBalancerStatus` of upstream's
 //! `pkg/apis/core/validation` and `ValidateIngressLoadBalancerStatus` of `pkg/apis/networking/validation`.
 
-use super::{Field, Subject};
+use super::{Field, Subject, ambiguous};
 use crate::rejection::CauseList;
 use crate::validate::{formats, names};
 
@@ -19,7 +19,7 @@ pub(super) fn of_service(subject: &Subject<'_>, causes: &mut CauseList) {
         return;
     }
     for point in ingress.items() {
-        address(&point, causes);
+        address(&point, subject, causes);
         mode(&point, causes);
         host(&point, causes);
     }
@@ -32,15 +32,16 @@ pub(super) fn of_ingress(subject: &Subject<'_>, causes: &mut CauseList) {
         return;
     }
     for point in ingress.items() {
-        address(&point, causes);
+        address(&point, subject, causes);
         host(&point, causes);
     }
 }
 
-fn address(point: &Field<'_>, causes: &mut CauseList) {
+fn address(point: &Field<'_>, subject: &Subject<'_>, causes: &mut CauseList) {
     let address = point.child("ip");
     if !address.is_empty() {
         address.refuse(formats::old_address(address.text()), causes);
+        ambiguous::address(&address, subject, causes);
     }
 }
 

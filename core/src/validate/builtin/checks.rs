@@ -2,11 +2,12 @@
 
 use super::rule::Check;
 use super::{
-    aggregation, batch, classes, cluster, config, endpoints, event, limits, network, pod,
-    pod_update, quota, rbac, service, status, storage, volume, webhook, workload,
+    aggregation, ambiguous, batch, classes, cluster, config, endpoints, event, limits, network,
+    pod, pod_update, quota, rbac, service, status, storage, volume, webhook, workload,
 };
 
 const CHECKS: &[(&str, Check)] = &[
+    ("address", ambiguous::address),
     ("api_service", |_, subject, causes| {
         aggregation::api_service(subject, causes);
     }),
@@ -46,6 +47,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("priority_class", cluster::priority_class),
     ("provisioner", classes::provisioner),
     ("quota", quota::quota),
+    ("range", ambiguous::range),
     ("role", rbac::rules),
     ("schedule", batch::schedule),
     ("secret", config::secret),

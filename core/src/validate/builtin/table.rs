@@ -53,6 +53,9 @@ cronjobs  spec.successfulJobsHistoryLimit  atleast 0
 cronjobs  spec.failedJobsHistoryLimit  atleast 0
 cronjobs  metadata.name  check short_name
 services  spec  check service
+services  spec.clusterIPs[]  check address
+services  spec.externalIPs[]  check address
+services  spec.loadBalancerSourceRanges[]  check range
 secrets  type  immutable
 configmaps,secrets  .  check config
 secrets  .  check secret
@@ -60,10 +63,15 @@ roles,clusterroles  rules  check role
 rolebindings,clusterrolebindings  .  check binding
 ingresses  spec  check ingress
 networkpolicies  spec  check network_policy
+networkpolicies  spec.ingress[].from[].ipBlock.cidr  check range
+networkpolicies  spec.ingress[].from[].ipBlock.except[]  check range
+networkpolicies  spec.egress[].to[].ipBlock.cidr  check range
+networkpolicies  spec.egress[].to[].ipBlock.except[]  check range
 persistentvolumeclaims  spec  check claim
 persistentvolumes  spec  check volume
 csinodes  spec  check csi_node
 nodes  .  check node
+nodes  spec.podCIDRs[]  check range
 resourcequotas  spec  check quota
 servicecidrs  spec  check service_range
 apiservices  .  check api_service
@@ -89,6 +97,8 @@ ingressclasses  spec  check ingress_class
 runtimeclasses  handler  required; label; immutable
 limitranges  spec.limits  check limits
 endpoints  subsets  check endpoint_subsets
+endpoints  subsets[].addresses[].ip  check address
+endpoints  subsets[].notReadyAddresses[].ip  check address
 endpointslices  .  check endpoint_slice
 endpointslices  addressType  immutable
 certificatesigningrequests  spec.request  required

@@ -1,6 +1,7 @@
 //! What each kind refuses, as tables: a valid document, a merge patch that makes it invalid, and
 //! the causes.
 
+mod ambiguous;
 mod created;
 mod events;
 mod frozen;
