@@ -2,7 +2,7 @@
 //! directory is locked, and reading a device would never end.
 
 use crate::Error;
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, Read};
 use std::path::Path;
 
@@ -38,6 +38,17 @@ pub fn read(path: &Path, longest: u64) -> Result<Option<Vec<u8>>, Error> {
         read => read
             .map(Some)
             .map_err(Error::reading(path.display().to_string())),
+    }
+}
+
+/// Opens a file, if there is one. It is refused as by [`check`], at any length.
+pub fn open_if_there(path: &Path, options: &OpenOptions) -> Result<Option<File>, Error> {
+    check(path, u64::MAX)?;
+    match options.open(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        opened => opened
+            .map(Some)
+            .map_err(Error::io(format!("opening {}", path.display()))),
     }
 }
 

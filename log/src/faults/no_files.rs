@@ -6,7 +6,7 @@ use super::disk::Disk;
 use super::refusals::after;
 use super::rot::open;
 use super::script::{self, Commands};
-use crate::{DirectoryLock, Error, Reader, Snapshots};
+use crate::{DirectoryLock, Error, Intact, Reader, Snapshots};
 use hindsight_core::Revision;
 use std::fs::{self, File};
 use std::os::unix::fs::symlink;
@@ -71,6 +71,23 @@ fn what_is_in_the_place_of_a_file_of_the_log_is_refused_by_name_and_not_read() {
             let expected = Some((&at, what == TOO_LONG));
             assert_eq!(told, expected, "{name}, {what}: {error}");
         }
+    }
+}
+
+/// The lock of the directory is held meanwhile.
+#[test]
+fn who_saves_what_is_intact_waits_for_nothing_that_is_in_the_place_of_the_database() {
+    for (what, make) in NO_FILES.into_iter().rev() {
+        let temporary = tempfile::tempdir().expect("a directory");
+        let at = temporary.path().join("events/db");
+        after(temporary.path(), |_| {
+            fs::remove_file(&at).ok();
+            make(&at);
+        });
+        let found = Intact::of(&temporary.path().join("events"), |_, _| {});
+        let error = found.expect_err(what);
+        let told = matches!(&error, Error::NotAFile(path) if *path == at);
+        assert!(told, "{what}: {error}");
     }
 }
 

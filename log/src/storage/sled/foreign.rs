@@ -97,10 +97,8 @@ pub(super) fn refuse_foreign(directory: &Path) -> std::result::Result<DatabaseSt
         .into_iter()
         .find(|path| !is_of_database(path) && !path.ends_with(OF_FILE_SYSTEMS));
     let path = directory.join("db");
-    let headers = match File::open(&path) {
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(Headers::default()),
-        opened => opened.and_then(|file| Headers::read(&file)),
-    };
+    let file = regular::open_if_there(&path, File::options().read(true))?;
+    let headers = file.map_or_else(|| Ok(Headers::default()), |file| Headers::read(&file));
     let headers = headers.map_err(Error::reading("the event log"))?;
     if let Some(foreign) = foreign.filter(|_| headers.sound == 0) {
         return Err(Error::Foreign(foreign));

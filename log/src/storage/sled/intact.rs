@@ -10,11 +10,10 @@ use crate::error::{BoxedError, extent};
 use crate::layout::witness_path;
 use crate::storage::witness::WitnessFile;
 use crate::unpoisoned::unpoisoned;
-use crate::{Error, Reader, Records, Snapshots, Stored, Tail, frame, parallel};
+use crate::{Error, Reader, Records, Snapshots, Stored, Tail, frame, parallel, regular};
 use hindsight_core::Revision;
 use std::collections::BTreeSet;
 use std::fs::File;
-use std::io::ErrorKind;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -193,12 +192,8 @@ impl Copies {
         progress: &mut impl FnMut(u64, u64),
     ) -> Result<(Self, Option<Error>), Error> {
         let path = directory.join("db");
-        let opening = format!("opening the event log {}", path.display());
-        let file = match File::open(&path) {
-            // A start takes all of it from the journal then.
-            Err(error) if error.kind() == ErrorKind::NotFound => None,
-            opened => Some(opened.map_err(Error::io(opening))?),
-        };
+        // Where there is none, a start takes all of it from the journal.
+        let file = regular::open_if_there(&path, File::options().read(true))?;
         let (kept, unread) = unless_unknown(JournalContents::of(directory))?;
         let copies = copies(file.as_ref(), &kept, progress);
         let copies = copies.map_err(Error::reading("the event log"))?;

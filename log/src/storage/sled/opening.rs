@@ -8,7 +8,7 @@ use super::foreign::{BLOBS, CONFIGURATION};
 use super::journal::CAPACITY_BYTES;
 use super::{SEGMENT_BYTES, engine, hidden, settings, side};
 use crate::place::{above, device};
-use crate::{EngineCall, Error};
+use crate::{EngineCall, Error, regular};
 use hindsight_core::Revision;
 use std::collections::BTreeSet;
 use std::fs::{File, TryLockError};
@@ -36,9 +36,8 @@ const NEW_DATABASE_BYTES: u64 = 2 * SEGMENT_BYTES as u64 + KEPT_BYTES + OPENING_
 /// somebody has removed the lock of the directory. If this process has just closed it, sled's threads
 /// release it a moment later.
 pub(super) fn wait_until_free(database: &Path) -> Result<(), Error> {
-    let file = match File::open(database) {
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
-        opened => opened.map_err(Error::io(format!("opening {}", database.display())))?,
+    let Some(file) = regular::open_if_there(database, File::options().read(true))? else {
+        return Ok(());
     };
     for _ in 0..ATTEMPTS_MAX {
         if !matches!(file.try_lock(), Err(TryLockError::WouldBlock)) {
@@ -156,12 +155,9 @@ fn attempt(config: &::sled::Config) -> ::sled::Result<::sled::Db> {
 /// journal, which has them, would be begun anew. It is opened as sled opens it, whose error would not name it.
 pub(super) fn sync_before_reading(database: &Path) -> Result<(), Error> {
     let mut options = File::options();
-    let file = match options.read(true).write(true).open(database) {
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
-        opened => opened.map_err(Error::io(format!(
-            "opening the event log {}",
-            database.display()
-        )))?,
+    options.read(true).write(true);
+    let Some(file) = regular::open_if_there(database, &options)? else {
+        return Ok(());
     };
     file.sync_all()
         .map_err(Error::io("syncing the event log"))?;

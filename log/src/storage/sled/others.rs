@@ -4,12 +4,11 @@ use super::foreign::DatabaseState;
 use super::intact::Intact;
 use super::values::{Contents, Segment};
 use super::{SEGMENT_BYTES, TREE_PREFIX, journal, sectors, settings};
-use crate::Error;
 use crate::layout::witness_path;
 use crate::regular::is_there;
+use crate::{Error, regular};
 use hindsight_core::Revision;
 use std::fs::File;
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 /// A tree that sled makes in every database. We keep nothing in it.
@@ -50,11 +49,9 @@ struct Traces {
 impl Traces {
     /// Those of the database at this path, if there is one.
     fn of(path: &Path) -> Result<Self, Error> {
-        let failed = Error::reading("the event log");
-        match File::open(path) {
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(Self::default()),
-            opened => opened.and_then(|file| Self::read(&file)).map_err(failed),
-        }
+        let file = regular::open_if_there(path, File::options().read(true))?;
+        let traces = file.map_or_else(|| Ok(Self::default()), |file| Self::read(&file));
+        traces.map_err(Error::reading("the event log"))
     }
 
     fn read(mut file: &File) -> std::io::Result<Self> {

@@ -14,7 +14,7 @@ use super::foreign::range;
 use super::hidden::begin_of;
 use super::values::{Bytes, HEADER_BYTES, Header, MessageHeader, Segment};
 use super::{SEGMENT_BYTES, side};
-use crate::Error;
+use crate::{Error, regular};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::Result as IoResult;
@@ -25,6 +25,9 @@ const MESSAGE_HEADER_BYTES: u64 = 32;
 /// Messages that are looked for where the table says: all of a small database. Of a larger one, as many, at
 /// equal distances. Every place must be in the segment that the table names, however many there are.
 const LOOKED_FOR_MAX: usize = 512;
+/// How much longer than the database a table is at most: it has some 20 bytes for each message, none of which has less
+/// than 8.
+const TABLE_TO_DATABASE_MAX: u64 = 3;
 /// In a place: the message is in the database, and not in a file of its own.
 const INLINE: u8 = 0;
 
@@ -41,10 +44,12 @@ impl SideFiles {
     /// Compares the side files in this directory with the database in it.
     pub(super) fn of(directory: &Path) -> Result<Self, Error> {
         let database = directory.join("db");
+        let length = database.metadata().map(|found| found.len());
+        let length = length.map_err(Error::reading("the event log"))?;
+        let longest = length.saturating_mul(TABLE_TO_DATABASE_MAX);
         let mut found = Self::default();
         for path in side::newest_first(directory)? {
-            // One that cannot be read is as good as none.
-            let table = std::fs::read(&path).ok().and_then(|file| Table::of(&file));
+            let table = read(&path, longest)?;
             let fits = table
                 .as_ref()
                 .map_or(Ok(false), |table| table.fits(&database));
@@ -55,6 +60,16 @@ impl SideFiles {
             found.unfit.push(path);
         }
         Ok(found)
+    }
+}
+
+/// The table in a file. One that is too long or cannot be read is as good as none; in the place of one there may be
+/// what is no file.
+fn read(path: &Path, longest: u64) -> Result<Option<Table>, Error> {
+    match regular::read(path, longest) {
+        Err(error @ Error::NotAFile(_)) => Err(error),
+        Err(_) => Ok(None),
+        Ok(file) => Ok(file.as_deref().and_then(Table::of)),
     }
 }
 

@@ -3,9 +3,9 @@
 
 use super::foreign::CONFIGURATION;
 use super::{SEGMENT_BYTES, side};
-use crate::Error;
+use crate::{Error, regular};
 use std::fs::{self, File};
-use std::io::{ErrorKind, Read};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 /// Our settings are shorter.
@@ -37,16 +37,14 @@ pub(super) fn of_another(directory: &Path) -> Result<Option<PathBuf>, Error> {
 
 /// The beginning of the file, which is longer than our settings; `None` if there is no file.
 fn read(path: &Path) -> Result<Option<Vec<u8>>, Error> {
+    let Some(file) = regular::open_if_there(path, File::options().read(true))? else {
+        return Ok(None);
+    };
     let mut found = Vec::new();
-    let read = File::open(path).and_then(|file| file.take(LENGTH_MAX).read_to_end(&mut found));
-    match read {
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-        other => {
-            let what = format!("the settings of the storage engine {}", path.display());
-            other.map_err(Error::reading(what))?;
-            Ok(Some(found))
-        }
-    }
+    let read = file.take(LENGTH_MAX).read_to_end(&mut found);
+    let what = format!("the settings of the storage engine {}", path.display());
+    read.map_err(Error::reading(what))?;
+    Ok(Some(found))
 }
 
 /// Whether the checksum at the end is that of the text.
@@ -123,9 +121,8 @@ mod tests {
         let settings = temporary.path().join("conf");
         fs::create_dir(&settings).expect("made");
         let told = drop_unusable(temporary.path()).expect_err("it is no file");
-        let told = told.to_string();
         assert!(
-            told.contains(&format!("{}: ", settings.display())),
+            matches!(&told, Error::NotAFile(path) if *path == settings),
             "{told}"
         );
     }

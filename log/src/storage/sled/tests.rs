@@ -1,6 +1,7 @@
 //! Errors of the system, and the order of concurrent writes.
 
 use super::database::BEFORE_SYNC;
+use super::page_table::SideFiles;
 use super::*;
 use rustix::io::Errno;
 use std::cell::RefCell;
@@ -34,15 +35,40 @@ fn what_the_system_refused_advises_no_backup() {
     assert!(message(Errno::IO).contains("restore a backup"));
 }
 
-/// A directory in its place can be read and not written, by any user.
+/// What a link leads to here can be read and not written, by any user.
 #[test]
 fn a_database_that_cannot_be_written_is_named() {
     let temporary = tempfile::tempdir().expect("a directory");
     let path = temporary.path().join("db");
-    std::fs::create_dir(&path).expect("made");
+    std::os::unix::fs::symlink("/proc/sys/kernel/osrelease", &path).expect("made");
     let refused = sync_before_reading(&path).expect_err("it cannot be written");
-    let named = format!("opening the event log {}: ", path.display());
+    let named = format!("opening {}: ", path.display());
     assert!(refused.to_string().starts_with(&named), "{refused}");
+}
+
+/// What is intact is looked for while the directory is locked, and no start has refused these by then.
+#[test]
+fn a_side_file_that_is_no_file_is_refused_and_a_longer_one_than_any_is_not_read() {
+    let temporary = tempfile::tempdir().expect("a directory");
+    let [database, side] = ["db", "snap.0A"].map(|name| temporary.path().join(name));
+    std::fs::write(&database, "").expect("written");
+    std::fs::create_dir(&side).expect("made");
+    let refused = SideFiles::of(temporary.path()).expect_err("it is no file");
+    assert!(
+        matches!(&refused, Error::NotAFile(path) if *path == side),
+        "{refused}"
+    );
+    std::fs::remove_dir(&side).expect("removed");
+    // Of a log without pages, up to its beginning.
+    let table = [1, 0, 0, 0, 0, 0, 0, 0, 0];
+    let checksum = crc32fast::hash(&table).to_le_bytes();
+    let whole = [&table[..], &9_u64.to_le_bytes(), &checksum].concat();
+    std::fs::write(&side, whole).expect("written");
+    for (length, unfit) in [(7, vec![]), (6, vec![side])] {
+        std::fs::write(&database, vec![0; length]).expect("written");
+        let found = SideFiles::of(temporary.path()).expect("compared");
+        assert_eq!(found.unfit, unfit, "{length}");
+    }
 }
 
 /// A start reads some of the files itself, before the engine does.
