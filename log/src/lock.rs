@@ -2,7 +2,7 @@
 
 mod naming;
 
-use crate::place::{Identity, identity};
+use crate::place::{Identity, identity, is_at};
 use crate::unpoisoned::unpoisoned;
 use crate::{Error, owner_only, regular, remote_fs};
 use naming::Naming;
@@ -17,6 +17,10 @@ const BEGIN: &str = "process ";
 const READER: &str = "a command that reads it from a read-only file system";
 /// How the holder is called if it is this process.
 pub(crate) const OURSELVES: &str = "this process";
+/// How often the lock is taken, at most: each time the file may have been removed before it was locked.
+const ATTEMPTS_MAX: usize = 100;
+/// How the holder is called if it was removed every time.
+const REMOVER: &str = "a process that removes its lock file again and again";
 /// Where its address follows.
 const AT: &str = " at ";
 
@@ -42,22 +46,48 @@ impl DirectoryLock {
         owner_only::make(directory)?;
         owner_only::warn_if_open_to_others(directory);
         remote_fs::warn_of_remote(directory);
-        refuse_no_file(directory)?;
-        let found = directory.canonicalize().map_err(opening(directory))?;
-        let mut options = owner_only::options();
-        options.read(true).write(true).create(true).truncate(false);
-        let opened = options.open(Self::path(&found));
-        let file = opened.map_err(opening_to_write(directory))?;
-        let file = Self::locked(file, directory, File::try_lock)?;
-        let mut lock = Self {
-            naming: None,
-            _held: Held::note(&file),
-            file,
-            directory: found,
-        };
+        let mut lock = Self::acquire_by(directory, File::try_lock)?;
         lock.refuse_foreign(directory)?;
         lock.describe(None)?;
         Ok(lock)
+    }
+
+    /// Who made the directory and did not use it removes it again, also between the opening and the locking of the
+    /// file. What is locked then keeps nobody out.
+    fn acquire_by(
+        directory: &Path,
+        lock: impl Fn(&File) -> Result<(), TryLockError>,
+    ) -> Result<Self, Error> {
+        for _ in 0..ATTEMPTS_MAX {
+            refuse_file(directory)?;
+            owner_only::make(directory)?;
+            refuse_no_file(directory)?;
+            let found = directory.canonicalize();
+            let mut options = owner_only::options();
+            options.read(true).write(true).create(true).truncate(false);
+            let opened = found.and_then(|found| Ok((options.open(Self::path(&found))?, found)));
+            let (file, found) = match opened {
+                Err(error) if error.kind() == ErrorKind::NotFound && !directory.exists() => {
+                    continue;
+                }
+                opened => opened.map_err(opening_to_write(directory))?,
+            };
+            let file = Self::locked(file, directory, &lock)?;
+            if is_at(&file, Self::path(&found).metadata()) {
+                return Ok(Self::of(file, found));
+            }
+        }
+        Err(removed_again(directory))
+    }
+
+    /// A file that is locked, and its directory.
+    fn of(file: File, directory: PathBuf) -> Self {
+        Self {
+            naming: None,
+            _held: Held::note(&file),
+            file,
+            directory,
+        }
     }
 
     /// Refuses a directory that somebody holds. Nothing is made or written: the file still names the last
@@ -79,21 +109,20 @@ impl DirectoryLock {
     /// mounted elsewhere and served there. Other readers are let in. `None` if there is no lock file,
     /// which every server leaves behind.
     pub fn acquire_to_read(directory: &Path) -> Result<Option<Self>, Error> {
-        refuse_no_file(directory)?;
-        let found = directory.canonicalize();
-        match found.and_then(|found| Ok((File::open(Self::path(&found))?, found))) {
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-            opened => {
-                let (file, found) = opened.map_err(opening(directory))?;
-                let file = Self::locked(file, directory, File::try_lock_shared)?;
-                Ok(Some(Self {
-                    naming: None,
-                    _held: Held::note(&file),
-                    file,
-                    directory: found,
-                }))
+        for _ in 0..ATTEMPTS_MAX {
+            refuse_no_file(directory)?;
+            let found = directory.canonicalize();
+            let opened = found.and_then(|found| Ok((File::open(Self::path(&found))?, found)));
+            let (file, found) = match opened {
+                Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+                opened => opened.map_err(opening(directory))?,
+            };
+            let file = Self::locked(file, directory, File::try_lock_shared)?;
+            if is_at(&file, Self::path(&found).metadata()) {
+                return Ok(Some(Self::of(file, found)));
             }
         }
+        Err(removed_again(directory))
     }
 
     /// The directory that is locked, by a path without links. Whoever uses it by another path may meet another
@@ -218,6 +247,11 @@ fn refuse_no_file(directory: &Path) -> Result<(), Error> {
     checked.map_err(|error| error.in_data_directory(directory))
 }
 
+fn removed_again(directory: &Path) -> Error {
+    let (directory, holder) = (directory.to_owned(), REMOVER.to_owned());
+    Error::Locked { directory, holder }
+}
+
 /// What is told of a holder with this name, which is empty if there was no space for one.
 fn named(holder: &str, directory: &Path) -> String {
     if holder.is_empty() {
@@ -247,6 +281,7 @@ fn opening(directory: &Path) -> impl FnOnce(std::io::Error) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::cell::Cell;
 
     /// Another process that holds a lock.
     #[cfg(unix)]
@@ -350,6 +385,30 @@ mod tests {
             let taken = DirectoryLock::acquire(temporary.path());
             assert!(taken.is_ok(), "{ours:?}");
         }
+    }
+
+    #[test]
+    fn what_was_removed_before_it_was_locked_is_made_and_locked_again() {
+        let temporary = tempfile::tempdir().expect("a directory");
+        let at = temporary.path().join("new");
+        let left = Cell::new(2_u32);
+        let others_remove = |file: &File| {
+            if let Some(fewer) = left.get().checked_sub(1) {
+                left.set(fewer);
+                std::fs::remove_file(DirectoryLock::path(&at)).expect("removed");
+                std::fs::remove_dir(&at).expect("removed");
+            }
+            file.try_lock()
+        };
+        let held = DirectoryLock::acquire_by(&at, others_remove).expect("in the end");
+        assert!(DirectoryLock::check(&at).is_err(), "others are kept out");
+        assert_eq!(left.get(), 0);
+        held.remove();
+        left.set(u32::MAX);
+        let refused = DirectoryLock::acquire_by(&at, others_remove).expect_err("never");
+        let told = refused.to_string();
+        let advised = "again and again; stop it, or name another";
+        assert!(told.contains(advised), "{told}");
     }
 
     #[test]

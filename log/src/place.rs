@@ -34,6 +34,13 @@ pub(crate) fn resolved(path: &Path) -> std::io::Result<PathBuf> {
     Ok(above(path).canonicalize()?.join(name))
 }
 
+/// Whether this is what was examined at a path.
+pub(crate) fn is_at(file: &File, path: std::io::Result<Metadata>) -> bool {
+    let found = |examined: std::io::Result<Metadata>| Some(identity(&examined.ok()?));
+    let named = found(path);
+    named.is_some() && named == found(file.metadata())
+}
+
 /// A file or a directory, and the path at which it was opened.
 #[derive(Debug)]
 pub(crate) struct Place {

@@ -1,7 +1,7 @@
 //! Files that exist completely or not at all: they are written under another name, fsynced, then renamed.
 
 use crate::{owner_only, place};
-use std::fs::{File, Metadata, TryLockError};
+use std::fs::{File, TryLockError};
 use std::io::{Error, ErrorKind, Result};
 use std::path::{Path, PathBuf};
 
@@ -150,9 +150,7 @@ fn in_use(path: &Path) -> Error {
 
 /// Whether the open file is the one that has this name.
 fn is_at(file: &File, path: &Path) -> bool {
-    let identity = |found: Metadata| place::identity(&found);
-    let named = path.symlink_metadata().map(identity).ok();
-    named.is_some() && named == file.metadata().map(identity).ok()
+    place::is_at(file, path.symlink_metadata())
 }
 
 /// Refuses to replace anything but a regular file: a device, a pipe or a socket would be gone, and the
