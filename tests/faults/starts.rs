@@ -16,6 +16,8 @@ use hindsight_tests::strace::{
 use hindsight_tests::wait::wait_until;
 use hindsight_tests::wire::Caller;
 use std::collections::BTreeMap;
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -418,4 +420,43 @@ fn a_server_that_finds_no_room_for_its_name_writes_it_once_there_is_some() {
     let asked = server.hindsight(&["log"]);
     assert!(asked.status.success(), "{}", text(&asked.stderr));
     assert_eq!(server.signal("TERM"), Some(0));
+}
+
+/// All users make directories of their own there, and may not list those of others.
+#[test]
+fn a_start_syncs_what_is_above_it_and_cannot_be_read_with_its_file_system() {
+    let temporary = tempfile::tempdir().expect("a temporary directory");
+    let (above, record) = (
+        temporary.path().join("above"),
+        temporary.path().join("record"),
+    );
+    std::fs::create_dir(&above).expect("made");
+    for (path, mode) in [(temporary.path(), 0o711), (&above, 0o1733)] {
+        std::fs::set_permissions(path, Permissions::from_mode(mode)).expect("set");
+    }
+    let directory = above.join("data");
+    let as_other = |served: &Command| {
+        let mut command = Command::new("setpriv");
+        command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]);
+        command.arg(served.get_program()).args(served.get_args());
+        command
+    };
+    let mut version = Command::new(binary("hindsight"));
+    let asked = as_other(version.arg("--version")).output();
+    if !asked.is_ok_and(|asked| asked.status.success()) {
+        skipped(
+            "a directory that is not read",
+            "no other user can run the program here",
+        );
+        return;
+    }
+    let Some(command) = recorded(&as_other(&serve(&directory)), "syncfs", &record) else {
+        return;
+    };
+    let server = Server::start_with(command, &directory).expect("it starts");
+    assert_eq!(server.signal("TERM"), Some(0));
+    wait_until("the file system of the log is synced", || {
+        let told = std::fs::read_to_string(&record).expect("a record");
+        told.contains("syncfs(") && told.contains("/data/events>)")
+    });
 }

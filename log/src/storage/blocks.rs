@@ -23,7 +23,7 @@ pub(super) fn allocate_whole(file: &File) {
 
 #[cfg(target_os = "linux")]
 mod system {
-    use rustix::fs::{Advice, FallocateFlags, fadvise, fallocate, fstatvfs, statvfs};
+    use rustix::fs::{Advice, FallocateFlags, fadvise, fallocate, fstatvfs, statvfs, syncfs};
     use rustix::io::{Errno, retry_on_intr};
     use rustix::process::{Resource, getrlimit};
     use std::fs::{File, Metadata};
@@ -84,6 +84,11 @@ mod system {
         )
     }
 
+    /// Syncs all of the file system that a file is on.
+    pub(in crate::storage) fn sync_file_system(file: &File) -> Result<()> {
+        Ok(syncfs(file)?)
+    }
+
     /// Drops the synced pages of a file from the page cache, so that they are read from the disk again.
     pub(in crate::storage) fn forget(file: &File) -> Result<()> {
         Ok(fadvise(file, 0, None, Advice::DontNeed)?)
@@ -140,6 +145,10 @@ mod system {
 
     pub(in crate::storage) fn is_unread(_: &std::io::Error) -> bool {
         false
+    }
+
+    pub(in crate::storage) fn sync_file_system(_: &File) -> Result<()> {
+        Err(ErrorKind::Unsupported.into())
     }
 
     pub(in crate::storage) fn forget(_: &File) -> Result<()> {

@@ -7,12 +7,13 @@ use super::super::room::{KEPT_BYTES, OPENING_BYTES, OTHERS_BYTES};
 use super::foreign::{BLOBS, CONFIGURATION};
 use super::journal::CAPACITY_BYTES;
 use super::{SEGMENT_BYTES, engine, hidden, settings, side};
+use crate::layout::witness_path;
 use crate::place::{above, device};
 use crate::{EngineCall, Error, regular};
 use hindsight_core::Revision;
 use std::collections::BTreeSet;
 use std::fs::{File, TryLockError};
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Result as IoResult};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -176,6 +177,21 @@ pub(super) fn sync_before_reading(database: &Path) -> Result<(), Error> {
 /// file systems cannot sync them. The witness is beside the directory as it is named, which may be a mount point itself
 /// or a link to elsewhere.
 pub(super) fn sync_directories(directory: &Path) -> Result<(), Error> {
+    sync_directories_by(directory, &DISK)
+}
+
+/// How directories are synced.
+struct Syncs {
+    open: fn(&Path) -> IoResult<File>,
+    file_system: fn(&File) -> IoResult<()>,
+}
+
+const DISK: Syncs = Syncs {
+    open: |path| File::open(path),
+    file_system: blocks::sync_file_system,
+};
+
+fn sync_directories_by(directory: &Path, by: &Syncs) -> Result<(), Error> {
     let found = |path: &Path| {
         let found = path.canonicalize();
         found.map_err(Error::io(format!("finding {}", path.display())))
@@ -190,15 +206,44 @@ pub(super) fn sync_directories(directory: &Path) -> Result<(), Error> {
     // In the usual place the one is above the other.
     let all: BTreeSet<&Path> = inside.map(PathBuf::as_path).chain(above).collect();
     for path in all.into_iter().rev() {
-        let file = match File::open(path) {
-            // A directory that this user may not read was not made by this user.
-            Err(error) if error.kind() == ErrorKind::PermissionDenied => continue,
-            other => other.map_err(Error::io(format!("opening {}", path.display())))?,
-        };
-        file.sync_all()
-            .map_err(Error::io(format!("syncing {}", path.display())))?;
+        match (by.open)(path) {
+            // Who may not read it may have written to it all the same. The witness is there by now.
+            Err(error) if error.kind() == ErrorKind::PermissionDenied => {
+                let is_of_own = device(path) == device(&own);
+                let within = if is_of_own {
+                    own.clone()
+                } else {
+                    witness_path(directory)
+                };
+                sync_file_system(path, &within, by)?;
+            }
+            opened => {
+                let file = opened.map_err(Error::io(format!("opening {}", path.display())))?;
+                file.sync_all()
+                    .map_err(Error::io(format!("syncing {}", path.display())))?;
+            }
+        }
     }
     Ok(())
+}
+
+/// Syncs a directory that cannot be opened, with everything else on its file system, by what is `within` that.
+fn sync_file_system(path: &Path, within: &Path, by: &Syncs) -> Result<(), Error> {
+    let file = (by.open)(within).map_err(Error::io(format!("opening {}", within.display())))?;
+    match (by.file_system)(&file) {
+        Err(error) if error.kind() == ErrorKind::Unsupported => {
+            tracing::warn!(
+                directory = %path.display(),
+                "this user may not read the directory, and it cannot be synced: a power cut may take what is new in \
+                 it, such as the whole log; give this user read permission there"
+            );
+            Ok(())
+        }
+        synced => synced.map_err(Error::io(format!(
+            "syncing the file system of {}",
+            path.display()
+        ))),
+    }
 }
 
 /// A directory and those above it, up to where its file system is mounted.
@@ -211,6 +256,41 @@ fn on_one_device(directory: &Path) -> impl Iterator<Item = &Path> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Who may write to the directory above and not read it, as where all users make directories of their own.
+    #[test]
+    fn above_what_cannot_be_opened_is_synced_with_its_file_system() {
+        const CLOSED: &str = "closed";
+        fn open(path: &Path) -> IoResult<File> {
+            if path.ends_with(CLOSED) {
+                return Err(ErrorKind::PermissionDenied.into());
+            }
+            File::open(path)
+        }
+        fn refused(file: &File) -> IoResult<()> {
+            assert!(file.metadata().is_ok_and(|found| found.is_dir()));
+            Err(ErrorKind::StorageFull.into())
+        }
+        let temporary = tempfile::tempdir().expect("a directory");
+        let closed = temporary.path().join(CLOSED);
+        let events = closed.join("data/events");
+        std::fs::create_dir_all(&events).expect("made");
+        let by = |file_system| Syncs { open, file_system };
+        let told = sync_directories_by(&events, &by(refused)).expect_err("it is not synced");
+        let closed = closed.canonicalize().expect("there");
+        let begins = format!("syncing the file system of {}: ", closed.display());
+        assert!(told.to_string().starts_with(&begins), "{told}");
+        for file_system in [blocks::sync_file_system, |_: &File| {
+            Err(ErrorKind::Unsupported.into())
+        }] {
+            sync_directories_by(&events, &by(file_system)).expect("as far as can be");
+        }
+        let opened = Syncs {
+            file_system: refused,
+            ..DISK
+        };
+        sync_directories_by(&events, &opened).expect("each by itself");
+    }
 
     #[test]
     fn an_error_of_the_engine_names_where_it_is() {
