@@ -12,18 +12,38 @@
 pub(crate) mod decoded;
 
 use crate::Error;
+use crate::format::is_known;
 use hindsight_core::Revision;
 
+/// What a frame holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Format {
+    /// Commits and nothing else.
+    Commits = 1,
+    /// What replaces commits (`crate::codec::Placeholder`).
+    Placeholder = 2,
+    /// Commits, compressed. Still read, but no longer written.
+    Packed = 3,
+    /// Commits, compressed with a dictionary.
+    Preset = 4,
+}
+
+impl Format {
+    /// The format of this number; `None` if this release knows none.
+    const fn of(number: u8) -> Option<Self> {
+        match number {
+            1 => Some(Self::Commits),
+            2 => Some(Self::Placeholder),
+            3 => Some(Self::Packed),
+            4 => Some(Self::Preset),
+            _ => None,
+        }
+    }
+}
+
 /// The newest format that this release reads and writes.
-pub(crate) const FRAME_FORMAT: u8 = 4;
-/// The format of frames that hold commits and nothing else.
-pub(crate) const COMMITS: u8 = 1;
-/// The format of frames that hold what replaces commits (`crate::codec::Placeholder`).
-pub(crate) const PLACEHOLDER: u8 = 2;
-/// The format of frames that hold commits, compressed. Still read, but no longer written.
-pub(crate) const PACKED: u8 = 3;
-/// The format of frames that hold commits, compressed with a dictionary.
-pub(crate) const PRESET: u8 = 4;
+pub(crate) const FRAME_FORMAT: u8 = Format::Preset as u8;
 const MAGIC: &[u8; 4] = b"HSLF";
 pub(crate) const HEADER_BYTES: usize = 4 + 1 + 8 + 4 + 32 + 4;
 /// Offset of the first revision: behind magic and format.
@@ -38,7 +58,7 @@ pub(crate) type Hash = [u8; 32];
 /// A frame that was read and whose header, length and checksum agree.
 #[derive(Debug)]
 pub(crate) struct Frame<'a> {
-    pub(crate) format: u8,
+    pub(crate) format: Format,
     /// How many revisions it covers.
     pub(crate) commits: u32,
     /// The revision after the last of these.
@@ -53,17 +73,18 @@ pub(crate) fn begin(bytes: &mut Vec<u8>) {
     bytes.resize(HEADER_BYTES, 0);
 }
 
-/// The format of a frame that may be damaged, and everything behind its header: the payload and its
+/// The format of a frame that may be damaged, if it has one, and everything behind its header: the payload and its
 /// checksum.
-pub(crate) fn payload(bytes: &[u8]) -> (u8, &[u8]) {
-    let format = bytes.get(MAGIC.len()).copied().unwrap_or_default();
+pub(crate) fn payload(bytes: &[u8]) -> (Option<Format>, &[u8]) {
+    let number = bytes.get(MAGIC.len()).copied().unwrap_or_default();
+    let format = Format::of(number);
     (format, bytes.get(HEADER_BYTES..).unwrap_or_default())
 }
 
 /// Completes a begun frame: writes its header, and the checksum behind the payload.
 pub(crate) fn seal(
     bytes: &mut Vec<u8>,
-    format: u8,
+    format: Format,
     first: Revision,
     commits: u32,
     previous: &Hash,
@@ -74,7 +95,7 @@ pub(crate) fn seal(
     let length = u32::try_from(payload.len()).unwrap_or(u32::MAX);
     let fields: [&[u8]; 6] = [
         MAGIC,
-        &[format],
+        &[format as u8],
         &first.0.to_le_bytes(),
         &commits.to_le_bytes(),
         previous,
@@ -102,17 +123,12 @@ pub(crate) fn open(key: Revision, bytes: &[u8]) -> Result<Frame<'_>, Error> {
     if take::<4>(&mut rest) != Some(*MAGIC) {
         return Err(corrupt("its header is not that of a record"));
     }
-    let [format] = take::<1>(&mut rest).ok_or_else(|| corrupt("it is too short"))?;
+    let [number] = take::<1>(&mut rest).ok_or_else(|| corrupt("it is too short"))?;
     if crc32fast::hash(body) != u32::from_le_bytes(*checksum) {
         return Err(corrupt("its checksum does not match"));
     }
-    if format > FRAME_FORMAT {
-        return Err(Error::NewerFormat {
-            found: format,
-            known: FRAME_FORMAT,
-            revision: Some(key),
-        });
-    }
+    is_known(number, FRAME_FORMAT, Some(key))?;
+    let format = Format::of(number).ok_or_else(|| corrupt("it has no format"))?;
     let header = (|| {
         let first = Revision(u64::from_le_bytes(take(&mut rest)?));
         let commits = u32::from_le_bytes(take(&mut rest)?);
@@ -161,7 +177,8 @@ mod tests {
         let mut bytes = Vec::new();
         begin(&mut bytes);
         bytes.extend_from_slice(payload);
-        seal(&mut bytes, COMMITS, Revision(first), commits, &previous);
+        let format = Format::Commits;
+        seal(&mut bytes, format, Revision(first), commits, &previous);
         bytes
     }
 
@@ -184,14 +201,32 @@ mod tests {
         assert!(open(Revision(8), &bytes).is_err());
     }
 
-    #[test]
-    fn a_newer_format_is_named() {
+    /// A frame without commits, whose format has this number.
+    fn numbered(format: u8) -> Vec<u8> {
         let mut bytes = sealed(1, 0, [0; 32], b"");
-        bytes[4] = FRAME_FORMAT + 1;
+        bytes[4] = format;
         let body = bytes.len() - 4;
         let checksum = crc32fast::hash(&bytes[..body]).to_le_bytes();
         bytes[body..].copy_from_slice(&checksum);
+        bytes
+    }
+
+    #[test]
+    fn a_format_is_what_it_is_written_as_and_no_format_is_damage() {
+        for number in 1..=FRAME_FORMAT {
+            let bytes = numbered(number);
+            let frame = open(Revision(1), &bytes).expect("known");
+            assert_eq!(frame.format as u8, number);
+        }
+        let bytes = numbered(0);
         let error = open(Revision(1), &bytes).expect_err("refused");
+        assert!(matches!(error, Error::Corrupt { .. }), "{error}");
+        assert_eq!(payload(&bytes).0, None);
+    }
+
+    #[test]
+    fn a_newer_format_is_named() {
+        let error = open(Revision(1), &numbered(FRAME_FORMAT + 1)).expect_err("refused");
         let revision = Some(Revision(1));
         assert!(
             matches!(error, Error::NewerFormat { found: 5, known: 4, revision: at } if at == revision),

@@ -13,6 +13,7 @@ mod copy_on_write;
 mod error;
 #[cfg(test)]
 mod faults;
+mod format;
 mod frame;
 mod framing;
 pub mod layout;

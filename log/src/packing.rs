@@ -4,7 +4,7 @@
 mod dictionary;
 
 use crate::Error;
-use crate::frame::{COMMITS, HEADER_BYTES, PACKED, PRESET};
+use crate::frame::{Format, HEADER_BYTES};
 use hindsight_core::Revision;
 use lz4_flex::block;
 use std::cell::Cell;
@@ -22,28 +22,28 @@ const ROOM_BYTES_MAX: usize = 256 << 10;
 
 /// Compresses the payload of a begun frame of commits if that pays, and returns the format of the frame.
 /// `scratch` is overwritten.
-pub(crate) fn pack(bytes: &mut Vec<u8>, scratch: &mut Vec<u8>) -> u8 {
+pub(crate) fn pack(bytes: &mut Vec<u8>, scratch: &mut Vec<u8>) -> Format {
     let payload = bytes.get(HEADER_BYTES..).unwrap_or_default();
     if !(PACKED_BYTES_MIN..=PAYLOAD_BYTES_MAX).contains(&payload.len()) {
-        return COMMITS;
+        return Format::Commits;
     }
     scratch.resize(block::get_maximum_output_size(payload.len()), 0);
     let (Ok(packed), Ok(length)) = (
         block::compress_into_with_dict(payload, scratch, dictionary::first()),
         u32::try_from(payload.len()),
     ) else {
-        return COMMITS;
+        return Format::Commits;
     };
     if packed + payload.len() / 8 > payload.len() {
-        return COMMITS;
+        return Format::Commits;
     }
     bytes.truncate(HEADER_BYTES);
     bytes.extend_from_slice(&length.to_le_bytes());
     bytes.extend_from_slice(scratch.get(..packed).unwrap_or_default());
-    PRESET
+    Format::Preset
 }
 
-/// A payload compressed without a dictionary, as in [`PACKED`], even if that does not pay.
+/// A payload compressed without a dictionary, as in [`Format::Packed`], even if that does not pay.
 pub(crate) fn packed(payload: &[u8]) -> Vec<u8> {
     block::compress_prepend_size(payload)
 }
@@ -57,14 +57,14 @@ thread_local! {
 /// Passes the payload of a frame of this format to `read`, uncompressed.
 pub(crate) fn unpack<T>(
     first: Revision,
-    format: u8,
+    format: Format,
     payload: &[u8],
     read: impl FnOnce(&[u8]) -> Result<T, Error>,
 ) -> Result<T, Error> {
     let dictionary = match format {
-        PACKED => &[],
-        PRESET => dictionary::first(),
-        _ => return read(payload),
+        Format::Packed => &[],
+        Format::Preset => dictionary::first(),
+        Format::Commits | Format::Placeholder => return read(payload),
     };
     let mut room = ROOM.take();
     let unpacked = unpack_into(first, payload, dictionary, &mut room).and_then(read);
@@ -114,7 +114,7 @@ pub(crate) fn unpacked(payload: &[u8]) -> usize {
 mod tests {
     use super::*;
 
-    fn read_back(format: u8, payload: &[u8]) -> Result<Vec<u8>, Error> {
+    fn read_back(format: Format, payload: &[u8]) -> Result<Vec<u8>, Error> {
         unpack(Revision(1), format, payload, |payload| Ok(payload.to_vec()))
     }
 
@@ -123,10 +123,11 @@ mod tests {
         let payloads = [9000, 10, 0, 8999, ROOM_BYTES_MAX + 1, 11];
         for (letter, bytes) in (b'a'..).zip(payloads) {
             let payload = vec![letter; bytes];
-            assert_eq!(read_back(PACKED, &packed(&payload)).unwrap(), payload);
+            let unpacked = read_back(Format::Packed, &packed(&payload));
+            assert_eq!(unpacked.unwrap(), payload);
             let long = u32::try_from(bytes).unwrap() + 1;
             let longer = [&long.to_le_bytes(), &packed(&payload)[4..]].concat();
-            assert!(read_back(PACKED, &longer).is_err(), "{bytes}");
+            assert!(read_back(Format::Packed, &longer).is_err(), "{bytes}");
             let room = ROOM.take();
             assert!(room.len() <= ROOM_BYTES_MAX, "{}", room.len());
             ROOM.set(room);
@@ -145,22 +146,22 @@ mod tests {
             .collect();
         let usual = br#"{"kind":"ConfigMap","metadata":{"creationTimestamp":"2026-11-23T03:50:23Z","managedFields":[{"apiVersion":"v1","fieldsType":"FieldsV1","fieldsV1":{"f:data":{"#;
         for (payload, format) in [
-            (&repeated[..], PRESET),
-            (&mixed, COMMITS),
-            (usual, PRESET),
-            (&usual[..100], COMMITS),
+            (&repeated[..], Format::Preset),
+            (&mixed, Format::Commits),
+            (usual, Format::Preset),
+            (&usual[..100], Format::Commits),
         ] {
             let mut bytes = begun(payload);
             assert_eq!(pack(&mut bytes, &mut vec![9; 7]), format);
             let packed = &bytes[HEADER_BYTES..];
             assert_eq!(read_back(format, packed).unwrap(), payload);
-            if format == PRESET {
+            if format == Format::Preset {
                 assert!(packed.len() < payload.len() / 2, "{}", packed.len());
                 for length in 0..packed.len() {
-                    assert!(read_back(PRESET, &packed[..length]).is_err());
+                    assert!(read_back(format, &packed[..length]).is_err());
                 }
                 let huge = [&u32::MAX.to_le_bytes(), &packed[4..]].concat();
-                assert!(read_back(PRESET, &huge).is_err());
+                assert!(read_back(format, &huge).is_err());
             }
         }
     }
@@ -171,9 +172,14 @@ mod tests {
             let payload = vec![b'v'; PAYLOAD_BYTES_MAX + longer];
             let packed = packed(&payload);
             assert!(packed.len() < payload.len() / 200, "a bomb");
-            assert_eq!(read_back(PACKED, &packed).is_ok(), is_read);
+            assert_eq!(read_back(Format::Packed, &packed).is_ok(), is_read);
             let format = pack(&mut begun(&payload), &mut Vec::new());
-            assert_eq!(format, if is_read { PRESET } else { COMMITS });
+            let expected = if is_read {
+                Format::Preset
+            } else {
+                Format::Commits
+            };
+            assert_eq!(format, expected);
         }
     }
 }

@@ -6,7 +6,7 @@ mod states;
 
 use crate::chain::{Chain, Decoder, Links};
 use crate::codec::Placeholder;
-use crate::frame;
+use crate::frame::Format;
 use crate::frame::decoded::{self, Coverage, DecodedFrame};
 use crate::tail::{self, VerifiedFrames};
 use crate::{Error, Records, Snapshots, Tail, base};
@@ -195,7 +195,7 @@ impl Reader {
         let mut from = Revision(1);
         while let Some((first, bytes)) = self.records.at_or_after(from)? {
             let frame = decoded::open(first, &bytes)?;
-            let is_whole = frame.format != frame::PLACEHOLDER;
+            let is_whole = frame.format != Format::Placeholder;
             if !is_whole
                 && let Placeholder::Thinned { floor, .. } =
                     Placeholder::decode(first, frame.payload)?

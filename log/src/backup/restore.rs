@@ -3,7 +3,8 @@
 use super::Backup;
 use super::file::{END_MISMATCH, Entry, Input, unusable};
 use crate::codec::Placeholder;
-use crate::{Error, Purpose, Reader, Snapshots, Storage, Tail, frame, retention, verify};
+use crate::frame::{self, Format};
+use crate::{Error, Purpose, Reader, Snapshots, Storage, Tail, retention, verify};
 use hindsight_core::{Revision, Time};
 use std::io;
 use std::num::NonZeroU64;
@@ -151,7 +152,7 @@ impl Restore<'_> {
         let mut bytes = Vec::new();
         frame::begin(&mut bytes);
         Placeholder::restored(self.time).encode(&mut bytes)?;
-        frame::seal(&mut bytes, frame::PLACEHOLDER, revision, 1, &tail.hash);
+        frame::seal(&mut bytes, Format::Placeholder, revision, 1, &tail.hash);
         self.storage.append(revision, &bytes)?;
         self.storage.sync()?;
         let hash = frame::hash(&bytes);

@@ -2,7 +2,7 @@
 
 use super::decoder::{BATCH_BYTES_MAX, BATCHES_AHEAD};
 use super::*;
-use crate::frame::{self, Hash};
+use crate::frame::{self, Format, Hash};
 use crate::storage::{Counting, Stored};
 use crate::{Log, MemoryStorage, Purpose, Reader, Storage, Tail, codec, packing, thin, verify};
 use hindsight_core::event::Commit;
@@ -52,7 +52,7 @@ fn fill(storage: &dyn Storage, frames: u64, body: usize) {
         frame::begin(&mut bytes);
         codec::encode(&[&commit(revision, body)], &mut bytes).expect("encoded");
         let format = packing::pack(&mut bytes, &mut Vec::new());
-        assert_eq!(format, frame::PRESET);
+        assert_eq!(format, Format::Preset);
         frame::seal(&mut bytes, format, revision, 1, &last);
         storage.append(revision, &bytes).expect("appended");
         last = frame::hash(&bytes);

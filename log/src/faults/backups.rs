@@ -4,6 +4,7 @@ mod forged;
 
 use super::disk::Disk;
 use super::script::{self, Silent};
+use crate::frame::{self, Format};
 use crate::{
     Base, Error, Log, MemoryStorage, Reader, Records, Restore, RestoreStep, Restored, Snapshots,
     Storage, Tail, Writer, copy_backup, thin, verify,
@@ -342,8 +343,8 @@ fn a_log_without_its_beginning_has_no_backup_whatever_is_left_first() {
     let mark = restored.frames().len() - 1;
     for (disk, gone) in [(&thinned, 1), (&restored, 1), (&restored, mark)] {
         let frames = disk.frames();
-        let (format, _) = crate::frame::payload(&frames[gone].1);
-        assert_eq!(format, crate::frame::PLACEHOLDER, "{gone}");
+        let (format, _) = frame::payload(&frames[gone].1);
+        assert_eq!(format, Some(Format::Placeholder), "{gone}");
         let left = Disk::holding(frames[gone..].to_vec(), None);
         let made = Reader::new(Arc::new(left)).backup(MADE, std::io::sink(), |_, _| {});
         let error = made.expect_err("refused");

@@ -4,7 +4,7 @@ use super::disk::{Disk, Faults};
 use super::is_long;
 use super::script::{self, Silent};
 use crate::codec::Placeholder;
-use crate::frame;
+use crate::frame::{self, Format};
 use crate::retention::thin;
 use crate::{
     Base, Clock, Error, Keeping, Log, MemoryStorage, Reader, Retention, Snapshots, Storage, Writer,
@@ -445,7 +445,7 @@ pub(super) fn forged(
     forge: impl FnOnce(&mut u64, &mut Vec<u64>, &mut i64),
 ) -> Option<Vec<u8>> {
     let opened = frame::open(first, bytes).expect("intact");
-    if opened.format != frame::PLACEHOLDER {
+    if opened.format != Format::Placeholder {
         return None;
     }
     let mut placeholder = Placeholder::decode(first, opened.payload).expect("readable");
@@ -463,7 +463,7 @@ pub(super) fn forged(
     placeholder.encode(&mut bytes).expect("encoded");
     frame::seal(
         &mut bytes,
-        frame::PLACEHOLDER,
+        Format::Placeholder,
         first,
         opened.commits,
         &opened.previous,

@@ -4,8 +4,9 @@ use super::disk::{Disk, Step};
 use super::is_long;
 use super::script::{empty, run};
 use crate::frame::decoded::read;
+use crate::frame::{self, Format};
 use crate::retention::thin;
-use crate::{Error, Log, Reader, Records, SledStorage, Storage, frame};
+use crate::{Error, Log, Reader, Records, SledStorage, Storage};
 use hindsight_core::Revision;
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use std::collections::{BTreeMap, BTreeSet};
@@ -71,7 +72,8 @@ fn every_turned_bit_of_what_was_thinned_is_noticed() {
     let reader = Reader::new(Arc::clone(&whole) as Arc<dyn Records>);
     let floor = frames()[frames().len() / 2].0.previous();
     thin(&*whole, &reader, floor, empty(), &[]).expect("thinned");
-    let is_thinned = |one: &(Revision, Arc<[u8]>)| one.1[4] == frame::PLACEHOLDER;
+    let is_thinned =
+        |one: &(Revision, Arc<[u8]>)| frame::payload(&one.1).0 == Some(Format::Placeholder);
     let thinned: Frames = whole.frames().into_iter().filter(is_thinned).collect();
     assert!(thinned.len() > 3, "{}", thinned.len());
     let step = if is_long() { 1 } else { BITS_APART / 50 };

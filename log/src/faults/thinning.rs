@@ -2,7 +2,7 @@
 
 use super::disk::Disk;
 use super::script::{self, Silent};
-use crate::frame::{self, PLACEHOLDER};
+use crate::frame::{self, Format};
 use crate::poison::Poison;
 use crate::retention::{TURN_BYTES, TURN_FRAMES, Thinner};
 use crate::storage::{Counting, REPLACING_BYTES};
@@ -394,7 +394,7 @@ fn records_that_only_a_long_one_could_replace_are_left_whole() {
         thin(&*storage, &reader, newest, script::empty(), &[]).expect("thinned");
         let mut from = Revision(1);
         while let Some((first, frame)) = storage.at_or_after(from).expect("read") {
-            let is_thinned = frame.get(4) == Some(&PLACEHOLDER);
+            let is_thinned = frame::payload(&frame).0 == Some(Format::Placeholder);
             assert!(
                 !is_thinned || frame.len() < REPLACING_BYTES,
                 "{bytes}: {}",

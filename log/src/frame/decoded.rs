@@ -1,6 +1,6 @@
 //! Decodes frames: what a record holds, and which commits of the revisions that it covers.
 
-use super::{CHECKSUM_BYTES, Frame, Hash};
+use super::{CHECKSUM_BYTES, Format, Frame, Hash};
 use crate::codec::Placeholder;
 use crate::{Error, Tail, codec, frame, packing};
 use hindsight_core::{Commit, Revision, Time};
@@ -69,8 +69,8 @@ pub(crate) enum Coverage {
 pub(crate) fn weight(first: Revision, bytes: &[u8]) -> usize {
     let (format, payload) = frame::payload(bytes);
     let unpacked = match format {
-        frame::PACKED | frame::PRESET => packing::unpacked(payload),
-        frame::PLACEHOLDER => {
+        Some(Format::Packed | Format::Preset) => packing::unpacked(payload),
+        Some(Format::Placeholder) => {
             let payload = payload
                 .split_last_chunk::<CHECKSUM_BYTES>()
                 .map(|(payload, _)| payload);
@@ -78,7 +78,7 @@ pub(crate) fn weight(first: Revision, bytes: &[u8]) -> usize {
             let placeholder = placeholder.and_then(Result::ok);
             placeholder.map_or(0, |placeholder| packing::unpacked(placeholder.kept()))
         }
-        _ => 0,
+        Some(Format::Commits) | None => 0,
     };
     bytes.len() + unpacked
 }
@@ -95,7 +95,7 @@ pub(crate) fn open(first: Revision, bytes: &[u8]) -> Result<Frame<'_>, Error> {
 /// As [`read`], but without the commits of a whole frame: decoding these is most of the work.
 pub(crate) fn read_links(first: Revision, bytes: &[u8]) -> Result<DecodedFrame, Error> {
     let frame = open(first, bytes)?;
-    if frame.format == frame::PLACEHOLDER {
+    if frame.format == Format::Placeholder {
         return read(first, bytes);
     }
     Ok(without_commits(first, bytes, &frame))
@@ -123,7 +123,7 @@ pub(crate) fn read(first: Revision, bytes: &[u8]) -> Result<DecodedFrame, Error>
     let end = frame.end;
     let each = (first.0..end.0).map(Revision);
     let mut read = without_commits(first, bytes, &frame);
-    if frame.format != frame::PLACEHOLDER {
+    if frame.format != Format::Placeholder {
         let commit_bytes = &mut read.commit_bytes;
         let decode = |payload: &[u8]| {
             *commit_bytes = payload.len();
@@ -177,7 +177,7 @@ fn kept_in(
     }
     let each = revisions.iter().copied().map(Revision);
     let decode = |kept: &[u8]| codec::decode(first, kept, each);
-    let commits = packing::unpack(first, frame::PACKED, kept, decode)?;
+    let commits = packing::unpack(first, Format::Packed, kept, decode)?;
     if commits.len() != revisions.len() {
         return Err(Error::miscounted(first));
     }

@@ -4,7 +4,7 @@ use super::Retained;
 use super::index::{self, Index};
 use crate::codec::{self, Placeholder};
 use crate::frame::decoded::{Coverage, DecodedFrame};
-use crate::frame::{self, Hash};
+use crate::frame::{self, Format, Hash};
 use crate::storage::REPLACING_BYTES;
 use crate::{Error, Storage, packing};
 use hindsight_core::{Commit, Revision, Time};
@@ -112,7 +112,8 @@ impl Group {
         let mut bytes = Vec::new();
         frame::begin(&mut bytes);
         Placeholder::thinned(self.hash, floor, latest, &revisions, &kept).encode(&mut bytes)?;
-        frame::seal(&mut bytes, frame::PLACEHOLDER, first, count, &self.previous);
+        let format = Format::Placeholder;
+        frame::seal(&mut bytes, format, first, count, &self.previous);
         if bytes.len() >= REPLACING_BYTES {
             return Ok(false);
         }

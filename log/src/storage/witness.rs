@@ -8,6 +8,7 @@
 //! ```
 //! The two slots are written in turn, so that a torn write leaves the previous note.
 
+use crate::format::is_known;
 use crate::unpoisoned::unpoisoned;
 use crate::{Error, Tail, owner_only, regular};
 use crossbeam_channel::{Receiver, Sender, bounded};
@@ -282,12 +283,8 @@ fn note(slot: &[u8]) -> Result<Option<Tail>, Error> {
     let Some(([format], body)) = body.split_first_chunk::<1>() else {
         return Ok(None);
     };
-    if *format > FORMAT {
-        return Err(Error::NewerFormat {
-            found: *format,
-            known: FORMAT,
-            revision: None,
-        });
+    if !is_known(*format, FORMAT, None)? {
+        return Ok(None);
     }
     let parts = body.split_first_chunk::<8>().and_then(|(revision, hash)| {
         let hash = *hash.first_chunk::<32>()?;
@@ -408,12 +405,17 @@ mod tests {
     }
 
     #[test]
-    fn a_newer_format_is_refused() {
-        let mut bytes = sealed(&tail(1));
-        bytes[4] = FORMAT + 1;
-        let checksum = crc32fast::hash(&bytes[..NOTE_BYTES]).to_le_bytes();
-        bytes[NOTE_BYTES..].copy_from_slice(&checksum);
-        let error = note(&bytes).expect_err("refused");
+    fn a_newer_format_is_refused_and_no_format_is_damage() {
+        let numbered = |format: u8| {
+            let mut bytes = sealed(&tail(1));
+            bytes[4] = format;
+            let checksum = crc32fast::hash(&bytes[..NOTE_BYTES]).to_le_bytes();
+            bytes[NOTE_BYTES..].copy_from_slice(&checksum);
+            bytes
+        };
+        assert_eq!(note(&numbered(FORMAT)).expect("known"), Some(tail(1)));
+        assert_eq!(note(&numbered(0)).expect("damaged"), None);
+        let error = note(&numbered(FORMAT + 1)).expect_err("refused");
         assert!(matches!(
             error,
             Error::NewerFormat {

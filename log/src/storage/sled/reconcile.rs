@@ -5,8 +5,9 @@ use super::journal::{JournalContents, Newest};
 use super::pending::Frame;
 use crate::chain::Links;
 use crate::frame::decoded::{DecodedFrame, read_links};
+use crate::frame::{self, Format};
 use crate::storage::Stored;
-use crate::{Error, Tail, frame};
+use crate::{Error, Tail};
 use hindsight_core::Revision;
 
 /// The frames that the journal has and the database lacks, and the newest frame once these are added.
@@ -65,7 +66,7 @@ fn is_different_record(first: Revision, found: &[u8], kept: &[u8]) -> bool {
 }
 
 fn is_thinned((first, frame): &Stored) -> bool {
-    frame::open(*first, frame).is_ok_and(|one| one.format == frame::PLACEHOLDER)
+    frame::open(*first, frame).is_ok_and(|one| one.format == Format::Placeholder)
 }
 
 /// Refuses a database in which the acknowledged end at this revision was thinned over. Notes of later ends

@@ -200,6 +200,17 @@ mod tests {
     }
 
     #[test]
+    fn a_record_without_a_format_is_damaged() {
+        let mut record = Vec::new();
+        for (format, synced) in [(FORMAT, Revision(9)), (0, Revision::ZERO)] {
+            header(SALT).seal_as(format, b"frame", &mut record);
+            let bytes = [&SALT.seal()[..], &record].concat();
+            let kept = JournalContents::read(bytes).expect("read");
+            assert_eq!(kept.synced(), synced, "{format}");
+        }
+    }
+
+    #[test]
     fn what_has_another_salt_is_not_checksummed() {
         let mut searched = 1;
         let kept = JournalContents::read_within(luring(Salt(6)), &mut searched);

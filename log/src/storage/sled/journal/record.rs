@@ -14,6 +14,7 @@
 //! Format 1 had no salt, and a file of that format begins with its first record.
 
 use crate::Error;
+use crate::format::is_known;
 use hindsight_core::Revision;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::ops::Range;
@@ -106,7 +107,7 @@ pub(super) struct ParsedRecord {
 /// never at the first offset.
 pub(super) fn salt_at(bytes: &[u8], at: usize) -> Option<Salt> {
     let (format, found) = parsed(bytes, at)?;
-    let is_salted = format != UNSALTED && is_whole(bytes, at, &found);
+    let is_salted = format > UNSALTED && is_whole(bytes, at, &found);
     is_salted.then_some(found.header.salt)
 }
 
@@ -130,15 +131,11 @@ pub(super) fn read(
         }
         is_whole
     });
-    match found {
-        None => Ok(None),
-        Some((UNSALTED | FORMAT, found)) => Ok(Some(found)),
-        Some((format, found)) => Err(Error::NewerFormat {
-            found: format,
-            known: FORMAT,
-            revision: Some(found.header.first),
-        }),
-    }
+    let Some((format, found)) = found else {
+        return Ok(None);
+    };
+    let is_known = is_known(format, FORMAT, Some(found.header.first))?;
+    Ok(is_known.then_some(found))
 }
 
 /// What may be a record, and its format; its checksum may not match.

@@ -2,8 +2,9 @@
 
 use super::record::{BEGIN_BYTES, FORMAT, Header, Salt};
 use super::{CAPACITY_BYTES, JournalContents, NAME};
+use crate::frame::{self, Format};
 use crate::storage::conformance::copy;
-use crate::{Error, SledStorage, Storage, frame};
+use crate::{Error, SledStorage, Storage};
 use hindsight_core::Revision;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -387,7 +388,7 @@ fn chained(payload: u8, count: u64) -> Vec<Vec<u8>> {
         let mut bytes = Vec::new();
         frame::begin(&mut bytes);
         bytes.extend([payload; 20]);
-        frame::seal(&mut bytes, frame::COMMITS, Revision(first), 1, &previous);
+        frame::seal(&mut bytes, Format::Commits, Revision(first), 1, &previous);
         previous = frame::hash(&bytes);
         bytes
     });
@@ -438,13 +439,8 @@ fn what_was_thinned_since_the_journal_had_it_is_no_other_log() {
     let mut stands = Vec::new();
     frame::begin(&mut stands);
     let (first, last) = (Revision(1), Revision(2));
-    frame::seal(
-        &mut stands,
-        frame::PLACEHOLDER,
-        first,
-        2,
-        &frame::Hash::default(),
-    );
+    let previous = frame::Hash::default();
+    frame::seal(&mut stands, Format::Placeholder, first, 2, &previous);
     storage.replace(first, last, &stands).expect("replaced");
     drop(storage);
     let events = temporary.path().join("events");
