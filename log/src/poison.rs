@@ -49,19 +49,36 @@ pub(crate) mod tests {
     use tracing::span::{Attributes, Id, Record};
     use tracing::{Event, Metadata, Subscriber};
 
-    /// A log that cannot be written to, and how often that was tried.
+    /// Counts what is logged on a thread.
     #[derive(Clone, Default)]
-    pub(crate) struct Broken(Arc<AtomicUsize>);
+    pub(crate) struct Broken {
+        tried: Arc<AtomicUsize>,
+        /// Whether it can be written.
+        is_sound: bool,
+    }
 
     impl Broken {
         /// Runs this while nothing can be logged, which must have been tried.
         pub(crate) fn while_in_use<T>(run: impl FnOnce() -> T) -> T {
-            let broken = Self::default();
-            let done = tracing::subscriber::with_default(broken.clone(), run);
-            let tried = broken.0.load(Ordering::Relaxed);
+            let (done, tried) = Self::default().during(run);
             assert!(tried > 0, "the test shows nothing");
             done
         }
+
+        fn during<T>(self, run: impl FnOnce() -> T) -> (T, usize) {
+            let tried = Arc::clone(&self.tried);
+            let done = tracing::subscriber::with_default(self, run);
+            (done, tried.load(Ordering::Relaxed))
+        }
+    }
+
+    /// How many times something is logged meanwhile.
+    pub(crate) fn logged<T>(run: impl FnOnce() -> T) -> (T, usize) {
+        let counting = Broken {
+            is_sound: true,
+            ..Broken::default()
+        };
+        counting.during(run)
     }
 
     impl Subscriber for Broken {
@@ -78,8 +95,8 @@ pub(crate) mod tests {
         fn record_follows_from(&self, _: &Id, _: &Id) {}
 
         fn event(&self, _: &Event<'_>) {
-            self.0.fetch_add(1, Ordering::Relaxed);
-            panic!("it cannot be written to");
+            self.tried.fetch_add(1, Ordering::Relaxed);
+            assert!(self.is_sound, "it cannot be written to");
         }
 
         fn enter(&self, _: &Id) {}

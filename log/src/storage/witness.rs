@@ -84,7 +84,10 @@ impl WitnessFile {
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes)
             .map_err(Error::reading(path.display().to_string()))?;
-        let read = read(&bytes, path)?;
+        let read = read(&bytes)?;
+        if read.is_none() && bytes.iter().any(|byte| *byte != 0) {
+            tracing::warn!(file = %path.display(), "the witness of the log's end is damaged; starting a new one");
+        }
         // Its notes stay: the log has not been compared with them yet.
         let missing = (2 * SLOT_BYTES).saturating_sub(bytes.len());
         if missing > 0 {
@@ -127,7 +130,7 @@ impl WitnessFile {
         let Some(bytes) = regular::read(path, BYTES_MAX)? else {
             return Ok(None);
         };
-        Ok(read(&bytes, path)?.map(|note| note.tail))
+        Ok(read(&bytes)?.map(|note| note.tail))
     }
 
     /// Notes an acknowledged tail. This is only evidence: if it fails, the log continues, until history is dropped.
@@ -252,16 +255,13 @@ fn sealed(tail: &Tail) -> Vec<u8> {
 }
 
 /// The newer of the two notes.
-fn read(bytes: &[u8], path: &Path) -> Result<Option<Note>, Error> {
+fn read(bytes: &[u8]) -> Result<Option<Note>, Error> {
     let mut newest: Option<Note> = None;
     for (slot, bytes) in bytes.chunks(SLOT_BYTES).enumerate().take(2) {
         let Some(tail) = note(bytes)? else { continue };
         if newest.is_none_or(|other| other.tail.revision < tail.revision) {
             newest = Some(Note { tail, slot });
         }
-    }
-    if newest.is_none() && bytes.iter().any(|byte| *byte != 0) {
-        tracing::warn!(file = %path.display(), "the witness of the log's end is damaged; starting a new one");
     }
     Ok(newest)
 }
@@ -324,9 +324,7 @@ mod tests {
             for bit in newest_at * 8..(newest_at + NOTE_BYTES + 4) * 8 {
                 let mut damaged = whole.clone();
                 damaged[bit / 8] ^= 1 << (bit % 8);
-                let found = read(&damaged, &path)
-                    .expect("readable")
-                    .map(|note| note.tail);
+                let found = read(&damaged).expect("readable").map(|note| note.tail);
                 let before = (revision > 1).then(|| tail(revision - 1));
                 assert_eq!(found, before, "bit {bit}");
             }

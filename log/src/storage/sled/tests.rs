@@ -3,6 +3,7 @@
 use super::database::BEFORE_SYNC;
 use super::page_table::SideFiles;
 use super::*;
+use crate::poison::tests::logged;
 use rustix::io::Errno;
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -92,6 +93,25 @@ fn over_a_bad_sector_it_is_told_how_far_the_log_is_intact() {
     for what in ["syncing the event log", "reading the event log"] {
         assert_eq!(told(Error::io(what)(Errno::IO.into())), None, "{what}");
     }
+}
+
+/// A start reads it several times, and who only reads starts no new one.
+#[test]
+fn a_damaged_witness_is_told_of_once_and_where_a_new_one_is_started() {
+    let temporary = tempfile::tempdir().expect("a directory");
+    let (events, tail) = (
+        temporary.path().join("events"),
+        temporary.path().join("events.tail"),
+    );
+    drop(SledStorage::open(&events).expect("made"));
+    let damage = || std::fs::write(&tail, [7; 1 << 10]).expect("written");
+    damage();
+    let (intact, told) = logged(|| Intact::of(&events, |_, _| {}));
+    assert!(intact.is_ok_and(|found| found.broken.is_none()));
+    assert_eq!(told, 0, "nothing is started");
+    let (opened, told) = logged(|| SledStorage::open(&events));
+    opened.expect("opened");
+    assert_eq!(told, 1);
 }
 
 /// Of what is in the place of a directory the system says neither that it is there nor that it is not.
