@@ -91,8 +91,8 @@ impl Reader {
         for frame in VerifiedFrames::new(Tail::START, source, &**self.records())? {
             let frame = frame?;
             frames += 1;
-            content.add(&frame.stored_hash);
-            reached = frame.tail();
+            content.add(&frame.links.stored_hash);
+            reached = frame.links.tail();
             progress(reached.revision, until);
         }
         if reached != tail {
@@ -135,7 +135,7 @@ impl<W: Write> Source<'_, W> {
         };
         let frame = read(first, &bytes)?;
         self.check_not_passed(&frame)?;
-        let frame = self.links.follow(self.records, first, frame)?;
+        self.links.follow(self.records, &frame.links)?;
         self.next = frame::end(first, &bytes);
         self.output.entry(&Entry::Frame(bytes))?;
         Ok(Some(frame))
@@ -144,7 +144,7 @@ impl<W: Write> Source<'_, W> {
     /// Fails with [`Error::Pruned`] if the log has been thinned beyond the end of the backup: then no
     /// frame need end there any more, and what is kept gives no state at or before that end.
     fn check_not_passed(&self, frame: &DecodedFrame) -> Result<(), Error> {
-        let (asked, floor) = (self.until, frame.stated_floor());
+        let (asked, floor) = (self.until, frame.links.stated_floor());
         if floor > asked {
             return Err(Error::Pruned(Pruned { asked, floor }));
         }

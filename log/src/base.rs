@@ -54,13 +54,13 @@ impl Base {
         wanted: impl Fn(Revision, Time) -> bool,
         mut progress: impl FnMut(Revision),
     ) -> ControlFlow<()> {
-        let (from, end) = (self.state.revision.next(), frame.last());
+        let (from, end) = (self.state.revision.next(), frame.links.last());
         if end < from {
             return ControlFlow::Continue(());
         }
         // Which of the revisions that a thinned frame covers was the first unwanted one is not known: that
         // commit may be gone.
-        if let Coverage::Thinned { latest, .. } = frame.coverage
+        if let Coverage::Thinned { latest, .. } = frame.links.coverage
             && !wanted(end, latest)
         {
             return ControlFlow::Break(());
@@ -73,7 +73,7 @@ impl Base {
             self.latest = self.latest.max(commit.time);
             progress(commit.revision);
         }
-        match frame.coverage {
+        match frame.links.coverage {
             Coverage::Whole => {}
             Coverage::Thinned { latest, .. } => self.latest = self.latest.max(latest),
             Coverage::Restored(time) => {
@@ -85,7 +85,7 @@ impl Base {
             }
         }
         self.state.revision = end;
-        self.hash = frame.hash;
+        self.hash = frame.links.hash;
         ControlFlow::Continue(())
     }
 
@@ -110,7 +110,7 @@ pub(crate) fn is_thinned_over(records: &dyn Records, revision: Revision) -> Resu
     let found = found.map(|(first, bytes)| decoded::read(first, &bytes));
     Ok(found
         .transpose()?
-        .is_some_and(|frame| frame.is_thinned() && frame.last() > revision))
+        .is_some_and(|frame| frame.links.is_thinned() && frame.links.last() > revision))
 }
 
 /// Checks that the log once ended with exactly this tail.
@@ -127,14 +127,14 @@ pub(crate) fn check_tail(records: &dyn Records, tail: Tail) -> Result<(), Error>
             newest: Revision::ZERO,
         });
     };
-    let newest = frame.last();
-    if newest < revision && records.at_or_after(frame.end)?.is_none() {
+    let newest = frame.links.last();
+    if newest < revision && records.at_or_after(frame.links.end)?.is_none() {
         return Err(Error::Lost {
             acknowledged: revision,
             newest,
         });
     }
-    if newest == revision && frame.hash == tail.hash {
+    if newest == revision && frame.links.hash == tail.hash {
         return Ok(());
     }
     Err(Error::Diverged { revision })

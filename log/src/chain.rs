@@ -7,7 +7,7 @@ mod links;
 #[cfg(test)]
 mod tests;
 
-use crate::frame::decoded::DecodedFrame;
+use crate::frame::decoded::FrameLinks;
 use crate::{Error, Records};
 use crossbeam_channel::Receiver;
 use decoder::Decoded;
@@ -16,24 +16,25 @@ pub(crate) use links::Links;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-pub(crate) struct Chain {
+/// A walk over frames, or over the links of frames alone.
+pub(crate) struct Chain<F> {
     records: Arc<dyn Records>,
-    source: Source,
-    ready: VecDeque<Decoded>,
+    source: Source<F>,
+    ready: VecDeque<Decoded<F>>,
     links: Links,
 }
 
 /// The source of decoded frames.
-enum Source {
-    Inline(Decoder),
+enum Source<F> {
+    Inline(Decoder<F>),
     /// The thread that reads ahead on a long walk.
-    ReadAhead(Receiver<Vec<Decoded>>),
+    ReadAhead(Receiver<Vec<Decoded<F>>>),
     Ended,
 }
 
-impl Chain {
+impl<F: AsRef<FrameLinks> + Send + 'static> Chain<F> {
     /// Walks through the frames of this decoder, of which the first is expected to follow these links.
-    pub(crate) fn new(decoder: Decoder, links: Links) -> Self {
+    pub(crate) fn new(decoder: Decoder<F>, links: Links) -> Self {
         Self {
             records: Arc::clone(&decoder.records),
             source: Source::Inline(decoder),
@@ -43,7 +44,7 @@ impl Chain {
     }
 
     /// The next frame; `None` at the end of the log.
-    pub(crate) fn advance(&mut self) -> Result<Option<DecodedFrame>, Error> {
+    pub(crate) fn advance(&mut self) -> Result<Option<F>, Error> {
         if self.ready.is_empty() {
             self.fill()?;
         }
@@ -51,7 +52,10 @@ impl Chain {
             return Ok(None);
         };
         let checked = match frame {
-            Ok(frame) => self.links.follow(&*self.records, first, frame),
+            Ok(frame) => {
+                let followed = self.links.follow(&*self.records, frame.as_ref());
+                followed.map(|()| frame)
+            }
             Err(error) => Err(self.links.reason(&*self.records, first, error)),
         };
         if checked.is_err() {

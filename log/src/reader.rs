@@ -7,7 +7,7 @@ mod states;
 use crate::chain::{Chain, Decoder, Links};
 use crate::codec::Placeholder;
 use crate::frame::Format;
-use crate::frame::decoded::{self, Coverage, DecodedFrame};
+use crate::frame::decoded::{self, Coverage, DecodedFrame, FrameLinks};
 use crate::tail::{self, VerifiedFrames};
 use crate::{Error, Records, Snapshots, Tail, base};
 use backward::BackwardLinks;
@@ -103,7 +103,7 @@ impl Reader {
         let Some((first, bytes)) = self.records.at_or_before(Revision::MAX)? else {
             return Ok(Tail::START);
         };
-        Ok(decoded::read(first, &bytes)?.tail())
+        Ok(decoded::read(first, &bytes)?.links.tail())
     }
 
     /// Refuses the same ends of a log as [`crate::Log::open`], but without walking the log: an end before
@@ -155,7 +155,8 @@ impl Reader {
             let found = found.or_else(|| links.missing(until).map(Err))?;
             let read = found.and_then(|(first, bytes)| {
                 let frame = links.follow(&*records, decoded::read(first, &bytes)?)?;
-                next = (frame.first.0 > 1).then(|| frame.first.previous());
+                let first = frame.links.first;
+                next = (first.0 > 1).then(|| first.previous());
                 let mut commits = frame.commits;
                 commits.retain(|commit| commit.revision <= until);
                 Ok(commits)
@@ -176,8 +177,9 @@ impl Reader {
         let reader = self.clone();
         let whole = self.frames(from).map(move |frame| {
             let frame = frame?;
-            if frame.is_thinned() && from < frame.end {
-                return Err(reader.pruned(from, frame.stated_floor()));
+            let links = &frame.links;
+            if links.is_thinned() && from < links.end {
+                return Err(reader.pruned(from, links.stated_floor()));
             }
             Ok(frame)
         });
@@ -237,10 +239,10 @@ impl Reader {
         VerifiedFrames::new(after, frames, &*self.records)
     }
 
-    /// As [`Self::verified_frames`] from the beginning, without the commits of whole frames.
+    /// As [`Self::verified_frames`] from the beginning, without what is in the frames.
     pub(crate) fn verified_links(
         &self,
-    ) -> Result<impl Iterator<Item = Result<DecodedFrame, Error>>, Error> {
+    ) -> Result<impl Iterator<Item = Result<FrameLinks, Error>>, Error> {
         let start = Tail::START;
         let decoder = Decoder::new(Arc::clone(&self.records), start.revision.next());
         let frames = walk(decoder.links_only(), Links::after(start));
@@ -257,15 +259,18 @@ impl Reader {
     }
 }
 
-fn walk(decoder: Decoder, links: Links) -> impl Iterator<Item = Result<DecodedFrame, Error>> {
+fn walk<F: AsRef<FrameLinks> + Send + 'static>(
+    decoder: Decoder<F>,
+    links: Links,
+) -> impl Iterator<Item = Result<F, Error>> {
     let mut chain = Chain::new(decoder, links);
     std::iter::from_fn(move || chain.advance().transpose())
 }
 
 fn entries_in(frame: DecodedFrame) -> Vec<Entry> {
-    let revision = frame.last();
+    let revision = frame.links.last();
     let mut entries: Vec<Entry> = frame.commits.into_iter().map(Entry::Commit).collect();
-    if let Coverage::Restored(time) = frame.coverage {
+    if let Coverage::Restored(time) = frame.links.coverage {
         entries.push(Entry::Restored { revision, time });
     }
     entries

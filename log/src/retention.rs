@@ -157,7 +157,7 @@ impl Thinner {
         }
         let cut = aging.cut(self.keeping.clock.now(), limit);
         let is_thinned = thinning.advance(storage, cut, |frame| {
-            aging.pop(frame.last(), frame.stored_bytes);
+            aging.pop(frame.links.last(), frame.links.stored_bytes);
         })?;
         if is_thinned || thinning.renew(storage)? {
             return Ok(true);

@@ -1,7 +1,7 @@
 //! The acknowledged end of the log, and the walk that compares a log with it.
 
 use crate::frame::Hash;
-use crate::frame::decoded::{Coverage, DecodedFrame};
+use crate::frame::decoded::{Coverage, FrameLinks};
 use crate::{Error, Records};
 use hindsight_core::Revision;
 
@@ -33,7 +33,7 @@ pub(crate) struct VerifiedFrames<I> {
     is_done: bool,
 }
 
-impl<I: Iterator<Item = Result<DecodedFrame, Error>>> VerifiedFrames<I> {
+impl<F: AsRef<FrameLinks>, I: Iterator<Item = Result<F, Error>>> VerifiedFrames<I> {
     pub(crate) fn new(after: Tail, frames: I, records: &dyn Records) -> Result<Self, Error> {
         Ok(Self {
             frames,
@@ -44,7 +44,7 @@ impl<I: Iterator<Item = Result<DecodedFrame, Error>>> VerifiedFrames<I> {
         })
     }
 
-    fn follow(&mut self, frame: &DecodedFrame) -> Result<(), Error> {
+    fn follow(&mut self, frame: &FrameLinks) -> Result<(), Error> {
         let before = self.newest.revision;
         let wanted = before.next();
         if frame.coverage == Coverage::Whole && frame.first != wanted {
@@ -111,8 +111,8 @@ struct Damage {
     status: &'static str,
 }
 
-impl<I: Iterator<Item = Result<DecodedFrame, Error>>> Iterator for VerifiedFrames<I> {
-    type Item = Result<DecodedFrame, Error>;
+impl<F: AsRef<FrameLinks>, I: Iterator<Item = Result<F, Error>>> Iterator for VerifiedFrames<I> {
+    type Item = Result<F, Error>;
 
     fn next(&mut self) -> Option<Self::Item> {
         if self.is_done {
@@ -122,7 +122,7 @@ impl<I: Iterator<Item = Result<DecodedFrame, Error>>> Iterator for VerifiedFrame
             self.is_done = true;
             return self.end().err().map(|error| Err(self.annotate(error)));
         };
-        let step = frame.and_then(|frame| self.follow(&frame).map(|()| frame));
+        let step = frame.and_then(|frame| self.follow(frame.as_ref()).map(|()| frame));
         self.is_done = step.is_err();
         Some(step.map_err(|error| self.annotate(error)))
     }

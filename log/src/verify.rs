@@ -72,16 +72,16 @@ pub fn verify(reader: &Reader, mut progress: impl FnMut(Revision)) -> Result<Rep
         for commit in &frame.commits {
             report.count(commit);
         }
-        if let Coverage::Restored(_) = frame.coverage {
-            report.restores.push(frame.last());
+        if let Coverage::Restored(_) = frame.links.coverage {
+            report.restores.push(frame.links.last());
         }
         report.frames += 1;
         report.commit_bytes += frame.commit_bytes as u64;
-        report.frame_bytes += frame.stored_bytes as u64;
-        report.newest = frame.last();
-        report.floor = report.floor.max(frame.stated_floor());
-        report.chain = hex(frame.hash);
-        content.add(&frame.stored_hash);
+        report.frame_bytes += frame.links.stored_bytes as u64;
+        report.newest = frame.links.last();
+        report.floor = report.floor.max(frame.links.stated_floor());
+        report.chain = hex(frame.links.hash);
+        content.add(&frame.links.stored_hash);
         progress(report.newest);
     }
     report.content = hex(content.hash());
@@ -105,9 +105,9 @@ pub fn state_at_floor(reader: &Reader, empty: &State, floor: Revision) -> Result
             at_floor = Some(base.state.clone());
         }
         let Some(snapshots) = snapshots else { continue };
-        let from = match frame.coverage {
+        let from = match frame.links.coverage {
             Coverage::Thinned { .. } => revision,
-            Coverage::Whole | Coverage::Restored(_) => frame.first,
+            Coverage::Whole | Coverage::Restored(_) => frame.links.first,
         };
         for named in written
             .iter()

@@ -1,7 +1,7 @@
 //! Fetches frames one after the other, and decodes them on all cores.
 
 use crate::frame;
-use crate::frame::decoded::{DecodedFrame, read, read_links, weight};
+use crate::frame::decoded::{DecodedFrame, FrameLinks, read, read_links, weight};
 use crate::storage::Stored;
 use crate::{Error, Records, parallel};
 use crossbeam_channel::{Receiver, bounded};
@@ -19,13 +19,13 @@ const BATCHES_INLINE: usize = 16;
 pub(super) const BATCHES_AHEAD: usize = 2;
 
 /// What is stored under a revision, once it was decoded.
-pub(super) struct Decoded {
+pub(super) struct Decoded<F> {
     pub(super) first: Revision,
-    pub(super) frame: Result<DecodedFrame, Error>,
+    pub(super) frame: Result<F, Error>,
 }
 
 /// Fetches one frame after the other; they are checked, hashed and decoded on all cores.
-pub(crate) struct Decoder {
+pub(crate) struct Decoder<F> {
     pub(super) records: Arc<dyn Records>,
     /// Where to fetch next; `None` at the end or after a failure.
     next: Option<Revision>,
@@ -34,12 +34,12 @@ pub(crate) struct Decoder {
     last: Revision,
     /// Whether the first frame may begin before `next` and only contain it.
     within: bool,
-    read: fn(Revision, &[u8]) -> Result<DecodedFrame, Error>,
+    read: fn(Revision, &[u8]) -> Result<F, Error>,
     size: usize,
     batches: usize,
 }
 
-impl Decoder {
+impl Decoder<DecodedFrame> {
     /// Begins with the first frame that does not begin before this revision.
     pub(crate) fn new(records: Arc<dyn Records>, from: Revision) -> Self {
         Self {
@@ -61,17 +61,24 @@ impl Decoder {
         }
     }
 
+    /// Gives the links of the frames alone.
+    pub(crate) fn links_only(self) -> Decoder<FrameLinks> {
+        Decoder {
+            read: read_links,
+            records: self.records,
+            next: self.next,
+            last: self.last,
+            within: self.within,
+            size: self.size,
+            batches: self.batches,
+        }
+    }
+}
+
+impl<F: Send + 'static> Decoder<F> {
     /// Stops after the first frame that begins behind `last`.
     pub(crate) fn until(self, last: Revision) -> Self {
         Self { last, ..self }
-    }
-
-    /// Leaves out the commits of whole frames.
-    pub(crate) fn links_only(self) -> Self {
-        Self {
-            read: read_links,
-            ..self
-        }
     }
 
     /// Whether a thread should read ahead from here on. One would wait for the pool, and a thread of that for it.
@@ -80,7 +87,7 @@ impl Decoder {
     }
 
     /// The next frames; empty at the end of the log.
-    pub(super) fn batch(&mut self) -> Result<Vec<Decoded>, Error> {
+    pub(super) fn batch(&mut self) -> Result<Vec<Decoded<F>>, Error> {
         let mut fetched = Vec::with_capacity(self.size);
         let mut bytes_held = 0;
         while fetched.len() < self.size && bytes_held < BATCH_BYTES_MAX {
@@ -115,7 +122,7 @@ impl Decoder {
 
     /// Moves the rest of the walk to a thread of its own, which ends once the receiver is dropped. An empty batch
     /// means the end of the log, a disconnect means that the thread panicked.
-    pub(super) fn read_ahead(mut self) -> Result<Receiver<Vec<Decoded>>, Error> {
+    pub(super) fn read_ahead(mut self) -> Result<Receiver<Vec<Decoded<F>>>, Error> {
         let (sender, batches) = bounded(BATCHES_AHEAD);
         let run = move || {
             loop {

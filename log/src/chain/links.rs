@@ -1,7 +1,7 @@
 //! Whether each frame follows the one before.
 
 use crate::frame::Hash;
-use crate::frame::decoded::{Coverage, DecodedFrame, read};
+use crate::frame::decoded::{Coverage, FrameLinks, read};
 use crate::{Error, Records, Tail};
 use hindsight_core::{Pruned, Revision};
 
@@ -23,15 +23,14 @@ impl Links {
         self.before.map(|before| before.revision.next())
     }
 
-    /// Returns the frame if it follows the previous one. If the frame that was expected has been thinned
+    /// Fails unless the frame follows the previous one. If the frame that was expected has been thinned
     /// meanwhile, the error says so.
     pub(crate) fn follow(
         &mut self,
         records: &dyn Records,
-        first: Revision,
-        frame: DecodedFrame,
-    ) -> Result<DecodedFrame, Error> {
-        let followed = self.check(first, frame);
+        frame: &FrameLinks,
+    ) -> Result<(), Error> {
+        let followed = self.check(frame);
         if followed.is_err() {
             self.check_not_thinned(records)?;
         }
@@ -46,11 +45,8 @@ impl Links {
     }
 
     /// As [`Self::follow`], for a log that nobody thins meanwhile.
-    pub(crate) fn check(
-        &mut self,
-        first: Revision,
-        frame: DecodedFrame,
-    ) -> Result<DecodedFrame, Error> {
+    pub(crate) fn check(&mut self, frame: &FrameLinks) -> Result<(), Error> {
+        let first = frame.first;
         let wanted = self.wanted().unwrap_or(first);
         let hash = self.before.map_or(frame.previous, |before| before.hash);
         let skips = matches!(frame.coverage, Coverage::Restored(_)) && wanted < first;
@@ -62,7 +58,7 @@ impl Links {
             return Err(Error::unchained(first));
         }
         self.before = Some(frame.tail());
-        Ok(frame)
+        Ok(())
     }
 
     /// Checks, where no frame was found up to `until` although one was expected, whether it has been
@@ -86,7 +82,7 @@ fn check_not_covered(records: &dyn Records, wanted: Revision) -> Result<(), Erro
     let Some((first, bytes)) = records.at_or_before(wanted)? else {
         return Ok(());
     };
-    let frame = read(first, &bytes)?;
+    let frame = read(first, &bytes)?.links;
     if frame.is_thinned() && wanted < frame.end {
         return Err(Error::Pruned(Pruned {
             asked: wanted,

@@ -307,7 +307,7 @@ fn thinned() -> Arc<Disk> {
     let reader = Reader::new(Arc::clone(&disk) as Arc<dyn Records>);
     let middle = at(&reader, Revision(500));
     let end = reader.frames(middle.revision).next();
-    let end = end.expect("a frame").expect("intact").end.previous();
+    let end = end.expect("a frame").expect("intact").links.end.previous();
     thin(&*disk, &reader, end, script::empty(), &[]).expect("thinned");
     disk
 }

@@ -38,7 +38,7 @@ fn base_at(disk: &Arc<Disk>, revision: u64) -> Base {
     let mut base = Base::empty(script::empty());
     for frame in reader.verified_frames(base.tail()).expect("readable") {
         let frame = frame.expect("intact");
-        if frame.last() > Revision(revision) {
+        if frame.links.last() > Revision(revision) {
             break;
         }
         base.fold(&frame);

@@ -3,7 +3,7 @@
 use super::copies::copy;
 use super::damaged::{frames, intact, make};
 use super::script::empty;
-use crate::frame::decoded::DecodedFrame;
+use crate::frame::decoded::FrameLinks;
 use crate::retention::thin;
 use crate::{Error, Reader, Records, SledStorage, Storage, Tail};
 use hindsight_core::Revision;
@@ -22,7 +22,9 @@ fn thinned(directory: &Path) -> Vec<Revision> {
     thin(&*storage, &reader, FLOOR, empty(), &[]).expect("thinned");
     storage.sync().expect("synced");
     let frames = reader.verified_frames(Tail::START).expect("read");
-    frames.map(|frame| frame.expect("whole").first).collect()
+    frames
+        .map(|frame| frame.expect("whole").links.first)
+        .collect()
 }
 
 fn damage_every_copy(directory: &Path, first: Revision) {
@@ -66,12 +68,13 @@ fn frames_without_their_commits_are_chained_as_they_are_with_them() {
     let temporary = tempfile::tempdir().expect("a directory");
     assert!(thinned(temporary.path()).len() > 2);
     let reader = intact(temporary.path()).reader;
-    let link = |frame: Result<DecodedFrame, Error>| {
+    let link = |frame: Result<FrameLinks, Error>| {
         let frame = frame.expect("whole");
         let covered = (frame.first, frame.last(), frame.coverage);
         (covered, frame.previous, frame.hash)
     };
     let frames = reader.verified_frames(Tail::START).expect("read");
+    let frames = frames.map(|frame| frame.map(|frame| frame.links));
     let links = reader.verified_links().expect("read");
     assert!(links.map(link).eq(frames.map(link)));
 }

@@ -45,7 +45,7 @@ pub(super) fn ends(disk: &Arc<Disk>) -> Vec<Revision> {
     let frames = reader(disk);
     let frames = frames.frames(Revision(1));
     frames
-        .map(|frame| frame.expect("intact").end.previous())
+        .map(|frame| frame.expect("intact").links.end.previous())
         .collect()
 }
 
@@ -377,7 +377,8 @@ fn a_log_that_ends_with_a_removal_and_is_thinned_to_its_end_goes_on_after_it() {
 fn assert_walked(disk: &Arc<Disk>) {
     let walked = reader(disk);
     let walked = walked.frames(Revision(1));
-    let walked: Vec<Revision> = walked.map(|frame| frame.expect("intact").first).collect();
+    let walked = walked.map(|frame| frame.expect("intact"));
+    let walked: Vec<Revision> = walked.map(|frame| frame.links.first).collect();
     let stored: Vec<Revision> = disk.frames().into_iter().map(|(first, _)| first).collect();
     assert_eq!(walked, stored);
 }

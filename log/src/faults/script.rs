@@ -120,7 +120,7 @@ pub(super) fn expected(disk: &Disk) -> Expected {
         }
         let tail = Tail {
             revision: state.revision,
-            hash: frame.hash,
+            hash: frame.links.hash,
         };
         add(tail, &state);
     }

@@ -5,24 +5,42 @@ use crate::codec::Placeholder;
 use crate::{Error, Tail, codec, frame, packing};
 use hindsight_core::{Commit, Revision, Time};
 
-/// One frame, read and checked.
+/// One frame, read and checked, with all that it holds.
 pub(crate) struct DecodedFrame {
-    pub(crate) first: Revision,
-    /// Its length as it is stored.
-    pub(crate) stored_bytes: usize,
+    pub(crate) links: FrameLinks,
     /// Bytes of its commits before compression.
     pub(crate) commit_bytes: usize,
     pub(crate) commits: Vec<Commit>,
+}
+
+impl AsRef<FrameLinks> for DecodedFrame {
+    fn as_ref(&self) -> &FrameLinks {
+        &self.links
+    }
+}
+
+/// What a frame covers, and what chains it to the one before and the one after.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct FrameLinks {
+    pub(crate) first: Revision,
+    /// The revision after its last one.
+    pub(crate) end: Revision,
     pub(crate) previous: Hash,
     pub(crate) hash: Hash,
     /// Hash of its bytes as they are stored; differs from `hash` only in a thinned frame.
     pub(crate) stored_hash: Hash,
-    /// The revision after its last one.
-    pub(crate) end: Revision,
+    /// Its length as it is stored.
+    pub(crate) stored_bytes: usize,
     pub(crate) coverage: Coverage,
 }
 
-impl DecodedFrame {
+impl AsRef<Self> for FrameLinks {
+    fn as_ref(&self) -> &Self {
+        self
+    }
+}
+
+impl FrameLinks {
     /// The last revision that it covers.
     pub(crate) const fn last(&self) -> Revision {
         self.end.previous()
@@ -92,23 +110,21 @@ pub(crate) fn open(first: Revision, bytes: &[u8]) -> Result<Frame<'_>, Error> {
     Ok(frame)
 }
 
-/// As [`read`], but without the commits of a whole frame: decoding these is most of the work.
-pub(crate) fn read_links(first: Revision, bytes: &[u8]) -> Result<DecodedFrame, Error> {
+/// As [`read`], but of a whole frame no commits are decoded, which is most of the work.
+pub(crate) fn read_links(first: Revision, bytes: &[u8]) -> Result<FrameLinks, Error> {
     let frame = open(first, bytes)?;
     if frame.format == Format::Placeholder {
-        return read(first, bytes);
+        return Ok(read(first, bytes)?.links);
     }
-    Ok(without_commits(first, bytes, &frame))
+    Ok(links_of(first, bytes, &frame))
 }
 
 /// What the header of a whole frame and its bytes say.
-fn without_commits(first: Revision, bytes: &[u8], frame: &Frame<'_>) -> DecodedFrame {
+fn links_of(first: Revision, bytes: &[u8], frame: &Frame<'_>) -> FrameLinks {
     let stored_hash = frame::hash(bytes);
-    DecodedFrame {
+    FrameLinks {
         first,
         stored_bytes: bytes.len(),
-        commit_bytes: 0,
-        commits: Vec::new(),
         previous: frame.previous,
         hash: stored_hash,
         stored_hash,
@@ -122,7 +138,11 @@ pub(crate) fn read(first: Revision, bytes: &[u8]) -> Result<DecodedFrame, Error>
     let frame = open(first, bytes)?;
     let end = frame.end;
     let each = (first.0..end.0).map(Revision);
-    let mut read = without_commits(first, bytes, &frame);
+    let mut read = DecodedFrame {
+        links: links_of(first, bytes, &frame),
+        commit_bytes: 0,
+        commits: Vec::new(),
+    };
     if frame.format != Format::Placeholder {
         let commit_bytes = &mut read.commit_bytes;
         let decode = |payload: &[u8]| {
@@ -137,7 +157,7 @@ pub(crate) fn read(first: Revision, bytes: &[u8]) -> Result<DecodedFrame, Error>
     }
     match Placeholder::decode(first, frame.payload)? {
         Placeholder::Restored { time_micros } => {
-            read.coverage = Coverage::Restored(Time(time_micros));
+            read.links.coverage = Coverage::Restored(Time(time_micros));
         }
         Placeholder::Thinned {
             hash,
@@ -147,9 +167,9 @@ pub(crate) fn read(first: Revision, bytes: &[u8]) -> Result<DecodedFrame, Error>
             kept,
         } => {
             let (floor, latest) = (Revision(floor), Time(latest_micros));
-            read.hash = hash;
+            read.links.hash = hash;
             read.commit_bytes = packing::unpacked(kept);
-            read.coverage = Coverage::Thinned { floor, latest };
+            read.links.coverage = Coverage::Thinned { floor, latest };
             read.commits = kept_in(first, end, &revisions, kept)?;
             if floor < end.previous() {
                 return Err(Error::corrupt(first, "its floor is before its end"));

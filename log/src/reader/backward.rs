@@ -41,14 +41,14 @@ impl BackwardLinks {
             previous,
             coverage,
         } = successor;
-        let skips = matches!(coverage, Coverage::Restored(_)) && frame.end < first;
-        let frame = if skips || frame.end >= first {
+        let skips = matches!(coverage, Coverage::Restored(_)) && frame.links.end < first;
+        let frame = if skips || frame.links.end >= first {
             frame
         } else {
             find_thinned_frame(records, frame, first)?
         };
-        let is_over = frame.is_thinned() && frame.end > first;
-        if !is_over && (frame.hash != previous || frame.end > first) {
+        let is_over = frame.links.is_thinned() && frame.links.end > first;
+        if !is_over && (frame.links.hash != previous || frame.links.end > first) {
             return Err(Error::unchained(first));
         }
         Ok(self.remember(frame))
@@ -56,9 +56,9 @@ impl BackwardLinks {
 
     fn remember(&mut self, frame: DecodedFrame) -> DecodedFrame {
         self.successor = Some(Successor {
-            first: frame.first,
-            previous: frame.previous,
-            coverage: frame.coverage,
+            first: frame.links.first,
+            previous: frame.links.previous,
+            coverage: frame.links.coverage,
         });
         frame
     }
@@ -71,13 +71,13 @@ fn find_thinned_frame(
     frame: DecodedFrame,
     first: Revision,
 ) -> Result<DecodedFrame, Error> {
-    let missing = frame.end;
-    let mut before = frame.first;
+    let missing = frame.links.end;
+    let mut before = frame.links.first;
     while before.0 > 1
         && let Some((at, bytes)) = records.at_or_before(before.previous())?
     {
         let frame = read(at, &bytes)?;
-        if frame.is_thinned() && frame.end >= first {
+        if frame.links.is_thinned() && frame.links.end >= first {
             return Ok(frame);
         }
         before = at;

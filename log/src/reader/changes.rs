@@ -27,9 +27,9 @@ impl Reader {
         let mut floor = Revision::ZERO;
         for frame in walk(decoder.until(until), Links::default()) {
             let frame = frame?;
-            floor = floor.max(frame.stated_floor());
+            floor = floor.max(frame.links.stated_floor());
             // Below the floor the state lacks what was dropped, and so do the versions that are replaced.
-            if frame.coverage != Coverage::Whole || frame.first <= floor {
+            if frame.links.coverage != Coverage::Whole || frame.links.first <= floor {
                 base.fold(&frame);
                 continue;
             }

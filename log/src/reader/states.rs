@@ -29,7 +29,7 @@ impl Reader {
         let mut floor = Revision::ZERO;
         for frame in frames {
             let frame = frame?;
-            floor = floor.max(frame.stated_floor());
+            floor = floor.max(frame.links.stated_floor());
             if base.fold_while(&frame, &wanted, &mut progress).is_break() {
                 break;
             }

@@ -54,7 +54,7 @@ impl Aging {
 
     /// Adds the next frame.
     pub(super) fn push(&mut self, frame: &DecodedFrame) {
-        let mark = match frame.coverage {
+        let mark = match frame.links.coverage {
             Coverage::Restored(time) => Some(time),
             Coverage::Whole | Coverage::Thinned { .. } => None,
         };
@@ -63,10 +63,10 @@ impl Aging {
         let (from, until) = places.fold((i64::MAX, i64::MIN), |(from, until), place| {
             (from.min(place), until.max(place))
         });
-        let bytes = u64::try_from(frame.stored_bytes).unwrap_or(u64::MAX);
+        let bytes = u64::try_from(frame.links.stored_bytes).unwrap_or(u64::MAX);
         self.bytes = self.bytes.saturating_add(bytes);
         let extent = Extent {
-            end: frame.last(),
+            end: frame.links.last(),
             bytes,
             frames: 1,
             from,

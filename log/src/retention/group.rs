@@ -42,12 +42,12 @@ impl Group {
     /// Whether the group, with this frame, stays within its limits.
     pub(super) fn has_place(&self, frame: &DecodedFrame, index: &Index) -> bool {
         let kept = frame.commits.iter().filter(|commit| index.keeps(commit));
-        let begin = self.extent.map_or(frame.first, |(first, _)| first);
+        let begin = self.extent.map_or(frame.links.first, |(first, _)| first);
         self.is_empty()
             || self.bytes + index::bytes(kept) <= BODIES_BYTES
-                && self.stored + frame.stored_bytes <= STORED_BYTES_MAX
+                && self.stored + frame.links.stored_bytes <= STORED_BYTES_MAX
                 && self.frames < FRAMES_MAX
-                && u32::try_from(frame.end.0 - begin.0).is_ok()
+                && u32::try_from(frame.links.end.0 - begin.0).is_ok()
     }
 
     /// Adds the next frame.
@@ -61,8 +61,8 @@ impl Group {
         frame: DecodedFrame,
         keeps: impl FnMut(&Commit) -> bool,
     ) -> Result<(), Error> {
-        let (first, end) = (frame.first, frame.end);
-        let follows = (first, frame.previous);
+        let (first, end) = (frame.links.first, frame.links.end);
+        let follows = (first, frame.links.previous);
         let (begin, expected) = match self.extent {
             None => (first, follows),
             Some((begin, end)) => (begin, (end, self.hash)),
@@ -71,18 +71,18 @@ impl Group {
             return Err(Error::unchained(first));
         }
         if self.is_empty() {
-            self.previous = frame.previous;
+            self.previous = frame.links.previous;
         }
         let times = frame.commits.iter().map(|commit| commit.time);
-        let known = match frame.coverage {
+        let known = match frame.links.coverage {
             Coverage::Thinned { latest, .. } => Some(latest),
             Coverage::Whole | Coverage::Restored(_) => None,
         };
         self.latest = times.chain(known).chain(self.latest).max();
         self.extent = Some((begin, end));
-        self.hash = frame.hash;
+        self.hash = frame.links.hash;
         self.frames += 1;
-        self.stored += frame.stored_bytes;
+        self.stored += frame.links.stored_bytes;
         let (kept, dropped): (Vec<_>, Vec<_>) = frame.commits.into_iter().partition(keeps);
         self.bytes += index::bytes(&kept);
         self.retained.commits.extend(kept);

@@ -91,23 +91,23 @@ impl Index {
 
     /// Adds the next frame of the thinned part.
     pub(super) fn add(&mut self, frame: &DecodedFrame) {
-        if matches!(frame.coverage, Coverage::Restored(_)) {
+        if matches!(frame.links.coverage, Coverage::Restored(_)) {
             return;
         }
         let summary = FrameSummary {
-            end: frame.end,
-            is_whole: frame.coverage == Coverage::Whole,
+            end: frame.links.end,
+            is_whole: frame.links.coverage == Coverage::Whole,
             commits: frame.commits.len(),
             superseded: 0,
             bytes: bytes(&frame.commits),
         };
-        let before = self.before(frame.first);
+        let before = self.before(frame.links.first);
         let joins_previous = before.is_some_and(|(_, before)| {
-            before.end == frame.first && before.is_empty() && summary.is_empty()
+            before.end == frame.links.first && before.is_empty() && summary.is_empty()
         });
-        self.frames.insert(frame.first, summary);
+        self.frames.insert(frame.links.first, summary);
         if summary.is_whole || joins_previous {
-            self.due.insert(frame.first);
+            self.due.insert(frame.links.first);
         }
         let mut has_changed_beside = false;
         for commit in &frame.commits {

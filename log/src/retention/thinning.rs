@@ -111,9 +111,9 @@ impl Thinning {
                 }
                 Visit::Frame(frame) => frame,
             };
-            bytes += frame.stored_bytes;
+            bytes += frame.links.stored_bytes;
             self.index.note_causes(&frame);
-            if frame.last() <= self.initial_floor {
+            if frame.links.last() <= self.initial_floor {
                 self.index.add(&frame);
                 self.thinned = self.walked.clone();
             } else {
@@ -143,7 +143,7 @@ impl Thinning {
         let Some(last) = frames.last() else {
             return Ok(false);
         };
-        let floor = last.last();
+        let floor = last.links.last();
         for frame in &frames {
             self.index.add(frame);
             thinned(frame);
@@ -151,7 +151,7 @@ impl Thinning {
         self.write_floor(storage, floor)?;
         let mut group = Group::default();
         for frame in frames {
-            let is_mark = matches!(frame.coverage, Coverage::Restored(_));
+            let is_mark = matches!(frame.links.coverage, Coverage::Restored(_));
             if is_mark || self.is_full(&group, &frame) {
                 self.put(storage, std::mem::take(&mut group), floor)?;
             }
@@ -159,7 +159,7 @@ impl Thinning {
                 continue;
             }
             if group.is_empty() {
-                self.begin_group(storage, &mut group, frame.first)?;
+                self.begin_group(storage, &mut group, frame.links.first)?;
                 if !group.has_place(&frame, &self.index) {
                     group = Group::default();
                 }
@@ -220,8 +220,8 @@ impl Thinning {
         while frames.len() < TURN_FRAMES && bytes < TURN_BYTES && self.floor() < until {
             let before = self.thinned.clone();
             match self.thinned.next(records)? {
-                Visit::Frame(frame) if frame.last() <= until => {
-                    bytes += frame.stored_bytes;
+                Visit::Frame(frame) if frame.links.last() <= until => {
+                    bytes += frame.links.stored_bytes;
                     frames.push(frame);
                 }
                 Visit::Leftover(_) => {}
@@ -368,8 +368,9 @@ impl Cursor {
             self.from = self.tail.revision.next();
             return Ok(Visit::Leftover(first));
         }
-        let frame = self.links.follow(records, first, read(first, &bytes)?)?;
-        self.tail = frame.tail();
+        let frame = read(first, &bytes)?;
+        self.links.follow(records, &frame.links)?;
+        self.tail = frame.links.tail();
         self.from = first.next();
         Ok(Visit::Frame(frame))
     }

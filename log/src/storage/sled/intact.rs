@@ -263,8 +263,8 @@ impl Copies {
         for frame in Reader::new(Arc::clone(self) as _).verified_frames(Tail::START)? {
             match frame {
                 Ok(frame) => {
-                    walked.records.insert(frame.first);
-                    walked.until = frame.last();
+                    walked.records.insert(frame.links.first);
+                    walked.until = frame.links.last();
                 }
                 Err(error) => walked.broken = Some(error),
             }

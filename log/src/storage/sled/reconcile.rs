@@ -4,7 +4,7 @@ use super::frames::FrameTrees;
 use super::journal::{JournalContents, Newest};
 use super::pending::Frame;
 use crate::chain::Links;
-use crate::frame::decoded::{DecodedFrame, read_links};
+use crate::frame::decoded::{FrameLinks, read_links};
 use crate::frame::{self, Format};
 use crate::storage::Stored;
 use crate::{Error, Tail};
@@ -85,7 +85,9 @@ pub(super) fn refuse_thinned_over(frames: &FrameTrees, revision: Revision) -> Re
 pub(super) fn end_behind(frames: &FrameTrees, acknowledged: Tail) -> Result<Tail, Error> {
     let (mut links, mut end) = (Links::after(acknowledged), acknowledged);
     while let Some((first, bytes)) = frames.at_or_after(end.revision.next())? {
-        end = links.check(first, read_links(first, &bytes)?)?.tail();
+        let frame = read_links(first, &bytes)?;
+        links.check(&frame)?;
+        end = frame.tail();
     }
     Ok(end)
 }
@@ -93,7 +95,7 @@ pub(super) fn end_behind(frames: &FrameTrees, acknowledged: Tail) -> Result<Tail
 /// Whether both frames are whole and the second does not continue the chain of hashes from the first, which goes on
 /// from a thinned frame as from the last of those that it replaced.
 fn is_of_another_log((key, last): &Stored, first: Revision, next: &[u8]) -> bool {
-    let is_elsewhere = |before: DecodedFrame| {
+    let is_elsewhere = |before: FrameLinks| {
         frame::open(first, next).is_ok_and(|next| next.previous != before.hash)
     };
     read_links(*key, last).is_ok_and(is_elsewhere)
