@@ -31,6 +31,7 @@ mod remote_fs;
 mod retention;
 mod snapshot;
 mod storage;
+mod system_error;
 mod tail;
 mod unpoisoned;
 mod verify;

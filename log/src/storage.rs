@@ -13,7 +13,6 @@ pub(crate) mod sled;
 pub(crate) mod synced;
 mod witness;
 
-pub(crate) use blocks::{is_full, is_without_descriptors};
 pub use closing::is_closing_engine;
 #[cfg(test)]
 pub(crate) use counting::Counting;

@@ -1,7 +1,7 @@
 //! What the messages of errors advise.
 
-use crate::storage::is_without_descriptors;
 use crate::storage::sled::NEW_LOG_BYTES;
+use crate::system_error::is_without_descriptors;
 use hindsight_core::Revision;
 use std::borrow::Cow;
 use std::io::ErrorKind;

@@ -1,7 +1,7 @@
 //! Writes into the lock file who holds it: if there is no space for that, as soon as there is some.
 
 use crate::Error;
-use crate::storage::is_full;
+use crate::system_error::is_full;
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
 use std::fs::File;
 use std::io::{Result, Seek, Write};

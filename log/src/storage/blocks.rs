@@ -2,17 +2,8 @@
 //! file, and the page cache.
 
 use std::fs::File;
-use std::io::{Error, ErrorKind};
 
-/// Whether a write failed for lack of space: the disk is full, or this process may not use more.
-pub(crate) fn is_full(error: &Error) -> bool {
-    matches!(
-        error.kind(),
-        ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge
-    )
-}
-
-pub(crate) use system::*;
+pub(super) use system::*;
 
 /// Allocates the blocks that a file lacks up to its length, if that is possible: a copy may be sparse where blocks
 /// were blank.
@@ -24,7 +15,7 @@ pub(super) fn allocate_whole(file: &File) {
 #[cfg(target_os = "linux")]
 mod system {
     use rustix::fs::{Advice, FallocateFlags, fadvise, fallocate, fstatvfs, statvfs, syncfs};
-    use rustix::io::{Errno, retry_on_intr};
+    use rustix::io::retry_on_intr;
     use rustix::process::{Resource, getrlimit};
     use std::fs::{File, Metadata};
     use std::io::Result;
@@ -66,22 +57,6 @@ mod system {
     /// The limit of this process on the length of a file.
     pub(in crate::storage) fn longest_file() -> u64 {
         getrlimit(Resource::Fsize).current.unwrap_or(u64::MAX)
-    }
-
-    /// Whether the process or the machine has reached its limit of open files.
-    pub(crate) fn is_without_descriptors(error: &std::io::Error) -> bool {
-        let code = error.raw_os_error().map(Errno::from_raw_os_error);
-        matches!(code, Some(Errno::MFILE | Errno::NFILE))
-    }
-
-    /// Whether the disk does not give back what was written: a bad sector, or a checksum of the file system
-    /// that does not match.
-    pub(in crate::storage) fn is_unread(error: &std::io::Error) -> bool {
-        let code = error.raw_os_error().map(Errno::from_raw_os_error);
-        matches!(
-            code,
-            Some(Errno::IO | Errno::NODATA | Errno::BADMSG | Errno::ILSEQ | Errno::UCLEAN)
-        )
     }
 
     /// Syncs all of the file system that a file is on.
@@ -137,14 +112,6 @@ mod system {
 
     pub(in crate::storage) fn longest_file() -> u64 {
         u64::MAX
-    }
-
-    pub(crate) fn is_without_descriptors(_: &std::io::Error) -> bool {
-        false
-    }
-
-    pub(in crate::storage) fn is_unread(_: &std::io::Error) -> bool {
-        false
     }
 
     pub(in crate::storage) fn sync_file_system(_: &File) -> Result<()> {

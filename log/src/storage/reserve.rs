@@ -3,6 +3,7 @@
 //! released.
 
 use super::blocks;
+use crate::system_error::is_full;
 use crate::{Error, owner_only, place, regular};
 use std::fs::File;
 use std::io::{ErrorKind, Result};
@@ -156,7 +157,7 @@ fn allocate_at_most(file: &File, bytes: u64) -> Result<()> {
     let mut bytes = bytes.max(BLOCK_BYTES);
     loop {
         match blocks::allocate(file, 0, bytes) {
-            Err(error) if blocks::is_full(&error) && bytes > BLOCK_BYTES => {
+            Err(error) if is_full(&error) && bytes > BLOCK_BYTES => {
                 let less = bytes - bytes / 16;
                 bytes = less.saturating_sub(BLOCK_BYTES).max(BLOCK_BYTES);
             }

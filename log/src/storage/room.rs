@@ -7,6 +7,7 @@ use super::sled::SEGMENT_BYTES;
 use super::{Purpose, blocks};
 use crate::copy_on_write;
 use crate::place::Place;
+use crate::system_error::is_full;
 use std::fs::File;
 use std::io::ErrorKind;
 use std::sync::Arc;
@@ -88,7 +89,7 @@ impl Room {
             Purpose::Snapshot { thins: false } => self.has_spare(bytes, AHEAD_BYTES),
         };
         ensured.unwrap_or_else(|error| {
-            if blocks::is_full(&error) {
+            if is_full(&error) {
                 return false;
             }
             if error.kind() == ErrorKind::Unsupported {

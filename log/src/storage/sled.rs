@@ -27,10 +27,11 @@ use super::closing::Engine;
 use super::reserve::{self, Reserve};
 use super::room::{Room, WRITE_AMPLIFICATION};
 use super::witness::WitnessFile;
-use super::{Purpose, Records, Storage, Stored, blocks};
+use super::{Purpose, Records, Storage, Stored};
 use crate::layout::{reserve_beside, witness_path};
 use crate::place::{above, device, sync_directory};
 use crate::regular::is_there;
+use crate::system_error::{is_system_failure, is_unread};
 use crate::unpoisoned::unpoisoned;
 use crate::{EngineCall, Error, Snapshots, Tail, copy_on_write, owner_only, parallel, place};
 pub use absent::Found;
@@ -51,7 +52,6 @@ use opening::{
 use pending::Pending;
 use reconcile::{end_behind, not_yet_stored, refuse_thinned_over};
 pub(crate) use side::is_set_aside;
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 #[cfg(test)]
@@ -189,7 +189,7 @@ impl SledStorage {
                 what: EngineCall::Open | EngineCall::Read,
                 source,
             } => source.to_string(),
-            Error::Read { source, .. } if blocks::is_unread(source) => {
+            Error::Read { source, .. } if is_unread(source) => {
                 format!("the disk does not give back all of its files ({source})")
             }
             _ => return None,
@@ -435,16 +435,4 @@ fn engine(what: EngineCall, error: ::sled::Error) -> Error {
         ::sled::Error::Corruption { .. } => Error::engine(what, "it found damaged data"),
         other => Error::engine(what, other),
     }
-}
-
-fn is_system_failure(source: &std::io::Error) -> bool {
-    let is_listed = matches!(
-        source.kind(),
-        ErrorKind::PermissionDenied
-            | ErrorKind::NotADirectory
-            | ErrorKind::ReadOnlyFilesystem
-            | ErrorKind::WouldBlock
-            | ErrorKind::OutOfMemory
-    );
-    is_listed || blocks::is_full(source) || blocks::is_without_descriptors(source)
 }

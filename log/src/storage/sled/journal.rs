@@ -11,7 +11,7 @@ pub(super) use kept::{JournalContents, Newest, Record};
 pub(crate) use record::FORMAT;
 
 use crate::place::Place;
-use crate::storage::blocks;
+use crate::system_error::is_full;
 use crate::{Error, owner_only, regular};
 use hindsight_core::Revision;
 use record::{BEGIN_BYTES, Header, Salt};
@@ -67,7 +67,7 @@ impl Journal {
         let io = || Error::io(format!("creating {}", path.display()));
         let salt = Salt::random();
         let file = match open_empty(&path, salt) {
-            Err(error) if blocks::is_full(&error) => {
+            Err(error) if is_full(&error) => {
                 tracing::warn!(
                     file = %path.display(),
                     "no disk space for the journal; writes are slower until a start finds enough"

@@ -9,6 +9,7 @@ use super::journal::CAPACITY_BYTES;
 use super::{SEGMENT_BYTES, engine, hidden, settings, side};
 use crate::layout::witness_path;
 use crate::place::{above, device};
+use crate::system_error::is_full;
 use crate::{EngineCall, Error, regular};
 use hindsight_core::Revision;
 use std::collections::BTreeSet;
@@ -83,7 +84,7 @@ pub(super) fn open_in_room(
             Err(error) => unopened(directory, error),
             Ok(database) => return Ok(database),
         };
-        let is_full = matches!(&error, Error::Io { source, .. } if blocks::is_full(source));
+        let is_full = matches!(&error, Error::Io { source, .. } if is_full(source));
         if !is_full || !reserve.release_part()? {
             return Err(error);
         }
