@@ -1,4 +1,4 @@
-//! How the parts of a log are called in its data directory.
+//! How the files of a log are called in its data directory.
 
 use std::path::{Path, PathBuf};
 
@@ -13,7 +13,23 @@ pub const PLACE: &str = "events.place";
 /// The directory of the snapshots.
 pub const SNAPSHOTS: &str = "snapshots";
 
-/// All of these, in the order in which they may come to their place: where there is a database, there is a log.
+/// The lock that keeps a data directory to one process.
+pub(crate) const LOCK: &str = "lock";
+
+/// The file of the engine, in the directory of the database, as all that follows.
+pub(crate) const DATABASE: &str = "db";
+/// The settings of the engine.
+pub(crate) const CONFIGURATION: &str = "conf";
+/// A directory that the engine makes.
+pub(crate) const BLOBS: &str = "blobs";
+/// What was appended since the engine was last synced.
+pub(crate) const JOURNAL: &str = "journal";
+/// The reserve and the spare file, where the directory has a file system of its own.
+pub(crate) const RESERVE_WITHIN: &str = "reserve";
+pub(crate) const PLACE_WITHIN: &str = "place";
+
+/// All that are beside each other, in the order in which they may come to their place: where there is a database, there
+/// is a log.
 pub const PARTS: [&str; 4] = [SNAPSHOTS, RESERVE, TAIL, EVENTS];
 
 /// The witness of the database in this directory.

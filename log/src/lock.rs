@@ -2,6 +2,7 @@
 
 mod naming;
 
+use crate::layout::LOCK;
 use crate::place::{Identity, identity, is_at};
 use crate::unpoisoned::unpoisoned;
 use crate::{Error, owner_only, regular, remote_fs};
@@ -11,7 +12,6 @@ use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-const FILE: &str = "lock";
 /// How the file begins, whoever holds it.
 const BEGIN: &str = "process ";
 const READER: &str = "a command that reads it from a read-only file system";
@@ -133,7 +133,7 @@ impl DirectoryLock {
 
     /// The lock file of a directory.
     pub fn path(directory: &Path) -> PathBuf {
-        directory.join(FILE)
+        directory.join(LOCK)
     }
 
     /// What the lock file says about the current or the last holder. Takes no lock.

@@ -1,5 +1,6 @@
 //! What the messages of errors advise.
 
+use crate::layout::{JOURNAL, LOCK, PLACE, PLACE_WITHIN, RESERVE, RESERVE_WITHIN, TAIL};
 use crate::storage::sled::NEW_LOG_BYTES;
 use crate::system_error::is_without_descriptors;
 use hindsight_core::Revision;
@@ -46,14 +47,14 @@ pub(super) fn at_link(newest: Revision) -> String {
 pub(super) fn in_place_of(path: &Path) -> &'static str {
     let name = path.file_name().and_then(|name| name.to_str());
     match name.unwrap_or_default() {
-        "events.reserve" | "events.place" | "reserve" | "place" | "lock" => {
+        RESERVE | PLACE | RESERVE_WITHIN | PLACE_WITHIN | LOCK => {
             "move it elsewhere, or remove it: the next start makes the file again"
         }
-        "events.tail" => {
+        TAIL => {
             "put the original file back, or restore a copy of the whole data directory, or, to accept the log as it \
              is, put an empty file in its place"
         }
-        "journal" => {
+        JOURNAL => {
             "put the original file back, or restore a copy of the whole data directory, or save what the database \
              has with `hindsight backup --intact FILE` and restore that"
         }

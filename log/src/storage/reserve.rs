@@ -3,6 +3,7 @@
 //! released.
 
 use super::blocks;
+use crate::layout::PLACE_WITHIN;
 use crate::system_error::is_full;
 use crate::{Error, owner_only, place, regular};
 use std::fs::File;
@@ -16,8 +17,6 @@ pub(super) const RESERVE_BYTES: u64 = 8 * MIB;
 const PART_BYTES: u64 = MIB;
 const BLOCK_BYTES: u64 = 4096;
 /// Its file, and the other, where they are in the directory of a database.
-pub(super) const NAME: &str = "reserve";
-pub(super) const PLACE: &str = "place";
 
 #[derive(Debug)]
 pub(super) struct Reserve {
@@ -133,9 +132,9 @@ impl Reserve {
 
 fn place_of(path: &Path) -> PathBuf {
     if path.extension().is_some() {
-        path.with_extension(PLACE)
+        path.with_extension(PLACE_WITHIN)
     } else {
-        path.with_file_name(PLACE)
+        path.with_file_name(PLACE_WITHIN)
     }
 }
 

@@ -24,11 +24,11 @@ mod tests;
 mod values;
 
 use super::closing::Engine;
-use super::reserve::{self, Reserve};
+use super::reserve::Reserve;
 use super::room::{Room, WRITE_AMPLIFICATION};
 use super::witness::WitnessFile;
 use super::{Purpose, Records, Storage, Stored};
-use crate::layout::{reserve_beside, witness_path};
+use crate::layout::{DATABASE, RESERVE_WITHIN, reserve_beside, witness_path};
 use crate::place::{above, device, sync_directory};
 use crate::regular::is_there;
 use crate::system_error::{is_system_failure, is_unread};
@@ -101,7 +101,7 @@ impl SledStorage {
         let finding = format!("finding {}", directory.display());
         let directory = &resolved.map_err(Error::io(finding))?;
         Self::check_files(directory)?;
-        let path = directory.join("db");
+        let path = directory.join(DATABASE);
         wait_until_free(&path)?;
         let state = refuse_foreign(directory)?;
         owner_only::make_restricted(directory)?;
@@ -164,7 +164,7 @@ impl SledStorage {
     /// Refuses a directory whose database another process has open, even without the lock of the data
     /// directory, as [`Self::open`] does.
     pub fn check_free(directory: &Path) -> Result<(), Error> {
-        let database = directory.join("db");
+        let database = directory.join(DATABASE);
         // A pipe in its place would have to be waited for.
         if database.is_file() {
             return wait_until_free(&database);
@@ -338,7 +338,7 @@ fn reserve_path(directory: &Path) -> PathBuf {
     let above = device(above(&beside));
     let is_elsewhere = device(directory).is_some_and(|own| above.is_some_and(|above| own != above));
     if is_elsewhere {
-        directory.join(reserve::NAME)
+        directory.join(RESERVE_WITHIN)
     } else {
         beside
     }

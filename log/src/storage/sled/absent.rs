@@ -4,7 +4,7 @@
 use super::journal::{JournalContents, Newest};
 use super::pending::Frame;
 use super::{check_reaches, refuse_unwitnessed};
-use crate::layout::witness_path;
+use crate::layout::{DATABASE, witness_path};
 use crate::regular::is_there;
 use crate::storage::witness::WitnessFile;
 use crate::{Error, MemoryStorage, Snapshots, Storage};
@@ -28,7 +28,7 @@ pub(super) fn find(directory: &Path, snapshots: Option<&Snapshots>) -> Result<Fo
     if is_there(directory)? && !directory.is_dir() {
         return Err(Error::Foreign(directory.to_owned()));
     }
-    if is_there(&directory.join("db"))? {
+    if is_there(&directory.join(DATABASE))? {
         return Ok(Found::Database);
     }
     let newest = check(directory, snapshots).map_err(|error| match error {
@@ -40,7 +40,7 @@ pub(super) fn find(directory: &Path, snapshots: Option<&Snapshots>) -> Result<Fo
             revision: acknowledged,
             newest,
         } => Error::Missing {
-            database: directory.join("db"),
+            database: directory.join(DATABASE),
             acknowledged,
             newest,
         },
@@ -56,7 +56,7 @@ pub(super) fn find(directory: &Path, snapshots: Option<&Snapshots>) -> Result<Fo
 /// Behind a link that leads nowhere a database is not absent, but unknown: a mount or a disk may be missing. A start
 /// would make another in its place.
 fn refuse_dangling(directory: &Path, newest: Revision) -> Result<(), Error> {
-    for path in [directory.to_owned(), directory.join("db")] {
+    for path in [directory.to_owned(), directory.join(DATABASE)] {
         if path.is_symlink() && !is_there(&path)? {
             return Err(Error::Dangling { path, newest });
         }

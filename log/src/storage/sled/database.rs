@@ -3,6 +3,7 @@
 use super::engine;
 use super::frames::FrameTrees;
 use super::pending::Frame;
+use crate::layout::DATABASE;
 use crate::place::Place;
 use crate::storage::closing::Engine;
 use crate::{EngineCall, Error};
@@ -37,7 +38,7 @@ impl Database {
         directory: &Path,
     ) -> Result<Self, Error> {
         let io = |what: &str| Error::io(format!("{what} {}", directory.display()));
-        let path = directory.join("db");
+        let path = directory.join(DATABASE);
         let file = File::options().write(true).open(&path);
         let file = file.map_err(io("opening the database in"))?;
         let opened = file.metadata().map_err(io("finding the database in"))?;

@@ -1,9 +1,9 @@
 //! Examines a directory before sled opens it. sled overwrites with blanks whatever it cannot read in its
 //! database: the file of another program, or all that a single flipped bit keeps it from reading.
 
-use super::super::reserve;
 use super::values::{HEADER_BYTES, Header};
 use super::{SEGMENT_BYTES, journal, others, side};
+use crate::layout::{BLOBS, CONFIGURATION, DATABASE, JOURNAL, PLACE_WITHIN, RESERVE_WITHIN};
 use crate::{Error, place, regular};
 use std::fs::File;
 use std::io::{ErrorKind, Read, Result, Seek, SeekFrom};
@@ -12,17 +12,15 @@ use std::path::{Path, PathBuf};
 /// The files that sled creates in its directory, apart from numbered side files, and ours.
 const OWN_FILES: &[&str] = &[
     CONFIGURATION,
-    "db",
+    DATABASE,
     BLOBS,
-    journal::NAME,
-    reserve::NAME,
-    reserve::PLACE,
+    JOURNAL,
+    RESERVE_WITHIN,
+    PLACE_WITHIN,
 ];
-pub(super) const BLOBS: &str = "blobs";
 /// A directory that some file systems have at their top.
 const OF_FILE_SYSTEMS: &str = "lost+found";
-/// A file that sled reads as a whole; it takes some hundred bytes.
-pub(super) const CONFIGURATION: &str = "conf";
+/// sled reads its settings as a whole; they take some hundred bytes.
 const CONFIGURATION_BYTES_MAX: u64 = 64 << 10;
 /// The first start writes less than this before there is a tree for frames.
 const BEGUN_BYTES: u64 = 4 << 10;
@@ -66,7 +64,7 @@ fn check_directory(path: &Path) -> std::result::Result<(), Error> {
 fn length_max(path: &Path) -> u64 {
     match path.file_name().and_then(|name| name.to_str()) {
         Some(CONFIGURATION) => CONFIGURATION_BYTES_MAX,
-        Some(journal::NAME) => journal::BYTES_MAX,
+        Some(JOURNAL) => journal::BYTES_MAX,
         _ => u64::MAX,
     }
 }
@@ -96,7 +94,7 @@ pub(super) fn refuse_foreign(directory: &Path) -> std::result::Result<DatabaseSt
     let foreign = entries(directory)?
         .into_iter()
         .find(|path| !is_of_database(path) && !path.ends_with(OF_FILE_SYSTEMS));
-    let path = directory.join("db");
+    let path = directory.join(DATABASE);
     let file = regular::open_if_there(&path, File::options().read(true))?;
     let headers = file.map_or_else(|| Ok(Headers::default()), |file| Headers::read(&file));
     let headers = headers.map_err(Error::reading("the event log"))?;

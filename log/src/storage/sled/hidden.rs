@@ -8,7 +8,7 @@ use super::intact::Intact;
 use super::page_table::SideFiles;
 use super::values::{HEADER_BYTES, Header, Segment};
 use super::{SEGMENT_BYTES, side};
-use crate::layout::witness_path;
+use crate::layout::{DATABASE, witness_path};
 use crate::regular::is_there;
 use crate::storage::witness::WitnessFile;
 use crate::{Error, parallel};
@@ -27,7 +27,7 @@ const WOULD_BLANK: &str =
 /// the segments that sled will read are read, and those whose header is blank. Side files that are not of
 /// this database are set aside; then sled reads all of it.
 pub(super) fn refuse_hidden(directory: &Path, synced: Revision) -> Result<(), Error> {
-    if !is_there(&directory.join("db"))? {
+    if !is_there(&directory.join(DATABASE))? {
         return Ok(());
     }
     let SideFiles { noted, unfit } = SideFiles::of(directory)?;
@@ -120,7 +120,7 @@ struct Hidden {
 impl Hidden {
     /// With what is behind tears, if it is known how far the log was acknowledged.
     fn of(directory: &Path, noted: u64, is_known: bool) -> Result<Self, Error> {
-        let path = directory.join("db");
+        let path = directory.join(DATABASE);
         let found = Unread::of(&path, noted).and_then(|segments| {
             let headless = segments.headless()?;
             let is_durable = |place| !is_known || place < segments.ends_from;

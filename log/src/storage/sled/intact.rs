@@ -7,7 +7,7 @@ use super::frames::Piece;
 use super::journal::JournalContents;
 use super::{hidden, refuse_unwitnessed, sectors};
 use crate::error::{BoxedError, extent};
-use crate::layout::witness_path;
+use crate::layout::{DATABASE, witness_path};
 use crate::storage::witness::WitnessFile;
 use crate::unpoisoned::unpoisoned;
 use crate::{Error, Reader, Records, Snapshots, Stored, Tail, frame, parallel, regular};
@@ -191,7 +191,7 @@ impl Copies {
         directory: &Path,
         progress: &mut impl FnMut(u64, u64),
     ) -> Result<(Self, Option<Error>), Error> {
-        let path = directory.join("db");
+        let path = directory.join(DATABASE);
         // Where there is none, a start takes all of it from the journal.
         let file = regular::open_if_there(&path, File::options().read(true))?;
         let (kept, unread) = unless_unknown(JournalContents::of(directory))?;

@@ -10,6 +10,7 @@ pub(super) use kept::{JournalContents, Newest, Record};
 #[cfg(test)]
 pub(crate) use record::FORMAT;
 
+use crate::layout::JOURNAL;
 use crate::place::Place;
 use crate::system_error::is_full;
 use crate::{Error, owner_only, regular};
@@ -19,7 +20,6 @@ use std::fs::File;
 use std::io::{ErrorKind, Seek, SeekFrom, Write};
 use std::path::Path;
 
-pub(super) const NAME: &str = "journal";
 /// Enough for the frames that are pending when sled is synced, each in a record.
 pub(super) const CAPACITY_BYTES: usize = 1 << 20;
 /// A later release may have a longer journal; a file longer than this is not one.
@@ -62,7 +62,7 @@ impl Journal {
     /// Opens or creates the file, durably without valid records: everything that it held is synced in the
     /// database, whose newest frame begins at `newest`.
     pub(super) fn begin(directory: &Path, newest: Revision) -> Result<Self, Error> {
-        let path = directory.join(NAME);
+        let path = directory.join(JOURNAL);
         regular::check(&path, BYTES_MAX)?;
         let io = || Error::io(format!("creating {}", path.display()));
         let salt = Salt::random();

@@ -4,10 +4,9 @@
 use super::super::blocks;
 use super::super::reserve::{RESERVE_BYTES, Reserve};
 use super::super::room::{KEPT_BYTES, OPENING_BYTES, OTHERS_BYTES};
-use super::foreign::{BLOBS, CONFIGURATION};
 use super::journal::CAPACITY_BYTES;
 use super::{SEGMENT_BYTES, engine, hidden, settings, side};
-use crate::layout::witness_path;
+use crate::layout::{BLOBS, CONFIGURATION, DATABASE, witness_path};
 use crate::place::{above, device};
 use crate::system_error::is_full;
 use crate::{EngineCall, Error, regular};
@@ -133,7 +132,7 @@ fn open_whole(directory: &Path, synced: Revision) -> Result<::sled::Result<::sle
 }
 
 pub(super) fn open_database(directory: &Path) -> Result<::sled::Result<::sled::Db>, Error> {
-    wait_until_free(&directory.join("db"))?;
+    wait_until_free(&directory.join(DATABASE))?;
     let config = ::sled::Config::new()
         .path(directory)
         .segment_size(SEGMENT_BYTES)

@@ -3,8 +3,8 @@
 use super::foreign::DatabaseState;
 use super::intact::Intact;
 use super::values::{Contents, Segment};
-use super::{SEGMENT_BYTES, TREE_PREFIX, journal, sectors, settings};
-use crate::layout::witness_path;
+use super::{SEGMENT_BYTES, TREE_PREFIX, sectors, settings};
+use crate::layout::{DATABASE, JOURNAL, witness_path};
 use crate::regular::is_there;
 use crate::{Error, regular};
 use hindsight_core::Revision;
@@ -18,12 +18,12 @@ const DEFAULT_TREE: &[u8] = b"__sled__default";
 /// start that was interrupted before it made these leaves a database without a value, and one of an earlier release
 /// has trees of ours, or records.
 pub(super) fn found(directory: &Path, state: DatabaseState) -> Result<Option<PathBuf>, Error> {
-    for ours in [witness_path(directory), directory.join(journal::NAME)] {
+    for ours in [witness_path(directory), directory.join(JOURNAL)] {
         if is_there(&ours)? {
             return Ok(None);
         }
     }
-    let path = directory.join("db");
+    let path = directory.join(DATABASE);
     let suspect = match settings::of_another(directory)? {
         None if Traces::of(&path)?.are_of_another(state) => path,
         None => return Ok(None),

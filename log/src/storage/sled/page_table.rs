@@ -14,6 +14,7 @@ use super::foreign::range;
 use super::hidden::begin_of;
 use super::values::{Bytes, HEADER_BYTES, Header, MessageHeader, Segment};
 use super::{SEGMENT_BYTES, side};
+use crate::layout::DATABASE;
 use crate::{Error, regular};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -43,7 +44,7 @@ pub(super) struct SideFiles {
 impl SideFiles {
     /// Compares the side files in this directory with the database in it.
     pub(super) fn of(directory: &Path) -> Result<Self, Error> {
-        let database = directory.join("db");
+        let database = directory.join(DATABASE);
         let length = database.metadata().map(|found| found.len());
         let length = length.map_err(Error::reading("the event log"))?;
         let longest = length.saturating_mul(TABLE_TO_DATABASE_MAX);

@@ -99,7 +99,7 @@ mod tests {
 
     /// The newest value under each key of eight bytes.
     fn scanned(directory: &Path) -> BTreeMap<Vec<u8>, Vec<u8>> {
-        let file = File::open(directory.join("db")).expect("opened");
+        let file = File::open(directory.join(crate::layout::DATABASE)).expect("opened");
         let mut found = BTreeMap::new();
         let take = |value: &Value, content: &[u8]| {
             let is_whole = value.key.len() == 8;

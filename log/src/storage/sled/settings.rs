@@ -1,8 +1,8 @@
 //! The settings of sled, which it writes once, in two calls, and never syncs. They are always the same
 //! here, so a file that a power cut left incomplete, or that has rotted, can be written again.
 
-use super::foreign::CONFIGURATION;
 use super::{SEGMENT_BYTES, side};
+use crate::layout::CONFIGURATION;
 use crate::{Error, regular};
 use std::fs::{self, File};
 use std::io::Read;

@@ -1,7 +1,8 @@
 //! The side files of sled, `snap.*`, all of which it can do without.
 
-use super::foreign::{CONFIGURATION, entries};
+use super::foreign::entries;
 use crate::Error;
+use crate::layout::CONFIGURATION;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::ErrorKind;

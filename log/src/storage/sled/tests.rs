@@ -267,7 +267,7 @@ fn after_a_clean_end_the_database_has_everything_and_after_a_failure_it_is_left_
         if fails {
             std::fs::rename(&elsewhere, &database).expect("moved back");
         }
-        std::fs::remove_file(events.join(journal::NAME)).expect("removed");
+        std::fs::remove_file(events.join(crate::layout::JOURNAL)).expect("removed");
         let storage = SledStorage::open(&events).expect("opened");
         let found = storage.at_or_after(Revision::ZERO).expect("read");
         assert_eq!(found.is_some(), !fails);

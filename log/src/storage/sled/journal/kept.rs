@@ -1,7 +1,8 @@
 //! Reads the contents of a journal without changing it.
 
+use super::BYTES_MAX;
 use super::record::{self, ALIGNMENT, BEGIN_BYTES, ParsedRecord, Salt};
-use super::{BYTES_MAX, NAME};
+use crate::layout::JOURNAL;
 use crate::{Error, frame, regular};
 use hindsight_core::Revision;
 use std::ops::Range;
@@ -32,7 +33,7 @@ pub(in super::super) struct Record {
 impl JournalContents {
     /// Reads the journal in this directory; empty if there is none.
     pub(in super::super) fn of(directory: &Path) -> Result<Self, Error> {
-        let bytes = regular::read(&directory.join(NAME), BYTES_MAX)?;
+        let bytes = regular::read(&directory.join(JOURNAL), BYTES_MAX)?;
         bytes.map_or_else(|| Ok(Self::default()), Self::read)
     }
 

@@ -1,7 +1,7 @@
 //! The contents of a journal after a crash, and what is refused.
 
 use super::record::{BEGIN_BYTES, FORMAT, Header, Salt};
-use super::{CAPACITY_BYTES, JournalContents, NAME};
+use super::{CAPACITY_BYTES, JOURNAL as NAME, JournalContents};
 use crate::frame::{self, Format};
 use crate::storage::conformance::copy;
 use crate::{Error, SledStorage, Storage};
