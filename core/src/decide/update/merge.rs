@@ -2,7 +2,7 @@
 //! scale.
 
 use super::{PendingWrite, approval, put};
-use crate::kind::{Kind, Subresource};
+use crate::kind::{Kind, Shape, Subresource};
 use crate::managed::kept;
 use crate::scale::UNSET;
 use crate::{GroupResource, Rejection};
@@ -14,12 +14,17 @@ pub(super) fn into_stored(
     old: &Value,
     sent: Value,
 ) -> Result<Value, Rejection> {
+    let (shape, now) = (change.kind.strategy.shape, change.context.envelope.time);
     match change.subresource {
         None => Ok(whole(change, old, sent)),
+        Some(Subresource::Status) if shape == Shape::CertificateRequest => {
+            let sent = status(change, old, sent);
+            Ok(approval::reported(old, sent, now))
+        }
         Some(Subresource::Status) => Ok(status(change, old, sent)),
         Some(Subresource::Approval) => {
             let sent = status(change, old, sent);
-            Ok(approval::approved(old, sent, change.context.envelope.time))
+            Ok(approval::approved(old, sent, now))
         }
         Some(Subresource::Finalize) => Ok(sent),
         Some(Subresource::Scale) => scale(change, old, &sent),
