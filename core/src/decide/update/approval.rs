@@ -19,8 +19,9 @@ pub(super) fn approved(old: &Value, mut sent: Value, now: Time) -> Value {
     fill_in_times(old, &mut sent, now);
     let conditions = sent.pointer_mut(CONDITIONS).map(Value::take);
     let mut status = old.get("status").cloned().unwrap_or_else(|| json!({}));
-    if let (Some(status), Some(conditions)) = (status.as_object_mut(), conditions) {
-        status.insert("conditions".into(), conditions);
+    if let Some(status) = status.as_object_mut() {
+        status.remove("conditions");
+        status.extend(conditions.map(|list| ("conditions".to_owned(), list)));
     }
     if let Some(root) = sent.as_object_mut() {
         root.insert("status".into(), status);
