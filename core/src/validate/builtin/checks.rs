@@ -11,6 +11,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("api_service", |_, subject, causes| {
         aggregation::api_service(subject, causes);
     }),
+    ("allocation", status::allocation),
     ("attachment", classes::attachment),
     ("autoscaler", workload::autoscaler),
     ("binding", rbac::binding),
@@ -48,6 +49,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("provisioner", classes::provisioner),
     ("quota", quota::quota),
     ("range", ambiguous::range),
+    ("reservations", status::reservations),
     ("role", rbac::rules),
     ("schedule", batch::schedule),
     ("secret", config::secret),

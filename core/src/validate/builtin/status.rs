@@ -1,12 +1,13 @@
-//! The counts that controllers report in the status of a workload, in upstream's order. Source:
-//! `ValidateDeploymentStatusUpdate` and its like in upstream's `pkg/apis/apps/validation`,
-//! `ValidateReplicationControllerStatus`, and the counts of `ValidateJobStatusUpdate`.
+//! The counts that controllers report in the status of a workload, and what a claim of devices was given,
+//! in upstream's order. Source: `ValidateDeploymentStatusUpdate` and its like in upstream's
+//! `pkg/apis/apps/validation`, `ValidateReplicationControllerStatus`, the counts of `ValidateJobStatusUpdate`,
+//! and `validateResourceClaimStatusUpdate`.
 
 use super::rule::Rule;
-use super::{Field, Subject, table};
+use super::{Field, IMMUTABLE, Subject, table};
 use crate::object::Name;
 use crate::rejection::CauseList;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
 const ROWS: &str = "\
@@ -58,6 +59,8 @@ jobs  status.failed  atleast 0
 jobs  status.ready  atleast 0
 jobs  status.terminating  atleast 0
 jobs  status  check finished_pods
+resourceclaims  status.reservedFor  check reservations
+resourceclaims  status.allocation  check allocation
 ";
 
 static RULES: LazyLock<BTreeMap<Name, Vec<Rule>>> = LazyLock::new(|| table::read(ROWS));
@@ -115,6 +118,42 @@ pub(super) fn finished_pods(status: &Field<'_>, subject: &Subject<'_>, causes: &
             let why = format!("cannot decrease the {counter} counter");
             causes.push_with(|| count.invalid_as(&after.to_string(), &why));
         }
+    }
+}
+
+/// Who uses the devices of a claim. There are none to use before they are allocated, and nobody new may
+/// use them once the claim is being deleted.
+pub(super) fn reservations(list: &Field<'_>, subject: &Subject<'_>, causes: &mut CauseList) {
+    if list.is_empty() {
+        return;
+    }
+    if subject.new.at("status.allocation").is_absent() {
+        let why = "may not be specified when `allocated` is not set";
+        causes.push_with(|| list.forbidden(why));
+        return;
+    }
+    let Some(old) = &subject.old else {
+        return;
+    };
+    let before = old.at(&list.path).items();
+    let before: BTreeSet<String> = before.map(|one| one.value.to_string()).collect();
+    let is_new = |one: Field<'_>| !before.contains(&one.value.to_string());
+    let is_deleting = !subject.new.at("metadata.deletionTimestamp").is_absent();
+    if is_deleting && list.items().any(is_new) {
+        let why = "new entries may not be added while `deallocationRequested` or `deletionTimestamp` are set";
+        causes.push_with(|| list.forbidden(why));
+    }
+}
+
+/// What a claim was given can be taken back, but not exchanged.
+pub(super) fn allocation(given: &Field<'_>, subject: &Subject<'_>, causes: &mut CauseList) {
+    let Some(old) = &subject.old else {
+        return;
+    };
+    let before = old.at(&given.path);
+    let both = !before.is_absent() && !given.is_absent();
+    if both && before.value != given.value {
+        causes.push_with(|| given.invalid(IMMUTABLE));
     }
 }
 
