@@ -20,10 +20,10 @@ use table::GROUPS;
 ///
 /// Flags: `c` cluster-scoped; `g` generation counts changes of the spec; `e` changes of the spec and of
 /// labels; `a` of the spec and of annotations; `1` generation stays 1; `o` a completed deletion answers with
-/// the object; `p` PUT creates; `r` updates need a `resourceVersion`; `l` names are labels; `5` names are
-/// DNS-1035 labels; `s` names are any path segment; `i` names are IP addresses; `f` any finalizer; `O`
-/// orphans by default; `G` graceful deletion; `R` a review that is never stored; `n` no deletion of
-/// collections; `k` a new one keeps its status; `v` its pods also mount volumes that are claimed for them.
+/// the object; `p` PUT creates; `r` updates need a `resourceVersion`; `l` names are labels; `s` names are any
+/// path segment; `i` names are IP addresses; `f` any finalizer; `O` orphans by default; `G` graceful deletion;
+/// `R` a review that is never stored; `n` no deletion of collections; `k` a new one keeps its status; `v` its
+/// pods also mount volumes that are claimed for them.
 /// Shapes: `N` namespace, `D` definition, `P` pod, `J` job, `T` daemon set, `V` volume, `M` claim, `A` API service, `S` service, `C` certificate signing request.
 struct Group {
     group: &'static str,
@@ -128,7 +128,6 @@ fn strategy(resource: &GroupResource, flags: &str) -> Strategy {
     let has = |flag: char| flags.contains(flag);
     let names = match () {
         () if has('l') => NameRule::Label,
-        () if has('5') => NameRule::Label1035,
         () if has('s') => NameRule::PathSegment,
         () if has('i') => NameRule::Address,
         () => NameRule::Subdomain,

@@ -193,8 +193,6 @@ pub enum NameRule {
     Subdomain,
     /// DNS-1123 label, at most 63 bytes.
     Label,
-    /// DNS-1035 label (Service).
-    Label1035,
     /// Anything that is a single path segment (RBAC).
     PathSegment,
     /// An IP address in its canonical form (`IPAddress`).

@@ -139,7 +139,6 @@ pub(crate) fn legal_name(rule: NameRule, name: &str) -> Result<(), String> {
         NameRule::Address => names::address(name),
         NameRule::Subdomain => subdomain(name),
         NameRule::Label => label(name),
-        NameRule::Label1035 => label_1035(name),
     }
 }
 

@@ -22,7 +22,7 @@ replicationcontrollers ReplicationController rc     all status,scale            
 resourcequotas         ResourceQuota         quota  -   status                    o
 secrets                Secret                -      -   -                         -
 serviceaccounts        ServiceAccount        sa     -   -                         o
-services               Service               svc    all status                    op5S
+services               Service               svc    all status                    oplS
 ",
     },
     Group {

@@ -99,7 +99,7 @@ replicationcontrollers                                         core/replicationc
 resourcequotas                                                 core/resourcequota                                     subdomain standard free  -    -      nothing
 secrets                                                        core/secret                                            subdomain standard free  -    -      -
 serviceaccounts                                                core/serviceaccount                                    subdomain standard free  -    -      -
-services                                                       core/service                                           1035      standard free  puts -      nothing
+services                                                       core/service                                           label     standard free  puts -      nothing
 controllerrevisions.apps                                       apps/controllerrevision                                subdomain standard free  -    -      -
 daemonsets.apps                                                apps/daemonset                                         subdomain standard free  -    counts nothing
 deployments.apps                                               apps/deployment                                        subdomain standard free  -    noted  labels
@@ -149,7 +149,6 @@ fn every_kind_that_is_stored_behaves_as_upstreams() {
     let names = |rule| match rule {
         NameRule::Subdomain => "subdomain",
         NameRule::Label => "label",
-        NameRule::Label1035 => "1035",
         NameRule::PathSegment => "segment",
         NameRule::Address => "address",
     };
