@@ -6,7 +6,7 @@ mod deprecation;
 
 pub use check::is_definable;
 pub(crate) use check::{check, of_instances, warnings};
-pub(crate) use decode::decode_schemas;
+pub(crate) use decode::{decode_schemas, undeclared_in_schemas};
 
 use crate::command::Propagation;
 use crate::event::Change;

@@ -18,7 +18,7 @@ mod types;
 mod updater;
 mod v1;
 
-pub(crate) use check::check;
+pub(crate) use check::{check, refuse_undeclared};
 pub(crate) use collect::set_of;
 pub(crate) use compare::compare;
 pub(crate) use element::Element;

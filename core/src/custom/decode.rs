@@ -2,7 +2,7 @@
 //! dropped. The type is recursive, so the schemas of built-in kinds do not describe it.
 
 use crate::schema::{Path, Removed};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 /// The type of a member.
 #[derive(Clone, Copy)]
@@ -72,9 +72,21 @@ const MEMBERS: [(&str, Holds); 44] = [
 /// Decodes the schemas of a definition in place. Returns the paths that were dropped, as far as they
 /// are reported, or why decoding failed.
 pub(crate) fn decode_schemas(document: &mut Value) -> Result<Vec<String>, String> {
-    let mut decoder = Decoder {
-        dropped: Removed::default(),
-    };
+    let decoder = decoded(document)?;
+    Ok(decoder.dropped.into_sorted())
+}
+
+/// The members of schemas that an applied definition may not have, since its OpenAPI document does not declare
+/// them. What cannot be decoded has none here: it is refused when it is decoded.
+pub(crate) fn undeclared_in_schemas(definition: &Value) -> Vec<String> {
+    let versions = definition.pointer("/spec/versions");
+    let mut copy = json!({"spec": {"versions": versions}});
+    let decoder = decoded(&mut copy);
+    decoder.map_or_else(|_| Vec::new(), |decoder| decoder.undeclared.into_sorted())
+}
+
+fn decoded(document: &mut Value) -> Result<Decoder, String> {
+    let mut decoder = Decoder::default();
     let spec = Path::Root.member("spec");
     let at = spec.member("versions");
     let versions = document.pointer_mut("/spec/versions");
@@ -86,11 +98,17 @@ pub(crate) fn decode_schemas(document: &mut Value) -> Result<Vec<String>, String
             decoder.schema(schema, &at.member("openAPIV3Schema"))?;
         }
     }
-    Ok(decoder.dropped.into_sorted())
+    Ok(decoder)
 }
 
+#[derive(Default)]
 struct Decoder {
     dropped: Removed,
+    /// Those of them that its OpenAPI document does not declare: it says nothing of a schema that may also
+    /// be something else.
+    undeclared: Removed,
+    /// How many members that may be something else contain this place.
+    open: usize,
 }
 
 impl Decoder {
@@ -112,12 +130,19 @@ impl Decoder {
         Ok(())
     }
 
+    fn note(&mut self, at: &Path<'_>) {
+        self.dropped.note(at);
+        if self.open == 0 {
+            self.undeclared.note(at);
+        }
+    }
+
     /// A null member counts as absent; nulls inside defaults and other arbitrary values stay.
     fn known(&mut self, members: &mut Map<String, Value>, at: &Path<'_>) {
         members.retain(|name, value| {
             let known = MEMBERS.iter().any(|(known, _)| known == name);
             if !known {
-                self.dropped.note(&at.member(name));
+                self.note(&at.member(name));
             }
             known && !value.is_null()
         });
@@ -127,9 +152,13 @@ impl Decoder {
         let wanted = match holds {
             Holds::Anything => return Ok(()),
             Holds::SchemaOrFlag if value.is_boolean() => return Ok(()),
-            Holds::Schema | Holds::SchemaOrFlag => return self.schema(value, at),
-            Holds::SchemaOrList if value.is_object() => return self.schema(value, at),
-            Holds::SchemaOrList | Holds::Schemas => return self.list(value, at),
+            Holds::SchemaOrFlag => return self.opened(|inside| inside.schema(value, at)),
+            Holds::SchemaOrList if value.is_object() => {
+                return self.opened(|inside| inside.schema(value, at));
+            }
+            Holds::SchemaOrList => return self.opened(|inside| inside.list(value, at)),
+            Holds::Schema => return self.schema(value, at),
+            Holds::Schemas => return self.list(value, at),
             Holds::SchemaMap => return self.map(value, at),
             Holds::Text => (value.is_string(), "string"),
             Holds::Flag => (value.is_boolean(), "bool"),
@@ -143,6 +172,17 @@ impl Decoder {
             (true, _) => Ok(()),
             (false, wanted) => Err(mismatch(value, wanted, at)),
         }
+    }
+
+    /// Decodes what may also be something else than a schema.
+    fn opened(
+        &mut self,
+        decode: impl FnOnce(&mut Self) -> Result<(), String>,
+    ) -> Result<(), String> {
+        self.open += 1;
+        let decoded = decode(self);
+        self.open -= 1;
+        decoded
     }
 
     fn list(&mut self, value: &mut Value, at: &Path<'_>) -> Result<(), String> {
@@ -184,7 +224,6 @@ fn mismatch(value: &Value, wanted: &str, at: &Path<'_>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
 
     fn definition(schema: Value) -> Value {
         json!({"spec": {"versions": [{"schema": {"openAPIV3Schema": schema}}]}})

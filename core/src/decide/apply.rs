@@ -7,10 +7,10 @@ use super::update::{PendingWrite, Sent, prepare_for_creation, same_coordinates};
 use super::{Context, prepare, warned};
 use crate::command::{Create, FieldValidation, PatchObject};
 use crate::fields::{self, Versions};
-use crate::kind::{GroupVersionKind, Subresource};
+use crate::kind::{GroupVersionKind, Shape, Subresource};
 use crate::managed::{self, Managed, Scaled, Writer};
 use crate::object::Object;
-use crate::{Decision, Rejection, scale};
+use crate::{Decision, Rejection, custom, scale};
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
@@ -149,10 +149,21 @@ impl Apply<'_> {
         let version = Versions::version(&self.target, &self.target.api_version());
         let schema = version.and_then(|version| version.schema);
         fields::check(config, schema).map_err(|why| self.untyped(config, &why))?;
+        self.refuse_undeclared(config)?;
         let merge = |writer: &Writer<'_>| writer.apply(live, config, managed, force);
         let merged = self.target.write(merge).ok_or_else(manager_required)??;
         self.refuse_complaint()?;
         Ok(merged)
+    }
+
+    /// Refuses members of the schemas in a definition that schemas do not have. The schema of definitions
+    /// leaves them open, since they are of a recursive type.
+    fn refuse_undeclared(&self, config: &Value) -> Result<(), Rejection> {
+        if self.target.kind.strategy.shape != Shape::Definition {
+            return Ok(());
+        }
+        let undeclared = custom::undeclared_in_schemas(config);
+        fields::refuse_undeclared(&undeclared).map_err(|why| self.untyped(config, &why))
     }
 
     /// Reports what strict validation found. Conflicts come first: upstream decodes strictly after the

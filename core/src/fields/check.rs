@@ -11,16 +11,23 @@ use std::fmt;
 
 /// The most bytes of reported faults: the path of each may be much longer than the value at its end.
 const FAULTS_BYTES_MAX: usize = 1 << 20;
+const UNDECLARED: &str = "field not declared in schema";
 
 /// Returns the faults of a configuration as one text, as far as they are reported.
 pub(crate) fn check(config: &Value, schema: Option<&Schema>) -> Result<(), String> {
     let mut faults = Faults::default();
     value(config, Type::of_object(schema), &At::Root, &mut faults);
-    match &*faults.found {
-        [] => Ok(()),
-        [one] => Err(one.clone()),
-        all => Err(["errors:", &all.join("\n  ")].join("\n  ")),
+    faults.into_result()
+}
+
+/// Refuses fields that what describes only a part of the configuration does not know, by their paths.
+pub(crate) fn refuse_undeclared(paths: &[String]) -> Result<(), String> {
+    let mut faults = Faults::default();
+    for path in paths {
+        let element = format!(".{path}");
+        faults.note(&At::Below(&At::Root, &element), UNDECLARED);
     }
+    faults.into_result()
 }
 
 /// The place of a value: the elements that lead to it.
@@ -46,6 +53,14 @@ struct Faults {
 }
 
 impl Faults {
+    fn into_result(self) -> Result<(), String> {
+        match &*self.found {
+            [] => Ok(()),
+            [one] => Err(one.clone()),
+            all => Err(["errors:", &all.join("\n  ")].join("\n  ")),
+        }
+    }
+
     const fn is_full(&self) -> bool {
         self.bytes >= FAULTS_BYTES_MAX
     }
@@ -103,7 +118,7 @@ fn map(members: &Map<String, Value>, kind: MapType<'_>, at: &At<'_>, faults: &mu
         match kind.member(name) {
             Member::Named(_, kind) | Member::Other(kind) => value(member, kind, &at, faults),
             Member::Undeclared => {
-                faults.note(&at, "field not declared in schema");
+                faults.note(&at, UNDECLARED);
                 break;
             }
         }
