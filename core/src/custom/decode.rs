@@ -1,5 +1,5 @@
-//! Decodes schemas in definitions (`JSONSchemaProps`): wrong types are refused, unknown members are
-//! dropped. The type is recursive, so the schemas of built-in kinds do not describe it.
+//! Decodes schemas in definitions (`JSONSchemaProps`), and what they hold: wrong types are refused, unknown
+//! members are dropped. The type is recursive, so the schemas of built-in kinds do not describe it.
 
 use crate::schema::{Path, Removed};
 use serde_json::{Map, Value, json};
@@ -15,6 +15,8 @@ enum Holds {
     Texts,
     List,
     Object,
+    Documentation,
+    Rules,
     Schema,
     SchemaOrFlag,
     SchemaOrList,
@@ -59,14 +61,27 @@ const MEMBERS: [(&str, Holds); 44] = [
     ("additionalProperties", Holds::SchemaOrFlag),
     ("additionalItems", Holds::SchemaOrFlag),
     ("dependencies", Holds::Object),
-    ("externalDocs", Holds::Object),
+    ("externalDocs", Holds::Documentation),
     ("x-kubernetes-preserve-unknown-fields", Holds::Flag),
     ("x-kubernetes-embedded-resource", Holds::Flag),
     ("x-kubernetes-int-or-string", Holds::Flag),
     ("x-kubernetes-list-map-keys", Holds::Texts),
     ("x-kubernetes-list-type", Holds::Text),
     ("x-kubernetes-map-type", Holds::Text),
-    ("x-kubernetes-validations", Holds::List),
+    ("x-kubernetes-validations", Holds::Rules),
+];
+
+/// The members of `ExternalDocumentation`.
+const DOCUMENTATION: [(&str, Holds); 2] = [("description", Holds::Text), ("url", Holds::Text)];
+
+/// The members of `ValidationRule`.
+const RULE: [(&str, Holds); 6] = [
+    ("rule", Holds::Text),
+    ("message", Holds::Text),
+    ("messageExpression", Holds::Text),
+    ("reason", Holds::Text),
+    ("fieldPath", Holds::Text),
+    ("optionalOldSelf", Holds::Flag),
 ];
 
 /// Decodes the schemas of a definition in place. Returns the paths that were dropped, as far as they
@@ -113,16 +128,26 @@ struct Decoder {
 
 impl Decoder {
     fn schema(&mut self, schema: &mut Value, at: &Path<'_>) -> Result<(), String> {
-        let Value::Object(members) = schema else {
-            return if schema.is_null() {
+        self.object(schema, (&MEMBERS, "v1.JSONSchemaProps"), at)
+    }
+
+    /// Decodes a value of the type that has these members and this name.
+    fn object(
+        &mut self,
+        value: &mut Value,
+        (table, wanted): (&[(&str, Holds)], &str),
+        at: &Path<'_>,
+    ) -> Result<(), String> {
+        let Value::Object(members) = value else {
+            return if value.is_null() {
                 Ok(())
             } else {
-                Err(mismatch(schema, "v1.JSONSchemaProps", at))
+                Err(mismatch(value, wanted, at))
             };
         };
-        self.known(members, at);
+        self.known(members, table, at);
         for (name, value) in members.iter_mut() {
-            let holds = MEMBERS.iter().find(|(known, _)| known == name);
+            let holds = table.iter().find(|(known, _)| known == name);
             if let Some((_, holds)) = holds {
                 self.member(*holds, value, &at.member(name))?;
             }
@@ -138,9 +163,9 @@ impl Decoder {
     }
 
     /// A null member counts as absent; nulls inside defaults and other arbitrary values stay.
-    fn known(&mut self, members: &mut Map<String, Value>, at: &Path<'_>) {
+    fn known(&mut self, members: &mut Map<String, Value>, table: &[(&str, Holds)], at: &Path<'_>) {
         members.retain(|name, value| {
-            let known = MEMBERS.iter().any(|(known, _)| known == name);
+            let known = table.iter().any(|(known, _)| known == name);
             if !known {
                 self.note(&at.member(name));
             }
@@ -160,6 +185,10 @@ impl Decoder {
             Holds::Schema => return self.schema(value, at),
             Holds::Schemas => return self.list(value, at),
             Holds::SchemaMap => return self.map(value, at),
+            Holds::Rules => return self.rules(value, at),
+            Holds::Documentation => {
+                return self.object(value, (&DOCUMENTATION, "v1.ExternalDocumentation"), at);
+            }
             Holds::Text => (value.is_string(), "string"),
             Holds::Flag => (value.is_boolean(), "bool"),
             Holds::Number => (value.is_number(), "float64"),
@@ -191,6 +220,16 @@ impl Decoder {
         };
         let mut items = items.iter_mut().enumerate();
         items.try_for_each(|(index, item)| self.schema(item, &at.item(index)))
+    }
+
+    fn rules(&mut self, value: &mut Value, at: &Path<'_>) -> Result<(), String> {
+        let Value::Array(items) = value else {
+            return Err(mismatch(value, "v1.ValidationRules", at));
+        };
+        let mut items = items.iter_mut().enumerate();
+        items.try_for_each(|(index, item)| {
+            self.object(item, (&RULE, "v1.ValidationRule"), &at.item(index))
+        })
     }
 
     fn map(&mut self, value: &mut Value, at: &Path<'_>) -> Result<(), String> {
