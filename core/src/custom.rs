@@ -3,10 +3,11 @@
 mod check;
 mod decode;
 mod deprecation;
+mod zeros;
 
 pub use check::is_definable;
 pub(crate) use check::{check, of_instances, warnings};
-pub(crate) use decode::{decode_schemas, undeclared_in_schemas};
+pub(crate) use decode::{decode_definition, undeclared_in_schemas};
 
 use crate::command::Propagation;
 use crate::event::Change;

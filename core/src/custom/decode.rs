@@ -1,15 +1,19 @@
 //! Decodes schemas in definitions (`JSONSchemaProps`), and what they hold: wrong types are refused, unknown
 //! members are dropped. The type is recursive, so the schemas of built-in kinds do not describe it.
 
+use super::zeros;
+use crate::document::write_whole_numbers;
 use crate::schema::{Path, Removed};
 use serde_json::{Map, Value, json};
 
-/// The type of a member.
+/// The type of a member. Where Go has a pointer to it, an empty one is another value than none.
 #[derive(Clone, Copy)]
 enum Holds {
     Anything,
     Text,
+    OptionalText,
     Flag,
+    OptionalFlag,
     Number,
     Count,
     Texts,
@@ -27,7 +31,7 @@ enum Holds {
 const MEMBERS: [(&str, Holds); 44] = [
     ("id", Holds::Text),
     ("$schema", Holds::Text),
-    ("$ref", Holds::Text),
+    ("$ref", Holds::OptionalText),
     ("description", Holds::Text),
     ("type", Holds::Text),
     ("format", Holds::Text),
@@ -62,12 +66,12 @@ const MEMBERS: [(&str, Holds); 44] = [
     ("additionalItems", Holds::SchemaOrFlag),
     ("dependencies", Holds::Object),
     ("externalDocs", Holds::Documentation),
-    ("x-kubernetes-preserve-unknown-fields", Holds::Flag),
+    ("x-kubernetes-preserve-unknown-fields", Holds::OptionalFlag),
     ("x-kubernetes-embedded-resource", Holds::Flag),
     ("x-kubernetes-int-or-string", Holds::Flag),
     ("x-kubernetes-list-map-keys", Holds::Texts),
-    ("x-kubernetes-list-type", Holds::Text),
-    ("x-kubernetes-map-type", Holds::Text),
+    ("x-kubernetes-list-type", Holds::OptionalText),
+    ("x-kubernetes-map-type", Holds::OptionalText),
     ("x-kubernetes-validations", Holds::Rules),
 ];
 
@@ -76,18 +80,19 @@ const DOCUMENTATION: [(&str, Holds); 2] = [("description", Holds::Text), ("url",
 
 /// The members of `ValidationRule`.
 const RULE: [(&str, Holds); 6] = [
-    ("rule", Holds::Text),
+    ("rule", Holds::OptionalText),
     ("message", Holds::Text),
     ("messageExpression", Holds::Text),
-    ("reason", Holds::Text),
+    ("reason", Holds::OptionalText),
     ("fieldPath", Holds::Text),
-    ("optionalOldSelf", Holds::Flag),
+    ("optionalOldSelf", Holds::OptionalFlag),
 ];
 
-/// Decodes the schemas of a definition in place. Returns the paths that were dropped, as far as they
-/// are reported, or why decoding failed.
-pub(crate) fn decode_schemas(document: &mut Value) -> Result<Vec<String>, String> {
+/// Decodes a definition in place, as far as the schema of its kind does not say how. Returns the paths that
+/// were dropped, as far as they are reported, or why decoding failed.
+pub(crate) fn decode_definition(document: &mut Value) -> Result<Vec<String>, String> {
     let decoder = decoded(document)?;
+    zeros::settle(document);
     Ok(decoder.dropped.into_sorted())
 }
 
@@ -114,6 +119,21 @@ fn decoded(document: &mut Value) -> Result<Decoder, String> {
         }
     }
     Ok(decoder)
+}
+
+impl Holds {
+    /// Whether Go does not write such a member. Source: `omitempty`.
+    fn omits(self, value: &Value) -> bool {
+        match (self, value) {
+            (_, Value::Null) | (Self::Flag, Value::Bool(false)) => true,
+            (Self::Text, Value::String(text)) => text.is_empty(),
+            (Self::Texts | Self::List | Self::Rules | Self::Schemas, Value::Array(items)) => {
+                items.is_empty()
+            }
+            (Self::Object | Self::SchemaMap, Value::Object(members)) => members.is_empty(),
+            _ => false,
+        }
+    }
 }
 
 #[derive(Default)]
@@ -162,14 +182,14 @@ impl Decoder {
         }
     }
 
-    /// A null member counts as absent; nulls inside defaults and other arbitrary values stay.
+    /// Keeps the members that Go writes. Nulls inside defaults and other arbitrary values stay.
     fn known(&mut self, members: &mut Map<String, Value>, table: &[(&str, Holds)], at: &Path<'_>) {
         members.retain(|name, value| {
-            let known = table.iter().any(|(known, _)| known == name);
-            if !known {
+            let known = table.iter().find(|(known, _)| known == name);
+            if known.is_none() {
                 self.note(&at.member(name));
             }
-            known && !value.is_null()
+            known.is_some_and(|(_, holds)| !holds.omits(value))
         });
     }
 
@@ -189,9 +209,13 @@ impl Decoder {
             Holds::Documentation => {
                 return self.object(value, (&DOCUMENTATION, "v1.ExternalDocumentation"), at);
             }
-            Holds::Text => (value.is_string(), "string"),
-            Holds::Flag => (value.is_boolean(), "bool"),
-            Holds::Number => (value.is_number(), "float64"),
+            Holds::Number if value.is_number() => {
+                write_whole_numbers(value);
+                return Ok(());
+            }
+            Holds::Text | Holds::OptionalText => (value.is_string(), "string"),
+            Holds::Flag | Holds::OptionalFlag => (value.is_boolean(), "bool"),
+            Holds::Number => (false, "float64"),
             Holds::Count => (value.is_i64() || value.is_u64(), "int64"),
             Holds::List => (value.is_array(), "[]v1.JSON"),
             Holds::Object => (value.is_object(), "map"),
@@ -265,7 +289,7 @@ mod tests {
     use super::*;
 
     fn definition(schema: Value) -> Value {
-        json!({"spec": {"versions": [{"schema": {"openAPIV3Schema": schema}}]}})
+        json!({"spec": {"versions": [{"served": true, "storage": true, "schema": {"openAPIV3Schema": schema}}]}})
     }
 
     #[test]
@@ -275,7 +299,7 @@ mod tests {
         let mut document = definition(schema);
         let at = "spec.versions[0].schema.openAPIV3Schema";
         assert_eq!(
-            decode_schemas(&mut document).expect("a schema"),
+            decode_definition(&mut document).expect("a schema"),
             ["allOf[0].not.requird", "properties.a.typ", "typo"].map(|path| format!("{at}.{path}"))
         );
         let kept = json!({"type": "object", "properties": {"a": {"default": {"any": null}}}, "allOf": [{"not": {}}]});
@@ -302,7 +326,8 @@ mod tests {
                 "cannot unmarshal string into Go struct field JSONSchemaProps.spec.versions[0].schema.openAPIV3Schema.nullable of type bool",
             ),
         ] {
-            let error = decode_schemas(&mut definition(schema.clone())).expect_err("wrong types");
+            let error =
+                decode_definition(&mut definition(schema.clone())).expect_err("wrong types");
             assert_eq!(error, format!("json: {expected}"), "{schema}");
         }
     }

@@ -41,7 +41,7 @@ pub(super) fn read(
 ) -> Result<Vec<String>, String> {
     let mut unknown = Vec::new();
     if kind.strategy.shape == Shape::Definition {
-        unknown = custom::decode_schemas(document)?;
+        unknown = custom::decode_definition(document)?;
     }
     let stored = || Some(Form::of(kinds, kind, &version.name).document(stored?));
     let removed = match kinds.schema(kind, &version.name) {
