@@ -1,5 +1,6 @@
 //! Custom kinds: the kind and the schemas that a `CustomResourceDefinition` defines.
 
+mod approval;
 mod check;
 mod decode;
 mod deprecation;

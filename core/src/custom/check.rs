@@ -1,7 +1,6 @@
 //! Validation of `CustomResourceDefinition`s.
 //! Source: `apiextensions-apiserver/pkg/apis/apiextensions/validation`.
 
-mod approval;
 mod column;
 mod complete;
 mod conversion;
@@ -22,7 +21,7 @@ mod version;
 
 pub(crate) use conversion::of_instances;
 
-use super::text;
+use super::{approval, text};
 use crate::kind::GroupResource;
 use crate::rejection::{CauseList, FieldCause};
 use crate::schema::{Budget, Path, Patterns};
@@ -43,8 +42,9 @@ pub(crate) fn warnings(document: &Value) -> Vec<String> {
 /// Returns everything that is wrong with a definition. On an update, causes that the old definition
 /// had as well are left out.
 pub(crate) fn check(document: &Value, old: Option<&Value>) -> Vec<FieldCause> {
+    let approval = approval::check(document, old);
     if old.is_some_and(|old| old.get("spec") == document.get("spec")) {
-        return Vec::new();
+        return approval.into_iter().collect();
     }
     let mut causes = whole(document);
     if let Some(old) = old {
@@ -53,7 +53,7 @@ pub(crate) fn check(document: &Value, old: Option<&Value>) -> Vec<FieldCause> {
         }
         causes.extend(update::check(document, old));
     }
-    causes.extend(approval::check(document, old));
+    causes.extend(approval);
     causes.into_causes()
 }
 

@@ -1,0 +1,67 @@
+//! Groups of the Kubernetes community need an annotation that names an approval or says that there
+//! is none.
+//! Source: `apiextensions-apiserver/pkg/apihelpers`.
+
+use super::text;
+use crate::go::url;
+use crate::rejection::FieldCause;
+use serde_json::{Value, json};
+
+const ANNOTATION: &str = "api-approved.kubernetes.io";
+const SEE: &str = "see https://github.com/kubernetes/enhancements/pull/1111";
+
+/// What the annotation of a definition says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Verdict {
+    Missing,
+    Unapproved,
+    Approved,
+    Invalid,
+}
+
+/// The causes against a definition whose group is of the community. What an update leaves as it is may stay.
+pub(super) fn check(definition: &Value, old: Option<&Value>) -> Option<FieldCause> {
+    let said = annotation(definition);
+    let verdict = verdict(said);
+    let is_new = old.is_none_or(|old| self::verdict(annotation(old)) != verdict);
+    if !is_new || !is_protected(text(definition, "/spec/group")) {
+        return None;
+    }
+    let must = format!("protected groups must have approval annotation \"{ANNOTATION}\"");
+    let field = format!("metadata.annotations[{ANNOTATION}]");
+    match verdict {
+        Verdict::Missing => Some(FieldCause::required(field, &format!("{must}, {SEE}"))),
+        Verdict::Invalid => {
+            let why =
+                format!("{must} with either a URL or a reason starting with \"unapproved\", {SEE}");
+            Some(FieldCause::invalid(field, &json!(said), &why))
+        }
+        Verdict::Unapproved | Verdict::Approved => None,
+    }
+}
+
+fn is_protected(group: &str) -> bool {
+    ["k8s.io", "kubernetes.io"].iter().any(|suffix| {
+        let rest = group.strip_suffix(suffix);
+        rest.is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
+    })
+}
+
+fn annotation(definition: &Value) -> &str {
+    let annotations = definition.pointer("/metadata/annotations");
+    let found = annotations.and_then(|all| all.get(ANNOTATION));
+    found.and_then(Value::as_str).unwrap_or_default()
+}
+
+fn verdict(said: &str) -> Verdict {
+    match said {
+        "" => Verdict::Missing,
+        said if said.starts_with("unapproved") => Verdict::Unapproved,
+        said if is_url(said) => Verdict::Approved,
+        _ => Verdict::Invalid,
+    }
+}
+
+fn is_url(text: &str) -> bool {
+    url::parse(text).is_ok_and(|url| !url.scheme.is_empty() && !url.host.is_empty())
+}
