@@ -6,6 +6,7 @@ mod decode;
 mod deprecation;
 mod zeros;
 
+pub(crate) use approval::conformance;
 pub use check::is_definable;
 pub(crate) use check::{check, of_instances, warnings};
 pub(crate) use decode::{decode_definition, undeclared_in_schemas};

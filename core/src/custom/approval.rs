@@ -1,9 +1,9 @@
 //! Groups of the Kubernetes community need an annotation that names an approval or says that there
 //! is none.
-//! Source: `apiextensions-apiserver/pkg/apihelpers`.
+//! Source: `apiextensions-apiserver/pkg/apihelpers`, and `calculateCondition` of its `controller/apiapproval`.
 
 use super::text;
-use crate::go::url;
+use crate::go::{quoted, url};
 use crate::rejection::FieldCause;
 use serde_json::{Value, json};
 
@@ -27,17 +27,37 @@ pub(super) fn check(definition: &Value, old: Option<&Value>) -> Option<FieldCaus
     if !is_new || !is_protected(text(definition, "/spec/group")) {
         return None;
     }
-    let must = format!("protected groups must have approval annotation \"{ANNOTATION}\"");
     let field = format!("metadata.annotations[{ANNOTATION}]");
     match verdict {
-        Verdict::Missing => Some(FieldCause::required(field, &format!("{must}, {SEE}"))),
+        Verdict::Missing => Some(FieldCause::required(field, &reason(verdict, said))),
         Verdict::Invalid => {
-            let why =
-                format!("{must} with either a URL or a reason starting with \"unapproved\", {SEE}");
+            let why = reason(verdict, said);
             Some(FieldCause::invalid(field, &json!(said), &why))
         }
         Verdict::Unapproved | Verdict::Approved => None,
     }
+}
+
+/// Whether a definition whose group is of the community is approved, as its condition tells.
+pub(crate) struct Conformance {
+    pub(crate) is_approved: bool,
+    pub(crate) reason: &'static str,
+    pub(crate) message: String,
+}
+
+pub(crate) fn conformance(definition: &Value) -> Option<Conformance> {
+    let said = annotation(definition);
+    let verdict = verdict(said);
+    is_protected(text(definition, "/spec/group")).then(|| Conformance {
+        is_approved: verdict == Verdict::Approved,
+        reason: match verdict {
+            Verdict::Missing => "MissingAnnotation",
+            Verdict::Unapproved => "UnapprovedAnnotation",
+            Verdict::Approved => "ApprovedAnnotation",
+            Verdict::Invalid => "InvalidAnnotation",
+        },
+        message: reason(verdict, said),
+    })
 }
 
 fn is_protected(group: &str) -> bool {
@@ -59,6 +79,18 @@ fn verdict(said: &str) -> Verdict {
         said if said.starts_with("unapproved") => Verdict::Unapproved,
         said if is_url(said) => Verdict::Approved,
         _ => Verdict::Invalid,
+    }
+}
+
+fn reason(verdict: Verdict, said: &str) -> String {
+    let must = format!("protected groups must have approval annotation \"{ANNOTATION}\"");
+    match verdict {
+        Verdict::Missing => format!("{must}, {SEE}"),
+        Verdict::Invalid => {
+            format!("{must} with either a URL or a reason starting with \"unapproved\", {SEE}")
+        }
+        Verdict::Unapproved => format!("not approved: {}", quoted(said)),
+        Verdict::Approved => format!("approved in {said}"),
     }
 }
 

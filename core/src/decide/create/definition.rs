@@ -5,10 +5,11 @@ mod names;
 mod tests;
 
 use crate::decide::commit::NewVersion;
+use crate::decide::conditions::Condition;
 use crate::decide::sequence::Sequence;
 use crate::decide::{Context, OversizePolicy, conditions, prepare};
 use crate::object::ObjectKey;
-use crate::{Commit, Decision, Object, Rejection, State};
+use crate::{Commit, Decision, Object, Rejection, State, custom};
 pub use names::next_to_be_named;
 use names::{Taken, Waiting};
 use serde_json::{Value, json};
@@ -19,6 +20,7 @@ use std::sync::Arc;
 /// deletion, which must not need much room on a full disk; and making their kinds anew keeps other writers
 /// waiting.
 const NAMED_BYTES_MAX: usize = 4 << 20;
+const CONFORMANT: &str = "KubernetesAPIApprovalPolicyConformant";
 /// What a definition counts for besides its body: however short it is, its kind is made anew.
 const DEFINITION_BYTES: usize = 64 << 10;
 
@@ -48,18 +50,37 @@ pub(crate) fn refresh(context: &Context<'_>, document: &mut Value) {
     }
 }
 
-/// Recomputes what the status says about the names, whoever writes it. Source: upstream's naming
-/// controller, which does so after every change. The list of stored versions is always there: it has no
+/// Recomputes what the status says about the names and the approval, whoever writes it. Source: upstream's
+/// naming and approval controllers, which do so after every change. The list of stored versions is always there: it has no
 /// `omitempty`.
 pub(crate) fn settle_names(context: &Context<'_>, document: &mut Value) {
     let now = context.envelope.time.to_rfc3339();
     if let Some(key) = key_of(document) {
         names::settle(context.state, &key, document, &now);
+        tell_approval(context.state, &key, document, &now);
     }
     if let Some(status) = conditions::status(document) {
         let stored_versions = status.entry("storedVersions");
         stored_versions.or_insert_with(|| json!([]));
     }
+}
+
+/// Tells whether a definition of a group of the Kubernetes community is approved, whatever a client says of it.
+fn tell_approval(state: &State, key: &ObjectKey, document: &mut Value, now: &str) {
+    let Some(conformance) = custom::conformance(document) else {
+        return;
+    };
+    let before = state
+        .get(key)
+        .map_or(Value::Null, |stored| stored.document());
+    conditions::restore(document, CONFORMANT, &before);
+    let (reason, message) = (conformance.reason, &conformance.message);
+    let condition = if conformance.is_approved {
+        Condition::new_true(CONFORMANT, reason, message)
+    } else {
+        Condition::new_false(CONFORMANT, reason, message)
+    };
+    conditions::set(document, &condition, now);
 }
 
 fn key_of(document: &Value) -> Option<ObjectKey> {
