@@ -2,7 +2,7 @@
 
 use crate::respond;
 use crate::schemas;
-use hindsight_core::kind::{Kind, KindRef};
+use hindsight_core::kind::{Kind, KindRef, Version};
 use hindsight_core::{ObjectKey, State};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
@@ -31,9 +31,10 @@ pub(super) fn define<'a>(
 ) -> Vec<Served<'a>> {
     let mut own = own_schemas(state, kind);
     let versions = kind.versions.iter().filter(|version| version.served);
-    let versions = versions.map(|version| &*version.name);
     let mut all = Vec::new();
-    for version in versions.filter(|version| only.is_none_or(|only| *version == only)) {
+    for version in versions.filter(|one| only.is_none_or(|only| &*one.name == only)) {
+        let fields = selectable(version);
+        let version = &*version.name;
         let (name, mut schema) = schema(kind, version, own.remove(version), definitions);
         let served = Served {
             kind,
@@ -45,6 +46,9 @@ pub(super) fn define<'a>(
             "x-kubernetes-group-version-kind",
             json!([served.gvk()]),
         );
+        if !fields.is_empty() {
+            set(&mut schema, "x-kubernetes-selectable-fields", fields.into());
+        }
         add_list(&served, definitions);
         definitions.insert(served.name.clone(), schema);
         all.push(served);
@@ -65,6 +69,13 @@ fn set(schema: &mut Value, member: &str, value: Value) {
     if let Some(members) = schema.as_object_mut() {
         members.insert(member.into(), value);
     }
+}
+
+/// The fields that field selectors of a version know besides those of the metadata, in the form of selectors.
+fn selectable(version: &Version) -> Vec<Value> {
+    let fields = version.selectable_fields.iter();
+    let paths = fields.map(|field| field.strip_prefix('.').unwrap_or(field));
+    paths.map(|path| json!({"fieldPath": path})).collect()
 }
 
 fn add_list(served: &Served<'_>, definitions: &mut Map<String, Value>) {
