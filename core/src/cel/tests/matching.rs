@@ -72,8 +72,9 @@ fn what_it_takes_to_compile_is_paid_for() {
         ("a(".repeat(1000), 512_000, 513_000),
         ("(?i)[a-\u{10ffff}]".to_owned(), 2_000_000, 2_300_000),
         ("(?i)[a-\u{10ffff}](".to_owned(), 0, 10_000),
+        ("(?i)[a-\u{10ffff}]\\p{Nobody}".to_owned(), 0, 10_000),
         (
-            "(?i)[a-\u{10ffff}]\\p{Nobody}".to_owned(),
+            "(?i)[a-\u{10ffff}]\\pL{1000}".to_owned(),
             3_000_000,
             3_500_000,
         ),

@@ -21,7 +21,6 @@ pub(super) fn translated(pattern: &str) -> Result<String, String> {
         };
         match translation.place {
             Place::Outside => translation.outside(one, from)?,
-            Place::Class => translation.class(one),
             Place::Start | Place::Inside | Place::Low | Place::Range => translation.inside(one)?,
         }
     }
@@ -29,6 +28,15 @@ pub(super) fn translated(pattern: &str) -> Result<String, String> {
 }
 
 const OCTAL_DIGITS_MAX: usize = 3;
+
+/// What may be in `[: :]`.
+const CLASSES: [&str; 14] = [
+    "alnum", "alpha", "ascii", "blank", "cntrl", "digit", "graph", "lower", "print", "punct",
+    "space", "upper", "word", "xdigit",
+];
+/// The scripts whose name has four letters. What `regex` knows of others with as many is a short form, which Go
+/// does not know.
+const SHORT_SCRIPTS: [&str; 6] = ["cham", "kawi", "lisu", "newa", "thai", "toto"];
 
 struct Translation<'a> {
     rest: Chars<'a>,
@@ -48,8 +56,6 @@ enum Place {
     Low,
     /// Behind the `-` of a range.
     Range,
-    /// Inside `[:alpha:]`.
-    Class,
 }
 
 impl<'a> Translation<'a> {
@@ -94,21 +100,26 @@ impl<'a> Translation<'a> {
         self.repeats.repeat(count, from, self.rest.as_str())
     }
 
-    fn class(&mut self, one: char) {
-        self.written.push(one);
-        if one == ']' {
-            self.place = Place::Inside;
+    /// `[:alpha:]`, of which the bracket is read. What has no end is none.
+    fn named_class(&mut self) -> Result<bool, String> {
+        let begun = self.rest.as_str().strip_prefix(':');
+        let Some((name, _)) = begun.and_then(|begun| begun.split_once(":]")) else {
+            return Ok(false);
+        };
+        if !CLASSES.contains(&name.strip_prefix('^').unwrap_or(name)) {
+            return Err(no_range(&format!("[:{name}:]")));
         }
+        self.written.push('[');
+        self.copy(name.len() + ":".len() + ":]".len());
+        self.place = Place::Inside;
+        Ok(true)
     }
 
     fn inside(&mut self, one: char) -> Result<(), String> {
         let next = self.next();
         match (one, self.place) {
             ('\\', _) => return self.escaped(),
-            ('[', place) if next == Some(':') && place != Place::Range => {
-                self.written.push('[');
-                self.place = Place::Class;
-            }
+            ('[', place) if place != Place::Range && self.named_class()? => {}
             (']', place) if place != Place::Start => {
                 self.written.push(']');
                 self.place = Place::Outside;
@@ -153,7 +164,7 @@ impl<'a> Translation<'a> {
         }
         let escaped = escape(one, self.place != Place::Outside)?;
         match one {
-            'p' | 'P' => self.unicode_class(one),
+            'p' | 'P' => self.unicode_class(one)?,
             'x' => {
                 self.written.push_str(&escaped);
                 self.copy_braces_or(2);
@@ -169,15 +180,28 @@ impl<'a> Translation<'a> {
     }
 
     /// A class of which the `p` or `P` is read: `\p{^L}` is `\P{L}`.
-    fn unicode_class(&mut self, sign: char) {
-        let Some(name) = self.rest.as_str().strip_prefix("{^") else {
+    fn unicode_class(&mut self, sign: char) -> Result<(), String> {
+        let rest = self.rest.as_str();
+        let braced = rest.strip_prefix('{').map(|braced| braced.split_once('}'));
+        if let Some(Some((name, _))) = braced {
+            if !is_unicode_class(name.strip_prefix('^').unwrap_or(name)) {
+                return Err(no_range(&format!("\\{sign}{{{name}}}")));
+            }
+        } else if let Some(letter) = self.next().filter(|_| braced.is_none())
+            && !"CLMNPSZ".contains(letter)
+        {
+            return Err(no_range(&format!("\\{sign}{letter}")));
+        }
+        let Some(name) = rest.strip_prefix("{^") else {
             self.written.extend(['\\', sign]);
-            return self.copy_braces_or(1);
+            self.copy_braces_or(1);
+            return Ok(());
         };
         let sign = if sign == 'p' { 'P' } else { 'p' };
         self.written.extend(['\\', sign, '{']);
         self.rest = name.chars();
         self.copy(name.chars().take_while(|one| *one != '}').count() + 1);
+        Ok(())
     }
 
     /// Copies what is in braces, or so many characters if there are none.
@@ -209,10 +233,12 @@ impl<'a> Translation<'a> {
 
     /// What `(?` begins: flags, or a group that may have flags or a name. Refuses flags that Go does not know.
     fn flags(&mut self) -> Result<(), String> {
+        let is_unknown = |flag: char| !"imsU-".contains(flag);
         let flags = self.rest.clone().skip(1);
         let flags: String = flags.take_while(|flag| !":)<P".contains(*flag)).collect();
-        if flags.contains(|flag: char| !"imsU-".contains(flag)) {
-            return Err(format!("invalid or unsupported Perl syntax: `(?{flags}`"));
+        if let Some((known, rest)) = flags.find(is_unknown).map(|at| flags.split_at(at)) {
+            let quoted: String = known.chars().chain(rest.chars().take(1)).collect();
+            return Err(format!("invalid or unsupported Perl syntax: `(?{quoted}`"));
         }
         self.written.push('(');
         self.copy(1 + flags.len());
@@ -235,7 +261,7 @@ impl Place {
         match self {
             Self::Start | Self::Inside | Self::Low => Self::Low,
             Self::Range => Self::Inside,
-            Self::Outside | Self::Class => self,
+            Self::Outside => self,
         }
     }
 }
@@ -265,6 +291,20 @@ fn escape(one: char, inside: bool) -> Result<String, String> {
         _ => return Ok(regex_syntax::escape(one.encode_utf8(&mut [0; 4]))),
     };
     Ok(plain.to_owned())
+}
+
+/// Whether Go knows a category or a script of this name; it knows no properties. Go does not look at case,
+/// spaces, underscores and hyphens.
+fn is_unicode_class(name: &str) -> bool {
+    let name = name.replace([' ', '_', '-'], "").to_ascii_lowercase();
+    let is_of = |group: &str| regex_syntax::parse(&format!("\\p{{{group}={name}}}")).is_ok();
+    let is_plain = name.bytes().all(|byte| byte.is_ascii_alphanumeric()) && !name.starts_with("is");
+    let is_short_form = || name.len() == 4 && !SHORT_SCRIPTS.contains(&&*name);
+    is_plain && (is_of("gc") || is_of("sc") && !is_short_form())
+}
+
+fn no_range(quoted: &str) -> String {
+    format!("invalid character class range: `{quoted}`")
 }
 
 fn invalid(one: char) -> String {
