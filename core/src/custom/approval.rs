@@ -97,3 +97,25 @@ fn reason(verdict: Verdict, said: &str) -> String {
 fn is_url(text: &str) -> bool {
     url::parse(text).is_ok_and(|url| !url.scheme.is_empty() && !url.host.is_empty())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An earlier release may have stored one.
+    #[test]
+    fn an_update_may_leave_a_bad_approval_as_it_is_and_make_none() {
+        let definition = |said: &str| json!({"metadata": {"annotations": {ANNOTATION: said}}, "spec": {"group": "x.k8s.io"}});
+        for (old, new, is_refused) in [
+            (Some("what"), "whatever", false),
+            (Some(""), "", false),
+            (Some("https://e.com/1"), "what", true),
+            (Some("what"), "", true),
+            (Some("what"), "unapproved", false),
+            (None, "what", true),
+        ] {
+            let refused = check(&definition(new), old.map(definition).as_ref());
+            assert_eq!(refused.is_some(), is_refused, "{old:?} {new}");
+        }
+    }
+}

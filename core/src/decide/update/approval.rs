@@ -121,3 +121,24 @@ pub(super) fn causes(
     }
     causes
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_condition_that_is_said_again_keeps_the_time_at_which_it_became_so() {
+        let [then, now] = ["2024-01-01T00:00:00Z", "2024-01-02T00:00:00Z"];
+        let said = |status: &str| json!({"type": "Said", "status": status});
+        let mut known = said("True");
+        known[TRANSITION] = json!(then);
+        let old = json!({"status": {"conditions": [known]}});
+        for (status, time) in [("True", then), ("False", now)] {
+            let sent = json!({"status": {"conditions": [said(status)]}});
+            let next = reported(&old, sent, Time::parse(now).expect("a time"));
+            let condition = &next["status"]["conditions"][0];
+            assert_eq!(condition[TRANSITION], time, "{status}");
+            assert_eq!(condition["lastUpdateTime"], now, "{status}");
+        }
+    }
+}
