@@ -267,8 +267,8 @@ fn a_start_that_is_told_to_stop_ends_as_a_server_does() {
     let mut line = String::new();
     said.read_line(&mut line).expect("read");
     assert!(line.contains("waiting up to"), "{line}");
-    let id = child.id().to_string();
-    let sent = Command::new("kill").args(["-TERM", &id]).status();
+    let mut kill = Command::new("kill");
+    let sent = kill.args(["-TERM", &child.id().to_string()]).status();
     assert!(sent.expect("kill runs").success());
     let code = child.wait().expect("it ends").code();
     said.read_to_string(&mut line).expect("read");
@@ -283,7 +283,9 @@ fn a_question_during_the_end_of_a_server_is_answered_from_the_directory() {
     for _ in 0..5 {
         let server = Server::start_on(&directory);
         server.send("TERM");
-        let told = stdout(&server.hindsight(&["get", "namespaces"]));
+        let ask = || server.hindsight(&["get", "namespaces"]);
+        let answer = Some(ask()).filter(|one| !text(&one.stderr).contains("complete; ask again"));
+        let told = stdout(&answer.unwrap_or_else(ask));
         assert!(told.contains("kube-system"), "{told}");
         assert_eq!(server.ended().0, Some(0));
     }

@@ -14,6 +14,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 const FRAMES: usize = 5;
 
@@ -403,10 +404,18 @@ fn remove(at: &Path, name: &str) {
     fs::remove_file(at.join(name)).expect("removed");
 }
 
-/// sled itself, with the settings of the storage.
+/// sled itself, with the settings of the storage. The threads of one that was just closed may still hold the database.
 fn engine(at: &Path) -> ::sled::Db {
     let sled = ::sled::Config::new().segment_size(8 << 20);
-    sled.path(at.join("events")).open().expect("opened")
+    let sled = sled.path(at.join("events"));
+    let opened = (0..1_000).find_map(|_| {
+        let opened = sled.open().ok();
+        if opened.is_none() {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        opened
+    });
+    opened.expect("opened")
 }
 
 fn cut_in_half(at: &Path, name: &str) {
