@@ -9,6 +9,7 @@ use hindsight_tests::manifests::widgets;
 use hindsight_tests::server::{Server, hindsight, stdout, text};
 use hindsight_tests::wait::wait_until;
 use serde_json::{Value, json};
+use std::time::Duration;
 
 const ANYTHING: &str = "{type: object, x-kubernetes-preserve-unknown-fields: true}";
 
@@ -366,4 +367,49 @@ fn tokens_of_others_are_let_go_in_what_is_foretold() {
     let behind = "priorityclasses.scheduling.k8s.io urgent";
     let later = json!({"deleted": [behind], "complete": true});
     assert_eq!(plan["onceLetGo"], later, "{plan}");
+}
+
+/// A job whose time is over by now is nothing that goes in any case, where it was not over then.
+#[test]
+fn a_plan_for_the_past_of_a_directory_is_made_at_the_time_of_then() {
+    const TTL_SECONDS: u64 = 3;
+    let temporary = tempfile::tempdir().expect("a temporary directory");
+    let directory = temporary.path().join("data");
+    let server = Server::start_on(&directory);
+    server.kubectl(&["create", "configmap", "owner"]);
+    let uid = server.uid("configmap/owner");
+    let job = json!({"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "j",
+        "ownerReferences": [{"apiVersion": "v1", "kind": "ConfigMap", "name": "owner", "uid": uid}]},
+        "spec": {"ttlSecondsAfterFinished": TTL_SECONDS, "template": {"spec": {"restartPolicy": "Never",
+            "containers": [{"name": "c", "image": "i"}]}}}});
+    let made = server.kubectl_with(&["create", "-f", "-", "-o", "json"], &job.to_string());
+    let made: Value = serde_json::from_str(&made).expect("JSON");
+    let ended = &made["metadata"]["creationTimestamp"];
+    let condition =
+        |kind: &str| json!({"type": kind, "status": "True", "lastTransitionTime": ended});
+    let status = json!({"status": {"startTime": ended, "completionTime": ended,
+        "conditions": [condition("SuccessCriteriaMet"), condition("Complete")]}});
+    let patch = [
+        "patch",
+        "job",
+        "j",
+        "--subresource=status",
+        "--type=merge",
+        "-o",
+        "json",
+        "-p",
+    ];
+    let ended = server.kubectl(&[&patch[..], &[&status.to_string()]].concat());
+    let ended: Value = serde_json::from_str(&ended).expect("JSON");
+    let then = ended["metadata"]["resourceVersion"].as_str().expect("one");
+    server.signal("TERM");
+    std::thread::sleep(Duration::from_secs(TTL_SECONDS + 1));
+    let told = stdout(&hindsight(
+        &directory,
+        &["plan", "configmap/owner", "--as-of", then],
+    ));
+    assert!(
+        told.contains("default/j: deleted [owners-absent]"),
+        "{told}"
+    );
 }
