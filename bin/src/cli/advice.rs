@@ -15,7 +15,7 @@ const IN_KUBECTL: &str = "also of the past: kubectl get with --server https://HO
      revision or a time";
 
 /// How another machine is asked.
-const IN_PERSON: &str = "a data directory on this machine is asked, and its server if one runs; to ask a server elsewhere, \
+const ELSEWHERE: &str = "a data directory on this machine is asked, and its server if one runs; to ask a server elsewhere, \
      use kubectl get --raw '/hindsight/v1/why?kind=KIND&name=NAME'";
 
 /// The error with the option that the advised command needs to find the same log.
@@ -102,7 +102,7 @@ fn of_kubectl(option: &str, subcommand: &str) -> Option<String> {
             "nothing is watched here; use hindsight log --follow for what happens, or kubectl get --watch".into(),
         ),
         ("-s" | "--server" | "--kubeconfig" | "--context" | "--cluster" | "--token", "get" | "log" | "plan" | "why") => {
-            Some(IN_PERSON.into())
+            Some(ELSEWHERE.into())
         }
         (_, "backup" | "replay" | "restore" | "serve" | "verify") if !option.starts_with('-') => {
             Some("a data directory is named with --data-dir DIR".into())

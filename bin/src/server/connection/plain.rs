@@ -19,8 +19,10 @@ pub(super) async fn refuse_http(mut stream: TcpStream) -> Result<TcpStream> {
     if !BEGINNINGS.contains(&begin) {
         return Ok(stream);
     }
-    // A connection that is closed with something unread takes the answer away from the client.
-    let read = stream.read(&mut [0; REQUEST_BYTES]).await?;
+    // A connection that is closed with something unread takes the answer away from the client. Not an array: every
+    // connection would have room for it for as long as it lasts.
+    let mut request = vec![0; REQUEST_BYTES];
+    let read = stream.read(&mut request).await?;
     stream.write_all(ANSWER).await?;
     stream.shutdown().await?;
     let why = format!("a client sent {read} bytes of HTTP, and not of TLS");

@@ -6,6 +6,7 @@ use crate::Time;
 use crate::kind::Subresource;
 use crate::rejection::FieldCause;
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 
 /// Condition types that only `/approval` may add.
 const VERDICTS: [&str; 2] = ["Approved", "Denied"];
@@ -58,22 +59,28 @@ fn keep(verdict: &str, old: &Value, sent: &mut Value) {
 /// transition.
 fn fill_in_times(old: &Value, sent: &mut Value, now: Time) {
     let now = json!(now.to_rfc3339());
+    let mut known = BTreeMap::new();
+    for one in conditions(old) {
+        if let Some(time) = one.get(TRANSITION).filter(|time| time.is_string()) {
+            known.entry(said(|member| one.get(member))).or_insert(time);
+        }
+    }
     let sent = sent.pointer_mut(CONDITIONS).and_then(Value::as_array_mut);
     let sent = sent.into_iter().flatten().filter_map(Value::as_object_mut);
     for condition in sent {
-        let is_same = |one: &&Value| {
-            let mut members = ["type", "status"].iter();
-            members.all(|member| one.get(member) == condition.get(*member))
-        };
-        let mut before = conditions(old).filter(is_same);
-        let changed = before.find_map(|one| one.get(TRANSITION).filter(|time| time.is_string()));
-        let changed = changed.unwrap_or(&now).clone();
+        let changed = known.get(&said(|member| condition.get(member)));
+        let changed = (*changed.unwrap_or(&&now)).clone();
         for (member, time) in [("lastUpdateTime", now.clone()), (TRANSITION, changed)] {
             if !condition.get(member).is_some_and(Value::is_string) {
                 condition.insert(member.into(), time);
             }
         }
     }
+}
+
+/// The type and the status of a condition with these members.
+fn said<'a>(member: impl Fn(&str) -> Option<&'a Value>) -> [Option<&'a str>; 2] {
+    ["type", "status"].map(|name| member(name).and_then(Value::as_str))
 }
 
 fn conditions(document: &Value) -> impl Iterator<Item = &Value> {

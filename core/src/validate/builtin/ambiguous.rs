@@ -31,6 +31,9 @@ pub(super) fn range(place: &Field<'_>, subject: &Subject<'_>, causes: &mut Cause
 pub(super) fn of_pods(path: &str, subject: &Subject<'_>, causes: &mut CauseList) {
     for field in OF_PODS {
         for place in subject.new.at(path).select(field) {
+            if causes.is_full() {
+                return;
+            }
             address(&place, subject, causes);
         }
     }
