@@ -68,8 +68,8 @@ fn fill_in_times(old: &Value, sent: &mut Value, now: Time) {
     let sent = sent.pointer_mut(CONDITIONS).and_then(Value::as_array_mut);
     let sent = sent.into_iter().flatten().filter_map(Value::as_object_mut);
     for condition in sent {
-        let changed = known.get(&said(|member| condition.get(member)));
-        let changed = (*changed.unwrap_or(&&now)).clone();
+        let changed = known.get(&said(|member| condition.get(member))).copied();
+        let changed = changed.unwrap_or(&now).clone();
         for (member, time) in [("lastUpdateTime", now.clone()), (TRANSITION, changed)] {
             if !condition.get(member).is_some_and(Value::is_string) {
                 condition.insert(member.into(), time);
