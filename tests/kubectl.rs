@@ -377,6 +377,11 @@ fn what_cannot_be_had_here_is_refused_in_words() {
     };
     let said = refused(&["create", "configmap", "b", "--as=bob"]);
     assert!(said.contains("User \"admin\" cannot impersonate"), "{said}");
+    for path in ["backup", "state", "log"] {
+        let path = format!("/hindsight/v1/{path}");
+        let said = refused(&["get", "--raw", &path, "--as=bob"]);
+        assert!(said.contains("User \"admin\" cannot impersonate"), "{said}");
+    }
     let said = refused(&["get", "configmap", "b"]);
     assert!(said.contains("not found"), "{said}");
     let nothing = server.try_kubectl(&["logs", "p"], "");

@@ -5,7 +5,7 @@
     reason = "a test stops where its ground is not what it expects"
 )]
 
-use hindsight_log::DirectoryLock;
+use hindsight_log::{BACKUP_MAGIC, DirectoryLock};
 use hindsight_tests::dice::Dice;
 use hindsight_tests::gate::Gate;
 use hindsight_tests::manifests::incompressible;
@@ -92,8 +92,8 @@ fn a_file_that_appears_while_a_backup_is_made_stays_and_so_does_the_backup() {
     );
     assert_eq!(fs::read(&file).expect("there"), b"of another");
     let restored = temporary.path().join("restored");
-    let unfinished = unfinished.to_str().expect("UTF-8");
-    stdout(&hindsight(&restored, &["restore", unfinished]));
+    let whole = unfinished.to_str().expect("UTF-8");
+    stdout(&hindsight(&restored, &["restore", whole]));
 }
 
 #[test]
@@ -104,14 +104,14 @@ fn a_backup_that_is_ended_before_it_begins_its_file_leaves_that_of_another() {
     let unfinished = temporary.path().join("b.unfinished");
     let file = temporary.path().join("b");
     let name = file.to_str().expect("UTF-8");
-    fs::write(&unfinished, "of another").expect("written");
+    fs::write(&unfinished, BACKUP_MAGIC).expect("written");
     let written = File::open(&unfinished).expect("there");
     written.try_lock().expect("free");
     for _ in 0..20 {
         let ended = begun(&directory, &["backup", name]);
         kill(&ended, "TERM");
         ended.wait_with_output().expect("it ends");
-        assert_eq!(fs::read(&unfinished).expect("there"), b"of another");
+        assert_eq!(fs::read(&unfinished).expect("there"), BACKUP_MAGIC);
     }
     drop(written);
     stdout(&hindsight(&directory, &["backup", name]));

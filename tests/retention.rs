@@ -200,15 +200,20 @@ fn check_what_is_said_of_nothing(directory: &Path, floor: u64) {
     }
 }
 
+/// The revision from which on everything is kept.
+fn floor(directory: &Path) -> u64 {
+    let verified = stdout(&hindsight(directory, &["verify", "--deep", "-o", "json"]));
+    let verified: serde_json::Value = serde_json::from_str(&verified).expect("JSON");
+    verified["floor"].as_u64().expect("a floor")
+}
+
 #[test]
 fn what_was_dropped_is_refused_by_its_floor_and_what_is_kept_is_explained() {
     let temporary = tempfile::tempdir().expect("a directory");
     let directory = temporary.path().join("data");
     history(&directory);
-    let verified = stdout(&hindsight(&directory, &["verify", "--deep", "-o", "json"]));
-    let verified: serde_json::Value = serde_json::from_str(&verified).expect("JSON");
-    let floor = verified["floor"].as_u64().expect("a floor");
-    assert!(floor > 20, "{verified}");
+    let floor = floor(&directory);
+    assert!(floor > 20, "{floor}");
 
     let named = format!("revision 12 is no longer kept: everything from revision {floor} on");
     for question in ["get configmaps --as-of 12", "replay --until 12"] {
@@ -332,6 +337,7 @@ fn without_its_snapshots_a_thinned_log_comes_to_the_same_state() {
     let temporary = tempfile::tempdir().expect("a directory");
     let directory = temporary.path().join("data");
     history(&directory);
+    assert!(floor(&directory) > 20, "it is thinned");
     let snapshots = directory.join("snapshots");
     assert!(std::fs::read_dir(&snapshots).expect("there").count() > 0);
     let before = served(&directory);

@@ -302,7 +302,8 @@ impl Write<'_> {
         decide: fn(&State, Command) -> Result<Decision, Rejection>,
     ) -> Result<Decision, Failure> {
         let state = state.clone();
-        let decided = offload(self.bytes, move || decide(&state, command));
+        let bytes = room::computed_bytes(&state, &command, self.bytes);
+        let decided = offload(bytes, move || decide(&state, command));
         Ok(decided.await??)
     }
 
@@ -390,6 +391,7 @@ pub(crate) async fn submit(
 ) -> Result<Result<Decision, Rejection>, Failure> {
     if dry_run || bytes > LONG_BYTES {
         let (state, tried) = (backend.state(), command.clone());
+        let bytes = room::computed_bytes(&state, &tried, bytes);
         let try_it = move || {
             let decided = decide(&state, tried);
             if dry_run {

@@ -5,6 +5,7 @@ mod document;
 mod room;
 mod version;
 mod warnings;
+mod weight;
 
 pub use room::Bodies;
 pub(crate) use room::{Received, read};

@@ -3,6 +3,7 @@
 mod custom;
 mod deprecated;
 mod origin;
+mod refusals;
 mod resource_request;
 mod room;
 
@@ -150,13 +151,6 @@ impl Api {
         finish(answer)
     }
 
-    /// The answer to a client whose credentials are invalid: 401 for every path, even for health and version,
-    /// which need no credentials.
-    pub fn unauthorized(headers: &HeaderMap) -> Response<ApiBody> {
-        let syntax = accept(headers).map_or(Syntax::Json, |accept| accept.syntax);
-        finish(respond::failure(&Failure::unauthorized(), syntax))
-    }
-
     /// Finds out what a request is about, if its client may ask. Health is answered here.
     async fn place<'a>(
         &self,
@@ -298,7 +292,8 @@ impl Api {
             (Method::GET, true) => verbs::get(self, request).await,
             (Method::GET, false) => list::answer(self, request).await,
             (method, _) => {
-                let body = body::read(body, self.bodies.as_ref()).await?;
+                let is_yaml = is_yaml(&request.parts.headers);
+                let body = body::read(body, is_yaml, self.bodies.as_ref()).await?;
                 let room = body.room.clone();
                 request.body_bytes = body.bytes.len();
                 // Its body may have taken long, and others have written since.
@@ -350,8 +345,7 @@ impl Api {
     ) -> Result<hindsight_core::Decision, Failure> {
         let backend = &*self.backend;
         let state = backend.state();
-        let is_yaml = respond::media_type(&request.parts.headers).ends_with("yaml");
-        let body = (request.body_bytes, is_yaml);
+        let body = (request.body_bytes, is_yaml(&request.parts.headers));
         let bytes = admission::decided_bytes(&state, &write_request.command, body);
         if self.admission.is_idle(&state) {
             drop(state);
@@ -431,6 +425,11 @@ async fn named_by(
 
 fn syntax_of(accept: &Result<Accept, NotAcceptable>) -> Syntax {
     accept.as_ref().map_or(Syntax::Json, |accept| accept.syntax)
+}
+
+/// Whether a body is read as YAML.
+fn is_yaml(headers: &HeaderMap) -> bool {
+    respond::media_type(headers).ends_with("yaml")
 }
 
 /// Adds what every answer carries.

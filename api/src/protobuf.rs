@@ -24,6 +24,11 @@ pub(crate) fn omitted_if_zero(definition: &str) -> BTreeSet<&'static str> {
     found
 }
 
+/// Whether this begins as a body in protobuf does.
+pub(crate) fn is_enveloped(bytes: &[u8]) -> bool {
+    bytes.starts_with(MAGIC)
+}
+
 /// Decodes a protobuf body into the document that it encodes. A version or kind that it does not state is that
 /// of the endpoint, as in upstream's `copyKindDefaults`.
 pub(crate) fn decode(bytes: &[u8], api_version: &str, kind: &str) -> Result<Value, Failure> {

@@ -5,6 +5,7 @@ mod backup;
 mod client_certificate;
 mod connection;
 mod departure;
+mod gathered;
 pub(crate) mod kubeconfig;
 mod lingering;
 mod pki;

@@ -2,6 +2,7 @@
 //! made while the log is written to. See `docs/decisions/0013-backup-and-restore.md`.
 
 mod file;
+mod leftover;
 mod restore;
 
 pub use file::BACKUP_MAGIC;

@@ -11,6 +11,11 @@ pub fn is_there(path: &Path) -> Result<bool, Error> {
     path.try_exists().map_err(examining(path))
 }
 
+/// Whether a path is a link that leads nowhere: what it leads to is not absent, but unknown.
+pub fn leads_nowhere(path: &Path) -> Result<bool, Error> {
+    Ok(path.is_symlink() && !is_there(path)?)
+}
+
 fn examining(path: &Path) -> impl FnOnce(io::Error) -> Error {
     Error::io(format!("examining {}", path.display()))
 }

@@ -170,10 +170,20 @@ impl Snapshots {
 
     /// Begins the file of a snapshot, which gets its name when it is finished.
     fn begin(&self, revision: Revision) -> Result<WholeFile, Error> {
-        owner_only::make_restricted(&self.directory)?;
+        if self.is_ours_alone() {
+            owner_only::make_restricted(&self.directory)?;
+        }
         let path = self.path(revision);
         let begun = WholeFile::begin_as(&path, path.with_extension(UNFINISHED));
         begun.map_err(self.failed("creating"))
+    }
+
+    /// Whether nobody else keeps files here, who may want others to read them.
+    fn is_ours_alone(&self) -> bool {
+        let listed = place::paths_in(&self.directory);
+        listed.map_or(true, |paths| {
+            paths.iter().all(|path| has_name_of_ours(path))
+        })
     }
 
     fn finish(&self, file: WholeFile) -> Result<(), Error> {

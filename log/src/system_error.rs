@@ -1,6 +1,7 @@
 //! Kinds of errors of the operating system.
 
-pub(crate) use codes::{is_unread, is_without_descriptors};
+pub(crate) use codes::is_unread;
+pub use codes::is_without_descriptors;
 use std::io::{Error, ErrorKind};
 
 /// Whether a write failed for lack of space: the disk is full, or this process may not use more.
@@ -35,7 +36,7 @@ mod codes {
     }
 
     /// Whether the process or the machine has reached its limit of open files.
-    pub(crate) fn is_without_descriptors(error: &Error) -> bool {
+    pub fn is_without_descriptors(error: &Error) -> bool {
         matches!(code(error), Some(Errno::MFILE | Errno::NFILE))
     }
 
@@ -53,7 +54,7 @@ mod codes {
 mod codes {
     use std::io::Error;
 
-    pub(crate) fn is_without_descriptors(_: &Error) -> bool {
+    pub fn is_without_descriptors(_: &Error) -> bool {
         false
     }
 

@@ -9,6 +9,10 @@ use std::path::{Path, PathBuf};
 /// for a leftover before it was locked.
 const ATTEMPTS_MAX: usize = 100;
 
+/// Whether a file that nobody writes to any more may be removed.
+type IsLeftover = fn(&File) -> Result<bool>;
+const ANYTHING: IsLeftover = |_| Ok(true);
+
 /// A file that gets its name from [`Self::finish`]; if it is dropped before, it is removed.
 #[derive(Debug)]
 pub struct WholeFile {
@@ -22,7 +26,13 @@ impl WholeFile {
     /// left under that name is removed; if another is still writing there, this fails. At `path` there must
     /// be a regular file or nothing.
     pub fn begin(path: &Path, suffix: &str) -> Result<Self> {
-        Self::begin_as(path, Self::unfinished(path, suffix))
+        Self::begin_over(path, suffix, ANYTHING)
+    }
+
+    /// As [`Self::begin`], but fails if what has the unfinished name is not a leftover.
+    pub fn begin_over(path: &Path, suffix: &str, is_leftover: IsLeftover) -> Result<Self> {
+        let beside = Self::unfinished(path, suffix);
+        Self::begin_with(path, beside, is_leftover)
     }
 
     /// The name of the file until it is finished.
@@ -35,9 +45,13 @@ impl WholeFile {
 
     /// As [`Self::begin`], with a chosen unfinished name in the same directory.
     pub(crate) fn begin_as(path: &Path, beside: PathBuf) -> Result<Self> {
+        Self::begin_with(path, beside, ANYTHING)
+    }
+
+    fn begin_with(path: &Path, beside: PathBuf, is_leftover: IsLeftover) -> Result<Self> {
         check_place(path)?;
         Ok(Self {
-            file: create_locked(&beside)?,
+            file: create_locked(&beside, is_leftover)?,
             beside: Some(beside),
             path: path.to_owned(),
         })
@@ -103,9 +117,9 @@ fn rename_new(from: &Path, to: &Path) -> Result<()> {
 
 /// Creates a file and locks it for as long as it is open. Only who holds the lock of a file removes or
 /// renames it.
-fn create_locked(path: &Path) -> Result<File> {
+fn create_locked(path: &Path, is_leftover: IsLeftover) -> Result<File> {
     for _ in 0..ATTEMPTS_MAX {
-        remove_leftover(path)?;
+        remove_leftover(path, is_leftover)?;
         let mut options = owner_only::options();
         match options.write(true).create_new(true).open(path) {
             Ok(file) if lock(&file) && is_at(&file, path) => return Ok(file),
@@ -117,7 +131,7 @@ fn create_locked(path: &Path) -> Result<File> {
 }
 
 /// Removes what nobody writes to any more. A link is removed without a look at what it leads to.
-fn remove_leftover(path: &Path) -> Result<()> {
+fn remove_leftover(path: &Path, is_leftover: IsLeftover) -> Result<()> {
     let found = match path.symlink_metadata() {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
         found => found?,
@@ -125,13 +139,14 @@ fn remove_leftover(path: &Path) -> Result<()> {
     if !found.is_file() {
         return std::fs::remove_file(path);
     }
-    match File::options().write(true).open(path) {
+    match File::options().read(true).write(true).open(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
         Err(error) => Err(error),
         Ok(left) if !lock(&left) => Err(in_use(path)),
-        // Otherwise it was finished meanwhile, and what has the name now is looked at next.
-        Ok(left) if is_at(&left, path) => std::fs::remove_file(path),
-        Ok(_) => Ok(()),
+        // It was finished meanwhile, and what has the name now is looked at next.
+        Ok(left) if !is_at(&left, path) => Ok(()),
+        Ok(left) if is_leftover(&left)? => std::fs::remove_file(path),
+        Ok(_) => Err(kept(path)),
     }
 }
 
@@ -146,6 +161,13 @@ fn in_use(path: &Path) -> Error {
         "another process is writing {path}; wait until it has finished, or name another file"
     );
     Error::new(ErrorKind::ResourceBusy, why)
+}
+
+fn kept(path: &Path) -> Error {
+    let path = path.display();
+    let why =
+        format!("{path} is in the way, and is no leftover; give it another name, or remove it");
+    Error::new(ErrorKind::AlreadyExists, why)
 }
 
 /// Whether the open file is the one that has this name.

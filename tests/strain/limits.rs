@@ -31,11 +31,12 @@ fn without_a_free_descriptor_writes_go_on_and_with_one_so_do_connections() {
         descriptors(server.pid()) >= DESCRIPTORS
     });
     create(&mut wire, "meanwhile", 1);
+    create(&mut caller.connect().expect("connected"), "beside", 1);
     drop(silent);
     create(&mut caller.connect().expect("connected"), "after", 1);
     server.signal("KILL");
     let stored = stored(&Server::start_on(&directory));
-    for name in ["before", "meanwhile", "after"] {
+    for name in ["before", "meanwhile", "beside", "after"] {
         assert!(stored.contains_key(name), "{name} was answered");
     }
 }

@@ -29,6 +29,23 @@ pub(crate) fn decided_bytes(
     }
 }
 
+/// What deciding a command counts as where others would wait for it: the rules and patterns of a definition may cost
+/// seconds, however short an object is.
+pub(super) fn computed_bytes(state: &State, command: &Command, decided: usize) -> usize {
+    let key = match &command.intent {
+        Intent::Create(create) => &create.key,
+        Intent::Update(update) => &update.key,
+        Intent::Patch(patch) => &patch.key,
+        _ => return decided,
+    };
+    let kind = state.kinds.by_resource(&key.resource);
+    if kind.is_some_and(|kind| kind.is_custom()) {
+        usize::MAX
+    } else {
+        decided
+    }
+}
+
 /// What the body of the request said.
 fn said(intent: &Intent) -> Option<&Value> {
     match intent {

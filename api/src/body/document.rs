@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use std::cell::RefCell;
 use std::fmt;
 use std::marker::PhantomData;
-pub(super) use yaml::read as yaml;
+pub(super) use yaml::{VALUES_MAX, read as yaml};
 
 /// The most findings that are reported about one body.
 const REPEATS_MAX: usize = 100;

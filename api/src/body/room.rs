@@ -3,6 +3,7 @@
 //! Room for a whole body is reserved before its first byte is read: a body that has begun waits for its client
 //! alone, so that half-read bodies never wait for each other.
 
+use super::weight::document_bytes;
 use super::{REQUEST_BYTES_MAX, too_large, whole};
 use crate::status::Failure;
 use bytes::Bytes;
@@ -15,6 +16,9 @@ use tokio::time::timeout;
 /// How long a body waits for room, in its turn, before the client is told to try again.
 const WAIT_MAX: Duration = Duration::from_secs(3);
 
+/// How many times as much room as bodies have there is for what is decoded from them.
+const DOCUMENTS_ROOM: usize = 4;
+
 /// How many long answers may be made at one time.
 const MAKERS_MAX: usize = 4;
 
@@ -22,6 +26,8 @@ const MAKERS_MAX: usize = 4;
 #[derive(Debug, Clone)]
 pub struct Bodies {
     room: Arc<Semaphore>,
+    /// For what the bodies say: see `weight`.
+    documents: Arc<Semaphore>,
     /// For what the writes make: see `version`.
     pub(super) versions: Arc<Semaphore>,
     /// How much each of these is when none of it is taken.
@@ -34,19 +40,26 @@ pub struct Bodies {
 }
 
 impl Bodies {
-    /// Room for `bytes` bytes at one time, but never less than the largest body may have; as much room for the
-    /// large objects that writes make, and as much for other long answers that are not streamed, until they are
+    /// Room for `bytes` bytes at one time, but never less than the largest body may have, and four times as much for
+    /// what is decoded from them; as much room for the large objects that writes make, and as much for other long answers that are not streamed, until they are
     /// sent. Each body must arrive in whole within `arrival` of its turn.
     pub fn bounded(bytes: usize, arrival: Duration) -> Self {
         let bytes = bytes.clamp(REQUEST_BYTES_MAX, u32::MAX as usize);
         Self {
             room: Arc::new(Semaphore::new(bytes)),
+            documents: Arc::new(Semaphore::new(DOCUMENTS_ROOM * bytes)),
             versions: Arc::new(Semaphore::new(bytes)),
             room_max: bytes,
             answers: Arc::new(Semaphore::new(bytes)),
             makers: Arc::new(Semaphore::new(MAKERS_MAX)),
             arrival,
         }
+    }
+
+    /// Room for so much of documents, in turn. Whatever it is, it finds room at some time.
+    async fn room_for_document(&self, bytes: usize) -> Result<OwnedSemaphorePermit, Failure> {
+        let bytes = bytes.min(DOCUMENTS_ROOM * self.room_max);
+        Self::room_in(&self.documents, bytes).await
     }
 
     /// So much of this room, or one of these seats, in turn; 429 if it takes too long.
@@ -67,11 +80,22 @@ impl Bodies {
 #[derive(Debug, Clone)]
 pub(crate) struct Received {
     pub(crate) bytes: Bytes,
-    pub(crate) room: Option<Arc<OwnedSemaphorePermit>>,
+    pub(crate) room: Option<Arc<Room>>,
+}
+
+/// What a body occupies, and what is decoded from it.
+#[derive(Debug)]
+pub(crate) struct Room {
+    _body: OwnedSemaphorePermit,
+    _document: OwnedSemaphorePermit,
 }
 
 /// Reads the whole body, within these bounds if there are any.
-pub(crate) async fn read<B>(body: B, bounds: Option<&Bodies>) -> Result<Received, Failure>
+pub(crate) async fn read<B>(
+    body: B,
+    is_yaml: bool,
+    bounds: Option<&Bodies>,
+) -> Result<Received, Failure>
 where
     B: Body<Data = Bytes>,
     B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
@@ -94,7 +118,15 @@ where
     let bytes = read.map_err(|_| Failure::body_timed_out())??;
     let surplus = wanted.saturating_sub(bytes.len());
     drop(room.as_mut().and_then(|room| room.split(surplus)));
-    let room = room.map(Arc::new);
+    let Some(room) = room else {
+        return Ok(Received { bytes, room: None });
+    };
+    let weight = document_bytes(&bytes, is_yaml);
+    let room = Room {
+        _body: room,
+        _document: bounds.room_for_document(weight).await?,
+    };
+    let room = Some(Arc::new(room));
     Ok(Received { bytes, room })
 }
 

@@ -132,6 +132,34 @@ fn what_a_small_patch_makes_of_a_long_object_is_looked_through_on_another_thread
     }
 }
 
+/// The rules of its definition may cost seconds.
+#[test]
+fn a_dry_run_of_a_short_custom_object_is_decided_on_another_thread() {
+    let served = with_maps();
+    let post = |path: &str, document: &Value| {
+        let request = Request::post(path).body(Full::from(document.to_string()));
+        request.expect("a request")
+    };
+    let schema = json!({"openAPIV3Schema": {"type": "object"}});
+    let definition = json!({"metadata": {"name": "things.example.com"}, "spec": {
+        "group": "example.com", "scope": "Namespaced", "names": {"plural": "things", "kind": "Thing"},
+        "versions": [{"name": "v1", "served": true, "storage": true, "schema": schema}]}});
+    let definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+    let defined = served.answer(post(definitions, &definition));
+    assert_eq!(defined.status(), 201);
+    let thing = json!({"apiVersion": "example.com/v1", "kind": "Thing", "metadata": {"name": "a"}});
+    let things = "/apis/example.com/v1/namespaces/default/things";
+    let _taken = take_all();
+    for (path, document, code) in [
+        (things, &thing, None),
+        (MAPS, &json!({"metadata": {"name": "a"}}), Some(201)),
+    ] {
+        let request = post(&format!("{path}?dryRun=All"), document);
+        assert_eq!(served.code_at_once(request), code, "{path}");
+    }
+    assert_eq!(served.code_at_once(post(things, &thing)), Some(201));
+}
+
 const METADATA: &str = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
 const METADATA_LIST: &str = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
 const TABLE: &str = "application/json;as=Table;g=meta.k8s.io;v=v1";

@@ -2,15 +2,22 @@
 //!
 //! The backend publishes from a thread of its own. If each watch waited for that, the thread would wake a
 //! thousand tasks, each through the queue that the workers of the runtime share. So it wakes one task, which
-//! wakes the others from within the runtime.
+//! wakes the others from within the runtime; some at a time, so that the first of them have sent what they have
+//! before the last are woken.
 
 use crate::backend::Backend;
 use crate::unpoisoned::unpoisoned;
 use hindsight_core::Revision;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
-use tokio::sync::watch::{self, Receiver};
-use tokio::task::AbortHandle;
+use tokio::sync::watch::{self, Receiver, Sender};
+use tokio::task::{AbortHandle, yield_now};
+
+/// How many groups of watches are woken one after the other.
+const GROUPS: usize = 16;
+/// How many watches that begin one after the other are in one group: they tend to share a connection, which then sends
+/// what all of them have at once.
+const NEIGHBOURS: usize = 32;
 
 /// One task for all watches of an API, begun by the first of them.
 #[derive(Clone, Default)]
@@ -18,31 +25,38 @@ pub(crate) struct Relay(Arc<Shared>);
 
 #[derive(Default)]
 struct Shared {
-    begun: Mutex<Option<(Receiver<Revision>, AbortHandle)>>,
+    running: Mutex<Option<Running>>,
     has_ended: AtomicBool,
+}
+
+/// The task that wakes others.
+struct Running {
+    groups: Vec<Receiver<Revision>>,
+    task: AbortHandle,
+    /// How many watches have begun.
+    begun: usize,
 }
 
 impl Relay {
     /// Notifies whenever the state of the backend has advanced; ends with the backend, with the runtime in which
     /// the relay was begun, or as [`Self::end`] says.
     pub(crate) fn subscribe(&self, backend: &dyn Backend) -> Receiver<Revision> {
-        let mut begun = unpoisoned(self.0.begun.lock());
+        let mut running = unpoisoned(self.0.running.lock());
+        let ended = || watch::channel(Revision::ZERO).1;
         if self.has_ended() {
-            return watch::channel(Revision::ZERO).1;
+            return ended();
         }
-        let running = begun
-            .take()
-            .filter(|(receiver, _)| receiver.has_changed().is_ok());
-        let (receiver, _) = begun.insert(running.unwrap_or_else(|| begin(backend.changed())));
-        receiver.clone()
+        let live = running.take().filter(Running::is_live);
+        let running = running.insert(live.unwrap_or_else(|| Running::begin(backend.changed())));
+        running.next().unwrap_or_else(ended)
     }
 
     /// Ends every watch, and from now on each that begins.
     pub(crate) fn end(&self) {
-        let mut begun = unpoisoned(self.0.begun.lock());
+        let mut running = unpoisoned(self.0.running.lock());
         self.0.has_ended.store(true, Ordering::SeqCst);
-        if let Some((_, task)) = begun.take() {
-            task.abort();
+        if let Some(running) = running.take() {
+            running.task.abort();
         }
     }
 
@@ -52,15 +66,41 @@ impl Relay {
     }
 }
 
-fn begin(mut published: Receiver<Revision>) -> (Receiver<Revision>, AbortHandle) {
-    let (sender, receiver) = watch::channel(*published.borrow_and_update());
-    let task = tokio::spawn(async move {
-        while published.changed().await.is_ok() {
-            let revision = *published.borrow_and_update();
-            sender.send_replace(revision);
+impl Running {
+    fn begin(mut published: Receiver<Revision>) -> Self {
+        let revision = *published.borrow_and_update();
+        let channels = (0..GROUPS).map(|_| watch::channel(revision));
+        let (senders, groups): (Vec<Sender<Revision>>, _) = channels.unzip();
+        let task = tokio::spawn(async move {
+            while published.changed().await.is_ok() {
+                for sender in &senders {
+                    // Not marked as seen: the first groups are to hear of it too.
+                    let revision = *published.borrow();
+                    let others = sender.receiver_count() > 1;
+                    sender.send_replace(revision);
+                    if others {
+                        yield_now().await;
+                    }
+                }
+            }
+        });
+        Self {
+            groups,
+            task: task.abort_handle(),
+            begun: 0,
         }
-    });
-    (receiver, task.abort_handle())
+    }
+
+    fn is_live(&self) -> bool {
+        self.groups.iter().all(|group| group.has_changed().is_ok())
+    }
+
+    /// The receiver of one more watch.
+    fn next(&mut self) -> Option<Receiver<Revision>> {
+        let group = self.begun / NEIGHBOURS % self.groups.len().max(1);
+        self.begun = self.begun.wrapping_add(1);
+        self.groups.get(group).cloned()
+    }
 }
 
 #[cfg(test)]
@@ -86,6 +126,29 @@ mod tests {
                     watch.changed().await.expect("it goes on");
                     assert_eq!(*watch.borrow_and_update(), revision);
                 }
+            }
+        });
+    }
+
+    #[test]
+    fn watches_are_woken_some_at_a_time_and_each_hears_of_what_comes_meanwhile() {
+        let fake = Fake::new();
+        let relay = Relay::default();
+        runtime().block_on(async {
+            let mut watches: Vec<_> = (0..=NEIGHBOURS).map(|_| relay.subscribe(&fake)).collect();
+            let mut last = watches.pop().expect("one of the second group");
+            fake.move_to(Revision(1));
+            for watch in &mut watches {
+                watch.changed().await.expect("it goes on");
+            }
+            assert!(!last.has_changed().expect("it goes on"));
+            fake.move_to(Revision(2));
+            last.changed().await.expect("it goes on");
+            for _ in 0..10 * GROUPS {
+                yield_now().await;
+            }
+            for watch in watches.iter().chain([&last]) {
+                assert_eq!(*watch.borrow(), Revision(2));
             }
         });
     }

@@ -204,7 +204,7 @@ impl Unfinished {
 
     fn begin(&self, place: &Path) -> io::Result<WholeFile> {
         self.guard.unless_signalled(|| {
-            let begun = WholeFile::begin(place, UNFINISHED);
+            let begun = WholeFile::begin_over(place, UNFINISHED, Made::is_leftover);
             self.is_ours.store(begun.is_ok(), Ordering::SeqCst);
             begun
         })

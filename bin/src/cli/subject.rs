@@ -106,26 +106,24 @@ impl Subject {
 }
 
 /// Parses the first argument of `log`, `get`, `plan` and `why`. It may be an object as answers in JSON name it: the kind
-/// and, behind a blank, the name.
+/// and, behind a blank, the name. Names of some kinds contain blanks; kinds contain neither these nor slashes.
 pub(super) fn parse_resource(text: &str) -> Result<ResourceArg, String> {
-    if let Some((kind, name)) = text.split_once(' ') {
-        let name = Some(parse_name(name)?);
-        return one_kind(kind).map(|kind| ResourceArg { kind, name });
-    }
-    let (kind, name) = match text.split_once('/') {
-        Some((kind, name)) => (kind, Some(name)),
-        None => (text, None),
+    let end = text.find([' ', '/']).unwrap_or(text.len());
+    let (kind, rest) = text.split_at(end);
+    let name = if let Some(name) = rest.strip_prefix(' ') {
+        Some(parse_name(name)?)
+    } else {
+        let name = rest.strip_prefix('/').map(str::to_owned);
+        let namespace = None;
+        name.map(|name| NameArg { namespace, name })
     };
-    if kind.is_empty() || name.is_some_and(|name| name.is_empty() || name.contains('/')) {
+    let is_no_name = |name: &NameArg| name.name.is_empty() || name.name.contains('/');
+    if kind.is_empty() || name.as_ref().is_some_and(is_no_name) {
         let why =
             "expected KIND or KIND/NAME, such as configmap/settings, and the namespace with -n";
         return Err(why.into());
     }
     let kind = one_kind(kind)?;
-    let name = name.map(|name| NameArg {
-        namespace: None,
-        name: name.to_owned(),
-    });
     Ok(ResourceArg { kind, name })
 }
 
@@ -200,7 +198,18 @@ mod tests {
             assert_eq!(subject.namespace.as_deref(), namespace);
             assert!(text.starts_with(&subject.kind));
         }
+        for text in ["clusterrole/team lead", "clusterrole team lead"] {
+            let subject = parse_resource(text).expect("read");
+            let subject = subject.with_name(None, None, "why").expect("a name");
+            assert_eq!(subject.kind, "clusterrole");
+            assert_eq!(subject.name.as_deref(), Some("team lead"));
+        }
         for text in [
+            "configmap/",
+            "/settings",
+            " settings",
+            "configmap//settings",
+            "configmap/prod/settings",
             "configmaps prod/",
             "configmaps ",
             "pods,secrets prod/a",

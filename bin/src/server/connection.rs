@@ -1,11 +1,13 @@
 //! Connections: accepted, identified, served, and drained at the end.
 
+mod failures;
 mod plain;
 #[cfg(test)]
 mod tests;
 
 use super::auth::{Identity, InvalidCredentials, Tokens};
 use super::departure::Departure;
+use super::gathered::{Gathered, Turns};
 use super::lingering::Lingering;
 use super::pki::Tls;
 use super::slots::{Limits, Slot, Slots};
@@ -15,6 +17,7 @@ use super::{backup, queries};
 use crate::ControlPlane;
 use crate::answer::{BACKUP_PATH, PATHS};
 use bytes::Bytes;
+use failures::Failures;
 use hindsight_api::{Api, ApiBody, Bodies, Failure, is_of_events};
 use http::header::CONTENT_LENGTH;
 use http::{HeaderValue, Method, Response, Version};
@@ -54,8 +57,6 @@ const KEEPALIVE_EVERY: Duration = Duration::from_secs(15);
 const KEEPALIVE_QUESTIONS: u32 = 9;
 /// What the handshake agrees on for HTTP/2.
 const HTTP2: Option<&[u8]> = Some(b"h2");
-/// A pause after a failed accept, for when file descriptors run out.
-const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
 /// What all connections and requests of the server share.
 pub(super) struct ServerContext {
@@ -103,8 +104,7 @@ pub(super) async fn accept(
     let (stop, stopping) = watch::channel(());
     let slots = Slots::new(context.limits);
     tokio::pin!(shutdown);
-    // The failure is logged once, until a connection is accepted again.
-    let mut is_failing = false;
+    let mut failures = Failures::default();
     loop {
         let accepted = tokio::select! {
             accepted = listener.accept() => accepted,
@@ -113,15 +113,10 @@ pub(super) async fn accept(
         let stream = match accepted {
             Ok((stream, _)) => stream,
             Err(error) => {
-                if !is_failing {
-                    tracing::warn!(%error, "cannot accept connections; check the limit on open files");
-                }
-                is_failing = true;
-                tokio::time::sleep(ACCEPT_PAUSE).await;
+                tokio::time::sleep(failures.pause(&error, &slots)).await;
                 continue;
             }
         };
-        is_failing = false;
         // Without a free slot the connection is closed at once.
         let Some(slot) = slots.enter() else {
             continue;
@@ -181,10 +176,10 @@ async fn serve(
     let session = stream.get_ref().1;
     let chain = session.peer_certificates().unwrap_or_default();
     let client = context.tls.certificates.identify(chain, UnixTime::now());
-    let protocol = session.alpn_protocol();
-    let builder = builder(protocol);
+    let is_http2 = session.alpn_protocol() == HTTP2;
+    let builder = builder(is_http2);
     let requests = Requests::none();
-    let departure = (protocol != HTTP2).then(|| Departure::of(requests.clone()));
+    let departure = (!is_http2).then(|| Departure::of(requests.clone()));
     let mark_authenticated = {
         let requests = requests.clone();
         move || {
@@ -218,31 +213,33 @@ async fn serve(
             Ok::<_, Infallible>(response.map(|body| Answer::new(body, open, timeouts)))
         }
     });
-    let stream = TokioIo::new(Lingering::new(stream, departure, stopping.clone()));
-    let connection = builder.serve_connection(stream, service);
+    let turns = Turns::of(requests.clone());
+    let stream = Lingering::new(stream, departure, stopping.clone());
+    let stream = Gathered::new(stream, is_http2.then(|| turns.clone()));
+    let connection = builder.serve_connection(TokioIo::new(stream), service);
     tokio::pin!(connection);
     let patience = tokio::select! {
-        ended = connection.as_mut() => return ended,
+        ended = turns.poll(connection.as_mut()) => return ended,
         _ = stopping.changed() => timeouts.ending,
         patience = requests.timed_out(timeouts) => patience,
     };
     connection.as_mut().graceful_shutdown();
     tokio::select! {
-        _ = tokio::time::timeout(patience, connection) => {}
+        _ = tokio::time::timeout(patience, turns.poll(connection)) => {}
         () = requests.done() => {}
     }
     Ok(())
 }
 
 /// Serves the protocol that the handshake agreed on, without waiting for the first byte to guess it.
-fn builder(protocol: Option<&[u8]>) -> Builder<TokioExecutor> {
+fn builder(is_http2: bool) -> Builder<TokioExecutor> {
     let mut builder = Builder::new(TokioExecutor::new());
     let mut http2 = builder.http2();
     http2.initial_connection_window_size(WINDOW_BYTES);
     http2.initial_stream_window_size(WINDOW_BYTES);
     http2.max_header_list_size(HEAD_BYTES_MAX);
     builder.http1().max_buf_size(BUFFER_BYTES);
-    if protocol == HTTP2 {
+    if is_http2 {
         builder.http2_only()
     } else {
         builder.http1_only()
@@ -267,6 +264,12 @@ async fn answer(
     let Ok(actor) = actor else {
         return Api::unauthorized(request.headers());
     };
+    let refused = actor
+        .as_deref()
+        .and_then(|actor| Api::refuse_impersonation(request.headers(), actor));
+    if let Some(refused) = refused {
+        return refused;
+    }
     let path = request.uri().path();
     match &actor {
         // Any success would tell the client that it has a tunnel now.

@@ -83,16 +83,23 @@ impl Slots {
         })
     }
 
+    /// Displaces the oldest that is unauthenticated; false if there is none.
+    pub(super) fn make_room(&self) -> bool {
+        self.unauthenticated().displace_oldest()
+    }
+
     fn unauthenticated(&self) -> MutexGuard<'_, Unauthenticated> {
         unpoisoned(self.unauthenticated.lock())
     }
 }
 
 impl Unauthenticated {
-    fn displace_oldest(&mut self) {
-        if let Some((_, oldest)) = self.waiting.pop_first() {
+    fn displace_oldest(&mut self) -> bool {
+        let oldest = self.waiting.pop_first();
+        oldest.is_some_and(|(_, oldest)| {
             oldest.notify_one();
-        }
+            true
+        })
     }
 }
 

@@ -71,7 +71,8 @@ pub(super) fn on_system(source: &std::io::Error) -> Cow<'static, str> {
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
             let mib = NEW_LOG_BYTES >> 20;
             return format!(
-                "; free some disk space (a new log needs {mib} MiB), or name another data directory"
+                "; free some disk space, or make a new log in another data directory: it needs {mib} MiB, and more for \
+                 what is restored into it"
             )
             .into();
         }

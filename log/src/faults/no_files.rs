@@ -8,8 +8,8 @@ use super::rot::open;
 use super::script::{self, Commands};
 use crate::{DirectoryLock, Error, Intact, Reader, Snapshots};
 use hindsight_core::Revision;
-use std::fs::{self, File};
-use std::os::unix::fs::symlink;
+use std::fs::{self, File, Permissions};
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
@@ -163,6 +163,25 @@ fn what_others_keep_beside_snapshots_stops_neither_them_nor_thinning() {
         let floor = Reader::new(disk).floor().expect("read");
         assert!(before <= floor && floor <= found[1], "{name}: {floor}");
         assert!(fs::symlink_metadata(at).is_ok(), "{name}");
+    }
+}
+
+#[test]
+fn a_directory_of_snapshots_is_closed_to_others_unless_they_keep_files_there() {
+    for (theirs, expected) in [(None, 0o700), (Some("notes.txt"), 0o755)] {
+        let temporary = tempfile::tempdir().expect("a directory");
+        let at = temporary.path().join("snapshots");
+        fs::create_dir(&at).expect("made");
+        fs::set_permissions(&at, Permissions::from_mode(0o755)).expect("opened");
+        if let Some(theirs) = theirs {
+            fs::write(at.join(theirs), "of somebody else").expect("written");
+        }
+        let snapshots = Snapshots::at(at.clone());
+        let base = crate::Base::empty(script::empty());
+        snapshots.write(&base).expect("written");
+        let mode = |path: &Path| path.metadata().expect("there").permissions().mode() & 0o777;
+        assert_eq!(mode(&at), expected, "{theirs:?}");
+        assert_eq!(mode(&snapshots.path(Revision::ZERO)), 0o600);
     }
 }
 

@@ -145,6 +145,7 @@ fn thinning_behind_a_backup_does_not_disturb_it() {
     });
     assert!(made.is_ok() && is_thinned, "{made:?}");
     copy_backup(&*file, std::io::sink(), |_, _| {}).expect("whole");
+    restored_floor(&file);
 }
 
 #[test]

@@ -15,6 +15,11 @@ const LEVELS_NEAR: usize = 64;
 /// The stack on which deeper documents are read, with room for all of these levels in every build.
 const DEEP_STACK_BYTES: usize = 16 << 20;
 
+/// How many values aliases may make of a text that is shorter.
+pub(in crate::body) const VALUES_MAX: usize = 25_000;
+/// How much text they may make of a shorter one, halved.
+const TEXT_BYTES_MAX: usize = 512 << 10;
+
 /// Why a text was not read.
 struct Unread {
     why: String,
@@ -75,13 +80,13 @@ fn to_level(text: &str, levels: usize) -> Result<Decoded, Unread> {
 }
 
 /// What a text of this length may cost. Without aliases it has fewer values than bytes, each of which the parser
-/// reports once or, if it contains others, twice; with aliases it may have no more. Short texts have the limits
-/// that the parser has by itself.
+/// reports once or, if it contains others, twice, and no longer text; with aliases it may have no more, or so much.
 fn budget(length: usize, levels: usize) -> Budget {
     let mut budget = Budget::default();
     budget.max_depth = levels;
-    budget.max_nodes = budget.max_nodes.max(length);
-    budget.max_events = budget.max_events.max(2 * length);
+    budget.max_nodes = length.max(VALUES_MAX);
+    budget.max_events = 2 * length.max(VALUES_MAX);
+    budget.max_total_scalar_bytes = 2 * length.max(TEXT_BYTES_MAX);
     budget
 }
 
@@ -181,5 +186,17 @@ mod tests {
             let why = read(text.as_bytes()).expect_err("more than a million values");
             assert!(why.contains("budget"), "{why}");
         }
+    }
+
+    #[test]
+    fn aliases_make_little_of_a_short_text() {
+        let said = |length: usize, times: usize| {
+            let text = "x".repeat(length);
+            let aliases = "*a,".repeat(times);
+            read(format!("a: &a \"{text}\"\nb: [{aliases}]\n").as_bytes())
+        };
+        assert!(said(1_000, 500).is_ok());
+        let why = said(100_000, 600).expect_err("much more than its length");
+        assert!(why.contains("budget"), "{why}");
     }
 }

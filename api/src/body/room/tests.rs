@@ -217,6 +217,36 @@ fn a_body_keeps_its_room_until_its_request_is_answered_and_no_more_than_its_leng
     });
 }
 
+/// Of what many bodies say, each many times as long as its text, so much would otherwise wait for the writer.
+#[test]
+fn what_is_decoded_from_a_body_has_room_of_its_own_until_the_answer() {
+    paused(async {
+        let served = served();
+        let free = || served.bodies.documents.available_permits();
+        let all = free();
+        let body = |name: &str| {
+            let many = r#"{"":0},"#.repeat(10_000);
+            let text = format!(r#"{{"metadata": {{"name": "{name}"}}, "more": [{many}0]}}"#);
+            post(Full::from(text))
+        };
+        let (answers, slow) = oneshot::channel();
+        *served.fake.slow.lock().expect("a lock") = Some(slow);
+        let meanwhile = async {
+            while served.fake.submitted.lock().expect("a lock").is_empty() {
+                tokio::task::yield_now().await;
+            }
+            assert!(free() < all / 2);
+            let refused = served.ask(body("b")).await;
+            assert_eq!(refused.status(), 429);
+            answers.send(()).expect("it waits");
+        };
+        let (answer, ()) = tokio::join!(served.ask(body("a")), meanwhile);
+        assert_eq!(answer.status(), 201);
+        assert_eq!(free(), all);
+        assert_eq!(served.ask(body("b")).await.status(), 201);
+    });
+}
+
 #[test]
 fn a_request_without_a_body_needs_no_room() {
     paused(async {

@@ -7,8 +7,9 @@ use crate::lock_wait::{LockWait, RETRY_PAUSE};
 use crate::restoring::{self, failed, remove, settle};
 use crate::shell;
 use anyhow::{Result, anyhow};
+use hindsight_core::Revision;
 use hindsight_log::layout::{EVENTS, PARTS};
-use hindsight_log::regular::is_there;
+use hindsight_log::regular::{is_there, leads_nowhere};
 use hindsight_log::{
     DirectoryLock, Error, Restore, RestoreStep, Restored, SledStorage, Storage, device,
     make_private, overwrite_in_place, sync_directory,
@@ -31,7 +32,8 @@ pub(super) fn restore(
     let was_there = !matches!(directory.try_exists(), Ok(false));
     let lock = acquire(directory).inspect_err(|error| {
         if !was_there && !matches!(error, Error::Locked { .. }) {
-            forget(directory);
+            // There was no room for the lock. With one in it, even a blank one, it may be somebody's already.
+            std::fs::remove_dir(directory).ok();
         }
     })?;
     let restored = restore_locked(lock.directory(), from, bump, progress);
@@ -54,22 +56,13 @@ fn acquire(directory: &Path) -> Result<DirectoryLock, Error> {
     }
 }
 
-/// Removes a directory for whose lock there was no room. Nothing of anybody else goes: a lock that has a
-/// holder is not empty.
-fn forget(directory: &Path) {
-    let lock = DirectoryLock::path(directory);
-    if lock.metadata().is_ok_and(|found| found.len() == 0) {
-        std::fs::remove_file(lock).ok();
-    }
-    std::fs::remove_dir(directory).ok();
-}
-
 fn restore_locked(
     directory: &Path,
     from: impl Read,
     bump: NonZeroU64,
     progress: impl FnMut(RestoreStep),
 ) -> Result<Restored> {
+    refuse_dangling(directory)?;
     match restoring::check(directory) {
         Err(Error::UnfinishedRestore(_)) => restoring::discard(directory)?,
         checked => checked?,
@@ -89,6 +82,17 @@ fn restore_locked(
     install(directory, &work)?;
     overwrite_in_place(directory, &PARTS);
     Ok(restored)
+}
+
+/// Refuses a link that leads nowhere in the place of a part: what it leads to may be a log, on a disk that is missing.
+fn refuse_dangling(directory: &Path) -> Result<(), Error> {
+    for path in PARTS.map(|part| directory.join(part)) {
+        if leads_nowhere(&path)? {
+            let newest = Revision::ZERO;
+            return Err(Error::Dangling { path, newest });
+        }
+    }
+    Ok(())
 }
 
 /// Why this part of a log keeps another from its place, and what to do. A file system that is mounted there can
@@ -211,6 +215,22 @@ mod tests {
             let told = restore_into(at).expect_err("it is refused").to_string();
             assert!(told.contains(&format!("{named} is, or")), "{told}");
             assert!(tree(at) == before, "{others:?}");
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_that_leads_nowhere_is_in_the_place_of_a_log_that_may_come_back() {
+        for part in PARTS {
+            let temporary = tempfile::tempdir().expect("a directory");
+            let at = temporary.path().join("data");
+            fs::create_dir(&at).expect("made");
+            std::os::unix::fs::symlink("../disk", at.join(part)).expect("linked");
+            let before = tree(&at);
+            let told = restore_into(&at).expect_err("it is refused").to_string();
+            let expected = format!("{part} is a link that leads nowhere, so it is unknown");
+            assert!(told.contains(&expected), "{told}");
+            assert!(tree(&at) == before, "{part}");
         }
     }
 

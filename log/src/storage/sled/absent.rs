@@ -5,7 +5,7 @@ use super::journal::{JournalContents, Newest};
 use super::pending::Frame;
 use super::{check_reaches, refuse_unwitnessed};
 use crate::layout::{DATABASE, witness_path};
-use crate::regular::is_there;
+use crate::regular::{is_there, leads_nowhere};
 use crate::storage::witness::WitnessFile;
 use crate::{Error, MemoryStorage, Snapshots, Storage};
 use hindsight_core::Revision;
@@ -57,7 +57,7 @@ pub(super) fn find(directory: &Path, snapshots: Option<&Snapshots>) -> Result<Fo
 /// would make another in its place.
 fn refuse_dangling(directory: &Path, newest: Revision) -> Result<(), Error> {
     for path in [directory.to_owned(), directory.join(DATABASE)] {
-        if path.is_symlink() && !is_there(&path)? {
+        if leads_nowhere(&path)? {
             return Err(Error::Dangling { path, newest });
         }
     }
