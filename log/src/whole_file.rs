@@ -165,8 +165,9 @@ fn in_use(path: &Path) -> Error {
 
 fn kept(path: &Path) -> Error {
     let path = path.display();
-    let why =
-        format!("{path} is in the way, and is no leftover; give it another name, or remove it");
+    let why = format!(
+        "{path} is in the way, and is of somebody else; give it another name, or remove it"
+    );
     Error::new(ErrorKind::AlreadyExists, why)
 }
 

@@ -15,7 +15,7 @@ use crate::framing::{self, Unreadable};
 use crate::verify::Content;
 use crate::{Error, Tail};
 use hindsight_core::{Revision, Time};
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io::{Read, Write};
 
 /// What a backup begins with.
 pub const BACKUP_MAGIC: [u8; 4] = *b"HSBK";
@@ -30,11 +30,6 @@ const ABORTED: u8 = 5;
 /// Upper bound of the payload of an entry: whatever length it can state. Earlier releases wrote frames as
 /// long as all that was decided together. A reader takes up no more memory than there are bytes.
 const ENTRY_BYTES_MAX: u32 = u32::MAX;
-/// The length of the kind and the length of an entry.
-const ENTRY_HEAD_BYTES: usize = 5;
-const CHECKSUM_BYTES: usize = 4;
-/// The payloads of an end: without a hash of the contents, as in format 1, and with one.
-const END_BYTES: [usize; 2] = [48, 80];
 pub(super) const END_MISMATCH: &str = "its end does not match its contents";
 
 impl Backup {
@@ -252,26 +247,6 @@ impl<R: Read> Input<R> {
         }
         Ok((kind, payload))
     }
-}
-
-/// Whether a file ends with the end of a backup, of whichever format.
-pub(super) fn has_end(mut file: impl Read + Seek) -> io::Result<bool> {
-    for payload in END_BYTES {
-        let bytes = ENTRY_HEAD_BYTES + payload + CHECKSUM_BYTES;
-        let length = file.seek(SeekFrom::End(0))?;
-        let Some(from) = length.checked_sub(bytes as u64) else {
-            continue;
-        };
-        let mut entry = vec![0; bytes];
-        file.seek(SeekFrom::Start(from))?;
-        file.read_exact(&mut entry)?;
-        let (entry, checksum) = entry.split_at(bytes - CHECKSUM_BYTES);
-        let is_whole = crc32fast::hash(entry).to_le_bytes() == *checksum;
-        if is_whole && entry.first() == Some(&END) {
-            return Ok(true);
-        }
-    }
-    Ok(false)
 }
 
 fn parsed(format: u8, kind: u8, payload: Vec<u8>) -> Option<Entry> {
