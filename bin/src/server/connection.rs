@@ -19,8 +19,9 @@ use crate::answer::{BACKUP_PATH, PATHS};
 use bytes::Bytes;
 use failures::Failures;
 use hindsight_api::{Api, ApiBody, Bodies, Failure, is_of_events};
+use hindsight_core::Actor;
 use http::header::CONTENT_LENGTH;
-use http::{HeaderValue, Method, Response, Version};
+use http::{HeaderMap, HeaderValue, Method, Response, Uri, Version};
 use http_body::Body;
 use hyper::body::Incoming;
 use hyper::service::service_fn;
@@ -264,26 +265,32 @@ async fn answer(
     let Ok(actor) = actor else {
         return Api::unauthorized(request.headers());
     };
-    let refused = actor
-        .as_deref()
-        .and_then(|actor| Api::refuse_impersonation(request.headers(), actor));
-    if let Some(refused) = refused {
-        return refused;
-    }
-    let path = request.uri().path();
     match &actor {
         // Any success would tell the client that it has a tunnel now.
         _ if request.method() == Method::CONNECT => Failure::only_get().respond(),
-        Some(_) if path.starts_with(PATHS) && request.method() != Method::GET => {
-            Failure::only_get().respond()
-        }
-        Some(actor) if path == BACKUP_PATH => {
-            let query = request.uri().query().unwrap_or_default();
-            backup::answer(&context.plane, &context.backups, (actor, query))
-        }
-        Some(_) if path.starts_with(PATHS) => {
-            queries::answer(&context.plane, &context.questions, request.uri()).await
+        Some(actor) if request.uri().path().starts_with(PATHS) => {
+            let asked = (request.method(), request.uri(), request.headers());
+            answer_own(context, actor, asked).await
         }
         _ => context.api.handle(request, actor).await,
     }
+}
+
+/// Answers on a path of the program, beside the API.
+async fn answer_own(
+    context: &ServerContext,
+    actor: &Arc<Actor>,
+    (method, uri, headers): (&Method, &Uri, &HeaderMap),
+) -> Response<ApiBody> {
+    if let Some(refused) = Api::refuse_impersonation(headers, actor) {
+        return refused;
+    }
+    if method != Method::GET {
+        return Failure::only_get().respond();
+    }
+    if uri.path() == BACKUP_PATH {
+        let query = uri.query().unwrap_or_default();
+        return backup::answer(&context.plane, &context.backups, (actor, query));
+    }
+    queries::answer(&context.plane, &context.questions, uri).await
 }
