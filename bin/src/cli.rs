@@ -4,6 +4,7 @@ mod advice;
 mod ask;
 mod backup;
 mod completions;
+mod descriptors;
 mod engine_threads;
 mod get;
 mod keep;
@@ -133,8 +134,8 @@ fn dispatch(cli: Cli) -> anyhow::Result<ExitCode> {
     // First, so that what goes wrong from here on is told in the format of the log.
     cli.command.begin_log()?;
     engine_threads::panics_end_the_process();
-    long_files::has_descriptors()
-        .context("cannot open enough files; raise their limit (ulimit -n)")?;
+    descriptors::raise_limit();
+    descriptors::are_left().context("cannot open enough files; raise their limit (ulimit -n)")?;
     // Without the listener, a write that is too long ends the process.
     long_files::outlive().ok();
     let directory = cli.command.directory().cloned();

@@ -33,6 +33,8 @@ const MUST_OCCUR: &[(&str, &str)] = &[
     ("unlink", "snapshots/*.snapshot"),
     ("pwrite64", "events/db"),
 ];
+/// In how many lives a call is waited for that was made once and is not made again.
+const LIVES_MAX: usize = 3;
 /// More revisions than the three lives write.
 const REVISIONS_MAX: u64 = 200;
 /// How long a call waits to be killed in. The next one is tried where the kill came too late.
@@ -199,7 +201,8 @@ pub(super) fn killed_in(
 }
 
 /// The calls of one kind are counted together, whichever thread makes them. Each kind is counted alone,
-/// or the frequent ones would hide the rare ones; its first and its last call are always tried.
+/// or the frequent ones would hide the rare ones; its first and its last call are always tried. How far the log
+/// is thinned, and so which calls that takes, is a matter of time: a kind may not be made again.
 #[test]
 fn a_kill_at_any_call_of_a_script_loses_nothing_that_was_answered() {
     let apart = usize::try_from(number("HINDSIGHT_CALLS_APART", 12)).expect("small");
@@ -216,11 +219,21 @@ fn a_kill_at_any_call_of_a_script_loses_nothing_that_was_answered() {
     let mut all = 0;
     for (kind, count) in counts {
         let is_place = |at: &usize| (at - 1).is_multiple_of(apart) || *at == count;
-        let places = (1..=count).filter(is_place);
-        let kills = places.filter(|at| killed_at(&prepared, &kind, *at)).count();
+        let killed = |at| killed_at(&prepared, &kind, at);
+        let mut outcomes: Vec<_> = (1..=count).filter(is_place).map(killed).collect();
+        let never = |outcomes: &[Kill]| outcomes.iter().all(|one| *one == Kill::Never);
+        while never(&outcomes) && outcomes.len() < LIVES_MAX {
+            outcomes.push(killed(1));
+        }
+        let kills = outcomes.iter().filter(|one| **one == Kill::InTime);
+        let kills = kills.count();
         let (call, file) = &kind;
         println!("{call} {file}: {kills} kills, one at every {apart} of {count} calls");
-        assert!(kills > 0, "no {call} of {file} was hit");
+        let may_be_missed = never(&outcomes) && !MUST_OCCUR.contains(&(call, file));
+        assert!(
+            kills > 0 || may_be_missed,
+            "no {call} of {file} was hit: {outcomes:?}"
+        );
         all += kills;
     }
     println!("{all} kills");
@@ -236,11 +249,11 @@ enum Kill {
     Never,
 }
 
-/// Kills the server at the n-th call of a kind; returns whether it ended in this call.
-fn killed_at(prepared: &Path, kind: &Kind, at: usize) -> bool {
+/// Kills the server at the n-th call of a kind.
+fn killed_at(prepared: &Path, kind: &Kind, at: usize) -> Kill {
     let kill = |wait| killed_while_waiting(prepared, kind, at, wait);
     let mut kills = WAITS.iter().copied().map(kill);
-    kills.find(|kill| *kill != Kill::Late) == Some(Kill::InTime)
+    kills.find(|kill| *kill != Kill::Late).unwrap_or(Kill::Late)
 }
 
 /// Plays the script while each call of a kind waits before it is made, and kills the server in the n-th.

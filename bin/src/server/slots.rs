@@ -6,7 +6,7 @@
 mod tests;
 
 use crate::unpoisoned::unpoisoned;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard};
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 
@@ -38,6 +38,8 @@ pub(super) struct Slots {
 #[derive(Debug, Default)]
 struct Unauthenticated {
     waiting: BTreeMap<u64, Arc<Notify>>,
+    /// Those that were displaced and are not closed yet.
+    leaving: BTreeSet<u64>,
     ever: u64,
 }
 
@@ -83,9 +85,11 @@ impl Slots {
         })
     }
 
-    /// Displaces the oldest that is unauthenticated; false if there is none.
+    /// Displaces the oldest that is unauthenticated, unless one that was displaced is still to be closed; false if
+    /// there is none.
     pub(super) fn make_room(&self) -> bool {
-        self.unauthenticated().displace_oldest()
+        let mut unauthenticated = self.unauthenticated();
+        !unauthenticated.leaving.is_empty() || unauthenticated.displace_oldest()
     }
 
     fn unauthenticated(&self) -> MutexGuard<'_, Unauthenticated> {
@@ -96,9 +100,9 @@ impl Slots {
 impl Unauthenticated {
     fn displace_oldest(&mut self) -> bool {
         let oldest = self.waiting.pop_first();
-        oldest.is_some_and(|(_, oldest)| {
+        oldest.is_some_and(|(number, oldest)| {
             oldest.notify_one();
-            true
+            self.leaving.insert(number)
         })
     }
 }
@@ -117,6 +121,8 @@ impl Slot {
 
 impl Drop for Slot {
     fn drop(&mut self) {
-        self.mark_authenticated();
+        let mut unauthenticated = self.slots.unauthenticated();
+        unauthenticated.waiting.remove(&self.number);
+        unauthenticated.leaving.remove(&self.number);
     }
 }

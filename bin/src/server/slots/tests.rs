@@ -47,3 +47,15 @@ fn slots_that_are_given_back_are_free_again() {
     }
     assert!(slots.unauthenticated().waiting.is_empty());
 }
+
+#[test]
+fn room_is_made_by_one_at_a_time() {
+    let slots = slots(10, 10);
+    let [oldest, newer] = [(); 2].map(|()| slots.enter().expect("free"));
+    assert!(slots.make_room() && slots.make_room());
+    assert!(has_to_go(&oldest) && !has_to_go(&newer));
+    drop(oldest);
+    assert!(slots.make_room() && has_to_go(&newer));
+    drop(newer);
+    assert!(!slots.make_room(), "nobody is left");
+}
