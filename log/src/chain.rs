@@ -69,7 +69,7 @@ impl<F: AsRef<FrameLinks> + Send + 'static> Chain<F> {
         // An error leaves `Ended` in its place: nothing is read after it.
         match std::mem::replace(&mut self.source, Source::Ended) {
             Source::Inline(mut decoder) => {
-                self.ready.extend(decoder.batch()?);
+                self.ready.extend(decoder.batch());
                 self.source = if decoder.is_long() {
                     Source::ReadAhead(decoder.read_ahead()?)
                 } else {

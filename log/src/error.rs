@@ -205,6 +205,32 @@ pub enum Error {
         /// The record that has this format; `None` if it is a whole file or tree.
         revision: Option<Revision>,
     },
+    /// A snapshot was written by a later release.
+    #[error(
+        "the snapshot {} has format {found}, and this release reads formats up to {known}; nothing was changed; use \
+         the release that wrote it, or a later one; or, to stay with this one, move the snapshot aside, if the log \
+         was not thinned since",
+        .path.display()
+    )]
+    NewerSnapshot {
+        /// The file.
+        path: PathBuf,
+        /// The format that was found.
+        found: u8,
+        /// The newest format that this release reads.
+        known: u8,
+    },
+    /// A backup was made by a later release.
+    #[error(
+        "the backup has format {found}, and this release reads formats up to {known}; use the release that made it, \
+         or a later one, or another backup"
+    )]
+    NewerBackup {
+        /// The format that was found.
+        found: u8,
+        /// The newest format that this release reads.
+        known: u8,
+    },
     /// The writer was closed and has released the log.
     #[error("the log was closed; open its directory again to continue")]
     Closed,

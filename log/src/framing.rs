@@ -16,6 +16,8 @@ pub(crate) enum Unreadable {
     Damaged(BoxedError),
     /// It ends in the middle of a part.
     Short,
+    /// A later release wrote it, in a format that this one does not read.
+    Newer { found: u8, known: u8 },
     /// The operating system failed to read it, which says nothing about the contents.
     Io(io::Error),
 }
@@ -62,6 +64,12 @@ impl<R: Read> Input<R> {
         input.format = format;
         if known.contains(&format) {
             return Ok(input);
+        }
+        if format > *known.end() {
+            return Err(Unreadable::Newer {
+                found: format,
+                known: *known.end(),
+            });
         }
         let known = match known.into_inner() {
             (least, most) if least == most => most.to_string(),

@@ -247,12 +247,34 @@ impl Snapshots {
         self.listed().iter().find_map(usable)
     }
 
-    /// Refuses a log that ends before its newest snapshot, or differs there. Damaged snapshots are
-    /// ignored.
+    /// Refuses a log that ends before its newest snapshot, or differs there, and one whose snapshots are of a newer
+    /// release. Damaged ones are ignored, and those that cannot be read.
     pub(crate) fn check_newest(&self, log: &dyn Records) -> Result<(), Error> {
-        for revision in self.listed() {
+        self.check_against(log, self.listed(), |_| Ok(()))
+    }
+
+    /// As [`Self::check_newest`], where there is no other evidence of what was acknowledged: what cannot be read is
+    /// not taken for absent.
+    pub(crate) fn check_newest_alone(&self, log: &dyn Records) -> Result<(), Error> {
+        self.check_against(log, self.revisions()?, Err)
+    }
+
+    fn check_against(
+        &self,
+        log: &dyn Records,
+        revisions: Vec<Revision>,
+        unread: impl Fn(Error) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        for revision in revisions {
             let path = self.path(revision);
-            let head = file::head(&path).ok();
+            let head = match file::head(&path) {
+                Err(reason @ Unreadable::Newer { .. }) => return Err(unusable(&path, reason)),
+                Err(reason @ Unreadable::Io(_)) => {
+                    unread(unusable(&path, reason))?;
+                    None
+                }
+                head => head.ok(),
+            };
             let Some(head) = head.filter(|head| head.tail().revision == revision) else {
                 continue;
             };
@@ -337,6 +359,11 @@ fn unusable(path: &Path, reason: Unreadable) -> Error {
             source,
         },
         Unreadable::Short => unusable(path, "it is too short".into()),
+        Unreadable::Newer { found, known } => Error::NewerSnapshot {
+            path: path.to_owned(),
+            found,
+            known,
+        },
         Unreadable::Io(source) => Error::reading(path.display().to_string())(source),
     }
 }

@@ -119,7 +119,9 @@ impl Restore {
         });
         bar.finish_and_clear();
         restored.map_err(|error| match error.downcast_ref() {
-            Some(Error::Backup(_)) => error.context(format!("{name} cannot be restored")),
+            Some(Error::Backup(_) | Error::NewerBackup { .. }) => {
+                error.context(format!("{name} cannot be restored"))
+            }
             _ => error,
         })
     }

@@ -308,6 +308,7 @@ fn unreadable(error: Unreadable) -> Error {
     match error {
         Unreadable::Damaged(reason) => unusable(reason),
         Unreadable::Short => unusable("it is incomplete: it was truncated, or never finished"),
+        Unreadable::Newer { found, known } => Error::NewerBackup { found, known },
         Unreadable::Io(error) => Error::reading("the backup")(error),
     }
 }

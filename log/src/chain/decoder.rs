@@ -86,14 +86,22 @@ impl<F: Send + 'static> Decoder<F> {
         self.batches > BATCHES_INLINE && !parallel::is_in_pool()
     }
 
-    /// The next frames; empty at the end of the log.
-    pub(super) fn batch(&mut self) -> Result<Vec<Decoded<F>>, Error> {
+    /// The next frames, of which the last may be one that could not be fetched; empty at the end of the log.
+    pub(super) fn batch(&mut self) -> Vec<Decoded<F>> {
         let mut fetched = Vec::with_capacity(self.size);
-        let mut bytes_held = 0;
+        let (mut bytes_held, mut failed) = (0, None);
         while fetched.len() < self.size && bytes_held < BATCH_BYTES_MAX {
             let Some(from) = self.next.take() else { break };
-            let Some((first, bytes)) = self.fetch(from)? else {
-                break;
+            let (first, bytes) = match self.fetch(from) {
+                Ok(Some(stored)) => stored,
+                Ok(None) => break,
+                Err(error) => {
+                    failed = Some(Decoded {
+                        first: from,
+                        frame: Err(error),
+                    });
+                    break;
+                }
             };
             self.next = frame::end(first, &bytes).filter(|_| first <= self.last);
             bytes_held += weight(first, &bytes);
@@ -106,7 +114,9 @@ impl<F: Send + 'static> Decoder<F> {
             first,
             frame: read(first, &bytes),
         };
-        Ok(parallel::map(fetched, decode))
+        let mut batch = parallel::map(fetched, decode);
+        batch.extend(failed);
+        batch
     }
 
     /// Fetches the next frame: the first may contain `from`, every other begins where the one before
@@ -126,11 +136,7 @@ impl<F: Send + 'static> Decoder<F> {
         let (sender, batches) = bounded(BATCHES_AHEAD);
         let run = move || {
             loop {
-                let first = self.next.unwrap_or_default();
-                let batch = self.batch().unwrap_or_else(|error| {
-                    let frame = Err(error);
-                    vec![Decoded { first, frame }]
-                });
+                let batch = self.batch();
                 let is_end = batch.is_empty();
                 if sender.send(batch).is_err() || is_end {
                     return;

@@ -31,15 +31,17 @@ impl Links {
         frame: &FrameLinks,
     ) -> Result<(), Error> {
         let followed = self.check(frame);
-        if followed.is_err() {
-            self.check_not_thinned(records)?;
+        if followed.is_err()
+            && let Some(wanted) = self.wanted()
+        {
+            check_not_covered(records, wanted, Some(frame))?;
         }
         followed
     }
 
     /// The error for a frame that could not be read: it is damaged, or it has been thinned meanwhile.
     pub(super) fn reason(&self, records: &dyn Records, first: Revision, error: Error) -> Error {
-        check_not_covered(records, self.wanted().unwrap_or(first))
+        check_not_covered(records, self.wanted().unwrap_or(first), None)
             .err()
             .unwrap_or(error)
     }
@@ -65,24 +67,28 @@ impl Links {
     /// thinned meanwhile.
     pub(crate) fn end(&self, records: &dyn Records, until: Revision) -> Result<(), Error> {
         match self.wanted() {
-            Some(wanted) if wanted <= until => self.check_not_thinned(records),
+            Some(wanted) if wanted <= until => check_not_covered(records, wanted, None),
             Some(_) | None => Ok(()),
         }
     }
-
-    /// Fails with [`Error::Pruned`] if the expected frame was thinned while the log was being read.
-    fn check_not_thinned(&self, records: &dyn Records) -> Result<(), Error> {
-        self.wanted()
-            .map_or(Ok(()), |wanted| check_not_covered(records, wanted))
-    }
 }
 
-/// Fails with [`Error::Pruned`] if a thinned frame has replaced the one that held this revision.
-fn check_not_covered(records: &dyn Records, wanted: Revision) -> Result<(), Error> {
+/// Fails with [`Error::Pruned`] if a thinned frame has replaced the one that held this revision: another than the one
+/// that does not follow.
+fn check_not_covered(
+    records: &dyn Records,
+    wanted: Revision,
+    unfollowing: Option<&FrameLinks>,
+) -> Result<(), Error> {
     let Some((first, bytes)) = records.at_or_before(wanted)? else {
         return Ok(());
     };
     let frame = read(first, &bytes)?.links;
+    let is_same =
+        |other: &FrameLinks| other.first == first && other.stored_hash == frame.stored_hash;
+    if unfollowing.is_some_and(is_same) {
+        return Ok(());
+    }
     if frame.is_thinned() && wanted < frame.end {
         return Err(Error::Pruned(Pruned {
             asked: wanted,

@@ -100,6 +100,61 @@ fn a_frame_that_cannot_be_read_and_is_thinned_by_now_is_not_told_as_damage() {
     }
 }
 
+/// A thinned frame of another log: nobody has thinned this one.
+#[test]
+fn a_thinned_frame_that_does_not_follow_is_told_as_that() {
+    let (cut_at, floor) = (Revision(5), Revision(6));
+    let [ours, other] = [1 << 10, 2 << 10].map(|body| {
+        let storage = MemoryStorage::default();
+        fill(&storage, FRAMES, body);
+        Arc::new(storage)
+    });
+    let reader = Reader::new(Arc::clone(&other) as _);
+    thin(&*other, &reader, floor, empty(), &[]).expect("thinned");
+    let (first, bytes) = other.at_or_before(cut_at).expect("read").expect("one");
+    assert!(first > Revision(1), "the first one follows no other");
+    ours.replace(first, cut_at, &bytes).expect("replaced");
+    let told = verify(&Reader::new(ours), |_| {}).expect_err("two logs");
+    assert!(
+        matches!(told, Error::Corrupt { revision, .. } if revision == first),
+        "{told}"
+    );
+}
+
+/// A log of which the disk does not give back what begins behind a revision.
+#[derive(Debug)]
+struct Unread(MemoryStorage, Revision);
+
+impl Records for Unread {
+    fn at_or_after(&self, from: Revision) -> Result<Option<Stored>, Error> {
+        if from > self.1 {
+            return Err(Error::io("reading")(std::io::ErrorKind::Other.into()));
+        }
+        self.0.at_or_after(from)
+    }
+
+    fn at_or_before(&self, until: Revision) -> Result<Option<Stored>, Error> {
+        self.0.at_or_before(until.min(self.1))
+    }
+
+    fn witnessed(&self) -> Result<Option<Tail>, Error> {
+        Ok(None)
+    }
+}
+
+#[test]
+fn everything_before_what_cannot_be_fetched_is_read() {
+    for last in [1, 6, 40, FRAMES - 1] {
+        let storage = MemoryStorage::default();
+        fill(&storage, FRAMES, 1 << 10);
+        let records: Arc<dyn Records> = Arc::new(Unread(storage, Revision(last)));
+        let mut chain = Chain::new(Decoder::within(records, Revision(1)), Links::default());
+        let frames = std::iter::from_fn(|| chain.advance().transpose());
+        let walked: Vec<_> = frames.take_while(Result::is_ok).collect();
+        assert_eq!(walked.len() as u64, last);
+    }
+}
+
 #[test]
 fn a_walk_that_ends_early_fetches_one_frame_behind_its_end() {
     let storage = Arc::new(Counting::default());

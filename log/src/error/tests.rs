@@ -54,10 +54,12 @@ const fn variant(error: &Error) -> usize {
         Error::Missing { .. } => 30,
         Error::Dangling { .. } => 31,
         Error::Denied { .. } => 32,
+        Error::NewerSnapshot { .. } => 33,
+        Error::NewerBackup { .. } => 34,
         Error::Engine { .. } => VARIANTS - 1,
     }
 }
-const VARIANTS: usize = 34;
+const VARIANTS: usize = 36;
 
 #[test]
 fn who_opens_a_directory_again_is_not_told_to_stop_itself() {
@@ -117,6 +119,12 @@ fn all() -> Vec<Error> {
             known: 4,
             revision: Some(revision),
         },
+        Error::NewerSnapshot {
+            path: path.clone(),
+            found: 9,
+            known: 4,
+        },
+        Error::NewerBackup { found: 9, known: 4 },
         Error::Foreign(directory),
         Error::NotAFile(path.clone()),
         Error::TooLong {

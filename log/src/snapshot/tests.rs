@@ -1,6 +1,7 @@
 //! Snapshots beside a log whose directory was moved, and what has taken its place.
 
 use super::*;
+use crate::MemoryStorage;
 use crate::faults::script;
 use std::collections::BTreeMap;
 use std::fs;
@@ -54,4 +55,62 @@ fn of_a_directory_that_was_replaced_nothing_is_written_or_removed() {
         assert!(matches!(error, Error::Gone(_)), "{error}");
     }
     assert_eq!(files(&theirs.directory), before);
+}
+
+/// What spoils a directory of snapshots, and what becomes of it.
+type Spoil = (&'static str, fn(&Path));
+
+/// A link that leads to itself: the system says nothing about what it is.
+fn unexamined(at: &Path) {
+    std::os::unix::fs::symlink(at, at).expect("linked");
+}
+
+#[test]
+fn where_snapshots_are_the_only_evidence_those_that_cannot_be_read_are_not_taken_for_none() {
+    let nothing = MemoryStorage::default();
+    let snapshots_at: fn(&Path) -> PathBuf = |at| at.join("snapshots");
+    let spoilt: [Spoil; 2] = [
+        ("a directory that cannot be listed", |at| {
+            fs::remove_dir_all(at).expect("removed");
+            unexamined(at);
+        }),
+        ("a file that cannot be examined", |at| {
+            unexamined(&at.join("00000000000000000009.snapshot"));
+        }),
+    ];
+    for (what, spoil) in spoilt {
+        let temporary = tempfile::tempdir().expect("a directory");
+        let snapshots = Snapshots::at(snapshots_at(temporary.path()));
+        snapshots.write(&base()).expect("written");
+        spoil(&snapshots.directory);
+        let error = snapshots.check_newest_alone(&nothing).expect_err(what);
+        assert!(matches!(error, Error::Io { .. }), "{what}: {error}");
+        assert!(
+            snapshots.check_newest(&nothing).is_ok(),
+            "{what}: the log is read instead"
+        );
+    }
+    let temporary = tempfile::tempdir().expect("a directory");
+    let none = Snapshots::at(snapshots_at(temporary.path()));
+    assert!(none.check_newest_alone(&nothing).is_ok());
+}
+
+#[test]
+fn a_snapshot_of_a_newer_release_refuses_the_log_and_stays_as_it_is() {
+    const FORMAT_AT: usize = 4;
+    let temporary = tempfile::tempdir().expect("a directory");
+    let snapshots = Snapshots::at(temporary.path().join("snapshots"));
+    snapshots.write(&base()).expect("written");
+    let path = snapshots.path(REVISION);
+    let mut bytes = fs::read(&path).expect("read");
+    bytes[FORMAT_AT] += 1;
+    fs::write(&path, bytes).expect("written");
+    let before = files(&snapshots.directory);
+    let nothing = MemoryStorage::default();
+    let error = snapshots.check_newest(&nothing).expect_err("refused");
+    let (found, known) = (FORMAT + 1, FORMAT);
+    let told = format!("has format {found}, and this release reads formats up to {known}");
+    assert!(error.to_string().contains(&told), "{error}");
+    assert!(snapshots.newest(&script::empty()).is_none());
+    assert_eq!(files(&snapshots.directory), before);
 }

@@ -3,6 +3,7 @@
 
 mod absent;
 mod bundle;
+mod checksums;
 mod database;
 mod foreign;
 mod frame_copy;

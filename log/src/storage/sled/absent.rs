@@ -83,7 +83,7 @@ fn check(directory: &Path, snapshots: Option<&Snapshots>) -> Result<Revision, Er
         for (first, frame) in &frames {
             alone.append(*first, frame)?;
         }
-        snapshots.check_newest(&alone)?;
+        snapshots.check_newest_alone(&alone)?;
     }
     Ok(newest)
 }

@@ -8,7 +8,11 @@
 //! otherwise as many more as the first byte says. A link sets the value of one key; a node is a page,
 //! with all its keys and then all its values. There are no blobs.
 
+#[cfg(test)]
+mod tests;
+
 use super::SEGMENT_BYTES;
+use super::checksums::Checksums;
 use std::ops::Range;
 
 /// Length of a segment header: a checksum, its position in the log, and how far the log is stable.
@@ -27,10 +31,6 @@ const SETS: u8 = 0;
 const LEAF: u8 = 0;
 /// The kinds that replace a page, or free it.
 const REPLACEMENTS: Range<u8> = 4..LINK;
-/// The most bytes that are checksummed while messages are searched at every offset, so that bytes which a
-/// user stored, and which look like many long messages, cannot prolong the search.
-const SEARCHED_BYTES_MAX: usize = 1 << 30;
-
 /// Bytes to which nothing was written.
 const BLANK: &[u8] = &[0; 4096];
 
@@ -125,9 +125,9 @@ impl<'a> Segment<'a> {
 
     /// The offset of the first message that is missing or damaged; `None` if they reach the end.
     pub(super) fn tear(&self) -> Option<usize> {
-        let mut at = HEADER_BYTES;
+        let (mut at, mut sums) = (HEADER_BYTES, Checksums::default());
         while at + MESSAGE_BYTES_MIN <= SEGMENT_BYTES {
-            let message = self.message(at, &mut 0);
+            let message = self.message(at, &mut sums);
             let Some(message) = message else {
                 return Some(at);
             };
@@ -141,9 +141,9 @@ impl<'a> Segment<'a> {
 
     /// Whether a message ends at this offset, or would if one before it were not damaged.
     pub(super) fn reaches(&self, offset: usize) -> bool {
-        let mut at = HEADER_BYTES;
+        let (mut at, mut sums) = (HEADER_BYTES, Checksums::default());
         while at < offset {
-            match self.message(at, &mut 0) {
+            match self.message(at, &mut sums) {
                 Some(message) => at = message.body.end,
                 None => return self.has_messages_after(at),
             }
@@ -188,10 +188,10 @@ impl<'a> Segment<'a> {
 
     /// The messages from this offset on; where there is none, it is searched for at every byte.
     fn messages(&self, mut at: usize) -> impl Iterator<Item = Message> {
-        let mut searched = SEARCHED_BYTES_MAX;
+        let mut sums = Checksums::default();
         std::iter::from_fn(move || {
-            while at + MESSAGE_BYTES_MIN <= self.bytes.len() && searched > 0 {
-                match self.message(at, &mut searched) {
+            while at + MESSAGE_BYTES_MIN <= self.bytes.len() {
+                match self.message(at, &mut sums) {
                     Some(message) if message.kind == CAP => return None,
                     Some(message) => {
                         at = message.body.end;
@@ -204,9 +204,9 @@ impl<'a> Segment<'a> {
         })
     }
 
-    fn message(&self, at: usize, searched: &mut usize) -> Option<Message> {
+    fn message(&self, at: usize, sums: &mut Checksums) -> Option<Message> {
         let number = self.header.map(|one| one.place / SEGMENT_BYTES as u64);
-        Message::at(self.bytes, at, number, searched)
+        Message::at(self.bytes, at, number, sums)
     }
 }
 
@@ -249,7 +249,7 @@ impl MessageHeader {
 }
 
 impl Message {
-    fn at(bytes: &[u8], at: usize, segment: Option<u64>, searched: &mut usize) -> Option<Self> {
+    fn at(bytes: &[u8], at: usize, segment: Option<u64>, sums: &mut Checksums) -> Option<Self> {
         let from = bytes.get(at..)?;
         let checksum = from.first_chunk::<CHECKSUM_BYTES>()?;
         let found = MessageHeader::read(from)?;
@@ -259,11 +259,9 @@ impl Message {
         let header = from.get(CHECKSUM_BYTES..found.body)?;
         let content = from.get(found.body..usize::try_from(found.length).ok()?)?;
         let body = at + found.body..at + found.body + content.len();
-        let mut sum = crc32fast::Hasher::new();
-        sum.update(content);
+        let mut sum = crc32fast::Hasher::new_with_initial(sums.of(bytes, body.clone()));
         sum.update(header);
         if !sum.finalize() != u32::from_le_bytes(*checksum) {
-            *searched = searched.saturating_sub(body.len() + 1);
             return None;
         }
         Some(Self {
