@@ -34,11 +34,13 @@ use crate::backend::Backend;
 use crate::offload::{LONG_BYTES, offload};
 use crate::params::WriteOptions;
 use crate::status::Failure;
-use hindsight_core::command::{AdmissionBasis, Admitted, FieldValidation, Intent};
+use hindsight_core::command::{
+    AdmissionBasis, Admitted, Evaluation, FieldValidation, Intent, Passed,
+};
 use hindsight_core::kind::KindRef;
 use hindsight_core::{
-    Command, Decision, Rejection, State, Unavailable, decide, decide_before_storage, draft,
-    namespace_of_new,
+    Command, Decision, ObjectKey, Rejection, State, Unavailable, decide_aside,
+    decide_before_storage, draft, namespace_of_new,
 };
 use serde_json::Value;
 use std::sync::Arc;
@@ -130,6 +132,8 @@ pub(crate) async fn write(
         deadline: capped_deadline(deadline),
     };
     let mut warnings = Vec::new();
+    // A definition always takes longer than a turn of the writer.
+    let mut is_aside = room::written(&write.command().intent).is_some_and(ObjectKey::is_definition);
     loop {
         let state = backend.state();
         warnings.clear();
@@ -139,10 +143,17 @@ pub(crate) async fn write(
             Ok(AdmissionOutcome::Answer(decision)) => return Ok(*decision),
             Err(failure) => return Err(failure.with_warnings(warnings)),
         };
-        let dry_run = admitted.dry_run;
-        match submit(backend, admitted.command, bytes, dry_run).await {
-            // Another write to the object went through, so every round makes progress for somebody.
+        let Submission { command, dry_run } = *admitted;
+        let submitted = if is_aside {
+            submit_checked(backend, command, bytes, dry_run).await
+        } else {
+            submit(backend, command, bytes, dry_run).await
+        };
+        match submitted {
+            // Another write to the object went through, so every round makes progress for somebody; or to check it
+            // takes longer than a turn of the writer.
             Ok(Err(Rejection::Stale { .. })) => {
+                is_aside = true;
                 let paused = write.pause().await;
                 paused.map_err(|late| late.with_warnings(std::mem::take(&mut warnings)))?;
             }
@@ -390,21 +401,53 @@ pub(crate) async fn submit(
     dry_run: bool,
 ) -> Result<Result<Decision, Rejection>, Failure> {
     if dry_run || bytes > LONG_BYTES {
-        let (state, tried) = (backend.state(), command.clone());
-        let bytes = room::computed_bytes(&state, &tried, bytes);
-        let try_it = move || {
-            let decided = decide(&state, tried);
-            if dry_run {
-                decided.map(|decision| not_carried_out(&state, decision))
-            } else {
-                decided
-            }
-        };
-        let decided = offload(bytes, try_it).await?;
-        if dry_run || decided.is_err() {
-            return Ok(decided);
-        }
+        return submit_decided(backend, command, bytes, dry_run).await;
     }
+    to_writer(backend, command, None).await
+}
+
+/// The same where it may take long to check the object.
+async fn submit_checked(
+    backend: &dyn Backend,
+    command: Command,
+    bytes: usize,
+    dry_run: bool,
+) -> Result<Result<Decision, Rejection>, Failure> {
+    let bytes = room::computed_bytes(&backend.state(), &command, bytes);
+    submit(backend, command, bytes, dry_run).await
+}
+
+/// Decides a command, where a long one holds up nobody, and submits it unless it is refused or a dry run.
+async fn submit_decided(
+    backend: &dyn Backend,
+    command: Command,
+    bytes: usize,
+    dry_run: bool,
+) -> Result<Result<Decision, Rejection>, Failure> {
+    let (state, tried) = (backend.state(), command.clone());
+    let bytes = room::computed_bytes(&state, &tried, bytes);
+    let try_it = move || {
+        let (decided, passed) = decide_aside(&state, tried);
+        if dry_run {
+            let decided = decided.map(|decision| not_carried_out(&state, decision));
+            return (decided, None);
+        }
+        (decided, passed)
+    };
+    let (decided, passed) = offload(bytes, try_it).await?;
+    if dry_run || decided.is_err() {
+        return Ok(decided);
+    }
+    to_writer(backend, command, passed).await
+}
+
+async fn to_writer(
+    backend: &dyn Backend,
+    mut command: Command,
+    passed: Option<Passed>,
+) -> Result<Result<Decision, Rejection>, Failure> {
+    let passed = passed.map(|passed| Evaluation::Passed(Box::new(passed)));
+    command.evaluation = passed.unwrap_or(Evaluation::Brief);
     let answers: Result<_, Unavailable> = backend.submit(vec![command]).await;
     let missing = || Failure::internal("the writer did not answer".into());
     answers?.pop().ok_or_else(missing)

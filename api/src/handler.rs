@@ -347,7 +347,7 @@ impl Api {
         let state = backend.state();
         let body = (request.body_bytes, is_yaml(&request.parts.headers));
         let bytes = admission::decided_bytes(&state, &write_request.command, body);
-        if self.admission.is_idle(&state) {
+        if self.admission.is_idle(&state) && !request.kind.is_long_to_check() {
             drop(state);
             let WriteRequest {
                 command, options, ..

@@ -1,6 +1,7 @@
 //! Commands: what somebody wants to happen. The time, the randomness and the actor of a write come in with
 //! its command.
 
+mod evaluation;
 mod origin;
 
 use crate::event::{Cause, Rule};
@@ -9,6 +10,7 @@ use crate::object::{
     FOREGROUND_FINALIZER, Name, ORPHAN_FINALIZER, Object, ObjectKey, OwnerReference, Uid,
 };
 use crate::{Revision, Time};
+pub use evaluation::{Evaluation, Passed};
 pub use origin::{Actor, Request};
 use serde_json::Value;
 use std::sync::{Arc, LazyLock};
@@ -36,6 +38,8 @@ pub struct Command {
     pub warnings: Vec<String>,
     /// What admission saw and left, if the intent has passed it.
     pub admitted: Option<Box<Admitted>>,
+    /// How long it may take to check the object.
+    pub evaluation: Evaluation,
     /// What is wanted.
     pub intent: Intent,
 }
@@ -54,6 +58,7 @@ impl Command {
             manager: None,
             warnings: Vec::new(),
             admitted: None,
+            evaluation: Evaluation::default(),
             intent,
         }
     }

@@ -10,6 +10,7 @@ mod conditions;
 mod create;
 mod decode;
 mod delete;
+mod demands;
 mod endpoints;
 mod evict;
 mod lifecycle;
@@ -37,11 +38,12 @@ pub use mutated::AdmissionView;
 pub(crate) use patch::patch;
 pub(crate) use update::update;
 
-use crate::command::Admitted;
+use crate::command::{Admitted, Evaluation, Passed};
 use crate::kind::Kind;
 use crate::object::Name;
 use crate::rejection::{self, FieldCause};
 use crate::{Actor, Cause, Command, Decision, Intent, Rejection, Request, State, Time};
+use std::cell::OnceCell;
 use std::sync::Arc;
 
 /// The inputs of a decision.
@@ -53,6 +55,8 @@ pub(crate) struct Context<'a> {
     /// The object is as admission left it, and its `managedFields` are to be taken as they are.
     pub(crate) is_mutated: bool,
     pub(crate) oversize: OversizePolicy,
+    /// Notes the document that satisfies what takes long to check.
+    pub(crate) passed: Option<&'a OnceCell<Passed>>,
 }
 
 /// How far a decision is checked.
@@ -122,6 +126,7 @@ pub(crate) struct Envelope {
     pub(crate) cause: Cause,
     pub(crate) manager: Option<Name>,
     pub(crate) warnings: Vec<String>,
+    pub(crate) evaluation: Evaluation,
 }
 
 impl Envelope {
@@ -134,6 +139,7 @@ impl Envelope {
             cause,
             manager,
             warnings,
+            evaluation,
             intent,
             admitted,
         } = command;
@@ -145,6 +151,7 @@ impl Envelope {
             cause,
             manager,
             warnings,
+            evaluation,
         };
         (envelope, intent, admitted)
     }

@@ -271,6 +271,11 @@ impl Kind {
         matches!(self.origin, Origin::Custom { .. })
     }
 
+    /// Whether it may take long to check an object: against the rules of its definition, or because it is one.
+    pub fn is_long_to_check(&self) -> bool {
+        self.is_custom() || self.strategy.shape == Shape::Definition
+    }
+
     /// The uid of its definition, if an object defines it.
     pub fn definition(&self) -> Option<&Uid> {
         match &self.origin {

@@ -53,7 +53,7 @@ pub use form::Form;
 pub use health::Check;
 pub use job::end_of_life;
 pub use kind::{GroupResource, GroupVersionKind, Kind};
-pub use machine::{apply, decide, decide_before_storage, draft};
+pub use machine::{apply, decide, decide_aside, decide_before_storage, draft};
 pub use object::{Object, ObjectKey, OwnerReference, Uid};
 pub use refusal::{Expired, FutureRevision, Pruned, PrunedTime, Submitted, Unavailable};
 pub use rejection::Rejection;

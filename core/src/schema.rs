@@ -279,6 +279,17 @@ impl Schema {
         self.hold(document, old, true, &mut Budget::default())
     }
 
+    /// The same, if a turn of the writer is long enough for that.
+    pub(crate) fn validate_in_turn(
+        &self,
+        document: &Value,
+        old: Option<&Value>,
+    ) -> Option<Vec<FieldCause>> {
+        let mut budget = Budget::of_a_turn();
+        let causes = self.hold(document, old, true, &mut budget);
+        (!budget.meter.is_empty()).then_some(causes)
+    }
+
     /// The same, for a value inside of an object.
     pub(crate) fn validate_value(&self, value: &Value) -> Vec<FieldCause> {
         self.hold(value, None, false, &mut Budget::default())

@@ -4,7 +4,7 @@
 use crate::handler::ResourceRequest;
 use hindsight_core::command::{Patch, PatchObject};
 use hindsight_core::webhook::{Webhook, WriteAttributes};
-use hindsight_core::{Command, Intent, State};
+use hindsight_core::{Command, Intent, ObjectKey, State};
 use http::Method;
 use serde_json::Value;
 
@@ -32,17 +32,21 @@ pub(crate) fn decided_bytes(
 /// What deciding a command counts as where others would wait for it: the rules and patterns of a definition may cost
 /// seconds, however short an object is.
 pub(super) fn computed_bytes(state: &State, command: &Command, decided: usize) -> usize {
-    let key = match &command.intent {
-        Intent::Create(create) => &create.key,
-        Intent::Update(update) => &update.key,
-        Intent::Patch(patch) => &patch.key,
-        _ => return decided,
-    };
-    let kind = state.kinds.by_resource(&key.resource);
-    if kind.is_some_and(|kind| kind.is_custom()) {
+    let kind = written(&command.intent).and_then(|key| state.kinds.by_resource(&key.resource));
+    if kind.is_some_and(|kind| kind.is_long_to_check()) {
         usize::MAX
     } else {
         decided
+    }
+}
+
+/// The key of what a command would write.
+pub(super) const fn written(intent: &Intent) -> Option<&ObjectKey> {
+    match intent {
+        Intent::Create(create) => Some(&create.key),
+        Intent::Update(update) => Some(&update.key),
+        Intent::Patch(patch) => Some(&patch.key),
+        _ => None,
     }
 }
 

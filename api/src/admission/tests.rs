@@ -4,6 +4,7 @@ mod again;
 mod long;
 mod many;
 mod room;
+mod rules;
 mod told;
 
 use super::{Admission, Call, WebhookCaller};

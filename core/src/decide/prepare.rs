@@ -1,5 +1,6 @@
 //! The steps that creates and updates share: defaults, validation and their warnings.
 
+use super::demands::Demands;
 use super::{Context, Strictness, subsets};
 use crate::custom;
 use crate::document::{metadata_mut, write_whole_numbers};
@@ -13,6 +14,8 @@ use std::sync::Arc;
 
 const DUPLICATE_OWNERS: &str = "; API server dedups owner references in 1.20+, and may reject such \
      requests as early as 1.24; please fix your requests; duplicate UID(s) observed: ";
+
+const LONG_RULES: &str = "to check it takes longer than one turn of the writer";
 
 /// The kind of a command's target, and the version that the command uses.
 pub(super) fn kind<'a>(
@@ -123,14 +126,15 @@ pub(super) fn canonicalize(kind: &Kind, document: &mut Value) {
 }
 
 /// Fills in the defaults of a built-in kind, then returns everything that is wrong with the document. For a
-/// custom kind, faults that existed before and did not change are ignored.
+/// custom kind, faults that existed before and did not change are ignored. Stale, under the name of this key, if its
+/// rules need more than this turn.
 pub(super) fn complete(
     context: &Context<'_>,
-    kind: &Kind,
-    version: &Version,
+    (kind, version): (&Kind, &Version),
+    key: &ObjectKey,
     document: &mut Value,
     old: Option<&Value>,
-) -> Vec<FieldCause> {
+) -> Result<Vec<FieldCause>, Rejection> {
     if !kind.is_custom() {
         defaults::apply(kind, document);
     }
@@ -142,16 +146,14 @@ pub(super) fn complete(
             validate::metadata(kind, metadata, old.is_none())
         });
     causes.extend(validate::object(kind, document, old));
+    if let Some(demands) = Demands::of(&context.state.kinds, kind, version) {
+        let wrong = demands.unsatisfied(context, document, old);
+        causes.extend(wrong.ok_or_else(|| Rejection::stale(key, LONG_RULES))?);
+    }
     if kind.strategy.shape == Shape::Definition {
-        causes.extend(custom::check(document, old));
         causes.extend(old.and_then(|old| about_instances(context.state, document, old)));
     }
-    if kind.is_custom()
-        && let Some(schema) = context.state.kinds.schema(kind, &version.name)
-    {
-        causes.extend(schema.validate_object(document, old));
-    }
-    causes
+    Ok(causes)
 }
 
 /// What keeps a definition with instances from being stored.

@@ -4,11 +4,14 @@ use super::{PATTERNS_MAX, Pattern};
 use crate::cel::{Allowance, Meter};
 
 /// The most work of matching the texts of an object with the regular expressions of its schema and its rules, in steps
-/// of [`Pattern::work`]. Nobody else writes meanwhile. A step takes up to 25 nanoseconds, so this takes seven seconds
-/// at most, if the texts keep all states busy.
+/// of [`Pattern::work`]. A step takes up to 25 nanoseconds, so this takes seven seconds at most, if the texts keep all
+/// states busy.
 pub(crate) const WORK_MAX: u64 = 1 << 28;
 /// Cost limit of all rules of one object together. Source: upstream's `RuntimeCELCostBudget`.
 const OBJECT_MAX: u64 = 10_000_000;
+/// The same within a turn of the writer, in which nobody else writes: about a millisecond of each.
+const TURN_STEPS: u64 = 4_000;
+const TURN_WORK: u64 = 1 << 16;
 
 /// How much work may still be done to match texts. Once that is not enough, nothing is left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,9 +65,18 @@ pub(crate) struct Budget {
 
 impl Default for Budget {
     fn default() -> Self {
-        Self {
-            literals: Allowance::new(PATTERNS_MAX),
-            meter: Meter::new(OBJECT_MAX, Work::default()),
-        }
+        Self::with(Meter::new(OBJECT_MAX, Work::default()))
+    }
+}
+
+impl Budget {
+    /// What a turn of the writer may take.
+    pub(super) fn of_a_turn() -> Self {
+        Self::with(Meter::new(TURN_STEPS, Work::new(TURN_WORK)))
+    }
+
+    fn with(meter: Meter) -> Self {
+        let literals = Allowance::new(PATTERNS_MAX);
+        Self { literals, meter }
     }
 }

@@ -135,7 +135,7 @@ impl Format {
     /// The format of a `metav1.MicroTime`, which has exactly six digits after the decimal point.
     pub fn of_micro_time() -> Self {
         Self {
-            name: "date-time",
+            name: "date-time with six decimals (as 2006-01-02T15:04:05.000000Z)",
             rule: Rule::Function(time::is_micro_time),
             written: Some(time::in_micros),
         }
@@ -379,6 +379,8 @@ mod tests {
         let written = micros.rewritten(six);
         assert_eq!(written.as_deref(), Some("2026-01-01T00:00:00.123456Z"));
         assert_eq!(micros.rewritten("2026-01-01T00:00:00.123456Z"), None);
+        let example = micros.name().split(['(', ')', ' ']).rev().nth(1);
+        assert!(micros.fits(example.expect("in the name")), "{example:?}");
         for text in [
             "2026-01-01T00:00:00Z",
             "2026-01-01T00:00:00.5Z",

@@ -81,7 +81,7 @@ impl<'a> Creation<'a> {
 
     fn decide(&mut self, key: &ObjectKey, ownership: Ownership) -> Result<Decision, Rejection> {
         let named = self.name(key)?;
-        self.complete();
+        self.complete(&named.key)?;
         self.refuse(&named.key.name)?;
         let WriteTarget { context, kind, .. } = self.target;
         prepare::canonicalize(kind, &mut self.document);
@@ -126,7 +126,7 @@ impl<'a> Creation<'a> {
     }
 
     /// Applies strategy, conversion and defaults, and collects everything that is wrong.
-    fn complete(&mut self) {
+    fn complete(&mut self, key: &ObjectKey) -> Result<(), Rejection> {
         let WriteTarget {
             context,
             kind,
@@ -137,7 +137,7 @@ impl<'a> Creation<'a> {
         let document = &mut self.document;
         shape(&context, kind, version, document);
         convert::to_decide(&context.state.kinds, kind, version, document);
-        let wrong = prepare::complete(&context, kind, version, document, None);
+        let wrong = prepare::complete(&context, (kind, version), key, document, None)?;
         self.causes.wrong.extend(wrong);
         if kind.strategy.shape == Shape::Namespace {
             self.causes.wrong.extend(namespace::new_causes(document));
@@ -146,6 +146,7 @@ impl<'a> Creation<'a> {
             let wrong = workload::wrong_selection(&self.document, self.shares_labels);
             self.causes.wrong.extend(wrong);
         }
+        Ok(())
     }
 
     fn is_unlabelled(&self) -> bool {

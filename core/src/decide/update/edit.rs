@@ -75,7 +75,7 @@ impl<'a> Edit<'a> {
     fn decide(&mut self, sent: Sent, ownership: Ownership) -> Result<Decision, Rejection> {
         self.mend_metadata(sent)?;
         self.shape();
-        self.complete();
+        self.complete()?;
         self.compare();
         self.refuse()?;
         prepare::canonicalize(self.change.kind, &mut self.next);
@@ -147,16 +147,16 @@ impl<'a> Edit<'a> {
     }
 
     /// Fills in defaults, and collects everything that is wrong.
-    fn complete(&mut self) {
+    fn complete(&mut self) -> Result<(), Rejection> {
         let PendingWrite {
             context,
             kind,
             version,
+            stored,
             subresource,
-            ..
         } = self.change;
         let (old, next) = (&self.old, &mut self.next);
-        let wrong = prepare::complete(context, kind, version, next, Some(old));
+        let wrong = prepare::complete(context, (kind, version), &stored.key, next, Some(old))?;
         self.causes.wrong.extend(wrong);
         let shape = kind.strategy.shape;
         if shape == Shape::Namespace {
@@ -167,6 +167,7 @@ impl<'a> Edit<'a> {
             let wrong = approval::causes(*subresource, old, next);
             self.causes.wrong.extend(wrong);
         }
+        Ok(())
     }
 
     /// Applies what the type's strategy makes of differences, which defaults would be if they were missing.
