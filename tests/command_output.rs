@@ -283,7 +283,7 @@ fn owner_and_child(server: &Server) -> String {
     ];
     let revision = server.kubectl(&revision);
     server.kubectl(&["delete", "configmap", "owner"]);
-    let gone = ["wait", "configmap/child", "--for=delete", "--timeout=20s"];
+    let gone = ["wait", "configmap/child", "--for=delete", "--timeout=120s"];
     server.kubectl(&gone);
     revision
 }
@@ -309,7 +309,7 @@ fn what_went_with_its_owner_is_brought_back_and_stays() {
         &["create", "-f", "-"],
         &dependent("doomed", "owner", "nobody"),
     );
-    server.kubectl(&["wait", "configmap/doomed", "--for=delete", "--timeout=20s"]);
+    server.kubectl(&["wait", "configmap/doomed", "--for=delete", "--timeout=120s"]);
     assert_eq!(
         server.kubectl(&["get", "configmap", "child", "-o", "name"]),
         "configmap/child\n"

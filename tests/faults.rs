@@ -230,7 +230,7 @@ fn a_moment_without_new_threads_holds_nothing_up_later() {
     let Some(tracer) = Strace::attach(server.pid(), "clone,clone3", "error=EAGAIN") else {
         return;
     };
-    let documents = ["get", "--raw", "/api", "--request-timeout=5s"];
+    let documents = ["get", "--raw", "/api", "--request-timeout=60s"];
     server.try_kubectl(&documents, "");
     drop(tracer);
     server.kubectl(&documents);

@@ -383,7 +383,7 @@ fn what_is_due_where_a_log_ends_is_told_and_is_no_fault() {
         "configmap/a",
         "configmap/b",
         "--for=delete",
-        "--timeout=20s",
+        "--timeout=120s",
     ]);
     server.signal("TERM");
     let report = stdout(&hindsight(&directory, &verify));

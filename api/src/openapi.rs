@@ -142,14 +142,17 @@ fn custom_in(state: &State, group: &str) -> u64 {
     hash_of(state, kinds(state, group))
 }
 
-/// A hash of the definitions of those of the kinds that are custom.
+/// A hash of those of the kinds that are custom: of what is defined, and of the names that were accepted. What else is
+/// written to a definition, such as an annotation, changes no document.
 fn hash_of<'a>(state: &State, kinds: impl Iterator<Item = &'a KindRef>) -> u64 {
     let mut hasher = DefaultHasher::new();
     for kind in kinds {
         if let Some(definition) = kind.definition() {
-            let key = ObjectKey::defining(&kind.resource);
-            let revision = state.get(&key).map(|object| object.revision);
-            (definition.as_str(), revision.map(|one| one.0)).hash(&mut hasher);
+            let stored = state.get(&ObjectKey::defining(&kind.resource));
+            let spec = stored.map(|stored| (stored.meta.generation, stored.is_deleting()));
+            (definition.as_str(), spec).hash(&mut hasher);
+            let names = [&kind.kind, &kind.list_kind, &kind.singular];
+            (names, &kind.short_names, &kind.categories).hash(&mut hasher);
         }
     }
     hasher.finish()

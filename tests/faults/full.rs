@@ -470,6 +470,8 @@ fn on_a_full_disk_a_deletion_that_takes_much_room_holds_up_no_other() {
         server.kubectl(&["delete", "--wait=false", cascade, &owner]);
     };
     delete("heavy", "--cascade=orphan");
+    // Time for the collector to take all the room that it may: it tries every second.
+    std::thread::sleep(Duration::from_secs(4));
     delete("light", "--cascade=background");
     let dependents = |of: &str| {
         let selector = format!("of={of}");

@@ -14,7 +14,7 @@ use std::time::Duration;
 const DELAY: &str = "delay_enter=2000000";
 const WRITES: usize = 3;
 /// Longer than connections are given to drain.
-const DRAINED: Duration = Duration::from_secs(4);
+const DRAINED: Duration = Duration::from_mins(2);
 /// A signal that is repeated sooner may be taken for the same one.
 const SAME_SIGNAL: Duration = Duration::from_millis(200);
 /// How many reads must be answered while one write waits. If they queued behind it, there would be

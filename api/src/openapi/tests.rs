@@ -231,6 +231,36 @@ async fn all_who_ask_for_a_document_get_the_same_one() {
     }
 }
 
+async fn patch(api: &Api, change: &Value) {
+    let path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/k0s.y.io";
+    let request = Request::patch(path).header("content-type", "application/merge-patch+json");
+    let request = request.body(Full::from(change.to_string()));
+    let known = Some(Arc::new(Actor::new("admin")));
+    let answer = api.handle(request.expect("a request"), known).await;
+    assert_eq!(answer.status().as_u16(), 200, "{change}");
+}
+
+/// Some controllers write to definitions all the time.
+#[tokio::test]
+async fn a_document_is_made_again_only_if_what_it_tells_has_changed() {
+    let api = Api::new(Arc::new(Fake::new()), Arc::default());
+    define(&api, 0, &["v1"]).await;
+    let annotated = json!({"metadata": {"annotations": {"a": "b"}}});
+    let named = json!({"spec": {"names": {"shortNames": ["k"]}}});
+    let told = json!({"spec": {"names": {"categories": ["all"]}}});
+    for (change, is_made_again) in [(annotated, false), (named, true), (told, true)] {
+        for path in ["/openapi/v2", "/openapi/v3/apis/y.io/v1"] {
+            let before = read(&api, path).await;
+            patch(&api, &change).await;
+            let after = read(&api, path).await;
+            let is_other = before.as_ptr() != after.as_ptr();
+            // The second time it changes nothing.
+            let is_first = path == "/openapi/v2";
+            assert_eq!(is_other, is_made_again && is_first, "{path} {change}");
+        }
+    }
+}
+
 /// Source: upstream's `addEmbeddedProperties` and `ToStructuralOpenAPIV2`.
 #[tokio::test]
 async fn what_a_schema_embeds_or_leaves_open_is_told_as_far_as_a_version_can() {

@@ -1,7 +1,9 @@
 //! Decides the waiting submissions, as many as fit into a batch, against the newest state, durable or not.
 
 use super::appender::DECISION_BYTES_MAX;
-use super::space_gate::{SpaceGate, are_deletions, estimated_bytes_of};
+use super::space_gate::{
+    REWRITTEN_BYTES_MAX, SpaceGate, are_deletions, estimated_bytes_of, only_rewrite,
+};
 use super::{Answer, Batch, Submission, Submitted};
 use crate::Poison;
 use hindsight_core::invariants::{self, Violation};
@@ -123,9 +125,11 @@ impl Decider {
             return;
         }
         let deletions = is_deletion.then(|| commands.clone());
+        let is_rewriting = only_rewrite(&commands);
         let (outcome, bytes) = self.decide_together(commands, &mut round.changes);
         round.bytes += bytes;
-        if !is_deletion && bytes > 0 {
+        let deletions = deletions.filter(|_| !is_rewriting || bytes <= REWRITTEN_BYTES_MAX);
+        if deletions.is_none() && bytes > 0 {
             let smallest = round.smallest_write.map_or(bytes, |known| known.min(bytes));
             round.smallest_write = Some(smallest);
         }

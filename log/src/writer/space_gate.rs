@@ -5,7 +5,7 @@
 mod tests;
 
 use crate::{Purpose, Storage};
-use hindsight_core::{Change, Command, Commit, Revision};
+use hindsight_core::{Change, Command, Commit, Intent, Revision};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -102,6 +102,17 @@ impl SpaceGate {
 /// An upper estimate of the bytes that the changes take in the log.
 pub(super) fn estimated_bytes_of(changes: &[Arc<Change>]) -> usize {
     Commit::estimated_bytes_of_all(changes.iter().map(|change| &*change.commit))
+}
+
+/// How much may be rewritten in the space that is reserved for deletions. What is more would be tried again and again until
+/// it had taken all of that, before a client deletes anything.
+pub(super) const REWRITTEN_BYTES_MAX: usize = 64 << 10;
+
+/// Whether all commands write objects anew that stay, on the way to the deletion of others.
+pub(super) fn only_rewrite(commands: &[Command]) -> bool {
+    let rewrites =
+        |command: &Command| matches!(command.intent, Intent::DropOwners(_) | Intent::Unblock(_));
+    commands.iter().all(rewrites)
 }
 
 /// Whether all commands are deletions, which continue on a full disk.
