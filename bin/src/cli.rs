@@ -134,7 +134,7 @@ fn dispatch(cli: Cli) -> anyhow::Result<ExitCode> {
     // First, so that what goes wrong from here on is told in the format of the log.
     cli.command.begin_log()?;
     engine_threads::panics_end_the_process();
-    descriptors::raise_limit();
+    hindsight_log::raise_descriptor_limit();
     descriptors::are_left().context("cannot open enough files; raise their limit (ulimit -n)")?;
     // Without the listener, a write that is too long ends the process.
     long_files::outlive().ok();

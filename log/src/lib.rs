@@ -10,6 +10,7 @@ mod chain;
 mod clock;
 mod codec;
 mod copy_on_write;
+mod descriptors;
 mod error;
 #[cfg(test)]
 mod faults;
@@ -44,6 +45,7 @@ pub use backup::{
 pub use base::Base;
 pub use clock::Clock;
 pub use copy_on_write::overwrite_in_place;
+pub use descriptors::raise_descriptor_limit;
 pub use error::{EngineCall, Error};
 pub use lock::DirectoryLock;
 pub use log::Log;
