@@ -248,7 +248,16 @@ async fn a_document_is_made_again_only_if_what_it_tells_has_changed() {
     let annotated = json!({"metadata": {"annotations": {"a": "b"}}});
     let named = json!({"spec": {"names": {"shortNames": ["k"]}}});
     let told = json!({"spec": {"names": {"categories": ["all"]}}});
-    for (change, is_made_again) in [(annotated, false), (named, true), (told, true)] {
+    let schema = json!({"type": "object", "properties": {"other": {"type": "string"}}});
+    let version = json!({"name": "v1", "served": true, "storage": true,
+        "schema": {"openAPIV3Schema": schema}});
+    let typed = json!({"spec": {"versions": [version]}});
+    for (change, is_made_again) in [
+        (annotated, false),
+        (named, true),
+        (told, true),
+        (typed, true),
+    ] {
         for path in ["/openapi/v2", "/openapi/v3/apis/y.io/v1"] {
             let before = read(&api, path).await;
             patch(&api, &change).await;

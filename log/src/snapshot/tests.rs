@@ -93,6 +93,9 @@ fn where_snapshots_are_the_only_evidence_those_that_cannot_be_read_are_not_taken
     let temporary = tempfile::tempdir().expect("a directory");
     let none = Snapshots::at(snapshots_at(temporary.path()));
     assert!(none.check_newest_alone(&nothing).is_ok());
+    // One that was listed and cannot be opened.
+    let unopened = none.check_against(&nothing, vec![REVISION], Err);
+    assert!(matches!(unopened, Err(Error::Read { .. })), "{unopened:?}");
 }
 
 #[test]

@@ -5,9 +5,17 @@ use crate::offload::LONG_BYTES;
 
 const THINGS: &str = "/apis/x.io/v1/namespaces/default/things";
 
-/// A scene with a kind whose rule compares every item with every other. Its webhook is asked about nothing here.
+/// A scene with a kind whose rule compares every item with every other, and without a configuration of webhooks.
 fn scene() -> Scene {
-    let scene = Scene::new("validatingwebhookconfigurations", &["CONNECT"], |_| None);
+    let webhook = Webhook {
+        answers: Box::new(|_| None),
+        seen: Mutex::default(),
+    };
+    let scene = Scene {
+        fake: Arc::new(Fake::new()),
+        webhook: Arc::new(webhook),
+    };
+    scene.write(create("", "namespaces", "", &named("default")));
     let rule = "self.items.all(one, self.items.all(other, one == other || one != 'bad'))";
     let items = json!({"type": "array", "maxItems": 500, "items": {"type": "string"}});
     let spec = json!({"type": "object", "properties": {"items": items, "size": {"type": "integer"}},

@@ -1,6 +1,6 @@
 //! Rules that are evaluated in a turn of the writer, and rules that take longer than one.
 
-use super::Evaluation;
+use super::{Evaluation, Passed};
 use crate::command::{Create, FieldValidation, Patch, PatchObject};
 use crate::testing::World;
 use crate::{Actor, Command, Decision, Intent, Rejection, Time, decide, decide_aside};
@@ -177,6 +177,20 @@ fn what_passed_holds_for_its_document_its_old_version_and_its_schema_alone() {
         "self.items.all(one, self.items.all(other, one == other || one != 'i3'))",
     );
     assert!(is_stale(&decided(&world, &change, again)));
+}
+
+#[test]
+fn what_passed_as_a_change_of_one_version_has_not_as_that_of_another() {
+    let [new, old, other] = ["new", "old", "other"].map(|name| json!({"a": name}));
+    for (passed, asked) in [
+        (Some(&old), Some(&other)),
+        (Some(&old), None),
+        (None, Some(&old)),
+    ] {
+        let passed_as = Passed::new(None, &new, passed);
+        assert!(passed_as.is_of(None, &new, passed));
+        assert!(!passed_as.is_of(None, &new, asked), "{passed:?} {asked:?}");
+    }
 }
 
 #[test]
