@@ -39,7 +39,7 @@ use hindsight_core::command::{
 };
 use hindsight_core::kind::KindRef;
 use hindsight_core::{
-    Command, Decision, ObjectKey, Rejection, State, Unavailable, decide_aside,
+    Command, Decision, ObjectKey, Rejection, State, Unavailable, decide, decide_aside,
     decide_before_storage, draft, namespace_of_new,
 };
 use serde_json::Value;
@@ -144,12 +144,12 @@ pub(crate) async fn write(
             Err(failure) => return Err(failure.with_warnings(warnings)),
         };
         let Submission { command, dry_run } = *admitted;
-        let submitted = if is_aside {
-            submit_checked(backend, command, bytes, dry_run).await
+        let counted = if is_aside {
+            room::computed_bytes(&state, &command, bytes)
         } else {
-            submit(backend, command, bytes, dry_run).await
+            bytes
         };
-        match submitted {
+        match submit(backend, command, counted, dry_run).await {
             // Another write to the object went through, so every round makes progress for somebody; or to check it
             // takes longer than a turn of the writer.
             Ok(Err(Rejection::Stale { .. })) => {
@@ -238,7 +238,7 @@ impl Write<'_> {
                 Some(_) => AdmissionBasis::Present,
                 None => AdmissionBasis::Absent,
             };
-            return Ok(self.submit(self.bound_to(&subject, seen, None)));
+            return Ok(self.to_submit(self.bound_to(&subject, seen, None)));
         }
         if subject.operation == Operation::Delete {
             return self.admit_deletion(state, subject, &hooks, warnings).await;
@@ -297,10 +297,10 @@ impl Write<'_> {
         };
         let validation = validate::validate(&context, &hooks.validating, shown.map(Arc::new));
         warnings.extend(validation.await?);
-        Ok(self.submit(admitted))
+        Ok(self.to_submit(admitted))
     }
 
-    fn submit(&self, command: Command) -> AdmissionOutcome {
+    fn to_submit(&self, command: Command) -> AdmissionOutcome {
         let dry_run = self.write_request.options.dry_run;
         AdmissionOutcome::Submit(Box::new(Submission { command, dry_run }))
     }
@@ -400,45 +400,41 @@ pub(crate) async fn submit(
     bytes: usize,
     dry_run: bool,
 ) -> Result<Result<Decision, Rejection>, Failure> {
-    if dry_run || bytes > LONG_BYTES {
-        return submit_decided(backend, command, bytes, dry_run).await;
+    if dry_run {
+        return only_decide(backend, command, bytes).await;
+    }
+    if bytes > LONG_BYTES {
+        return decide_first(backend, command, bytes).await;
     }
     to_writer(backend, command, None).await
 }
 
-/// The same where it may take long to check the object.
-async fn submit_checked(
+async fn only_decide(
     backend: &dyn Backend,
     command: Command,
     bytes: usize,
-    dry_run: bool,
 ) -> Result<Result<Decision, Rejection>, Failure> {
-    let bytes = room::computed_bytes(&backend.state(), &command, bytes);
-    submit(backend, command, bytes, dry_run).await
+    let state = backend.state();
+    let bytes = room::computed_bytes(&state, &command, bytes);
+    let decide_it = move || {
+        let decided = decide(&state, command);
+        decided.map(|decision| not_carried_out(&state, decision))
+    };
+    offload(bytes, decide_it).await
 }
 
-/// Decides a command, where a long one holds up nobody, and submits it unless it is refused or a dry run.
-async fn submit_decided(
+/// Decides a command where a long one holds up nobody, and submits it unless it is refused.
+async fn decide_first(
     backend: &dyn Backend,
     command: Command,
     bytes: usize,
-    dry_run: bool,
 ) -> Result<Result<Decision, Rejection>, Failure> {
     let (state, tried) = (backend.state(), command.clone());
-    let bytes = room::computed_bytes(&state, &tried, bytes);
-    let try_it = move || {
-        let (decided, passed) = decide_aside(&state, tried);
-        if dry_run {
-            let decided = decided.map(|decision| not_carried_out(&state, decision));
-            return (decided, None);
-        }
-        (decided, passed)
-    };
-    let (decided, passed) = offload(bytes, try_it).await?;
-    if dry_run || decided.is_err() {
-        return Ok(decided);
+    let try_it = move || decide_aside(&state, tried);
+    match offload(bytes, try_it).await? {
+        (Ok(_), passed) => to_writer(backend, command, passed).await,
+        (Err(refused), _) => Ok(Err(refused)),
     }
-    to_writer(backend, command, passed).await
 }
 
 async fn to_writer(

@@ -95,7 +95,6 @@ pub(crate) async fn open(
         ready: Vec::new(),
         sending: Bytes::new(),
         pace: Pace::default(),
-        looked: 0,
         replay: None,
         opened,
         is_over: false,
@@ -161,8 +160,6 @@ struct Watch {
     /// The rest of the lines that are being sent.
     sending: Bytes,
     pace: Pace,
-    /// What the columns of tables looked at since the pace was told of it.
-    looked: usize,
     replay: Option<Replay>,
     /// The revision of the state from which the kind was taken.
     opened: Revision,
@@ -191,13 +188,12 @@ impl Watch {
                 break;
             };
             let before = self.ready.len();
-            self.event("ADDED", &object, None).await;
+            let looked = self.event("ADDED", &object, None).await;
             if self.is_over {
                 return;
             }
             let made = object.body.len().max(self.ready.len() - before);
             objects.record_bytes(made);
-            let looked = std::mem::take(&mut self.looked);
             self.pace.read(made + looked).await;
             if self.ready.len() >= PIECE_BYTES {
                 self.initial_objects = Some(objects);
@@ -284,9 +280,9 @@ impl Watch {
                 self.end_with_its_kind(change);
                 return;
             }
-            let before = self.ready.len();
+            let (before, mut looked) = (self.ready.len(), 0);
             if self.position > self.after {
-                self.derive(change).await;
+                looked = self.derive(change).await;
             }
             if self.is_over {
                 return;
@@ -295,7 +291,6 @@ impl Watch {
             if let Some(replay) = &self.replay {
                 replay.record(change, made);
             }
-            let looked = std::mem::take(&mut self.looked);
             let read = self.read_cost(change).max(made);
             self.pace.read(read + looked).await;
             if self.ready.len() >= PIECE_BYTES || self.is_due() {
@@ -402,21 +397,24 @@ impl Watch {
     }
 
     /// Derives the event of this watch from a change: an object that comes to match is added, one that no
-    /// longer does is deleted.
-    async fn derive(&mut self, change: &Change) {
+    /// longer does is deleted. Returns what the columns of tables looked at.
+    async fn derive(&mut self, change: &Change) -> usize {
         if !self.selection.covers(&change.commit.key) {
-            return;
+            return 0;
         }
         let (before, after) = match self.selects(change).await {
             Ok(selects) => selects,
-            Err(failure) => return self.fail(&failure),
+            Err(failure) => {
+                self.fail(&failure);
+                return 0;
+            }
         };
         let left = Some(change.commit.revision);
         match change.watch_event(before, after) {
             Some(WatchEvent::Added(object)) => self.event("ADDED", object, None).await,
             Some(WatchEvent::Modified(object)) => self.event("MODIFIED", object, None).await,
             Some(WatchEvent::Deleted(object)) => self.event("DELETED", object, left).await,
-            None => {}
+            None => 0,
         }
     }
 
@@ -434,7 +432,8 @@ impl Watch {
         Ok((before, after))
     }
 
-    async fn event(&mut self, kind: &str, object: &Arc<Object>, left: Option<Revision>) {
+    /// Writes an event. Returns what the columns of tables looked at.
+    async fn event(&mut self, kind: &str, object: &Arc<Object>, left: Option<Revision>) -> usize {
         let headings = std::mem::take(&mut self.headings);
         let now = self.api.backend.now();
         let sight = Sight {
@@ -444,10 +443,13 @@ impl Watch {
         };
         match self.shown.make(object, sight).await {
             Ok((body, looked)) => {
-                self.looked += looked;
                 push(&mut self.ready, kind, &body);
+                looked
             }
-            Err(failure) => self.fail(&failure),
+            Err(failure) => {
+                self.fail(&failure);
+                0
+            }
         }
     }
 

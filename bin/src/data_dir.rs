@@ -55,7 +55,7 @@ impl DataDir<'_> {
     fn parts(self) -> impl Iterator<Item = PathBuf> {
         let beside = [
             DirectoryLock::path(self.0),
-            self.0.join(layout::PLACE),
+            self.0.join(layout::SPARE),
             self.restoring(),
             self.verifying(),
             self.pki(),

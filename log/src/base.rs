@@ -1,7 +1,7 @@
 //! Where a fold begins: with the empty state before the first commit, or with a snapshot.
 
 use crate::frame::Hash;
-use crate::frame::decoded::{self, Coverage, DecodedFrame};
+use crate::frame::decoded::{Coverage, DecodedFrame};
 use crate::{Error, Records, Tail};
 use hindsight_core::{Revision, State, Time, apply};
 use std::ops::ControlFlow;
@@ -92,59 +92,6 @@ impl Base {
     /// Checks that this base was made from the log in `records`. A log that ends before it has lost
     /// acknowledged records.
     pub(crate) fn check_belongs_to(&self, records: &dyn Records) -> Result<(), Error> {
-        check_tail(records, self.tail()).map_err(of_snapshot)
-    }
-}
-
-/// The error of a snapshot that does not belong to the log.
-pub(crate) fn of_snapshot(error: Error) -> Error {
-    match error {
-        Error::Diverged { revision } => Error::OtherSnapshot { revision },
-        other => other,
-    }
-}
-
-/// Whether a thinned frame covers this revision and later ones, so that no frame ends at it any more.
-pub(crate) fn is_thinned_over(records: &dyn Records, revision: Revision) -> Result<bool, Error> {
-    let found = records.at_or_before(revision)?;
-    let found = found.map(|(first, bytes)| decoded::read(first, &bytes));
-    Ok(found
-        .transpose()?
-        .is_some_and(|frame| frame.links.is_thinned() && frame.links.last() > revision))
-}
-
-/// Checks that the log once ended with exactly this tail.
-pub(crate) fn check_tail(records: &dyn Records, tail: Tail) -> Result<(), Error> {
-    let revision = tail.revision;
-    if revision == Revision::ZERO {
-        return Ok(());
-    }
-    let found = records.at_or_before(revision)?;
-    let found = found.map(|(first, bytes)| decoded::read(first, &bytes));
-    let Some(frame) = found.transpose()? else {
-        return Err(Error::Lost {
-            acknowledged: revision,
-            newest: Revision::ZERO,
-        });
-    };
-    let newest = frame.links.last();
-    if newest < revision && records.at_or_after(frame.links.end)?.is_none() {
-        return Err(Error::Lost {
-            acknowledged: revision,
-            newest,
-        });
-    }
-    if newest == revision && frame.links.hash == tail.hash {
-        return Ok(());
-    }
-    Err(Error::Diverged { revision })
-}
-
-/// As [`check_tail`], but accepts a tail that a thinned frame covers: of the frames that it replaces, only
-/// the hash of the last is known.
-pub(crate) fn check_passes_through(records: &dyn Records, tail: Tail) -> Result<(), Error> {
-    match check_tail(records, tail) {
-        Err(Error::Diverged { .. }) if is_thinned_over(records, tail.revision)? => Ok(()),
-        held => held,
+        self.tail().check_in(records).map_err(Error::of_snapshot)
     }
 }

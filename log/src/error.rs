@@ -449,6 +449,14 @@ impl Error {
         }
     }
 
+    /// The same about a snapshot that does not belong to the log.
+    pub(crate) fn of_snapshot(self) -> Self {
+        match self {
+            Self::Diverged { revision } => Self::OtherSnapshot { revision },
+            other => other,
+        }
+    }
+
     /// A record that should be there is not.
     pub(crate) fn absent_record(revision: Revision) -> Self {
         Self::corrupt(revision, "it is missing")

@@ -9,7 +9,7 @@ pub const TAIL: &str = "events.tail";
 /// The disk space that is kept for a start on a full disk.
 pub const RESERVE: &str = "events.reserve";
 /// The spare file beside the database.
-pub const PLACE: &str = "events.place";
+pub const SPARE: &str = "events.place";
 /// The directory of the snapshots.
 pub const SNAPSHOTS: &str = "snapshots";
 
@@ -26,7 +26,7 @@ pub(crate) const BLOBS: &str = "blobs";
 pub(crate) const JOURNAL: &str = "journal";
 /// The reserve and the spare file, where the directory has a file system of its own.
 pub(crate) const RESERVE_WITHIN: &str = "reserve";
-pub(crate) const PLACE_WITHIN: &str = "place";
+pub(crate) const SPARE_WITHIN: &str = "place";
 
 /// All that are beside each other, in the order in which they may come to their place: where there is a database, there
 /// is a log.

@@ -4,8 +4,7 @@ use crate::retention::{Keeping, Thinner};
 use crate::snapshot::{Snapshotter, SnapshotterOptions, Written};
 use crate::storage::synced::Synced;
 use crate::{
-    Base, Error, Poison, Publish, Reader, Snapshots, Steps, Storage, Tail, Writer, base, parallel,
-    tail,
+    Base, Error, Poison, Publish, Reader, Snapshots, Steps, Storage, Tail, Writer, parallel, tail,
 };
 use hindsight_core::{Revision, State, Time};
 use std::num::NonZeroU64;
@@ -123,7 +122,8 @@ impl Log {
 /// through later ones.
 fn check_witnessed_before(storage: &dyn Storage, base: Tail) -> Result<(), Error> {
     match storage.witnessed()? {
-        Some(one) if one.revision <= base.revision => base::check_passes_through(storage, one)
+        Some(one) if one.revision <= base.revision => one
+            .check_passed(storage)
             .map_err(|error| tail::annotate(error, Some(one))),
         _ => Ok(()),
     }

@@ -102,7 +102,7 @@ fn unpack_into<'a>(
 }
 
 /// The uncompressed length that a payload claims, limited to what can be true.
-pub(crate) fn unpacked(payload: &[u8]) -> usize {
+pub(crate) fn claimed_length(payload: &[u8]) -> usize {
     let length = payload
         .first_chunk()
         .map(|length| u32::from_le_bytes(*length));

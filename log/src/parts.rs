@@ -1,7 +1,7 @@
 //! What a restore and a verification make beside a log, told by its names from what others keep there. It is
 //! removed with all that is in it, so it is examined before.
 
-use crate::layout::{EVENTS, PLACE, RESERVE, SNAPSHOTS, TAIL};
+use crate::layout::{EVENTS, RESERVE, SNAPSHOTS, SPARE, TAIL};
 use crate::storage::sled::{is_of_database, is_set_aside};
 use crate::{DirectoryLock, Error, place, snapshot};
 use std::fs::FileType;
@@ -24,7 +24,7 @@ pub fn check_part(part: &Path) -> Result<(), Error> {
     if name == SNAPSHOTS {
         return check_each(part, snapshot::has_name_of_ours);
     }
-    let is_ours = [TAIL, RESERVE, PLACE].iter().any(|file| name == *file)
+    let is_ours = [TAIL, RESERVE, SPARE].iter().any(|file| name == *file)
         || part == DirectoryLock::path(part.parent().unwrap_or(part))
         || is_set_aside(part);
     match file_type(part)? {
@@ -91,7 +91,7 @@ mod tests {
         check_parts(&at.join("none")).expect("nothing is there");
         check_parts(at).expect("it is empty");
         left(at);
-        assert!(at.join(PLACE).exists());
+        assert!(at.join(SPARE).exists());
         check_parts(at).expect("all of it is ours");
     }
 

@@ -9,7 +9,7 @@ use crate::codec::Placeholder;
 use crate::frame::Format;
 use crate::frame::decoded::{self, Coverage, DecodedFrame, FrameLinks};
 use crate::tail::{self, VerifiedFrames};
-use crate::{Error, Records, Snapshots, Tail, base};
+use crate::{Error, Records, Snapshots, Tail};
 use backward::BackwardLinks;
 use hindsight_core::{Commit, Pruned, Revision, Time};
 use std::sync::Arc;
@@ -25,7 +25,7 @@ pub struct Reader {
 }
 
 /// The frame that states how far the log is thinned.
-pub(crate) struct Head {
+pub(crate) struct FloorFrame {
     /// Its first revision.
     pub(crate) first: Revision,
     /// The floor that it states. If it is zero, the frame is whole, and the first that would be thinned.
@@ -117,7 +117,7 @@ impl Reader {
         let checked = snapshots
             .map_or(Ok(()), |all| all.check_newest(records))
             .and_then(|()| self.tail())
-            .and_then(|_| witness.map_or(Ok(()), |tail| base::check_passes_through(records, tail)));
+            .and_then(|_| witness.map_or(Ok(()), |tail| tail.check_passed(records)));
         checked.map_err(|error| tail::annotate(error, witness))?;
         Ok(witness.map(|tail| tail.revision))
     }
@@ -189,11 +189,13 @@ impl Reader {
     /// The revision from which on every commit is kept; zero if none was dropped. Before it, deletions
     /// are kept, and what the retention policy in force at the time kept.
     pub fn floor(&self) -> Result<Revision, Error> {
-        Ok(self.head()?.map_or(Revision::ZERO, |head| head.floor))
+        Ok(self
+            .floor_frame()?
+            .map_or(Revision::ZERO, |frame| frame.floor))
     }
 
     /// The frame that states the floor; `None` if none does, as in an empty log.
-    pub(crate) fn head(&self) -> Result<Option<Head>, Error> {
+    pub(crate) fn floor_frame(&self) -> Result<Option<FloorFrame>, Error> {
         let mut from = Revision(1);
         while let Some((first, bytes)) = self.records.at_or_after(from)? {
             let frame = decoded::open(first, &bytes)?;
@@ -203,13 +205,13 @@ impl Reader {
                     Placeholder::decode(first, frame.payload)?
             {
                 let floor = Revision(floor);
-                return Ok(Some(Head { first, floor }));
+                return Ok(Some(FloorFrame { first, floor }));
             }
             // A frame this large may have been left whole by thinning, so that a thinned one may follow
             // it.
             if is_whole && bytes.len() < WHOLE_BYTES_MIN {
                 let floor = Revision::ZERO;
-                return Ok(Some(Head { first, floor }));
+                return Ok(Some(FloorFrame { first, floor }));
             }
             from = frame.end;
         }

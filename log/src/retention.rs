@@ -96,7 +96,7 @@ impl Thinner {
     /// Begins a round. One that is in progress continues, with the limit of now.
     pub(crate) fn begin(&mut self) {
         let newest = self.reader.newest();
-        let kept = newest.and_then(|newest| self.snapshots.up_to(newest));
+        let kept = newest.and_then(|newest| self.snapshots.revisions_up_to(newest));
         if let Err(error) = &kept {
             tracing::warn!(%error, "cannot determine how far the log may be thinned; the next round tries again");
         }

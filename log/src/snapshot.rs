@@ -14,7 +14,7 @@ pub(crate) use snapshotter::{Snapshotter, SnapshotterOptions, Written};
 
 use crate::framing::Unreadable;
 use crate::place::{self, Place};
-use crate::{Base, Error, Records, WholeFile, base, owner_only};
+use crate::{Base, Error, Records, WholeFile, owner_only, tail};
 use file::Head;
 use hindsight_core::{Revision, State, Time};
 use std::io::ErrorKind;
@@ -68,12 +68,12 @@ impl Snapshots {
 
     /// The revisions of all snapshots, newest first.
     pub fn revisions(&self) -> Result<Vec<Revision>, Error> {
-        self.named(SUFFIX)
+        self.revisions_with(SUFFIX)
     }
 
     /// The revisions of the snapshots that can belong to a log that ends at `end`. A later one that does
     /// belong to the log shows that the log has lost its end; the check on start has ruled that out.
-    pub(crate) fn up_to(&self, end: Revision) -> Result<Vec<Revision>, Error> {
+    pub(crate) fn revisions_up_to(&self, end: Revision) -> Result<Vec<Revision>, Error> {
         let mut revisions = self.revisions()?;
         revisions.retain(|revision| *revision <= end);
         Ok(revisions)
@@ -81,7 +81,7 @@ impl Snapshots {
 
     /// Counts only regular files with the exact name that we would give: others may keep their files here
     /// too.
-    fn named(&self, suffix: &str) -> Result<Vec<Revision>, Error> {
+    fn revisions_with(&self, suffix: &str) -> Result<Vec<Revision>, Error> {
         let io = || Error::io(format!("listing {}", self.directory.display()));
         let entries = match std::fs::read_dir(&self.directory) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
@@ -90,11 +90,10 @@ impl Snapshots {
         let mut revisions = Vec::new();
         for entry in entries {
             let path = entry.map_err(io())?.path();
-            let stem = path.file_stem().and_then(|stem| stem.to_str());
-            let revision = stem.and_then(|stem| stem.parse().ok()).map(Revision);
-            let named = revision.filter(|one| path == self.named_as(*one, suffix));
-            if named.is_some() && is_file(&path).map_err(io())? {
-                revisions.extend(named);
+            if let Some(revision) = revision_named(&path, suffix)
+                && is_file(&path).map_err(io())?
+            {
+                revisions.push(revision);
             }
         }
         revisions.sort_unstable();
@@ -161,7 +160,7 @@ impl Snapshots {
 
     /// The revisions of all snapshots; none if they cannot be listed, because snapshots can be done
     /// without.
-    fn listed(&self) -> Vec<Revision> {
+    fn revisions_or_none(&self) -> Vec<Revision> {
         self.revisions().unwrap_or_else(|error| {
             tracing::warn!(%error, "cannot list the snapshots; reading the log instead");
             Vec::new()
@@ -203,7 +202,7 @@ impl Snapshots {
     /// thinned over their revisions.
     pub fn newest_in(&self, log: &dyn Records, empty: &State) -> Option<Base> {
         self.find(empty, |path, head| {
-            let is_over = base::is_thinned_over(log, head.revision).unwrap_or_default();
+            let is_over = tail::is_thinned_over(log, head.revision).unwrap_or_default();
             if is_over {
                 tracing::warn!(
                     file = %path.display(),
@@ -215,7 +214,7 @@ impl Snapshots {
     }
 
     /// The newest snapshot of this log up to this revision.
-    pub(crate) fn until(
+    pub(crate) fn newest_until(
         &self,
         log: &dyn Records,
         revision: Revision,
@@ -227,7 +226,12 @@ impl Snapshots {
     }
 
     /// The newest snapshot of this log that contains no commit or restore later than this time.
-    pub(crate) fn until_time(&self, log: &dyn Records, time: Time, empty: &State) -> Option<Base> {
+    pub(crate) fn newest_until_time(
+        &self,
+        log: &dyn Records,
+        time: Time,
+        empty: &State,
+    ) -> Option<Base> {
         self.find(empty, |path, head| {
             head.latest <= time && belongs_to(log, path, head)
         })
@@ -244,13 +248,13 @@ impl Snapshots {
             };
             read.map_err(|error| pass_over(&path, &error)).ok()
         };
-        self.listed().iter().find_map(usable)
+        self.revisions_or_none().iter().find_map(usable)
     }
 
     /// Refuses a log that ends before its newest snapshot, or differs there, and one whose snapshots are of a newer
     /// release. Damaged ones are ignored, and those that cannot be read.
     pub(crate) fn check_newest(&self, log: &dyn Records) -> Result<(), Error> {
-        self.check_against(log, self.listed(), |_| Ok(()))
+        self.check_against(log, self.revisions_or_none(), |_| Ok(()))
     }
 
     /// As [`Self::check_newest`], where there is no other evidence of what was acknowledged: what cannot be read is
@@ -278,8 +282,8 @@ impl Snapshots {
             let Some(head) = head.filter(|head| head.tail().revision == revision) else {
                 continue;
             };
-            let passed = base::check_passes_through(log, head.tail());
-            let passed = passed.map_err(base::of_snapshot);
+            let passed = head.tail().check_passed(log);
+            let passed = passed.map_err(Error::of_snapshot);
             if passed.is_ok() || file::checked(&path).is_ok() {
                 return passed;
             }
@@ -291,7 +295,7 @@ impl Snapshots {
     /// all of these.
     pub(crate) fn retain(&self, until: Revision, kept: &[Revision]) -> Result<(), Error> {
         self.check_place()?;
-        for revision in self.up_to(until)? {
+        for revision in self.revisions_up_to(until)? {
             if !kept.contains(&revision) {
                 std::fs::remove_file(self.path(revision))
                     .map_err(Error::io("removing a snapshot"))?;
@@ -308,48 +312,60 @@ impl Snapshots {
     }
 
     fn sweep(&self, suffix: &str, is_old: impl Fn(Revision) -> bool) -> Result<(), Error> {
-        for revision in self.named(suffix)?.into_iter().filter(|one| is_old(*one)) {
-            std::fs::remove_file(self.named_as(revision, suffix))
+        for revision in self
+            .revisions_with(suffix)?
+            .into_iter()
+            .filter(|one| is_old(*one))
+        {
+            std::fs::remove_file(self.path_with(revision, suffix))
                 .map_err(Error::io("removing an unfinished or damaged snapshot"))?;
         }
         Ok(())
     }
 
     pub(crate) fn path(&self, revision: Revision) -> PathBuf {
-        self.named_as(revision, SUFFIX)
+        self.path_with(revision, SUFFIX)
     }
 
-    fn named_as(&self, revision: Revision, suffix: &str) -> PathBuf {
-        self.directory.join(format!("{:020}.{suffix}", revision.0))
+    fn path_with(&self, revision: Revision, suffix: &str) -> PathBuf {
+        self.directory.join(file_name(revision, suffix))
     }
+}
+
+fn file_name(revision: Revision, suffix: &str) -> String {
+    format!("{:020}.{suffix}", revision.0)
+}
+
+/// The revision in the name of a file, if that is exactly the name that we would give.
+fn revision_named(path: &Path, suffix: &str) -> Option<Revision> {
+    let stem = path.file_stem()?.to_str()?;
+    let revision = Revision(stem.parse().ok()?);
+    path.ends_with(file_name(revision, suffix))
+        .then_some(revision)
 }
 
 /// Whether a file among the snapshots has a name that we give.
 pub(crate) fn has_name_of_ours(path: &Path) -> bool {
-    let stem = path.file_stem().and_then(|stem| stem.to_str());
-    let revision = stem.and_then(|stem| stem.parse().ok()).map(Revision);
-    let all = Snapshots::at(path.parent().unwrap_or(path).to_owned());
-    let is_named = |one| [SUFFIX, UNFINISHED, DAMAGED].map(|suffix| all.named_as(one, suffix));
-    revision.is_some_and(|one| is_named(one).iter().any(|named| named == path))
+    let mut suffixes = [SUFFIX, UNFINISHED, DAMAGED].into_iter();
+    suffixes.any(|suffix| revision_named(path, suffix).is_some())
 }
 
 /// Whether the snapshot was made from this log. It may have been copied here from another; and in a log
 /// that was thinned over its revision it cannot be placed any more.
 fn belongs_to(log: &dyn Records, path: &Path, head: &Head) -> bool {
-    let held = base::check_tail(log, head.tail());
-    let is_over = || base::is_thinned_over(log, head.revision).unwrap_or_default();
-    let is_held = held.is_ok();
-    if let Err(error) = held
-        && !is_over()
-    {
-        // The log is not at fault, and nothing that witnesses it is to be thrown away.
-        let error = match error {
-            Error::Diverged { .. } => unusable(path, OF_ANOTHER_LOG.into()),
-            other => other,
-        };
-        tracing::warn!(file = %path.display(), %error, "a snapshot does not belong to this log; ignoring it");
+    let Err(error) = head.tail().check_in(log) else {
+        return true;
+    };
+    if tail::is_thinned_over(log, head.revision).unwrap_or_default() {
+        return false;
     }
-    is_held
+    // The log is not at fault, and nothing that witnesses it is to be thrown away.
+    let error = match error {
+        Error::Diverged { .. } => unusable(path, OF_ANOTHER_LOG.into()),
+        other => other,
+    };
+    tracing::warn!(file = %path.display(), %error, "a snapshot does not belong to this log; ignoring it");
+    false
 }
 
 fn unusable(path: &Path, reason: Unreadable) -> Error {

@@ -1,7 +1,8 @@
 //! The acknowledged end of the log, and the walk that compares a log with it.
 
 use crate::frame::Hash;
-use crate::frame::decoded::{Coverage, FrameLinks};
+use crate::frame::decoded::{self, Coverage, FrameLinks};
+use crate::storage::Stored;
 use crate::{Error, Records};
 use hindsight_core::Revision;
 
@@ -20,6 +21,53 @@ impl Tail {
         revision: Revision::ZERO,
         hash: [0; 32],
     };
+
+    /// Checks that the log once ended with exactly this.
+    pub(crate) fn check_in(self, records: &dyn Records) -> Result<(), Error> {
+        let Self { revision, hash } = self;
+        if revision == Revision::ZERO {
+            return Ok(());
+        }
+        let Some(found) = links_around(records, revision)? else {
+            return Err(Error::Lost {
+                acknowledged: revision,
+                newest: Revision::ZERO,
+            });
+        };
+        let newest = found.last();
+        if newest < revision && records.at_or_after(found.end)?.is_none() {
+            return Err(Error::Lost {
+                acknowledged: revision,
+                newest,
+            });
+        }
+        if newest == revision && found.hash == hash {
+            return Ok(());
+        }
+        Err(Error::Diverged { revision })
+    }
+
+    /// As [`Self::check_in`], but accepts a tail that a thinned frame covers: of the frames that it replaces, only
+    /// the hash of the last is known.
+    pub(crate) fn check_passed(self, records: &dyn Records) -> Result<(), Error> {
+        match self.check_in(records) {
+            Err(Error::Diverged { .. }) if is_thinned_over(records, self.revision)? => Ok(()),
+            held => held,
+        }
+    }
+}
+
+/// Whether a thinned frame covers this revision and later ones, so that no frame ends at it any more.
+pub(crate) fn is_thinned_over(records: &dyn Records, revision: Revision) -> Result<bool, Error> {
+    let found = links_around(records, revision)?;
+    Ok(found.is_some_and(|found| found.is_thinned() && found.last() > revision))
+}
+
+/// The frame that begins at this revision or before it.
+fn links_around(records: &dyn Records, revision: Revision) -> Result<Option<FrameLinks>, Error> {
+    let found = records.at_or_before(revision)?;
+    let read = |(first, bytes): Stored| Ok(decoded::read(first, &bytes)?.links);
+    found.map(read).transpose()
 }
 
 /// A walk over a whole log. Fails if a frame is missing, or if the walk does not pass through the
@@ -45,31 +93,24 @@ impl<F: AsRef<FrameLinks>, I: Iterator<Item = Result<F, Error>>> VerifiedFrames<
     }
 
     fn follow(&mut self, frame: &FrameLinks) -> Result<(), Error> {
-        let before = self.newest.revision;
-        let wanted = before.next();
+        let wanted = self.newest.revision.next();
         if frame.coverage == Coverage::Whole && frame.first != wanted {
             return Err(Error::absent_record(wanted));
         }
         self.newest = frame.tail();
         self.floor = self.floor.max(frame.stated_floor());
+        let passed = wanted..=self.newest.revision;
+        let Some(witness) = self.witness.filter(|one| passed.contains(&one.revision)) else {
+            return Ok(());
+        };
         // Of the frames that a thinned one replaces, only the hash of the last is known.
-        let is_within = frame.is_thinned()
-            && self
-                .witness
-                .is_some_and(|one| one.revision < self.newest.revision);
-        match self.witness {
-            Some(witness)
-                if !is_within
-                    && before < witness.revision
-                    && witness.revision <= self.newest.revision
-                    && witness != self.newest =>
-            {
-                Err(Error::Diverged {
-                    revision: witness.revision,
-                })
-            }
-            _ => Ok(()),
+        let is_unknown = frame.is_thinned() && witness.revision < self.newest.revision;
+        if is_unknown || witness == self.newest {
+            return Ok(());
         }
+        Err(Error::Diverged {
+            revision: witness.revision,
+        })
     }
 
     fn end(&self) -> Result<(), Error> {

@@ -49,7 +49,7 @@ impl WholeFile {
     }
 
     fn begin_with(path: &Path, beside: PathBuf, is_leftover: IsLeftover) -> Result<Self> {
-        check_place(path)?;
+        check_replaceable(path)?;
         Ok(Self {
             file: create_locked(&beside, is_leftover)?,
             beside: Some(beside),
@@ -178,7 +178,7 @@ fn is_at(file: &File, path: &Path) -> bool {
 
 /// Refuses to replace anything but a regular file: a device, a pipe or a socket would be gone, and the
 /// bytes meant for it would be in a file that nobody asked for.
-fn check_place(path: &Path) -> Result<()> {
+fn check_replaceable(path: &Path) -> Result<()> {
     match path.metadata() {
         Ok(found) if !found.is_file() => Err(Error::new(
             ErrorKind::InvalidInput,

@@ -219,13 +219,13 @@ impl Writer {
 
     /// Reserves a slot for the submission; also returns whether nobody else has one.
     fn admit(&self, commands: Vec<Command>, reply: Reply) -> Option<(Submission, bool)> {
-        let Some(place) = self.budget.reserve(&commands) else {
+        let Some(slot) = self.budget.reserve(&commands) else {
             reply(Err(Unavailable::Overloaded));
             return None;
         };
-        let is_alone = place.is_only();
+        let is_alone = slot.is_only();
         let reply: Reply = Box::new(move |outcome| {
-            drop(place);
+            drop(slot);
             reply(outcome);
         });
         Some((Submission { commands, reply }, is_alone))

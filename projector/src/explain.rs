@@ -10,7 +10,7 @@ mod tests;
 
 use crate::History;
 use bounded_history::BoundedHistory;
-use chain::{Step, follow, marked};
+use chain::{Step, follow, mark_step};
 pub use document::{
     Dropped, Earlier, End, EndedAs, Explanation, Fate, Link, LinkEvent, Owner, RequestDetails,
     Root, Subject,
@@ -48,7 +48,7 @@ pub fn explain<H: History>(
         });
     };
     let first = match history.commit(mark.revision)? {
-        Some(mark) => marked(history, mark, last.revision)?,
+        Some(mark) => mark_step(history, mark, last.revision)?,
         None => Step::alone(last),
     };
     let unexplained = Explanation::new(subject, Fate::Deleting);
@@ -156,7 +156,7 @@ fn step_link(step: &Step, next: Option<&Commit>, budget: &mut OwnersBudget) -> L
 
 fn link(commit: &Commit, next: Option<&Commit>, budget: &mut OwnersBudget) -> Link {
     let (event, rule) = event_and_rule(commit);
-    let (owners, more_owners) = owners::named(commit, next, budget);
+    let (owners, more_owners) = owners::owners_shown(commit, next, budget);
     Link {
         revision: commit.revision,
         time: commit.time.to_rfc3339_micros(),

@@ -33,7 +33,7 @@ impl Write<'_> {
             let context = self.context(state, &subject, &name);
             call_webhooks(&context, hooks, warnings).await?;
         }
-        Ok(self.submit(admitted))
+        Ok(self.to_submit(admitted))
     }
 }
 

@@ -23,7 +23,11 @@ pub(super) fn cells(
     let mut room = ROW_BYTES_MAX;
     let cell = |column: &Column| {
         let cell = match &column.source {
-            Source::Named(source) => named(source, object, now),
+            Source::Member { path, missing } => member(object, path, missing),
+            Source::Count(path) => at(object, path).cloned().unwrap_or(json!(0)),
+            Source::Computed(name) => {
+                computed::cell(name, object, now).unwrap_or(json!("<unknown>"))
+            }
             Source::Containers { pod, member } => computed::containers(pod, member, object),
             Source::Path(path) => {
                 let found = path.first(object, looks).unwrap_or(&Value::Null);
@@ -112,25 +116,18 @@ fn whole(number: &Number) -> Value {
     number.as_i64().or(parsed).map_or(Value::Null, Value::from)
 }
 
-fn named(source: &str, object: &Value, now: Time) -> Value {
-    if let Some(path) = source.strip_prefix('#') {
-        return at(object, path).cloned().unwrap_or(json!(0));
-    }
-    if let Some(name) = source.strip_prefix('@') {
-        return computed::cell(name, object, now);
-    }
-    let (path, missing) = source.split_once('?').unwrap_or((source, "<none>"));
+fn member(object: &Value, path: &str, missing: &str) -> Value {
     let found = at(object, path).filter(|value| !value.is_null() && *value != "");
     found.cloned().unwrap_or(json!(missing))
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::columns;
     use super::*;
 
     #[test]
     fn what_is_not_there_is_shown_as_its_column_says() {
-        let now = Time::parse("2024-01-01T00:01:30Z").expect("a time");
         let object = json!({"a": {"b": "c", "empty": ""}, "count": 3});
         for (source, expected) in [
             ("a.b", json!("c")),
@@ -142,7 +139,9 @@ mod tests {
             ("#count", json!(3)),
             ("#a.c", json!(0)),
         ] {
-            assert_eq!(named(source, &object, now), expected, "{source}");
+            let column = columns::builtin(None, source);
+            let shown = cells(column.as_slice(), &object, Time(0), &mut Looks::default());
+            assert_eq!(shown, [expected], "{source}");
         }
     }
 

@@ -25,8 +25,15 @@ pub(super) struct Column {
 /// Where the cells of a column come from.
 #[derive(Debug, Clone)]
 pub(super) enum Source {
-    /// A source as the rows below write it.
-    Named(&'static str),
+    /// The member at this path, or this text where nothing is found.
+    Member {
+        path: &'static str,
+        missing: &'static str,
+    },
+    /// The number at this path, 0 where it is absent.
+    Count(&'static str),
+    /// What `computed` makes under this name.
+    Computed(&'static str),
     /// A member of each container of the pod that the object holds at this path.
     Containers { pod: Name, member: &'static str },
     /// The path of a custom kind's column.
@@ -34,9 +41,9 @@ pub(super) enum Source {
 }
 
 /// `resource: Heading=source, ...`, with a `+` before columns that only a wide table shows. A source is a path,
-/// a path to a number (`#`, 0 where it is absent), one of the names that `computed` knows (`@`), or a member of
-/// each container of the object's pod (`%`). The text after a `?` is shown where nothing is found; without one,
-/// `<none>` is.
+/// one of the names that `computed` knows (`@`), or a member of each container of the object's pod (`%`). The text
+/// after a `?` is shown where nothing is found; without one, `<none>` is. With a `#` before it, it is a number, and
+/// 0 where it is absent.
 const ROWS: &str = "
 pods: Ready=@ready, Status=@pod-status, Restarts=@restarts, Age=@age, +IP=status.podIP, +Node=spec.nodeName, +Nominated Node=status.nominatedNodeName, +Readiness Gates=@readiness-gates
 podtemplates: Containers=%name, Images=%image, Pod Labels=@pod-labels
@@ -47,23 +54,23 @@ statefulsets: Ready=@replicas, Age=@age, +Containers=%name, +Images=%image
 daemonsets: Desired=#status.desiredNumberScheduled, Current=#status.currentNumberScheduled, Ready=#status.numberReady, Up-to-date=#status.updatedNumberScheduled, Available=#status.numberAvailable, Node Selector=@node-selector, Age=@age, +Containers=%name, +Images=%image, +Selector=@selector
 controllerrevisions: Controller=@controller, Revision=#revision, Age=@age
 jobs: Status=@job-status, Completions=@completions, Duration=@duration, Age=@age, +Containers=%name, +Images=%image, +Selector=@selector
-cronjobs: Schedule=spec.schedule, Timezone=spec.timeZone, Suspend=@suspend, Active=@active, Last Schedule=@last-schedule, Age=@age, +Containers=%name, +Images=%image, +Selector=@selector
+cronjobs: Schedule=spec.schedule, Timezone=spec.timeZone, Suspend=@suspend, Active=#@active, Last Schedule=@last-schedule, Age=@age, +Containers=%name, +Images=%image, +Selector=@selector
 services: Type=spec.type, Cluster-IP=spec.clusterIP, External-IP=@external-ip, Port(s)=@ports, Age=@age, +Selector=@selector
 endpoints: Endpoints=@endpoints, Age=@age
 endpointslices: AddressType=addressType, Ports=@slice-ports, Endpoints=@slice-endpoints, Age=@age
 ingresses: Class=spec.ingressClassName, Hosts=@hosts, Address=@load-balancer, Ports=@ingress-ports, Age=@age
 ingressclasses: Controller=spec.controller, Parameters=@parameters, Age=@age
 networkpolicies: Pod-Selector=@pod-selector, Age=@age
-configmaps: Data=@data, Age=@age
-secrets: Type=type, Data=@data, Age=@age
-serviceaccounts: Secrets=@secrets, Age=@age
+configmaps: Data=#@data, Age=@age
+secrets: Type=type, Data=#@data, Age=@age
+serviceaccounts: Secrets=#@secrets, Age=@age
 namespaces: Status=status.phase?, Age=@age
 nodes: Status=@node-status, Roles=@roles, Age=@age, Version=status.nodeInfo.kubeletVersion?, +Internal-IP=@internal-ip, +External-IP=@node-external-ip, +OS-Image=status.nodeInfo.osImage?<unknown>, +Kernel-Version=status.nodeInfo.kernelVersion?<unknown>, +Container-Runtime=status.nodeInfo.containerRuntimeVersion?<unknown>
 persistentvolumes: Capacity=spec.capacity.storage?0, Access Modes=@access-modes, Reclaim Policy=spec.persistentVolumeReclaimPolicy, Status=@volume-status, Claim=@claim, StorageClass=spec.storageClassName?, VolumeAttributesClass=spec.volumeAttributesClassName?<unset>, Reason=status.reason?, Age=@age, +VolumeMode=spec.volumeMode?<unset>
 persistentvolumeclaims: Status=@volume-status, Volume=spec.volumeName?, Capacity=@claimed-capacity, Access Modes=@bound-modes, StorageClass=spec.storageClassName?, VolumeAttributesClass=spec.volumeAttributesClassName?<unset>, Age=@age, +VolumeMode=spec.volumeMode?<unset>
 storageclasses: Provisioner=provisioner, ReclaimPolicy=reclaimPolicy, VolumeBindingMode=volumeBindingMode, AllowVolumeExpansion=@expands, Age=@age
 volumeattachments: Attacher=spec.attacher, PV=spec.source.persistentVolumeName, Node=spec.nodeName, Attached=@attached, Age=@age
-csinodes: Drivers=@drivers, Age=@age
+csinodes: Drivers=#@drivers, Age=@age
 customresourcedefinitions: Created At=metadata.creationTimestamp
 clusterroles: Created At=metadata.creationTimestamp
 roles: Created At=metadata.creationTimestamp
@@ -77,13 +84,13 @@ poddisruptionbudgets: Min Available=@min-available, Max Unavailable=@max-unavail
 horizontalpodautoscalers: Reference=@scale-target, Targets=@targets, Minpods=@min-pods, Maxpods=#spec.maxReplicas, Replicas=#status.currentReplicas, Age=@age
 runtimeclasses: Handler=handler, Age=@age
 certificatesigningrequests: Age=@age, SignerName=spec.signerName, Requestor=spec.username?, RequestedDuration=@requested-duration, Condition=@csr-condition
-mutatingwebhookconfigurations: Webhooks=@webhooks, Age=@age
-validatingwebhookconfigurations: Webhooks=@webhooks, Age=@age
+mutatingwebhookconfigurations: Webhooks=#@webhooks, Age=@age
+validatingwebhookconfigurations: Webhooks=#@webhooks, Age=@age
 resourcequotas: Request=@quota-requests, Limit=@quota-limits, Age=@age
 csidrivers: AttachRequired=@attach-required, PodInfoOnMount=@pod-info-on-mount, StorageCapacity=@storage-capacity, TokenRequests=@token-requests, RequiresRepublish=@requires-republish, Modes=@lifecycle-modes, Age=@age
 csistoragecapacities: StorageClassName=storageClassName, Capacity=capacity
 volumeattributesclasses: DriverName=driverName, Age=@age
-validatingadmissionpolicies: Validations=@validations, ParamKind=@param-kind, Age=@age
+validatingadmissionpolicies: Validations=#@validations, ParamKind=@param-kind, Age=@age
 validatingadmissionpolicybindings: PolicyName=spec.policyName, ParamRef=@param-ref, Age=@age
 flowschemas: PriorityLevel=spec.priorityLevelConfiguration.name, MatchingPrecedence=#spec.matchingPrecedence, DistinguisherMethod=spec.distinguisherMethod.type, Age=@age, MissingPL=@missing-level
 prioritylevelconfigurations: Type=spec.type, NominalConcurrencyShares=spec.limited.nominalConcurrencyShares, Queues=spec.limited.limitResponse.queuing.queues, HandSize=spec.limited.limitResponse.queuing.handSize, QueueLengthLimit=spec.limited.limitResponse.queuing.queueLengthLimit, Age=@age
@@ -134,13 +141,17 @@ fn age_of_custom() -> Option<Column> {
 }
 
 fn name() -> Column {
+    let source = Source::Member {
+        path: "metadata.name",
+        missing: "<none>",
+    };
     Column {
         name: "Name".into(),
         type_name: "string".into(),
         format: "name".into(),
         description: "Name must be unique within a namespace.".into(),
         priority: 0,
-        source: Source::Named("metadata.name"),
+        source,
     }
 }
 
@@ -171,8 +182,8 @@ pub(super) fn columns(kind: &Kind, version: &Version) -> Vec<Column> {
         return row.collect();
     }
     let source = match resource {
-        "storageclasses" => Source::Named("@storage-class"),
-        "volumeattributesclasses" => Source::Named("@attributes-class"),
+        "storageclasses" => Source::Computed("storage-class"),
+        "volumeattributesclasses" => Source::Computed("attributes-class"),
         _ => return std::iter::once(name()).chain(row).collect(),
     };
     let marked = Column { source, ..name() };
@@ -196,14 +207,10 @@ fn custom(column: &PrinterColumn) -> Option<Column> {
     })
 }
 
-fn builtin(pod: Option<&Name>, text: &'static str) -> Option<Column> {
+pub(super) fn builtin(pod: Option<&Name>, text: &'static str) -> Option<Column> {
     let (name, source) = text.split_once('=')?;
     let wide = name.starts_with('+');
-    let number = source.starts_with('#')
-        || matches!(
-            source,
-            "@data" | "@secrets" | "@webhooks" | "@active" | "@drivers" | "@validations"
-        );
+    let number = source.starts_with('#');
     Some(Column {
         name: name.trim_start_matches('+').into(),
         type_name: if number { "integer" } else { "string" }.into(),
@@ -215,14 +222,25 @@ fn builtin(pod: Option<&Name>, text: &'static str) -> Option<Column> {
         .into(),
         description: String::new(),
         priority: i64::from(wide),
-        source: match source.strip_prefix('%') {
-            Some(member) => Source::Containers {
-                pod: Name::clone(pod?),
-                member,
-            },
-            None => Source::Named(source),
-        },
+        source: source_of(pod, source)?,
     })
+}
+
+fn source_of(pod: Option<&Name>, text: &'static str) -> Option<Source> {
+    if let Some(member) = text.strip_prefix('%') {
+        let pod = Name::clone(pod?);
+        return Some(Source::Containers { pod, member });
+    }
+    let counted = text.strip_prefix('#');
+    let source = counted.unwrap_or(text);
+    if let Some(name) = source.strip_prefix('@') {
+        return Some(Source::Computed(name));
+    }
+    if counted.is_some() {
+        return Some(Source::Count(source));
+    }
+    let (path, missing) = source.split_once('?').unwrap_or((source, "<none>"));
+    Some(Source::Member { path, missing })
 }
 
 #[cfg(test)]

@@ -16,13 +16,12 @@ use hindsight_core::Time;
 use serde_json::{Value, json};
 
 /// The cell of this name.
-pub(super) fn cell(name: &str, object: &Value, now: Time) -> Value {
+pub(super) fn cell(name: &str, object: &Value, now: Time) -> Option<Value> {
     general(name, object, now)
         .or_else(|| pod::cell(name, object, now))
         .or_else(|| workload::cell(name, object, now))
         .or_else(|| network::cell(name, object))
         .or_else(|| usage::cell(name, object))
-        .unwrap_or(json!("<unknown>"))
 }
 
 fn general(name: &str, object: &Value, now: Time) -> Option<Value> {

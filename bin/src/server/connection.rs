@@ -204,7 +204,7 @@ async fn serve(
         let is_bare = request.method() == Method::HEAD && request.version() == Version::HTTP_2;
         async move {
             let answer = |request| answer(&context, actor, request);
-            let mut response = unread::answer_and_drain(request, answer).await;
+            let mut response = unread::answer_and_drain(request, timeouts.rest, answer).await;
             if is_bare {
                 response = without_body_for_hyper(response);
             }
@@ -215,7 +215,7 @@ async fn serve(
         }
     });
     let turns = Turns::of(requests.clone());
-    let stream = Lingering::new(stream, departure, stopping.clone());
+    let stream = Lingering::new(stream, departure, stopping.clone(), timeouts.lingering);
     let stream = Gathered::new(stream, is_http2.then(|| turns.clone()));
     let connection = builder.serve_connection(TokioIo::new(stream), service);
     tokio::pin!(connection);

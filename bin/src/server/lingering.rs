@@ -15,8 +15,6 @@ use tokio::sync::watch;
 use tokio::time::{Sleep, sleep};
 use tokio_rustls::server::TlsStream;
 
-/// How long reading goes on after the answer.
-const TIME_MAX: Duration = Duration::from_secs(1);
 /// The most bytes that are read then: more than the largest body.
 const BYTES_MAX: usize = 4 << 20;
 /// Bytes of one read, on the stack.
@@ -28,6 +26,8 @@ pub(super) struct Lingering {
     stream: TlsStream<TcpStream>,
     departure: Option<Departure>,
     stopping: watch::Receiver<()>,
+    /// How long reading goes on after the answer.
+    patience: Duration,
     last: Option<Last>,
 }
 
@@ -42,11 +42,13 @@ impl Lingering {
         stream: TlsStream<TcpStream>,
         departure: Option<Departure>,
         stopping: watch::Receiver<()>,
+        patience: Duration,
     ) -> Self {
         Self {
             stream,
             departure,
             stopping,
+            patience,
             last: None,
         }
     }
@@ -56,16 +58,17 @@ impl Lingering {
         if !matches!(self.stopping.has_changed(), Ok(false)) {
             return Poll::Ready(());
         }
-        let last = self.last.get_or_insert_with(Last::new);
+        let patience = self.patience;
+        let last = self.last.get_or_insert_with(|| Last::new(patience));
         // The content is not needed, so it is read below TLS and not decrypted.
         last.poll(pin!(self.stream.get_mut().0), context)
     }
 }
 
 impl Last {
-    fn new() -> Self {
+    fn new(patience: Duration) -> Self {
         Self {
-            until: Box::pin(sleep(TIME_MAX)),
+            until: Box::pin(sleep(patience)),
             bytes: 0,
         }
     }
@@ -146,6 +149,9 @@ mod tests {
     use std::future::poll_fn;
     use tokio::time::timeout;
 
+    /// Longer than any test runs.
+    const FOR_EVER: Duration = Duration::from_hours(1);
+
     /// Sends without end.
     struct Flood {
         sent: usize,
@@ -167,7 +173,7 @@ mod tests {
 
     #[tokio::test]
     async fn an_endless_sender_is_disconnected_after_so_many_bytes() {
-        let (mut last, mut flood) = (Last::new(), Flood { sent: 0 });
+        let (mut last, mut flood) = (Last::new(FOR_EVER), Flood { sent: 0 });
         poll_fn(|context| last.poll(pin!(&mut flood), context)).await;
         assert!(flood.sent >= BYTES_MAX);
     }
@@ -175,16 +181,16 @@ mod tests {
     #[tokio::test]
     async fn a_silent_client_is_disconnected_after_a_while() {
         let (mut here, _there) = tokio::io::duplex(1);
-        let mut last = Last::new();
+        let mut last = Last::new(Duration::from_millis(1));
         let left = poll_fn(|context| last.poll(pin!(&mut here), context));
-        timeout(TIME_MAX * 60, left).await.expect("it is left");
+        timeout(FOR_EVER, left).await.expect("it is left");
     }
 
     #[tokio::test]
     async fn a_client_that_has_closed_is_disconnected_at_once() {
         let (mut here, there) = tokio::io::duplex(1);
         drop(there);
-        let mut last = Last::new();
+        let mut last = Last::new(FOR_EVER);
         let left = poll_fn(|context| Poll::Ready(last.poll(pin!(&mut here), context)));
         assert!(left.await.is_ready());
     }

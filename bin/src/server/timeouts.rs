@@ -25,6 +25,8 @@ pub(super) struct Timeouts {
     /// Until the whole body of a request has arrived. Upstream's `--request-timeout`, a minute, includes the
     /// answer.
     pub(super) body: Duration,
+    /// Until what an answer leaves unread of the request's body has arrived.
+    pub(super) rest: Duration,
     /// Until the client has read an answer that was complete at once; longer if that is long.
     pub(super) taking: Duration,
     /// The whole time of a connection whose client is not authenticated.
@@ -32,6 +34,8 @@ pub(super) struct Timeouts {
     /// Until requests in progress are cut off, once the server stops, or once an idle connection ends: they may have
     /// been sent before the client knew. Upstream waits as long as its `--request-timeout`, or without a limit.
     pub(super) ending: Duration,
+    /// Until the client has closed a connection on which nothing is written any more.
+    pub(super) lingering: Duration,
 }
 
 /// How long a connection that is to end may stay open with nothing in progress, or because of what is not taken:
@@ -45,9 +49,11 @@ impl Default for Timeouts {
             first: Duration::from_secs(32),
             idle: Duration::from_secs(90),
             body: Duration::from_secs(30),
+            rest: Duration::from_secs(1),
             taking: Duration::from_secs(30),
             unauthenticated: Duration::from_mins(1),
             ending: Duration::from_secs(10),
+            lingering: Duration::from_secs(1),
         }
     }
 }

@@ -16,9 +16,6 @@ use tokio::time::timeout;
 
 /// The most bytes that are read only to be discarded. Source: `maxPostHandlerReadBytes` of Go's HTTP server.
 const REST_BYTES_MAX: usize = 256 << 10;
-/// How long the rest may take to arrive: without a limit, a client that sends it only after the answer would
-/// wait for ever.
-const REST_TIME_MAX: Duration = Duration::from_secs(1);
 
 /// A body that is handed back if it is dropped before its end.
 #[derive(Debug)]
@@ -34,9 +31,11 @@ struct Rest<B> {
     is_begun: bool,
 }
 
-/// Answers, and leaves the connection ready for the next request or announces that it will be closed.
+/// Answers, and leaves the connection ready for the next request or announces that it will be closed. The rest of
+/// the body has so long to arrive: a client may send it only after the answer.
 pub(super) async fn answer_and_drain<B, A, F>(
     request: Request<B>,
+    patience: Duration,
     answer: impl FnOnce(Request<ReturnedBody<B>>) -> F,
 ) -> Response<A>
 where
@@ -57,7 +56,7 @@ where
     };
     // Reading a body that was announced would ask for it, and one whose reading had begun was given up.
     let may_read = !is_announced && !rest.is_begun;
-    let is_read = may_read && drain(rest.body).await;
+    let is_read = may_read && drain(rest.body, patience).await;
     if is_http1 && !is_read {
         let close = HeaderValue::from_static("close");
         response.headers_mut().insert(CONNECTION, close);
@@ -66,7 +65,7 @@ where
 }
 
 /// Whether the end of the body came soon, and after not too many bytes.
-async fn drain<B: Body<Data = Bytes> + Unpin>(mut body: B) -> bool {
+async fn drain<B: Body<Data = Bytes> + Unpin>(mut body: B, patience: Duration) -> bool {
     if body.size_hint().lower() > REST_BYTES_MAX as u64 {
         return false;
     }
@@ -84,7 +83,7 @@ async fn drain<B: Body<Data = Bytes> + Unpin>(mut body: B) -> bool {
         }
         true
     };
-    timeout(REST_TIME_MAX, all).await.unwrap_or(false)
+    timeout(patience, all).await.unwrap_or(false)
 }
 
 impl<B: Body<Data = Bytes> + Unpin> Body for ReturnedBody<B> {

@@ -126,11 +126,11 @@ impl Restore<'_> {
     /// Has the beginning of the log state its floor, as every log does. If the log was thinned while it
     /// was backed up, only what was copied after that states the floor that it has since.
     fn state_floor(&self, floor: Revision) -> Result<(), Error> {
-        let head = Reader::new(Arc::clone(self.storage) as _).head()?;
-        let Some(head) = head.filter(|head| head.floor < floor) else {
+        let stated = Reader::new(Arc::clone(self.storage) as _).floor_frame()?;
+        let Some(stated) = stated.filter(|stated| stated.floor < floor) else {
             return Ok(());
         };
-        if retention::state_floor(&**self.storage, head.first, floor)? {
+        if retention::state_floor(&**self.storage, stated.first, floor)? {
             return Ok(());
         }
         Err(unusable(

@@ -1,6 +1,6 @@
 //! What the messages of errors advise.
 
-use crate::layout::{JOURNAL, LOCK, PLACE, PLACE_WITHIN, RESERVE, RESERVE_WITHIN, TAIL};
+use crate::layout::{JOURNAL, LOCK, RESERVE, RESERVE_WITHIN, SPARE, SPARE_WITHIN, TAIL};
 use crate::storage::sled::NEW_LOG_BYTES;
 use crate::system_error::is_without_descriptors;
 use hindsight_core::Revision;
@@ -47,7 +47,7 @@ pub(super) fn at_link(newest: Revision) -> String {
 pub(super) fn in_place_of(path: &Path) -> &'static str {
     let name = path.file_name().and_then(|name| name.to_str());
     match name.unwrap_or_default() {
-        RESERVE | PLACE | RESERVE_WITHIN | PLACE_WITHIN | LOCK => {
+        RESERVE | SPARE | RESERVE_WITHIN | SPARE_WITHIN | LOCK => {
             "move it elsewhere, or remove it: the next start makes the file again"
         }
         TAIL => {

@@ -4,7 +4,7 @@ use super::disk::Disk;
 use super::script::{self, Commands, Silent};
 use crate::{
     Base, Clock, Error, Keeping, Log, Purpose, Reader, Records, Retention, Snapshots, Storage,
-    Stored, Tail, Writer, base, verify,
+    Stored, Tail, Writer, verify,
 };
 use crossbeam_channel::{Receiver, bounded};
 use hindsight_core::{Revision, Time};
@@ -225,7 +225,10 @@ fn history_is_thinned_up_to_the_older_snapshot_so_that_a_damaged_newest_can_be_d
     fs::write(snapshots.path(found[0]), "rot").expect("written");
     let older = snapshots.newest(&script::empty()).expect("the older");
     assert_eq!(older.state.revision, found[1]);
-    base::check_tail(&*storage, older.tail()).expect("the log was that once");
+    older
+        .tail()
+        .check_in(&*storage)
+        .expect("the log was that once");
     let log = Log::open_from(storage, older).expect("opened");
     let state = log.state();
     assert_eq!((state.revision, state.hash()), (newest, expected.hash()));

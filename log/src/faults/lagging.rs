@@ -50,7 +50,7 @@ fn witnessed(at: &Path) -> Option<Revision> {
 /// Flips a bit in every copy that the database has of this frame, or in the only one that the journal has.
 fn damage(at: &Path, (first, bytes): &(Revision, Arc<[u8]>)) {
     let events = at.join("events");
-    let mut places = Intact::of(&events, |_, _| {}).expect("read").places(*first);
+    let mut places = Intact::of(&events, |_, _| {}).expect("read").ranges(*first);
     let mut path = events.join("db");
     if places.is_empty() {
         path = events.join("journal");

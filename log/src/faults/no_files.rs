@@ -158,7 +158,7 @@ fn what_others_keep_beside_snapshots_stops_neither_them_nor_thinning() {
         let at = temporary.path().join("snapshots").join(name);
         put(&snapshots.path(before), &at);
         let newest = thinning_life(&disk, &snapshots, &mut commands, 300);
-        let found = snapshots.up_to(newest).expect("listed");
+        let found = snapshots.revisions_up_to(newest).expect("listed");
         assert!(found.len() == 2 && found[0] > before, "{name}: {found:?}");
         let floor = Reader::new(disk).floor().expect("read");
         assert!(before <= floor && floor <= found[1], "{name}: {floor}");

@@ -443,7 +443,7 @@ fn blank_last(at: &Path) {
     const BLANK: usize = 20;
     let events = at.join("events");
     let (first, _) = frames()[FRAMES - 1];
-    let places = Intact::of(&events, |_, _| {}).expect("read").places(first);
+    let places = Intact::of(&events, |_, _| {}).expect("read").ranges(first);
     assert!(!places.is_empty());
     let path = events.join("db");
     let mut bytes = fs::read(&path).expect("read");

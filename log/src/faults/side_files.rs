@@ -4,7 +4,7 @@
 use super::copies::copy;
 use super::damaged::{Found, frames, intact, make, whole};
 use super::rot::open;
-use crate::storage::sled::{Header, SEGMENT_BYTES};
+use crate::storage::sled::{SEGMENT_BYTES, SegmentHeader};
 use crate::{SledStorage, Storage};
 use hindsight_core::Revision;
 use std::fs;
@@ -175,11 +175,11 @@ fn a_side_file_stays_whose_segments_were_used_again() {
     let noted = u64::from_str_radix(&noted[5..], 16).expect("a number");
     let segment = SEGMENT_BYTES as u64;
     let bytes = fs::read(killed.join("events/db")).expect("read");
-    let headers = bytes.chunks(SEGMENT_BYTES).filter_map(Header::read);
-    let places: Vec<_> = headers.map(|header| header.place).collect();
+    let headers = bytes.chunks(SEGMENT_BYTES).filter_map(SegmentHeader::read);
+    let positions: Vec<_> = headers.map(|header| header.position).collect();
     assert!(
-        !places.contains(&(noted / segment * segment)),
-        "{places:?} {noted}"
+        !positions.contains(&(noted / segment * segment)),
+        "{positions:?} {noted}"
     );
     drop(SledStorage::open(&killed.join("events")).expect("opened"));
     assert!(!is_any_set_aside(&killed));

@@ -91,7 +91,8 @@ fn the_past_is_folded_from_the_newest_snapshot_before_it() {
         let now = reader.newest_state(script::empty()).expect("folded");
         assert_eq!(now.revision, newest);
     }
-    let found = snapshots.until(&*disk, bases[1].state.revision.previous(), &script::empty());
+    let found =
+        snapshots.newest_until(&*disk, bases[1].state.revision.previous(), &script::empty());
     assert_eq!(found.map(|base| base.tail()), Some(bases[0].tail()));
 }
 

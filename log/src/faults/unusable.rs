@@ -34,7 +34,7 @@ fn a_log_opens_without_the_side_file_that_notes_what_has_rotted_since() {
     assert_eq!(side_files(&sound).len(), 1);
     let found = intact(&sound);
     for (first, _) in &frames(9)[..FRAMES] {
-        for place in found.places(*first).iter().step_by(PIECES_APART) {
+        for place in found.ranges(*first).iter().step_by(PIECES_APART) {
             let at = temporary.path().join(format!("rotten-{}", place.start));
             copy(&sound, &at);
             damage(&at, place.end - 1..place.end, 0);

@@ -87,14 +87,14 @@ pub(crate) enum Coverage {
 pub(crate) fn weight(first: Revision, bytes: &[u8]) -> usize {
     let (format, payload) = frame::payload(bytes);
     let unpacked = match format {
-        Some(Format::Packed | Format::Preset) => packing::unpacked(payload),
+        Some(Format::Packed | Format::Preset) => packing::claimed_length(payload),
         Some(Format::Placeholder) => {
             let payload = payload
                 .split_last_chunk::<CHECKSUM_BYTES>()
                 .map(|(payload, _)| payload);
             let placeholder = payload.map(|payload| Placeholder::decode(first, payload));
             let placeholder = placeholder.and_then(Result::ok);
-            placeholder.map_or(0, |placeholder| packing::unpacked(placeholder.kept()))
+            placeholder.map_or(0, |placeholder| packing::claimed_length(placeholder.kept()))
         }
         Some(Format::Commits) | None => 0,
     };
@@ -168,7 +168,7 @@ pub(crate) fn read(first: Revision, bytes: &[u8]) -> Result<DecodedFrame, Error>
         } => {
             let (floor, latest) = (Revision(floor), Time(latest_micros));
             read.links.hash = hash;
-            read.commit_bytes = packing::unpacked(kept);
+            read.commit_bytes = packing::claimed_length(kept);
             read.links.coverage = Coverage::Thinned { floor, latest };
             read.commits = kept_in(first, end, &revisions, kept)?;
             if floor < end.previous() {

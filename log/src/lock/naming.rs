@@ -4,7 +4,7 @@ use crate::Error;
 use crate::system_error::is_full;
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
 use std::fs::File;
-use std::io::{Result, Seek, Write};
+use std::io::{Result as IoResult, Seek, Write};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ pub(super) struct Naming {
 
 impl Naming {
     /// Writes the text now, or else leaves it to a thread.
-    pub(super) fn begin(file: &File, text: String) -> std::result::Result<Option<Self>, Error> {
+    pub(super) fn begin(file: &File, text: String) -> Result<Option<Self>, Error> {
         match write(file, &text) {
             Err(error) if is_full(&error) => {
                 tracing::warn!(
@@ -36,7 +36,7 @@ impl Naming {
         }
     }
 
-    fn later(file: &File, text: String) -> std::result::Result<Self, Error> {
+    fn later(file: &File, text: String) -> Result<Self, Error> {
         let starting = || Error::io("starting the thread that writes the lock file");
         let file = file.try_clone().map_err(starting())?;
         let (end, ended) = bounded(0);
@@ -75,7 +75,7 @@ fn write_at_last(file: &File, text: &str, ended: &Receiver<()>) {
 }
 
 /// Overwritten in place: once truncated, the file might not get its bytes back on a full disk.
-fn write(mut file: &File, text: &str) -> Result<()> {
+fn write(mut file: &File, text: &str) -> IoResult<()> {
     file.rewind()?;
     file.write_all(text.as_bytes())?;
     file.set_len(text.len() as u64)

@@ -73,7 +73,7 @@ impl Reader {
     /// The newest snapshot that is not after this revision, or the beginning of the log.
     pub(super) fn base_until(&self, empty: State, revision: Revision) -> Base {
         let found = self.snapshots.as_ref();
-        let found = found.and_then(|one| one.until(&*self.records, revision, &empty));
+        let found = found.and_then(|one| one.newest_until(&*self.records, revision, &empty));
         found.unwrap_or_else(|| Base::empty(empty))
     }
 
@@ -97,7 +97,7 @@ impl Reader {
     /// no longer kept.
     pub fn state_at_time(&self, empty: State, time: Time) -> Result<State, Error> {
         let found = self.snapshots.as_ref();
-        let found = found.and_then(|one| one.until_time(&*self.records, time, &empty));
+        let found = found.and_then(|one| one.newest_until_time(&*self.records, time, &empty));
         let base = found.unwrap_or_else(|| Base::empty(empty));
         let folded = self.fold(base, |_, at| at <= time, |_| {});
         folded.map_err(|error| match error {

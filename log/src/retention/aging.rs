@@ -59,9 +59,9 @@ impl Aging {
             Coverage::Whole | Coverage::Thinned { .. } => None,
         };
         let times = frame.commits.iter().map(|commit| commit.time).chain(mark);
-        let places = times.map(|time| self.clock.advance(time));
-        let (from, until) = places.fold((i64::MAX, i64::MIN), |(from, until), place| {
-            (from.min(place), until.max(place))
+        let times = times.map(|time| self.clock.advance(time));
+        let (from, until) = times.fold((i64::MAX, i64::MIN), |(from, until), time| {
+            (from.min(time), until.max(time))
         });
         let bytes = u64::try_from(frame.links.stored_bytes).unwrap_or(u64::MAX);
         self.bytes = self.bytes.saturating_add(bytes);

@@ -40,7 +40,7 @@ impl Group {
     }
 
     /// Whether the group, with this frame, stays within its limits.
-    pub(super) fn has_place(&self, frame: &DecodedFrame, index: &Index) -> bool {
+    pub(super) fn has_room(&self, frame: &DecodedFrame, index: &Index) -> bool {
         let kept = frame.commits.iter().filter(|commit| index.keeps(commit));
         let begin = self.extent.map_or(frame.links.first, |(first, _)| first);
         self.is_empty()

@@ -132,12 +132,12 @@ impl Index {
         let is_kept = commit.events.iter().any(|event| event.deletion().is_some())
             || self.kinds.contains(&commit.key.resource)
             || is_lasting;
-        let place = Current {
+        let version = Current {
             revision: commit.revision,
             is_kept,
         };
         let before = match commit.object() {
-            Some(_) => self.current.insert(key, place),
+            Some(_) => self.current.insert(key, version),
             None => self.current.remove(&key),
         };
         if let Some(before) = before.filter(|before| !before.is_kept) {
@@ -218,7 +218,7 @@ impl Index {
     }
 
     /// The first frame that is thinned; it states the floor.
-    pub(super) fn head(&self) -> Option<Revision> {
+    pub(super) fn floor_frame(&self) -> Option<Revision> {
         let thinned = self.frames.iter().find(|(_, summary)| !summary.is_whole);
         thinned.map(|(first, _)| *first)
     }

@@ -12,12 +12,12 @@ impl Revisions {
     }
 
     pub(super) fn insert(&mut self, revision: Revision) {
-        let (word, bit) = place(revision);
+        let (word, bit) = word_and_bit(revision);
         *self.0.entry(word).or_default() |= bit;
     }
 
     pub(super) fn remove(&mut self, revision: Revision) {
-        let (word, bit) = place(revision);
+        let (word, bit) = word_and_bit(revision);
         if let Some(bits) = self.0.get_mut(&word) {
             *bits &= !bit;
             if *bits == 0 {
@@ -27,12 +27,12 @@ impl Revisions {
     }
 
     pub(super) fn contains(&self, revision: Revision) -> bool {
-        let (word, bit) = place(revision);
+        let (word, bit) = word_and_bit(revision);
         self.0.get(&word).is_some_and(|bits| bits & bit != 0)
     }
 }
 
-const fn place(revision: Revision) -> (u64, u64) {
+const fn word_and_bit(revision: Revision) -> (u64, u64) {
     (revision.0 / 64, 1 << (revision.0 % 64))
 }
 

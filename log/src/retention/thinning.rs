@@ -160,7 +160,7 @@ impl Thinning {
             }
             if group.is_empty() {
                 self.begin_group(storage, &mut group, frame.links.first)?;
-                if !group.has_place(&frame, &self.index) {
+                if !group.has_room(&frame, &self.index) {
                     group = Group::default();
                 }
             }
@@ -191,7 +191,7 @@ impl Thinning {
         let mut group = Group::default();
         for first in self.neighbourhood(due) {
             let frame = fetch(records, first)?;
-            if !group.has_place(&frame, &self.index) {
+            if !group.has_room(&frame, &self.index) {
                 if first > due {
                     break;
                 }
@@ -236,7 +236,7 @@ impl Thinning {
 
     /// Writes the new floor into the first thinned frame, before anything is dropped.
     fn write_floor(&mut self, storage: &dyn Storage, floor: Revision) -> Result<(), Error> {
-        let Some(head) = self.index.head() else {
+        let Some(head) = self.index.floor_frame() else {
             return Ok(());
         };
         let mut group = Group::default();
@@ -250,8 +250,8 @@ impl Thinning {
     /// Whether the group must be closed before this frame. The frame that states the floor is rewritten
     /// often, so it stays small.
     fn is_full(&self, group: &Group, frame: &DecodedFrame) -> bool {
-        let is_head = self.index.head().is_none() && !group.is_empty();
-        is_head || !group.has_place(frame, &self.index)
+        let is_head = self.index.floor_frame().is_none() && !group.is_empty();
+        is_head || !group.has_room(frame, &self.index)
     }
 
     /// Begins a group with the frames before it, if they hold little.
@@ -261,7 +261,7 @@ impl Thinning {
         group: &mut Group,
         first: Revision,
     ) -> Result<(), Error> {
-        let head = self.index.head();
+        let head = self.index.floor_frame();
         let (mut firsts, mut bytes) = (Vec::new(), 0);
         while firsts.len() < BEFORE_MAX
             && let at = firsts.last().copied().unwrap_or(first)
@@ -280,7 +280,7 @@ impl Thinning {
 
     /// A frame that is due, and its neighbours that fit into one frame with it.
     fn neighbourhood(&self, due: Revision) -> Vec<Revision> {
-        let head = self.index.head();
+        let head = self.index.floor_frame();
         let bytes = |first: Revision| {
             self.index
                 .summary(first)

@@ -70,16 +70,21 @@ impl Snapshotter {
             thinner,
             since,
         } = options;
-        let last = snapshots
+        let revisions = snapshots
             .sweep_unfinished()
-            .and_then(|()| Ok(snapshots.up_to(end.state.revision)?.first().copied()))
+            .and_then(|()| snapshots.revisions_up_to(end.state.revision))
             .unwrap_or_else(|error| {
                 tracing::warn!(%error, "cannot list the snapshots");
-                None
+                Vec::new()
             });
         let policy = thinner.as_ref().map(Thinner::policy);
         let (bytes_of_state, written_at_start) = (Arc::default(), Arc::default());
-        let due = Due::new(every, policy, (last, since), Arc::clone(&bytes_of_state));
+        let due = Due::new(
+            every,
+            policy,
+            (revisions.first().copied(), since),
+            Arc::clone(&bytes_of_state),
+        );
         let first = due.is_due_at_start(&end).then(|| end.clone());
         let (thread_takes, received) = bounded::<Base>(0);
         let work = Work {
@@ -117,7 +122,7 @@ impl Snapshotter {
         self.end.latest = times.fold(self.end.latest, Ord::max);
         self.end.hash = tail.hash;
         self.end.state = state.clone();
-        self.note_first();
+        self.note_snapshot_of_start();
         self.due.note(changes.iter().map(|change| &*change.commit));
         if self.due.is_due(&self.end)
             && let Some(thread) = &self.thread_takes
@@ -128,15 +133,15 @@ impl Snapshotter {
     }
 
     /// Takes note of the snapshot that the thread wrote because nothing was handed over.
-    fn note_first(&mut self) {
+    fn note_snapshot_of_start(&mut self) {
         let written = self.written_at_start.load(Ordering::Relaxed);
-        self.due.note_first(Revision(written));
+        self.due.note_snapshot_of_start(Revision(written));
     }
 }
 
 impl Drop for Snapshotter {
     fn drop(&mut self) {
-        self.note_first();
+        self.note_snapshot_of_start();
         let is_due = self.due.is_due_at_end(&self.end);
         if let Some(thread) = self.thread_takes.take()
             && is_due
@@ -248,7 +253,7 @@ impl Work {
         }
         let written = self.snapshots.write(base).and_then(|()| {
             let newest = base.state.revision;
-            let mut kept = self.snapshots.up_to(newest)?;
+            let mut kept = self.snapshots.revisions_up_to(newest)?;
             kept.truncate(SNAPSHOTS_KEPT);
             self.snapshots.retain(newest, &kept)
         });

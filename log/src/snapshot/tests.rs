@@ -29,7 +29,7 @@ fn replace(at: &Path) -> Snapshots {
     fs::create_dir_all(&theirs.directory).expect("made");
     for suffix in [SUFFIX, UNFINISHED, DAMAGED] {
         for revision in [Revision(1), REVISION] {
-            fs::write(theirs.named_as(revision, suffix), "theirs").expect("written");
+            fs::write(theirs.path_with(revision, suffix), "theirs").expect("written");
         }
     }
     theirs

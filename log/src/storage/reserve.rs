@@ -3,11 +3,11 @@
 //! released.
 
 use super::blocks;
-use crate::layout::PLACE_WITHIN;
+use crate::layout::SPARE_WITHIN;
 use crate::system_error::is_full;
 use crate::{Error, owner_only, place, regular};
 use std::fs::File;
-use std::io::{ErrorKind, Result};
+use std::io::{ErrorKind, Result as IoResult};
 use std::path::{Path, PathBuf};
 
 const MIB: u64 = 1 << 20;
@@ -16,14 +16,12 @@ pub(super) const RESERVE_BYTES: u64 = 8 * MIB;
 /// Bytes that are released first.
 const PART_BYTES: u64 = MIB;
 const BLOCK_BYTES: u64 = 4096;
-/// Its file, and the other, where they are in the directory of a database.
-
 #[derive(Debug)]
 pub(super) struct Reserve {
     path: PathBuf,
     /// An empty file. On a file system without free inodes, its inode is released for the first side
     /// file; later side files take the inode of the one before.
-    place: PathBuf,
+    spare: PathBuf,
     /// Bytes that the file held when it was found.
     found: u64,
     /// Bytes that it still holds.
@@ -32,16 +30,16 @@ pub(super) struct Reserve {
 
 impl Reserve {
     /// Refuses what is in the place of its files and is no regular file, which nobody opens then.
-    pub(super) fn check(path: &Path) -> std::result::Result<(), Error> {
+    pub(super) fn check(path: &Path) -> Result<(), Error> {
         regular::check(path, u64::MAX)?;
-        regular::check(&place_of(path), u64::MAX)
+        regular::check(&spare_of(path), u64::MAX)
     }
 
     pub(super) fn at(path: PathBuf) -> Self {
         let held = File::open(&path).and_then(|file| blocks::held(&file));
         let found = held.unwrap_or_default();
         Self {
-            place: place_of(&path),
+            spare: spare_of(&path),
             path,
             found,
             left: found,
@@ -49,7 +47,7 @@ impl Reserve {
     }
 
     /// Releases a part if the disk has little space without it.
-    pub(super) fn release_if_space_is_low(&mut self) -> std::result::Result<(), Error> {
+    pub(super) fn release_if_space_is_low(&mut self) -> Result<(), Error> {
         let available = blocks::available_at(self.directory()).unwrap_or_default();
         if self.left > 0 && available < RESERVE_BYTES {
             self.release_part()?;
@@ -58,7 +56,7 @@ impl Reserve {
     }
 
     /// Releases as much as is needed for this many bytes to be free, as far as the reserve goes.
-    pub(super) fn release_until_free(&mut self, bytes: u64) -> std::result::Result<(), Error> {
+    pub(super) fn release_until_free(&mut self, bytes: u64) -> Result<(), Error> {
         *self = Self::at(self.path.clone());
         let has_room = |one: &Self| blocks::available_at(one.directory()).unwrap_or(bytes) >= bytes;
         while self.left > 0 && !has_room(self) {
@@ -69,10 +67,10 @@ impl Reserve {
 
     /// Releases as much as was released so far, and finally the file itself. Returns whether there was
     /// anything to release.
-    pub(super) fn release_part(&mut self) -> std::result::Result<bool, Error> {
+    pub(super) fn release_part(&mut self) -> Result<bool, Error> {
         let is_without_files = blocks::has_no_files_left(self.directory());
-        let done = if is_without_files && self.place.exists() {
-            remove(&self.place)
+        let done = if is_without_files && self.spare.exists() {
+            remove(&self.spare)
         } else if is_without_files || self.left == 0 {
             self.left = 0;
             remove(&self.path)
@@ -86,7 +84,7 @@ impl Reserve {
         place::above(&self.path)
     }
 
-    fn shorten(&mut self) -> Result<()> {
+    fn shorten(&mut self) -> IoResult<()> {
         let part = (self.found - self.left).max(PART_BYTES);
         let left = self.left.saturating_sub(part);
         let file = File::options().write(true).open(&self.path)?;
@@ -105,16 +103,16 @@ impl Reserve {
         }
     }
 
-    fn try_replenish(&self) -> Result<()> {
+    fn try_replenish(&self) -> IoResult<()> {
         let mut options = owner_only::options();
         options.write(true).create(true).truncate(false);
         let file = options.open(&self.path)?;
         // Made after the reserve, which can stand in for it.
-        let place = owner_only::options()
+        let spare = owner_only::options()
             .write(true)
             .create(true)
-            .open(&self.place);
-        drop(place);
+            .open(&self.spare);
+        drop(spare);
         let held = blocks::held(&file)?;
         if held >= RESERVE_BYTES {
             return Ok(());
@@ -130,11 +128,11 @@ impl Reserve {
     }
 }
 
-fn place_of(path: &Path) -> PathBuf {
+fn spare_of(path: &Path) -> PathBuf {
     if path.extension().is_some() {
-        path.with_extension(PLACE_WITHIN)
+        path.with_extension(SPARE_WITHIN)
     } else {
-        path.with_file_name(PLACE_WITHIN)
+        path.with_file_name(SPARE_WITHIN)
     }
 }
 
@@ -143,7 +141,7 @@ fn wanted(had: u64, free: u64) -> u64 {
     had.max(free / 2).min(RESERVE_BYTES).min(free)
 }
 
-fn remove(path: &Path) -> Result<bool> {
+fn remove(path: &Path) -> IoResult<bool> {
     match std::fs::remove_file(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
         other => other.map(|()| true),
@@ -152,7 +150,7 @@ fn remove(path: &Path) -> Result<bool> {
 
 /// Allocates the bytes, or gradually fewer if there are not as many: others write meanwhile, and metadata
 /// takes blocks too.
-fn allocate_at_most(file: &File, bytes: u64) -> Result<()> {
+fn allocate_at_most(file: &File, bytes: u64) -> IoResult<()> {
     let mut bytes = bytes.max(BLOCK_BYTES);
     loop {
         match blocks::allocate(file, 0, bytes) {

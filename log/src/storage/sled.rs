@@ -7,6 +7,7 @@ mod checksums;
 mod database;
 mod foreign;
 mod frame_copy;
+mod frame_span;
 mod frames;
 mod hidden;
 mod intact;
@@ -56,7 +57,7 @@ pub(crate) use side::is_set_aside;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 #[cfg(test)]
-pub(crate) use values::Header;
+pub(crate) use values::SegmentHeader;
 
 /// Must never change: it is part of the database's own configuration. Large segments and small pieces
 /// keep frames out of sled's blob files, which it never syncs.
@@ -110,22 +111,22 @@ impl SledStorage {
         parallel::start_threads()?;
         let mut reserve = Reserve::at(reserve_path(directory));
         sync_before_reading(&path)?;
-        let kept = JournalContents::of(directory)?;
+        let contents = JournalContents::of(directory)?;
         side::quarantine_unreadable(directory)?;
-        hidden::refuse_hidden(directory, kept.synced())?;
-        let engine = open_in_room(directory, kept.synced(), &mut reserve);
+        hidden::refuse_hidden(directory, contents.synced())?;
+        let engine = open_in_room(directory, contents.synced(), &mut reserve);
         reserve.replenish();
         let engine = Engine::new(engine?);
         refuse_unknown_trees(&engine, state, &path)?;
         let frames = FrameTrees::open(&engine)?;
-        let (unstored, newest) = not_yet_stored(&frames, &kept)?;
+        let (unstored, newest) = not_yet_stored(&frames, &contents)?;
         if let Some(witnessed) = WitnessFile::read(&witness_path(directory))? {
             refuse_thinned_over(&frames, witnessed.revision)?;
         }
         let bytes = unstored.iter().map(|(_, frame)| frame.len() as u64);
         reserve.release_until_free(bytes.sum::<u64>().saturating_mul(WRITE_AMPLIFICATION))?;
         let database = Database::new(engine, frames, directory)?;
-        let (witness, witnessed) = open_witness(&witness_path(directory), newest.until)?;
+        let (witness, witnessed) = open_witness(&witness_path(directory), newest.last)?;
         let room = Room::new(database.file()?, reserve, Arc::clone(database.place()));
         database.append(&unstored)?;
         database.make_durable()?;

@@ -38,14 +38,14 @@ impl Step {
 pub(super) fn follow<H: History>(
     history: &BoundedHistory<'_, H>,
     start: Step,
-    mut pass: impl FnMut(&Step, Option<&Commit>) -> Result<(), H::Error>,
+    mut visit: impl FnMut(&Step, Option<&Commit>) -> Result<(), H::Error>,
 ) -> Result<Commit, H::Error> {
     let mut seen = BTreeSet::from([start.commit.revision]);
     let mut step = start;
     loop {
-        let next = behind(history, &mut step)?;
+        let next = previous_step(history, &mut step)?;
         let next = next.filter(|next| seen.len() < STEPS_MAX && seen.insert(next.commit.revision));
-        pass(&step, next.as_ref().map(|next| &next.commit))?;
+        visit(&step, next.as_ref().map(|next| &next.commit))?;
         match next {
             Some(next) => step = next,
             None => return Ok(step.commit),
@@ -54,7 +54,7 @@ pub(super) fn follow<H: History>(
 }
 
 /// The step of a mark; `newest` is the newest commit of the object, which is still being deleted.
-pub(super) fn marked<H: History>(
+pub(super) fn mark_step<H: History>(
     history: &BoundedHistory<'_, H>,
     mark: Commit,
     newest: Revision,
@@ -69,7 +69,7 @@ pub(super) fn marked<H: History>(
 /// The previous step. A removal leads back to the request that marked the object. If an owner's removal took
 /// dependents along although that request wanted to orphan them, it leads to the later request that overruled it,
 /// which may be the removal itself.
-fn behind<H: History>(
+fn previous_step<H: History>(
     history: &BoundedHistory<'_, H>,
     step: &mut Step,
 ) -> Result<Option<Step>, H::Error> {
@@ -81,7 +81,7 @@ fn behind<H: History>(
             None
         };
         let Some(request) = overruling else {
-            return marked(history, mark, commit.revision.previous()).map(Some);
+            return mark_step(history, mark, commit.revision.previous()).map(Some);
         };
         if request.revision == commit.revision {
             step.also = Some(mark);
@@ -106,17 +106,17 @@ fn behind<H: History>(
             ..Step::alone(cause)
         }));
     }
-    made_wait(history, cause, commit.revision.previous()).map(Some)
+    what_made_wait(history, cause, commit.revision.previous()).map(Some)
 }
 
 /// The request that made an owner wait for its dependents: a later one than the first, if the first left
 /// them alone.
-fn made_wait<H: History>(
+fn what_made_wait<H: History>(
     history: &BoundedHistory<'_, H>,
     mark: Commit,
     until: Revision,
 ) -> Result<Step, H::Error> {
-    let begun = begun(history, &mark, until, FOREGROUND_FINALIZER)?;
+    let begun = last_request_setting(history, &mark, until, FOREGROUND_FINALIZER)?;
     Ok(match begun {
         Some(commit) => Step {
             also: Some(mark),
@@ -148,7 +148,7 @@ pub(super) fn overruling<H: History>(
 }
 
 /// The newest request after the first that set this finalizer on the owner.
-pub(super) fn begun<H: History>(
+pub(super) fn last_request_setting<H: History>(
     history: &BoundedHistory<'_, H>,
     mark: &Commit,
     until: Revision,
@@ -184,14 +184,14 @@ fn asked_again<H: History>(
     Ok(again.filter(|again| again.propagation() != mark.propagation()))
 }
 
-/// The newest commit of an object after its mark, and not after `until`, that satisfies `is_so`. If the
+/// The newest commit of an object after its mark, and not after `until`, that satisfies `wanted`. If the
 /// object was written many times during its deletion, only the newest versions are examined; if none of
 /// them does, the first request is reported.
 fn newest_since<H: History>(
     history: &BoundedHistory<'_, H>,
     mark: &Commit,
     mut until: Revision,
-    is_so: impl Fn(&Commit) -> bool,
+    wanted: impl Fn(&Commit) -> bool,
 ) -> Result<Option<Commit>, H::Error> {
     for () in history.version_budget() {
         if until <= mark.revision {
@@ -200,7 +200,7 @@ fn newest_since<H: History>(
         let Some(commit) = history.last(&mark.key, Some(&mark.uid), until)? else {
             break;
         };
-        if commit.revision > mark.revision && is_so(&commit) {
+        if commit.revision > mark.revision && wanted(&commit) {
             return Ok(Some(commit));
         }
         until = commit.revision.previous();

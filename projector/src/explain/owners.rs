@@ -2,7 +2,7 @@
 //! ones.
 
 use super::bounded_history::BoundedHistory;
-use super::chain::{begun, mark_before, overruling};
+use super::chain::{last_request_setting, mark_before, overruling};
 use super::{Dropped, End, EndedAs, Link, Owner, rule_of};
 use crate::History;
 use hindsight_core::classify::owner_key;
@@ -38,7 +38,7 @@ impl OwnersBudget {
 
 /// The owners that a deletion was decided on, and how many more there are than may be named; none if there is only
 /// one and the next commit of the chain is about it.
-pub(super) fn named(
+pub(super) fn owners_shown(
     commit: &Commit,
     next: Option<&Commit>,
     budget: &mut OwnersBudget,
@@ -172,7 +172,7 @@ impl<H: History> Lookup<'_, '_, H> {
         let Some(mark) = mark else {
             return Ok(None);
         };
-        let begun = begun(self.history, &mark, last.revision, finalizer)?;
+        let begun = last_request_setting(self.history, &mark, last.revision, finalizer)?;
         Ok(Some(end(ended, begun.as_ref().unwrap_or(&mark), None)))
     }
 

@@ -4,6 +4,7 @@
 #[cfg(test)]
 mod tests;
 
+use super::kind_references::live_owners;
 use super::{Node, OwnershipGraph};
 use hindsight_core::object::Name;
 use hindsight_core::{
@@ -12,7 +13,7 @@ use hindsight_core::{
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A version of a kind as references name it: `apiVersion` and `kind`.
-pub(crate) type Named = (Name, Name);
+pub(crate) type KindName = (Name, Name);
 
 /// A dependent, and the owner that it refers to.
 type Edge = (Uid, Uid);
@@ -27,9 +28,9 @@ struct Arrival {
 /// What definitions serve, and since when.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Arrivals {
-    served: BTreeMap<ObjectKey, BTreeSet<Named>>,
+    served: BTreeMap<ObjectKey, BTreeSet<KindName>>,
     /// Versions of kinds to which there are older references.
-    arrived: BTreeMap<Named, Arrival>,
+    arrived: BTreeMap<KindName, Arrival>,
 }
 
 impl Arrivals {
@@ -38,7 +39,7 @@ impl Arrivals {
         let custom = state.kinds.iter().filter(|kind| kind.is_custom());
         let served = custom.map(|kind| {
             let definition = ObjectKey::defining(&kind.resource);
-            (definition, versions(kind))
+            (definition, served_names(kind))
         });
         Self {
             served: served.collect(),
@@ -51,7 +52,7 @@ impl Arrivals {
         if self.arrived.is_empty() {
             return;
         }
-        let kept: BTreeSet<(Named, &Uid)> = references(after).collect();
+        let kept: BTreeSet<(KindName, &Uid)> = references(after).collect();
         for (name, owner) in references(before).filter(|one| !kept.contains(one)) {
             if let Some(arrival) = self.arrived.get_mut(&name) {
                 arrival.older.remove(&(uid.clone(), owner.clone()));
@@ -62,13 +63,13 @@ impl Arrivals {
         }
     }
 
-    fn forget<'a>(&mut self, names: impl IntoIterator<Item = &'a Named>) {
+    fn forget<'a>(&mut self, names: impl IntoIterator<Item = &'a KindName>) {
         for name in names {
             self.arrived.remove(name);
         }
     }
 
-    fn add(&mut self, name: Named, at: Revision, older: BTreeSet<Edge>) {
+    fn add(&mut self, name: KindName, at: Revision, older: BTreeSet<Edge>) {
         if !older.is_empty() {
             self.arrived.insert(name, Arrival { at, older });
         }
@@ -79,7 +80,7 @@ impl OwnershipGraph {
     /// The commit since which the kind of this reference is served, if this dependent had the reference
     /// before.
     pub fn arrived_at(&self, reference: &OwnerReference, dependent: &Uid) -> Option<Revision> {
-        let arrival = self.arrivals.arrived.get(&named(reference))?;
+        let arrival = self.arrivals.arrived.get(&kind_named_by(reference))?;
         let edge = (dependent.clone(), reference.uid.clone());
         arrival.older.contains(&edge).then_some(arrival.at)
     }
@@ -98,7 +99,7 @@ impl OwnershipGraph {
         let Some(kind) = served_kind(object) else {
             return;
         };
-        let served = versions(&kind);
+        let served = served_names(&kind);
         let known = &mut self.arrivals.served;
         let before = known.insert(commit.key.clone(), served.clone());
         let before = before.unwrap_or_default();
@@ -109,11 +110,14 @@ impl OwnershipGraph {
         }
     }
 
-    fn edges_to(&self, kind: &Kind, name: &Named) -> BTreeSet<Edge> {
+    fn edges_to(&self, kind: &Kind, name: &KindName) -> BTreeSet<Edge> {
         let dependents = self.dependents_of_kind(kind);
         let nodes = dependents.filter_map(|uid| Some((uid, self.nodes.get(uid)?)));
         let edges = nodes.flat_map(|(uid, node)| {
-            let owners = node.owners().iter().filter(|one| named(one) == *name);
+            let owners = node
+                .owners()
+                .iter()
+                .filter(|one| kind_named_by(one) == *name);
             owners.map(|one| (uid.clone(), one.uid.clone()))
         });
         edges.collect()
@@ -125,14 +129,14 @@ impl OwnershipGraph {
         let mut search = ArrivalSearch::default();
         let served = self.arrivals.served.iter();
         let served = served.flat_map(|(key, names)| names.iter().map(move |name| (name, key)));
-        let definitions: BTreeMap<&Named, &ObjectKey> = served.collect();
+        let definitions: BTreeMap<&KindName, &ObjectKey> = served.collect();
         if definitions.is_empty() {
             return search;
         }
         for (uid, node) in &self.nodes {
             let custom = references(Some(node.object()));
             let custom = custom.filter(|(name, _)| definitions.contains_key(name));
-            let custom: Vec<(Named, &Uid)> = custom.collect();
+            let custom: Vec<(KindName, &Uid)> = custom.collect();
             let mut owners = node.owners().iter();
             if custom.is_empty() || !owners.any(|one| self.may_be_gone(node, one)) {
                 continue;
@@ -162,9 +166,9 @@ impl OwnershipGraph {
 /// A search for arrivals that reads the log backward.
 #[derive(Debug, Default)]
 pub(super) struct ArrivalSearch {
-    definitions: BTreeMap<ObjectKey, BTreeSet<Named>>,
-    sought: BTreeMap<Named, Sought>,
-    by_edge: BTreeMap<Edge, BTreeSet<Named>>,
+    definitions: BTreeMap<ObjectKey, BTreeSet<KindName>>,
+    sought: BTreeMap<KindName, Sought>,
+    by_edge: BTreeMap<Edge, BTreeSet<KindName>>,
 }
 
 #[derive(Debug, Default)]
@@ -197,7 +201,7 @@ impl Sought {
 }
 
 impl ArrivalSearch {
-    fn add(&mut self, name: Named, definition: &ObjectKey, edge: Edge) {
+    fn add(&mut self, name: KindName, definition: &ObjectKey, edge: Edge) {
         let names = self.definitions.entry(definition.clone()).or_default();
         names.insert(name.clone());
         let names = self.by_edge.entry(edge.clone()).or_default();
@@ -217,7 +221,7 @@ impl ArrivalSearch {
         self.read_definition(commit, arrivals);
         for reference in new_references(commit) {
             let edge = (commit.uid.clone(), reference.uid.clone());
-            let name = named(reference);
+            let name = kind_named_by(reference);
             let names = self.by_edge.get(&edge);
             if names.is_some_and(|names| names.contains(&name))
                 && let Some(sought) = self.sought.get_mut(&name)
@@ -235,7 +239,7 @@ impl ArrivalSearch {
             return;
         };
         let served = commit.object().and_then(|object| served_kind(object));
-        let served = served.map(|kind| versions(&kind));
+        let served = served.map(|kind| served_names(&kind));
         let begins = commit.object().is_none() || commit.events.iter().any(Event::is_creation);
         for name in names {
             let Some(sought) = self.sought.get_mut(name) else {
@@ -268,7 +272,7 @@ fn new_references(commit: &Commit) -> Vec<&OwnerReference> {
         return object.owners().iter().collect();
     }
     let is_same = |one: &OwnerReference, other: &OwnerReference| {
-        (one.uid == other.uid) && named(one) == named(other)
+        (one.uid == other.uid) && kind_named_by(one) == kind_named_by(other)
     };
     let changes = commit.events.iter().map(Event::owner_change);
     let given: Vec<_> = changes.filter_map(|(from, to)| Some((from, to?))).collect();
@@ -284,19 +288,19 @@ fn new_references(commit: &Commit) -> Vec<&OwnerReference> {
 }
 
 /// The references of a live object; nothing is decided about the owners of one in deletion.
-fn references(object: Option<&Object>) -> impl Iterator<Item = (Named, &Uid)> {
-    let live = object.filter(|object| !object.is_deleting());
-    let owners = live.map_or(&[][..], Object::owners);
-    owners.iter().map(|one| (named(one), &one.uid))
+fn references(object: Option<&Object>) -> impl Iterator<Item = (KindName, &Uid)> {
+    live_owners(object)
+        .iter()
+        .map(|one| (kind_named_by(one), &one.uid))
 }
 
 /// The name that a reference gives the kind of its owner.
-pub(crate) fn named(reference: &OwnerReference) -> Named {
+pub(crate) fn kind_named_by(reference: &OwnerReference) -> KindName {
     (reference.api_version.clone(), reference.kind.clone())
 }
 
-/// The served versions of a kind.
-pub(crate) fn versions(kind: &Kind) -> BTreeSet<Named> {
+/// The names of the served versions of a kind.
+pub(crate) fn served_names(kind: &Kind) -> BTreeSet<KindName> {
     let served = kind.versions.iter().filter(|version| version.served);
     let names = served.map(|version| {
         let version = kind.api_version(&version.name);

@@ -43,10 +43,14 @@ impl KindReferences {
     }
 }
 
-fn named_by(object: Option<&Object>) -> BTreeSet<(Name, Name)> {
+/// The owners that an object names, unless it is being deleted.
+pub(super) fn live_owners(object: Option<&Object>) -> &[OwnerReference] {
     let live = object.filter(|object| !object.is_deleting());
-    let owners = live.map_or(&[][..], Object::owners);
-    owners.iter().filter_map(custom_kind).collect()
+    live.map_or(&[], Object::owners)
+}
+
+fn named_by(object: Option<&Object>) -> BTreeSet<(Name, Name)> {
+    live_owners(object).iter().filter_map(custom_kind).collect()
 }
 
 /// The group and kind of the owner, if its kind is custom: such a group contains a dot.

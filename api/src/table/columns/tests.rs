@@ -1,12 +1,13 @@
 //! Every built-in kind has columns.
 
+use super::super::computed::cell;
 use super::*;
 use crate::backend::fake::Fake;
 use crate::handler::Api;
 use crate::testing::Served;
 use bytes::Bytes;
 use hindsight_core::builtin::kinds;
-use hindsight_core::{Actor, GroupResource, Object, ObjectKey, Revision};
+use hindsight_core::{Actor, GroupResource, Object, ObjectKey, Revision, Time};
 use http::Request;
 use http_body_util::{BodyExt, Full};
 use serde_json::{Value, json};
@@ -26,6 +27,21 @@ fn every_built_in_kind_has_its_columns_or_is_known_to_have_none() {
     let known: BTreeSet<&str> = rows.iter().chain(NAME_AND_AGE).copied().collect();
     assert_eq!(known.len(), rows.len() + NAME_AND_AGE.len(), "one row each");
     assert_eq!(known, stored);
+}
+
+#[test]
+fn every_computed_cell_is_known() {
+    let rows = ROWS.lines().filter_map(|row| row.split_once(": "));
+    let sources = rows.flat_map(|(_, row)| row.split(", "));
+    let sources = sources.filter_map(|column| builtin(Some(&"".into()), column));
+    let mut names = 0;
+    for column in sources {
+        if let Source::Computed(name) = column.source {
+            assert!(cell(name, &json!({}), Time(0)).is_some(), "{name}");
+            names += 1;
+        }
+    }
+    assert!(names > 100, "{names}");
 }
 
 const TABLE: &str = "application/json;as=Table;g=meta.k8s.io;v=v1";
@@ -142,7 +158,7 @@ fn a_default_class_is_marked_in_its_name() {
             let class = json!({"metadata": {"name": "c", "annotations": {key: value}}});
             let columns = columns(kind, kind.versions.first().expect("a version"));
             let first = columns.first().expect("a name").clone();
-            let (now, looks) = (hindsight_core::Time(0), &mut crate::table::Looks::default());
+            let (now, looks) = (Time(0), &mut crate::table::Looks::default());
             let cells = crate::table::cells::cells(&[first], &class, now, looks);
             let resource = &*kind.resource.resource;
             let expected = if resource == marked {
@@ -186,7 +202,7 @@ fn containers_are_read_where_each_kind_keeps_its_pod() {
         let cells = crate::table::cells::cells(
             &[images],
             &document,
-            hindsight_core::Time(0),
+            Time(0),
             &mut crate::table::Looks::default(),
         );
         assert_eq!(cells, [json!("i,j")], "{}", kind.resource);

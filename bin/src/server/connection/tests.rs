@@ -344,7 +344,11 @@ fn a_body_that_is_announced_as_too_long_is_refused_at_once() {
 
 #[test]
 fn a_client_that_is_refused_while_sending_reads_why() {
-    served(Timeouts::default(), async |peer, _| {
+    let timeouts = Timeouts {
+        lingering: PATIENCE,
+        ..Timeouts::default()
+    };
+    served(timeouts, async |peer, _| {
         let mut stream = peer.connect("http/1.1").await;
         let head = format!("GET /livez HTTP/1.1\r\nlong: {}", "x".repeat(BUFFER_BYTES));
         stream.write_all(head.as_bytes()).await.expect("sent");
@@ -431,7 +435,11 @@ const REFUSED: &[(bool, &str, &str)] = &[
 
 #[test]
 fn what_comes_after_a_refusal_is_answered_too() {
-    served(Timeouts::default(), async |peer, _| {
+    let timeouts = Timeouts {
+        rest: PATIENCE,
+        ..Timeouts::default()
+    };
+    served(timeouts, async |peer, _| {
         for (is_authenticated, request, code) in REFUSED {
             let mut stream = match is_authenticated {
                 true => peer.connect("http/1.1").await,

@@ -86,7 +86,7 @@ impl Due {
     /// Whether there is no snapshot yet up to which a policy could have anything dropped of a log that ends here.
     fn is_first_missing(&self, end: &Base) -> bool {
         let has_policy = self.bytes_max.is_some() || self.age_micros_max.is_some();
-        has_policy && self.every.is_some() && self.last.0 == 0 && self.since(end) > 0
+        has_policy && self.every.is_some() && self.last.0 == 0 && self.commits_since(end) > 0
     }
 
     /// Notes what was written.
@@ -99,15 +99,16 @@ impl Due {
 
     /// Whether a snapshot is due at this end of the log.
     pub(super) fn is_due(&self, end: &Base) -> bool {
-        let since = self.since(end);
-        self.after(end).is_some_and(|after| since >= after)
+        let since = self.commits_since(end);
+        self.interval(end).is_some_and(|after| since >= after)
             || (self.every.is_some() && since > 0 && (self.is_much() || self.is_old()))
     }
 
     /// Whether one is due if nothing more is written.
     pub(super) fn is_due_at_end(&self, end: &Base) -> bool {
-        let after = self.after(end);
-        let is_near = after.is_some_and(|after| self.since(end) >= after.div_ceil(AT_END_DIVISOR));
+        let after = self.interval(end);
+        let is_near =
+            after.is_some_and(|after| self.commits_since(end) >= after.div_ceil(AT_END_DIVISOR));
         is_near || self.is_due(end)
     }
 
@@ -117,7 +118,7 @@ impl Due {
     }
 
     /// Notes that there is a snapshot of the start, which had this revision.
-    pub(super) fn note_first(&mut self, revision: Revision) {
+    pub(super) fn note_snapshot_of_start(&mut self, revision: Revision) {
         if revision > self.last {
             self.last = revision;
             self.since = self.since_start;
@@ -126,14 +127,14 @@ impl Due {
 
     /// Commits between two snapshots. A snapshot costs in proportion to its objects, so more objects mean
     /// fewer snapshots.
-    fn after(&self, end: &Base) -> Option<u64> {
+    fn interval(&self, end: &Base) -> Option<u64> {
         let objects = u64::try_from(end.state.len()).unwrap_or(u64::MAX);
         self.every
             .map(|every| every.get().max(objects - objects / 4))
     }
 
     /// Commits since the last snapshot.
-    const fn since(&self, end: &Base) -> u64 {
+    const fn commits_since(&self, end: &Base) -> u64 {
         end.state.revision.0.saturating_sub(self.last.0)
     }
 
@@ -274,14 +275,14 @@ mod tests {
         earlier.note([&at(0)]);
         let mut due = due(100, Some(1), None, earlier);
         due.note([&at(5), &at(5 + MICROS_MIN)]);
-        due.note_first(Revision(1));
+        due.note_snapshot_of_start(Revision(1));
         assert!(due.is_due(&end(3)));
         assert_eq!(due.since.bytes, 2 * earlier.bytes);
         assert_eq!(due.since.micros(), MICROS_MIN);
-        due.note_first(Revision(1));
+        due.note_snapshot_of_start(Revision(1));
         assert!(due.is_due(&end(3)), "it is known");
         due.handed_over(&end(3));
-        due.note_first(Revision(1));
+        due.note_snapshot_of_start(Revision(1));
         assert_eq!((due.last, due.since.bytes), (Revision(3), 0));
     }
 

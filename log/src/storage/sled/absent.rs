@@ -1,8 +1,9 @@
 //! Looks for a log. Where there is no database, the files beside its place show whether it is missing, or a log is yet to
 //! begin. Nothing is made or changed.
 
-use super::journal::{JournalContents, Newest};
-use super::pending::Frame;
+use super::frame_span::FrameSpan;
+use super::journal::JournalContents;
+use super::pending::PendingFrame;
 use super::{check_reaches, refuse_unwitnessed};
 use crate::layout::{DATABASE, witness_path};
 use crate::regular::{is_there, leads_nowhere};
@@ -68,14 +69,14 @@ fn refuse_dangling(directory: &Path, newest: Revision) -> Result<(), Error> {
 fn check(directory: &Path, snapshots: Option<&Snapshots>) -> Result<Revision, Error> {
     let witness = witness_path(directory);
     let witnessed = WitnessFile::read(&witness)?;
-    let kept = JournalContents::of(directory)?;
-    let frames = kept.after(Newest::default())?;
-    let frames: Vec<Frame> = frames.map(|(first, frame)| (first, frame.into())).collect();
+    let journal = JournalContents::of(directory)?;
+    let frames = journal.after(FrameSpan::default())?;
+    let frames: Vec<PendingFrame> = frames.map(|(first, frame)| (first, frame.into())).collect();
     let last = frames.last();
     let newest = last.map_or(Revision::ZERO, |(first, frame)| {
-        Newest::of(*first, frame).until
+        FrameSpan::of(*first, frame).last
     });
-    kept.check_end(newest)?;
+    journal.check_end(newest)?;
     witnessed.map_or(Ok(()), |witnessed| check_reaches(newest, witnessed))?;
     refuse_unwitnessed(&witness, newest)?;
     if let Some(snapshots) = snapshots {

@@ -23,7 +23,7 @@ pub(super) type Entry = (Revision, Range<usize>);
 
 /// The index of a bundle.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Contents {
+pub(super) struct BundleIndex {
     /// At least one, in ascending order.
     pub(super) entries: Vec<Entry>,
     /// Where the frames begin in the value.
@@ -72,7 +72,7 @@ pub(super) fn seal<F: AsRef<[u8]>>(frames: &[(Revision, F)]) -> Vec<u8> {
 
 /// The index of the bundle under this key, which is the first revision of its first frame. `None` if the
 /// value is not a bundle, or is damaged.
-pub(super) fn open(key: Revision, value: &[u8]) -> Option<Contents> {
+pub(super) fn open(key: Revision, value: &[u8]) -> Option<BundleIndex> {
     let rest = value.strip_prefix(MAGIC)?;
     let (count, rest) = rest.split_first_chunk::<4>()?;
     let count = usize::try_from(u32::from_le_bytes(*count)).ok()?;
@@ -92,14 +92,14 @@ pub(super) fn open(key: Revision, value: &[u8]) -> Option<Contents> {
     }
     let begin = HEADER_BYTES + heads.len();
     let is_sound = entries.first()?.0 == key && bytes <= BYTES_MAX && value.len() <= begin + bytes;
-    is_sound.then_some(Contents {
+    is_sound.then_some(BundleIndex {
         entries,
         begin,
         bytes,
     })
 }
 
-impl Contents {
+impl BundleIndex {
     /// The frames in the value, one behind the other; empty if they are damaged.
     pub(super) fn frames<'a>(&self, value: &'a [u8]) -> Cow<'a, [u8]> {
         let stored = value.get(self.begin..).unwrap_or_default();

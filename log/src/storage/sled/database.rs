@@ -2,7 +2,7 @@
 
 use super::engine;
 use super::frames::FrameTrees;
-use super::pending::Frame;
+use super::pending::PendingFrame;
 use crate::layout::DATABASE;
 use crate::place::Place;
 use crate::storage::closing::Engine;
@@ -68,7 +68,7 @@ impl Database {
     }
 
     /// Appends the newest frames.
-    pub(super) fn append(&self, frames: &[Frame]) -> Result<(), Error> {
+    pub(super) fn append(&self, frames: &[PendingFrame]) -> Result<(), Error> {
         self.frames.append(frames, &|| self.make_durable())
     }
 

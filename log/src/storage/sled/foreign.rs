@@ -1,12 +1,12 @@
 //! Examines a directory before sled opens it. sled overwrites with blanks whatever it cannot read in its
 //! database: the file of another program, or all that a single flipped bit keeps it from reading.
 
-use super::values::{HEADER_BYTES, Header};
+use super::values::{HEADER_BYTES, SegmentHeader};
 use super::{SEGMENT_BYTES, journal, others, side};
-use crate::layout::{BLOBS, CONFIGURATION, DATABASE, JOURNAL, PLACE_WITHIN, RESERVE_WITHIN};
+use crate::layout::{BLOBS, CONFIGURATION, DATABASE, JOURNAL, RESERVE_WITHIN, SPARE_WITHIN};
 use crate::{Error, place, regular};
 use std::fs::File;
-use std::io::{ErrorKind, Read, Result, Seek, SeekFrom};
+use std::io::{ErrorKind, Read, Result as IoResult, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 /// The files that sled creates in its directory, apart from numbered side files, and ours.
@@ -16,7 +16,7 @@ const OWN_FILES: &[&str] = &[
     BLOBS,
     JOURNAL,
     RESERVE_WITHIN,
-    PLACE_WITHIN,
+    SPARE_WITHIN,
 ];
 /// A directory that some file systems have at their top.
 const OF_FILE_SYSTEMS: &str = "lost+found";
@@ -37,7 +37,7 @@ pub(super) enum DatabaseState {
 
 /// Refuses anything other than a regular file under the name of one of ours, or than a directory where sled makes
 /// one. Nothing has been opened by then.
-pub(super) fn refuse_irregular_files(directory: &Path) -> std::result::Result<(), Error> {
+pub(super) fn refuse_irregular_files(directory: &Path) -> Result<(), Error> {
     let files = entries(directory)?;
     let files = files.iter().filter(|path| is_read_by_database(path));
     for path in files {
@@ -51,7 +51,7 @@ pub(super) fn refuse_irregular_files(directory: &Path) -> std::result::Result<()
 }
 
 /// Refuses a file, and a link that leads nowhere. The error of sled would not name it.
-fn check_directory(path: &Path) -> std::result::Result<(), Error> {
+fn check_directory(path: &Path) -> Result<(), Error> {
     let opening = || Error::io(format!("opening the directory {}", path.display()));
     match path.metadata() {
         Ok(found) if found.is_dir() => Ok(()),
@@ -83,14 +83,14 @@ pub(crate) fn is_of_database(path: &Path) -> bool {
 }
 
 /// The paths of what is in a directory.
-pub(super) fn entries(directory: &Path) -> std::result::Result<Vec<PathBuf>, Error> {
+pub(super) fn entries(directory: &Path) -> Result<Vec<PathBuf>, Error> {
     let reading = Error::reading(format!("the data directory {}", directory.display()));
     place::paths_in(directory).map_err(reading)
 }
 
 /// Refuses a directory that sled would damage. Nothing has been changed by then. Beside a database that was
 /// begun, files of other names do no harm.
-pub(super) fn refuse_foreign(directory: &Path) -> std::result::Result<DatabaseState, Error> {
+pub(super) fn refuse_foreign(directory: &Path) -> Result<DatabaseState, Error> {
     let foreign = entries(directory)?
         .into_iter()
         .find(|path| !is_of_database(path) && !path.ends_with(OF_FILE_SYSTEMS));
@@ -113,10 +113,7 @@ pub(super) fn refuse_foreign(directory: &Path) -> std::result::Result<DatabaseSt
     }
 }
 
-fn refuse_of_others(
-    directory: &Path,
-    state: DatabaseState,
-) -> std::result::Result<DatabaseState, Error> {
+fn refuse_of_others(directory: &Path, state: DatabaseState) -> Result<DatabaseState, Error> {
     others::found(directory, state)?.map_or(Ok(state), |path| Err(Error::Foreign(path)))
 }
 
@@ -131,7 +128,7 @@ struct Headers {
 }
 
 impl Headers {
-    fn read(file: &File) -> Result<Self> {
+    fn read(file: &File) -> IoResult<Self> {
         let length = file.metadata()?.len();
         let mut headers = Self::default();
         for at in (0..length).step_by(SEGMENT_BYTES) {
@@ -155,17 +152,17 @@ fn is_sound(header: &[u8]) -> Option<bool> {
     if header.iter().all(|byte| *byte == 0) {
         return None;
     }
-    Some(Header::read(header).is_some())
+    Some(SegmentHeader::read(header).is_some())
 }
 
-pub(super) fn range(mut file: &File, at: u64, length: u64) -> Result<Vec<u8>> {
+pub(super) fn range(mut file: &File, at: u64, length: u64) -> IoResult<Vec<u8>> {
     let mut bytes = Vec::new();
     file.seek(SeekFrom::Start(at))?;
     file.take(length).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
-fn is_blank(mut file: &File, from: u64, until: u64) -> Result<bool> {
+fn is_blank(mut file: &File, from: u64, until: u64) -> IoResult<bool> {
     file.seek(SeekFrom::Start(from))?;
     let mut rest = file.take(until.saturating_sub(from));
     let mut piece = vec![0; PIECE_BYTES];

@@ -41,11 +41,11 @@ const IN_JOURNAL: u64 = u64::MAX;
 impl FrameCopy {
     fn of_record(record: &Record) -> Option<Self> {
         Some(Self {
-            first: record.first.0,
+            first: record.header.first.0,
             piece: 0,
-            length: record.at.len().try_into().ok()?,
+            length: record.frame.len().try_into().ok()?,
             segment: IN_JOURNAL,
-            at: record.at.start.try_into().ok()?,
+            at: record.frame.start.try_into().ok()?,
             form: Form::Plain,
         })
     }
@@ -106,8 +106,8 @@ impl FrameCopy {
     }
 
     /// Whether it lies in one of these ranges of the database.
-    pub(super) fn is_in(self, places: &[Range<u64>]) -> bool {
-        !self.is_in_journal() && places.iter().any(|place| place.contains(&self.at))
+    pub(super) fn is_in(self, ranges: &[Range<u64>]) -> bool {
+        !self.is_in_journal() && ranges.iter().any(|range| range.contains(&self.at))
     }
 }
 
@@ -115,10 +115,10 @@ impl FrameCopy {
 /// is taken for damage, unless that is all of it.
 pub(super) fn copies(
     file: Option<&File>,
-    kept: &JournalContents,
+    journal: &JournalContents,
     progress: &mut impl FnMut(u64, u64),
 ) -> std::io::Result<Vec<FrameCopy>> {
-    let records = kept.records();
+    let records = journal.records();
     let mut copies: Vec<_> = records
         .filter_map(|(one, _)| FrameCopy::of_record(one))
         .collect();
@@ -142,13 +142,13 @@ pub(super) fn copies(
 /// Whether all copies of one frame, or all of one of its pieces, lie in these ranges. What is left of the
 /// pieces of an earlier, longer frame in its place does not count. A frame in the journal is taken from
 /// there if its first piece is not seen.
-pub(super) fn is_within(copies: &[FrameCopy], places: &[Range<u64>]) -> bool {
+pub(super) fn is_within(copies: &[FrameCopy], ranges: &[Range<u64>]) -> bool {
     let is_kept = copies.iter().any(|one| one.is_in_journal());
     let mut piece_length = None;
     for copies in copies.chunk_by(|one, next| one.piece == next.piece) {
         let is_head = copies.first().is_some_and(|one| one.piece == 0);
         let mut stored = copies.iter().filter(|one| !one.is_in_journal());
-        if stored.all(|one| one.is_in(places)) {
+        if stored.all(|one| one.is_in(ranges)) {
             return !(is_head && is_kept);
         }
         let is_last = match copies.first() {

@@ -10,8 +10,8 @@ mod write_account;
 pub(super) use pieces::Piece;
 pub(super) use write_account::{TIMES_WRITTEN, UNSYNCED_BYTES};
 
-use super::bundle::{self, Contents, Entry};
-use super::pending::Frame;
+use super::bundle::{self, BundleIndex, Entry};
+use super::pending::PendingFrame;
 use super::{engine, open_tree};
 use crate::storage::Stored;
 use crate::unpoisoned::unpoisoned;
@@ -92,7 +92,7 @@ impl FrameTrees {
     }
 
     /// Appends the newest frames behind all others, in their order.
-    pub(super) fn append(&self, frames: &[Frame], sync: Sync<'_>) -> Result<(), Error> {
+    pub(super) fn append(&self, frames: &[PendingFrame], sync: Sync<'_>) -> Result<(), Error> {
         for group in bundle::groups(frames) {
             match group {
                 [(first, frame)] => self.append_alone(*first, frame, sync)?,
@@ -184,7 +184,7 @@ impl FrameTrees {
     }
 
     /// The frame in this value that begins at `first`; for a frame in pieces, the value itself.
-    fn frame(&self, value: &Value, first: Revision) -> Stored {
+    fn frame(&self, value: &StoredValue, first: Revision) -> Stored {
         let entry = value.entries().iter().find(|(one, _)| *one == first);
         let Some((_, at)) = entry else {
             return (first, value.bytes.to_vec());
@@ -195,7 +195,7 @@ impl FrameTrees {
 
     /// The frames of a bundle, one behind the other. They are cached, because a reader of one usually
     /// reads the next.
-    fn frames_of(&self, value: &Value) -> Arc<[u8]> {
+    fn frames_of(&self, value: &StoredValue) -> Arc<[u8]> {
         let unpacked = || unpoisoned(self.unpacked.lock());
         if let Some((of, frames)) = &*unpacked()
             && std::ptr::eq(&raw const **of, &raw const *value.bytes)
@@ -209,14 +209,14 @@ impl FrameTrees {
         frames
     }
 
-    fn last_until(&self, until: Revision) -> Result<Option<Value>, Error> {
+    fn last_until(&self, until: Revision) -> Result<Option<StoredValue>, Error> {
         let found = self.first.range(..=key(until)).next_back();
-        found.map(Value::of).transpose()
+        found.map(StoredValue::of).transpose()
     }
 
-    fn first_after(&self, from: Revision) -> Result<Option<Value>, Error> {
+    fn first_after(&self, from: Revision) -> Result<Option<StoredValue>, Error> {
         let found = self.first.range(key(from)..).next();
-        found.map(Value::of).transpose()
+        found.map(StoredValue::of).transpose()
     }
 
     /// Looks again if the frame that was found was replaced while its pieces were read: under its own
@@ -243,7 +243,7 @@ impl FrameTrees {
         for number in 0.. {
             let piece = self.others.get(other_key(first, number));
             let piece = piece.map_err(|error| engine(EngineCall::Read, error))?;
-            if piece.is_none() && !self.is_there(first, &value)? {
+            if piece.is_none() && !self.is_unreplaced(first, &value)? {
                 return Ok(None);
             }
             // A missing piece leaves a frame that is shorter than its header says.
@@ -256,7 +256,7 @@ impl FrameTrees {
         Ok(Some(frame))
     }
 
-    fn is_there(&self, first: Revision, value: &[u8]) -> Result<bool, Error> {
+    fn is_unreplaced(&self, first: Revision, value: &[u8]) -> Result<bool, Error> {
         let now = self.first.get(key(first));
         let now = now.map_err(|error| engine(EngineCall::Read, error))?;
         Ok(now.is_some_and(|now| &*now == value))
@@ -264,15 +264,15 @@ impl FrameTrees {
 }
 
 /// A value of the tree of first pieces.
-struct Value {
+struct StoredValue {
     /// The first revision of the first frame in it.
     key: Revision,
     bytes: IVec,
     /// The index of a bundle; `None` if the value is a single frame.
-    bundle: Option<Contents>,
+    bundle: Option<BundleIndex>,
 }
 
-impl Value {
+impl StoredValue {
     fn of(found: ::sled::Result<(IVec, IVec)>) -> Result<Self, Error> {
         let (key, bytes) = found.map_err(|error| engine(EngineCall::Read, error))?;
         let key = <[u8; 8]>::try_from(&*key)
@@ -307,7 +307,7 @@ impl Value {
 
 /// Whether a frame of a bundle is current. If the next value begins at or before the frame, that value
 /// holds it as it is now, or what has replaced it.
-fn is_current(first: Revision, next: Option<&Value>) -> bool {
+fn is_current(first: Revision, next: Option<&StoredValue>) -> bool {
     next.is_none_or(|next| first < next.key)
 }
 

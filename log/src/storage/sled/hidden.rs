@@ -6,7 +6,7 @@
 use super::foreign::range;
 use super::intact::Intact;
 use super::page_table::SideFiles;
-use super::values::{HEADER_BYTES, Header, Segment};
+use super::values::{HEADER_BYTES, Segment, SegmentHeader};
 use super::{SEGMENT_BYTES, side};
 use crate::layout::{DATABASE, witness_path};
 use crate::regular::is_there;
@@ -123,7 +123,7 @@ impl Hidden {
         let path = directory.join(DATABASE);
         let found = Unread::of(&path, noted).and_then(|segments| {
             let headless = segments.headless()?;
-            let is_durable = |place| !is_known || place < segments.ends_from;
+            let is_durable = |position| !is_known || position < segments.ends_from;
             let durable = headless.iter().filter(|one| is_durable(one.1));
             let mut beheaded: Vec<_> = durable.map(|one| one.0.clone()).collect();
             let mut hidden: Vec<_> = headless.into_iter().map(|one| one.0).collect();
@@ -169,12 +169,12 @@ impl<'a> Unread<'a> {
         let mut without_header = Vec::new();
         for begin in (0..length).step_by(SEGMENT_BYTES) {
             let header = range(&file, begin, HEADER_BYTES as u64)?;
-            let Some(header) = Header::read(&header) else {
+            let Some(header) = SegmentHeader::read(&header) else {
                 without_header.push(begin);
                 continue;
             };
-            if header.place >= from {
-                at.insert(header.place, begin);
+            if header.position >= from {
+                at.insert(header.position, begin);
                 stable = stable.max(header.stable);
             }
         }
@@ -192,13 +192,13 @@ impl<'a> Unread<'a> {
     /// comes while sled blanks a segment that it has freed, or begins one: the former has nothing that is
     /// not elsewhere, and the latter was not durable.
     fn headless(&self) -> IoResult<Vec<(Range<u64>, u64)>> {
-        let place = |begin: u64| {
+        let found_at = |begin: u64| {
             let file = File::open(self.path)?;
             let bytes = range(&file, begin, SEGMENT_BYTES as u64)?;
-            let place = Segment::new(&bytes).newest_place();
-            Ok(place.map(|place| (begin..begin + SEGMENT_BYTES as u64, place)))
+            let position = Segment::new(&bytes).newest_position();
+            Ok(position.map(|position| (begin..begin + SEGMENT_BYTES as u64, position)))
         };
-        let found = parallel::map(self.without_header.clone(), place).into_iter();
+        let found = parallel::map(self.without_header.clone(), found_at).into_iter();
         found.filter_map(Result::transpose).collect()
     }
 
@@ -229,17 +229,17 @@ impl<'a> Unread<'a> {
         let mut hidden = Vec::new();
         let mut next = self.ends_from;
         let mut is_over = self.lacks_stable();
-        for ((&place, &begin), mut torn) in self.at.iter().zip(tears) {
+        for ((&position, &begin), mut torn) in self.at.iter().zip(tears) {
             let end = begin + SEGMENT_BYTES as u64;
-            let is_last = place >= self.ends_from;
-            is_over |= is_last && next != place;
+            let is_last = position >= self.ends_from;
+            is_over |= is_last && next != position;
             if is_over {
                 torn = self.torn(begin, Some(0))?;
             }
             // sled reads nothing more once a message goes on behind the end of the file.
             is_over |= torn.is_some() && (is_last || end > self.length);
             if is_last {
-                next = place + SEGMENT_BYTES as u64;
+                next = position + SEGMENT_BYTES as u64;
             }
             hidden.extend(
                 torn.filter(|torn| torn.has_messages_behind)
@@ -264,11 +264,11 @@ impl<'a> Unread<'a> {
 }
 
 /// The position where the segment of this position begins.
-pub(super) const fn begin_of(place: u64) -> u64 {
-    place / SEGMENT_BYTES as u64 * SEGMENT_BYTES as u64
+pub(super) const fn begin_of(position: u64) -> u64 {
+    position / SEGMENT_BYTES as u64 * SEGMENT_BYTES as u64
 }
 
-/// The place where the readable messages of a segment end.
+/// The position where the readable messages of a segment end.
 #[derive(Debug)]
 struct Torn {
     at: u64,

@@ -43,9 +43,9 @@ impl Intact {
         // Without threads its records are decoded all the same, only not on all cores.
         parallel::start_threads().ok();
         let (found, unknown) = Copies::of(directory, &mut progress)?;
-        let kept = Arc::clone(&found.kept);
+        let journal = Arc::clone(&found.journal);
         let mut found = found.into_intact(directory)?;
-        let lost = kept.check_end(found.until).err();
+        let lost = journal.check_end(found.until).err();
         let witnessed = refuse_unwitnessed(&witness_path(directory), found.until);
         let unknown = unknown.or(witnessed.err()).or(lost);
         found.has_all_acknowledged &= unknown.is_none();
@@ -117,21 +117,21 @@ impl Intact {
 
     /// The ranges of the database where copies of the frame of this revision are stored.
     #[cfg(test)]
-    pub(crate) fn places(&self, first: Revision) -> Vec<Range<usize>> {
+    pub(crate) fn ranges(&self, first: Revision) -> Vec<Range<usize>> {
         let copies = self.copies.iter().filter(|one| one.first == first.0);
-        let places = copies.filter(|one| !one.is_in_journal()).map(|one| {
+        let ranges = copies.filter(|one| !one.is_in_journal()).map(|one| {
             let at = usize::try_from(one.at).expect("small");
             at..at + usize::try_from(one.length).expect("small")
         });
-        places.collect()
+        ranges.collect()
     }
 
     /// The first of these records up to `until` of which all copies, or all copies of one of its pieces,
     /// lie in these ranges of the database.
-    pub(super) fn first_within(&self, places: &[Range<u64>], until: Revision) -> Option<Revision> {
+    pub(super) fn first_within(&self, ranges: &[Range<u64>], until: Revision) -> Option<Revision> {
         let frames = self.copies.chunk_by(|one, next| one.first == next.first);
         let mut firsts = frames
-            .filter(|copies| is_within(copies, places))
+            .filter(|copies| is_within(copies, ranges))
             .filter_map(|copies| copies.first().map(|one| Revision(one.first)));
         firsts.find(|first| *first <= until && self.records.contains(first))
     }
@@ -166,7 +166,7 @@ pub struct Newer {
 struct Copies {
     /// The database; `None` if it is gone, so that all copies are in the journal.
     file: Option<Arc<Mutex<File>>>,
-    kept: Arc<JournalContents>,
+    journal: Arc<JournalContents>,
     all: Arc<Vec<FrameCopy>>,
     /// First revisions of the frames that are part of the log. `None` for all that were found, of which
     /// some may have been replaced long ago.
@@ -194,13 +194,13 @@ impl Copies {
         let path = directory.join(DATABASE);
         // Where there is none, a start takes all of it from the journal.
         let file = regular::open_if_there(&path, File::options().read(true))?;
-        let (kept, unread) = unless_unknown(JournalContents::of(directory))?;
-        let copies = copies(file.as_ref(), &kept, progress);
+        let (journal, unread) = unless_unknown(JournalContents::of(directory))?;
+        let copies = copies(file.as_ref(), &journal, progress);
         let copies = copies.map_err(Error::reading("the event log"))?;
         let (witnessed, unknown) = unless_unknown(WitnessFile::read(&witness_path(directory)))?;
         let found = Self {
             file: file.map(|file| Arc::new(Mutex::new(file))),
-            kept: Arc::new(kept),
+            journal: Arc::new(journal),
             all: Arc::new(copies),
             only: None,
             witnessed,
@@ -250,7 +250,7 @@ impl Copies {
     fn with(&self, all: Arc<Vec<FrameCopy>>) -> Self {
         Self {
             file: self.file.clone(),
-            kept: Arc::clone(&self.kept),
+            journal: Arc::clone(&self.journal),
             all,
             only: None,
             witnessed: self.witnessed,
@@ -297,7 +297,7 @@ impl Copies {
         Ok(newer)
     }
 
-    fn is_there(&self, first: Revision) -> bool {
+    fn is_part_of_log(&self, first: Revision) -> bool {
         self.only.as_ref().is_none_or(|only| only.contains(&first))
     }
 
@@ -344,7 +344,7 @@ impl Copies {
     /// What is stored there; of a bundle, the frame.
     fn value(&self, copy: &FrameCopy) -> std::io::Result<Vec<u8>> {
         if copy.is_in_journal() {
-            return Ok(self.kept.bytes_at(copy.at, copy.length).to_vec());
+            return Ok(self.journal.bytes_at(copy.at, copy.length).to_vec());
         }
         let Form::Bundle(key) = copy.form else {
             return self.read(copy);
@@ -376,7 +376,7 @@ impl Copies {
         let firsts = copies
             .filter(|one| one.piece == 0)
             .map(|one| Revision(one.first));
-        let mut there = firsts.filter(|first| self.is_there(*first));
+        let mut there = firsts.filter(|first| self.is_part_of_log(*first));
         there.find_map(|first| Some((first, self.frame(first)?)))
     }
 }

@@ -1,21 +1,22 @@
 //! The journal before sled: holds what was appended since sled was last synced, and makes it durable with
 //! one write and one fsync. See `docs/decisions/0028-a-journal-before-sled.md`.
 
-mod kept;
+mod contents;
 mod record;
 #[cfg(test)]
 mod tests;
 
-pub(super) use kept::{JournalContents, Newest, Record};
+pub(super) use contents::JournalContents;
 #[cfg(test)]
 pub(crate) use record::FORMAT;
+pub(super) use record::Record;
 
 use crate::layout::JOURNAL;
 use crate::place::Place;
 use crate::system_error::is_full;
 use crate::{Error, owner_only, regular};
 use hindsight_core::Revision;
-use record::{BEGIN_BYTES, Header, Salt};
+use record::{BEGIN_BYTES, RecordHeader, Salt};
 use std::fs::File;
 use std::io::{ErrorKind, Seek, SeekFrom, Write};
 use std::path::Path;
@@ -125,7 +126,7 @@ impl Journal {
             self.holds_all = false;
             return;
         }
-        let header = Header {
+        let header = RecordHeader {
             salt: self.salt,
             before,
             first,

@@ -80,7 +80,7 @@ pub(super) fn open_in_room(
     reserve.release_if_space_is_low()?;
     loop {
         let error = match open_whole(directory, synced)? {
-            Err(error) => unopened(directory, error),
+            Err(error) => opening_error(directory, error),
             Ok(database) => return Ok(database),
         };
         let is_full = matches!(&error, Error::Io { source, .. } if is_full(source));
@@ -92,7 +92,7 @@ pub(super) fn open_in_room(
 
 /// The engine's error names no file. It is about `blobs` if that cannot be listed, and else about what is in the
 /// directory or cannot be made there.
-fn unopened(directory: &Path, error: ::sled::Error) -> Error {
+fn opening_error(directory: &Path, error: ::sled::Error) -> Error {
     match engine(EngineCall::Open, error) {
         Error::Io { what, source } => {
             let blobs = directory.join(BLOBS);
@@ -301,7 +301,7 @@ mod tests {
             (ErrorKind::NotADirectory, &*blobs),
             (ErrorKind::PermissionDenied, directory),
         ] {
-            let told = unopened(directory, ::sled::Error::Io(kind.into())).to_string();
+            let told = opening_error(directory, ::sled::Error::Io(kind.into())).to_string();
             let begins = format!("opening the event log in {}: ", place.display());
             assert!(told.starts_with(&begins), "{told}");
         }

@@ -2,7 +2,7 @@
 
 use super::foreign::DatabaseState;
 use super::intact::Intact;
-use super::values::{Contents, Segment};
+use super::values::{MessageContents, Segment};
 use super::{SEGMENT_BYTES, TREE_PREFIX, sectors, settings};
 use crate::layout::{DATABASE, JOURNAL, witness_path};
 use crate::regular::is_there;
@@ -69,11 +69,11 @@ impl Traces {
         Ok(traces)
     }
 
-    fn add(&mut self, contents: Contents) {
+    fn add(&mut self, contents: MessageContents) {
         match contents {
-            Contents::Node { values, .. } => self.has_values |= !values.is_empty(),
-            Contents::Link { .. } => self.has_values = true,
-            Contents::Trees(names) => {
+            MessageContents::Node { values, .. } => self.has_values |= !values.is_empty(),
+            MessageContents::Link { .. } => self.has_values = true,
+            MessageContents::Trees(names) => {
                 for name in names {
                     let is_ours = name.starts_with(TREE_PREFIX.as_bytes());
                     self.has_our_trees |= is_ours;

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! position + 1 8 | segment being written | pages | length of all before 8 | crc32 of all before the length 4
-//! page: count of places 1 (0 for one that is free) | places
+//! page: count of parts 1 (0 for one that is free) | parts
 //! place: position 8 | 0 1 | offset in the file | length, unless it is free
 //! ```
 //! sled takes the table for true. Segments in which the table has no page are free for sled, and blanked:
@@ -12,7 +12,7 @@
 
 use super::foreign::range;
 use super::hidden::begin_of;
-use super::values::{Bytes, HEADER_BYTES, Header, MessageHeader, Segment};
+use super::values::{Bytes, HEADER_BYTES, MessageHeader, Segment, SegmentHeader};
 use super::{SEGMENT_BYTES, side};
 use crate::layout::DATABASE;
 use crate::{Error, regular};
@@ -76,7 +76,7 @@ fn read(path: &Path, longest: u64) -> Result<Option<Table>, Error> {
 
 /// Where a page, or a change to it, is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Place {
+struct PagePart {
     page: u64,
     /// Its position in sled's log.
     position: u64,
@@ -89,7 +89,7 @@ struct Place {
 #[derive(Debug, PartialEq, Eq)]
 struct Table {
     noted: u64,
-    places: Vec<Place>,
+    parts: Vec<PagePart>,
 }
 
 impl Table {
@@ -103,7 +103,7 @@ impl Table {
         let mut rest = Bytes::new(table);
         let noted = rest.integer()?.checked_sub(1)?;
         rest.number()?;
-        let mut places = Vec::new();
+        let mut parts = Vec::new();
         for page in 0.. {
             if rest.is_empty() {
                 break;
@@ -119,7 +119,7 @@ impl Table {
                     0 => None,
                     _ => Some(rest.number()?),
                 };
-                places.push(Place {
+                parts.push(PagePart {
                     page,
                     position,
                     at,
@@ -127,7 +127,7 @@ impl Table {
                 });
             }
         }
-        Some(Self { noted, places })
+        Some(Self { noted, parts })
     }
 
     /// Whether the table is of this database, as it is or as it was: the log reaches the position that the
@@ -139,11 +139,11 @@ impl Table {
             return Ok(false);
         }
         let mut moved = BTreeSet::new();
-        let step = self.places.len().div_ceil(LOOKED_FOR_MAX).max(1);
-        for (index, place) in self.places.iter().enumerate() {
+        let step = self.parts.len().div_ceil(LOOKED_FOR_MAX).max(1);
+        for (index, part) in self.parts.iter().enumerate() {
             let is_looked_for = index % step == 0;
-            if !segments.have(place) || (is_looked_for && !is_there(&file, place)?) {
-                moved.insert(place.page);
+            if !segments.have(part) || (is_looked_for && !holds(&file, part)?) {
+                moved.insert(part.page);
             }
         }
         for begin in segments.from(self.noted) {
@@ -159,13 +159,13 @@ impl Table {
     }
 }
 
-/// Whether this message of this page is there.
-fn is_there(file: &File, place: &Place) -> IoResult<bool> {
-    let header = range(file, place.at, MESSAGE_HEADER_BYTES)?;
+/// Whether the file holds this message of this page.
+fn holds(file: &File, part: &PagePart) -> IoResult<bool> {
+    let header = range(file, part.at, MESSAGE_HEADER_BYTES)?;
     let is_named = |found: MessageHeader| {
-        let segment = place.position / SEGMENT_BYTES as u64;
-        let length = place.length.unwrap_or(found.length);
-        (found.segment, found.page, found.length) == (segment, place.page, length)
+        let segment = part.position / SEGMENT_BYTES as u64;
+        let length = part.length.unwrap_or(found.length);
+        (found.segment, found.page, found.length) == (segment, part.page, length)
     };
     Ok(MessageHeader::read(&header).is_some_and(is_named))
 }
@@ -180,19 +180,19 @@ impl Segments {
         let length = file.metadata()?.len();
         let mut at = BTreeMap::new();
         for begin in (0..length).step_by(SEGMENT_BYTES) {
-            if let Some(header) = Header::read(&range(file, begin, HEADER_BYTES as u64)?) {
-                at.insert(header.place, begin);
+            if let Some(header) = SegmentHeader::read(&range(file, begin, HEADER_BYTES as u64)?) {
+                at.insert(header.position, begin);
             }
         }
         Ok(Self { at })
     }
 
-    /// Whether the place is in the segment to which its position belongs.
-    fn have(&self, place: &Place) -> bool {
-        let begin = begin_of(place.position);
+    /// Whether the part is in the segment to which its position belongs.
+    fn have(&self, part: &PagePart) -> bool {
+        let begin = begin_of(part.position);
         self.at
             .get(&begin)
-            .is_some_and(|at| place.at.checked_sub(*at) == Some(place.position - begin))
+            .is_some_and(|at| part.at.checked_sub(*at) == Some(part.position - begin))
     }
 
     /// The offsets of those that sled reads after what is noted up to this position.

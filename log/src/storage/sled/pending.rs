@@ -13,13 +13,13 @@ const BYTES_MAX: usize = UNSYNCED_BYTES / TIMES_WRITTEN * 7 / 8;
 const _: () = assert!(BYTES_MAX * TIMES_WRITTEN < UNSYNCED_BYTES);
 
 /// A frame, and its first revision.
-pub(super) type Frame = (Revision, Arc<[u8]>);
+pub(super) type PendingFrame = (Revision, Arc<[u8]>);
 
 /// What is pending from some revision on.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct PendingFrom {
     /// The first pending frame that begins there or later.
-    pub(super) frame: Option<Frame>,
+    pub(super) frame: Option<PendingFrame>,
     /// Whether every frame of the database begins earlier.
     pub(super) excludes_database: bool,
 }
@@ -32,7 +32,7 @@ pub(super) struct Pending {
 
 #[derive(Debug, Default)]
 struct Inner {
-    frames: Vec<Frame>,
+    frames: Vec<PendingFrame>,
     bytes: usize,
 }
 
@@ -53,7 +53,7 @@ impl Pending {
         inner.frames.push((first, frame.into()));
     }
 
-    pub(super) fn all(&self) -> Vec<Frame> {
+    pub(super) fn all(&self) -> Vec<PendingFrame> {
         self.inner().frames.clone()
     }
 
@@ -76,7 +76,7 @@ impl Pending {
     }
 
     /// The last pending frame that begins at or before this revision.
-    pub(super) fn at_or_before(&self, until: Revision) -> Option<Frame> {
+    pub(super) fn at_or_before(&self, until: Revision) -> Option<PendingFrame> {
         let frames = &self.inner().frames;
         let behind = frames.partition_point(|(first, _)| *first <= until);
         frames.get(behind.checked_sub(1)?).cloned()
@@ -87,7 +87,7 @@ impl Pending {
 mod tests {
     use super::*;
 
-    fn begins(frame: Option<Frame>) -> Option<u64> {
+    fn begins(frame: Option<PendingFrame>) -> Option<u64> {
         frame.map(|(first, _)| first.0)
     }
 

@@ -1,8 +1,9 @@
 //! Compares the journal with the database: what one of them lacks, and whether both are of the same log.
 
+use super::frame_span::FrameSpan;
 use super::frames::FrameTrees;
-use super::journal::{JournalContents, Newest};
-use super::pending::Frame;
+use super::journal::JournalContents;
+use super::pending::PendingFrame;
 use crate::chain::Links;
 use crate::frame::decoded::{FrameLinks, read_links};
 use crate::frame::{self, Format};
@@ -15,16 +16,16 @@ use hindsight_core::Revision;
 /// place of one of them: the journal may have the only copy.
 pub(super) fn not_yet_stored(
     frames: &FrameTrees,
-    kept: &JournalContents,
-) -> Result<(Vec<Frame>, Newest), Error> {
+    journal: &JournalContents,
+) -> Result<(Vec<PendingFrame>, FrameSpan), Error> {
     let last = frames.at_or_before(Revision::MAX)?;
-    let newest = place_of(last.as_ref());
+    let newest = FrameSpan::of_stored(last.as_ref());
     let (mut is_of_this_log, mut thinned) = (false, None);
-    for (first, frame) in kept.up_to(newest) {
+    for (first, frame) in journal.up_to(newest) {
         let found = frames.at_or_before(first)?;
-        let place = place_of(found.as_ref());
-        if place.first != first && place.until < first {
-            let (revision, newest) = (first, place.until);
+        let span = FrameSpan::of_stored(found.as_ref());
+        if span.first != first && span.last < first {
+            let (revision, newest) = (first, span.last);
             return Err(Error::Gap { revision, newest });
         }
         is_of_this_log |= found.as_ref().is_some_and(|(_, found)| found == frame);
@@ -40,8 +41,8 @@ pub(super) fn not_yet_stored(
             ));
         }
     }
-    let behind = kept.after(newest)?;
-    let unstored: Vec<Frame> = behind.map(|(first, frame)| (first, frame.into())).collect();
+    let behind = journal.after(newest)?;
+    let unstored: Vec<PendingFrame> = behind.map(|(first, frame)| (first, frame.into())).collect();
     if let Some((last, (first, frame))) = last.as_ref().zip(unstored.first())
         && is_of_another_log(last, *first, frame)
     {
@@ -53,8 +54,8 @@ pub(super) fn not_yet_stored(
         return Err(Error::Diverged { revision });
     }
     let last = unstored.last();
-    let newest = last.map_or(newest, |(first, frame)| Newest::of(*first, frame));
-    kept.check_end(newest.until)?;
+    let newest = last.map_or(newest, |(first, frame)| FrameSpan::of(*first, frame));
+    journal.check_end(newest.last)?;
     Ok((unstored, newest))
 }
 
@@ -73,7 +74,8 @@ fn is_thinned((first, frame): &Stored) -> bool {
 /// are synced before that, so the files are of different logs or times.
 pub(super) fn refuse_thinned_over(frames: &FrameTrees, revision: Revision) -> Result<(), Error> {
     let found = frames.at_or_before(revision)?;
-    let is_over = |found: &Stored| is_thinned(found) && place_of(Some(found)).until > revision;
+    let is_over =
+        |found: &Stored| is_thinned(found) && FrameSpan::of_stored(Some(found)).last > revision;
     if found.as_ref().is_some_and(is_over) {
         return Err(Error::Diverged { revision });
     }
@@ -99,9 +101,4 @@ fn is_of_another_log((key, last): &Stored, first: Revision, next: &[u8]) -> bool
         frame::open(first, next).is_ok_and(|next| next.previous != before.hash)
     };
     read_links(*key, last).is_ok_and(is_elsewhere)
-}
-
-/// The place of a frame that was read from the database.
-fn place_of(last: Option<&Stored>) -> Newest {
-    last.map_or_else(Newest::default, |(first, bytes)| Newest::of(*first, bytes))
 }

@@ -3,7 +3,7 @@
 //! The key of a link lacks what all keys of its page share, which only the page says: the newest node of that
 //! page before the link. It may be in any other segment of the file.
 
-use super::values::{Contents, Segment, Value};
+use super::values::{MessageContents, Segment, Value};
 use super::{SEGMENT_BYTES, sectors};
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -50,30 +50,30 @@ pub(super) fn each_value(
 /// What the keys of each page share, from which place in the log on; and the links whose keys were not whole.
 #[derive(Debug, Default)]
 struct Pages {
-    prefixes: BTreeMap<Place, Vec<u8>>,
+    prefixes: BTreeMap<NodePosition, Vec<u8>>,
     links: Vec<(u64, Value)>,
 }
 
 /// Page, segment in the log, and offset in the file, which is higher for what was written later to the same
 /// segment.
-type Place = (u64, u64, u64);
+type NodePosition = (u64, u64, u64);
 
 impl Pages {
-    fn take(&mut self, found: Contents, mut visit: impl FnMut(&Value) -> bool) {
+    fn take(&mut self, found: MessageContents, mut visit: impl FnMut(&Value) -> bool) {
         match found {
-            Contents::Node { prefix, values } => {
-                let place = (prefix.page, prefix.segment, prefix.at);
-                self.prefixes.insert(place, prefix.bytes);
+            MessageContents::Node { prefix, values } => {
+                let position = (prefix.page, prefix.segment, prefix.at);
+                self.prefixes.insert(position, prefix.bytes);
                 for value in &values {
                     visit(value);
                 }
             }
-            Contents::Link { page, value } => {
+            MessageContents::Link { page, value } => {
                 if !visit(&value) {
                     self.links.push((page, value));
                 }
             }
-            Contents::Trees(_) => {}
+            MessageContents::Trees(_) => {}
         }
     }
 
@@ -81,8 +81,8 @@ impl Pages {
     fn completed(self) -> impl Iterator<Item = Value> {
         let Self { prefixes, links } = self;
         links.into_iter().map(move |(page, mut value)| {
-            let place = (page, value.segment, value.at);
-            let mut before = prefixes.range((page, 0, 0)..place);
+            let position = (page, value.segment, value.at);
+            let mut before = prefixes.range((page, 0, 0)..position);
             if let Some((_, prefix)) = before.next_back() {
                 value.key.splice(..0, prefix.iter().copied());
             }
@@ -104,11 +104,11 @@ mod tests {
         let take = |value: &Value, content: &[u8]| {
             let is_whole = value.key.len() == 8;
             if is_whole {
-                let (place, newest) = found
+                let (position, newest) = found
                     .entry(value.key.clone())
                     .or_insert(((0, 0), Vec::new()));
-                if *place <= (value.segment, value.at) {
-                    *place = (value.segment, value.at);
+                if *position <= (value.segment, value.at) {
+                    *position = (value.segment, value.at);
                     *newest = content.to_vec();
                 }
             }

@@ -284,12 +284,12 @@ fn after_a_clean_end_a_start_takes_nothing_from_the_journal() {
         storage.append(Revision(first), &[7; 9]).expect("appended");
         storage.sync().expect("synced");
     }
-    let kept = JournalContents::of(&events).expect("read");
-    let (three, _) = not_yet_stored(&storage.database.frames, &kept).expect("it follows");
+    let journal = JournalContents::of(&events).expect("read");
+    let (three, _) = not_yet_stored(&storage.database.frames, &journal).expect("it follows");
     assert_eq!(three.len(), 3, "they are in the journal alone");
     drop(storage);
     let storage = SledStorage::open(&events).expect("opened");
-    let (none, newest) = not_yet_stored(&storage.database.frames, &kept).expect("it has all");
+    let (none, newest) = not_yet_stored(&storage.database.frames, &journal).expect("it has all");
     assert!(none.is_empty() && newest.first == Revision(3));
 }
 

@@ -57,7 +57,7 @@ impl Value {
 
 /// What a message says about values, and the trees that they are in.
 #[derive(Debug)]
-pub(super) enum Contents {
+pub(super) enum MessageContents {
     /// All values of a page.
     Node { prefix: Prefix, values: Vec<Value> },
     /// A value that a page gets, or gets anew. Its key lacks the prefix of the page.
@@ -66,7 +66,7 @@ pub(super) enum Contents {
     Trees(Vec<Vec<u8>>),
 }
 
-/// What all keys of a page share from this place in the log on.
+/// What all keys of a page share from this position in the log on.
 #[derive(Debug)]
 pub(super) struct Prefix {
     pub(super) page: u64,
@@ -80,19 +80,19 @@ pub(super) struct Prefix {
 #[derive(Debug)]
 pub(super) struct Segment<'a> {
     bytes: &'a [u8],
-    header: Option<Header>,
+    header: Option<SegmentHeader>,
 }
 
 /// The header of a segment.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Header {
+pub(crate) struct SegmentHeader {
     /// The position of the segment in the log.
-    pub(crate) place: u64,
+    pub(crate) position: u64,
     /// How far the log was stable when the segment was begun.
     pub(super) stable: u64,
 }
 
-impl Header {
+impl SegmentHeader {
     /// Decodes a header; `None` if its checksum does not match.
     pub(crate) fn read(bytes: &[u8]) -> Option<Self> {
         let header = bytes.get(..HEADER_BYTES)?;
@@ -100,11 +100,11 @@ impl Header {
         if !u32::from_le_bytes(*checksum) != crc32fast::hash(header) {
             return None;
         }
-        let (place, stable) = header.split_first_chunk::<8>()?;
-        let place = i64::from_le_bytes(*place) ^ i64::MAX;
+        let (position, stable) = header.split_first_chunk::<8>()?;
+        let position = i64::from_le_bytes(*position) ^ i64::MAX;
         let stable = i64::from_le_bytes(*stable.first_chunk::<8>()?) ^ i64::MAX;
         Some(Self {
-            place: u64::try_from(place).ok()?,
+            position: u64::try_from(position).ok()?,
             stable: u64::try_from(stable).unwrap_or_default(),
         })
     }
@@ -112,13 +112,13 @@ impl Header {
 
 impl<'a> Segment<'a> {
     pub(super) fn new(bytes: &'a [u8]) -> Self {
-        let header = Header::read(bytes);
+        let header = SegmentHeader::read(bytes);
         Self { bytes, header }
     }
 
     /// What whole messages say about values, in their order, if the segment begins at this offset of the
     /// file.
-    pub(super) fn contents(&self, segment_at: u64) -> impl Iterator<Item = Contents> {
+    pub(super) fn contents(&self, segment_at: u64) -> impl Iterator<Item = MessageContents> {
         let messages = self.messages(HEADER_BYTES);
         messages.filter_map(move |message| message.contents(self.bytes, segment_at))
     }
@@ -157,7 +157,7 @@ impl<'a> Segment<'a> {
     }
 
     /// The position in the log of the newest of the segments to which the whole messages belong.
-    pub(super) fn newest_place(&self) -> Option<u64> {
+    pub(super) fn newest_position(&self) -> Option<u64> {
         let messages = self.messages(self.written_after(0));
         let newest = messages.map(|message| message.segment).max();
         newest.map(|number| number.saturating_mul(SEGMENT_BYTES as u64))
@@ -205,7 +205,7 @@ impl<'a> Segment<'a> {
     }
 
     fn message(&self, at: usize, sums: &mut Checksums) -> Option<Message> {
-        let number = self.header.map(|one| one.place / SEGMENT_BYTES as u64);
+        let number = self.header.map(|one| one.position / SEGMENT_BYTES as u64);
         Message::at(self.bytes, at, number, sums)
     }
 }
@@ -273,20 +273,20 @@ impl Message {
     }
 
     /// The values of a link or a node, or the names of trees; `None` if it has none, or is of another kind.
-    fn contents(&self, bytes: &[u8], segment_at: u64) -> Option<Contents> {
+    fn contents(&self, bytes: &[u8], segment_at: u64) -> Option<MessageContents> {
         let mut body = Bytes {
             bytes: bytes.get(..self.body.end)?,
             at: self.body.start,
         };
-        let at = |place: usize| segment_at + place as u64;
-        let value = |(key, place): Pair| Value {
+        let at = |begin: usize| segment_at + begin as u64;
+        let value = |(key, range): Pair| Value {
             key,
             segment: self.segment,
-            at: at(place.start),
-            length: place.len(),
+            at: at(range.start),
+            length: range.len(),
         };
         match self.kind {
-            LINK => Some(Contents::Link {
+            LINK => Some(MessageContents::Link {
                 page: self.page,
                 value: value(body.link()?),
             }),
@@ -299,9 +299,9 @@ impl Message {
                     bytes: prefix,
                 };
                 let values = pairs.into_iter().map(value).collect();
-                Some(Contents::Node { prefix, values })
+                Some(MessageContents::Node { prefix, values })
             }
-            TREES => body.trees().map(Contents::Trees),
+            TREES => body.trees().map(MessageContents::Trees),
             _ => None,
         }
     }
@@ -313,7 +313,7 @@ pub(super) struct Bytes<'a> {
     at: usize,
 }
 
-/// A key, and the place of its value.
+/// A key, and the range of its value.
 type Pair = (Vec<u8>, Range<usize>);
 
 impl<'a> Bytes<'a> {
@@ -327,8 +327,8 @@ impl<'a> Bytes<'a> {
 
     /// A number that is not shortened.
     pub(super) fn integer(&mut self) -> Option<u64> {
-        let place = self.take(8)?;
-        let bytes = self.bytes.get(place)?.first_chunk()?;
+        let range = self.take(8)?;
+        let bytes = self.bytes.get(range)?.first_chunk()?;
         Some(u64::from_le_bytes(*bytes))
     }
 
@@ -391,9 +391,9 @@ impl<'a> Bytes<'a> {
             241..=248 => 240 + 256 * (u64::from(first) - 241) + u64::from(self.byte()?),
             249 => 2288 + 256 * u64::from(self.byte()?) + u64::from(self.byte()?),
             250.. => {
-                let place = self.take(u64::from(first) - 247)?;
+                let range = self.take(u64::from(first) - 247)?;
                 let mut number = [0; 8];
-                for (to, from) in number.iter_mut().zip(self.bytes.get(place)?) {
+                for (to, from) in number.iter_mut().zip(self.bytes.get(range)?) {
                     *to = *from;
                 }
                 u64::from_le_bytes(number)

@@ -123,7 +123,11 @@ fn an_answer_to_head_states_no_length_that_is_not_known() {
 /// curl shows an error of the stream, and not the answer, where that comes before the body was read.
 #[test]
 fn a_refusal_waits_a_little_for_the_body() {
-    served(Timeouts::default(), async |peer, _| {
+    let timeouts = Timeouts {
+        rest: PATIENCE,
+        ..Timeouts::default()
+    };
+    served(timeouts, async |peer, _| {
         for protocol in ["http/1.1", "h2"] {
             let (body, late) = oneshot::channel::<Bytes>();
             let late = stream::once(late).map_ok(Frame::data);

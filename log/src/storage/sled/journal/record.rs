@@ -62,17 +62,17 @@ impl Salt {
 
 /// The fields of a record besides its frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Header {
+pub(in super::super) struct RecordHeader {
     pub(super) salt: Salt,
     /// The first revision of the frame that was appended before.
     pub(super) before: Revision,
     /// The first revision of its own frame.
-    pub(super) first: Revision,
+    pub(in super::super) first: Revision,
     /// The first revision of the newest frame that was durable when this was written.
     pub(super) synced: Revision,
 }
 
-impl Header {
+impl RecordHeader {
     /// Encodes the record of a frame.
     pub(super) fn seal(self, frame: &[u8], bytes: &mut Vec<u8>) {
         self.seal_as(FORMAT, frame, bytes);
@@ -97,9 +97,9 @@ impl Header {
 
 /// A record: where its frame is, and where the next record begins.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct ParsedRecord {
-    pub(super) header: Header,
-    pub(super) frame: Range<usize>,
+pub(in super::super) struct Record {
+    pub(in super::super) header: RecordHeader,
+    pub(in super::super) frame: Range<usize>,
     pub(super) end: usize,
 }
 
@@ -118,7 +118,7 @@ pub(super) fn read(
     at: usize,
     salt: Option<Salt>,
     searched: &mut usize,
-) -> Result<Option<ParsedRecord>, Error> {
+) -> Result<Option<Record>, Error> {
     // Compared before anything is checksummed: users may have stored much that looks like a record.
     let found = parsed(bytes, at).filter(|(_, found)| match salt {
         Some(salt) => found.header.salt == salt,
@@ -139,7 +139,7 @@ pub(super) fn read(
 }
 
 /// What may be a record, and its format; its checksum may not match.
-fn parsed(bytes: &[u8], at: usize) -> Option<(u8, ParsedRecord)> {
+fn parsed(bytes: &[u8], at: usize) -> Option<(u8, Record)> {
     let record = bytes.get(at..)?;
     let rest = record.strip_prefix(MAGIC)?;
     let ([format], rest) = rest.split_first_chunk::<1>()?;
@@ -155,8 +155,8 @@ fn parsed(bytes: &[u8], at: usize) -> Option<(u8, ParsedRecord)> {
     rest.get(length..)?.first_chunk::<CHECKSUM_BYTES>()?;
     let revision = |bytes: &[u8; 8]| Revision(u64::from_le_bytes(*bytes));
     let begin = bytes.len() - rest.len();
-    let found = ParsedRecord {
-        header: Header {
+    let found = Record {
+        header: RecordHeader {
             salt: Salt(u64::from_le_bytes(*salt)),
             before: revision(before),
             first: revision(first),
@@ -169,7 +169,7 @@ fn parsed(bytes: &[u8], at: usize) -> Option<(u8, ParsedRecord)> {
 }
 
 /// Whether the checksum of the record at this offset matches.
-fn is_whole(bytes: &[u8], at: usize, found: &ParsedRecord) -> bool {
+fn is_whole(bytes: &[u8], at: usize, found: &Record) -> bool {
     let sealed = bytes.get(at..found.frame.end).unwrap_or_default();
     let rest = bytes.get(found.frame.end..).unwrap_or_default();
     let checksum = rest.first_chunk::<CHECKSUM_BYTES>();

@@ -1,6 +1,6 @@
 //! The contents of a journal after a crash, and what is refused.
 
-use super::record::{BEGIN_BYTES, FORMAT, Header, Salt};
+use super::record::{BEGIN_BYTES, FORMAT, RecordHeader, Salt};
 use super::{CAPACITY_BYTES, JOURNAL as NAME, JournalContents};
 use crate::frame::{self, Format};
 use crate::storage::conformance::copy;
@@ -68,8 +68,8 @@ fn records(parts: &[(u64, u64, u64)]) -> Vec<u8> {
     records.flatten().collect()
 }
 
-const fn header(before: u64, first: u64, synced: u64) -> Header {
-    Header {
+const fn header(before: u64, first: u64, synced: u64) -> RecordHeader {
+    RecordHeader {
         salt: SALT,
         before: Revision(before),
         first: Revision(first),
@@ -77,8 +77,11 @@ const fn header(before: u64, first: u64, synced: u64) -> Header {
     }
 }
 
-fn firsts(kept: &JournalContents) -> Vec<u64> {
-    kept.records().map(|(record, _)| record.first.0).collect()
+fn firsts(journal: &JournalContents) -> Vec<u64> {
+    journal
+        .records()
+        .map(|(record, _)| record.header.first.0)
+        .collect()
 }
 
 #[test]
@@ -214,9 +217,9 @@ fn a_turned_bit_ends_the_journal_or_is_told() {
     assert!(whole.check_end(Revision(31)).is_ok());
     for bit in 0..bytes.len() * 8 {
         bytes[bit / 8] ^= 1 << (bit % 8);
-        let kept = read(&bytes).expect("read");
+        let journal = read(&bytes).expect("read");
         bytes[bit / 8] ^= 1 << (bit % 8);
-        let found = firsts(&kept);
+        let found = firsts(&journal);
         let record = filled.partition_point(|zeros| zeros.end <= bit / 8);
         if filled[record].contains(&(bit / 8)) {
             assert_eq!(found, all, "bit {bit} of what fills a record up");
@@ -225,7 +228,7 @@ fn a_turned_bit_ends_the_journal_or_is_told() {
         assert_eq!(found, all[..record], "bit {bit}");
         let newest = Revision(found.last().copied().unwrap_or_default());
         // Whether the last record was acknowledged is not known.
-        let is_told = kept.check_end(newest).is_err();
+        let is_told = journal.check_end(newest).is_err();
         assert_eq!(is_told, record < 31, "bit {bit}");
     }
 }
@@ -279,9 +282,9 @@ fn records_of_an_earlier_round_are_not_read() {
     let new = file(&[(5, 6, 5), (6, 7, 6)]);
     let old = file(&[(0, 1, 0), (1, 2, 1), (2, 3, 2), (3, 4, 3)]);
     let rest = &old[new.len()..];
-    let kept = JournalContents::read([&new[..], rest].concat()).expect("read");
-    assert_eq!(firsts(&kept), [6, 7]);
-    assert!(kept.check_end(Revision(7)).is_ok());
+    let journal = JournalContents::read([&new[..], rest].concat()).expect("read");
+    assert_eq!(firsts(&journal), [6, 7]);
+    assert!(journal.check_end(Revision(7)).is_ok());
 }
 
 /// It would follow if its salt were that of the new one: here it ends up right behind that.
@@ -308,7 +311,7 @@ fn what_was_torn_does_not_follow_what_comes_in_its_place() {
 fn what_looks_like_a_record_and_does_not_know_the_salt_is_none() {
     let others = |format: u8, salt: u64| {
         let mut bytes = Vec::new();
-        let header = Header {
+        let header = RecordHeader {
             salt: Salt(salt),
             ..header(7, 8, 7)
         };
@@ -319,13 +322,13 @@ fn what_looks_like_a_record_and_does_not_know_the_salt_is_none() {
         JournalContents::read([begin, &records(&[(0, 1, 0), (1, 3, 1)]), other].concat())
     };
     for other in [others(FORMAT, 0), others(FORMAT, 6), others(FORMAT + 1, 6)] {
-        let kept = read(&SALT.seal(), &other).expect("it is nothing");
-        assert_eq!(firsts(&kept), [1, 3]);
-        assert!(kept.check_end(Revision(3)).is_ok());
+        let journal = read(&SALT.seal(), &other).expect("it is nothing");
+        assert_eq!(firsts(&journal), [1, 3]);
+        assert!(journal.check_end(Revision(3)).is_ok());
     }
     // With the right salt it does show that.
-    let kept = read(&SALT.seal(), &others(FORMAT, SALT.0)).expect("read");
-    assert!(kept.check_end(Revision(3)).is_err());
+    let journal = read(&SALT.seal(), &others(FORMAT, SALT.0)).expect("read");
+    assert!(journal.check_end(Revision(3)).is_err());
 }
 
 /// The first record has the salt too.
@@ -335,12 +338,12 @@ fn damage_to_what_a_journal_begins_with_takes_no_record() {
     for bit in 0..BEGIN_BYTES * 8 {
         let mut bytes = file(&parts);
         bytes[bit / 8] ^= 1 << (bit % 8);
-        let kept = JournalContents::read(bytes.clone()).expect("read");
-        assert_eq!(firsts(&kept), [1, 3], "bit {bit}");
+        let journal = JournalContents::read(bytes.clone()).expect("read");
+        assert_eq!(firsts(&journal), [1, 3], "bit {bit}");
         // If that is damaged too, any whole record shows what is lost.
         bytes[BEGIN_BYTES] ^= 1;
-        let kept = JournalContents::read(bytes).expect("read");
-        assert!(firsts(&kept).is_empty() && kept.check_end(Revision::ZERO).is_err());
+        let journal = JournalContents::read(bytes).expect("read");
+        assert!(firsts(&journal).is_empty() && journal.check_end(Revision::ZERO).is_err());
     }
     let (temporary, _storage) = killed(&[1, 2]);
     let (_copied, events) = crashed(&temporary);

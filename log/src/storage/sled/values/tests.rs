@@ -34,10 +34,10 @@ fn what_looks_like_many_long_messages_hides_no_message_behind_it() {
     let segment = Segment::new(&bytes);
     assert!(segment.has_messages_after(HEADER_BYTES));
     assert!(!segment.has_messages_after(behind));
-    let place = u64::from(SEGMENT) * SEGMENT_BYTES as u64;
-    assert_eq!(segment.newest_place(), Some(place));
+    let position = u64::from(SEGMENT) * SEGMENT_BYTES as u64;
+    assert_eq!(segment.newest_position(), Some(position));
     let found: Vec<_> = segment.contents(0).collect();
-    let [Contents::Link { value, .. }] = &*found else {
+    let [MessageContents::Link { value, .. }] = &*found else {
         panic!("{found:?}");
     };
     assert_eq!(value.within(&bytes, 0), b"value");

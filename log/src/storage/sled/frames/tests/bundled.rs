@@ -1,6 +1,6 @@
 //! Frames are bundled and unbundled without any difference to readers.
 
-use super::super::{FrameTrees, Sync, Value};
+use super::super::{FrameTrees, StoredValue, Sync};
 use crate::storage::Stored;
 use crate::{EngineCall, Error, SledStorage};
 use hindsight_core::Revision;
@@ -57,7 +57,10 @@ fn walked(frames: &FrameTrees) -> Model {
 
 /// The first revisions of all frames in all values, current or not.
 fn stored_firsts(frames: &FrameTrees) -> Vec<u64> {
-    let values = frames.first.iter().map(|one| Value::of(one).expect("read"));
+    let values = frames
+        .first
+        .iter()
+        .map(|one| StoredValue::of(one).expect("read"));
     let firsts = values.flat_map(|value| match value.entries() {
         [] => vec![value.key.0],
         entries => entries.iter().map(|(first, _)| first.0).collect(),

@@ -1,11 +1,11 @@
 //! Reads the contents of a journal without changing it.
 
 use super::BYTES_MAX;
-use super::record::{self, ALIGNMENT, BEGIN_BYTES, ParsedRecord, Salt};
+use super::record::{self, ALIGNMENT, BEGIN_BYTES, Record, Salt};
 use crate::layout::JOURNAL;
-use crate::{Error, frame, regular};
+use crate::storage::sled::frame_span::FrameSpan;
+use crate::{Error, regular};
 use hindsight_core::Revision;
-use std::ops::Range;
 use std::path::Path;
 
 /// The most bytes that are checksummed in vain while records are searched at every offset, so that bytes
@@ -20,14 +20,6 @@ pub(in super::super) struct JournalContents {
     records: Vec<Record>,
     /// The newest frame that any whole record reports as durable.
     synced: Revision,
-}
-
-/// The position of a frame in the journal.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(in super::super) struct Record {
-    before: Revision,
-    pub(in super::super) first: Revision,
-    pub(in super::super) at: Range<usize>,
 }
 
 impl JournalContents {
@@ -54,11 +46,7 @@ impl JournalContents {
             at = found.end;
             last = Some(found.header.first);
             synced = synced.max(found.header.synced);
-            records.push(Record {
-                before: found.header.before,
-                first: found.header.first,
-                at: found.frame,
-            });
+            records.push(found);
         }
         // What follows is from an earlier round, or shows that something before it is damaged.
         while at < bytes.len() && *searched > 0 {
@@ -81,7 +69,7 @@ impl JournalContents {
     }
 
     fn frame(&self, record: &Record) -> &[u8] {
-        self.bytes.get(record.at.clone()).unwrap_or_default()
+        self.bytes.get(record.frame.clone()).unwrap_or_default()
     }
 
     /// The newest frame that a whole record reports as durable.
@@ -110,62 +98,44 @@ impl JournalContents {
     /// The frames that a database with this newest frame must have too.
     pub(in super::super) fn up_to(
         &self,
-        newest: Newest,
+        newest: FrameSpan,
     ) -> impl Iterator<Item = (Revision, &[u8])> {
         let records = self.records();
         records
-            .map(|(record, frame)| (record.first, frame))
-            .take_while(move |(first, _)| *first <= newest.until)
+            .map(|(record, frame)| (record.header.first, frame))
+            .take_while(move |(first, _)| *first <= newest.last)
     }
 
     /// The frames that a database with this newest frame lacks. Refuses a journal that does not continue
     /// from there.
     pub(in super::super) fn after(
         &self,
-        newest: Newest,
+        newest: FrameSpan,
     ) -> Result<impl Iterator<Item = (Revision, &[u8])>, Error> {
         let begin = self
             .records
-            .partition_point(|one| one.first <= newest.until);
+            .partition_point(|one| one.header.first <= newest.last);
         let behind = self.records.get(begin..).unwrap_or_default();
         match behind.first() {
-            Some(record) if record.before != newest.first => Err(Error::Gap {
-                revision: record.before.max(newest.first.next()),
-                newest: newest.until,
+            Some(record) if record.header.before != newest.first => Err(Error::Gap {
+                revision: record.header.before.max(newest.first.next()),
+                newest: newest.last,
             }),
             _ => Ok(behind
                 .iter()
-                .map(|record| (record.first, self.frame(record)))),
+                .map(|record| (record.header.first, self.frame(record)))),
         }
     }
 }
 
-/// The newest frame of a database.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(in super::super) struct Newest {
-    pub(in super::super) first: Revision,
-    /// The last revision in it; if the frame is damaged, its first.
-    pub(in super::super) until: Revision,
-}
-
-impl Newest {
-    pub(in super::super) fn of(first: Revision, frame: &[u8]) -> Self {
-        let read = frame::open(first, frame);
-        let is_whole = matches!(read, Ok(_) | Err(Error::NewerFormat { .. }));
-        let end = frame::end(first, frame).filter(|_| is_whole);
-        let until = end.map_or(first, Revision::previous);
-        Self { first, until }
-    }
-}
-
-fn follows(last: Option<Revision>, found: &ParsedRecord) -> bool {
+fn follows(last: Option<Revision>, found: &Record) -> bool {
     let header = &found.header;
     header.first > header.before && last.is_none_or(|last| header.before == last)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::record::{FORMAT, Header};
+    use super::super::record::{FORMAT, RecordHeader};
     use super::*;
 
     const SALT: Salt = Salt(7);
@@ -178,8 +148,8 @@ mod tests {
     /// What is checksummed of one.
     const COST: usize = LENGTH_AT + 4 + CLAIMED_BYTES;
 
-    const fn header(salt: Salt) -> Header {
-        Header {
+    const fn header(salt: Salt) -> RecordHeader {
+        RecordHeader {
             salt,
             before: Revision(8),
             first: Revision(9),
@@ -206,16 +176,16 @@ mod tests {
         for (format, synced) in [(FORMAT, Revision(9)), (0, Revision::ZERO)] {
             header(SALT).seal_as(format, b"frame", &mut record);
             let bytes = [&SALT.seal()[..], &record].concat();
-            let kept = JournalContents::read(bytes).expect("read");
-            assert_eq!(kept.synced(), synced, "{format}");
+            let journal = JournalContents::read(bytes).expect("read");
+            assert_eq!(journal.synced(), synced, "{format}");
         }
     }
 
     #[test]
     fn what_has_another_salt_is_not_checksummed() {
         let mut searched = 1;
-        let kept = JournalContents::read_within(luring(Salt(6)), &mut searched);
-        assert_eq!(kept.expect("read").synced(), Revision(9));
+        let journal = JournalContents::read_within(luring(Salt(6)), &mut searched);
+        assert_eq!(journal.expect("read").synced(), Revision(9));
         assert_eq!(searched, 1);
     }
 
@@ -229,8 +199,8 @@ mod tests {
             (1, 0, Revision::ZERO),
         ] {
             let mut searched = may;
-            let kept = JournalContents::read_within(luring(SALT), &mut searched);
-            assert_eq!(kept.expect("read").synced(), synced, "{may}");
+            let journal = JournalContents::read_within(luring(SALT), &mut searched);
+            assert_eq!(journal.expect("read").synced(), synced, "{may}");
             assert_eq!(searched, left, "{may}");
         }
     }
