@@ -133,6 +133,14 @@ pub(crate) fn wants_aggregate(headers: &HeaderMap) -> bool {
     wanted.unwrap_or(false)
 }
 
+/// Whether the binary form of OpenAPI is wanted more than its text.
+pub(crate) fn wants_binary_openapi(headers: &HeaderMap) -> bool {
+    let is_binary = |one: &Alternative<'_>| one.media.contains("proto-openapi");
+    let known = alternatives(headers).into_iter();
+    let mut known = known.filter(|one| is_binary(one) || one.syntax().is_some());
+    known.next().is_some_and(|first| is_binary(&first))
+}
+
 /// A media type with its parameters.
 struct Alternative<'a> {
     media: &'a str,

@@ -7,6 +7,7 @@ mod protobuf;
 mod v2;
 mod v3;
 
+use crate::accept::wants_binary_openapi;
 use crate::body::{ApiBody, Syntax};
 use crate::discovery::{groups, kinds, versions};
 use crate::documents::{self, Documents};
@@ -70,7 +71,7 @@ impl Document {
         let rest = path.strip_prefix("/openapi/")?;
         let segments: Vec<&str> = rest.split('/').filter(|one| !one.is_empty()).collect();
         let (group, version) = match segments.as_slice() {
-            ["v2"] if accepts_protobuf(headers) => return Some(Self::WholeInProtobuf),
+            ["v2"] if wants_binary_openapi(headers) => return Some(Self::WholeInProtobuf),
             ["v2"] => return Some(Self::Whole),
             ["v3"] => return Some(Self::Index),
             ["v3", "api", "v1"] => ("", "v1"),
@@ -101,12 +102,6 @@ impl Document {
         };
         serde_json::to_vec(&document).unwrap_or_default()
     }
-}
-
-fn accepts_protobuf(headers: &HeaderMap) -> bool {
-    let accepted = headers.get(header::ACCEPT);
-    let accepted = accepted.and_then(|one| one.to_str().ok());
-    accepted.is_some_and(|accepted| accepted.contains("proto-openapi"))
 }
 
 fn index(state: &State) -> Value {

@@ -173,6 +173,14 @@ impl Failure {
         Self::new(404, "NotFound", message).with(json!({}))
     }
 
+    /// There is no such object; or, without a name, no such kind any more, of which one was to be created.
+    fn missing(resource: &GroupResource, name: &str, message: String) -> Self {
+        if name.is_empty() {
+            return Self::no_such_resource();
+        }
+        Self::new(404, "NotFound", message).with(details(resource, name))
+    }
+
     /// 406 where no media type is known, in the words of upstream's router.
     pub(crate) fn no_representation() -> Self {
         let message = "406: Not Acceptable\n\nAvailable representations: application/json, \
@@ -349,9 +357,7 @@ impl From<Rejection> for Failure {
                 }
                 Self::new(403, "Forbidden", message).with(details)
             }
-            Rejection::NotFound { resource, name } => {
-                Self::new(404, "NotFound", message).with(details(&resource, &name))
-            }
+            Rejection::NotFound { resource, name } => Self::missing(&resource, &name, message),
             Rejection::AlreadyExists {
                 resource,
                 name,
@@ -450,6 +456,19 @@ mod tests {
         ] {
             let failure = Failure::refused(code, reason.into(), String::new(), None);
             assert_eq!(failure.is_not_found(), is_absent, "{code} {reason}");
+        }
+    }
+
+    #[test]
+    fn what_has_no_name_yet_is_not_told_to_be_missing() {
+        let resource = GroupResource::new("a.io", "widgets");
+        for (name, told) in [
+            ("", "the server could not find the requested resource"),
+            ("w", "widgets.a.io \"w\" not found"),
+        ] {
+            let (resource, name) = (resource.clone(), name.into());
+            let failure = Failure::from(Rejection::NotFound { resource, name });
+            assert_eq!((failure.code, &*failure.message), (404, told));
         }
     }
 

@@ -1,16 +1,14 @@
 //! The control plane: log, state, projections and collectors, opened and wired together.
 
+#[cfg(feature = "http")]
+mod http;
 #[cfg(test)]
 mod tests;
 
-#[cfg(feature = "http")]
-use crate::backfill::Backfill;
 use crate::collectors::{self, Collectors, Surroundings};
 use crate::data_dir::DataDir;
 use crate::history::{HistoryIndex, LogHistory};
 use crate::open_reader::find;
-#[cfg(feature = "http")]
-use crate::past::Pasts;
 use crate::pending::Pending;
 use crate::published::{self, Published};
 use crate::questions::{self, CHANGES_MAX, Why};
@@ -28,8 +26,6 @@ use hindsight_log::{
     Snapshots, Storage, Writer, overwrite_in_place,
 };
 use std::path::Path;
-#[cfg(feature = "http")]
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use tokio::sync::{oneshot, watch};
@@ -53,15 +49,11 @@ struct Shared {
     restored: Revision,
     index: HistoryIndex,
     #[cfg(feature = "http")]
-    pasts: Pasts,
-    #[cfg(feature = "http")]
-    backfill: Backfill,
+    http: http::HttpParts,
     published: Arc<ArcSwap<Published>>,
     changed: watch::Receiver<Revision>,
     builtin: Arc<BuiltinKinds>,
     clock: Clock,
-    #[cfg(feature = "http")]
-    admission: Arc<hindsight_api::Admission>,
     lock: Mutex<Option<DirectoryLock>>,
     closing: Mutex<()>,
     pending: Pending,
@@ -88,13 +80,7 @@ impl ControlPlane {
         let published = Arc::clone(&feed.published);
         let changed = publisher.changed();
         #[cfg(feature = "http")]
-        let backfill = Backfill::new(
-            publisher.window_front(),
-            reader.clone(),
-            State::new(Arc::clone(&builtin)),
-        );
-        #[cfg(feature = "http")]
-        let pasts = Pasts::new(publisher.kept());
+        let http = http::HttpParts::new(&config, &publisher, &reader, &builtin);
         let restored = log.restored();
         let writer = Arc::new(log.start(Box::new(publisher))?);
         let collectors = if config.collectors {
@@ -109,8 +95,6 @@ impl ControlPlane {
         } else {
             None
         };
-        #[cfg(feature = "http")]
-        let admission = admission(&config);
         let shared = Shared {
             collectors: Mutex::new(collectors),
             writer,
@@ -118,15 +102,11 @@ impl ControlPlane {
             restored,
             index: HistoryIndex::default(),
             #[cfg(feature = "http")]
-            pasts,
-            #[cfg(feature = "http")]
-            backfill,
+            http,
             published,
             changed,
             builtin,
             clock: config.clock,
-            #[cfg(feature = "http")]
-            admission,
             lock: Mutex::new(lock),
             closing: Mutex::default(),
             pending: Pending::new(),
@@ -151,36 +131,14 @@ impl ControlPlane {
         Arc::clone(&self.shared.published.load().state)
     }
 
-    /// The newest durable state, if no commit or restore is later than this time. Clocks may step back.
-    #[cfg(feature = "http")]
-    pub(crate) fn state_if_no_later(&self, time: Time) -> Option<Arc<State>> {
-        let published = self.shared.published.load();
-        (published.latest <= time).then(|| Arc::clone(&published.state))
-    }
-
     /// The state before the first commit, into which a log is folded.
     pub fn empty_state(&self) -> State {
         State::new(Arc::clone(&self.shared.builtin))
     }
 
-    #[cfg(feature = "http")]
-    pub(crate) fn admission(&self) -> &Arc<hindsight_api::Admission> {
-        &self.shared.admission
-    }
-
     /// The reader of the log.
     pub fn reader(&self) -> &Reader {
         &self.shared.reader
-    }
-
-    #[cfg(feature = "http")]
-    pub(crate) fn pasts(&self) -> &Pasts {
-        &self.shared.pasts
-    }
-
-    #[cfg(feature = "http")]
-    pub(crate) fn backfill(&self) -> &Backfill {
-        &self.shared.backfill
     }
 
     /// The revision at which a backup was last restored; zero if none ever was.
@@ -330,21 +288,6 @@ impl ControlPlane {
     pub fn seed(&self) -> [u8; 16] {
         effects::seed()
     }
-
-    /// The data directory, by a path without links; `None` in memory, and once the plane is closed.
-    #[cfg(feature = "http")]
-    pub(crate) fn directory(&self) -> Option<PathBuf> {
-        let lock = unpoisoned(self.shared.lock.lock());
-        lock.as_ref().map(|lock| lock.directory().to_owned())
-    }
-
-    /// Writes the address of the server into the lock, where other processes find it.
-    #[cfg(feature = "http")]
-    pub(crate) fn describe_holder(&self, address: &str) -> Result<(), Error> {
-        let mut lock = unpoisoned(self.shared.lock.lock());
-        lock.as_mut()
-            .map_or(Ok(()), |lock| lock.describe(Some(address)))
-    }
 }
 
 impl Shared {
@@ -354,7 +297,7 @@ impl Shared {
         drop(take(&self.collectors));
         self.writer.close();
         #[cfg(feature = "http")]
-        self.pasts.close();
+        self.http.pasts.close();
         drop(take(&self.lock));
     }
 }
@@ -374,19 +317,6 @@ fn stuck(stalled_for: Duration) -> Option<String> {
 
 fn take<T>(held: &Mutex<Option<T>>) -> Option<T> {
     unpoisoned(held.lock()).take()
-}
-
-#[cfg(feature = "http")]
-fn admission(config: &Config) -> Arc<hindsight_api::Admission> {
-    let mut admission = hindsight_api::Admission {
-        owner_reference_permissions: config.owner_reference_permissions,
-        webhooks: Arc::new(crate::webhooks::Network::default()),
-        ..hindsight_api::Admission::default()
-    };
-    if let Some(authorizer) = &config.authorizer {
-        admission.authorizer = Arc::clone(authorizer);
-    }
-    Arc::new(admission)
 }
 
 /// The state before the first commit, for use without an open control plane.

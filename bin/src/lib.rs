@@ -58,6 +58,8 @@ mod shell;
 mod testing;
 mod unpoisoned;
 #[cfg(feature = "http")]
+mod users;
+#[cfg(feature = "http")]
 mod webhooks;
 
 #[cfg(feature = "http")]

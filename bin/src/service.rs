@@ -1,6 +1,7 @@
 //! The API as a tower service, without a socket: what an in-process client talks to.
 
 use crate::control_plane::ControlPlane;
+use crate::users::administrator;
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use hindsight_api::{Api, ApiBody};
@@ -25,11 +26,7 @@ impl ControlPlane {
     /// belong to one runtime, that of their first watch, with which their watches end: another runtime needs a
     /// service of its own.
     pub fn service(&self) -> Service {
-        self.service_as(Actor {
-            user: "admin".into(),
-            uid: "".into(),
-            groups: vec!["system:masters".into(), "system:authenticated".into()],
-        })
+        self.service_as(administrator())
     }
 
     /// The Kubernetes API in process, as another user. To answer many users, make one service and derive those of

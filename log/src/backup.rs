@@ -6,7 +6,7 @@ mod leftover;
 mod restore;
 
 pub use file::BACKUP_MAGIC;
-pub use restore::{BUMP_MAX, DEFAULT_BUMP, Restore, RestoreStep, Restored};
+pub use restore::{BUMP_MAX, DEFAULT_BUMP, Restore, RestoreStep, Restored, Unchecked};
 
 use crate::chain::Links;
 use crate::frame::Hash;

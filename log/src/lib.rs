@@ -40,7 +40,8 @@ mod whole_file;
 mod writer;
 
 pub use backup::{
-    BACKUP_MAGIC, BUMP_MAX, Backup, DEFAULT_BUMP, Restore, RestoreStep, Restored, copy_backup,
+    BACKUP_MAGIC, BUMP_MAX, Backup, DEFAULT_BUMP, Restore, RestoreStep, Restored, Unchecked,
+    copy_backup,
 };
 pub use base::Base;
 pub use clock::Clock;

@@ -1,11 +1,12 @@
 //! Which system calls the program makes, and in which order.
 
 use super::{create, wait_until};
-use hindsight_tests::server::{Server, serve};
-use hindsight_tests::strace::{Strace, recorded};
+use hindsight_tests::server::{Server, binary, hindsight, serve, stdout};
+use hindsight_tests::strace::{Strace, complete_record, recorded};
 use hindsight_tests::wire::Caller;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 const SYNCS: &str = "fsync,fdatasync";
 const WRITES: usize = 5;
@@ -18,6 +19,8 @@ const SEEK: &str = "lseek";
 /// cache of it.
 const READ_AT: &str = "pread64";
 const FORGET: &str = "fadvise64";
+/// Those by which a file is copied.
+const COPIES: &[&str] = &["copy_file_range", "sendfile"];
 /// How often the journal must begin again, and the most writes that it takes.
 const ROUNDS: usize = 2;
 const WRITES_MAX: usize = 10_000;
@@ -86,6 +89,49 @@ fn what_a_start_reads_of_the_database_is_what_the_disk_has() {
         of(READ_AT).next().is_some_and(|read| read > forgot),
         "{record}"
     );
+    let witness = directory.join("events.tail");
+    let mut calls = calls.iter().filter(|call| call.is_about(&witness));
+    let first = calls.next().map(|call| call.name);
+    assert_eq!(first, Some("fsync"), "{record}");
+    assert_eq!(calls.next().map(|call| call.name), Some(FORGET), "{record}");
+}
+
+/// The same of what is verified, and of what a restore reads back.
+#[test]
+fn what_is_checked_is_what_the_disk_has() {
+    let temporary = tempfile::tempdir().expect("a temporary directory");
+    let [data, restored, backup] =
+        ["data", "restored", "b"].map(|name| temporary.path().join(name));
+    assert_eq!(Server::start_on(&data).signal("TERM"), Some(0));
+    let backup = backup.to_str().expect("UTF-8");
+    stdout(&hindsight(&data, &["backup", backup]));
+    for (arguments, directory, database, reads) in [
+        (&["verify"][..], &data, "events/db", COPIES),
+        (
+            &["restore", backup],
+            &restored,
+            "restoring/events/db",
+            &[READ_AT],
+        ),
+    ] {
+        let record = temporary.path().join(arguments[0]);
+        let mut command = Command::new(binary("hindsight"));
+        command.args(arguments).arg("--data-dir").arg(directory);
+        let traced = format!("execve,{FORGET},{},{READ_AT}", COPIES.join(","));
+        let Some(mut command) = recorded(&command, &traced, &record) else {
+            return;
+        };
+        stdout(&command.output().expect("it runs"));
+        let record = complete_record(&record);
+        let calls = Call::all(&record);
+        let database = directory.join(database);
+        let mut about = calls.iter().filter(|call| call.is_about(&database));
+        about
+            .find(|call| call.name == FORGET)
+            .expect("it is to be forgotten");
+        let read = about.find(|call| reads.contains(&call.name));
+        assert!(read.is_some(), "{record}");
+    }
 }
 
 /// A call of a thread, with the lines of the record in which it begins and ends, which are the same

@@ -9,6 +9,23 @@ fn headers(accepted: &str) -> HeaderMap {
 }
 
 #[test]
+fn the_binary_form_of_openapi_is_served_to_clients_that_prefer_it() {
+    const BINARY: &str = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";
+    for (accepted, wanted) in [
+        (BINARY.into(), true),
+        (format!("{BINARY},application/json"), true),
+        (format!("{BINARY};q=0.5,application/json"), false),
+        (format!("application/json,{BINARY}"), false),
+        (format!("text/html,{BINARY}"), true),
+        ("*/*".into(), false),
+        ("text/html".into(), false),
+    ] {
+        let binary = wants_binary_openapi(&headers(&accepted));
+        assert_eq!(binary, wanted, "{accepted}");
+    }
+}
+
+#[test]
 fn aggregated_discovery_is_served_to_clients_that_prefer_it() {
     const V2: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
     const V2_BETA: &str =

@@ -129,19 +129,19 @@ mod tests {
     #[test]
     fn what_is_not_there_is_shown_as_its_column_says() {
         let object = json!({"a": {"b": "c", "empty": ""}, "count": 3});
-        for (source, expected) in [
-            ("a.b", json!("c")),
-            ("a.b?", json!("c")),
-            ("a.c", json!("<none>")),
-            ("a.empty", json!("<none>")),
-            ("a.c?", json!("")),
-            ("a.c?<unset>", json!("<unset>")),
-            ("#count", json!(3)),
-            ("#a.c", json!(0)),
+        for (column, expected) in [
+            ("A=a.b", json!("c")),
+            ("A=a.b?", json!("c")),
+            ("A=a.c", json!("<none>")),
+            ("A=a.empty", json!("<none>")),
+            ("A=a.c?", json!("")),
+            ("A=a.c?<unset>", json!("<unset>")),
+            ("A=#count", json!(3)),
+            ("A=#a.c", json!(0)),
         ] {
-            let column = columns::builtin(None, source);
-            let shown = cells(column.as_slice(), &object, Time(0), &mut Looks::default());
-            assert_eq!(shown, [expected], "{source}");
+            let made = columns::builtin(None, column);
+            let shown = cells(made.as_slice(), &object, Time(0), &mut Looks::default());
+            assert_eq!(shown, [expected], "{column}");
         }
     }
 

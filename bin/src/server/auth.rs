@@ -1,5 +1,6 @@
 //! Authentication by a token of the token file.
 
+use crate::users::authenticated;
 use anyhow::{Context, Result, bail};
 use hindsight_api::Authenticator;
 use hindsight_core::Actor;
@@ -118,7 +119,7 @@ fn entry(line: &str) -> Result<(String, Actor)> {
         bail!("the token or the user is empty; expected token,user,uid,\"group,group\"");
     }
     let groups = groups.split(',').map(str::trim);
-    let actor = actor(user, uid, groups.filter(|group| !group.is_empty()));
+    let actor = authenticated(user, uid, groups.filter(|group| !group.is_empty()));
     Ok((token.clone(), actor))
 }
 
@@ -163,17 +164,6 @@ fn until_comma(rest: &str) -> Result<(String, &str)> {
         bail!("a quote inside a field; put the whole field in quotes");
     }
     Ok((field.to_owned(), after))
-}
-
-/// An authenticated user.
-pub(super) fn actor<'a>(user: &str, uid: &str, groups: impl Iterator<Item = &'a str>) -> Actor {
-    let everybody = std::iter::once("system:authenticated");
-    let groups = groups.chain(everybody).map(Into::into).collect();
-    Actor {
-        user: user.into(),
-        uid: uid.into(),
-        groups,
-    }
 }
 
 #[cfg(test)]

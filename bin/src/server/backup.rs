@@ -1,10 +1,10 @@
 //! `/hindsight/v1/backup`: the log as a stream, for administrators alone, since it holds every Secret. Writes
 //! go on meanwhile.
 
-use super::pki::ADMINISTRATORS;
 use super::queries::{self, refuse_any};
 use crate::ControlPlane;
 use crate::answer::BACKUP_PATH;
+use crate::users::ADMINISTRATORS;
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt, stream};
 use hindsight_api::{ApiBody, BYTES_PER_SECOND, Failure, Restricted, Unfinished};

@@ -5,7 +5,8 @@
 //! handshake would tell it nothing. Source: upstream's secure serving, which only requests certificates
 //! (`tls.RequestClientCert`) and leaves the rest to its authenticators.
 
-use super::auth::{Identity, InvalidCredentials, actor};
+use super::auth::{Identity, InvalidCredentials};
+use crate::users::authenticated;
 use anyhow::Result;
 use rustls::client::danger::HandshakeSignatureValid;
 use rustls::server::WebPkiClientVerifier;
@@ -107,7 +108,7 @@ pub(super) fn user_of(certificate: &[u8]) -> Result<Identity, InvalidCredentials
     let groups = subject
         .iter_organization()
         .filter_map(|group| group.as_str().ok());
-    Ok(Some(Arc::new(actor(user, uid, groups))))
+    Ok(Some(Arc::new(authenticated(user, uid, groups))))
 }
 
 impl ClientCertVerifier for ClientCertificates {

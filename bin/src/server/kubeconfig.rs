@@ -4,9 +4,10 @@
 mod tests;
 
 use super::client_certificate::user_of;
-use super::pki::{AUTHORITY, FILE_BYTES_MAX, Pki, administrator, failed, write_private};
+use super::pki::{AUTHORITY, FILE_BYTES_MAX, Pki, failed, write_private};
 use crate::data_dir::DataDir;
 use crate::disk::{is_full, is_mounted};
+use crate::users::administrator;
 use crate::{named_file, shell};
 use anyhow::{Context, Result, bail};
 use base64::prelude::{BASE64_STANDARD, Engine};

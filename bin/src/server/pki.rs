@@ -5,12 +5,11 @@ mod tests;
 mod validity;
 mod whole;
 
-use super::auth::actor;
 use super::client_certificate::ClientCertificates;
 use crate::effects;
+use crate::users::{ADMINISTRATOR, ADMINISTRATORS};
 use anyhow::{Context, Error, Result};
 use chrono::{DateTime, Datelike};
-use hindsight_core::Actor;
 use hindsight_log::{WholeFile, above, make_private, regular, sync_directory};
 use rcgen::{
     BasicConstraints, CertificateParams, CertifiedIssuer, DistinguishedName, DnType,
@@ -31,9 +30,6 @@ const YEARS: Range<i32> = 1975..4096;
 pub(super) const AUTHORITY: &str = "ca.crt";
 /// The most bytes of a file; one of an authority's takes a few KiB.
 pub(super) const FILE_BYTES_MAX: u64 = 1 << 20;
-const ADMINISTRATOR: &str = "admin";
-/// The group of the administrator.
-pub(super) const ADMINISTRATORS: &str = "system:masters";
 
 /// Added to the name of a file that is being written.
 pub(super) const UNFINISHED: &str = "hindsight-unfinished";
@@ -179,11 +175,6 @@ fn admin_params() -> Result<CertificateParams> {
         .distinguished_name
         .push(DnType::OrganizationName, ADMINISTRATORS);
     Ok(params)
-}
-
-/// The user of the administrator's certificate.
-pub(super) fn administrator() -> Actor {
-    actor(ADMINISTRATOR, "", std::iter::once(ADMINISTRATORS))
 }
 
 /// Makes the files of the administrator. What is left of earlier ones goes first: after a crash, an old key beside

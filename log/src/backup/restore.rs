@@ -59,6 +59,14 @@ pub struct Restore<'a> {
     pub time: Time,
 }
 
+/// A backup whose frames were written and not read back yet.
+#[derive(Debug, Clone, Copy)]
+pub struct Unchecked {
+    backup: Backup,
+    /// When the backup was made.
+    made: Time,
+}
+
 impl Restore<'_> {
     /// Restores a backup and marks that in the log. `progress` is told of each frame: first of all
     /// when they are written, and then of the same ones when they are read back.
@@ -67,6 +75,16 @@ impl Restore<'_> {
         from: impl io::Read,
         mut progress: impl FnMut(RestoreStep),
     ) -> Result<Restored, Error> {
+        let written = self.write(from, &mut progress)?;
+        self.finish(written, progress)
+    }
+
+    /// Writes the frames of a backup. `progress` is told of each.
+    pub fn write(
+        &self,
+        from: impl io::Read,
+        mut progress: impl FnMut(RestoreStep),
+    ) -> Result<Unchecked, Error> {
         let storage = &**self.storage;
         if storage.at_or_after(Revision::ZERO)?.is_some() {
             return Err(unusable("the target already contains a log"));
@@ -94,6 +112,16 @@ impl Restore<'_> {
             }
         }
         let backup = input.whole()?;
+        Ok(Unchecked { backup, made })
+    }
+
+    /// Reads back what was written, of which `progress` is told, and marks the restore in the log. The storage may have
+    /// been closed in between: it then gives back what the disk has.
+    pub fn finish(
+        &self,
+        Unchecked { backup, made }: Unchecked,
+        progress: impl FnMut(RestoreStep),
+    ) -> Result<Restored, Error> {
         let floor = self.check(&backup, progress)?;
         self.state_floor(floor)?;
         let revision = self.mark(backup.tail, made)?;

@@ -174,6 +174,12 @@ impl SledStorage {
         Ok(())
     }
 
+    /// Has the system drop what it has cached of a database that nobody has open, so that whoever reads it next gets what
+    /// the disk has, as [`Self::open`] does.
+    pub fn forget_cached(directory: &Path) -> Result<(), Error> {
+        sync_before_reading(&directory.join(DATABASE))
+    }
+
     /// What there is of a log in this directory, which need not exist. A link that leads nowhere is no database. Refuses,
     /// as [`Self::open`] does, what is in the place of the directory and is none, and a directory without a database if
     /// more was acknowledged there, also by these snapshots, than a start can take from the journal. Nothing is made or

@@ -8,6 +8,7 @@
 //! ```
 //! The two slots are written in turn, so that a torn write leaves the previous note.
 
+use super::blocks;
 use crate::format::is_known;
 use crate::unpoisoned::unpoisoned;
 use crate::{Error, Tail, owner_only, regular};
@@ -81,6 +82,11 @@ impl WitnessFile {
             .truncate(false)
             .open(path)
             .map_err(io("opening"))?;
+        // After a failed sync the system shows a note that the disk does not have, and has nothing left to sync.
+        file.sync_all().map_err(io("syncing"))?;
+        if let Err(error) = blocks::forget(&file) {
+            tracing::warn!(%error, "cannot drop events.tail from the page cache; assuming that the disk has what it shows");
+        }
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes)
             .map_err(Error::reading(path.display().to_string()))?;

@@ -11,7 +11,7 @@ use hindsight_core::Revision;
 use hindsight_log::layout::{EVENTS, PARTS};
 use hindsight_log::regular::{is_there, leads_nowhere};
 use hindsight_log::{
-    DirectoryLock, Error, Restore, RestoreStep, Restored, SledStorage, Storage, device,
+    DirectoryLock, Error, Restore, RestoreStep, Restored, SledStorage, Snapshots, Storage, device,
     make_private, overwrite_in_place, sync_directory,
 };
 use std::ffi::OsStr;
@@ -138,21 +138,38 @@ fn fill(
     work: &Path,
     from: impl Read,
     bump: NonZeroU64,
-    progress: impl FnMut(RestoreStep),
+    mut progress: impl FnMut(RestoreStep),
 ) -> Result<Restored, Error> {
     make_private(work).map_err(failed("creating", work))?;
     overwrite_in_place(work, &[]);
-    let storage: Arc<dyn Storage> = Arc::new(SledStorage::open(&DataDir(work).events())?);
-    let restore = Restore {
-        storage: &storage,
-        snapshots: &DataDir(work).snapshots(),
-        bump,
-        time: effects::now(),
-    };
-    let restored = restore.run(from, progress)?;
-    // Everything is synced by now. But a disk that fails already is no place for what was just saved.
+    let data = DataDir(work);
+    let snapshots = data.snapshots();
+    let storage = open(data)?;
+    let written = target(&storage, &snapshots, bump).write(from, &mut progress)?;
+    // Everything is synced by now. But a disk that fails already is no place for what was just saved. Opened again, the
+    // database gives back what the disk has, and not what is in memory.
+    storage.release()?;
+    let storage = open(data)?;
+    let restored = target(&storage, &snapshots, bump).finish(written, progress)?;
     storage.release()?;
     Ok(restored)
+}
+
+fn open(work: DataDir<'_>) -> Result<Arc<dyn Storage>, Error> {
+    Ok(Arc::new(SledStorage::open(&work.events())?))
+}
+
+fn target<'a>(
+    storage: &'a Arc<dyn Storage>,
+    snapshots: &'a Snapshots,
+    bump: NonZeroU64,
+) -> Restore<'a> {
+    Restore {
+        storage,
+        snapshots,
+        bump,
+        time: effects::now(),
+    }
 }
 
 /// Moves the parts to their place. From here on a crash leaves either the work or the whole log.

@@ -39,6 +39,7 @@ impl LogCopy {
             lock: Some(lock),
             guard: SignalGuard::after(move || remove_all(&half_made)).map_err(failed(directory))?,
         };
+        SledStorage::forget_cached(&data.events())?;
         let copied = DataDir(&copy.directory);
         copy_directory(
             &data.events(),

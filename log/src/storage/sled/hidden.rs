@@ -19,6 +19,8 @@ use std::io::Result as IoResult;
 use std::ops::Range;
 use std::path::Path;
 
+/// The most segments that are held in memory at once, however many cores there are.
+const SEGMENTS_AT_ONCE: usize = 8;
 const WOULD_BLANK: &str =
     "its files are damaged, and it would overwrite records that are still intact";
 
@@ -148,6 +150,14 @@ impl Hidden {
     }
 }
 
+/// Maps segments by their offsets, in order, on as many cores as there is memory for.
+fn each_segment<T: Send>(begins: &[u64], each: impl Fn(u64) -> T + Send + Sync) -> Vec<T> {
+    let parts = begins.chunks(SEGMENTS_AT_ONCE);
+    parts
+        .flat_map(|part| parallel::map(part.to_vec(), &each))
+        .collect()
+}
+
 /// The segments that sled is going to read: for each position in sled's log, the offset in the file.
 struct Unread<'a> {
     path: &'a Path,
@@ -198,7 +208,7 @@ impl<'a> Unread<'a> {
             let position = Segment::new(&bytes).newest_position();
             Ok(position.map(|position| (begin..begin + SEGMENT_BYTES as u64, position)))
         };
-        let found = parallel::map(self.without_header.clone(), found_at).into_iter();
+        let found = each_segment(&self.without_header, found_at).into_iter();
         found.filter_map(Result::transpose).collect()
     }
 
@@ -219,8 +229,8 @@ impl<'a> Unread<'a> {
 
     /// Where each segment is torn, in their order.
     fn tears(&self) -> IoResult<Vec<Option<Torn>>> {
-        let begins = self.at.values().copied().collect();
-        let torn = parallel::map(begins, |begin| self.torn(begin, None));
+        let begins: Vec<u64> = self.at.values().copied().collect();
+        let torn = each_segment(&begins, |begin| self.torn(begin, None));
         torn.into_iter().collect()
     }
 
