@@ -67,6 +67,8 @@ pub(super) enum LoopKind {
     Values,
     /// `transformMapEntry`: a map with the entries of many.
     Entries,
+    /// `sortBy`: the items, in the order of their keys.
+    Sort,
 }
 
 #[derive(Debug)]

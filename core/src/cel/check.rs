@@ -183,7 +183,7 @@ impl<'s> Checker<'_, 's> {
             }
         }
         match results.as_slice() {
-            [] => Err(self.error(at, mismatch(call, &given))),
+            [] => Err(self.error(at, mismatch(&call.name, call.member, &given))),
             [first, rest @ ..] => {
                 let same = rest.iter().all(|one| one.to_string() == first.to_string());
                 self.literal_times(call)?;
@@ -354,12 +354,11 @@ fn join<'s>(one: &Type<'s>, other: &Type<'s>) -> Option<Type<'s>> {
     }
 }
 
-fn mismatch(call: &Call, given: &[Type<'_>]) -> String {
+fn mismatch(name: &str, member: bool, given: &[Type<'_>]) -> String {
     let written: Vec<String> = given.iter().map(ToString::to_string).collect();
     let applied = match written.split_first() {
-        Some((target, rest)) if call.member => format!("{target}.({})", rest.join(", ")),
+        Some((target, rest)) if member => format!("{target}.({})", rest.join(", ")),
         _ => format!("({})", written.join(", ")),
     };
-    let name = &call.name;
     format!("found no matching overload for '{name}' applied to '{applied}'")
 }

@@ -9,6 +9,7 @@ pub(super) mod lists;
 pub(super) mod optionals;
 mod quantities;
 mod regexes;
+pub(super) mod sequences;
 mod strings;
 mod times;
 mod urls;
@@ -22,7 +23,7 @@ use super::{authority, operators};
 pub(super) type Native = for<'a> fn(&mut Meter, &[Value<'a>]) -> Result<Value<'a>, Fault>;
 
 /// Prefixes of function names that are namespaces, not values.
-pub(super) const NAMESPACES: [&str; 5] = ["format", "ip", "optional", "sets", "strings"];
+pub(super) const NAMESPACES: [&str; 6] = ["format", "ip", "lists", "optional", "sets", "strings"];
 /// Functions whose second argument is a regular expression.
 pub(super) const PATTERNS: [&str; 3] = ["matches", "find", "findAll"];
 
@@ -33,6 +34,7 @@ pub(super) fn functions() -> Vec<(&'static str, Native)> {
         convert::functions(),
         strings::functions(),
         lists::functions(),
+        sequences::functions(),
         regexes::functions(),
         optionals::functions(),
         times::functions(),

@@ -1,5 +1,5 @@
 //! The macros, which look like calls but are not: `has`, the loops, `optMap` and `optFlatMap`. Loops
-//! with two variables are those of `cel-go`'s `ext/comprehensions.go`.
+//! with two variables are those of `cel-go`'s `ext/comprehensions.go`; `sortBy` is in its `ext/lists.go`.
 
 use super::CompileError;
 use super::ast::{Expr, Loop, LoopKind, Node, Optional};
@@ -41,6 +41,10 @@ pub(super) fn member(
         ("exists_one" | "existsOne", 2) => (LoopKind::ExistsOne, 1),
         ("map", 2 | 3) => (LoopKind::Map, 1),
         ("filter", 2) => (LoopKind::Filter, 1),
+        ("sortBy", 2) => {
+            sortable(parser, &target)?;
+            (LoopKind::Sort, 1)
+        }
         ("all", 3) => (LoopKind::All, 2),
         ("exists", 3) => (LoopKind::Exists, 2),
         ("exists_one" | "existsOne", 3) => (LoopKind::ExistsOne, 2),
@@ -75,6 +79,15 @@ pub(super) fn member(
         body: body.ok_or_else(|| parser.error(at, "argument is missing"))?,
     };
     parser.node(at, Expr::Loop(Box::new(found)))
+}
+
+/// Refuses to sort what is written as something other than a list. Source: `sortByMacro`.
+fn sortable(parser: &Parser<'_>, target: &Node) -> Result<(), CompileError> {
+    if matches!(target.expr, Expr::Literal(_) | Expr::Map(_)) {
+        let why = "sortBy can only be applied to a list, identifier, comprehension, call or select expression";
+        return Err(parser.error(target.at, why));
+    }
+    Ok(())
 }
 
 /// The name of the variable in which upstream keeps the result of a loop.

@@ -5,6 +5,7 @@ mod formats;
 mod libraries;
 mod loops;
 mod matching;
+mod sequences;
 
 use super::*;
 use crate::schema::{self, Work};
@@ -260,7 +261,7 @@ const REFUSED: &[(&str, &str)] = &[
     ),
     (
         "'ab'.reverse() == 'ba'",
-        "1:13: undeclared reference to 'reverse' (in container '')",
+        "1:13: found no matching overload for 'reverse' applied to 'string.()'",
     ),
     ("namespace == 1", "1:1: reserved identifier: namespace"),
     ("99999999999999999999 == 1", "1:1: invalid int literal"),

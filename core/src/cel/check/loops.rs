@@ -1,14 +1,16 @@
 //! The types of expressions that bring variables into scope: loops, `optMap` and `optFlatMap`.
 
 use super::super::ast::{Loop, LoopKind, Node, Optional};
+use super::super::library::sequences::SORT_BY;
 use super::super::types::Type;
-use super::super::{CompileError, DEPTH_MAX};
-use super::{Checked, Checker};
+use super::super::{CompileError, DEPTH_MAX, signature};
+use super::{Checked, Checker, applied, mismatch};
 use std::sync::Arc;
 
 impl<'s> Checker<'_, 's> {
     pub(super) fn looped(&mut self, at: usize, found: &mut Loop) -> Checked<'s> {
-        let (key, value) = self.range(&mut found.range)?;
+        let range = self.check(&mut found.range)?;
+        let (key, value) = self.parts(found.range.at, &range)?;
         let is_list = key.is_none();
         let key = key.unwrap_or(Type::INT);
         let variables = match (&found.second, is_list) {
@@ -25,7 +27,9 @@ impl<'s> Checker<'_, 's> {
         let body = self.check(&mut found.body)?;
         self.scope.truncate(before);
         let decides = match found.kind {
-            LoopKind::Map | LoopKind::Values | LoopKind::Entries => condition.as_ref(),
+            LoopKind::Map | LoopKind::Values | LoopKind::Entries | LoopKind::Sort => {
+                condition.as_ref()
+            }
             LoopKind::All | LoopKind::Exists | LoopKind::ExistsOne | LoopKind::Filter => {
                 Some(&body)
             }
@@ -40,23 +44,37 @@ impl<'s> Checker<'_, 's> {
             LoopKind::Filter => Type::List(Arc::new(if is_list { value } else { key })),
             LoopKind::Values => Type::Map(Arc::new(key), Arc::new(body)),
             LoopKind::Entries => return self.entries(&found.body, body),
+            LoopKind::Sort => return self.sorted(at, range, body),
         })
     }
 
     /// The types of what a loop goes over: of the keys, if it is a map, and of the items or values.
-    fn range(&mut self, node: &mut Node) -> Result<(Option<Type<'s>>, Type<'s>), CompileError> {
-        match self.check(node)? {
-            Type::List(items) => Ok((None, (*items).clone())),
-            Type::Map(key, value) => Ok((Some((*key).clone()), (*value).clone())),
+    fn parts(
+        &self,
+        at: usize,
+        range: &Type<'s>,
+    ) -> Result<(Option<Type<'s>>, Type<'s>), CompileError> {
+        match range {
+            Type::List(items) => Ok((None, (**items).clone())),
+            Type::Map(key, value) => Ok((Some((**key).clone()), (**value).clone())),
             Type::Dyn => Ok((Some(Type::Dyn), Type::Dyn)),
             other => {
                 let why = format!(
                     "expression of type '{other}' cannot be range of a comprehension (must be list, \
                      map, or dynamic)"
                 );
-                Err(self.error(node.at, why))
+                Err(self.error(at, why))
             }
         }
+    }
+
+    /// The type of a list that is sorted by keys of this type; the message names upstream's function.
+    fn sorted(&self, at: usize, range: Type<'s>, key: Type<'s>) -> Checked<'s> {
+        let given = [range, Type::List(Arc::new(key))];
+        let known = signature::named(SORT_BY).iter();
+        let mut found = known.filter_map(|signature| applied(signature, &given));
+        let mismatch = || self.error(at, mismatch(SORT_BY, true, &given));
+        found.next().ok_or_else(mismatch)
     }
 
     /// The type of the map that takes entries of this type; the message names upstream's function.

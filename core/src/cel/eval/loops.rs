@@ -1,7 +1,7 @@
 //! Evaluation of loops, `optMap` and `optFlatMap`.
 
 use super::super::ast::{Loop, LoopKind, Optional};
-use super::super::library::{convert, lists};
+use super::super::library::{convert, lists, sequences};
 use super::super::meter::{Fault, Meter};
 use super::super::value::Value;
 use super::{Evaluated, Evaluation};
@@ -37,6 +37,10 @@ impl<'a> Evaluation<'a, '_> {
             LoopKind::Entries => {
                 let made = self.mapped(found, passes)?;
                 merged(self.meter, made)
+            }
+            LoopKind::Sort => {
+                let keyed = self.mapped(found, passes)?;
+                sequences::sort_by_keys(self.meter, &range, keyed)
             }
         }
     }

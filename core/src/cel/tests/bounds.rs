@@ -40,6 +40,8 @@ fn shapes(times: usize) -> Vec<String> {
         nested("", "object", ".a", times),
         nested("", "object", "[0]", times),
         nested("", "[1]", ".map(x, x)", times),
+        nested("", "[1]", ".sortBy(x, x)", times),
+        nested("", "dyn([1])", ".flatten()", times),
         nested("", "object", ".?a", times),
         nested("", "'a'", ".trim()", times),
         nested("1 in [", "1", "]", times),
@@ -434,7 +436,7 @@ fn what_is_spent_by_one_expression_is_missing_to_the_next() {
 /// Random sequences of fragments: whatever the text is, compiling it returns.
 #[test]
 fn no_text_stops_the_reader() {
-    const PIECES: [&str; 42] = [
+    const PIECES: [&str; 43] = [
         "object",
         ".",
         "a",
@@ -467,6 +469,7 @@ fn no_text_stops_the_reader() {
         "has(",
         ".all(x,",
         ".all(x,y,",
+        ".sortBy(x,",
         ".transformMapEntry(x,y,{x:",
         "ip('1::2')",
         "url('//[')",
