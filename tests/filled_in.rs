@@ -33,6 +33,7 @@ deployments {"spec": {"selector": {"matchLabels": {"a": "b"}}, "template": {"met
 replicasets {"spec": {"selector": {"matchLabels": {"a": "b"}}, "template": {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}}}
 statefulsets {"spec": {"selector": {"matchLabels": {"a": "b"}}, "template": {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}}}
 daemonsets {"spec": {"selector": {"matchLabels": {"a": "b"}}, "template": {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}}}
+controllerrevisions {"data": {"a": "b"}}
 jobs {"spec": {"template": {"spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "i"}]}}}}
 cronjobs {"spec": {"schedule": "@daily", "jobTemplate": {"spec": {"template": {"spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "i"}]}}}}}}
 services {"spec": {"ports": [{"port": 80}]}}
@@ -49,6 +50,7 @@ servicecidrs {"spec": {"cidrs": ["10.0.0.0/16"]}}
 runtimeclasses {"handler": "h"}
 limitranges {"spec": {"limits": [{"type": "Container"}]}}
 endpointslices {"addressType": "IPv4", "endpoints": []}
+flowschemas {"spec": {"priorityLevelConfiguration": {"name": "p"}}}
 "#;
 
 /// The random values of strings.

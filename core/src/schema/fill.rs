@@ -84,13 +84,14 @@ pub(super) fn is_raw(schema: &Schema, value: &Value) -> bool {
 /// Whether Go omits a member. Source: `omitempty`. The few lists without `omitempty` are omitted as
 /// well if they are empty, rather than written as `null`. `managedFields` stays, since clients
 /// reset it with an empty list, which must remain visible, and so does what a definition says about
-/// stored versions, since migrations change it.
+/// stored versions, since migrations change it. So do the `policies` of an autoscaler, the only list of which an
+/// empty one is refused and none is filled in. Source: `copyHPAScalingRules`.
 fn is_left_out(known: &Schema, name: &str, member: &Value) -> bool {
     let is_map = || known.properties.is_empty() && known.additional.is_some();
     match member {
         _ if name == "managedFields" => false,
         Value::Null => !known.type_name.is_empty(),
-        Value::Array(_) if name == "storedVersions" => false,
+        Value::Array(_) if matches!(name, "storedVersions" | "policies") => false,
         Value::Array(items) => items.is_empty() && &*known.type_name == "array",
         Value::Object(members) => members.is_empty() && is_map(),
         Value::Bool(_) | Value::Number(_) | Value::String(_) => is_omitted_zero(known, member),

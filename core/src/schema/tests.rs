@@ -359,6 +359,20 @@ fn what_need_not_be_decoded_is_what_decoding_leaves_alone() {
     assert_eq!(left_alone.join(" "), expected);
 }
 
+#[test]
+fn an_empty_list_is_no_list_but_for_three() {
+    let list = json!({"type": "array", "items": {"type": "string"}});
+    let schema = schema(
+        json!({"type": "object", "properties": {"any": list, "policies": list,
+        "storedVersions": list, "managedFields": list}}),
+    );
+    let kept = json!({"policies": [], "storedVersions": [], "managedFields": []});
+    let mut sent = json!({"spec": kept});
+    sent["spec"]["any"] = json!([]);
+    schema.decode(&mut sent);
+    assert_eq!(sent, json!({"spec": kept}));
+}
+
 /// Otherwise one object could keep all others from being written for a quarter of an hour.
 #[test]
 fn long_texts_are_not_matched_with_large_patterns_without_end() {

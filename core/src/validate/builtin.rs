@@ -5,6 +5,7 @@
 mod aggregation;
 mod ambiguous;
 mod amounts;
+mod autoscaler;
 mod balancer;
 mod batch;
 mod checks;
@@ -17,6 +18,7 @@ mod endpoints;
 mod event;
 mod gated;
 mod limits;
+mod metric;
 mod network;
 mod placement;
 mod pod;
@@ -31,6 +33,7 @@ mod service;
 mod service_address;
 mod service_ports;
 mod shown;
+mod slices;
 mod status;
 mod storage;
 mod table;
@@ -70,12 +73,21 @@ impl<'a> Subject<'a> {
         }
     }
 
-    /// Whether an update changes the value at this place, which no list leads to.
+    /// Whether an update changes the value at this place, which no list leads to. An empty list is as good as none,
+    /// and so are 0 and an empty text. An empty structure is not: there is a pointer to it. Of empty maps the decoder
+    /// has left none. Source: apimachinery's `Semantic.DeepEqual`.
     fn changes(&self, place: &Field<'_>) -> bool {
+        let is_nothing = |place: &Field<'_>| place.is_empty() && !place.value.is_object();
         let differs = |old: &Field<'_>| {
             let before = old.at(&place.path);
-            before.value != place.value && !(before.is_empty() && place.is_empty())
+            before.value != place.value && !(is_nothing(&before) && is_nothing(place))
         };
+        self.old.as_ref().is_some_and(differs)
+    }
+
+    /// The same of a place that is a pointer in Go: there, 0 and an empty text are not as good as none either.
+    fn repoints(&self, place: &Field<'_>) -> bool {
+        let differs = |old: &Field<'_>| old.at(&place.path).value != place.value;
         self.old.as_ref().is_some_and(differs)
     }
 }

@@ -144,6 +144,14 @@ impl<'a> Field<'a> {
         }
     }
 
+    /// Reports a text that must be there, and can be a part of a path.
+    pub(super) fn check_segment(&self, why: &str, causes: &mut CauseList) {
+        if self.is_empty() {
+            causes.push_with(|| self.required(why));
+        }
+        self.refuse(names::path_segment(self.text()).err(), causes);
+    }
+
     pub(super) fn required(&self, why: &str) -> FieldCause {
         FieldCause::required(self.path.as_str(), why)
     }

@@ -201,6 +201,24 @@ pub(super) fn host(name: &str) -> Option<String> {
     (!fits).then(|| WILDCARD.to_owned())
 }
 
+/// Returns what is wrong with a complete name of a host, with the part that is shown. Source:
+/// `IsFullyQualifiedDomainName`.
+pub(super) fn domain(text: &str) -> Option<(&str, String)> {
+    let name = text.strip_suffix('.').unwrap_or(text);
+    let told = |part, problems: Vec<String>| {
+        let is_wrong = !problems.is_empty();
+        is_wrong.then(|| (part, problems.join(",")))
+    };
+    let short = || {
+        let why = "should be a domain with at least two segments separated by dots";
+        (!name.contains('.')).then(|| (name, why.to_owned()))
+    };
+    let mut labels = name.split('.');
+    told(name, names::subdomain_problems(name))
+        .or_else(short)
+        .or_else(|| labels.find_map(|label| told(label, names::label_problems(label))))
+}
+
 /// Returns what is wrong with the name of a header. Source: `IsHTTPHeaderName`.
 pub(super) fn header(name: &str) -> Option<String> {
     let is_legal = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
@@ -324,6 +342,23 @@ mod tests {
         }
         assert!(is_within("10.1.0.0/16", "10.0.0.0/8") && !is_within("11.0.0.0/16", "10.0.0.0/8"));
         assert!(!is_within("10.0.0.0/8", "10.0.0.0/8"));
+    }
+
+    #[test]
+    fn complete_names_of_hosts_have_two_parts_that_are_short() {
+        let long = format!("a.{}", "b".repeat(64));
+        for (name, shown) in [
+            ("a.b", None),
+            ("a.b.", None),
+            ("10.0.0.1", None),
+            ("a", Some("a")),
+            ("a.", Some("a")),
+            ("*.a.b", Some("*.a.b")),
+            ("a.b..", Some("a.b.")),
+            (&long, Some(&long[2..])),
+        ] {
+            assert_eq!(domain(name).map(|one| one.0), shown, "{name}");
+        }
     }
 
     #[test]

@@ -104,15 +104,29 @@ fn named(place: &Field<'_>, name: &str, problems: fn(&str) -> Vec<String>, cause
 
 /// Source: `ValidateResourceQuantityValue`.
 pub(super) fn value(place: &Field<'_>, name: &str, causes: &mut CauseList) {
-    let Some(amount) = amount(place) else {
-        return;
-    };
-    if amount.sign() < 0 {
-        causes.push_with(|| place.invalid(NEGATIVE));
-    }
-    if is_whole(name) && amount.integer().is_none() {
+    not_negative(place, causes);
+    if is_whole(name) && amount(place).is_some_and(|amount| amount.integer().is_none()) {
         causes.push_with(|| place.invalid("must be an integer"));
     }
+}
+
+/// Source: `ValidateNonnegativeQuantity`.
+pub(super) fn not_negative(place: &Field<'_>, causes: &mut CauseList) {
+    if amount(place).is_some_and(|amount| amount.sign() < 0) {
+        causes.push_with(|| place.invalid(NEGATIVE));
+    }
+}
+
+/// Refuses an amount that is 0 or less.
+pub(super) fn positive(place: &Field<'_>, causes: &mut CauseList) {
+    if amount(place).is_some_and(|amount| amount.sign() < 1) {
+        causes.push_with(|| place.invalid("must be positive"));
+    }
+}
+
+/// The name of a resource that containers have. Source: `ValidateContainerResourceName`.
+pub(super) fn resource_of_container(place: &Field<'_>, causes: &mut CauseList) {
+    named(place, place.text(), container_problems, causes);
 }
 
 /// Whether a resource of Kubernetes itself can be in a quota. Source: `IsStandardQuotaResourceName`.

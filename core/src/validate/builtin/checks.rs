@@ -2,8 +2,9 @@
 
 use super::rule::Check;
 use super::{
-    aggregation, ambiguous, batch, classes, cluster, config, endpoints, event, limits, network,
-    pod, pod_update, quota, rbac, service, status, storage, volume, webhook, workload,
+    aggregation, ambiguous, autoscaler, batch, classes, cluster, config, endpoints, event, limits,
+    metric, network, pod, pod_update, quota, rbac, service, slices, status, storage, volume,
+    webhook, workload,
 };
 
 const CHECKS: &[(&str, Check)] = &[
@@ -13,7 +14,7 @@ const CHECKS: &[(&str, Check)] = &[
     }),
     ("allocation", status::allocation),
     ("attachment", classes::attachment),
-    ("autoscaler", workload::autoscaler),
+    ("autoscaler", autoscaler::largest),
     ("binding", rbac::binding),
     ("claim", storage::claim),
     ("collisions", status::collisions),
@@ -25,7 +26,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("deployment_strategy", workload::deployment_strategy),
     ("disruption_budget", workload::disruption_budget),
     ("driver", classes::driver),
-    ("endpoint_slice", endpoints::slice),
+    ("endpoint_slice", slices::slice),
     ("endpoint_subsets", endpoints::subsets),
     ("event", |_, subject, causes| {
         event::check(subject, causes);
@@ -38,6 +39,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("job_update", batch::job_update),
     ("lease", classes::lease),
     ("limits", limits::limits),
+    ("metrics", metric::metrics),
     ("network_policy", network::policy),
     ("node", cluster::node),
     ("parent", classes::parent),
@@ -51,6 +53,10 @@ const CHECKS: &[(&str, Check)] = &[
     ("range", ambiguous::range),
     ("reservations", status::reservations),
     ("role", rbac::rules),
+    ("scaled", |target, _, causes| {
+        autoscaler::reference(target, causes);
+    }),
+    ("scaling", autoscaler::scaling),
     ("schedule", batch::schedule),
     ("secret", config::secret),
     ("selected", workload::selected),
@@ -60,6 +66,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("short_name", batch::short_name),
     ("stateful_set", workload::stateful_set),
     ("stateful_set_update", workload::stateful_set_update),
+    ("subdomain", |name, _, causes| name.check_subdomain(causes)),
     ("template", pod::template),
     ("time_zone", batch::time_zone),
     ("unselected", batch::unselected),

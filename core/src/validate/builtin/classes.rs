@@ -36,8 +36,8 @@ pub(super) fn ingress_class(spec: &Field<'_>, _: &Subject<'_>, causes: &mut Caus
     if parameters.is_absent() {
         return;
     }
-    segment(&parameters.child("kind"), causes);
-    segment(&parameters.child("name"), causes);
+    parameters.child("kind").check_segment("", causes);
+    parameters.child("name").check_segment("", causes);
     let (scope, namespace) = (parameters.child("scope"), parameters.child("namespace"));
     match (scope.text(), namespace.is_absent()) {
         ("", _) => causes.push_with(|| scope.required("")),
@@ -53,22 +53,14 @@ pub(super) fn ingress_class(spec: &Field<'_>, _: &Subject<'_>, causes: &mut Caus
     }
 }
 
-/// Checks a name that must be there, and can be a part of a path.
-fn segment(name: &Field<'_>, causes: &mut CauseList) {
-    if name.is_empty() {
-        causes.push_with(|| name.required(""));
-    }
-    name.refuse(names::path_segment(name.text()).err(), causes);
-}
-
 /// Source: `validateIPAddressParentReference`.
 pub(super) fn parent(place: &Field<'_>, subject: &Subject<'_>, causes: &mut CauseList) {
     if place.is_absent() {
         causes.push_with(|| place.required(""));
     } else {
         place.child("group").check_subdomain(causes);
-        segment(&place.child("resource"), causes);
-        segment(&place.child("name"), causes);
+        place.child("resource").check_segment("", causes);
+        place.child("name").check_segment("", causes);
     }
     if subject.changes(place) {
         let shown = shown::object(place.value, shown::PARENT_REF);

@@ -1,10 +1,9 @@
-//! Endpoints of services, in their older form and in slices. Source: `validateEndpointSubsets` of upstream's
-//! `pkg/apis/core/validation`, and `pkg/apis/discovery/validation`.
+//! Endpoints of services, in their older form. Source: `validateEndpointSubsets` of upstream's
+//! `pkg/apis/core/validation`.
 
 use super::{Field, Subject};
 use crate::rejection::CauseList;
 use crate::validate::{formats, names, qualified_name};
-use std::collections::BTreeSet;
 
 const PROTOCOLS: [&str; 3] = ["SCTP", "TCP", "UDP"];
 
@@ -36,11 +35,14 @@ pub(super) fn subsets(list: &Field<'_>, _: &Subject<'_>, causes: &mut CauseList)
     }
 }
 
-fn spoken(port: &Field<'_>, causes: &mut CauseList) {
-    let protocol = port.child("appProtocol");
-    port.child("protocol").one_of(&PROTOCOLS, causes);
-    if !protocol.is_absent() {
-        protocol.refuse(qualified_name(protocol.text()), causes);
+/// What is spoken at a port: an empty text is a protocol that there is not.
+pub(super) fn spoken(port: &Field<'_>, causes: &mut CauseList) {
+    let (protocol, above) = (port.child("protocol"), port.child("appProtocol"));
+    if !protocol.is_absent() && !PROTOCOLS.contains(&protocol.text()) {
+        causes.push_with(|| protocol.not_supported(&PROTOCOLS));
+    }
+    if !above.is_absent() {
+        above.refuse(qualified_name(above.text()), causes);
     }
 }
 
@@ -58,34 +60,5 @@ fn check_address(address: &Field<'_>, causes: &mut CauseList) {
     }
     if !formats::is_loopback(ip.text()) {
         causes.extend(formats::special(ip.text()).into_iter().map(refused));
-    }
-}
-
-/// What is the same in slices of all types of addresses; the addresses themselves are not looked at.
-pub(super) fn slice(slice: &Field<'_>, _: &Subject<'_>, causes: &mut CauseList) {
-    let kind = slice.child("addressType");
-    if kind.is_empty() {
-        causes.push_with(|| kind.required(""));
-    }
-    kind.one_of(&["FQDN", "IPv4", "IPv6"], causes);
-    for endpoint in slice.child("endpoints").items() {
-        let (list, host) = (endpoint.child("addresses"), endpoint.child("hostname"));
-        if list.is_empty() {
-            causes.push_with(|| list.required("must contain at least 1 address"));
-        }
-        if !host.is_absent() {
-            host.refuse(names::label(host.text()).err(), causes);
-        }
-    }
-    let mut seen = BTreeSet::new();
-    for port in slice.child("ports").items() {
-        let name = port.child("name");
-        if !name.is_empty() {
-            name.refuse(names::label(name.text()).err(), causes);
-        }
-        if !seen.insert(name.text()) {
-            causes.push_with(|| name.duplicate());
-        }
-        spoken(&port, causes);
     }
 }

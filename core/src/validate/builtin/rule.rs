@@ -16,8 +16,8 @@ pub(super) struct Rule {
 enum Test {
     /// `required TEXT`: present and not empty.
     Required(&'static str),
-    /// `present`: present, if only as an empty object.
-    Present,
+    /// `present TEXT`: present, if only as an empty object.
+    Present(&'static str),
     /// `atleast N`.
     AtLeast(i64),
     /// `atmost NAME`: not greater than this member of the status, by the name that upstream gives it.
@@ -70,7 +70,7 @@ fn test(text: &'static str) -> Option<Test> {
     let rest = rest.trim();
     Some(match name {
         "required" => Test::Required(rest),
-        "present" => Test::Present,
+        "present" => Test::Present(rest),
         "atleast" => Test::AtLeast(rest.parse().ok()?),
         "atmost" => Test::AtMost(rest),
         "between" => {
@@ -92,7 +92,7 @@ impl Test {
     fn check(&self, place: &Field<'_>, subject: &Subject<'_>, causes: &mut CauseList) {
         match self {
             Self::Required(why) if place.is_empty() => causes.push_with(|| place.required(why)),
-            Self::Present if place.value.is_null() => causes.push_with(|| place.required("")),
+            Self::Present(why) if place.is_absent() => causes.push_with(|| place.required(why)),
             Self::AtLeast(low) => place.at_least(*low, causes),
             Self::AtMost(name) => at_most(place, name, subject, causes),
             Self::Between(low, high) if out_of(place, *low, *high) => {
@@ -114,7 +114,7 @@ impl Test {
             }
             Self::Call(check) => check(place, subject, causes),
             Self::Required(_)
-            | Self::Present
+            | Self::Present(_)
             | Self::Between(..)
             | Self::Label
             | Self::Immutable(_)

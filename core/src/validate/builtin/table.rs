@@ -37,6 +37,8 @@ replicationcontrollers  spec.minReadySeconds  atleast 0
 replicationcontrollers  spec.selector  required
 replicationcontrollers  spec.replicas  atleast 0
 replicationcontrollers  spec  check controlled
+controllerrevisions  data  present data is mandatory
+controllerrevisions  revision  atleast 0
 controllerrevisions  data  immutable
 pods  spec  check pod
 pods  spec  check pod_update
@@ -86,8 +88,10 @@ storageclasses  reclaimPolicy  frozen updates to reclaimPolicy are forbidden.
 storageclasses  volumeBindingMode  immutable
 horizontalpodautoscalers  spec.minReplicas  atleast 1
 horizontalpodautoscalers  spec.maxReplicas  check autoscaler
-horizontalpodautoscalers  spec.scaleTargetRef.kind  required
-horizontalpodautoscalers  spec.scaleTargetRef.name  required
+horizontalpodautoscalers  spec.scaleTargetRef  check scaled
+horizontalpodautoscalers  spec.metrics  check metrics
+horizontalpodautoscalers  spec.behavior?.scaleUp?  check scaling
+horizontalpodautoscalers  spec.behavior?.scaleDown?  check scaling
 priorityclasses  .  check priority_class
 priorityclasses  value  frozen may not be changed in an update.
 priorityclasses  preemptionPolicy  immutable
@@ -117,6 +121,7 @@ resourceslices  spec.pool.name  immutable
 resourceslices  spec.driver  immutable
 resourceslices  spec.nodeName  immutable
 ipaddresses  spec.parentRef  check parent
+flowschemas  spec.priorityLevelConfiguration.name  required must reference a priority level; check subdomain
 mutatingwebhookconfigurations,validatingwebhookconfigurations  webhooks[].name  required
 mutatingwebhookconfigurations,validatingwebhookconfigurations  webhooks[].admissionReviewVersions  required must specify one of v1, v1beta1
 mutatingwebhookconfigurations,validatingwebhookconfigurations  webhooks[].sideEffects  required must specify one of None, NoneOnDryRun

@@ -2,6 +2,7 @@
 //! the causes.
 
 mod ambiguous;
+mod autoscalers;
 mod created;
 mod events;
 mod frozen;
@@ -10,6 +11,7 @@ mod limits;
 mod others;
 mod pods;
 mod services;
+mod slices;
 mod statuses;
 mod updates;
 mod workloads;

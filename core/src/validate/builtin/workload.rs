@@ -1,6 +1,6 @@
 //! Workload kinds, in upstream's order: selectors that match their pod templates, rolling updates, and fields
-//! that may not change. Source: `pkg/apis/apps/validation`, `autoscaling/validation`, `policy/validation`,
-//! and `ValidateReplicationControllerSpec`.
+//! that may not change. Source: `pkg/apis/apps/validation`, `policy/validation`, and
+//! `ValidateReplicationControllerSpec`.
 
 use super::selector::{MISMATCH, is_everything, label_selector, selects};
 use super::{Field, Subject, amounts::NEGATIVE, pod, shown};
@@ -247,18 +247,6 @@ fn counts(place: &Field<'_>, causes: &mut CauseList) {
 fn not_more_than_all(place: &Field<'_>, causes: &mut CauseList) {
     if percent(place).is_some_and(|share| share > 100) {
         causes.push_with(|| place.invalid("must not be greater than 100%"));
-    }
-}
-
-pub(super) fn autoscaler(largest: &Field<'_>, subject: &Subject<'_>, causes: &mut CauseList) {
-    let max = largest.number();
-    let min = subject.new.at("spec.minReplicas").value.as_i64();
-    if max < 1 {
-        causes.push_with(|| largest.invalid_as(&max.to_string(), "must be greater than 0"));
-    }
-    if min.is_some_and(|min| max < min) {
-        let why = "must be greater than or equal to `minReplicas`";
-        causes.push_with(|| largest.invalid_as(&max.to_string(), why));
     }
 }
 

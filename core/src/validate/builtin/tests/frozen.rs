@@ -235,6 +235,18 @@ const UPDATES: &[Update<'static>] = &[
         ],
     ),
     (
+        "csistoragecapacities",
+        r#"{"storageClassName": "a"}"#,
+        r#"{"nodeTopology": {}}"#,
+        &["nodeTopology: Invalid value: {}: field is immutable"],
+    ),
+    (
+        "csidrivers",
+        r#"{"spec": {"volumeLifecycleModes": ["Persistent"]}}"#,
+        r#"{"spec": {"volumeLifecycleModes": []}}"#,
+        &[],
+    ),
+    (
         "volumeattributesclasses",
         r#"{"driverName": "a", "parameters": {"a": "b"}}"#,
         r#"{"driverName": "b", "parameters": {"a": "c"}}"#,

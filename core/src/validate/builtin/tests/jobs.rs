@@ -117,3 +117,37 @@ fn who_manages_a_job_and_when_it_succeeded_do_not_change() {
         ),
     ]);
 }
+
+/// Nothing and something empty are two values where upstream compares what pointers point to.
+#[test]
+fn what_a_job_does_not_have_does_not_become_empty() {
+    let plain = r#"{"spec": {"podReplacementPolicy": "Failed"}}"#;
+    let ruled = r#"{"spec": {"podReplacementPolicy": "Failed", "podFailurePolicy": {}}}"#;
+    check_updates(&[
+        (
+            "jobs",
+            plain,
+            r#"{"spec": {"podFailurePolicy": {}}}"#,
+            &["spec.podFailurePolicy: Invalid value: {}: field is immutable"],
+        ),
+        (
+            "jobs",
+            ruled,
+            r#"{"spec": {"podFailurePolicy": null}}"#,
+            &["spec.podFailurePolicy: Invalid value: null: field is immutable"],
+        ),
+        ("jobs", ruled, r#"{"spec": {"parallelism": 2}}"#, &[]),
+        (
+            "jobs",
+            "{}",
+            r#"{"spec": {"completions": 0}}"#,
+            &["spec.completions: Invalid value: 0: field is immutable"],
+        ),
+        (
+            "jobs",
+            r#"{"spec": {"completionMode": "Indexed", "completions": 2}}"#,
+            r#"{"spec": {"backoffLimitPerIndex": 0}}"#,
+            &["spec.backoffLimitPerIndex: Invalid value: 0: field is immutable"],
+        ),
+    ]);
+}

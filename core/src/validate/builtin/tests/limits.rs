@@ -84,9 +84,9 @@ const CREATES: &[Create<'static>] = &[
         r#"{"addressType": "IP", "endpoints": [{}], "ports": [{"name": "a"}, {"name": "a"}, {"name": "b.c"}]}"#,
         &[
             r#"addressType: Unsupported value: "IP": supported values: "FQDN", "IPv4", "IPv6""#,
-            "endpoints[0].addresses: Required value: must contain at least 1 address",
             r#"ports[1].name: Duplicate value: "a""#,
             r#"ports[2].name: Invalid value: "b.c": must not contain dots"#,
+            "endpoints[0].addresses: Required value: must contain at least 1 address",
         ],
     ),
     (

@@ -165,6 +165,32 @@ const CREATES: &[Create<'static>] = &[
     ),
     ("ipaddresses", "{}", &["spec.parentRef: Required value"]),
     (
+        "controllerrevisions",
+        r#"{"revision": -1}"#,
+        &[
+            "data: Required value: data is mandatory",
+            "revision: Invalid value: -1: must be greater than or equal to 0",
+        ],
+    ),
+    ("controllerrevisions", r#"{"data": {}}"#, &[]),
+    (
+        "flowschemas",
+        "{}",
+        &["spec.priorityLevelConfiguration.name: Required value: must reference a priority level"],
+    ),
+    (
+        "flowschemas",
+        r#"{"spec": {"priorityLevelConfiguration": {"name": "A"}}}"#,
+        &[
+            r#"spec.priorityLevelConfiguration.name: Invalid value: "A": a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')"#,
+        ],
+    ),
+    (
+        "flowschemas",
+        r#"{"spec": {"priorityLevelConfiguration": {"name": "workload-low"}}}"#,
+        &[],
+    ),
+    (
         "ipaddresses",
         r#"{"spec": {"parentRef": {"group": "A", "name": ".."}}}"#,
         &[
