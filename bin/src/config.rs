@@ -23,7 +23,7 @@ pub struct Config {
     pub data_dir: Option<PathBuf>,
     /// After how many commits a snapshot of the state is written beside the log, so that the next start need
     /// not read them; after three quarters as many as there are objects, if that is more. A clean end writes
-    /// one after a tenth as many. `None` for never.
+    /// one after a tenth as many, and a policy of retention asks for more. `None` for never.
     pub snapshot_every: Option<NonZeroU64>,
     /// How much history is kept; all of it without a policy. A policy requires a directory and snapshots, for
     /// history is dropped below snapshots. If it has an age, [`Config::clock`] must be later than 1970.

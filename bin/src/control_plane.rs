@@ -203,7 +203,8 @@ impl ControlPlane {
     /// authorizer and no webhook is asked, as they are before requests to the HTTP service.
     ///
     /// Nothing is submitted before the future is polled for the first time. From then on the commands may be
-    /// written even if it is dropped.
+    /// written even if it is dropped. After [`Unavailable::Poisoned`] it is not known whether they were; any other
+    /// error means that nothing was.
     pub async fn submit(&self, commands: Vec<Command>) -> Submitted {
         let (sender, receiver) = oneshot::channel();
         // A client that is gone does not get the answer; the write stands.

@@ -115,7 +115,8 @@ pub(crate) fn intact(directory: &Path, progress: &dyn Fn(u64)) -> Result<Intact,
 /// Refuses a directory without a log. Asked before the directory is locked: in one of somebody else no lock file is made.
 pub(crate) fn check_log(directory: &Path) -> Result<(), OpenError> {
     if restoring::is_unfinished(directory)? {
-        return Err(Error::UnfinishedRestore(directory.to_owned()).into());
+        // Refuses it, and first of all what is there of somebody else.
+        restoring::check(directory)?;
     }
     if has_log(directory)? {
         return Ok(());

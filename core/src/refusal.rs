@@ -52,7 +52,8 @@ pub struct PrunedTime {
     pub floor: Revision,
 }
 
-/// The outcome of a submission: an answer for each command, or the reason why nothing was done.
+/// The outcome of a submission: an answer for each command, or the reason why there is none. Nothing was written then,
+/// unless the log failed ([`Unavailable::Poisoned`]).
 pub type Submitted = Result<Vec<Result<Decision, Rejection>>, Unavailable>;
 
 /// Why a write was not made.

@@ -158,7 +158,7 @@ pub enum Error {
          sound: restore it with a smaller --bump-revision"
     )]
     Bump {
-        /// How far beyond the clock the log was to continue.
+        /// How far beyond the clock the log was to continue, in revisions.
         bump: NonZeroU64,
     },
     /// Retention dropped history that a running backup had not copied yet.

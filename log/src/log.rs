@@ -78,7 +78,7 @@ impl Log {
     /// Writes snapshots, in a thread beside the writer. One is due after `every` commits, or after three
     /// quarters as many as there are objects if that is more; at a clean shutdown, after a tenth as many.
     /// With `None`, none is written. With a policy, the log is thinned by it after each snapshot and every
-    /// hour.
+    /// hour, and a snapshot is due, too, when there is enough for it to drop.
     pub fn keep_snapshots(
         &mut self,
         snapshots: Snapshots,

@@ -178,7 +178,8 @@ impl Reader {
         let whole = self.frames(from).map(move |frame| {
             let frame = frame?;
             let links = &frame.links;
-            if links.is_thinned() && from < links.end {
+            // The commit at the floor is kept: the state there rests on it, or it is a deletion.
+            if links.is_thinned() && from < links.end && from < reader.floor()? {
                 return Err(reader.pruned(from, links.stated_floor()));
             }
             Ok(frame)

@@ -28,7 +28,7 @@ impl Tail {
         if revision == Revision::ZERO {
             return Ok(());
         }
-        let Some(found) = links_around(records, revision)? else {
+        let Some(found) = links_at_or_before(records, revision)? else {
             return Err(Error::Lost {
                 acknowledged: revision,
                 newest: Revision::ZERO,
@@ -59,12 +59,15 @@ impl Tail {
 
 /// Whether a thinned frame covers this revision and later ones, so that no frame ends at it any more.
 pub(crate) fn is_thinned_over(records: &dyn Records, revision: Revision) -> Result<bool, Error> {
-    let found = links_around(records, revision)?;
+    let found = links_at_or_before(records, revision)?;
     Ok(found.is_some_and(|found| found.is_thinned() && found.last() > revision))
 }
 
-/// The frame that begins at this revision or before it.
-fn links_around(records: &dyn Records, revision: Revision) -> Result<Option<FrameLinks>, Error> {
+/// The links of the last frame that begins at this revision or before it.
+fn links_at_or_before(
+    records: &dyn Records,
+    revision: Revision,
+) -> Result<Option<FrameLinks>, Error> {
     let found = records.at_or_before(revision)?;
     let read = |(first, bytes): Stored| Ok(decoded::read(first, &bytes)?.links);
     found.map(read).transpose()

@@ -44,10 +44,10 @@ fn general(name: &str, object: &Value, now: Time) -> Option<Value> {
                 .max(number(object, "count"))
                 .max(1)
         ),
-        "object" => json!(named(object, "involvedObject").to_lowercase_kind()),
+        "object" => json!(involved(object)),
         "message" => json!(text(object, "message").trim()),
         "event-source" => json!(event_source(object)),
-        "role" => json!(named(object, "roleRef").0),
+        "role" => json!(reference(object, "roleRef")),
         "users" => json!(subjects(object, "User")),
         "groups" => json!(subjects(object, "Group")),
         "service-accounts" => json!(subjects(object, "ServiceAccount")),
@@ -120,6 +120,12 @@ fn list<'a>(object: &'a Value, path: &str) -> &'a [Value] {
     list.map_or(&[], Vec::as_slice)
 }
 
+/// The condition of this type.
+fn condition<'a>(object: &'a Value, of_type: &str) -> Option<&'a Value> {
+    let mut conditions = list(object, "status.conditions").iter();
+    conditions.find(|one| text(one, "type") == of_type)
+}
+
 /// Whether this condition is true.
 fn holds(object: &Value, condition: &str) -> bool {
     let mut conditions = list(object, "status.conditions").iter();
@@ -166,23 +172,15 @@ fn seen(object: &Value, paths: &[&str], now: Time) -> Value {
     first.map_or(json!("<unknown>"), |then| json!(ago(then, now)))
 }
 
-/// A reference as `Kind/name`.
-struct Named(String);
-
-impl Named {
-    fn to_lowercase_kind(&self) -> String {
-        let (kind, name) = self.0.split_once('/').unwrap_or((&self.0, ""));
-        format!("{}/{name}", kind.to_lowercase())
-    }
+/// The reference at this path as `Kind/name`.
+fn reference(object: &Value, path: &str) -> String {
+    let reference = at(object, path).unwrap_or(&Value::Null);
+    format!("{}/{}", text(reference, "kind"), text(reference, "name"))
 }
 
-fn named(object: &Value, path: &str) -> Named {
-    let reference = at(object, path).unwrap_or(&Value::Null);
-    Named(format!(
-        "{}/{}",
-        text(reference, "kind"),
-        text(reference, "name")
-    ))
+fn involved(event: &Value) -> String {
+    let kind = text(event, "involvedObject.kind").to_lowercase();
+    format!("{kind}/{}", text(event, "involvedObject.name"))
 }
 
 fn event_source(event: &Value) -> String {

@@ -74,7 +74,7 @@ impl<'a> Subject<'a> {
     }
 
     /// Whether an update changes the value at this place, which no list leads to. An empty list is as good as none,
-    /// and so are 0 and an empty text. An empty structure is not: there is a pointer to it. Of empty maps the decoder
+    /// and so are 0, `false` and an empty text. An empty structure is not: there is a pointer to it. Of empty maps the decoder
     /// has left none. Source: apimachinery's `Semantic.DeepEqual`.
     fn changes(&self, place: &Field<'_>) -> bool {
         let is_nothing = |place: &Field<'_>| place.is_empty() && !place.value.is_object();

@@ -16,7 +16,8 @@ const SYNC_BYTES: usize = 16 << 20;
 /// half of the range is left for later revisions.
 const REVISION_MAX: u64 = i64::MAX.unsigned_abs() / 2;
 
-/// How far beyond the clock a restored log continues, unless it is told otherwise.
+/// How far beyond the clock a restored log continues, in revisions, of which one counts for a microsecond, unless it is
+/// told otherwise.
 pub const DEFAULT_BUMP: NonZeroU64 = match NonZeroU64::new(1_000_000_000) {
     Some(bump) => bump,
     None => NonZeroU64::MIN,
@@ -53,7 +54,7 @@ pub struct Restore<'a> {
     pub storage: &'a Arc<dyn Storage>,
     /// The place of the snapshots beside it. There must be none: the next start would begin from one.
     pub snapshots: &'a Snapshots,
-    /// How far beyond the clock the log continues, or beyond the backup if that is further.
+    /// How far beyond the clock the log continues, or beyond the backup if that is further, in revisions.
     pub bump: NonZeroU64,
     /// The current time. The log continues the higher, the later it is.
     pub time: Time,

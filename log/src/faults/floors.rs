@@ -30,8 +30,8 @@ fn thinned(directory: &Path) -> Vec<Revision> {
 fn damage_every_copy(directory: &Path, first: Revision) {
     let path = directory.join("events/db");
     let mut bytes = fs::read(&path).expect("read");
-    for place in intact(directory).ranges(first) {
-        bytes[place.start + place.len() / 2] ^= 1;
+    for range in intact(directory).ranges(first) {
+        bytes[range.start + range.len() / 2] ^= 1;
     }
     fs::write(path, bytes).expect("written");
 }

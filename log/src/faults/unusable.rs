@@ -34,12 +34,12 @@ fn a_log_opens_without_the_side_file_that_notes_what_has_rotted_since() {
     assert_eq!(side_files(&sound).len(), 1);
     let found = intact(&sound);
     for (first, _) in &frames(9)[..FRAMES] {
-        for place in found.ranges(*first).iter().step_by(PIECES_APART) {
-            let at = temporary.path().join(format!("rotten-{}", place.start));
+        for range in found.ranges(*first).iter().step_by(PIECES_APART) {
+            let at = temporary.path().join(format!("rotten-{}", range.start));
             copy(&sound, &at);
-            damage(&at, place.end - 1..place.end, 0);
-            assert_eq!(open(&at).expect("opened"), newest, "{first}: {place:?}");
-            assert!(is_any_set_aside(&at), "{first}: {place:?}");
+            damage(&at, range.end - 1..range.end, 0);
+            assert_eq!(open(&at).expect("opened"), newest, "{first}: {range:?}");
+            assert!(is_any_set_aside(&at), "{first}: {range:?}");
             let left = intact(&at);
             assert!(left.broken.is_none() && left.until == newest, "{first}");
             fs::remove_dir_all(&at).expect("removed");

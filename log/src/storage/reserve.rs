@@ -16,6 +16,7 @@ pub(super) const RESERVE_BYTES: u64 = 8 * MIB;
 /// Bytes that are released first.
 const PART_BYTES: u64 = MIB;
 const BLOCK_BYTES: u64 = 4096;
+
 #[derive(Debug)]
 pub(super) struct Reserve {
     path: PathBuf,

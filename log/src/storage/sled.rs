@@ -120,7 +120,9 @@ impl SledStorage {
         refuse_unknown_trees(&engine, state, &path)?;
         let frames = FrameTrees::open(&engine)?;
         let (unstored, newest) = not_yet_stored(&frames, &contents)?;
+        // Before it is forgotten what the system has cached of it: a note that the disk never had is true.
         if let Some(witnessed) = WitnessFile::read(&witness_path(directory))? {
+            check_reaches(newest.last, witnessed)?;
             refuse_thinned_over(&frames, witnessed.revision)?;
         }
         let bytes = unstored.iter().map(|(_, frame)| frame.len() as u64);

@@ -1,7 +1,7 @@
 //! Cells of services, of the endpoints behind them, and of ingresses, which lead to them.
 
 use super::workload::label_selector;
-use super::{at, joined, list, number, or_none, text};
+use super::{at, condition, joined, list, number, or_none, text};
 use serde_json::{Value, json};
 
 /// The most hosts that a row names.
@@ -162,9 +162,7 @@ fn api_service(service: &Value) -> String {
 }
 
 fn available(service: &Value) -> String {
-    let mut conditions = list(service, "status.conditions").iter();
-    let found = conditions.find(|one| text(one, "type") == "Available");
-    let Some(condition) = found else {
+    let Some(condition) = condition(service, "Available") else {
         return "Unknown".into();
     };
     match (text(condition, "status"), text(condition, "reason")) {

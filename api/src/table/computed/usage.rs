@@ -1,7 +1,7 @@
 //! Cells of kinds that say how much may be used, by whom and how: quotas, drivers, policies, claims.
 
 use super::workload::label_selector;
-use super::{at, flag, is_deleting, joined, list, or_none, text};
+use super::{at, condition, flag, is_deleting, joined, list, or_none, text};
 use serde_json::{Value, json};
 
 pub(super) fn cell(name: &str, object: &Value) -> Option<Value> {
@@ -81,9 +81,7 @@ fn param_ref(binding: &Value) -> String {
 
 /// The `Dangling` condition: whether the priority level that a flow schema names is missing.
 fn missing_level(schema: &Value) -> &str {
-    let mut conditions = list(schema, "status.conditions").iter();
-    let dangling = conditions.find(|one| text(one, "type") == "Dangling");
-    dangling.map_or("?", |condition| text(condition, "status"))
+    condition(schema, "Dangling").map_or("?", |dangling| text(dangling, "status"))
 }
 
 fn claim_state(claim: &Value) -> String {

@@ -1,7 +1,8 @@
 //! Cells of pods, of the kinds that create them, and of nodes.
 
 use super::{
-    at, flag, holds, is_deleting, joined, labels, list, named, number, or_none, since, text,
+    at, condition, flag, holds, is_deleting, joined, labels, list, number, or_none, reference,
+    since, text,
 };
 use hindsight_core::Time;
 use serde_json::{Value, json};
@@ -37,7 +38,7 @@ pub(super) fn cell(name: &str, object: &Value, now: Time) -> Option<Value> {
         },
         "min-available" => limit(object, "spec.minAvailable"),
         "max-unavailable" => limit(object, "spec.maxUnavailable"),
-        "scale-target" => json!(named(object, "spec.scaleTargetRef").0),
+        "scale-target" => json!(reference(object, "spec.scaleTargetRef")),
         "targets" => json!(targets(object)),
         "min-pods" => at(object, "spec.minReplicas")
             .cloned()
@@ -207,9 +208,7 @@ fn target(metric: &Value, current: Option<&Value>) -> String {
 }
 
 fn node_status(node: &Value) -> String {
-    let conditions = list(node, "status.conditions").iter();
-    let ready = conditions.clone().find(|one| text(one, "type") == "Ready");
-    let mut said = match ready.map(|one| text(one, "status")) {
+    let mut said = match condition(node, "Ready").map(|one| text(one, "status")) {
         Some("True") => "Ready",
         Some(_) => "NotReady",
         None => "Unknown",

@@ -146,13 +146,17 @@ fn fill(
     let snapshots = data.snapshots();
     let storage = open(data)?;
     let written = target(&storage, &snapshots, bump).write(from, &mut progress)?;
-    // Everything is synced by now. But a disk that fails already is no place for what was just saved. Opened again, the
-    // database gives back what the disk has, and not what is in memory.
-    storage.release()?;
-    let storage = open(data)?;
+    let storage = reopened(storage, data)?;
     let restored = target(&storage, &snapshots, bump).finish(written, progress)?;
+    // Everything is synced by now. But a disk that fails already is no place for what was just saved.
     storage.release()?;
     Ok(restored)
+}
+
+/// Opened again, the database gives back what the disk has, and not what is in memory.
+fn reopened(storage: Arc<dyn Storage>, work: DataDir<'_>) -> Result<Arc<dyn Storage>, Error> {
+    storage.release()?;
+    open(work)
 }
 
 fn open(work: DataDir<'_>) -> Result<Arc<dyn Storage>, Error> {

@@ -82,8 +82,9 @@ fn check_endpoint(endpoint: &Field<'_>, kind: &str, causes: &mut CauseList) {
         host.refuse(names::label_problems(host.text()), causes);
     }
     let hints = endpoint.child("hints");
-    check_hints(&hints.child("forZones"), label_value, causes);
-    check_hints(&hints.child("forNodes"), names::subdomain_problems, causes);
+    if check_hints(&hints.child("forZones"), label_value, causes) {
+        check_hints(&hints.child("forNodes"), names::subdomain_problems, causes);
+    }
 }
 
 fn domain(address: &Field<'_>, causes: &mut CauseList) {
@@ -112,10 +113,11 @@ fn of_family(address: &Field<'_>, long: bool, causes: &mut CauseList) {
     }
 }
 
-/// For whom an endpoint is meant, by name. Source: `validateHints`.
-fn check_hints(list: &Field<'_>, problems: Problems, causes: &mut CauseList) {
+/// For whom an endpoint is meant, by name. False if there are too many: upstream looks at nothing else then. Source:
+/// `validateHints`.
+fn check_hints(list: &Field<'_>, problems: Problems, causes: &mut CauseList) -> bool {
     if is_too_long(list, HINTS_MAX, causes) {
-        return;
+        return false;
     }
     let mut seen = BTreeSet::new();
     for name in list.items().map(|hint| hint.child("name")) {
@@ -125,4 +127,5 @@ fn check_hints(list: &Field<'_>, problems: Problems, causes: &mut CauseList) {
         let told = problems(name.text()).into_iter();
         causes.extend(told.map(|why| name.invalid_as(&format!("{:?}", name.text()), &why)));
     }
+    true
 }

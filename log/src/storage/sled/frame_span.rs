@@ -1,4 +1,4 @@
-//! What a frame of the database spans.
+//! What a frame spans.
 
 use crate::storage::Stored;
 use crate::{Error, frame};

@@ -150,7 +150,7 @@ impl Hidden {
     }
 }
 
-/// Maps segments by their offsets, in order, on as many cores as there is memory for.
+/// Maps segments by their offsets, in order, so many at a time.
 fn each_segment<T: Send>(begins: &[u64], each: impl Fn(u64) -> T + Send + Sync) -> Vec<T> {
     let parts = begins.chunks(SEGMENTS_AT_ONCE);
     parts
@@ -259,7 +259,7 @@ impl<'a> Unread<'a> {
         Ok(hidden)
     }
 
-    /// Where a segment is torn; if `from` is given, that position.
+    /// Where a segment is torn; if `from` is given, at that offset in the segment.
     fn torn(&self, begin: u64, from: Option<usize>) -> IoResult<Option<Torn>> {
         // Each thread opens the file, because threads that share a handle would share its read position.
         let file = File::open(self.path)?;
@@ -278,7 +278,7 @@ pub(super) const fn begin_of(position: u64) -> u64 {
     position / SEGMENT_BYTES as u64 * SEGMENT_BYTES as u64
 }
 
-/// The position where the readable messages of a segment end.
+/// The offset in the file at which the readable messages of a segment end.
 #[derive(Debug)]
 struct Torn {
     at: u64,

@@ -4,7 +4,7 @@
 //! ```text
 //! position + 1 8 | segment being written | pages | length of all before 8 | crc32 of all before the length 4
 //! page: count of parts 1 (0 for one that is free) | parts
-//! place: position 8 | 0 1 | offset in the file | length, unless it is free
+//! part: position 8 | 0 1 | offset in the file | length, unless it is free
 //! ```
 //! sled takes the table for true. Segments in which the table has no page are free for sled, and blanked:
 //! with a side file of a later time, as an older copy that was put back over a directory leaves it, those are
@@ -24,12 +24,12 @@ use std::path::{Path, PathBuf};
 /// Length of the longest header of a message.
 const MESSAGE_HEADER_BYTES: u64 = 32;
 /// Messages that are looked for where the table says: all of a small database. Of a larger one, as many, at
-/// equal distances. Every place must be in the segment that the table names, however many there are.
+/// equal distances. Every part must be in the segment that the table names, however many there are.
 const LOOKED_FOR_MAX: usize = 512;
 /// How much longer than the database a table is at most: it has some 20 bytes for each message, none of which has less
 /// than 8.
 const TABLE_TO_DATABASE_MAX: u64 = 3;
-/// In a place: the message is in the database, and not in a file of its own.
+/// In a part: the message is in the database, and not in a file of its own.
 const INLINE: u8 = 0;
 
 /// The side files of a database.

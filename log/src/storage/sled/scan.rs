@@ -47,7 +47,7 @@ pub(super) fn each_value(
     Ok(())
 }
 
-/// What the keys of each page share, from which place in the log on; and the links whose keys were not whole.
+/// What the keys of each page share, from which position in the log on; and the links whose keys were not whole.
 #[derive(Debug, Default)]
 struct Pages {
     prefixes: BTreeMap<NodePosition, Vec<u8>>,
