@@ -95,6 +95,29 @@ fn read<'a>(document: &'a serde_json::Value, schema: &'a schema::Schema) -> Valu
     Value::read(&mut meter, document, Some(schema)).expect("a value")
 }
 
+/// Evaluates expressions that are true, or stopped, and compares what they cost with the least and the most that each
+/// may.
+fn assert_costs(costs: &[(&str, u64, u64)], schema: &schema::Schema, document: &serde_json::Value) {
+    let env = Env {
+        variables: vec![("self", Type::of(schema, false).expect("an object"))],
+        patterns: Allowance::new(PATTERNS_MAX),
+    };
+    for (source, least, most) in costs {
+        let (program, _) = Program::compile(source, &env).expect(source);
+        let mut meter = Meter::new(10_000_000, Work::default());
+        let value = program.evaluate(&[("self", read(document, schema))], &mut meter);
+        let spent = 10_000_000 - meter.left();
+        assert!((*least..=*most).contains(&spent), "{source}: {spent}");
+        let is_stopped = *least >= 1_000_000;
+        let expected = if is_stopped {
+            "Err(Exhausted)"
+        } else {
+            "Ok(Bool(true))"
+        };
+        assert_eq!(format!("{value:?}"), expected, "{source}");
+    }
+}
+
 /// The value of an expression, or its error, as text.
 fn told(source: &str) -> String {
     let (program, _) = match Program::compile(source, &env()) {

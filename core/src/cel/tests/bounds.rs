@@ -1,7 +1,7 @@
 //! Expressions that would crash the server, or keep it busy, if nothing bounded them.
 
 use super::super::*;
-use super::{env, read, told};
+use super::{assert_costs, env, told};
 use crate::schema::{self, Work};
 use serde_json::json;
 
@@ -357,24 +357,7 @@ fn what_is_looked_at_is_paid_for_and_what_is_not_is_not() {
     odd["k0"] = json!("y");
     let document = json!({"text": "A".repeat(100_000), "raw": "QUFB".repeat(25_000), "raws": raws,
         "others": others, "map": keys, "odd": odd});
-    let env = Env {
-        variables: vec![("self", Type::of(&schema, false).expect("an object"))],
-        patterns: Allowance::new(PATTERNS_MAX),
-    };
-    for (source, least, most) in COSTS {
-        let (program, _) = Program::compile(source, &env).expect(source);
-        let mut meter = Meter::new(10_000_000, Work::default());
-        let value = program.evaluate(&[("self", read(&document, &schema))], &mut meter);
-        let spent = 10_000_000 - meter.left();
-        assert!((*least..=*most).contains(&spent), "{source}: {spent}");
-        let exhausted = *least >= 1_000_000;
-        let expected = if exhausted {
-            "Err(Exhausted)"
-        } else {
-            "Ok(Bool(true))"
-        };
-        assert_eq!(format!("{value:?}"), expected, "{source}");
-    }
+    assert_costs(COSTS, &schema, &document);
 }
 
 #[test]

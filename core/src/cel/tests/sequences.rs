@@ -3,7 +3,7 @@
 
 use super::super::*;
 use super::libraries::{all_said, all_true};
-use super::{env, read, told};
+use super::{assert_costs, env, read, told};
 use crate::schema::{self, Work};
 use serde_json::json;
 
@@ -289,24 +289,7 @@ fn what_lists_are_made_of_is_paid_for() {
     let lists: Vec<Vec<u64>> = numbers.iter().map(|one| vec![*one; 10]).collect();
     let document = json!({"numbers": numbers, "texts": texts.collect::<Vec<_>>(), "lists": lists,
         "dates": vec!["2023-01-01"; 1000]});
-    let env = Env {
-        variables: vec![("self", Type::of(&schema, false).expect("an object"))],
-        patterns: Allowance::new(0),
-    };
-    for (source, least, most) in COSTS {
-        let (program, _) = Program::compile(source, &env).expect(source);
-        let mut meter = Meter::new(10_000_000, Work::default());
-        let value = program.evaluate(&[("self", read(&document, &schema))], &mut meter);
-        let spent = 10_000_000 - meter.left();
-        assert!((*least..=*most).contains(&spent), "{source}: {spent}");
-        let is_stopped = *least >= 1_000_000;
-        let expected = if is_stopped {
-            "Err(Exhausted)"
-        } else {
-            "Ok(Bool(true))"
-        };
-        assert_eq!(format!("{value:?}"), expected, "{source}");
-    }
+    assert_costs(COSTS, &schema, &document);
 }
 
 #[test]
