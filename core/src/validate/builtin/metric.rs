@@ -91,15 +91,20 @@ fn object(source: &Field<'_>, causes: &mut CauseList) {
 fn external(source: &Field<'_>, causes: &mut CauseList) {
     let target = measured(source, causes);
     let (value, average) = (target.child("value"), target.child("averageValue"));
-    match (value.is_absent(), average.is_absent()) {
-        (true, true) => {
-            let why = "must set either a target value for metric or a per-pod target";
-            causes.push_with(|| average.required(why));
-        }
-        (false, false) => {
-            let why = "may not set both a target value for metric and a per-pod target";
-            causes.push_with(|| value.forbidden(why));
-        }
+    let none = "must set either a target value for metric or a per-pod target";
+    let both = "may not set both a target value for metric and a per-pod target";
+    one_of((&average, none), (&value, both), causes);
+}
+
+/// Requires the first of two places if neither is there, and forbids the second if both are.
+fn one_of(
+    (first, none): (&Field<'_>, &str),
+    (second, both): (&Field<'_>, &str),
+    causes: &mut CauseList,
+) {
+    match (first.is_absent(), second.is_absent()) {
+        (true, true) => causes.push_with(|| first.required(none)),
+        (false, false) => causes.push_with(|| second.forbidden(both)),
         _ => {}
     }
 }
@@ -142,17 +147,9 @@ fn used(source: &Field<'_>, causes: &mut CauseList) {
         target.child("averageUtilization"),
         target.child("averageValue"),
     );
-    match (share.is_absent(), average.is_absent()) {
-        (true, true) => {
-            let why = "must set either a target raw value or a target utilization";
-            causes.push_with(|| share.required(why));
-        }
-        (false, false) => {
-            let why = "may not set both a target raw value and a target utilization";
-            causes.push_with(|| average.forbidden(why));
-        }
-        _ => {}
-    }
+    let none = "must set either a target raw value or a target utilization";
+    let both = "may not set both a target raw value and a target utilization";
+    one_of((&share, none), (&average, both), causes);
 }
 
 /// Checks the name of what is measured, and the target, which it returns. Source: `validateMetricIdentifier`.
