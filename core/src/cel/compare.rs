@@ -5,6 +5,7 @@ use super::meter::{Fault, Meter};
 use super::value::{Text, Value};
 use crate::schema::Identity;
 use std::cmp::Ordering;
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// Whether two values are equal. Values of unrelated types are unequal, not an error.
 pub(super) fn equal(meter: &mut Meter, one: &Value<'_>, other: &Value<'_>) -> Result<bool, Fault> {
@@ -31,6 +32,57 @@ pub(super) fn equal(meter: &mut Meter, one: &Value<'_>, other: &Value<'_>) -> Re
         }
         (one, other) => order(meter, one, other)? == Some(Ordering::Equal),
     })
+}
+
+/// A number that equal values have in common, and that unequal ones seldom do. It costs what reading the value costs. Of
+/// a list only the length counts: whether the order of its items does is up to the schema of what it is compared with.
+pub(super) fn fingerprint(meter: &mut Meter, value: &Value<'_>) -> Result<u64, Fault> {
+    meter.spend(1)?;
+    let mut hasher = DefaultHasher::new();
+    if let Some(number) = double(value) {
+        // Both zeros are equal.
+        (number + 0.0).to_bits().hash(&mut hasher);
+        return Ok(hasher.finish());
+    }
+    (value.type_name(), value.length()).hash(&mut hasher);
+    match value {
+        Value::Bool(flag) => flag.hash(&mut hasher),
+        Value::Text(text) => {
+            meter.text(text.as_str().len())?;
+            text.as_str().hash(&mut hasher);
+        }
+        Value::Bytes(bytes) => {
+            meter.text(bytes.len())?;
+            bytes.hash(&mut hasher);
+        }
+        Value::Duration(duration) => duration.hash(&mut hasher),
+        Value::Timestamp(time) => time.hash(&mut hasher),
+        Value::Map(entries) => {
+            let mut entries = entries.iter();
+            let sum = entries.try_fold(0_u64, |sum, (key, value)| {
+                Ok(sum.wrapping_add(of_entry(meter, key, value)?))
+            });
+            sum?.hash(&mut hasher);
+        }
+        Value::Object(members, _) => {
+            let sum = members.keys().try_fold(0_u64, |sum, name| {
+                let member = value.member(meter, name)?.unwrap_or(Value::Null);
+                let key = Value::Text(Text::Borrowed(name));
+                Ok(sum.wrapping_add(of_entry(meter, &key, &member)?))
+            });
+            sum?.hash(&mut hasher);
+        }
+        _ => {}
+    }
+    Ok(hasher.finish())
+}
+
+/// The fingerprint of an entry of a map, where the order of entries does not matter.
+fn of_entry(meter: &mut Meter, key: &Value<'_>, value: &Value<'_>) -> Result<u64, Fault> {
+    let mut hasher = DefaultHasher::new();
+    fingerprint(meter, key)?.hash(&mut hasher);
+    fingerprint(meter, value)?.hash(&mut hasher);
+    Ok(hasher.finish())
 }
 
 /// Orders two versions, which costs by the length of the shorter one.
@@ -170,9 +222,7 @@ fn ordered(one: &Value<'_>, other: &Value<'_>) -> Option<Ordering> {
         (Value::Duration(one), Value::Duration(other)) => Some(one.cmp(other)),
         (Value::Timestamp(one), Value::Timestamp(other)) => Some(one.cmp(other)),
         (Value::Quantity(one), Value::Quantity(other)) => Some(one.cmp(other)),
-        (Value::Double(one), Value::Double(other)) => one.partial_cmp(other),
-        (Value::Double(one), other) => one.partial_cmp(&double(other)?),
-        (one, Value::Double(other)) => double(one)?.partial_cmp(other),
+        (Value::Double(_), _) | (_, Value::Double(_)) => double(one)?.partial_cmp(&double(other)?),
         (one, other) => Some(integer(one)?.cmp(&integer(other)?)),
     }
 }
@@ -193,6 +243,7 @@ const fn double(value: &Value<'_>) -> Option<f64> {
     match value {
         Value::Int(number) => Some(*number as f64),
         Value::Uint(number) => Some(*number as f64),
+        Value::Double(number) => Some(*number),
         _ => None,
     }
 }

@@ -67,6 +67,9 @@ pub(crate) enum Value<'a> {
     Check(Arc<Check<'a>>),
 }
 
+// What a step may take of memory: see `docs/reliability.md`.
+const _: () = assert!(size_of::<Value<'_>>() <= 32);
+
 /// A string that is cheap to clone.
 #[derive(Debug, Clone)]
 pub(crate) enum Text<'a> {

@@ -4,13 +4,15 @@
 //! Upstream charges by lengths (`trackListSelfCompare`, `trackListFlatten`): to sort a list or to find
 //! its distinct items, twice the square of its length, and to flatten it, its length for each level,
 //! whatever the lists in it hold. Here each item that is read, each comparison and each item of a
-//! range costs a step, so that none of them takes longer than what was paid for.
+//! range costs a step, so that none of them takes longer than what was paid for. Distinct items are
+//! found by their fingerprints, so that large items cost no more than upstream.
 
 use super::super::compare;
 use super::super::meter::{Fault, Meter};
 use super::super::value::Value;
 use super::{Native, lists};
 use std::cmp::Ordering;
+use std::collections::BTreeMap;
 
 type Result<T> = std::result::Result<T, Fault>;
 
@@ -101,8 +103,13 @@ fn distinct<'a>(meter: &mut Meter, given: &[Value<'a>]) -> Result<Value<'a>> {
         return Err(Fault::no_overload());
     };
     let mut made: Vec<Value<'a>> = Vec::new();
+    let mut places: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
     for item in items(meter, list)? {
-        if !is_known(meter, &made, &item)? {
+        let alike = places.entry(compare::fingerprint(meter, &item)?);
+        let alike = alike.or_default();
+        let known = alike.iter().filter_map(|place| made.get(*place));
+        if !is_known(meter, known, &item)? {
+            alike.push(made.len());
             made.push(item);
         }
     }
@@ -112,7 +119,11 @@ fn distinct<'a>(meter: &mut Meter, given: &[Value<'a>]) -> Result<Value<'a>> {
     Ok(Value::list(made))
 }
 
-fn is_known(meter: &mut Meter, known: &[Value<'_>], item: &Value<'_>) -> Result<bool> {
+fn is_known<'k, 'a: 'k>(
+    meter: &mut Meter,
+    known: impl Iterator<Item = &'k Value<'a>>,
+    item: &Value<'_>,
+) -> Result<bool> {
     for one in known {
         if compare::equal(meter, item, one)? {
             return Ok(true);
