@@ -1,6 +1,7 @@
 //! `HorizontalPodAutoscaler`s: `autoscaling/v1` has a single metric, the CPU; everything else is kept
 //! in annotations, in the structures of v1. Source: `pkg/apis/autoscaling/v1/conversion.go`.
 
+use crate::quantity::Quantity;
 use serde_json::{Map, Value, json};
 
 type Members = Map<String, Value>;
@@ -93,6 +94,20 @@ const TARGET_TYPES: [(&str, &str); 3] = [
     ("value", "Value"),
 ];
 
+/// The members of a behavior. In the annotation they begin with capitals, as in upstream's internal type, which is what
+/// it writes there; like Go, this reads them in any case.
+const OF_BEHAVIOR: [&str; 9] = [
+    "scaleUp",
+    "scaleDown",
+    "stabilizationWindowSeconds",
+    "selectPolicy",
+    "policies",
+    "tolerance",
+    "type",
+    "value",
+    "periodSeconds",
+];
+
 /// v1 writes this even if it is 0, v2 does not.
 const COUNT: &str = "currentReplicas";
 
@@ -118,7 +133,7 @@ pub(super) fn to_v2(object: &mut Members) {
                 .filter(|list| !list.is_empty())
                 .map(Value::Array),
         );
-        put(spec, "behavior", behavior);
+        put(spec, "behavior", behavior.map(|it| renamed(it, of_v2)));
     }
     let metrics = items(current)
         .into_iter()
@@ -160,7 +175,8 @@ pub(super) fn to_v1(object: &mut Members) {
             .into_iter()
             .map(|metric| older(metric, |source| source.1));
         notes.push(("metrics", older.collect()));
-        notes.push(("behavior", spec.remove("behavior").unwrap_or_default()));
+        let behavior = spec.remove("behavior").unwrap_or_default();
+        notes.push(("behavior", renamed(behavior, capitalized)));
     }
     if let Some(status) = member(object, "status") {
         status.entry(COUNT).or_insert_with(|| json!(0));
@@ -199,6 +215,7 @@ fn newer(metric: Value, side: fn(&Source) -> Paths) -> Value {
     for source in metric.as_object_mut().into_iter().flat_map(Map::values_mut) {
         let target = source.get_mut("target").and_then(Value::as_object_mut);
         let Some(target) = target else { continue };
+        drop_zero_beside_average(target);
         let said = TARGET_TYPES
             .iter()
             .find(|(name, _)| target.contains_key(*name));
@@ -207,6 +224,47 @@ fn newer(metric: Value, side: fn(&Source) -> Paths) -> Value {
         }
     }
     metric
+}
+
+/// v1 says 0 for a value that an object's metric does not have. Source: upstream's pull request 137856.
+fn drop_zero_beside_average(target: &mut Members) {
+    let text = target.get("value").and_then(Value::as_str);
+    let is_zero = text
+        .and_then(Quantity::parse)
+        .is_some_and(|value| value.sign() == 0);
+    if is_zero && target.contains_key("averageValue") {
+        target.remove("value");
+    }
+}
+
+/// Names the members of a behavior in another way, and leaves out those that are null.
+fn renamed(value: Value, name: fn(String) -> String) -> Value {
+    match value {
+        Value::Object(members) => {
+            let members = members.into_iter().filter(|(_, value)| !value.is_null());
+            let renamed = members.map(|(key, value)| (name(key), renamed(value, name)));
+            Value::Object(renamed.collect())
+        }
+        Value::Array(items) => {
+            let items = items.into_iter().map(|item| renamed(item, name));
+            Value::Array(items.collect())
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => value,
+    }
+}
+
+fn of_v2(key: String) -> String {
+    let known = OF_BEHAVIOR
+        .iter()
+        .find(|known| known.eq_ignore_ascii_case(&key));
+    known.map_or(key, |known| (*known).to_owned())
+}
+
+fn capitalized(mut key: String) -> String {
+    if let Some(first) = key.get_mut(..1) {
+        first.make_ascii_uppercase();
+    }
+    key
 }
 
 fn older(metric: Value, side: fn(&Source) -> Paths) -> Value {

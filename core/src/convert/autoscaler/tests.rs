@@ -87,3 +87,52 @@ fn an_annotation_that_is_not_json_stays() {
     to_v2(&mut object);
     assert_eq!(object, before);
 }
+
+fn with_annotation(name: &str, value: &Value) -> Members {
+    let annotations = json!({format!("{PREFIX}{name}"): value.to_string()});
+    let object = json!({"metadata": {"annotations": annotations}, "spec": {"maxReplicas": 3}});
+    object.as_object().cloned().expect("an object")
+}
+
+#[test]
+fn a_zero_that_only_v1_has_is_no_value_of_a_metric_with_an_average() {
+    for (zero, average, kept) in [
+        ("0", json!("5"), json!(null)),
+        ("0m", json!("5"), json!(null)),
+        ("1", json!("5"), json!("1")),
+        ("0", json!(null), json!("0")),
+    ] {
+        let mut source = json!({"target": {"kind": "Service", "name": "s"}, "metricName": "m",
+            "targetValue": zero});
+        if !average.is_null() {
+            source["averageValue"] = average.clone();
+        }
+        let metrics = json!([{"type": "Object", "object": source}]);
+        let mut object = with_annotation("metrics", &metrics);
+        to_v2(&mut object);
+        let target = &object["spec"]["metrics"][0]["object"]["target"];
+        let value = target.get("value").cloned().unwrap_or_default();
+        assert_eq!(value, kept, "{zero} {average}");
+    }
+}
+
+#[test]
+fn a_behavior_is_written_as_upstream_writes_it_and_read_in_any_case() {
+    let behavior = json!({"scaleUp": {"selectPolicy": "Min", "stabilizationWindowSeconds": 0,
+        "policies": [{"type": "Pods", "value": 7, "periodSeconds": 60}]}});
+    let upstream = json!({"ScaleUp": {"SelectPolicy": "Min", "StabilizationWindowSeconds": 0,
+        "Policies": [{"Type": "Pods", "Value": 7, "PeriodSeconds": 60}]}});
+    let mut object = v2(json!({"behavior": behavior}), json!({}));
+    to_v1(&mut object);
+    let written = &object["metadata"]["annotations"][&format!("{PREFIX}behavior")];
+    let written: Value = serde_json::from_str(written.as_str().expect("text")).expect("JSON");
+    assert_eq!(written, upstream);
+    let mut with_nulls = upstream.clone();
+    with_nulls["ScaleDown"] = json!(null);
+    with_nulls["ScaleUp"]["Tolerance"] = json!(null);
+    for annotated in [&behavior, &upstream, &with_nulls] {
+        let mut object = with_annotation("behavior", annotated);
+        to_v2(&mut object);
+        assert_eq!(object["spec"]["behavior"], behavior);
+    }
+}
