@@ -1,5 +1,5 @@
-//! The structures that an object of a built-in kind has before a client sets anything, because its
-//! Go type cannot be without them. No manager owns the structures themselves, only fields in them.
+//! The structures and lists that an object of a built-in kind has before a client sets anything, because its
+//! Go type cannot be without them. No manager owns these themselves, only fields and items in them.
 //! Source: fields of upstream's types that are structs, not pointers; its OpenAPI document gives
 //! them the default `{}`.
 
@@ -60,6 +60,28 @@ storage.k8s.io CSINode /spec
 storage.k8s.io VolumeAttachment /spec /spec/source /status
 ";
 
+/// The lists that Go writes as `null` if they have no items, because their fields lack `omitempty`: a manager owns items
+/// of them and not the lists. Only those whose items have managers of their own. As group, kind, and JSON pointer.
+const LISTS: [(&str, &str, &str); 9] = [
+    ("", "Pod", "/spec/containers"),
+    ("", "PodTemplate", "/template/spec/containers"),
+    (
+        "apiextensions.k8s.io",
+        "CustomResourceDefinition",
+        "/status/conditions",
+    ),
+    ("apps", "DaemonSet", "/spec/template/spec/containers"),
+    ("apps", "Deployment", "/spec/template/spec/containers"),
+    ("apps", "ReplicaSet", "/spec/template/spec/containers"),
+    ("apps", "StatefulSet", "/spec/template/spec/containers"),
+    (
+        "batch",
+        "CronJob",
+        "/spec/jobTemplate/spec/template/spec/containers",
+    ),
+    ("batch", "Job", "/spec/template/spec/containers"),
+];
+
 /// The structures of a kind, by group.
 type Groups = BTreeMap<&'static str, Vec<&'static str>>;
 
@@ -88,7 +110,7 @@ pub fn always_there(group: &str, kind: &str) -> &'static [&'static str] {
 pub(crate) fn fill(document: &mut Value) {
     for path in structures(document) {
         if document.pointer(path).is_none_or(Value::is_null) {
-            put(document, path);
+            put(document, path, empty());
         }
     }
 }
@@ -101,38 +123,62 @@ fn shown(object: &Value) -> impl Iterator<Item = &'static str> {
 
 /// Returns the structures of the kind that the object names.
 fn structures(object: &Value) -> &'static [&'static str] {
-    let Some(groups) = ROWS.get(text(object, "kind")) else {
-        return &[];
-    };
-    let (group, _) = text(object, "apiVersion")
-        .split_once('/')
-        .unwrap_or_default();
-    groups.get(group).map_or(&[], Vec::as_slice)
+    let groups = ROWS.get(text(object, "kind"));
+    let paths = groups.and_then(|groups| groups.get(group(object)));
+    paths.map_or(&[], Vec::as_slice)
 }
 
-/// Returns an object that has only the structures of this object, all of them empty.
+/// Returns the lists of its kind that this object has.
+fn lists(object: &Value) -> impl Iterator<Item = &'static str> {
+    let named = (group(object), text(object, "kind"));
+    let of_kind = LISTS.iter().filter(move |row| (row.0, row.1) == named);
+    let paths = of_kind.map(|row| row.2);
+    paths.filter(|path| object.pointer(path).is_some_and(Value::is_array))
+}
+
+fn group(object: &Value) -> &str {
+    let group = text(object, "apiVersion").split_once('/');
+    group.unwrap_or_default().0
+}
+
+/// Returns an object that has only the structures of this object, all of them empty, and its lists, as nulls.
 pub(super) fn blank(object: &Value) -> Value {
     let mut blank = Value::Object(Map::new());
-    shown(object).for_each(|path| put(&mut blank, path));
+    for path in shown(object) {
+        put(&mut blank, path, empty());
+    }
+    for path in lists(object) {
+        put(&mut blank, path, Value::Null);
+    }
     blank
 }
 
-/// Returns the old object with the structures that only the new one has, so that these do not count
+/// Returns the old object with the structures and lists that only the new one has, so that these do not count
 /// as added.
 pub(super) fn complete<'a>(old: &'a Value, new: &Value) -> Cow<'a, Value> {
     let mut old = Cow::Borrowed(old);
     for path in shown(new) {
         if old.pointer(path).is_none_or(Value::is_null) {
-            put(old.to_mut(), path);
+            put(old.to_mut(), path, empty());
+        }
+    }
+    for path in lists(new) {
+        if old.pointer(path).is_none() {
+            put(old.to_mut(), path, Value::Null);
         }
     }
     old
 }
 
-fn put(document: &mut Value, path: &str) {
+fn empty() -> Value {
+    Value::Object(Map::new())
+}
+
+/// Puts a value where there is something around it.
+fn put(document: &mut Value, path: &str, value: Value) {
     let (around, name) = path.rsplit_once('/').unwrap_or_default();
     let around = document.pointer_mut(around).and_then(Value::as_object_mut);
     if let Some(around) = around {
-        around.insert(name.to_owned(), Value::Object(Map::new()));
+        around.insert(name.to_owned(), value);
     }
 }

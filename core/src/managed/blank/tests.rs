@@ -20,7 +20,13 @@ fn only_structures_that_are_there_and_that_must_be() {
             json!({"apiVersion": "apps/v1", "kind": "Deployment", "spec": {"selector": {},
                 "strategy": {"rollingUpdate": {}},
                 "template": {"metadata": {"labels": {}}, "spec": {"containers": []}}}}),
-            json!({"spec": {"strategy": {}, "template": {"metadata": {}, "spec": {}}}}),
+            json!({"spec": {"strategy": {}, "template": {"metadata": {},
+                "spec": {"containers": null}}}}),
+        ),
+        (
+            json!({"apiVersion": "v1", "kind": "Pod", "spec": {"containers": [{"name": "c"}],
+                "initContainers": [{"name": "i"}]}}),
+            json!({"spec": {"containers": null}}),
         ),
         (
             json!({"apiVersion": "v1", "kind": "ReplicationController",
@@ -67,6 +73,23 @@ fn what_was_not_shown_was_there_all_the_same() {
     }
     let same = node(json!({"nodeInfo": {}}));
     assert!(matches!(complete(&same, &same), Cow::Borrowed(_)));
+}
+
+#[test]
+fn every_list_is_of_a_kind_that_is_served_and_in_a_structure_that_is_always_there() {
+    for (group, kind, path) in LISTS {
+        let (around, _) = path.rsplit_once('/').expect("a pointer");
+        assert!(always_there(group, kind).contains(&around), "{path}");
+    }
+    let definition = |status: Value| {
+        json!({"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+            "status": status})
+    };
+    let old = definition(json!({}));
+    let new = definition(json!({"conditions": [{"type": "Established"}]}));
+    let completed = definition(json!({"conditions": null}));
+    assert_eq!(*complete(&old, &new), completed);
+    assert!(matches!(complete(&new, &new), Cow::Borrowed(_)));
 }
 
 #[test]
