@@ -54,7 +54,8 @@ async fn delete_listed(
     let mut done = Done::default();
     for items in batches(&page.items) {
         let commands = items.iter().map(command).collect();
-        let decided = if api.admission.is_idle(&api.backend.state()) {
+        let asks_nobody = api.admission.is_idle(&api.backend.state());
+        let decided = if asks_nobody && !options.has_preconditions() {
             done.in_one_go(api, commands, options.dry_run).await
         } else {
             done.one_by_one(api, request, commands, options).await
@@ -144,7 +145,7 @@ impl Done {
         Ok(())
     }
 
-    /// Admits each item on its own.
+    /// Admits each item on its own, up to the first that is refused. Source: upstream's `DeleteCollection` with one worker.
     async fn one_by_one(
         &mut self,
         api: &Api,

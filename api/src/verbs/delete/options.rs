@@ -41,6 +41,15 @@ impl Options {
         }
     }
 
+    /// Whether objects are deleted only if they are this one, or as this one was.
+    pub(in crate::verbs) const fn has_preconditions(&self) -> bool {
+        let Preconditions {
+            uid,
+            resource_version,
+        } = &self.preconditions;
+        uid.is_some() || resource_version.is_some()
+    }
+
     fn from_query(params: &Params) -> Result<Self, Failure> {
         let text = |name| Some(params.text(name)).filter(|text| !text.is_empty());
         let sent = Sent {
