@@ -7,6 +7,7 @@ pub(crate) mod conformance;
 #[cfg(test)]
 mod counting;
 pub(crate) mod memory;
+pub(crate) mod page_cache;
 mod reserve;
 mod room;
 pub(crate) mod sled;

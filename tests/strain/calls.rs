@@ -1,7 +1,7 @@
 //! Which system calls the program makes, and in which order.
 
 use super::{create, wait_until};
-use hindsight_tests::server::{Server, binary, hindsight, serve, stdout};
+use hindsight_tests::server::{Server, binary, serve, stdout};
 use hindsight_tests::strace::{Strace, complete_record, recorded};
 use hindsight_tests::wire::Caller;
 use std::collections::BTreeMap;
@@ -96,21 +96,23 @@ fn what_a_start_reads_of_the_database_is_what_the_disk_has() {
     assert_eq!(calls.next().map(|call| call.name), Some(FORGET), "{record}");
 }
 
-/// The same of what is verified, and of what a restore reads back.
+/// The same of what is verified, and of what a restore reads back. After a kill the journal has the newest records.
 #[test]
 fn what_is_checked_is_what_the_disk_has() {
     let temporary = tempfile::tempdir().expect("a temporary directory");
     let [data, restored, backup] =
         ["data", "restored", "b"].map(|name| temporary.path().join(name));
-    assert_eq!(Server::start_on(&data).signal("TERM"), Some(0));
+    assert_eq!(Server::start_on(&data).signal("KILL"), None);
     let backup = backup.to_str().expect("UTF-8");
-    stdout(&hindsight(&data, &["backup", backup]));
-    for (arguments, directory, database, reads) in [
-        (&["verify"][..], &data, "events/db", COPIES),
+    let verified = ["events/db", "events/journal", "events.tail"];
+    for (arguments, directory, files, reads) in [
+        (&["verify"][..], &data, &verified[..], COPIES),
+        // What is restored then.
+        (&["backup", backup], &data, &[], COPIES),
         (
             &["restore", backup],
             &restored,
-            "restoring/events/db",
+            &["restoring/events/db"],
             &[READ_AT],
         ),
     ] {
@@ -124,13 +126,14 @@ fn what_is_checked_is_what_the_disk_has() {
         stdout(&command.output().expect("it runs"));
         let record = complete_record(&record);
         let calls = Call::all(&record);
-        let database = directory.join(database);
-        let mut about = calls.iter().filter(|call| call.is_about(&database));
-        about
-            .find(|call| call.name == FORGET)
-            .expect("it is to be forgotten");
-        let read = about.find(|call| reads.contains(&call.name));
-        assert!(read.is_some(), "{record}");
+        for file in files.iter().map(|name| directory.join(name)) {
+            let mut about = calls.iter().filter(|call| call.is_about(&file));
+            about
+                .find(|call| call.name == FORGET)
+                .expect("it is to be forgotten");
+            let read = about.find(|call| reads.contains(&call.name));
+            assert!(read.is_some(), "{} {record}", file.display());
+        }
     }
 }
 

@@ -1,5 +1,5 @@
-//! Queries the operating system about space: allocated blocks, free space, the limit on the length of a
-//! file, and the page cache.
+//! Queries the operating system about space: allocated blocks, free space, and the limit on the length of a
+//! file.
 
 use std::fs::File;
 
@@ -14,7 +14,7 @@ pub(super) fn allocate_whole(file: &File) {
 
 #[cfg(target_os = "linux")]
 mod system {
-    use rustix::fs::{Advice, FallocateFlags, fadvise, fallocate, fstatvfs, statvfs, syncfs};
+    use rustix::fs::{FallocateFlags, fallocate, fstatvfs, statvfs, syncfs};
     use rustix::io::retry_on_intr;
     use rustix::process::{Resource, getrlimit};
     use std::fs::{File, Metadata};
@@ -64,11 +64,6 @@ mod system {
         Ok(syncfs(file)?)
     }
 
-    /// Drops the synced pages of a file from the page cache, so that they are read from the disk again.
-    pub(in crate::storage) fn forget(file: &File) -> Result<()> {
-        Ok(fadvise(file, 0, None, Advice::DontNeed)?)
-    }
-
     /// Allocates blocks without making the file longer.
     pub(in crate::storage) fn allocate(file: &File, from: u64, until: u64) -> Result<()> {
         taken(file, FallocateFlags::KEEP_SIZE, from, until)
@@ -116,10 +111,6 @@ mod system {
 
     pub(in crate::storage) fn sync_file_system(_: &File) -> Result<()> {
         Err(ErrorKind::Unsupported.into())
-    }
-
-    pub(in crate::storage) fn forget(_: &File) -> Result<()> {
-        Ok(())
     }
 
     pub(in crate::storage) fn allocate(_: &File, _: u64, _: u64) -> Result<()> {

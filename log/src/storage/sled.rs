@@ -126,7 +126,9 @@ impl SledStorage {
             refuse_thinned_over(&frames, witnessed.revision)?;
         }
         let bytes = unstored.iter().map(|(_, frame)| frame.len() as u64);
-        reserve.release_until_free(bytes.sum::<u64>().saturating_mul(WRITE_AMPLIFICATION))?;
+        let bytes = bytes.sum::<u64>().saturating_mul(WRITE_AMPLIFICATION);
+        let of_witness = WitnessFile::missing_bytes(&witness_path(directory));
+        reserve.release_until_free(bytes.saturating_add(of_witness))?;
         let database = Database::new(engine, frames, directory)?;
         let (witness, witnessed) = open_witness(&witness_path(directory), newest.last)?;
         let room = Room::new(database.file()?, reserve, Arc::clone(database.place()));
@@ -174,12 +176,6 @@ impl SledStorage {
             return wait_until_free(&database);
         }
         Ok(())
-    }
-
-    /// Has the system drop what it has cached of a database that nobody has open, so that whoever reads it next gets what
-    /// the disk has, as [`Self::open`] does.
-    pub fn forget_cached(directory: &Path) -> Result<(), Error> {
-        sync_before_reading(&directory.join(DATABASE))
     }
 
     /// What there is of a log in this directory, which need not exist. A link that leads nowhere is no database. Refuses,

@@ -8,7 +8,7 @@
 //! ```
 //! The two slots are written in turn, so that a torn write leaves the previous note.
 
-use super::blocks;
+use super::page_cache;
 use crate::format::is_known;
 use crate::unpoisoned::unpoisoned;
 use crate::{Error, Tail, owner_only, regular};
@@ -82,11 +82,8 @@ impl WitnessFile {
             .truncate(false)
             .open(path)
             .map_err(io("opening"))?;
-        // After a failed sync the system shows a note that the disk does not have, and has nothing left to sync.
-        file.sync_all().map_err(io("syncing"))?;
-        if let Err(error) = blocks::forget(&file) {
-            tracing::warn!(%error, "cannot drop events.tail from the page cache; assuming that the disk has what it shows");
-        }
+        let synced = page_cache::read_from_disk(&file, path);
+        synced.map_err(io("syncing"))?;
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes)
             .map_err(Error::reading(path.display().to_string()))?;
@@ -129,6 +126,12 @@ impl WitnessFile {
             }),
         };
         Ok((opened, read.map(|note| note.tail)))
+    }
+
+    /// Bytes that [`Self::open`] will add to the file.
+    pub(crate) fn missing_bytes(path: &Path) -> u64 {
+        let length = path.metadata().map_or(0, |found| found.len());
+        BYTES_MAX.saturating_sub(length)
     }
 
     /// The tail that the file witnesses, if there is a file. Nothing is changed.

@@ -7,8 +7,10 @@ use crate::data_dir::DataDir;
 use crate::{effects, restoring};
 use anyhow::Result;
 use hindsight_log::{
-    DirectoryLock, Error, Reader, SledStorage, is_read_by_database, make_private, regular,
+    DirectoryLock, Error, Reader, SledStorage, is_read_by_database, make_private, read_from_disk,
+    regular,
 };
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -39,7 +41,6 @@ impl LogCopy {
             lock: Some(lock),
             guard: SignalGuard::after(move || remove_all(&half_made)).map_err(failed(directory))?,
         };
-        SledStorage::forget_cached(&data.events())?;
         let copied = DataDir(&copy.directory);
         copy_directory(
             &data.events(),
@@ -162,8 +163,13 @@ fn copy_directory(
     Ok(())
 }
 
+/// Copies what the disk has of a file.
 fn copy_file(from: &Path, to: &Path) -> Result<(), Error> {
-    std::fs::copy(from, to).map(|_| ()).map_err(failed(from))
+    let copied = File::open(from).and_then(|file| {
+        read_from_disk(&file, from)?;
+        std::fs::copy(from, to)
+    });
+    copied.map(drop).map_err(failed(from))
 }
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
 //! Opens the database: when no other process has it, with disk space for what sled writes then, and
 //! without damaged side files.
 
-use super::super::blocks;
 use super::super::reserve::{RESERVE_BYTES, Reserve};
 use super::super::room::{KEPT_BYTES, OPENING_BYTES, OTHERS_BYTES};
+use super::super::{blocks, page_cache};
 use super::journal::CAPACITY_BYTES;
 use super::{SEGMENT_BYTES, engine, hidden, settings, side};
 use crate::layout::{BLOBS, CONFIGURATION, DATABASE, witness_path};
@@ -84,6 +84,7 @@ pub(super) fn open_in_room(
             Ok(database) => return Ok(database),
         };
         let is_full = matches!(&error, Error::Io { source, .. } if is_full(source));
+        side::drop_unfinished(directory)?;
         if !is_full || !reserve.release_part()? {
             return Err(error);
         }
@@ -151,24 +152,17 @@ fn attempt(config: &::sled::Config) -> ::sled::Result<::sled::Db> {
 }
 
 /// Syncs the database and drops it from the page cache before sled reads it. sled continues from what it
-/// reads, some of which may be in memory only, and blanks what that replaces. And after a failed fsync the
-/// page cache may count pages as written that never reached the disk, without reporting that again; the
-/// journal, which has them, would be begun anew. It is opened as sled opens it, whose error would not name it.
+/// reads, some of which may be in memory only, and blanks what that replaces. If it read pages that a failed
+/// sync has kept from the disk, the journal, which has them, would be begun anew. The file is opened as sled
+/// opens it, whose error would not name it.
 pub(super) fn sync_before_reading(database: &Path) -> Result<(), Error> {
     let mut options = File::options();
     options.read(true).write(true);
     let Some(file) = regular::open_if_there(database, &options)? else {
         return Ok(());
     };
-    file.sync_all()
-        .map_err(Error::io("syncing the event log"))?;
-    if let Err(error) = blocks::forget(&file) {
-        tracing::warn!(
-            %error,
-            "cannot drop the event log from the page cache; assuming that the cache matches the disk"
-        );
-    }
-    Ok(())
+    let synced = page_cache::read_from_disk(&file, database);
+    synced.map_err(Error::io("syncing the event log"))
 }
 
 /// Syncs the directories. A new file, or a new directory, survives a crash only if the directory above it
