@@ -25,6 +25,8 @@ mod kubeconfigs;
 mod long_files;
 #[path = "faults/read_only.rs"]
 mod read_only;
+#[path = "faults/reserve.rs"]
+mod reserve;
 #[path = "faults/snapshots.rs"]
 mod snapshots;
 #[path = "faults/starts.rs"]

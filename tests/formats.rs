@@ -7,7 +7,7 @@
 )]
 
 use hindsight_core::Revision;
-use hindsight_log::{Records, SledStorage, Storage};
+use hindsight_log::{Records, SledStorage, Snapshots, Storage};
 use hindsight_tests::server::{Server, hindsight, serve, stdout, text};
 use std::path::Path;
 
@@ -82,4 +82,42 @@ fn a_log_of_a_newer_release_is_told_by_every_command_and_can_be_gone_back_from()
     let asked = stdout(&hindsight(&before, &["get", "configmap/kept"]));
     assert!(asked.contains("kept"), "{asked}");
     assert!(stdout(&hindsight(&before, &["log"])).contains("configmap"));
+}
+
+/// An older snapshot, or the whole log, could come to another state: the log may have been thinned since.
+#[test]
+fn a_snapshot_of_a_newer_release_refuses_the_start_and_is_not_replaced() {
+    let temporary = tempfile::tempdir().expect("a directory");
+    let data = temporary.path().join("data");
+    let start = || {
+        let mut command = serve(&data);
+        command.args(["--snapshot-every", "1"]);
+        Server::start_with(command, &data).expect("it starts")
+    };
+    let snapshots = Snapshots::at(data.join("snapshots"));
+    let listed = || snapshots.revisions().expect("listed");
+    for name in ["a", "b"] {
+        let server = start();
+        server.kubectl(&["create", "configmap", name]);
+        assert_eq!(server.signal("TERM"), Some(0));
+    }
+    let before = listed();
+    assert_eq!(before.len(), 2, "an older one could be read");
+    let newest = data.join(format!("snapshots/{:020}.snapshot", before[0].0));
+    let mut bytes = std::fs::read(&newest).expect("read");
+    bytes[FORMAT_AT] += 1;
+    std::fs::write(&newest, &bytes).expect("written");
+    let asked = hindsight(&data, &["get", "configmap/b"]);
+    let refused = serve(&data).output().expect("it runs");
+    for output in [asked, refused] {
+        let told = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{told}");
+        let found = format!(
+            "has format {}, and this release reads formats up to",
+            bytes[FORMAT_AT]
+        );
+        assert!(told.contains(&found), "{told}");
+    }
+    assert_eq!(listed(), before);
+    assert_eq!(std::fs::read(&newest).expect("it is there"), bytes);
 }

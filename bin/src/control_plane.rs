@@ -23,7 +23,7 @@ use hindsight_core::{
 use hindsight_gc::Forecast;
 use hindsight_log::{
     Base, DirectoryLock, Error, Found, Keeping, Log, MemoryStorage, Poison, Reader, SledStorage,
-    Snapshots, Storage, Writer, overwrite_in_place,
+    Storage, Writer, overwrite_in_place,
 };
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -356,8 +356,13 @@ fn open_log(config: &Config, empty: State) -> Result<OpenedLog, OpenError> {
     };
     let data_dir = lock.as_ref().map(|lock| DataDir(lock.directory()));
     let snapshots = data_dir.map(DataDir::snapshots);
-    let newest = |all: &Snapshots| all.newest_in(&*storage, &empty);
-    let base = snapshots.as_ref().and_then(newest);
+    let base = match &snapshots {
+        Some(all) => {
+            all.check_newest(&*storage)?;
+            all.newest_in(&*storage, &empty)
+        }
+        None => None,
+    };
     let base = base.unwrap_or_else(|| Base::empty(empty.clone()));
     let snapshot = base.state.revision;
     let mut log = Log::open_from(storage, base)?;

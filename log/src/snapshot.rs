@@ -253,7 +253,7 @@ impl Snapshots {
 
     /// Refuses a log that ends before its newest snapshot, or differs there, and one whose snapshots are of a newer
     /// release. Damaged ones are ignored, and those that cannot be read.
-    pub(crate) fn check_newest(&self, log: &dyn Records) -> Result<(), Error> {
+    pub fn check_newest(&self, log: &dyn Records) -> Result<(), Error> {
         self.check_against(log, self.revisions_or_none(), |_| Ok(()))
     }
 

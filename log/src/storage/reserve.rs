@@ -15,6 +15,9 @@ const MIB: u64 = 1 << 20;
 pub(super) const RESERVE_BYTES: u64 = 8 * MIB;
 /// Bytes that are released first.
 const PART_BYTES: u64 = MIB;
+/// Once others have taken so many parts, no more is released: they take whatever is, and there is to be something left
+/// for the next start.
+const TAKEN_MAX: u32 = 2;
 const BLOCK_BYTES: u64 = 4096;
 
 #[derive(Debug)]
@@ -27,6 +30,10 @@ pub(super) struct Reserve {
     found: u64,
     /// Bytes that it still holds.
     left: u64,
+    /// Bytes that were released last.
+    part: u64,
+    /// How many parts others took before they could be used.
+    taken: u32,
 }
 
 impl Reserve {
@@ -44,6 +51,8 @@ impl Reserve {
             path,
             found,
             left: found,
+            part: 0,
+            taken: 0,
         }
     }
 
@@ -60,15 +69,19 @@ impl Reserve {
     pub(super) fn release_until_free(&mut self, bytes: u64) -> Result<(), Error> {
         *self = Self::at(self.path.clone());
         let has_room = |one: &Self| blocks::available_at(one.directory()).unwrap_or(bytes) >= bytes;
-        while self.left > 0 && !has_room(self) {
-            self.release_part()?;
-        }
+        while self.left > 0 && !has_room(self) && self.release_part()? {}
         Ok(())
     }
 
-    /// Releases as much as was released so far, and finally the file itself. Returns whether there was
-    /// anything to release.
+    /// Releases as much as was released so far, and finally the file itself; or one part more, if others took the last.
+    /// Returns whether anything was released: there may be nothing, or others may take all of it.
     pub(super) fn release_part(&mut self) -> Result<bool, Error> {
+        if self.is_part_gone() {
+            self.taken += 1;
+        }
+        if self.taken >= TAKEN_MAX {
+            return Ok(false);
+        }
         let is_without_files = blocks::has_no_files_left(self.directory());
         let done = if is_without_files && self.spare.exists() {
             remove(&self.spare)
@@ -81,17 +94,25 @@ impl Reserve {
         done.map_err(Error::io("releasing the disk reserve"))
     }
 
+    /// Whether what was released last is free no more. The engine keeps nothing of it when it fails to open.
+    fn is_part_gone(&self) -> bool {
+        let available = blocks::available_at(self.directory()).unwrap_or(self.part);
+        available < self.part / 2
+    }
+
     fn directory(&self) -> &Path {
         place::above(&self.path)
     }
 
     fn shorten(&mut self) -> IoResult<()> {
-        let part = (self.found - self.left).max(PART_BYTES);
+        let released = self.found - self.left;
+        let part = if self.taken > 0 { 0 } else { released }.max(PART_BYTES);
         let left = self.left.saturating_sub(part);
         let file = File::options().write(true).open(&self.path)?;
         // Blocks may be allocated behind the end of the file; only shortening the file frees them.
         file.set_len(self.left)?;
         file.set_len(left)?;
+        self.part = self.left - left;
         self.left = left;
         Ok(())
     }
