@@ -123,7 +123,7 @@ impl Log {
 fn check_witnessed_before(storage: &dyn Storage, base: Tail) -> Result<(), Error> {
     match storage.witnessed()? {
         Some(one) if one.revision <= base.revision => one
-            .check_passed(storage)
+            .check_passed_by(storage)
             .map_err(|error| tail::annotate(error, Some(one))),
         _ => Ok(()),
     }

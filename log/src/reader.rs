@@ -117,7 +117,7 @@ impl Reader {
         let checked = snapshots
             .map_or(Ok(()), |all| all.check_newest(records))
             .and_then(|()| self.tail())
-            .and_then(|_| witness.map_or(Ok(()), |tail| tail.check_passed(records)));
+            .and_then(|_| witness.map_or(Ok(()), |tail| tail.check_passed_by(records)));
         checked.map_err(|error| tail::annotate(error, witness))?;
         Ok(witness.map(|tail| tail.revision))
     }

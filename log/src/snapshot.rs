@@ -282,7 +282,7 @@ impl Snapshots {
             let Some(head) = head.filter(|head| head.tail().revision == revision) else {
                 continue;
             };
-            let passed = head.tail().check_passed(log);
+            let passed = head.tail().check_passed_by(log);
             let passed = passed.map_err(Error::of_snapshot);
             if passed.is_ok() || file::checked(&path).is_ok() {
                 return passed;

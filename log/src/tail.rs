@@ -49,7 +49,7 @@ impl Tail {
 
     /// As [`Self::check_in`], but accepts a tail that a thinned frame covers: of the frames that it replaces, only
     /// the hash of the last is known.
-    pub(crate) fn check_passed(self, records: &dyn Records) -> Result<(), Error> {
+    pub(crate) fn check_passed_by(self, records: &dyn Records) -> Result<(), Error> {
         match self.check_in(records) {
             Err(Error::Diverged { .. }) if is_thinned_over(records, self.revision)? => Ok(()),
             held => held,

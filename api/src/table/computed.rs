@@ -127,9 +127,8 @@ fn condition<'a>(object: &'a Value, of_type: &str) -> Option<&'a Value> {
 }
 
 /// Whether this condition is true.
-fn holds(object: &Value, condition: &str) -> bool {
-    let mut conditions = list(object, "status.conditions").iter();
-    conditions.any(|one| text(one, "type") == condition && text(one, "status") == "True")
+fn holds(object: &Value, of_type: &str) -> bool {
+    condition(object, of_type).is_some_and(|one| text(one, "status") == "True")
 }
 
 fn members(object: &Value, path: &str) -> usize {
@@ -259,14 +258,8 @@ fn requested_duration(request: &Value) -> Value {
 }
 
 fn csr_condition(request: &Value) -> String {
-    let holds = |name: &str| {
-        let conditions = list(request, "status.conditions").iter();
-        conditions.clone().any(|one| text(one, "type") == name)
-    };
-    let mut states = ["Approved", "Denied", "Failed"]
-        .into_iter()
-        .filter(|name| holds(name))
-        .collect::<Vec<_>>();
+    let mut states = vec!["Approved", "Denied", "Failed"];
+    states.retain(|state| condition(request, state).is_some());
     if states.is_empty() {
         states.push("Pending");
     }

@@ -86,7 +86,7 @@ impl<'a> Subject<'a> {
     }
 
     /// The same of a place that is a pointer in Go: there, 0 and an empty text are not as good as none either.
-    fn repoints(&self, place: &Field<'_>) -> bool {
+    fn changes_pointer(&self, place: &Field<'_>) -> bool {
         let differs = |old: &Field<'_>| old.at(&place.path).value != place.value;
         self.old.as_ref().is_some_and(differs)
     }

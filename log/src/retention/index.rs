@@ -218,7 +218,7 @@ impl Index {
     }
 
     /// The first frame that is thinned; it states the floor.
-    pub(super) fn floor_frame(&self) -> Option<Revision> {
+    pub(super) fn floor_frame_start(&self) -> Option<Revision> {
         let thinned = self.frames.iter().find(|(_, summary)| !summary.is_whole);
         thinned.map(|(first, _)| *first)
     }

@@ -236,21 +236,21 @@ impl Thinning {
 
     /// Writes the new floor into the first thinned frame, before anything is dropped.
     fn write_floor(&mut self, storage: &dyn Storage, floor: Revision) -> Result<(), Error> {
-        let Some(floor_frame) = self.index.floor_frame() else {
+        let Some(floor_frame_start) = self.index.floor_frame_start() else {
             return Ok(());
         };
         let mut group = Group::default();
-        group.add(fetch(storage, floor_frame)?, &self.index)?;
+        group.add(fetch(storage, floor_frame_start)?, &self.index)?;
         if self.put(storage, group, floor)? {
             return Ok(());
         }
-        Err(Error::corrupt(floor_frame, "it cannot be rewritten"))
+        Err(Error::corrupt(floor_frame_start, "it cannot be rewritten"))
     }
 
     /// Whether the group must be closed before this frame. The frame that states the floor is rewritten
     /// often, so it stays small.
     fn is_full(&self, group: &Group, frame: &DecodedFrame) -> bool {
-        let is_floor_frame = self.index.floor_frame().is_none() && !group.is_empty();
+        let is_floor_frame = self.index.floor_frame_start().is_none() && !group.is_empty();
         is_floor_frame || !group.has_room(frame, &self.index)
     }
 
@@ -261,12 +261,12 @@ impl Thinning {
         group: &mut Group,
         first: Revision,
     ) -> Result<(), Error> {
-        let floor_frame = self.index.floor_frame();
+        let floor_frame_start = self.index.floor_frame_start();
         let (mut firsts, mut bytes) = (Vec::new(), 0);
         while firsts.len() < BEFORE_MAX
             && let at = firsts.last().copied().unwrap_or(first)
             && let Some((before, summary)) = self.index.before(at)
-            && (summary.end == at && !summary.is_whole && floor_frame != Some(before))
+            && (summary.end == at && !summary.is_whole && floor_frame_start != Some(before))
             && bytes + summary.bytes() <= BODIES_BYTES / 2
         {
             bytes += summary.bytes();
@@ -280,7 +280,7 @@ impl Thinning {
 
     /// A frame that is due, and its neighbours that fit into one frame with it.
     fn neighbourhood(&self, due: Revision) -> Vec<Revision> {
-        let floor_frame = self.index.floor_frame();
+        let floor_frame_start = self.index.floor_frame_start();
         let bytes = |first: Revision| {
             self.index
                 .summary(first)
@@ -288,12 +288,12 @@ impl Thinning {
         };
         let mut firsts = vec![due];
         let mut together = bytes(due);
-        if floor_frame == Some(due) {
+        if floor_frame_start == Some(due) {
             return firsts;
         }
         if let Some((before, summary)) = self.index.before(due)
             && summary.end == due
-            && floor_frame != Some(before)
+            && floor_frame_start != Some(before)
             && together + summary.bytes() <= BODIES_BYTES
         {
             together += summary.bytes();

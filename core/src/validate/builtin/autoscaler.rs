@@ -9,15 +9,15 @@ const PERIOD_MAX: i64 = 1_800;
 const SELECTIONS: [&str; 3] = ["Disabled", "Max", "Min"];
 const POLICIES: [&str; 2] = ["Percent", "Pods"];
 
-pub(super) fn largest(largest: &Field<'_>, subject: &Subject<'_>, causes: &mut CauseList) {
-    let max = largest.number();
+pub(super) fn max_replicas(place: &Field<'_>, subject: &Subject<'_>, causes: &mut CauseList) {
+    let max = place.number();
     let min = subject.new.at("spec.minReplicas").value.as_i64();
     if max < 1 {
-        causes.push_with(|| largest.invalid_as(&max.to_string(), "must be greater than 0"));
+        causes.push_with(|| place.invalid_as(&max.to_string(), "must be greater than 0"));
     }
     if min.is_some_and(|min| max < min) {
         let why = "must be greater than or equal to `minReplicas`";
-        causes.push_with(|| largest.invalid_as(&max.to_string(), why));
+        causes.push_with(|| place.invalid_as(&max.to_string(), why));
     }
 }
 
@@ -28,7 +28,7 @@ pub(super) fn reference(place: &Field<'_>, causes: &mut CauseList) {
 }
 
 /// How fast to scale in one direction. Source: `validateScalingRules`.
-pub(super) fn scaling(rules: &Field<'_>, _: &Subject<'_>, causes: &mut CauseList) {
+pub(super) fn scaling_rules(rules: &Field<'_>, _: &Subject<'_>, causes: &mut CauseList) {
     let (window, selection) = (
         rules.child("stabilizationWindowSeconds"),
         rules.child("selectPolicy"),

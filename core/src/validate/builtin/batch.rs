@@ -163,7 +163,11 @@ pub(super) fn job_update(spec: &Field<'_>, subject: &Subject<'_>, causes: &mut C
         return;
     };
     completions(spec, subject, causes);
-    let kept = |place: Field<'_>| subject.repoints(&place).then(|| place.invalid(IMMUTABLE));
+    let kept = |place: Field<'_>| {
+        subject
+            .changes_pointer(&place)
+            .then(|| place.invalid(IMMUTABLE))
+    };
     causes.extend(kept(spec.child("selector")));
     let (before, template) = (old.at("spec.template"), spec.child("template"));
     let is_same = if waits(old) {
@@ -188,7 +192,7 @@ pub(super) fn job_update(spec: &Field<'_>, subject: &Subject<'_>, causes: &mut C
 fn completions(spec: &Field<'_>, subject: &Subject<'_>, causes: &mut CauseList) {
     let completions = spec.child("completions");
     let is_indexed = spec.child("completionMode").text() == "Indexed";
-    if !subject.repoints(&completions) {
+    if !subject.changes_pointer(&completions) {
         return;
     }
     if !is_indexed {

@@ -14,7 +14,7 @@ const CHECKS: &[(&str, Check)] = &[
     }),
     ("allocation", status::allocation),
     ("attachment", classes::attachment),
-    ("autoscaler", autoscaler::largest),
+    ("autoscaler", autoscaler::max_replicas),
     ("binding", rbac::binding),
     ("claim", storage::claim),
     ("collisions", status::collisions),
@@ -56,7 +56,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("scaled", |target, _, causes| {
         autoscaler::reference(target, causes);
     }),
-    ("scaling", autoscaler::scaling),
+    ("scaling", autoscaler::scaling_rules),
     ("schedule", batch::schedule),
     ("secret", config::secret),
     ("selected", workload::selected),

@@ -60,17 +60,17 @@ fn check(metric: &Field<'_>, causes: &mut CauseList) {
     let Some(own) = own else {
         // Upstream says this twice.
         causes.push_with(|| kind.not_supported(&TYPES));
-        return others(&present, "", causes);
+        return forbid_others(&present, "", causes);
     };
     let source = metric.child(own.1);
     if source.is_absent() {
         let why = "must populate information for the given metric source";
         causes.push_with(|| source.required(why));
     }
-    others(&present, own.1, causes);
+    forbid_others(&present, own.1, causes);
 }
 
-fn others(present: &[(&(&str, &str, Check), Field<'_>)], own: &str, causes: &mut CauseList) {
+fn forbid_others(present: &[(&(&str, &str, Check), Field<'_>)], own: &str, causes: &mut CauseList) {
     if present.len() < 2 {
         return;
     }
@@ -81,7 +81,8 @@ fn others(present: &[(&(&str, &str, Check), Field<'_>)], own: &str, causes: &mut
 
 fn object(source: &Field<'_>, causes: &mut CauseList) {
     autoscaler::reference(&source.child("describedObject"), causes);
-    let target = measured(source, causes);
+    check_name(source, causes);
+    let target = checked_target(source, causes);
     let (value, average) = (target.child("value"), target.child("averageValue"));
     if value.is_absent() && average.is_absent() {
         causes.push_with(|| average.required("must set either a target value or averageValue"));
@@ -89,15 +90,16 @@ fn object(source: &Field<'_>, causes: &mut CauseList) {
 }
 
 fn external(source: &Field<'_>, causes: &mut CauseList) {
-    let target = measured(source, causes);
+    check_name(source, causes);
+    let target = checked_target(source, causes);
     let (value, average) = (target.child("value"), target.child("averageValue"));
     let none = "must set either a target value for metric or a per-pod target";
     let both = "may not set both a target value for metric and a per-pod target";
-    one_of((&average, none), (&value, both), causes);
+    require_one_of((&average, none), (&value, both), causes);
 }
 
 /// Requires the first of two places if neither is there, and forbids the second if both are.
-fn one_of(
+fn require_one_of(
     (first, none): (&Field<'_>, &str),
     (second, both): (&Field<'_>, &str),
     causes: &mut CauseList,
@@ -110,7 +112,8 @@ fn one_of(
 }
 
 fn pods(source: &Field<'_>, causes: &mut CauseList) {
-    let average = measured(source, causes).child("averageValue");
+    check_name(source, causes);
+    let average = checked_target(source, causes).child("averageValue");
     if average.is_absent() {
         causes.push_with(|| average.required("must specify a positive target averageValue"));
     }
@@ -121,7 +124,7 @@ fn resource(source: &Field<'_>, causes: &mut CauseList) {
     if name.is_empty() {
         causes.push_with(|| name.required("must specify a resource name"));
     }
-    used(source, causes);
+    check_used(source, causes);
 }
 
 fn container(source: &Field<'_>, causes: &mut CauseList) {
@@ -136,33 +139,30 @@ fn container(source: &Field<'_>, causes: &mut CauseList) {
     } else {
         container.refuse(names::label_problems(container.text()), causes);
     }
-    used(source, causes);
+    check_used(source, causes);
 }
 
 /// How much of a resource is to be used.
-fn used(source: &Field<'_>, causes: &mut CauseList) {
-    let target = source.child("target");
-    check_target(&target, causes);
+fn check_used(source: &Field<'_>, causes: &mut CauseList) {
+    let target = checked_target(source, causes);
     let (share, average) = (
         target.child("averageUtilization"),
         target.child("averageValue"),
     );
     let none = "must set either a target raw value or a target utilization";
     let both = "may not set both a target raw value and a target utilization";
-    one_of((&share, none), (&average, both), causes);
+    require_one_of((&share, none), (&average, both), causes);
 }
 
-/// Checks the name of what is measured, and the target, which it returns. Source: `validateMetricIdentifier`.
-fn measured<'a>(source: &Field<'a>, causes: &mut CauseList) -> Field<'a> {
+/// Checks the name of what is measured. Source: `validateMetricIdentifier`.
+fn check_name(source: &Field<'_>, causes: &mut CauseList) {
     let name = source.at("metric.name");
     name.check_segment("must specify a metric name", causes);
-    let target = source.child("target");
-    check_target(&target, causes);
-    target
 }
 
-/// Source: `validateMetricTarget`.
-fn check_target(target: &Field<'_>, causes: &mut CauseList) {
+/// Checks the target, and returns it. Source: `validateMetricTarget`.
+fn checked_target<'a>(source: &Field<'a>, causes: &mut CauseList) -> Field<'a> {
+    let target = source.child("target");
     let (kind, share) = (target.child("type"), target.child("averageUtilization"));
     if kind.is_empty() {
         causes.push_with(|| kind.required("must specify a metric target type"));
@@ -177,4 +177,5 @@ fn check_target(target: &Field<'_>, causes: &mut CauseList) {
     if share.value.as_i64().is_some_and(|share| share < 1) {
         causes.push_with(|| share.invalid("must be greater than 0"));
     }
+    target
 }

@@ -6,7 +6,9 @@ use crate::rejection::{CauseList, FieldCause};
 use crate::validate::{formats, label_value, names};
 use std::collections::BTreeSet;
 
-const TYPES: [&str; 3] = ["FQDN", "IPv4", "IPv6"];
+const IPV4: &str = "IPv4";
+const IPV6: &str = "IPv6";
+const TYPES: [&str; 3] = ["FQDN", IPV4, IPV6];
 const ENDPOINTS_MAX: usize = 1_000;
 const ADDRESSES_MAX: usize = 100;
 const PORTS_MAX: usize = 20_000;
@@ -69,8 +71,8 @@ fn check_endpoint(endpoint: &Field<'_>, kind: &str, causes: &mut CauseList) {
     for address in addresses.items() {
         match kind {
             "FQDN" => domain(&address, causes),
-            "IPv4" => of_family(&address, false, causes),
-            "IPv6" => of_family(&address, true, causes),
+            IPV4 => of_family(&address, IPV4, causes),
+            IPV6 => of_family(&address, IPV6, causes),
             _ => {}
         }
     }
@@ -98,14 +100,13 @@ fn domain(address: &Field<'_>, causes: &mut CauseList) {
 
 /// An address that every program reads alike, of this family. Unlike upstream, this accepts one of the machine
 /// itself, as in the older form.
-fn of_family(address: &Field<'_>, long: bool, causes: &mut CauseList) {
+fn of_family(address: &Field<'_>, family: &str, causes: &mut CauseList) {
     let text = address.text();
     let ambiguous = || formats::ambiguous_address(text).map(str::to_owned);
     if let Some(why) = formats::old_address(text).or_else(ambiguous) {
         return causes.push_with(|| address.invalid(&why));
     }
-    if formats::is_long(text) != Some(long) {
-        let family = if long { "IPv6" } else { "IPv4" };
+    if formats::is_long(text) != Some(family == IPV6) {
         causes.push_with(|| address.invalid(&format!("must be an {family} address")));
     }
     if !formats::is_loopback(text) {
