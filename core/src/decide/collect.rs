@@ -16,7 +16,7 @@ use super::delete::owners::{
 use super::delete::removal;
 use super::managed_fields;
 use crate::classify::Verdict;
-use crate::command::{DropOwners, DropReason, FinalizeNamespace, Release, Target, Unblock};
+use crate::command::{Basis, DropOwners, DropReason, FinalizeNamespace, Release, Target, Unblock};
 use crate::document::metadata_mut;
 use crate::event::OwnerClass;
 use crate::object::{DEFINITION_FINALIZER, ORPHAN_FINALIZER, Object, OwnerReference, Uid};
@@ -136,34 +136,44 @@ pub(crate) fn unblock(context: Context<'_>, intent: &Unblock) -> Result<Decision
 }
 
 pub(crate) fn release(context: Context<'_>, intent: &Release) -> Result<Decision, Rejection> {
-    let object = find(context, &intent.owner)?;
-    if !object.is_deleting() || !object.meta.has_finalizer(&intent.finalizer) {
+    release_owner(context, &intent.owner, &intent.finalizer, &intent.basis)
+}
+
+fn release_owner(
+    context: Context<'_>,
+    owner: &Target,
+    finalizer: &str,
+    basis: &Basis,
+) -> Result<Decision, Rejection> {
+    let object = find(context, owner)?;
+    if !object.is_deleting() || !object.meta.has_finalizer(finalizer) {
         return Ok(nothing(object));
     }
     let left = context.state.dependents(&object.meta.uid);
-    if left.all > 0 && *intent.finalizer == *ORPHAN_FINALIZER {
-        return latecomers::release_after_latecomers(context, intent, object);
+    if left.all > 0 && finalizer == ORPHAN_FINALIZER {
+        return latecomers::release_after_latecomers(context, object, basis);
     }
     // Nothing that came and went again changes how the owner goes, nor does an event that refers to it.
     let held = context.state.held_owners.get(&object.meta.uid);
-    if left.all > 0 && held.is_some_and(|held| held.since > intent.basis.revision) {
+    if left.all > 0 && held.is_some_and(|held| held.since > basis.revision) {
         return Err(Rejection::stale(&object.key, "a dependent was added since"));
     }
-    let_go(context, intent, object)
+    let_go(context, object, finalizer, basis)
 }
 
 /// Takes the finalizer from an owner on which no dependent rests any more.
 fn let_go(
     context: Context<'_>,
-    intent: &Release,
     object: &Arc<Object>,
+    finalizer: &str,
+    basis: &Basis,
 ) -> Result<Decision, Rejection> {
-    if context.state.overtaken_at(object) > intent.basis.revision {
+    if context.state.overtaken_at(object) > basis.revision {
         let why = "references to it, or what they mean, have changed since";
         return Err(Rejection::stale(&object.key, why));
     }
-    refuse_overtaken(context.state, object, &intent.basis)?;
-    let is_cleanup = &*intent.finalizer == DEFINITION_FINALIZER;
+    refuse_overtaken(context.state, object, basis)?;
+    let is_cleanup = finalizer == DEFINITION_FINALIZER;
     if is_cleanup && removal::content(context.state, object).is_some() {
         return Err(Rejection::stale(&object.key, "an instance is left"));
     }
@@ -173,7 +183,7 @@ fn let_go(
             .meta
             .finalizers
             .iter()
-            .filter(|one| **one != intent.finalizer)
+            .filter(|one| ***one != *finalizer)
             .cloned()
             .collect();
         super::delete::write_finalizers(metadata, &rest);

@@ -1,8 +1,8 @@
 //! Owners that only wait for each other are released in one decision: released one by one, some would be
 //! left waiting for an owner that no longer waits itself, and which ones would be chance.
 
-use super::{find, release};
-use crate::command::{Deadlock, Release, Target};
+use super::{find, release_owner};
+use crate::command::{Deadlock, Target};
 use crate::decide::sequence::Sequence;
 use crate::decide::{Context, Envelope};
 use crate::object::{FOREGROUND_FINALIZER, Object};
@@ -31,12 +31,7 @@ pub(crate) fn break_deadlock(
             envelope: &envelope,
             ..sequence.context(context)
         };
-        let let_go = Release {
-            owner: member.clone(),
-            finalizer: FOREGROUND_FINALIZER.into(),
-            basis: deadlock.basis.clone(),
-        };
-        let decision = release(context, &let_go)?;
+        let decision = release_owner(context, member, FOREGROUND_FINALIZER, &deadlock.basis)?;
         if is_first {
             outcome = decision.outcome;
         }

@@ -3,10 +3,10 @@
 //! for ever.
 
 use super::{drop_owners, let_go};
-use crate::command::{Basis, DropOwners, DropReason, Release, Target};
+use crate::command::{Basis, DropOwners, DropReason, Target};
 use crate::decide::Context;
 use crate::decide::sequence::Sequence;
-use crate::object::Object;
+use crate::object::{ORPHAN_FINALIZER, Object};
 use crate::{Decision, Rejection};
 use std::sync::Arc;
 
@@ -14,8 +14,8 @@ use std::sync::Arc;
 /// would have on its own.
 pub(super) fn release_after_latecomers(
     context: Context<'_>,
-    intent: &Release,
     owner: &Arc<Object>,
+    basis: &Basis,
 ) -> Result<Decision, Rejection> {
     let Some(latecomers) = context.state.latecomers(owner) else {
         return Err(Rejection::stale(&owner.key, "a dependent was added since"));
@@ -33,12 +33,12 @@ pub(super) fn release_after_latecomers(
                 .cloned()
                 .collect(),
             reason: DropReason::Orphaning(owner.key.clone()),
-            basis: Basis::at(intent.basis.revision),
+            basis: Basis::at(basis.revision),
         };
         let decision = drop_owners(sequence.context(context), &drop)?;
         sequence.add(decision.commits);
     }
-    let decision = let_go(sequence.context(context), intent, owner)?;
+    let decision = let_go(sequence.context(context), owner, ORPHAN_FINALIZER, basis)?;
     sequence.add(decision.commits);
     Ok(Decision::new(sequence.into_commits(), decision.outcome))
 }
