@@ -38,11 +38,11 @@ pub use mutated::AdmissionView;
 pub(crate) use patch::patch;
 pub(crate) use update::update;
 
-use crate::command::{Admitted, Evaluation, Passed};
+use crate::command::{Admitted, Basis, Evaluation, Passed};
 use crate::kind::Kind;
-use crate::object::Name;
+use crate::object::{Name, Object};
 use crate::rejection::{self, FieldCause};
-use crate::{Actor, Cause, Command, Decision, Intent, Rejection, Request, State, Time};
+use crate::{Actor, Cause, Command, Decision, Intent, Rejection, Request, Revision, State, Time};
 use std::cell::OnceCell;
 use std::sync::Arc;
 
@@ -51,6 +51,8 @@ use std::sync::Arc;
 pub(crate) struct Context<'a> {
     pub(crate) state: &'a State,
     pub(crate) envelope: &'a Envelope,
+    /// The commit that this part of the decision is made because of; if there is none, the command says why.
+    pub(crate) caused_by: Option<Revision>,
     pub(crate) strictness: Strictness,
     /// The object is as admission left it, and its `managedFields` are to be taken as they are.
     pub(crate) is_mutated: bool,
@@ -72,6 +74,24 @@ pub(crate) enum Strictness {
 }
 
 impl Context<'_> {
+    fn cause(&self) -> Cause {
+        let of_command = || self.envelope.cause.clone();
+        self.caused_by.map_or_else(of_command, Cause::Commit)
+    }
+
+    /// The context of a planned step about this object. If the cause is the version of the object that the plan
+    /// saw, it becomes the newest version.
+    fn because_of(self, basis: &Basis, object: &Object) -> Self {
+        let seen = basis.seen.as_ref();
+        if seen.is_some_and(|seen| self.cause() == Cause::Commit(seen.revision)) {
+            return Self {
+                caused_by: Some(object.revision),
+                ..self
+            };
+        }
+        self
+    }
+
     /// The warnings of a body: those of the request, then those found since.
     fn warnings(&self, found: Vec<String>) -> Vec<String> {
         let mut warnings = self.envelope.warnings.clone();

@@ -45,6 +45,7 @@ fn carry_out(
     let context = Context {
         state,
         envelope: &envelope,
+        caused_by: None,
         strictness,
         is_mutated: admitted
             .as_ref()

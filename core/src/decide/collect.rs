@@ -11,7 +11,7 @@ pub(crate) use deadlock::break_deadlock;
 use super::Context;
 use super::commit::NewVersion;
 use super::delete::owners::{
-    because_of, findings, going, refuse_marked, refuse_overtaken, refuse_undecided_above,
+    findings, going, refuse_marked, refuse_overtaken, refuse_undecided_above,
 };
 use super::delete::removal;
 use super::managed_fields;
@@ -30,11 +30,7 @@ pub(crate) fn drop_owners(
     intent: &DropOwners,
 ) -> Result<Decision, Rejection> {
     let object = find(context, &intent.dependent)?;
-    let envelope = because_of(context.envelope, &intent.basis, object);
-    let context = Context {
-        envelope: &envelope,
-        ..context
-    };
+    let context = context.because_of(&intent.basis, object);
     refuse_overtaken(context.state, object, &intent.basis)?;
     let doomed: Vec<&OwnerReference> = match &intent.reason {
         DropReason::Orphaning(owner) => {
@@ -107,11 +103,7 @@ fn prunable<'a>(
 
 pub(crate) fn unblock(context: Context<'_>, intent: &Unblock) -> Result<Decision, Rejection> {
     let object = find(context, &intent.dependent)?;
-    let envelope = because_of(context.envelope, &intent.basis, object);
-    let context = Context {
-        envelope: &envelope,
-        ..context
-    };
+    let context = context.because_of(&intent.basis, object);
     refuse_overtaken(context.state, object, &intent.basis)?;
     going(context.state, object, true)?;
     if !context.state.would_close_a_cycle(object) {

@@ -75,7 +75,7 @@ impl Context<'_> {
             time: self.envelope.time,
             actor: Arc::clone(&self.envelope.actor),
             request: Arc::clone(&self.envelope.request),
-            cause: self.envelope.cause.clone(),
+            cause: self.cause(),
             key: object.key.clone(),
             uid: object.meta.uid.clone(),
             events,

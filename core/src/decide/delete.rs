@@ -46,13 +46,8 @@ pub(crate) fn delete(context: Context<'_>, intent: &Delete) -> Result<Decision, 
     precondition::check(intent, object, kind)?;
     ground::check(&context, intent, object)?;
     let planned = intent.basis.as_ref();
-    let envelope = planned.map(|basis| owners::because_of(context.envelope, basis, object));
-    let context = Context {
-        envelope: envelope.as_ref().unwrap_or(context.envelope),
-        ..context
-    };
     let deletion = Deletion {
-        context,
+        context: planned.map_or(context, |basis| context.because_of(basis, object)),
         intent,
         kind,
         object,

@@ -3,9 +3,9 @@
 
 use super::bound::OversizePolicy;
 use super::sequence::Sequence;
-use super::{Context, Envelope, delete};
+use super::{Context, delete};
 use crate::command::{Delete, Target};
-use crate::{Cause, Commit, Decision, Rule};
+use crate::{Commit, Decision, Rule};
 use std::sync::Arc;
 
 /// Adds the deletion of the `Endpoints` of each service that the decision removes. As upstream, the service
@@ -23,12 +23,8 @@ pub(crate) fn delete_with_service(context: Context<'_>, mut decision: Decision) 
     let mut sequence = Sequence::on(context.state);
     sequence.add(decision.commits);
     for (endpoints, removal) in left {
-        let envelope = Envelope {
-            cause: Cause::Commit(removal),
-            ..context.envelope.clone()
-        };
         let context = Context {
-            envelope: &envelope,
+            caused_by: Some(removal),
             oversize: OversizePolicy::Open,
             ..sequence.context(context)
         };

@@ -3,10 +3,10 @@
 
 use super::{find, release_owner};
 use crate::command::{Deadlock, Target};
+use crate::decide::Context;
 use crate::decide::sequence::Sequence;
-use crate::decide::{Context, Envelope};
 use crate::object::{FOREGROUND_FINALIZER, Object};
-use crate::{Cause, Decision, Outcome, Rejection, Revision};
+use crate::{Decision, Outcome, Rejection};
 
 pub(crate) fn break_deadlock(
     context: Context<'_>,
@@ -26,9 +26,9 @@ pub(crate) fn break_deadlock(
     let mut sequence = Sequence::on(context.state);
     for member in &deadlock.members {
         let is_first = sequence.commits().is_empty();
-        let envelope = caused_by(context.envelope, first_of(sequence.commits()));
+        // The first release keeps the cause that completed the cycle; the others name the first as their cause.
         let context = Context {
-            envelope: &envelope,
+            caused_by: sequence.commits().first().map(|commit| commit.revision),
             ..sequence.context(context)
         };
         let decision = release_owner(context, member, FOREGROUND_FINALIZER, &deadlock.basis)?;
@@ -49,17 +49,4 @@ fn still_waits<'a>(context: Context<'a>, member: &Target) -> Result<&'a Object, 
         return Ok(object);
     }
     Err(Rejection::stale(&object.key, "it no longer waits"))
-}
-
-/// The first release keeps the cause that completed the cycle; the others name the first as their cause.
-fn caused_by(envelope: &Envelope, first: Option<Revision>) -> Envelope {
-    let mut envelope = envelope.clone();
-    if let Some(revision) = first {
-        envelope.cause = Cause::Commit(revision);
-    }
-    envelope
-}
-
-fn first_of(commits: &[std::sync::Arc<crate::Commit>]) -> Option<Revision> {
-    commits.first().map(|commit| commit.revision)
 }

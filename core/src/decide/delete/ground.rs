@@ -37,7 +37,7 @@ pub(super) fn check(
             "it is not a finished job whose time to live is over",
         ),
         Rule::Policy => (
-            matches!(context.envelope.cause, Cause::Policy(_)),
+            matches!(context.cause(), Cause::Policy(_)),
             "the command names no policy",
         ),
         Rule::ServiceDeleted => (

@@ -3,8 +3,8 @@
 
 use crate::classify::{Verdict, classify};
 use crate::command::{Basis, Delete, Propagation};
-use crate::decide::{Context, Envelope};
-use crate::event::{Cause, OwnerClass, OwnerFinding};
+use crate::decide::Context;
+use crate::event::{OwnerClass, OwnerFinding};
 use crate::object::{Object, ObjectKey};
 use crate::state::{ABOVE_MAX, Obstacle};
 use crate::{OwnerReference, Rejection, Rule, State};
@@ -99,17 +99,6 @@ pub(crate) fn refuse_overtaken(
         return Err(Rejection::stale(&object.key, why));
     }
     refuse_undecided_above(state, &object.key, basis)
-}
-
-/// The envelope of a step about this object. If the cause is the version of the object that the plan saw, it becomes
-/// the newest version.
-pub(crate) fn because_of(envelope: &Envelope, basis: &Basis, object: &Object) -> Envelope {
-    let mut envelope = envelope.clone();
-    let written = basis.seen.as_ref().map(|seen| Cause::Commit(seen.revision));
-    if written.as_ref() == Some(&envelope.cause) {
-        envelope.cause = Cause::Commit(object.revision);
-    }
-    envelope
 }
 
 /// Refuses a plan if something that comes before the object with this key has to be decided first, because of a
