@@ -9,7 +9,6 @@ mod tests;
 pub(crate) use deadlock::break_deadlock;
 
 use super::Context;
-use super::commit::NewVersion;
 use super::delete::owners::{
     findings, going, refuse_marked, refuse_overtaken, refuse_undecided_above,
 };
@@ -243,13 +242,7 @@ fn write(
         return removal::remove(context, object, document);
     }
     let document = managed_fields::with_managed_fields(context, object, document, None);
-    let revision = context.state.revision.next();
-    let written = NewVersion {
-        key: object.key.clone(),
-        document,
-        revision,
-    };
-    let (object, commit) = context.new_version(Some(object), written, Vec::new())?;
+    let (object, commit) = context.updated(object, document, Vec::new())?;
     Ok(Decision::new(vec![commit], Outcome::Updated(object)))
 }
 

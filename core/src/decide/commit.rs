@@ -8,37 +8,61 @@ use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
+/// A version of an object, and the commit that writes it.
+pub(crate) type Written = (Arc<Object>, Arc<Commit>);
+
 impl Context<'_> {
-    /// The next version of an object (or its first), and the commit that writes it. `extra` holds events
-    /// that a comparison cannot find, such as a deletion request.
-    pub(crate) fn new_version(
+    /// The next version of an object, and the commit that writes it. `extra` holds events that a comparison cannot
+    /// find, such as a deletion request.
+    pub(crate) fn updated(
         &self,
-        previous: Option<&Arc<Object>>,
-        object: NewVersion,
+        previous: &Object,
+        document: Value,
         extra: Vec<Event>,
-    ) -> Result<(Arc<Object>, Arc<Commit>), Rejection> {
-        let revision = object.revision;
-        let mark = previous
-            .and_then(|previous| previous.mark)
-            .or_else(|| mark_of(&extra).map(|rule| Mark { revision, rule }));
-        let document = self.as_stored(&object.key, object.document);
-        let object = Object::from_value(object.key, document, revision, mark)
-            .map_err(|error| Rejection::BadRequest(error.to_string()))?;
-        let object = self.check_size(previous.map(AsRef::as_ref), object)?;
-        let object = Arc::new(object);
-        let mut events = extra;
-        compare(previous.map(|previous| &**previous), &object, &mut events);
-        events.push(if previous.is_some() {
-            Event::ObjectUpdated {
-                object: Arc::clone(&object),
-            }
-        } else {
-            Event::ObjectCreated {
-                object: Arc::clone(&object),
-            }
+    ) -> Result<Written, Rejection> {
+        let requested = mark_of(&extra).map(|rule| Mark {
+            revision: self.state.revision.next(),
+            rule,
         });
-        let commit = self.commit(&object, revision, events);
-        Ok((object, commit))
+        let mark = previous.mark.or(requested);
+        let object = self.version(previous.key.clone(), document, mark, Some(previous))?;
+        let mut events = extra;
+        compare(Some(previous), &object, &mut events);
+        events.push(Event::ObjectUpdated {
+            object: Arc::clone(&object),
+        });
+        Ok(self.written(object, events))
+    }
+
+    /// The first version of an object, and the commit that writes it.
+    pub(crate) fn created(&self, key: ObjectKey, document: Value) -> Result<Written, Rejection> {
+        let object = self.version(key, document, None, None)?;
+        // Commits are kept, and most creations are all that happens in theirs.
+        let mut events = Vec::with_capacity(1);
+        compare(None, &object, &mut events);
+        events.push(Event::ObjectCreated {
+            object: Arc::clone(&object),
+        });
+        Ok(self.written(object, events))
+    }
+
+    /// The object as the next revision stores it.
+    fn version(
+        &self,
+        key: ObjectKey,
+        document: Value,
+        mark: Option<Mark>,
+        previous: Option<&Object>,
+    ) -> Result<Arc<Object>, Rejection> {
+        let document = self.as_stored(&key, document);
+        let object = Object::from_value(key, document, self.state.revision.next(), mark)
+            .map_err(|error| Rejection::BadRequest(error.to_string()))?;
+        self.check_size(previous, object).map(Arc::new)
+    }
+
+    fn written(&self, object: Arc<Object>, events: Vec<Event>) -> Written {
+        let commit = self.commit(&object, object.revision, events);
+        (object, commit)
     }
 
     /// The stored document, as a write of the server's own starts from it.
@@ -81,13 +105,6 @@ impl Context<'_> {
             events,
         })
     }
-}
-
-/// An object that is about to be written.
-pub(crate) struct NewVersion {
-    pub(crate) key: ObjectKey,
-    pub(crate) document: Value,
-    pub(crate) revision: Revision,
 }
 
 fn mark_of(events: &[Event]) -> Option<Rule> {

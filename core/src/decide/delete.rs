@@ -14,7 +14,7 @@ pub(crate) use policy::write_finalizers;
 mod tests;
 
 use super::Context;
-use super::commit::NewVersion;
+use super::commit::Written;
 use super::conditions::{self, Condition};
 use crate::command::{Delete, Propagation};
 use crate::document::metadata_mut;
@@ -163,18 +163,8 @@ impl Deletion<'_> {
         }]
     }
 
-    fn write(
-        &self,
-        document: Value,
-        extra: Vec<Event>,
-    ) -> Result<(Arc<Object>, Arc<crate::Commit>), Rejection> {
-        let revision = self.context.state.revision.next();
-        let written = NewVersion {
-            key: self.object.key.clone(),
-            document,
-            revision,
-        };
-        self.context.new_version(Some(self.object), written, extra)
+    fn write(&self, document: Value, extra: Vec<Event>) -> Result<Written, Rejection> {
+        self.context.updated(self.object, document, extra)
     }
 
     /// Writes the metadata of a deletion; false if all of it was there already.

@@ -4,7 +4,6 @@
 #[cfg(test)]
 mod tests;
 
-use super::commit::NewVersion;
 use super::conditions::{self, Condition};
 use super::delete::{delete, precondition};
 use super::sequence::Sequence;
@@ -67,12 +66,7 @@ fn mark_disruption_target(
     if document == before {
         return Ok(None);
     }
-    let written = NewVersion {
-        key: pod.key.clone(),
-        document,
-        revision: context.state.revision.next(),
-    };
-    let (_, commit) = context.new_version(Some(pod), written, Vec::new())?;
+    let (_, commit) = context.updated(pod, document, Vec::new())?;
     Ok(Some(commit))
 }
 
@@ -115,17 +109,9 @@ fn spend_budget(context: Context<'_>, pod: &Object) -> Result<Option<Arc<Commit>
         envelope,
         ..context
     };
-    let written = NewVersion {
-        key: budget.key.clone(),
-        document: managed_fields::with_managed_fields(
-            context,
-            &budget,
-            next,
-            Some(Subresource::Status),
-        ),
-        revision: context.state.revision.next(),
-    };
-    let (_, commit) = context.new_version(Some(&budget), written, Vec::new())?;
+    let to = Some(Subresource::Status);
+    let document = managed_fields::with_managed_fields(context, &budget, next, to);
+    let (_, commit) = context.updated(&budget, document, Vec::new())?;
     Ok(Some(commit))
 }
 

@@ -2,7 +2,6 @@
 
 use super::{admit, name, own, shape, workload};
 use crate::command::{Create, FieldValidation};
-use crate::decide::commit::NewVersion;
 use crate::decide::managed_fields::{Ownership, WriteTarget};
 use crate::decide::update::{namespace, same_coordinates, same_namespace};
 use crate::decide::{Causes, Context, Strictness, decode, prepare, warned};
@@ -175,15 +174,8 @@ impl<'a> Creation<'a> {
     }
 
     fn write(&mut self, key: ObjectKey) -> Result<Decision, Rejection> {
-        let context = self.target.context;
-        let written = NewVersion {
-            key,
-            document: std::mem::take(&mut self.document),
-            revision: context.state.revision.next(),
-        };
-        // Commits are kept, and most creations are all that happens in theirs.
-        let events = Vec::with_capacity(1);
-        let (object, commit) = context.new_version(None, written, events)?;
+        let document = std::mem::take(&mut self.document);
+        let (object, commit) = self.target.context.created(key, document)?;
         Ok(Decision::new(vec![commit], Outcome::Created(object)))
     }
 }

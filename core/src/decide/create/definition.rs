@@ -4,7 +4,6 @@ mod names;
 #[cfg(test)]
 mod tests;
 
-use crate::decide::commit::NewVersion;
 use crate::decide::conditions::Condition;
 use crate::decide::sequence::Sequence;
 use crate::decide::{Context, OversizePolicy, conditions, prepare};
@@ -152,13 +151,9 @@ fn give_away(
             }
             bytes += more;
             is_changing = true;
+            let document = one.document(&taken, &now);
             let context = sequence.context(context);
-            let written = NewVersion {
-                key: one.object.key.clone(),
-                document: one.document(&taken, &now),
-                revision: context.state.revision.next(),
-            };
-            let (object, commit) = context.new_version(Some(&one.object), written, Vec::new())?;
+            let (object, commit) = context.updated(&one.object, document, Vec::new())?;
             sequence.add([commit]);
             one.object = object;
             taken.note(sequence.state(), one);

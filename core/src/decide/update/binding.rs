@@ -3,7 +3,6 @@
 
 use super::{same_coordinates, same_identity, version_allows};
 use crate::command::Update;
-use crate::decide::commit::NewVersion;
 use crate::decide::{Context, decode, namespace_of_new, prepare, warned};
 use crate::kind::{Kind, Subresource};
 use crate::object::{Object, ObjectKey};
@@ -71,14 +70,7 @@ impl Pod<'_> {
             });
             members(root, "status", |status| scheduled(status, &now));
         }
-        let written = NewVersion {
-            key: self.stored.key.clone(),
-            document: pod,
-            revision: self.context.state.revision.next(),
-        };
-        let (object, commit) = self
-            .context
-            .new_version(Some(self.stored), written, Vec::new())?;
+        let (object, commit) = self.context.updated(self.stored, pod, Vec::new())?;
         Ok(Decision::new(vec![commit], Outcome::Updated(object)))
     }
 

@@ -1,7 +1,6 @@
 //! Every update, patch and apply, step by step: from the new document to the commit.
 
 use super::{PendingWrite, Sent, approval, daemon_set, merge, namespace, pod, restore, service};
-use crate::decide::commit::NewVersion;
 use crate::decide::create::{label_namespace, refresh_definition, settle_names};
 use crate::decide::delete::removal;
 use crate::decide::managed_fields::{Ownership, put};
@@ -279,12 +278,7 @@ impl<'a> Edit<'a> {
             } else {
                 next
             };
-            let written = NewVersion {
-                key: stored.key.clone(),
-                document,
-                revision: context.state.revision.next(),
-            };
-            let (object, commit) = context.new_version(Some(stored), written, Vec::new())?;
+            let (object, commit) = context.updated(stored, document, Vec::new())?;
             Decision::new(vec![commit], Outcome::Updated(object))
         })
     }
