@@ -274,7 +274,7 @@ fn unasked(log: &[Commit]) -> Vec<(usize, Rule)> {
     let mut marked = std::collections::BTreeSet::new();
     let mut found = Vec::new();
     for (index, commit) in log.iter().enumerate() {
-        let verdict = commit.events.iter().find_map(Event::deletion);
+        let verdict = commit.deletions().next();
         let Some((rule, _)) = verdict.filter(|_| marked.insert(commit.uid.clone())) else {
             continue;
         };

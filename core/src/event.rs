@@ -385,6 +385,16 @@ impl Commit {
         })
     }
 
+    /// Whether the object exists from this commit on.
+    pub fn creates(&self) -> bool {
+        self.events.iter().any(Event::is_creation)
+    }
+
+    /// The [deletions](Event::deletion) among the events: a mark, a removal, or both.
+    pub fn deletions(&self) -> impl Iterator<Item = (Rule, &[OwnerFinding])> {
+        self.events.iter().filter_map(Event::deletion)
+    }
+
     /// The propagation policy, if this commit marks its object for deletion.
     pub fn propagation(&self) -> Option<Propagation> {
         let mark = self.events.iter().find_map(Event::deletion_request);
@@ -393,8 +403,8 @@ impl Commit {
 
     /// Whether it deletes `Endpoints` because their `Service` is gone.
     pub fn goes_with_a_service(&self) -> bool {
-        let mut deletions = self.events.iter().filter_map(Event::deletion);
-        deletions.any(|(rule, _)| rule == Rule::ServiceDeleted)
+        self.deletions()
+            .any(|(rule, _)| rule == Rule::ServiceDeleted)
     }
 
     /// Whether the commit removes this finalizer.

@@ -6,7 +6,7 @@ mod tests;
 use crate::Collector;
 use crate::naming::is_naming;
 use crate::trial::{anonymous_command, carry_out};
-use hindsight_core::{Cause, Commit, Event, Object, OwnerReference, Revision, State, Time};
+use hindsight_core::{Cause, Commit, Object, OwnerReference, Revision, State, Time};
 use std::collections::BTreeSet;
 
 /// The number of runs between two that are repeated grows by this factor.
@@ -118,8 +118,7 @@ impl Orders {
 fn is_collectors(commit: &Commit) -> bool {
     // Events are created only for reports.
     let is_report = commit.key.resource.is_event();
-    let creates = commit.events.last().is_some_and(Event::is_creation);
-    matches!(commit.cause, Cause::Commit(_)) && (is_report || !creates)
+    matches!(commit.cause, Cause::Commit(_)) && (is_report || !commit.creates())
 }
 
 /// Whether the commit releases a service, and its endpoints go with it. What is below these may be decided before or

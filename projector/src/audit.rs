@@ -79,8 +79,7 @@ impl Audit {
     }
 
     fn check_identity(&self, commit: &Commit) -> Result<(), Violation> {
-        let creates = commit.events.last().is_some_and(Event::is_creation);
-        if creates && self.lives.knows(&commit.uid) {
+        if commit.creates() && self.lives.knows(&commit.uid) {
             return Err(Violation::of(commit, ONCE, "its uid was used before"));
         }
         Ok(())
@@ -111,8 +110,8 @@ impl Audit {
         let Some(previous) = previous.filter(|one| !one.is_deleting()) else {
             return Ok(());
         };
-        let rules = commit.events.iter().filter_map(Event::deletion);
-        let mut rules = rules
+        let mut rules = commit
+            .deletions()
             .map(|(rule, _)| rule)
             .filter(|rule| rule.is_about_owners());
         match rules.find_map(|rule| owners::defect(&self.graph, previous, rule)) {

@@ -2,15 +2,14 @@
 
 use hindsight_core::classify::{classify, owner_key};
 use hindsight_core::event::OwnerClass;
-use hindsight_core::{Commit, Event, Object, OwnerReference, State};
+use hindsight_core::{Commit, Object, OwnerReference, State};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// What was wrong with the references because of which an object was deleted, as far as this state tells: one that
 /// gives an object the UID of another, or names an object that has another UID.
 pub(crate) fn mismatched_owners(state: &State, deletion: &Commit) -> Vec<String> {
-    let verdicts = deletion.events.iter().filter_map(Event::deletion);
-    let findings = verdicts.flat_map(|(_, owners)| owners);
+    let findings = deletion.deletions().flat_map(|(_, owners)| owners);
     let gone = findings.filter(|found| found.class == OwnerClass::Dangling);
     let gone: BTreeMap<_, _> = gone.map(|found| (&found.owner.uid, &found.owner)).collect();
     if gone.is_empty() {

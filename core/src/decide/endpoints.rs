@@ -63,7 +63,7 @@ mod tests {
             assert_eq!(decided.commits.len(), 1 + usize::from(goes));
             if let [service, endpoints] = &*decided.commits {
                 assert_eq!(endpoints.cause, Cause::Commit(service.revision));
-                let rule = endpoints.events.iter().find_map(|event| event.deletion());
+                let rule = endpoints.deletions().next();
                 assert_eq!(rule.map(|(rule, _)| rule), Some(Rule::ServiceDeleted));
             }
         }

@@ -3,7 +3,7 @@
 
 use super::origin::{Entry, Origin};
 use crate::worker::Worker;
-use hindsight_core::{Commit, Event, ObjectKey, Revision, Rule};
+use hindsight_core::{Commit, ObjectKey, Revision, Rule};
 
 /// Turns older than this many commits are forgotten. This bounds how far back the log is read for them.
 const COMMITS_MAX: u64 = 4096;
@@ -95,8 +95,7 @@ fn object_of(commit: &Commit) -> Option<Entry> {
 
 /// The container that this object was deleted with, if it was.
 fn container_of(commit: &Commit) -> Option<ObjectKey> {
-    let mut deletions = commit.events.iter().filter_map(Event::deletion);
-    deletions.find_map(|(rule, _)| match rule {
+    commit.deletions().find_map(|(rule, _)| match rule {
         Rule::NamespaceDeleted => Some(ObjectKey::namespace(&commit.key.namespace)),
         Rule::CrdDeleted => Some(ObjectKey::defining(&commit.key.resource)),
         Rule::Requested

@@ -1,7 +1,7 @@
 //! Finds in the log which warnings were given before a collector began, even if the events were deleted
 //! since.
 
-use hindsight_core::{Commit, Event, ObjectKey, Uid};
+use hindsight_core::{Commit, ObjectKey, Uid};
 use hindsight_projector::new_owners;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -70,11 +70,10 @@ impl Doubts {
         if self.is_empty() {
             return;
         }
-        let (creates, removes) = creates_or_removes(commit);
-        if removes {
+        if commit.object().is_none() {
             self.never_existed.remove(&commit.uid);
         }
-        if creates {
+        if commit.creates() {
             for dependent in self.by_owner.remove(&commit.uid).into_iter().flatten() {
                 self.close(&(dependent, commit.uid.clone()));
             }
@@ -126,13 +125,4 @@ impl Doubts {
     pub(super) fn is_settled(&self, pair: &Pair) -> bool {
         self.settled.contains(pair)
     }
-}
-
-/// Whether the commit creates its object, and whether it removes it.
-fn creates_or_removes(commit: &Commit) -> (bool, bool) {
-    let any = |is: fn(&Event) -> bool| commit.events.iter().any(is);
-    (
-        any(Event::is_creation),
-        any(|event| matches!(event, Event::ObjectDeleted { .. })),
-    )
 }

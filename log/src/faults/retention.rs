@@ -50,7 +50,7 @@ pub(super) fn ends(disk: &Arc<Disk>) -> Vec<Revision> {
 }
 
 fn is_deletion(commit: &Commit) -> bool {
-    commit.events.iter().any(|event| event.deletion().is_some())
+    commit.deletions().next().is_some()
 }
 
 /// The hash of the state of the script's log at this revision; each is folded only once.

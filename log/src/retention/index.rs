@@ -129,7 +129,7 @@ impl Index {
     /// Adds a commit; `is_lasting` if the parts of the state besides its objects rest on it.
     fn note(&mut self, commit: &Commit, is_lasting: bool) {
         let key = key_hash(&commit.key);
-        let is_kept = commit.events.iter().any(|event| event.deletion().is_some())
+        let is_kept = commit.deletions().next().is_some()
             || self.kinds.contains(&commit.key.resource)
             || is_lasting;
         let version = Current {

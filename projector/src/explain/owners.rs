@@ -66,8 +66,7 @@ pub(super) fn owners_shown(
 }
 
 fn findings(commit: &Commit) -> Option<&[OwnerFinding]> {
-    let mut verdicts = commit.events.iter().filter_map(Event::deletion);
-    let found = verdicts.find(|(_, owners)| !owners.is_empty());
+    let found = commit.deletions().find(|(_, owners)| !owners.is_empty());
     found.map(|(_, owners)| owners)
 }
 
@@ -124,7 +123,7 @@ impl<H: History> Lookup<'_, '_, H> {
                 }
                 dropped.push(self.dropped_owner(&version, owner)?);
             }
-            if version.events.iter().any(Event::is_creation) {
+            if version.creates() {
                 return Ok((dropped, version.revision));
             }
             until = version.revision.previous();

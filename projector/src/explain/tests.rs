@@ -35,7 +35,7 @@ impl History for Kept {
         until: Revision,
     ) -> Result<Option<Commit>, Infallible> {
         let mut made = self.commits.iter();
-        let made = made.find(|one| one.key == *key && one.events.iter().any(Event::is_creation));
+        let made = made.find(|one| one.key == *key && one.creates());
         let is_late = made.is_none_or(|made| made.revision <= until);
         assert!(is_late || uid.is_none(), "before it was made");
         let found = self.commits.iter().rev();

@@ -240,7 +240,7 @@ impl ArrivalSearch {
         };
         let served = commit.object().and_then(|object| served_kind(object));
         let served = served.map(|kind| served_names(&kind));
-        let begins = commit.object().is_none() || commit.events.iter().any(Event::is_creation);
+        let begins = commit.object().is_none() || commit.creates();
         for name in names {
             let Some(sought) = self.sought.get_mut(name) else {
                 continue;
@@ -268,7 +268,7 @@ fn new_references(commit: &Commit) -> Vec<&OwnerReference> {
     let Some(object) = commit.object() else {
         return Vec::new();
     };
-    if commit.events.iter().any(Event::is_creation) {
+    if commit.creates() {
         return object.owners().iter().collect();
     }
     let is_same = |one: &OwnerReference, other: &OwnerReference| {

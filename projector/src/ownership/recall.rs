@@ -73,8 +73,7 @@ fn narrow_search(absent: &mut BTreeMap<Uid, RemovalSearch>, owner: &Uid, depende
 pub fn new_owners(commit: &Commit) -> impl Iterator<Item = &Uid> {
     let kept = kept_owners(commit);
     let added = added_owners(commit);
-    let is_new = commit.events.iter().any(Event::is_creation);
-    let object = commit.object().filter(|_| is_new);
+    let object = commit.object().filter(|_| commit.creates());
     let first = object.map_or(&[][..], |object| object.owners());
     let uids = added.chain(first).map(|owner| &owner.uid);
     uids.filter(move |owner| !kept.contains(owner))

@@ -384,7 +384,7 @@ fn without(it: &mut Simulation, resource: &str, name: &str) -> Checked {
 }
 
 fn takes_who_lost_an_owner(commit: &Commit) -> bool {
-    let verdicts = commit.events.iter().filter_map(Event::deletion);
+    let verdicts = commit.deletions();
     let mut rules = verdicts.map(|(rule, _)| rule);
     rules.any(|rule| rule == Rule::OwnersAbsent)
 }

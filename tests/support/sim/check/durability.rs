@@ -57,7 +57,7 @@ pub fn recovered(
 }
 
 fn may_be_missing(missing: &Commit, floor: Revision) -> Checked {
-    let deletes = missing.events.iter().any(|one| one.deletion().is_some());
+    let deletes = missing.deletions().next().is_some();
     let may = missing.revision <= floor && !deletes;
     ensure("acknowledged is recovered", may, || {
         let revision = missing.revision;
