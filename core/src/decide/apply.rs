@@ -126,13 +126,8 @@ impl Apply<'_> {
         managed: Managed,
     ) -> Result<Decision, Rejection> {
         same_object(stored, &mut next, &self.intent.key)?;
-        let change = PendingWrite {
-            context: self.target.context,
-            kind: self.target.kind,
-            version: self.target.version,
-            stored,
-            subresource: self.target.subresource,
-        };
+        let target = self.target;
+        let change = PendingWrite { target, stored };
         let ownership = Ownership::Applied(managed);
         let pruned = change.prune(&mut next, FieldValidation::Ignore);
         pruned.map_err(|why| Rejection::invalid_patch(&next.to_string().into(), &why))?;

@@ -1,7 +1,7 @@
 //! The `patch` intent: the live object is patched here, by the single writer, so patches never conflict.
 
 use super::apply::{ApplyOptions, apply};
-use super::managed_fields::Ownership;
+use super::managed_fields::{Ownership, WriteTarget};
 use super::update::{PendingWrite, Sent, same_coordinates, same_version};
 use super::{Context, prepare, warned};
 use crate::command::{Patch, PatchObject};
@@ -54,13 +54,13 @@ pub(crate) fn patch(context: Context<'_>, intent: &PatchObject) -> Result<Decisi
     let mut next = patched()?;
     // The patch may have removed the metadata, or put something else in their place.
     prepare::metadata(&mut next)?;
-    let change = PendingWrite {
+    let target = WriteTarget {
         context,
         kind,
         version,
-        stored,
         subresource: intent.subresource,
     };
+    let change = PendingWrite { target, stored };
     let pruned = change.prune(&mut next, intent.validation);
     // The refusal shows the outcome of the patch before anything was dropped, so it is made again.
     let unknown = pruned.map_err(|why| {

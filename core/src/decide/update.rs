@@ -14,7 +14,7 @@ mod tests;
 use super::managed_fields::{Ownership, WriteTarget, put};
 use super::{Context, Strictness, create, decode, prepare, warned};
 use crate::command::{Create, FieldValidation, Update};
-use crate::kind::{Kind, KindRef, Subresource, Version};
+use crate::kind::{Kind, Subresource};
 use crate::object::{Object, ObjectKey};
 use crate::rejection::FieldCause;
 use crate::{Decision, Rejection, Revision, scale};
@@ -32,11 +32,17 @@ pub(crate) fn update(context: Context<'_>, intent: Update) -> Result<Decision, R
     if intent.subresource == Some(Subresource::Binding) {
         return binding::bind(context, kind, intent);
     }
+    let target = WriteTarget {
+        context,
+        kind,
+        version,
+        subresource: intent.subresource,
+    };
     let mut intent = intent;
-    let pruning = (version, intent.subresource, intent.validation);
     let stored = context.state.get(&intent.key).map(|stored| &**stored);
-    let unknown = prune(&context, kind, pruning, stored, &mut intent.object).map_err(|why| {
-        let is_scale = intent.subresource == Some(Subresource::Scale);
+    let pruned = prune(&target, stored, intent.validation, &mut intent.object);
+    let unknown = pruned.map_err(|why| {
+        let is_scale = target.subresource == Some(Subresource::Scale);
         let (kind, version) = if is_scale {
             (scale::KIND, "v1")
         } else {
@@ -45,17 +51,17 @@ pub(crate) fn update(context: Context<'_>, intent: Update) -> Result<Decision, R
         Rejection::unreadable(kind, version, &why)
     })?;
     let mut warnings = context.warnings(unknown);
-    let decided = replace(context, (kind, version), intent, &mut warnings);
+    let decided = replace(target, intent, &mut warnings);
     warned(decided, warnings)
 }
 
 /// Replaces the stored object with a document that has been decoded.
 fn replace(
-    context: Context<'_>,
-    (kind, version): (&KindRef, &Version),
+    target: WriteTarget<'_>,
     intent: Update,
     warnings: &mut Vec<String>,
 ) -> Result<Decision, Rejection> {
+    let WriteTarget { context, kind, .. } = target;
     let mut sent = intent.object;
     let metadata = prepare::metadata(&mut sent)?;
     same_coordinates(metadata, &intent.key)?;
@@ -73,29 +79,22 @@ fn replace(
     if context.strictness != Strictness::Draft {
         version_allows(kind, stored, metadata, intent.subresource)?;
     }
-    let change = PendingWrite {
-        context,
-        kind,
-        version,
-        stored,
-        subresource: intent.subresource,
-    };
+    let change = PendingWrite { target, stored };
     change.write(sent, Sent::Whole, Ownership::Kept)
 }
 
 /// Removes unknown fields, and warns of them or refuses them.
 fn prune(
-    context: &Context<'_>,
-    kind: &KindRef,
-    (version, subresource, validation): (&Version, Option<Subresource>, FieldValidation),
+    target: &WriteTarget<'_>,
     stored: Option<&Object>,
+    validation: FieldValidation,
     sent: &mut Value,
 ) -> Result<Vec<String>, String> {
-    if subresource == Some(Subresource::Scale) {
-        decode::prune_scale(validation, sent)
-    } else {
-        decode::prune(context, (kind, version), stored, validation, sent)
+    if target.subresource == Some(Subresource::Scale) {
+        return decode::prune_scale(validation, sent);
     }
+    let typed = (target.kind, target.version);
+    decode::prune(&target.context, typed, stored, validation, sent)
 }
 
 /// How the new document was made.
@@ -109,31 +108,20 @@ pub(super) enum Sent {
 
 /// A stored object and how it is about to change.
 pub(super) struct PendingWrite<'a> {
-    pub(super) context: Context<'a>,
-    pub(super) kind: &'a KindRef,
-    pub(super) version: &'a Version,
+    pub(super) target: WriteTarget<'a>,
     pub(super) stored: &'a Arc<Object>,
-    pub(super) subresource: Option<Subresource>,
 }
 
 impl PendingWrite<'_> {
-    fn target(&self) -> WriteTarget<'_> {
-        WriteTarget {
-            context: self.context,
-            kind: self.kind,
-            version: self.version,
-            subresource: self.subresource,
-        }
-    }
-
     /// The stored document, as a change of it is decided on.
     fn stored(&self) -> Value {
-        prepare::stored(
-            &self.context.state.kinds,
-            self.kind,
-            self.version,
-            self.stored,
-        )
+        let WriteTarget {
+            context,
+            kind,
+            version,
+            ..
+        } = self.target;
+        prepare::stored(&context.state.kinds, kind, version, self.stored)
     }
 
     /// Removes unknown fields, and warns of them or refuses them.
@@ -142,8 +130,7 @@ impl PendingWrite<'_> {
         sent: &mut Value,
         validation: FieldValidation,
     ) -> Result<Vec<String>, String> {
-        let pruning = (self.version, self.subresource, validation);
-        prune(&self.context, self.kind, pruning, Some(self.stored), sent)
+        prune(&self.target, Some(self.stored), validation, sent)
     }
 }
 

@@ -3,7 +3,7 @@
 use super::{PendingWrite, Sent, approval, daemon_set, merge, namespace, pod, restore, service};
 use crate::decide::create::{label_namespace, refresh_definition, settle_names};
 use crate::decide::delete::removal;
-use crate::decide::managed_fields::{Ownership, put};
+use crate::decide::managed_fields::{Ownership, WriteTarget, put};
 use crate::decide::{Causes, Strictness, claim, decode, prepare, volume, warned};
 use crate::document::{equal_except, metadata_mut};
 use crate::kind::{Generation, Shape, Subresource};
@@ -55,9 +55,9 @@ impl<'a> Edit<'a> {
     fn new(change: &'a PendingWrite<'a>, mut sent: Value) -> Result<Self, Rejection> {
         let mut old = change.stored();
         let old_managed_fields = managed::take(&mut old);
-        if change.subresource != Some(Subresource::Scale) {
-            let kinds = &change.context.state.kinds;
-            convert::to_decide(kinds, change.kind, change.version, &mut sent);
+        if change.target.subresource != Some(Subresource::Scale) {
+            let kinds = &change.target.context.state.kinds;
+            convert::to_decide(kinds, change.target.kind, change.target.version, &mut sent);
         }
         let next = merge::into_stored(change, &old, sent)?;
         Ok(Self {
@@ -77,7 +77,7 @@ impl<'a> Edit<'a> {
         self.complete()?;
         self.compare();
         self.refuse()?;
-        prepare::canonicalize(self.change.kind, &mut self.next);
+        prepare::canonicalize(self.change.target.kind, &mut self.next);
         self.warn_of_kind();
         self.count_generation();
         self.set_managed_fields(ownership);
@@ -89,7 +89,7 @@ impl<'a> Edit<'a> {
         let metadata = prepare::metadata(&mut self.next)?;
         self.sent_managed_fields = metadata.remove("managedFields");
         decode::nulls(metadata);
-        let is_admitted = change.context.is_mutated || sent == Sent::Patch;
+        let is_admitted = change.target.context.is_mutated || sent == Sent::Patch;
         prepare::dedup_owners(metadata, is_admitted, &mut self.warnings);
         let held = &change.stored.meta.finalizers;
         self.causes.put_right = repair(change, &self.old, metadata);
@@ -98,7 +98,9 @@ impl<'a> Edit<'a> {
                 .wrong
                 .extend(validate::no_new_finalizers(held, metadata));
         }
-        if self.sent_managed_fields != self.old_managed_fields && change.subresource.is_none() {
+        if self.sent_managed_fields != self.old_managed_fields
+            && change.target.subresource.is_none()
+        {
             let of_managed_fields = managed::causes(self.sent_managed_fields.as_ref());
             self.causes.put_right.extend(of_managed_fields);
         }
@@ -110,8 +112,8 @@ impl<'a> Edit<'a> {
         let Some(root) = self.next.as_object_mut() else {
             return;
         };
-        let subresource = self.change.subresource;
-        match self.change.kind.strategy.shape {
+        let subresource = self.change.target.subresource;
+        match self.change.target.kind.strategy.shape {
             Shape::Service if subresource.is_none() => service::settle(&self.old, &mut self.next),
             Shape::Pod if subresource == Some(Subresource::Status) => {
                 pod::keep_status(&self.old, &mut self.next);
@@ -138,22 +140,22 @@ impl<'a> Edit<'a> {
                 namespace::drop_empty(&mut self.next);
             }
             Shape::Definition if subresource.is_some() => {
-                settle_names(&self.change.context, &mut self.next);
+                settle_names(&self.change.target.context, &mut self.next);
             }
-            Shape::Definition => refresh_definition(&self.change.context, &mut self.next),
+            Shape::Definition => refresh_definition(&self.change.target.context, &mut self.next),
             Shape::CertificateRequest => restore(root, &self.old, "spec"),
         }
     }
 
     /// Fills in defaults, and collects everything that is wrong.
     fn complete(&mut self) -> Result<(), Rejection> {
-        let PendingWrite {
+        let PendingWrite { target, stored } = self.change;
+        let WriteTarget {
             context,
             kind,
             version,
-            stored,
             subresource,
-        } = self.change;
+        } = target;
         let (old, next) = (&self.old, &mut self.next);
         let wrong = prepare::complete(context, (kind, version), &stored.key, next, Some(old))?;
         self.causes.wrong.extend(wrong);
@@ -172,35 +174,26 @@ impl<'a> Edit<'a> {
     /// Applies what the type's strategy makes of differences, which defaults would be if they were missing.
     fn compare(&mut self) {
         let (old, next) = (&self.old, &mut self.next);
-        let shape = self.change.kind.strategy.shape;
-        let is_status = self.change.subresource == Some(Subresource::Status);
+        let shape = self.change.target.kind.strategy.shape;
+        let is_status = self.change.target.subresource == Some(Subresource::Status);
         if shape == Shape::DaemonSet {
             daemon_set::count_change(old, next);
         }
         if shape == Shape::Volume && is_status {
-            volume::note_phase(old, next, self.change.context.envelope.time);
+            volume::note_phase(old, next, self.change.target.context.envelope.time);
         }
     }
 
     fn refuse(&mut self) -> Result<(), Rejection> {
-        let PendingWrite {
-            context,
-            kind,
-            stored,
-            ..
-        } = self.change;
+        let PendingWrite { target, stored } = self.change;
+        let WriteTarget { context, kind, .. } = target;
         context.refuse(kind, &stored.key.name, std::mem::take(&mut self.causes))
     }
 
     fn warn_of_kind(&mut self) {
-        let PendingWrite {
-            context,
-            kind,
-            stored,
-            subresource,
-            ..
-        } = self.change;
-        if subresource.is_none() {
+        let PendingWrite { target, stored } = self.change;
+        let WriteTarget { context, kind, .. } = target;
+        if target.subresource.is_none() {
             let held = &stored.meta.finalizers;
             let of_kind = prepare::strategy_warnings(context, kind, held, &self.next);
             self.warnings.extend(of_kind);
@@ -209,15 +202,15 @@ impl<'a> Edit<'a> {
 
     /// Increments the generation if the change calls for it. Mutating admission runs before this.
     fn count_generation(&mut self) {
-        if self.change.context.strictness == Strictness::Draft {
+        if self.change.target.context.strictness == Strictness::Draft {
             return;
         }
-        let moves = match self.change.kind.strategy.generation {
+        let moves = match self.change.target.kind.strategy.generation {
             Generation::Uncounted | Generation::Still => false,
             Generation::Spec => self.is_respecified(),
             Generation::SpecAndLabels => self.is_respecified() || self.changes("/metadata/labels"),
             Generation::SpecAndAnnotations => {
-                let is_status = self.change.subresource == Some(Subresource::Status);
+                let is_status = self.change.target.subresource == Some(Subresource::Status);
                 self.is_respecified() || !is_status && self.changes("/metadata/annotations")
             }
         };
@@ -230,7 +223,7 @@ impl<'a> Edit<'a> {
 
     /// Whether anything changes outside of the metadata, and of a status that has a subresource of its own.
     fn is_respecified(&self) -> bool {
-        let apart: &[&str] = if self.change.version.has_status() {
+        let apart: &[&str] = if self.change.target.version.has_status() {
             &["metadata", "status"]
         } else {
             &["metadata"]
@@ -244,9 +237,8 @@ impl<'a> Edit<'a> {
 
     /// Puts `managedFields` back into both documents.
     fn set_managed_fields(&mut self, ownership: Ownership) {
-        let target = self.change.target();
         let (documents, live) = ((&self.old, &self.next), self.old_managed_fields.as_ref());
-        let list = target.changed_managed_fields(
+        let list = self.change.target.changed_managed_fields(
             documents,
             live,
             self.sent_managed_fields.take(),
@@ -259,13 +251,9 @@ impl<'a> Edit<'a> {
     /// Removes the object if nothing holds it any longer; writes nothing if nothing changed.
     fn settle(&mut self) -> Result<Decision, Rejection> {
         let next = std::mem::take(&mut self.next);
-        let PendingWrite {
-            context,
-            stored,
-            subresource,
-            ..
-        } = *self.change;
-        removal::refuse_to_abandon(context.state, stored, &next, subresource)?;
+        let PendingWrite { target, stored } = self.change;
+        let context = target.context;
+        removal::refuse_to_abandon(context.state, stored, &next, target.subresource)?;
         let is_unchanged = next == self.old;
         Ok(if removal::follows(context.state, stored, &next) {
             removal::remove(context, stored, next)?

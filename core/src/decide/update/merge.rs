@@ -14,8 +14,11 @@ pub(super) fn into_stored(
     old: &Value,
     sent: Value,
 ) -> Result<Value, Rejection> {
-    let (shape, now) = (change.kind.strategy.shape, change.context.envelope.time);
-    match change.subresource {
+    let (shape, now) = (
+        change.target.kind.strategy.shape,
+        change.target.context.envelope.time,
+    );
+    match change.target.subresource {
         None => Ok(whole(change, old, sent)),
         Some(Subresource::Status) if shape == Shape::CertificateRequest => {
             let sent = status(change, old, sent);
@@ -37,7 +40,7 @@ pub(super) fn into_stored(
 
 /// The main endpoint keeps the stored status, if the status has a subresource of its own.
 fn whole(change: &PendingWrite<'_>, old: &Value, mut sent: Value) -> Value {
-    let has_status = change.version.has_status();
+    let has_status = change.target.version.has_status();
     if let Some(root) = sent.as_object_mut().filter(|_| has_status) {
         super::restore(root, old, "status");
     }
@@ -56,7 +59,7 @@ fn status(change: &PendingWrite<'_>, old: &Value, mut sent: Value) -> Value {
             None => root.remove("status"),
         };
         if let Some(mut metadata) = sent.remove("metadata") {
-            keep_metadata(change.kind, old, &mut metadata);
+            keep_metadata(change.target.kind, old, &mut metadata);
             root.insert("metadata".into(), metadata);
         }
     }
@@ -83,7 +86,7 @@ fn keep_metadata(kind: &Kind, old: &Value, sent: &mut Value) {
 
 /// Writes `spec.replicas` of the `Scale` where the kind keeps its count, together with its `managedFields`.
 fn scale(change: &PendingWrite<'_>, old: &Value, sent: &Value) -> Result<Value, Rejection> {
-    let path = change.version.count_path();
+    let path = change.target.version.count_path();
     let path = path.ok_or_else(|| Rejection::BadRequest("this kind has no scale".into()))?;
     let replicas = sent
         .pointer("/spec/replicas")
