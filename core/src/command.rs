@@ -7,7 +7,8 @@ mod origin;
 use crate::event::{Cause, Rule};
 use crate::kind::Subresource;
 use crate::object::{
-    FOREGROUND_FINALIZER, Name, ORPHAN_FINALIZER, Object, ObjectKey, OwnerReference, Uid,
+    FOREGROUND_FINALIZER, Name, ORPHAN_FINALIZER, Object, ObjectKey, OwnerReference,
+    ServerFinalizer, Uid,
 };
 use crate::{Revision, Time};
 pub use evaluation::{Evaluation, Passed};
@@ -433,8 +434,8 @@ pub struct Unblock {
 pub struct Release {
     /// The owner.
     pub owner: Target,
-    /// `foregroundDeletion`, `orphan`, or the definition's cleanup finalizer.
-    pub finalizer: Name,
+    /// What holds it.
+    pub finalizer: ServerFinalizer,
     /// The state in which no dependent stood in the way. If one was added since, or what is decided about one
     /// may have changed, the command is refused as stale. Objects that came to refer to an orphaning owner after
     /// it began to orphan lose the reference in the same decision.
@@ -459,11 +460,9 @@ impl Deadlock {
     pub const BYTES_MAX: usize = 32 << 20;
 }
 
-/// Removes a token from the `spec.finalizers` of a namespace that is empty, so that it can be removed.
+/// Removes the server's token from the `spec.finalizers` of a namespace that is empty, so that it can be removed.
 #[derive(Debug, Clone)]
 pub struct FinalizeNamespace {
     /// The namespace.
     pub target: Target,
-    /// The token, `kubernetes`.
-    pub token: Name,
 }

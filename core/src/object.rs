@@ -10,7 +10,7 @@ mod uid;
 pub use key::{Name, ObjectKey};
 pub use meta::{
     DEFINITION_FINALIZER, FOREGROUND_FINALIZER, Meta, NAMESPACE_LABEL, NAMESPACE_TOKEN,
-    ORPHAN_FINALIZER, OwnerReference, is_collector_finalizer,
+    ORPHAN_FINALIZER, OwnerReference, ServerFinalizer, is_collector_finalizer,
 };
 pub use uid::Uid;
 

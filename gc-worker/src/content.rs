@@ -8,7 +8,9 @@ use crate::steps::{Step, cause_of_mark, deletion, status_patch, target};
 use crate::worker::Worker;
 use crate::{conditions, terminating};
 use hindsight_core::command::{Basis, Delete, FinalizeNamespace, Intent, Propagation};
-use hindsight_core::object::{DEFINITION_FINALIZER, NAMESPACE_TOKEN, Object, spec_finalizers};
+use hindsight_core::object::{
+    DEFINITION_FINALIZER, NAMESPACE_TOKEN, Object, ServerFinalizer, spec_finalizers,
+};
 use hindsight_core::{Cause, GroupResource, Rule, State, Time, Uid};
 use hindsight_projector::OwnershipGraph;
 use serde_json::{Value, json};
@@ -91,7 +93,6 @@ fn removals(state: &State, namespace: &Object, cause: &Cause, limit: usize) -> V
     if state.population(name) == 0 && waits_for_contents(namespace) {
         let intent = Intent::FinalizeNamespace(FinalizeNamespace {
             target: target(&namespace.key, &namespace.meta.uid),
-            token: NAMESPACE_TOKEN.into(),
         });
         return vec![Worker::NamespaceController.step(intent, cause.clone())];
     }
@@ -160,7 +161,7 @@ pub(crate) fn release_of(state: &State, definition: &Object) -> Option<Step> {
         return None;
     }
     let basis = Basis::at(state.revision);
-    Some(Worker::ApiServer.release(definition, DEFINITION_FINALIZER, basis))
+    Some(Worker::ApiServer.release(definition, ServerFinalizer::Definition, basis))
 }
 
 /// On whose behalf contents are deleted.

@@ -18,7 +18,7 @@ use hindsight_core::command::{
     Basis, Deadlock, Delete, DropOwners, DropReason, Intent, Target, Unblock,
 };
 use hindsight_core::event::OwnerClass;
-use hindsight_core::object::{FOREGROUND_FINALIZER, ORPHAN_FINALIZER, Object};
+use hindsight_core::object::{Object, ServerFinalizer};
 use hindsight_core::{Cause, OwnerReference, Rule, State, Uid};
 use hindsight_projector::{Node, OwnershipGraph};
 use std::collections::BTreeSet;
@@ -159,7 +159,7 @@ impl View<'_> {
         }
         let release = || {
             let basis = self.basis([uid]);
-            vec![Worker::GarbageCollector.release(owner, ORPHAN_FINALIZER, basis)]
+            vec![Worker::GarbageCollector.release(owner, ServerFinalizer::Orphan, basis)]
         };
         if self.orphans_latecomers_only(owner) && self.undecided_above(uid).is_none() {
             return Plan::Steps(release());
@@ -209,7 +209,7 @@ impl View<'_> {
         }
         Plan::after(self.before_release(uid), || {
             let basis = self.basis([uid]);
-            vec![Worker::GarbageCollector.release(owner, FOREGROUND_FINALIZER, basis)]
+            vec![Worker::GarbageCollector.release(owner, ServerFinalizer::Foreground, basis)]
         })
     }
 

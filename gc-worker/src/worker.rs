@@ -2,6 +2,7 @@
 
 use crate::steps::{Step, cause_of_mark, target};
 use hindsight_core::command::{Basis, Release};
+use hindsight_core::object::ServerFinalizer;
 use hindsight_core::{Actor, Cause, Intent, Object};
 use std::sync::{Arc, LazyLock};
 
@@ -94,10 +95,10 @@ impl Worker {
     }
 
     /// The release of an owner in deletion from one of its finalizers.
-    pub(crate) fn release(self, owner: &Object, finalizer: &str, basis: Basis) -> Step {
+    pub(crate) fn release(self, owner: &Object, finalizer: ServerFinalizer, basis: Basis) -> Step {
         let intent = Intent::Release(Release {
             owner: target(&owner.key, &owner.meta.uid),
-            finalizer: finalizer.into(),
+            finalizer,
             basis,
         });
         self.step(intent, cause_of_mark(owner))

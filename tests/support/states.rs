@@ -225,7 +225,7 @@ fn effect_of(intent: &Intent) -> (&'static str, Vec<String>) {
         }
         Intent::Unblock(intent) => ("unblock", one(&intent.dependent)),
         Intent::Release(release) => {
-            let finalizer = release.finalizer.to_string();
+            let finalizer = release.finalizer.name().to_owned();
             ("release", [one(&release.owner), vec![finalizer]].concat())
         }
         Intent::BreakDeadlock(deadlock) => ("break", uids(&deadlock.members)),

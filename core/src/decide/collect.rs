@@ -18,7 +18,7 @@ use crate::classify::Verdict;
 use crate::command::{Basis, DropOwners, DropReason, FinalizeNamespace, Release, Target, Unblock};
 use crate::document::metadata_mut;
 use crate::event::OwnerClass;
-use crate::object::{DEFINITION_FINALIZER, ORPHAN_FINALIZER, Object, OwnerReference, Uid};
+use crate::object::{NAMESPACE_TOKEN, Object, OwnerReference, ServerFinalizer, Uid};
 use crate::{Decision, Outcome, Rejection};
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -127,21 +127,21 @@ pub(crate) fn unblock(context: Context<'_>, intent: &Unblock) -> Result<Decision
 }
 
 pub(crate) fn release(context: Context<'_>, intent: &Release) -> Result<Decision, Rejection> {
-    release_owner(context, &intent.owner, &intent.finalizer, &intent.basis)
+    release_owner(context, &intent.owner, intent.finalizer, &intent.basis)
 }
 
 fn release_owner(
     context: Context<'_>,
     owner: &Target,
-    finalizer: &str,
+    finalizer: ServerFinalizer,
     basis: &Basis,
 ) -> Result<Decision, Rejection> {
     let object = find(context, owner)?;
-    if !object.is_deleting() || !object.meta.has_finalizer(finalizer) {
+    if !object.is_deleting() || !object.meta.has_finalizer(finalizer.name()) {
         return Ok(nothing(object));
     }
     let left = context.state.dependents(&object.meta.uid);
-    if left.all > 0 && finalizer == ORPHAN_FINALIZER {
+    if left.all > 0 && finalizer == ServerFinalizer::Orphan {
         return latecomers::release_after_latecomers(context, object, basis);
     }
     // Nothing that came and went again changes how the owner goes, nor does an event that refers to it.
@@ -156,7 +156,7 @@ fn release_owner(
 fn let_go(
     context: Context<'_>,
     object: &Arc<Object>,
-    finalizer: &str,
+    finalizer: ServerFinalizer,
     basis: &Basis,
 ) -> Result<Decision, Rejection> {
     if context.state.overtaken_at(object) > basis.revision {
@@ -164,7 +164,7 @@ fn let_go(
         return Err(Rejection::stale(&object.key, why));
     }
     refuse_overtaken(context.state, object, basis)?;
-    let is_cleanup = finalizer == DEFINITION_FINALIZER;
+    let is_cleanup = finalizer == ServerFinalizer::Definition;
     if is_cleanup && removal::content(context.state, object).is_some() {
         return Err(Rejection::stale(&object.key, "an instance is left"));
     }
@@ -174,7 +174,7 @@ fn let_go(
             .meta
             .finalizers
             .iter()
-            .filter(|one| ***one != *finalizer)
+            .filter(|one| ***one != *finalizer.name())
             .cloned()
             .collect();
         super::delete::write_finalizers(metadata, &rest);
@@ -195,20 +195,20 @@ pub(crate) fn finalize_namespace(
     }
     let stored = object.document();
     let mut document = stored.clone();
-    drop_token(&mut document, &intent.token);
+    drop_token(&mut document);
     if document == stored && !removal::follows(context.state, object, &document) {
         return Ok(nothing(object));
     }
     write(context, object, document)
 }
 
-/// Removes a token; an empty list is stored as an absent field.
-fn drop_token(namespace: &mut Value, token: &str) {
+/// Removes the server's token; an empty list is stored as an absent field.
+fn drop_token(namespace: &mut Value) {
     let spec = namespace.get_mut("spec").and_then(Value::as_object_mut);
     let Some(spec) = spec else { return };
     let list = spec.get_mut("finalizers").and_then(Value::as_array_mut);
     let Some(list) = list else { return };
-    list.retain(|held| held.as_str() != Some(token));
+    list.retain(|held| held.as_str() != Some(NAMESPACE_TOKEN));
     if list.is_empty() {
         spec.remove("finalizers");
     }

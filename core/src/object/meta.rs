@@ -26,6 +26,28 @@ pub fn is_collector_finalizer(finalizer: &str) -> bool {
     matches!(finalizer, ORPHAN_FINALIZER | FOREGROUND_FINALIZER)
 }
 
+/// A finalizer of the server, which holds an owner or a definition in deletion.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ServerFinalizer {
+    /// [`FOREGROUND_FINALIZER`].
+    Foreground,
+    /// [`ORPHAN_FINALIZER`].
+    Orphan,
+    /// [`DEFINITION_FINALIZER`].
+    Definition,
+}
+
+impl ServerFinalizer {
+    /// Its name in the list of finalizers.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Foreground => FOREGROUND_FINALIZER,
+            Self::Orphan => ORPHAN_FINALIZER,
+            Self::Definition => DEFINITION_FINALIZER,
+        }
+    }
+}
+
 /// The parsed part of `metadata`. Fields that no rule reads stay in the body only.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]

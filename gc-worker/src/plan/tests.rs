@@ -17,7 +17,8 @@ fn describe(intent: &Intent) -> String {
         Intent::Release(release) => {
             format!(
                 "release {} from {}",
-                release.owner.key.name, release.finalizer
+                release.owner.key.name,
+                release.finalizer.name()
             )
         }
         Intent::BreakDeadlock(deadlock) => {

@@ -5,7 +5,7 @@ use super::{find, release_owner};
 use crate::command::{Deadlock, Target};
 use crate::decide::Context;
 use crate::decide::sequence::Sequence;
-use crate::object::{FOREGROUND_FINALIZER, Object};
+use crate::object::{Object, ServerFinalizer};
 use crate::{Decision, Outcome, Rejection};
 
 pub(crate) fn break_deadlock(
@@ -31,7 +31,8 @@ pub(crate) fn break_deadlock(
             caused_by: sequence.commits().first().map(|commit| commit.revision),
             ..sequence.context(context)
         };
-        let decision = release_owner(context, member, FOREGROUND_FINALIZER, &deadlock.basis)?;
+        let held_by = ServerFinalizer::Foreground;
+        let decision = release_owner(context, member, held_by, &deadlock.basis)?;
         if is_first {
             outcome = decision.outcome;
         }

@@ -6,7 +6,7 @@ use super::{drop_owners, let_go};
 use crate::command::{Basis, DropOwners, DropReason, Target};
 use crate::decide::Context;
 use crate::decide::sequence::Sequence;
-use crate::object::{ORPHAN_FINALIZER, Object};
+use crate::object::{Object, ServerFinalizer};
 use crate::{Decision, Rejection};
 use std::sync::Arc;
 
@@ -38,7 +38,8 @@ pub(super) fn release_after_latecomers(
         let decision = drop_owners(sequence.context(context), &drop)?;
         sequence.add(decision.commits);
     }
-    let decision = let_go(sequence.context(context), owner, ORPHAN_FINALIZER, basis)?;
+    let context = sequence.context(context);
+    let decision = let_go(context, owner, ServerFinalizer::Orphan, basis)?;
     sequence.add(decision.commits);
     Ok(Decision::new(sequence.into_commits(), decision.outcome))
 }

@@ -7,7 +7,7 @@ mod services;
 use crate::command::{
     Basis, Deadlock, DropOwners, DropReason, FinalizeNamespace, Propagation, Release, Target,
 };
-use crate::object::{FOREGROUND_FINALIZER, ORPHAN_FINALIZER, Object};
+use crate::object::{ORPHAN_FINALIZER, Object, ServerFinalizer};
 use crate::testing::World;
 use crate::{Decision, Intent, OwnerReference, Rejection, Revision};
 use serde_json::{Value, json};
@@ -68,7 +68,11 @@ fn prune(world: &mut World, (dependent, basis): (Target, Basis)) -> Result<Decis
     }))
 }
 
-fn release(world: &mut World, owner: &Object, finalizer: &str) -> Result<Vec<String>, Rejection> {
+fn release(
+    world: &mut World,
+    owner: &Object,
+    finalizer: ServerFinalizer,
+) -> Result<Vec<String>, Rejection> {
     let decided_at = world.state.revision;
     release_as_of(world, owner, finalizer, decided_at)
 }
@@ -76,12 +80,12 @@ fn release(world: &mut World, owner: &Object, finalizer: &str) -> Result<Vec<Str
 fn release_as_of(
     world: &mut World,
     owner: &Object,
-    finalizer: &str,
+    finalizer: ServerFinalizer,
     decided_at: Revision,
 ) -> Result<Vec<String>, Rejection> {
     let decision = world.run(Intent::Release(Release {
         owner: target(owner),
-        finalizer: finalizer.into(),
+        finalizer,
         basis: Basis::at(decided_at),
     }))?;
     let left = decision.outcome.object().meta.finalizers.iter();
@@ -200,11 +204,11 @@ fn a_release_takes_one_finalizer_of_an_owner_that_goes() {
         &mut world,
         json!({"name": "owner", "finalizers": finalizers}),
     );
-    let alive = release(&mut world, &owner, ORPHAN_FINALIZER).expect("nothing to do");
+    let alive = release(&mut world, &owner, ServerFinalizer::Orphan).expect("nothing to do");
     assert_eq!(alive, finalizers);
     let marked = world.delete("configmaps", "owner", Some(Propagation::Foreground));
     marked.expect("marked");
-    let after = release(&mut world, &owner, FOREGROUND_FINALIZER).expect("released");
+    let after = release(&mut world, &owner, ServerFinalizer::Foreground).expect("released");
     assert_eq!(after, ["x/a"]);
 }
 
@@ -230,10 +234,10 @@ fn a_dependent_that_comes_or_begins_to_block_makes_a_release_stale() {
             let updated = world.update("configmaps", "", object);
             updated.expect("it blocks now");
         }
-        let answer = release_as_of(&mut world, &owner, FOREGROUND_FINALIZER, decided_at);
+        let answer = release_as_of(&mut world, &owner, ServerFinalizer::Foreground, decided_at);
         assert!(matches!(answer, Err(Rejection::Stale { .. })), "{step}");
     }
-    release(&mut world, &owner, FOREGROUND_FINALIZER).expect("decided after both");
+    release(&mut world, &owner, ServerFinalizer::Foreground).expect("decided after both");
 }
 
 #[test]
@@ -248,7 +252,6 @@ fn a_namespace_loses_its_token_alone_and_only_when_it_goes_and_is_empty() {
         let namespace = world.get("namespaces", "n").expect("it is there");
         let decision = world.run(Intent::FinalizeNamespace(FinalizeNamespace {
             target: target(&namespace),
-            token: "kubernetes".into(),
         }))?;
         let document = decision.outcome.object().document();
         Ok(document["spec"]["finalizers"].clone())

@@ -2,7 +2,7 @@
 
 use super::{is_stale, make, reference, release_as_of, target};
 use crate::command::{Basis, Propagation, Release};
-use crate::object::{FOREGROUND_FINALIZER, ORPHAN_FINALIZER, Object};
+use crate::object::{Object, ServerFinalizer};
 use crate::testing::World;
 use crate::{Decision, Intent, Rejection};
 use serde_json::{Value, json};
@@ -22,7 +22,7 @@ fn orphan(world: &mut World, name: &str) {
 fn planned(world: &World, owner: &Arc<Object>) -> Release {
     Release {
         owner: target(owner),
-        finalizer: ORPHAN_FINALIZER.into(),
+        finalizer: ServerFinalizer::Orphan,
         basis: Basis::at(world.state.revision),
     }
 }
@@ -91,8 +91,8 @@ fn who_comes_and_goes_again_or_changes_its_mind_is_no_latecomer() {
 fn an_owner_without_dependents_is_released_whatever_referred_to_it_since_the_plan() {
     let (orphan, foreground) = (Propagation::Orphan, Propagation::Foreground);
     for (policy, finalizer) in [
-        (orphan, ORPHAN_FINALIZER),
-        (foreground, FOREGROUND_FINALIZER),
+        (orphan, ServerFinalizer::Orphan),
+        (foreground, ServerFinalizer::Foreground),
     ] {
         for since in ["an event", "gone", "free"] {
             let mut world = World::new();

@@ -3,7 +3,7 @@
 
 use super::{absent, is_stale, prune, target};
 use crate::command::{Basis, Patch, Release, Seen};
-use crate::object::{DEFINITION_FINALIZER, Object};
+use crate::object::{Object, ServerFinalizer};
 use crate::testing::World;
 use crate::{Decision, Intent, Rejection};
 use serde_json::{Value, json};
@@ -103,7 +103,7 @@ fn who_comes_to_refer_to_endpoints_is_below_the_definition_that_owns_their_servi
         let marked = world.delete("customresourcedefinitions", "things.x.io", None);
         let planned = Intent::Release(Release {
             owner: target(marked.expect("marked").outcome.object()),
-            finalizer: DEFINITION_FINALIZER.into(),
+            finalizer: ServerFinalizer::Definition,
             basis: Basis::at(world.state.revision),
         });
         let owner = owned_by("v1", "Endpoints", &endpoints);

@@ -4,8 +4,7 @@
 use crate::command::{
     Basis, FieldValidation, FinalizeNamespace, Patch, PatchObject, Propagation, Release, Target,
 };
-use crate::object::DEFINITION_FINALIZER;
-use crate::object::FOREGROUND_FINALIZER;
+use crate::object::ServerFinalizer;
 use crate::testing::World;
 use crate::{GroupResource, Intent, ObjectKey, Rejection};
 use serde_json::{Value, json};
@@ -69,7 +68,7 @@ fn what_else_is_written_to_a_namespace_with_contents_is_no_removal() {
     let mut world = let_go_before();
     let released = world.run(Intent::Release(Release {
         owner: target(&world, "namespaces", "team"),
-        finalizer: FOREGROUND_FINALIZER.into(),
+        finalizer: ServerFinalizer::Foreground,
         basis: Basis::at(world.state.revision),
     }));
     released.expect("written");
@@ -83,7 +82,6 @@ fn an_empty_namespace_that_nothing_holds_is_let_go() {
     let let_go = |world: &mut World| {
         world.run(Intent::FinalizeNamespace(FinalizeNamespace {
             target: target(world, "namespaces", "team"),
-            token: "kubernetes".into(),
         }))
     };
     let patch = json!({"metadata": {"finalizers": null}});
@@ -122,7 +120,7 @@ fn a_definition_keeps_its_finalizer_while_an_instance_is_left() {
     let release = |world: &mut World| {
         world.run(Intent::Release(Release {
             owner: target(world, definitions, "things.x.io"),
-            finalizer: DEFINITION_FINALIZER.into(),
+            finalizer: ServerFinalizer::Definition,
             basis: Basis::at(world.state.revision),
         }))
     };
