@@ -13,6 +13,27 @@ pub fn metadata_mut(document: &mut Value) -> Option<&mut Map<String, Value>> {
     document.get_mut("metadata")?.as_object_mut()
 }
 
+/// A member of an object, created with this value if it is absent or null.
+pub(crate) fn member_or_insert<'a>(
+    members: &'a mut Map<String, Value>,
+    name: &str,
+    default: Value,
+) -> &'a mut Value {
+    let member = members.entry(name).or_insert(Value::Null);
+    if member.is_null() {
+        *member = default;
+    }
+    member
+}
+
+/// An object in a member of another, created if absent or null; `None` if something else is there.
+pub(crate) fn object_or_insert<'a>(
+    members: &'a mut Map<String, Value>,
+    name: &str,
+) -> Option<&'a mut Map<String, Value>> {
+    member_or_insert(members, name, Map::new().into()).as_object_mut()
+}
+
 /// Whether lists and objects are nested no deeper than this.
 pub(crate) fn fits(value: &Value, levels: usize) -> bool {
     let below = levels.checked_sub(1);

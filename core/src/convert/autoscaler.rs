@@ -1,6 +1,7 @@
 //! `HorizontalPodAutoscaler`s: `autoscaling/v1` has a single metric, the CPU; everything else is kept
 //! in annotations, in the structures of v1. Source: `pkg/apis/autoscaling/v1/conversion.go`.
 
+use crate::document::object_or_insert;
 use crate::quantity::Quantity;
 use serde_json::{Map, Value, json};
 
@@ -330,11 +331,7 @@ fn annotate(object: &mut Members, name: &str, value: &Value) {
     let Some(metadata) = member(object, "metadata").filter(|_| !nothing) else {
         return;
     };
-    let annotations = metadata.entry("annotations").or_insert_with(|| json!({}));
-    if annotations.is_null() {
-        *annotations = json!({});
-    }
-    if let Some(annotations) = annotations.as_object_mut() {
+    if let Some(annotations) = object_or_insert(metadata, "annotations") {
         annotations.insert(format!("{PREFIX}{name}"), value.to_string().into());
     }
 }

@@ -1,6 +1,7 @@
 //! Conditions in `status.conditions`: setting, restoring and reading them. Source: upstream's
 //! `SetCRDCondition`.
 
+use crate::document::{member_or_insert, object_or_insert};
 use serde_json::{Map, Value, json};
 
 /// A condition to write.
@@ -87,23 +88,11 @@ pub(crate) fn restore(definition: &mut Value, kind: &str, before: &Value) {
 
 /// The `status` of a document, created if absent or null.
 pub(crate) fn status(definition: &mut Value) -> Option<&mut Map<String, Value>> {
-    member_or_insert(definition.as_object_mut()?, "status", json!({})).as_object_mut()
+    object_or_insert(definition.as_object_mut()?, "status")
 }
 
 fn list(definition: &mut Value) -> Option<&mut Vec<Value>> {
     member_or_insert(status(definition)?, "conditions", json!([])).as_array_mut()
-}
-
-fn member_or_insert<'a>(
-    members: &'a mut Map<String, Value>,
-    name: &str,
-    default: Value,
-) -> &'a mut Value {
-    let member = members.entry(name).or_insert(Value::Null);
-    if member.is_null() {
-        *member = default;
-    }
-    member
 }
 
 /// Sets the condition of a pod that is being evicted, with the pod's generation if it has one.

@@ -11,6 +11,7 @@ use super::conditions::{self, Condition};
 use super::managed_fields::Ownership;
 use super::{Context, Strictness, claim, namespace_of_new, volume};
 use crate::command::Create;
+use crate::document::object_or_insert;
 use crate::kind::{Generation, Kind, Shape, Version};
 use crate::object::{NAMESPACE_LABEL, NAMESPACE_TOKEN, Name, ObjectKey};
 use crate::{Decision, Rejection, Time};
@@ -174,11 +175,7 @@ pub(super) fn label_namespace(root: &mut Map<String, Value>) {
         return;
     };
     let name = metadata.get("name").cloned().unwrap_or_default();
-    let labels = metadata.entry("labels").or_insert_with(|| json!({}));
-    if labels.is_null() {
-        *labels = json!({});
-    }
-    if let Some(labels) = labels.as_object_mut() {
+    if let Some(labels) = object_or_insert(metadata, "labels") {
         labels.insert(NAMESPACE_LABEL.into(), name);
     }
 }

@@ -9,7 +9,7 @@ use super::delete::{delete, precondition};
 use super::sequence::Sequence;
 use super::{Context, Envelope, managed_fields, namespace_of_new};
 use crate::command::Delete;
-use crate::document::{text, text_at};
+use crate::document::{object_or_insert, text, text_at};
 use crate::kind::Subresource;
 use crate::object::{Object, ObjectKey};
 use crate::selector::LabelSelector;
@@ -210,11 +210,7 @@ fn record_disruption(budget: &mut Value, pod: &Object, now: &str) {
         return;
     };
     status.insert("disruptionsAllowed".into(), json!(left));
-    let pods = status.entry("disruptedPods").or_insert_with(|| json!({}));
-    if pods.is_null() {
-        *pods = json!({});
-    }
-    if let Some(pods) = pods.as_object_mut() {
+    if let Some(pods) = object_or_insert(status, "disruptedPods") {
         pods.insert(pod.key.name.to_string(), json!(now));
     }
     if left == 0 {

@@ -3,12 +3,12 @@
 use super::demands::Demands;
 use super::{Context, Strictness, subsets};
 use crate::custom;
-use crate::document::{metadata_mut, write_whole_numbers};
+use crate::document::{metadata_mut, object_or_insert, write_whole_numbers};
 use crate::kind::{Kind, KindRef, Kinds, Shape, Subresource, Version};
 use crate::object::{Name, Object, ObjectKey};
 use crate::rejection::{CauseList, FieldCause};
 use crate::{Form, Rejection, State, defaults, validate};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -58,17 +58,12 @@ pub(super) fn same_kind(
     Err(Rejection::other_kind(root, &sent_as, is_custom))
 }
 
-/// The `metadata` of a document, created if absent.
+/// The `metadata` of a document, created if absent or null.
 pub(super) fn metadata(document: &mut Value) -> Result<&mut Map<String, Value>, Rejection> {
     let root = document
         .as_object_mut()
         .ok_or_else(|| Rejection::BadRequest("the object is not a JSON object".into()))?;
-    let metadata = root.entry("metadata").or_insert_with(|| json!({}));
-    if metadata.is_null() {
-        *metadata = json!({});
-    }
-    metadata
-        .as_object_mut()
+    object_or_insert(root, "metadata")
         .ok_or_else(|| Rejection::BadRequest("metadata is not a JSON object".into()))
 }
 

@@ -1,6 +1,6 @@
 //! What the strategies of pods and jobs do to new objects.
 
-use crate::document::metadata_mut;
+use crate::document::{metadata_mut, object_or_insert};
 use crate::quantity::Quantity;
 use crate::rejection::{CauseList, FieldCause};
 use crate::validate;
@@ -181,11 +181,7 @@ fn made<'a>(
     path: &[&str],
 ) -> Option<&'a mut Map<String, Value>> {
     for step in path {
-        let below = members.entry(*step).or_insert_with(|| json!({}));
-        if below.is_null() {
-            *below = json!({});
-        }
-        members = below.as_object_mut()?;
+        members = object_or_insert(members, step)?;
     }
     Some(members)
 }

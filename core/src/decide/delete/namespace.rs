@@ -3,6 +3,7 @@
 
 use super::{Deletion, owners, policy};
 use crate::command::Propagation;
+use crate::decide::conditions;
 use crate::document::metadata_mut;
 use crate::object::Name;
 use crate::{Decision, Outcome, Rejection};
@@ -30,11 +31,8 @@ pub(super) fn mark(deletion: &Deletion<'_>) -> Result<Decision, Rejection> {
         metadata.insert("deletionTimestamp".into(), json!(now));
         policy::write_finalizers(metadata, &finalizers);
     }
-    if let Some(root) = document.as_object_mut() {
-        let status = root.entry("status").or_insert_with(|| json!({}));
-        if let Some(status) = status.as_object_mut() {
-            status.insert("phase".into(), json!("Terminating"));
-        }
+    if let Some(status) = conditions::status(&mut document) {
+        status.insert("phase".into(), json!("Terminating"));
     }
     let propagation = policy::of_mark(&finalizers);
     let extra = deletion.request_event(propagation, None, owners);

@@ -3,7 +3,8 @@
 
 use super::{same_coordinates, same_identity, version_allows};
 use crate::command::Update;
-use crate::decide::{Context, decode, namespace_of_new, prepare, warned};
+use crate::decide::{Context, conditions, decode, namespace_of_new, prepare, warned};
+use crate::document::{member_or_insert, object_or_insert};
 use crate::kind::{Kind, Subresource};
 use crate::object::{Object, ObjectKey};
 use crate::rejection::FieldCause;
@@ -58,17 +59,19 @@ impl Pod<'_> {
                 .pointer("/metadata")
                 .and_then(|sent| sent.get(texts));
             if let Some(Value::Object(sent)) = sent {
-                members(prepare::metadata(&mut pod)?, texts, |own| {
+                let own = object_or_insert(prepare::metadata(&mut pod)?, texts);
+                if let Some(own) = own {
                     own.extend(sent.clone());
-                });
+                }
             }
         }
         let now = self.context.envelope.time.to_rfc3339();
-        if let Some(root) = pod.as_object_mut() {
-            members(root, "spec", |spec| {
-                drop(spec.insert("nodeName".into(), node.into()));
-            });
-            members(root, "status", |status| scheduled(status, &now));
+        let spec = pod.as_object_mut();
+        if let Some(spec) = spec.and_then(|root| object_or_insert(root, "spec")) {
+            spec.insert("nodeName".into(), node.into());
+        }
+        if let Some(status) = conditions::status(&mut pod) {
+            scheduled(status, &now);
         }
         let (object, commit) = self.context.updated(self.stored, pod, Vec::new())?;
         Ok(Decision::new(vec![commit], Outcome::Updated(object)))
@@ -123,25 +126,9 @@ impl Pod<'_> {
 /// Sets the condition `PodScheduled` to true, and removes the nominated node.
 fn scheduled(status: &mut Map<String, Value>, now: &str) {
     status.remove("nominatedNodeName");
-    let conditions = status.entry("conditions").or_insert_with(|| json!([]));
-    if conditions.is_null() {
-        *conditions = json!([]);
-    }
+    let conditions = member_or_insert(status, "conditions", json!([]));
     if let Some(list) = conditions.as_array_mut() {
         list.retain(|one| one.get("type") != Some(&json!("PodScheduled")));
         list.push(json!({"type": "PodScheduled", "status": "True", "lastTransitionTime": now}));
     }
-}
-
-/// Changes an object member, created if absent.
-fn members(
-    parent: &mut Map<String, Value>,
-    name: &str,
-    change: impl FnOnce(&mut Map<String, Value>),
-) {
-    let member = parent.entry(name).or_insert_with(|| json!({}));
-    if !member.is_object() {
-        *member = json!({});
-    }
-    member.as_object_mut().map(change);
 }

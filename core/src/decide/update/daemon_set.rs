@@ -4,7 +4,8 @@
 
 use crate::decide::prepare;
 use crate::defaults::TEMPLATE_GENERATION;
-use serde_json::{Map, Value};
+use crate::document::object_or_insert;
+use serde_json::Value;
 
 const TEMPLATE: &str = "/spec/template";
 
@@ -30,11 +31,7 @@ fn write(document: &mut Value, count: i64) {
     let Ok(metadata) = prepare::metadata(document) else {
         return;
     };
-    let annotations = metadata.entry("annotations").or_insert(Value::Null);
-    if annotations.is_null() {
-        *annotations = Map::new().into();
-    }
-    if let Some(annotations) = annotations.as_object_mut() {
+    if let Some(annotations) = object_or_insert(metadata, "annotations") {
         annotations.insert(TEMPLATE_GENERATION.into(), count.to_string().into());
     }
 }
