@@ -46,7 +46,7 @@ pub struct State {
     /// Counts of dependents by owner, and which of them are being deleted.
     edges: Edges,
     /// Number of objects in each namespace.
-    pub(crate) populations: OrdMap<Name, u64>,
+    populations: OrdMap<Name, u64>,
     /// The `Namespace` objects by name; every creation looks one up.
     namespaces: OrdMap<Name, Arc<Object>>,
     overtaken: Overtaken,

@@ -126,7 +126,7 @@ impl Snapshots {
     }
 
     /// Reads a snapshot, and compares the hash of its state with the one stored in it.
-    pub fn read(&self, revision: Revision, empty: State) -> Result<Base, Error> {
+    pub fn read(&self, revision: Revision, empty: &State) -> Result<Base, Error> {
         let path = self.path(revision);
         let read = file::read(&path, empty).map_err(|reason| unusable(&path, reason))?;
         if read.state.revision == revision {
@@ -145,7 +145,7 @@ impl Snapshots {
         is_folded: bool,
         empty: &State,
     ) -> Result<(), Error> {
-        let Ok(found) = self.read(revision, empty.clone()) else {
+        let Ok(found) = self.read(revision, empty) else {
             return Ok(());
         };
         let refused = |why: &str| Err(unusable(&self.path(revision), why.into()));
@@ -242,7 +242,7 @@ impl Snapshots {
             let path = self.path(*revision);
             let head = file::head(&path);
             let read = match head {
-                Ok(head) if wanted(&path, &head) => self.read(*revision, empty.clone()),
+                Ok(head) if wanted(&path, &head) => self.read(*revision, empty),
                 Ok(_) => return None,
                 Err(reason) => Err(unusable(&path, reason)),
             };

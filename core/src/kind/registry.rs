@@ -155,6 +155,11 @@ impl Kinds {
         }
     }
 
+    /// The built-in kinds.
+    pub const fn builtin(&self) -> &Arc<BuiltinKinds> {
+        &self.builtin
+    }
+
     /// The kind with this group and plural.
     pub fn by_resource(&self, resource: &GroupResource) -> Option<&KindRef> {
         let builtin = self.builtin.by_resource.get(resource);
@@ -293,7 +298,7 @@ impl Kinds {
     }
 
     /// Removes a custom kind.
-    pub fn remove(&mut self, resource: &GroupResource) {
+    pub(crate) fn remove(&mut self, resource: &GroupResource) {
         if let Some(custom) = self.custom.remove(resource) {
             self.custom_names.remove(&name_of(&custom.kind));
         }

@@ -3,6 +3,7 @@
 use super::latecomers::Latecomers;
 use super::{State, owner_of_edge, waits_or_orphans};
 use crate::event::{Commit, Event};
+use crate::kind::BuiltinKinds;
 use crate::object::{Object, Uid};
 use crate::{Revision, apply, webhook};
 use std::sync::Arc;
@@ -61,34 +62,34 @@ impl State {
         owner_of_edge(event).is_some_and(|owner| self.is_held(&owner.uid))
     }
 
-    /// Assembles a state from objects and image. `self` must be empty; its built-in kinds are kept.
-    #[must_use]
-    pub fn assembled(
-        mut self,
+    /// Puts a state together from these kinds, its objects and its image.
+    pub fn assemble(
+        builtin: Arc<BuiltinKinds>,
         objects: impl IntoIterator<Item = Arc<Object>>,
         image: &Image,
     ) -> Self {
+        let mut state = Self::new(builtin);
         for object in objects {
-            self.put(&object);
+            state.put(&object);
             if &*object.key.resource.group == webhook::GROUP {
-                self.webhooks.put(&object);
+                state.webhooks.put(&object);
             }
             if object.key.is_definition() {
-                self.define(&object);
+                state.define(&object);
             }
         }
         for definition in &image.accepted {
-            self.define(definition);
+            state.define(definition);
         }
         for (uid, since) in &image.held_owners {
-            if let Some(held) = self.held_owners.get_mut(uid) {
+            if let Some(held) = state.held_owners.get_mut(uid) {
                 held.since = *since;
             }
         }
         // The order in which objects are put together says nothing of the order in which they were written.
-        self.latecomers = Latecomers::default();
-        self.revision = image.revision;
-        self
+        state.latecomers = Latecomers::default();
+        state.revision = image.revision;
+        state
     }
 }
 
@@ -100,8 +101,8 @@ mod tests {
     use serde_json::{Value, json};
 
     fn put_together(state: &State) -> State {
-        let empty = World::empty();
-        empty.assembled(state.objects().cloned(), &state.image())
+        let builtin = Arc::clone(state.kinds.builtin());
+        State::assemble(builtin, state.objects().cloned(), &state.image())
     }
 
     /// Compares the image with that of a state that kept only what the image needs, and reassembles the

@@ -362,7 +362,7 @@ fn with_forged_snapshot() -> (Reader, Snapshots, tempfile::TempDir) {
     base.state = at(&reader, Revision(newest.0 / 2));
     base.state.revision = newest;
     snapshots.write(&base).expect("written");
-    snapshots.read(newest, script::empty()).expect("intact");
+    snapshots.read(newest, &script::empty()).expect("intact");
     (reader, snapshots, directory)
 }
 

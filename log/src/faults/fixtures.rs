@@ -307,7 +307,7 @@ fn snapshots_of_every_format_hold_the_state_that_they_were_made_of() {
         let path = directory.path().join(format!("{revision:020}.snapshot"));
         fs::write(path, fixture(&format!("snapshot-{format}"))).expect("written");
         let snapshots = Snapshots::at(directory.path().to_owned());
-        let base = snapshots.read(Revision(revision), empty()).expect("read");
+        let base = snapshots.read(Revision(revision), &empty()).expect("read");
         assert_eq!(base.state.hash(), expected("state"));
         assert_eq!(
             blake3::Hash::from_bytes(base.tail().hash).to_hex().as_str(),

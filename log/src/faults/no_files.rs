@@ -117,7 +117,7 @@ fn what_is_in_the_place_of_a_snapshot_is_passed_over_and_left_as_it_is() {
         let at = directory.path().join("00000000000000000007.snapshot");
         make(&at);
         let error = snapshots
-            .read(Revision(7), script::empty())
+            .read(Revision(7), &script::empty())
             .expect_err(what);
         assert!(
             error
@@ -195,7 +195,7 @@ fn a_snapshot_that_goes_on_with_nothing_is_damaged_at_once() {
     let path = directory.path().join("00000000000000000000.snapshot");
     let whole = File::options().write(true).open(path).expect("opened");
     whole.set_len(LENGTH).expect("longer");
-    let error = snapshots.read(Revision::ZERO, script::empty());
+    let error = snapshots.read(Revision::ZERO, &script::empty());
     let error = error.expect_err("damaged").to_string();
     assert!(error.contains("impossible length"), "{error}");
 }

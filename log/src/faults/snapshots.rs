@@ -119,12 +119,12 @@ fn every_damaged_byte_and_every_cut_is_noticed_and_the_snapshot_set_aside() {
         damaged[place] ^= 0x10;
         std::fs::write(&path, &damaged).expect("written");
         assert!(
-            snapshots.read(revision, script::empty()).is_err(),
+            snapshots.read(revision, &script::empty()).is_err(),
             "{place}"
         );
         std::fs::write(&path, &whole[..place]).expect("written");
         assert!(
-            snapshots.read(revision, script::empty()).is_err(),
+            snapshots.read(revision, &script::empty()).is_err(),
             "{place}"
         );
     }

@@ -145,7 +145,7 @@ pub(super) fn checked(path: &Path) -> Result<(), Unreadable> {
     }
 }
 
-pub(super) fn read(path: &Path, empty: State) -> Result<Base, Unreadable> {
+pub(super) fn read(path: &Path, empty: &State) -> Result<Base, Unreadable> {
     let mut input = Input::open(path)?;
     let head = head_of(&input.payload()?.ok_or("it is empty")?)?;
     let mut parts = Parts::default();
@@ -165,7 +165,8 @@ pub(super) fn read(path: &Path, empty: State) -> Result<Base, Unreadable> {
         }
     }
     let wanted = parts.end.ok_or("its end is missing")?;
-    let state = empty.assembled(parts.objects, &parts.image);
+    let builtin = Arc::clone(empty.kinds.builtin());
+    let state = State::assemble(builtin, parts.objects, &parts.image);
     if state.hash() != wanted {
         return Err("its state does not match the hash that was written with it".into());
     }
@@ -304,11 +305,12 @@ mod tests {
                 revision: Revision(7),
                 ..Image::default()
             };
-            let state = empty().assembled((0..count).map(waiting), &image);
+            let builtin = Arc::clone(empty().kinds.builtin());
+            let state = State::assemble(builtin, (0..count).map(waiting), &image);
             assert_eq!(state.image().held_owners.len(), count);
             let file = tempfile::NamedTempFile::new().expect("a file");
             write(file.as_file(), &Base::empty(state.clone())).expect("written");
-            let read = read(file.path(), empty()).expect("read");
+            let read = read(file.path(), &empty()).expect("read");
             assert!(read.state.is_same(&state), "{count}");
             let mut input = Input::open(file.path()).expect("opened");
             let mut blocks = 0;
