@@ -12,8 +12,7 @@ pub fn is_urgent(change: &Change) -> bool {
     let Some(object) = commit.object().filter(|object| !object.is_deleting()) else {
         return true;
     };
-    let has_end =
-        commit.key.is_namespace() || commit.key.is_definition() || end_of_life(object).is_some();
+    let has_end = commit.key.is_container() || end_of_life(object).is_some();
     let makes_due = |event: &Event| match event {
         Event::ObjectUpdated { .. } | Event::FinalizerAdded { .. } => false,
         Event::ObjectCreated { .. } => !object.owners().is_empty(),

@@ -439,7 +439,7 @@ impl Collector {
     fn note(&mut self, key: &ObjectKey, object: Option<&Object>) {
         self.finished_jobs.note(key, object);
         let is_deleting = object.is_some_and(Object::is_deleting);
-        if is_deleting && (key.is_namespace() || key.is_definition()) {
+        if is_deleting && key.is_container() {
             self.containers.push(key.clone());
         }
         if is_deleting && key.is_definition() {

@@ -204,8 +204,7 @@ impl Kinds {
 
     /// The kind that a reference names, whatever the version.
     pub fn named_by(&self, owner: &OwnerReference) -> Option<&KindRef> {
-        let (group, _) = owner.api_version.split_once('/').unwrap_or_default();
-        self.by_kind(group, &owner.kind)
+        self.by_kind(owner.group(), &owner.kind)
     }
 
     /// The kind of a body's `apiVersion` and `kind`; the version must be served.

@@ -89,6 +89,11 @@ impl ObjectKey {
         resource == ("customresourcedefinitions", "apiextensions.k8s.io")
     }
 
+    /// Whether other objects are in this one: in a namespace its contents, in a definition its instances.
+    pub fn is_container(&self) -> bool {
+        self.is_namespace() || self.is_definition()
+    }
+
     /// The resource that the definition with this key defines, from its name: `<plural>.<group>`.
     pub fn defined_resource(&self) -> GroupResource {
         let (resource, group) = self.name.split_once('.').unwrap_or((&self.name, ""));

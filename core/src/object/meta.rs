@@ -105,6 +105,12 @@ impl OwnerReference {
     pub fn blocks(&self) -> bool {
         self.block_owner_deletion == Some(true)
     }
+
+    /// The group part of its `apiVersion`; empty for the core group.
+    pub fn group(&self) -> &str {
+        let (group, _) = self.api_version.split_once('/').unwrap_or_default();
+        group
+    }
 }
 
 #[derive(Deserialize)]

@@ -86,7 +86,7 @@ impl State {
         let is_emptied = |one: &Object| {
             let marked = one.mark.is_some_and(|mark| mark.revision > since);
             let emptied = overtaken.emptied.get(&one.meta.uid);
-            is_container(one) && (marked || emptied.is_some_and(|emptied| *emptied > since))
+            one.key.is_container() && (marked || emptied.is_some_and(|emptied| *emptied > since))
         };
         let named = basis.above.iter().filter_map(|key| self.get(key));
         let beside = self.containers(key).chain(self.service_of(key));
@@ -139,7 +139,7 @@ impl State {
             self.overtaken.definition = commit.revision;
         }
         let is_above_others = previous.is_some_and(|before| {
-            is_container(before) || self.dependents(&before.meta.uid).all > 0
+            before.key.is_container() || self.dependents(&before.meta.uid).all > 0
         });
         if is_above_others || self.has_endpoints(&commit.key) {
             self.overtaken.above_others = commit.revision;
@@ -210,8 +210,7 @@ impl State {
         if let Some(kind) = self.kinds.named_by(owner) {
             return vec![kind.resource.clone()];
         }
-        let (group, _) = owner.api_version.split_once('/').unwrap_or_default();
-        let of_group = followed.keys().filter(|one| &*one.group == group);
+        let of_group = followed.keys().filter(|one| &*one.group == owner.group());
         of_group.cloned().collect()
     }
 
@@ -270,7 +269,7 @@ impl State {
 
     /// Forgets a container that is gone.
     pub(super) fn forget_container(&mut self, object: &Object) {
-        if is_container(object) {
+        if object.key.is_container() {
             self.overtaken.emptied.remove(&object.meta.uid);
         }
     }
@@ -296,8 +295,4 @@ fn goes_otherwise(before: Option<&Object>, after: Option<&Object>) -> bool {
         (Some(_), None) | (None, Some(_)) => true,
         (None, None) => false,
     }
-}
-
-fn is_container(object: &Object) -> bool {
-    object.key.is_namespace() || object.key.is_definition()
 }

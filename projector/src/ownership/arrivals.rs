@@ -154,10 +154,9 @@ impl OwnershipGraph {
         let Some(owner) = self.nodes.get(&reference.uid) else {
             return true;
         };
-        let (group, _) = reference.api_version.split_once('/').unwrap_or_default();
         let is_named = owner.key().name == reference.name
             && owner.object().type_meta.kind == reference.kind
-            && &*owner.key().resource.group == group
+            && &*owner.key().resource.group == reference.group()
             && dependent.key().reaches(&owner.key().namespace);
         owner.is_waiting() || !is_named
     }

@@ -55,7 +55,7 @@ fn named_by(object: Option<&Object>) -> BTreeSet<(Name, Name)> {
 
 /// The group and kind of the owner, if its kind is custom: such a group contains a dot.
 fn custom_kind(owner: &OwnerReference) -> Option<(Name, Name)> {
-    let (group, _) = owner.api_version.split_once('/')?;
+    let group = owner.group();
     group
         .contains('.')
         .then(|| (group.into(), owner.kind.clone()))
