@@ -9,6 +9,7 @@ mod commit;
 mod conditions;
 mod create;
 mod decode;
+mod definition;
 mod delete;
 mod demands;
 mod endpoints;
@@ -17,6 +18,7 @@ mod lifecycle;
 mod managed_fields;
 mod mutated;
 mod patch;
+mod planned;
 mod prepare;
 mod sequence;
 mod subsets;
@@ -26,21 +28,22 @@ mod volume;
 pub(crate) use admitted::as_admitted;
 pub(crate) use bound::OversizePolicy;
 pub(crate) use collect::{break_deadlock, drop_owners, finalize_namespace, release, unblock};
-pub use create::next_to_be_named;
-pub(crate) use create::{create, reconsider};
+pub(crate) use create::create;
 pub use decode::{prune_posted, prune_review, strict_decoding_error};
+pub use definition::next_to_be_named;
+pub(crate) use definition::with_names_given_away;
 pub use delete::admission_grace;
 pub(crate) use delete::delete;
-pub(crate) use endpoints::delete_with_service;
+pub(crate) use endpoints::with_endpoints_removed;
 pub(crate) use evict::evict;
 pub use lifecycle::namespace_of_new;
 pub use mutated::AdmissionView;
 pub(crate) use patch::patch;
 pub(crate) use update::update;
 
-use crate::command::{Admitted, Basis, Evaluation, Passed};
+use crate::command::{Admitted, Evaluation, Passed};
 use crate::kind::Kind;
-use crate::object::{Name, Object};
+use crate::object::Name;
 use crate::rejection::{self, FieldCause};
 use crate::{Actor, Cause, Command, Decision, Intent, Rejection, Request, Revision, State, Time};
 use std::cell::OnceCell;
@@ -77,19 +80,6 @@ impl Context<'_> {
     fn cause(&self) -> Cause {
         let of_command = || self.envelope.cause.clone();
         self.caused_by.map_or_else(of_command, Cause::Commit)
-    }
-
-    /// The context of a planned step about this object. If the cause is the version of the object that the plan
-    /// saw, it becomes the newest version.
-    fn because_of(self, basis: &Basis, object: &Object) -> Self {
-        let seen = basis.seen.as_ref();
-        if seen.is_some_and(|seen| self.cause() == Cause::Commit(seen.revision)) {
-            return Self {
-                caused_by: Some(object.revision),
-                ..self
-            };
-        }
-        self
     }
 
     /// The warnings of a body: those of the request, then those found since.

@@ -69,8 +69,8 @@ fn carry_out(
         Intent::BreakDeadlock(deadlock) => decide::break_deadlock(context, &deadlock),
         Intent::FinalizeNamespace(intent) => decide::finalize_namespace(context, &intent),
     };
-    let decision = decide::delete_with_service(context, decision?);
-    decide::reconsider(context, decision)
+    let decision = decide::with_endpoints_removed(context, decision?);
+    decide::with_names_given_away(context, decision)
 }
 
 /// Applies a commit to the state and returns the version that it replaced. Total: every commit that was

@@ -9,11 +9,9 @@ mod tests;
 pub(crate) use deadlock::break_deadlock;
 
 use super::Context;
-use super::delete::owners::{
-    findings, going, refuse_marked, refuse_overtaken, refuse_undecided_above,
-};
 use super::delete::removal;
 use super::managed_fields;
+use super::planned::{findings, going, refuse_marked, refuse_overtaken, refuse_undecided_above};
 use crate::classify::Verdict;
 use crate::command::{Basis, DropOwners, DropReason, FinalizeNamespace, Release, Target, Unblock};
 use crate::document::metadata_mut;

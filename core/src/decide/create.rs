@@ -1,7 +1,6 @@
 //! The `create` intent: server-owned fields, the name, the namespace check and the type's rules.
 
 mod creation;
-mod definition;
 mod name;
 #[cfg(test)]
 mod tests;
@@ -9,7 +8,7 @@ mod workload;
 
 use super::conditions::{self, Condition};
 use super::managed_fields::Ownership;
-use super::{Context, Strictness, claim, namespace_of_new, volume};
+use super::{Context, Strictness, claim, definition, namespace_of_new, volume};
 use crate::command::Create;
 use crate::document::object_or_insert;
 use crate::kind::{Generation, Kind, Shape, Version};
@@ -26,8 +25,6 @@ const SERVER_OWNED: [&str; 4] = [
 ];
 
 pub(super) use creation::create_with;
-pub use definition::next_to_be_named;
-pub(crate) use definition::{reconsider, refresh as refresh_definition, settle_names};
 
 pub(crate) fn create(context: Context<'_>, intent: Create) -> Result<Decision, Rejection> {
     create_with(context, intent, Ownership::Kept)

@@ -5,7 +5,7 @@
 mod grace;
 mod ground;
 mod namespace;
-pub(crate) mod owners;
+mod owners;
 mod policy;
 pub(super) mod precondition;
 pub(crate) mod removal;

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 /// Adds the deletion of the `Endpoints` of each service that the decision removes. As upstream, the service
 /// goes even if they cannot be deleted, and admission is not asked about them.
-pub(crate) fn delete_with_service(context: Context<'_>, mut decision: Decision) -> Decision {
+pub(crate) fn with_endpoints_removed(context: Context<'_>, mut decision: Decision) -> Decision {
     let is_removal = |commit: &&Arc<Commit>| commit.object().is_none();
     let removed = decision.commits.iter().filter(is_removal);
     let left: Vec<_> = removed

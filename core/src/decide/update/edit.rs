@@ -1,10 +1,10 @@
 //! Every update, patch and apply, step by step: from the new document to the commit.
 
 use super::{PendingWrite, Sent, approval, daemon_set, merge, namespace, pod, restore, service};
-use crate::decide::create::{label_namespace, refresh_definition, settle_names};
+use crate::decide::create::label_namespace;
 use crate::decide::delete::removal;
 use crate::decide::managed_fields::{Ownership, WriteTarget, put};
-use crate::decide::{Causes, Strictness, claim, decode, prepare, volume, warned};
+use crate::decide::{Causes, Strictness, claim, decode, definition, prepare, volume, warned};
 use crate::document::{equal_except, metadata_mut};
 use crate::kind::{Generation, Shape, Subresource};
 use crate::rejection::FieldCause;
@@ -140,9 +140,9 @@ impl<'a> Edit<'a> {
                 namespace::drop_empty(&mut self.next);
             }
             Shape::Definition if subresource.is_some() => {
-                settle_names(&self.change.target.context, &mut self.next);
+                definition::settle_names(&self.change.target.context, &mut self.next);
             }
-            Shape::Definition => refresh_definition(&self.change.target.context, &mut self.next),
+            Shape::Definition => definition::refresh(&self.change.target.context, &mut self.next),
             Shape::CertificateRequest => restore(root, &self.old, "spec"),
         }
     }

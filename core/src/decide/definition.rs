@@ -90,7 +90,7 @@ fn key_of(document: &Value) -> Option<ObjectKey> {
 /// After a definition gives up names, by deletion or change, reconsiders the definitions that wait for
 /// them. This is the server's own step, whoever set it off, so limits of the request do not apply. If there
 /// are too many for one record, the collector asks for the others: see [`next_to_be_named`].
-pub(crate) fn reconsider(
+pub(crate) fn with_names_given_away(
     context: Context<'_>,
     mut decision: Decision,
 ) -> Result<Decision, Rejection> {
