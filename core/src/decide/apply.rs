@@ -1,9 +1,10 @@
 //! Server-side apply: a manager's configuration is merged into the live object.
 
+use super::coordinates::{prepare_for_creation, same_coordinates};
 use super::create::create_with;
 use super::managed_fields::{Ownership, WriteTarget};
 use super::patch::same_object;
-use super::update::{PendingWrite, Sent, prepare_for_creation, same_coordinates};
+use super::update::{PendingWrite, Sent};
 use super::{Context, prepare, warned};
 use crate::command::{Create, FieldValidation, PatchObject};
 use crate::fields::{self, Versions};

@@ -8,15 +8,14 @@ mod tests;
 
 pub(crate) use deadlock::break_deadlock;
 
-use super::Context;
 use super::delete::removal;
-use super::managed_fields;
 use super::planned::{findings, going, refuse_marked, refuse_overtaken, refuse_undecided_above};
+use super::{Context, managed_fields, namespace};
 use crate::classify::Verdict;
 use crate::command::{Basis, DropOwners, DropReason, FinalizeNamespace, Release, Target, Unblock};
 use crate::document::metadata_mut;
 use crate::event::OwnerClass;
-use crate::object::{NAMESPACE_TOKEN, Object, OwnerReference, ServerFinalizer, Uid};
+use crate::object::{Object, OwnerReference, ServerFinalizer, Uid};
 use crate::{Decision, Outcome, Rejection};
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -193,23 +192,11 @@ pub(crate) fn finalize_namespace(
     }
     let stored = object.document();
     let mut document = stored.clone();
-    drop_token(&mut document);
+    namespace::drop_token(&mut document);
     if document == stored && !removal::follows(context.state, object, &document) {
         return Ok(nothing(object));
     }
     write(context, object, document)
-}
-
-/// Removes the server's token; an empty list is stored as an absent field.
-fn drop_token(namespace: &mut Value) {
-    let spec = namespace.get_mut("spec").and_then(Value::as_object_mut);
-    let Some(spec) = spec else { return };
-    let list = spec.get_mut("finalizers").and_then(Value::as_array_mut);
-    let Some(list) = list else { return };
-    list.retain(|held| held.as_str() != Some(NAMESPACE_TOKEN));
-    if list.is_empty() {
-        spec.remove("finalizers");
-    }
 }
 
 fn find<'a>(context: Context<'a>, target: &Target) -> Result<&'a Arc<Object>, Rejection> {

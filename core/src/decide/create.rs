@@ -8,11 +8,10 @@ mod workload;
 
 use super::conditions::{self, Condition};
 use super::managed_fields::Ownership;
-use super::{Context, Strictness, claim, definition, namespace_of_new, volume};
+use super::{Context, Strictness, claim, definition, namespace, namespace_of_new, volume};
 use crate::command::Create;
-use crate::document::object_or_insert;
 use crate::kind::{Generation, Kind, Shape, Version};
-use crate::object::{NAMESPACE_LABEL, NAMESPACE_TOKEN, Name, ObjectKey};
+use crate::object::{Name, ObjectKey};
 use crate::{Decision, Rejection, Time};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
@@ -98,7 +97,7 @@ fn shape(context: &Context<'_>, kind: &Kind, version: &Version, document: &mut V
     }
     match kind.strategy.shape {
         Shape::Plain | Shape::Job | Shape::DaemonSet | Shape::Claim | Shape::Service => {}
-        Shape::Namespace => shape_namespace(root),
+        Shape::Namespace => namespace::shape(root),
         Shape::Definition => definition::complete(context, document),
         Shape::Pod => {
             let status = workload::pending(root, &context.envelope.time.to_rfc3339());
@@ -117,7 +116,7 @@ fn shape(context: &Context<'_>, kind: &Kind, version: &Version, document: &mut V
 /// strategy.
 pub(super) fn shape_draft(kind: &Kind, document: &mut Value) {
     match (kind.strategy.shape, document.as_object_mut()) {
-        (Shape::Namespace, Some(root)) => label_namespace(root),
+        (Shape::Namespace, Some(root)) => namespace::label(root),
         (Shape::Definition, _) => definition::default_names(document),
         _ => {}
     }
@@ -148,31 +147,4 @@ fn name_requester(context: &Context<'_>, root: &mut Map<String, Value>) {
     let groups: Vec<&str> = actor.groups.iter().map(|group| &**group).collect();
     spec.insert("groups".into(), json!(groups));
     spec.remove("extra");
-}
-
-pub(super) fn shape_namespace(root: &mut Map<String, Value>) {
-    let phase = json!({"phase": "Active"});
-    root.insert("status".into(), phase);
-    let spec = root.entry("spec").or_insert_with(|| json!({}));
-    if let Some(spec) = spec.as_object_mut() {
-        let tokens = spec.entry("finalizers").or_insert_with(|| json!([]));
-        if let Some(list) = tokens
-            .as_array_mut()
-            .filter(|list| !list.contains(&json!(NAMESPACE_TOKEN)))
-        {
-            list.push(json!(NAMESPACE_TOKEN));
-        }
-    }
-    label_namespace(root);
-}
-
-/// Labels a namespace with its name; selectors rely on that.
-pub(super) fn label_namespace(root: &mut Map<String, Value>) {
-    let Some(metadata) = root.get_mut("metadata").and_then(Value::as_object_mut) else {
-        return;
-    };
-    let name = metadata.get("name").cloned().unwrap_or_default();
-    if let Some(labels) = object_or_insert(metadata, "labels") {
-        labels.insert(NAMESPACE_LABEL.into(), name);
-    }
 }

@@ -1,8 +1,9 @@
 //! The `patch` intent: the live object is patched here, by the single writer, so patches never conflict.
 
 use super::apply::{ApplyOptions, apply};
+use super::coordinates::{same_coordinates, same_version};
 use super::managed_fields::{Ownership, WriteTarget};
-use super::update::{PendingWrite, Sent, same_coordinates, same_version};
+use super::update::{PendingWrite, Sent};
 use super::{Context, prepare, warned};
 use crate::command::{Patch, PatchObject};
 use crate::document::text_at;

@@ -5,19 +5,19 @@ mod binding;
 mod daemon_set;
 mod edit;
 mod merge;
-pub(super) mod namespace;
 mod pod;
 mod service;
 #[cfg(test)]
 mod tests;
 
+use super::coordinates::{prepare_for_creation, same_coordinates, same_version};
 use super::managed_fields::{Ownership, WriteTarget, put};
 use super::{Context, Strictness, create, decode, prepare, warned};
 use crate::command::{Create, FieldValidation, Update};
 use crate::kind::{Kind, Subresource};
-use crate::object::{Object, ObjectKey};
+use crate::object::Object;
 use crate::rejection::FieldCause;
-use crate::{Decision, Rejection, Revision, scale};
+use crate::{Decision, Rejection, scale};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
@@ -160,55 +160,6 @@ fn missing(context: Context<'_>, kind: &Kind, intent: Update) -> Result<Decision
     create::create(context, create)
 }
 
-/// Prepares the metadata of an object to be created: a uid is refused, since no object can have it; a
-/// version is dropped.
-pub(super) fn prepare_for_creation(
-    metadata: &mut Map<String, Value>,
-    key: &ObjectKey,
-    refusal: impl FnOnce(&str) -> String,
-) -> Result<(), Rejection> {
-    let uid = prepare::text(metadata, "uid");
-    if !uid.is_empty() {
-        return Err(Rejection::conflict(key, refusal(uid)));
-    }
-    metadata.remove("resourceVersion");
-    Ok(())
-}
-
-/// Checks that a namespace in the document is that of the path; admission may not change it either. Source:
-/// `EnsureObjectNamespaceMatchesRequestNamespace`.
-pub(super) fn same_namespace(
-    metadata: &Map<String, Value>,
-    key: &ObjectKey,
-) -> Result<(), Rejection> {
-    let namespace = prepare::text(metadata, "namespace");
-    if namespace.is_empty() || key.namespace.is_empty() || namespace == &*key.namespace {
-        return Ok(());
-    }
-    Err(Rejection::BadRequest(
-        "the namespace of the provided object does not match the namespace sent on the request"
-            .into(),
-    ))
-}
-
-/// Checks that the document has the name and namespace of the path. Source: `checkName`.
-pub(super) fn same_coordinates(
-    metadata: &Map<String, Value>,
-    key: &ObjectKey,
-) -> Result<(), Rejection> {
-    same_namespace(metadata, key)?;
-    let (name, wanted) = (prepare::text(metadata, "name"), &key.name);
-    if name.is_empty() {
-        return Err(Rejection::unnamed(wanted));
-    }
-    if name != &**wanted {
-        return Err(Rejection::BadRequest(format!(
-            "the name of the object ({name}) does not match the name on the URL ({wanted})"
-        )));
-    }
-    Ok(())
-}
-
 /// Checks the uid; this comes before the version.
 fn same_identity(stored: &Object, metadata: &Map<String, Value>) -> Result<(), Rejection> {
     let uid = prepare::text(metadata, "uid");
@@ -244,20 +195,6 @@ fn version_allows(
         });
     }
     same_version(stored, version)
-}
-
-pub(super) fn same_version(stored: &Object, version: &str) -> Result<(), Rejection> {
-    let Some(revision) = Revision::parse(version) else {
-        return Err(Rejection::BadRequest(format!(
-            "invalid resource version: {version:?}"
-        )));
-    };
-    if revision == stored.revision {
-        return Ok(());
-    }
-    let why = "the object has been modified; please apply your changes to the latest version and \
-               try again";
-    Err(Rejection::conflict(&stored.key, why))
 }
 
 /// Message of a uid conflict; `found` is empty if there is no object.

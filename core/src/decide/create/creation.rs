@@ -2,9 +2,9 @@
 
 use super::{admit, name, own, shape, workload};
 use crate::command::{Create, FieldValidation};
+use crate::decide::coordinates::{same_coordinates, same_namespace};
 use crate::decide::managed_fields::{Ownership, WriteTarget};
-use crate::decide::update::{namespace, same_coordinates, same_namespace};
-use crate::decide::{Causes, Context, Strictness, decode, prepare, warned};
+use crate::decide::{Causes, Context, Strictness, decode, namespace, prepare, warned};
 use crate::document::metadata_mut;
 use crate::kind::{Generation, Kind, Shape};
 use crate::object::{ObjectKey, Uid};

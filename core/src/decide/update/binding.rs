@@ -1,8 +1,9 @@
 //! The `pods/binding` subresource: the only way to assign a pod to a node. Source:
 //! `pkg/registry/core/pod/storage`.
 
-use super::{same_coordinates, same_identity, version_allows};
+use super::{same_identity, version_allows};
 use crate::command::Update;
+use crate::decide::coordinates::same_coordinates;
 use crate::decide::{Context, conditions, decode, namespace_of_new, prepare, warned};
 use crate::document::{member_or_insert, object_or_insert};
 use crate::kind::{Kind, Subresource};

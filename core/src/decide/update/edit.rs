@@ -1,10 +1,11 @@
 //! Every update, patch and apply, step by step: from the new document to the commit.
 
-use super::{PendingWrite, Sent, approval, daemon_set, merge, namespace, pod, restore, service};
-use crate::decide::create::label_namespace;
+use super::{PendingWrite, Sent, approval, daemon_set, merge, pod, restore, service};
 use crate::decide::delete::removal;
 use crate::decide::managed_fields::{Ownership, WriteTarget, put};
-use crate::decide::{Causes, Strictness, claim, decode, definition, prepare, volume, warned};
+use crate::decide::{
+    Causes, Strictness, claim, decode, definition, namespace, prepare, volume, warned,
+};
 use crate::document::{equal_except, metadata_mut};
 use crate::kind::{Generation, Shape, Subresource};
 use crate::rejection::FieldCause;
@@ -130,7 +131,7 @@ impl<'a> Edit<'a> {
             | Shape::ApiService
             | Shape::Service => {}
             Shape::Namespace => {
-                label_namespace(root);
+                namespace::label(root);
                 let shown = if subresource == Some(Subresource::Finalize) {
                     "status"
                 } else {

@@ -1,10 +1,40 @@
-//! The phase of a namespace must follow its deletion mark, whoever writes its status; its `spec.finalizers`
-//! are written by `/finalize` alone.
+//! What is particular to namespaces. The phase must follow the deletion mark, whoever writes the status;
+//! `spec.finalizers` are written by `/finalize` alone.
 
+use crate::document::object_or_insert;
 use crate::kind::Subresource;
+use crate::object::{NAMESPACE_LABEL, NAMESPACE_TOKEN};
 use crate::rejection::FieldCause;
 use crate::validate;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
+
+/// Makes a new namespace active, and has the server's token hold it.
+pub(super) fn shape(root: &mut Map<String, Value>) {
+    let phase = json!({"phase": "Active"});
+    root.insert("status".into(), phase);
+    let spec = root.entry("spec").or_insert_with(|| json!({}));
+    if let Some(spec) = spec.as_object_mut() {
+        let tokens = spec.entry("finalizers").or_insert_with(|| json!([]));
+        if let Some(list) = tokens
+            .as_array_mut()
+            .filter(|list| !list.contains(&json!(NAMESPACE_TOKEN)))
+        {
+            list.push(json!(NAMESPACE_TOKEN));
+        }
+    }
+    label(root);
+}
+
+/// Labels a namespace with its name; selectors rely on that.
+pub(super) fn label(root: &mut Map<String, Value>) {
+    let Some(metadata) = root.get_mut("metadata").and_then(Value::as_object_mut) else {
+        return;
+    };
+    let name = metadata.get("name").cloned().unwrap_or_default();
+    if let Some(labels) = object_or_insert(metadata, "labels") {
+        labels.insert(NAMESPACE_LABEL.into(), name);
+    }
+}
 
 /// What is wrong with a document that is written through a subresource.
 pub(super) fn causes(subresource: Option<Subresource>, next: &Value) -> Vec<FieldCause> {
@@ -16,7 +46,7 @@ pub(super) fn causes(subresource: Option<Subresource>, next: &Value) -> Vec<Fiel
 }
 
 /// What is wrong with the finalizers of a new namespace.
-pub(in crate::decide) fn new_causes(namespace: &Value) -> Vec<FieldCause> {
+pub(super) fn new_causes(namespace: &Value) -> Vec<FieldCause> {
     tokens(namespace, |_| "spec.finalizers".into())
 }
 
@@ -30,7 +60,16 @@ fn tokens(namespace: &Value, field: impl Fn(usize) -> String) -> Vec<FieldCause>
         .collect()
 }
 
-/// Drops an empty list, which is stored as an absent field.
+/// Removes the server's token.
+pub(super) fn drop_token(namespace: &mut Value) {
+    let list = namespace.pointer_mut("/spec/finalizers");
+    if let Some(list) = list.and_then(Value::as_array_mut) {
+        list.retain(|held| held.as_str() != Some(NAMESPACE_TOKEN));
+    }
+    drop_empty(namespace);
+}
+
+/// Drops an empty list of tokens, which is stored as an absent field.
 pub(super) fn drop_empty(next: &mut Value) {
     let spec = next.get_mut("spec").and_then(Value::as_object_mut);
     let is_empty = |list: &Value| list.as_array().is_some_and(Vec::is_empty);
