@@ -91,16 +91,16 @@ impl Context<'_> {
         warnings
     }
 
-    /// Refuses with every cause, if there is any. In a draft, admission may still correct what is wrong.
-    fn refuse(&self, kind: &Kind, name: &str, causes: Causes) -> Result<(), Rejection> {
-        let Causes {
-            mut put_right,
-            wrong,
-        } = causes;
-        if self.strictness != Strictness::Draft || !put_right.is_empty() {
-            put_right.extend(wrong);
+    /// Refuses with every fault, if there is any. In a draft, admission may still correct what is wrong.
+    fn refuse(&self, kind: &Kind, name: &str, faults: Faults) -> Result<(), Rejection> {
+        let Faults {
+            mut corrected,
+            remaining,
+        } = faults;
+        if self.strictness != Strictness::Draft || !corrected.is_empty() {
+            corrected.extend(remaining);
         }
-        prepare::refuse(kind, name, put_right)
+        prepare::refuse(kind, name, corrected)
     }
 }
 
@@ -120,12 +120,12 @@ fn warned(
 
 /// What is wrong with the document that was sent.
 #[derive(Debug, Default)]
-struct Causes {
+struct Faults {
     /// Faults that are corrected in the document and could not be found again: a draft is refused for them,
     /// too.
-    put_right: Vec<FieldCause>,
+    corrected: Vec<FieldCause>,
     /// Faults that remain in the document.
-    wrong: Vec<FieldCause>,
+    remaining: Vec<FieldCause>,
 }
 
 /// A command without its intent.

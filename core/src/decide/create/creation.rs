@@ -4,7 +4,7 @@ use super::{admit, name, own, shape, workload};
 use crate::command::{Create, FieldValidation};
 use crate::decide::coordinates::{same_coordinates, same_namespace};
 use crate::decide::managed_fields::{Ownership, WriteTarget};
-use crate::decide::{Causes, Context, Strictness, decode, namespace, prepare, warned};
+use crate::decide::{Context, Faults, Strictness, decode, namespace, prepare, warned};
 use crate::document::metadata_mut;
 use crate::kind::{Generation, Kind, Shape};
 use crate::object::{ObjectKey, Uid};
@@ -38,7 +38,7 @@ struct Creation<'a> {
     document: Value,
     sent_managed_fields: Option<Value>,
     warnings: Vec<String>,
-    causes: Causes,
+    faults: Faults,
     /// Whether the object is a job that takes its labels from its pod template.
     shares_labels: bool,
 }
@@ -73,7 +73,7 @@ impl<'a> Creation<'a> {
             document,
             sent_managed_fields: None,
             warnings: context.warnings(unknown),
-            causes: Causes::default(),
+            faults: Faults::default(),
             shares_labels: false,
         })
     }
@@ -107,7 +107,7 @@ impl<'a> Creation<'a> {
         }
         let is_numbered = has_revision(metadata);
         self.sent_managed_fields = metadata.remove("managedFields");
-        self.causes.put_right = negative_generation(kind, metadata);
+        self.faults.corrected = negative_generation(kind, metadata);
         decode::nulls(metadata);
         prepare::dedup_owners(metadata, context.is_mutated, &mut self.warnings);
         let collection = admit(&context, kind, key, wanted_name(metadata))?;
@@ -137,13 +137,14 @@ impl<'a> Creation<'a> {
         shape(&context, kind, version, document);
         convert::to_decide(&context.state.kinds, kind, version, document);
         let wrong = prepare::complete(&context, (kind, version), key, document, None)?;
-        self.causes.wrong.extend(wrong);
+        self.faults.remaining.extend(wrong);
         if kind.strategy.shape == Shape::Namespace {
-            self.causes.wrong.extend(namespace::new_causes(document));
+            let wrong = namespace::new_causes(document);
+            self.faults.remaining.extend(wrong);
         }
         if self.selects_pods() {
             let wrong = workload::wrong_selection(&self.document, self.shares_labels);
-            self.causes.wrong.extend(wrong);
+            self.faults.remaining.extend(wrong);
         }
         Ok(())
     }
@@ -161,7 +162,7 @@ impl<'a> Creation<'a> {
 
     fn refuse(&mut self, name: &str) -> Result<(), Rejection> {
         let WriteTarget { context, kind, .. } = self.target;
-        context.refuse(kind, name, std::mem::take(&mut self.causes))
+        context.refuse(kind, name, std::mem::take(&mut self.faults))
     }
 
     fn set_managed_fields(&mut self, ownership: Ownership, labels: Option<Value>) {

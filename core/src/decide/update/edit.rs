@@ -4,7 +4,7 @@ use super::{PendingWrite, Sent, approval, daemon_set, merge, pod, restore, servi
 use crate::decide::delete::removal;
 use crate::decide::managed_fields::{Ownership, WriteTarget, put};
 use crate::decide::{
-    Causes, Strictness, claim, decode, definition, namespace, prepare, volume, warned,
+    Faults, Strictness, claim, decode, definition, namespace, prepare, volume, warned,
 };
 use crate::document::{equal_except, metadata_mut};
 use crate::kind::{Generation, Shape, Subresource};
@@ -48,7 +48,7 @@ struct Edit<'a> {
     next: Value,
     sent_managed_fields: Option<Value>,
     warnings: Vec<String>,
-    causes: Causes,
+    faults: Faults,
 }
 
 impl<'a> Edit<'a> {
@@ -68,7 +68,7 @@ impl<'a> Edit<'a> {
             next,
             sent_managed_fields: None,
             warnings: Vec::new(),
-            causes: Causes::default(),
+            faults: Faults::default(),
         })
     }
 
@@ -93,17 +93,17 @@ impl<'a> Edit<'a> {
         let is_admitted = change.target.context.is_mutated || sent == Sent::Patch;
         prepare::dedup_owners(metadata, is_admitted, &mut self.warnings);
         let held = &change.stored.meta.finalizers;
-        self.causes.put_right = repair(change, &self.old, metadata);
+        self.faults.corrected = repair(change, &self.old, metadata);
         if change.stored.is_deleting() {
-            self.causes
-                .wrong
+            self.faults
+                .remaining
                 .extend(validate::no_new_finalizers(held, metadata));
         }
         if self.sent_managed_fields != self.old_managed_fields
             && change.target.subresource.is_none()
         {
             let of_managed_fields = managed::causes(self.sent_managed_fields.as_ref());
-            self.causes.put_right.extend(of_managed_fields);
+            self.faults.corrected.extend(of_managed_fields);
         }
         Ok(())
     }
@@ -159,15 +159,15 @@ impl<'a> Edit<'a> {
         } = target;
         let (old, next) = (&self.old, &mut self.next);
         let wrong = prepare::complete(context, (kind, version), &stored.key, next, Some(old))?;
-        self.causes.wrong.extend(wrong);
+        self.faults.remaining.extend(wrong);
         let shape = kind.strategy.shape;
         if shape == Shape::Namespace {
             let wrong = namespace::causes(*subresource, next);
-            self.causes.wrong.extend(wrong);
+            self.faults.remaining.extend(wrong);
         }
         if shape == Shape::CertificateRequest {
             let wrong = approval::causes(*subresource, old, next);
-            self.causes.wrong.extend(wrong);
+            self.faults.remaining.extend(wrong);
         }
         Ok(())
     }
@@ -188,7 +188,7 @@ impl<'a> Edit<'a> {
     fn refuse(&mut self) -> Result<(), Rejection> {
         let PendingWrite { target, stored } = self.change;
         let WriteTarget { context, kind, .. } = target;
-        context.refuse(kind, &stored.key.name, std::mem::take(&mut self.causes))
+        context.refuse(kind, &stored.key.name, std::mem::take(&mut self.faults))
     }
 
     fn warn_of_kind(&mut self) {
