@@ -8,7 +8,7 @@ mod subresource;
 
 pub use names::{GroupResource, GroupVersionKind};
 pub use preference::{Preference, Stability};
-pub use registry::{BuiltinKinds, BuiltinSchemas, Kinds, Schemas};
+pub use registry::{BuiltinKinds, BuiltinSchemas, KindName, Kinds, Schemas};
 pub use subresource::{ScalePaths, ScaleSelector, Subresource};
 
 use crate::command::Propagation;

@@ -7,7 +7,7 @@ mod kind_references;
 mod recall;
 
 use arrivals::Arrivals;
-pub(crate) use arrivals::{KindName, kind_named_by, served_names};
+pub(crate) use arrivals::{VersionedKind, served_names, versioned_kind_of};
 pub use components::Components;
 pub use deadlocks::Deadlocks;
 pub use recall::new_owners;

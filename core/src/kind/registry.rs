@@ -15,7 +15,8 @@ pub trait BuiltinSchemas: fmt::Debug + Send + Sync {
     fn schema(&self, kind: &GroupVersionKind) -> Option<Arc<Schema>>;
 }
 
-type KindName = (Name, Name);
+/// A kind, whatever its version: its group and its name.
+pub type KindName = (Name, Name);
 
 /// The built-in kinds.
 #[derive(Debug)]

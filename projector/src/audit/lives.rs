@@ -1,7 +1,7 @@
 //! When every object that ever existed was marked and removed: this decides what a deletion may name as
 //! its cause.
 
-use crate::ownership::{KindName, kind_named_by, served_names};
+use crate::ownership::{VersionedKind, served_names, versioned_kind_of};
 use hindsight_core::classify::{classify, owner_key};
 use hindsight_core::command::Propagation;
 use hindsight_core::event::OwnerClass;
@@ -20,7 +20,7 @@ pub(super) struct Lives {
     /// propagation.
     marked_last: BTreeMap<Uid, (Revision, Propagation)>,
     /// What each definition serves, and since when.
-    served: BTreeMap<ObjectKey, BTreeMap<KindName, Revision>>,
+    served: BTreeMap<ObjectKey, BTreeMap<VersionedKind, Revision>>,
     /// The newest removal of each service.
     services: BTreeMap<ObjectKey, Revision>,
     /// Nothing is known about objects that were removed at this revision or before.
@@ -197,7 +197,7 @@ impl Lives {
         let removed = removed.and_then(|life| life.ended);
         let waits = classify(state, object, owner) == OwnerClass::Waiting;
         let marked = life.filter(|_| waits).and_then(|life| life.marked);
-        let name = kind_named_by(owner);
+        let name = versioned_kind_of(owner);
         let known = self.served.values().map(|names| names.get(&name).copied());
         let all = known.chain([removed, marked]).flatten();
         all.into_iter().any(|at| at > object.revision)
@@ -205,7 +205,7 @@ impl Lives {
 
     /// Whether the kind of an owner is served since this commit.
     fn made_known(&self, owner: &OwnerReference, cause: Revision) -> bool {
-        let name = kind_named_by(owner);
+        let name = versioned_kind_of(owner);
         let mut since = self.served.values().filter_map(|names| names.get(&name));
         since.any(|since| *since == cause || cause.max(*since) <= self.begin)
     }

@@ -13,7 +13,7 @@ use hindsight_core::{
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A version of a kind as references name it: `apiVersion` and `kind`.
-pub(crate) type KindName = (Name, Name);
+pub(crate) type VersionedKind = (Name, Name);
 
 /// A dependent, and the owner that it refers to.
 type Edge = (Uid, Uid);
@@ -28,9 +28,9 @@ struct Arrival {
 /// What definitions serve, and since when.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Arrivals {
-    served: BTreeMap<ObjectKey, BTreeSet<KindName>>,
+    served: BTreeMap<ObjectKey, BTreeSet<VersionedKind>>,
     /// Versions of kinds to which there are older references.
-    arrived: BTreeMap<KindName, Arrival>,
+    arrived: BTreeMap<VersionedKind, Arrival>,
 }
 
 impl Arrivals {
@@ -52,7 +52,7 @@ impl Arrivals {
         if self.arrived.is_empty() {
             return;
         }
-        let kept: BTreeSet<(KindName, &Uid)> = references(after).collect();
+        let kept: BTreeSet<(VersionedKind, &Uid)> = references(after).collect();
         for (name, owner) in references(before).filter(|one| !kept.contains(one)) {
             if let Some(arrival) = self.arrived.get_mut(&name) {
                 arrival.older.remove(&(uid.clone(), owner.clone()));
@@ -63,13 +63,13 @@ impl Arrivals {
         }
     }
 
-    fn forget<'a>(&mut self, names: impl IntoIterator<Item = &'a KindName>) {
+    fn forget<'a>(&mut self, names: impl IntoIterator<Item = &'a VersionedKind>) {
         for name in names {
             self.arrived.remove(name);
         }
     }
 
-    fn add(&mut self, name: KindName, at: Revision, older: BTreeSet<Edge>) {
+    fn add(&mut self, name: VersionedKind, at: Revision, older: BTreeSet<Edge>) {
         if !older.is_empty() {
             self.arrived.insert(name, Arrival { at, older });
         }
@@ -80,7 +80,7 @@ impl OwnershipGraph {
     /// The commit since which the kind of this reference is served, if this dependent had the reference
     /// before.
     pub fn arrived_at(&self, reference: &OwnerReference, dependent: &Uid) -> Option<Revision> {
-        let arrival = self.arrivals.arrived.get(&kind_named_by(reference))?;
+        let arrival = self.arrivals.arrived.get(&versioned_kind_of(reference))?;
         let edge = (dependent.clone(), reference.uid.clone());
         arrival.older.contains(&edge).then_some(arrival.at)
     }
@@ -110,14 +110,14 @@ impl OwnershipGraph {
         }
     }
 
-    fn edges_to(&self, kind: &Kind, name: &KindName) -> BTreeSet<Edge> {
+    fn edges_to(&self, kind: &Kind, name: &VersionedKind) -> BTreeSet<Edge> {
         let dependents = self.dependents_of_kind(kind);
         let nodes = dependents.filter_map(|uid| Some((uid, self.nodes.get(uid)?)));
         let edges = nodes.flat_map(|(uid, node)| {
             let owners = node
                 .owners()
                 .iter()
-                .filter(|one| kind_named_by(one) == *name);
+                .filter(|one| versioned_kind_of(one) == *name);
             owners.map(|one| (uid.clone(), one.uid.clone()))
         });
         edges.collect()
@@ -129,14 +129,14 @@ impl OwnershipGraph {
         let mut search = ArrivalSearch::default();
         let served = self.arrivals.served.iter();
         let served = served.flat_map(|(key, names)| names.iter().map(move |name| (name, key)));
-        let definitions: BTreeMap<&KindName, &ObjectKey> = served.collect();
+        let definitions: BTreeMap<&VersionedKind, &ObjectKey> = served.collect();
         if definitions.is_empty() {
             return search;
         }
         for (uid, node) in &self.nodes {
             let custom = references(Some(node.object()));
             let custom = custom.filter(|(name, _)| definitions.contains_key(name));
-            let custom: Vec<(KindName, &Uid)> = custom.collect();
+            let custom: Vec<(VersionedKind, &Uid)> = custom.collect();
             let mut owners = node.owners().iter();
             if custom.is_empty() || !owners.any(|one| self.may_be_gone(node, one)) {
                 continue;
@@ -165,9 +165,9 @@ impl OwnershipGraph {
 /// A search for arrivals that reads the log backward.
 #[derive(Debug, Default)]
 pub(super) struct ArrivalSearch {
-    definitions: BTreeMap<ObjectKey, BTreeSet<KindName>>,
-    sought: BTreeMap<KindName, Sought>,
-    by_edge: BTreeMap<Edge, BTreeSet<KindName>>,
+    definitions: BTreeMap<ObjectKey, BTreeSet<VersionedKind>>,
+    sought: BTreeMap<VersionedKind, Sought>,
+    by_edge: BTreeMap<Edge, BTreeSet<VersionedKind>>,
 }
 
 #[derive(Debug, Default)]
@@ -200,7 +200,7 @@ impl Sought {
 }
 
 impl ArrivalSearch {
-    fn add(&mut self, name: KindName, definition: &ObjectKey, edge: Edge) {
+    fn add(&mut self, name: VersionedKind, definition: &ObjectKey, edge: Edge) {
         let names = self.definitions.entry(definition.clone()).or_default();
         names.insert(name.clone());
         let names = self.by_edge.entry(edge.clone()).or_default();
@@ -220,7 +220,7 @@ impl ArrivalSearch {
         self.read_definition(commit, arrivals);
         for reference in new_references(commit) {
             let edge = (commit.uid.clone(), reference.uid.clone());
-            let name = kind_named_by(reference);
+            let name = versioned_kind_of(reference);
             let names = self.by_edge.get(&edge);
             if names.is_some_and(|names| names.contains(&name))
                 && let Some(sought) = self.sought.get_mut(&name)
@@ -271,7 +271,7 @@ fn new_references(commit: &Commit) -> Vec<&OwnerReference> {
         return object.owners().iter().collect();
     }
     let is_same = |one: &OwnerReference, other: &OwnerReference| {
-        (one.uid == other.uid) && kind_named_by(one) == kind_named_by(other)
+        (one.uid == other.uid) && versioned_kind_of(one) == versioned_kind_of(other)
     };
     let changes = commit.events.iter().map(Event::owner_change);
     let given: Vec<_> = changes.filter_map(|(from, to)| Some((from, to?))).collect();
@@ -287,19 +287,19 @@ fn new_references(commit: &Commit) -> Vec<&OwnerReference> {
 }
 
 /// The references of a live object; nothing is decided about the owners of one in deletion.
-fn references(object: Option<&Object>) -> impl Iterator<Item = (KindName, &Uid)> {
+fn references(object: Option<&Object>) -> impl Iterator<Item = (VersionedKind, &Uid)> {
     live_owners(object)
         .iter()
-        .map(|one| (kind_named_by(one), &one.uid))
+        .map(|one| (versioned_kind_of(one), &one.uid))
 }
 
 /// The name that a reference gives the kind of its owner.
-pub(crate) fn kind_named_by(reference: &OwnerReference) -> KindName {
+pub(crate) fn versioned_kind_of(reference: &OwnerReference) -> VersionedKind {
     (reference.api_version.clone(), reference.kind.clone())
 }
 
 /// The names of the served versions of a kind.
-pub(crate) fn served_names(kind: &Kind) -> BTreeSet<KindName> {
+pub(crate) fn served_names(kind: &Kind) -> BTreeSet<VersionedKind> {
     let served = kind.versions.iter().filter(|version| version.served);
     let names = served.map(|version| {
         let version = kind.api_version(&version.name);

@@ -1,6 +1,7 @@
 //! Which live objects refer to an owner of a custom kind, whether or not that owner exists. When the kind
 //! is removed, these owners become unresolvable.
 
+use hindsight_core::kind::KindName;
 use hindsight_core::object::{Name, Object};
 use hindsight_core::{OwnerReference, Uid};
 use std::collections::{BTreeMap, BTreeSet};
@@ -8,7 +9,7 @@ use std::sync::Arc;
 
 /// Uids of dependents by group and kind of the owner, whatever version the reference has.
 #[derive(Debug, Clone, Default)]
-pub(super) struct KindReferences(BTreeMap<(Name, Name), BTreeSet<Uid>>);
+pub(super) struct KindReferences(BTreeMap<KindName, BTreeSet<Uid>>);
 
 impl KindReferences {
     /// The objects that name this kind.
@@ -49,12 +50,12 @@ pub(super) fn live_owners(object: Option<&Object>) -> &[OwnerReference] {
     live.map_or(&[], Object::owners)
 }
 
-fn named_by(object: Option<&Object>) -> BTreeSet<(Name, Name)> {
+fn named_by(object: Option<&Object>) -> BTreeSet<KindName> {
     live_owners(object).iter().filter_map(custom_kind).collect()
 }
 
 /// The group and kind of the owner, if its kind is custom: such a group contains a dot.
-fn custom_kind(owner: &OwnerReference) -> Option<(Name, Name)> {
+fn custom_kind(owner: &OwnerReference) -> Option<KindName> {
     let group = owner.group();
     group
         .contains('.')
