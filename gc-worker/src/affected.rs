@@ -2,7 +2,7 @@
 
 use hindsight_core::object::is_collector_finalizer;
 use hindsight_core::{Change, Event, OwnerReference, Uid, end_of_life};
-use hindsight_projector::{Node, OwnershipGraph};
+use hindsight_projector::OwnershipGraph;
 
 /// Whether collectors that had nothing to do may have something to do because of this change. They observe every
 /// change, but need not look at once at one that makes nothing due: most writes are new versions of objects that
@@ -29,7 +29,7 @@ pub fn is_urgent(change: &Change) -> bool {
 /// The objects that a change concerns. `graph` already contains the change.
 pub(crate) fn affected(change: &Change, graph: &OwnershipGraph) -> Vec<Uid> {
     let uid = &change.commit.uid;
-    let is_there = |owner: &Uid| graph.node(owner).is_some();
+    let is_there = |owner: &Uid| graph.object(owner).is_some();
     let mut found = Vec::new();
     let Some(object) = change.commit.object() else {
         found.extend(
@@ -45,7 +45,7 @@ pub(crate) fn affected(change: &Change, graph: &OwnershipGraph) -> Vec<Uid> {
         found.push(uid.clone());
     }
     // The owner has one more dependent to release, or to wait for.
-    let is_going = |owner: &Uid| graph.node(owner).is_some_and(Node::is_deleting);
+    let is_going = |owner: &Uid| graph.object(owner).is_some_and(|one| one.is_deleting());
     let uid_of = |owner: &OwnerReference| owner.uid.clone();
     for event in &change.commit.events {
         let (lost, _) = event.owner_change();

@@ -186,8 +186,8 @@ impl Collector {
     /// Queues those of these objects that exist.
     fn look_at<'a>(&mut self, uids: impl IntoIterator<Item = &'a Uid>) {
         for uid in uids {
-            if let Some(node) = self.graph.node(uid) {
-                self.queue.push((node.key().clone(), uid.clone()));
+            if let Some(object) = self.graph.object(uid) {
+                self.queue.push((object.key.clone(), uid.clone()));
             }
         }
     }
@@ -312,7 +312,7 @@ impl Collector {
                 break;
             }
             let is_new =
-                |uid: &&Uid| self.graph.node(uid).is_some() && !round.looked_at.contains(*uid);
+                |uid: &&Uid| self.graph.object(uid).is_some() && !round.looked_at.contains(*uid);
             let waiting = self.deferred.iter().chain(self.deadlocked.iter());
             let rest: Vec<Uid> = waiting.filter(is_new).cloned().collect();
             if rest.is_empty() {

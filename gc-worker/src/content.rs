@@ -40,11 +40,8 @@ pub(crate) fn is_busy(state: &State, container: &Object) -> bool {
 
 /// Containers in deletion from which something is still to be removed.
 pub(crate) fn emptying(graph: &OwnershipGraph, state: &State) -> BTreeSet<Uid> {
-    let going = graph.nodes().filter(|(_, node)| node.is_deleting());
-    let busy = going.filter(|(_, node)| {
-        let object = state.get(node.key());
-        object.is_some_and(|object| is_busy(state, object))
-    });
+    let going = graph.objects().filter(|(_, object)| object.is_deleting());
+    let busy = going.filter(|(_, object)| is_busy(state, object));
     busy.map(|(uid, _)| uid.clone()).collect()
 }
 

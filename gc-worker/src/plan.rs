@@ -20,7 +20,7 @@ use hindsight_core::command::{
 use hindsight_core::event::OwnerClass;
 use hindsight_core::object::{Object, ServerFinalizer};
 use hindsight_core::{Cause, OwnerReference, Rule, State, Uid};
-use hindsight_projector::{Node, OwnershipGraph};
+use hindsight_projector::OwnershipGraph;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -84,6 +84,7 @@ impl Plan {
 /// The inputs of a decision.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct View<'a> {
+    /// At the same revision as the state.
     pub(crate) graph: &'a OwnershipGraph,
     pub(crate) state: &'a State,
     /// Containers that are being emptied: everything in or below them waits for that.
@@ -102,7 +103,7 @@ pub fn due(graph: &OwnershipGraph, state: &State) -> Vec<Step> {
         emptying: &emptying,
         findings: &Findings::default(),
     };
-    let plans = graph.nodes().map(|(uid, _)| plan(view, uid));
+    let plans = graph.objects().map(|(uid, _)| plan(view, uid));
     plans.flat_map(Plan::into_steps).collect()
 }
 
@@ -125,32 +126,22 @@ fn representative(members: &[Target]) -> Option<Uid> {
 
 /// The plan for an object, even if the step is for another member of its deadlock to take.
 fn whole_plan(view: View<'_>, uid: &Uid) -> Plan {
-    let Some(object) = view.object(uid) else {
+    let Some(object) = view.graph.object(uid) else {
         return Plan::nothing();
     };
-    let Some(node) = view.graph.node(uid) else {
-        return Plan::nothing();
-    };
-    if node.is_orphaning() {
+    if object.is_orphaning() {
         return view.orphan(object);
     }
-    if node.is_waiting() {
+    if object.is_waiting() {
         return view.wait(object);
     }
-    if node.is_deleting() || node.owners().is_empty() {
+    if object.is_deleting() || object.owners().is_empty() {
         return Plan::nothing();
     }
     view.collect(object)
 }
 
 impl View<'_> {
-    fn object(&self, uid: &Uid) -> Option<&Arc<Object>> {
-        let node = self.graph.node(uid)?;
-        self.state
-            .get(node.key())
-            .filter(|object| object.meta.uid == *uid)
-    }
-
     /// Every dependent loses the reference; the owner is released when none is left.
     fn orphan(&self, owner: &Object) -> Plan {
         let uid = &owner.meta.uid;
@@ -166,15 +157,15 @@ impl View<'_> {
         }
         let cause = cause_of_mark(owner);
         let mut steps: Vec<Step> = Vec::new();
-        for (dependent, node) in self.graph.dependents(uid).take(STEPS_MAX) {
-            let owners: Vec<OwnerReference> = node
+        for (_, dependent) in self.graph.dependents(uid).take(STEPS_MAX) {
+            let owners: Vec<OwnerReference> = dependent
                 .owners()
                 .iter()
                 .filter(|one| one.uid == *uid)
                 .cloned()
                 .collect();
             let intent = Intent::DropOwners(DropOwners {
-                dependent: target(node.key(), dependent),
+                dependent: target(&dependent.key, &dependent.meta.uid),
                 owners,
                 reason: DropReason::Orphaning(owner.key.clone()),
                 basis: Basis::at(self.state.revision),
@@ -235,8 +226,8 @@ impl View<'_> {
     }
 
     fn break_deadlock(&self, deadlock: &BTreeSet<Uid>) -> Option<Breaking> {
-        let mut members: Vec<&Arc<Object>> =
-            deadlock.iter().filter_map(|one| self.object(one)).collect();
+        let members = deadlock.iter().filter_map(|one| self.graph.object(one));
+        let mut members: Vec<&Arc<Object>> = members.collect();
         members.sort_by(|one, other| one.key.cmp(&other.key));
         let closed_by = members
             .iter()
@@ -288,8 +279,8 @@ impl View<'_> {
     /// kind.
     fn will_be_orphaned(&self, object: &Object) -> bool {
         let orphaning = |one: &OwnerReference| {
-            let owner = self.graph.node(&one.uid);
-            owner.is_some_and(Node::is_orphaning)
+            let owner = self.graph.object(&one.uid);
+            owner.is_some_and(|owner| owner.is_orphaning())
         };
         object.owners().iter().any(orphaning)
     }
@@ -335,8 +326,8 @@ impl View<'_> {
     /// The rule that fits the way in which the owners are absent.
     fn absence_rule(&self, object: &Object, gone: &[OwnerReference]) -> Rule {
         let elsewhere = |one: &OwnerReference| {
-            let node = self.graph.node(&one.uid);
-            node.is_some_and(|node| !object.key.reaches(&node.key().namespace))
+            let owner = self.graph.object(&one.uid);
+            owner.is_some_and(|owner| !object.key.reaches(&owner.key.namespace))
         };
         if gone.iter().any(elsewhere) {
             Rule::OwnerInOtherNamespace
@@ -350,7 +341,7 @@ impl View<'_> {
     /// Whether the owner with this uid exists, or existed when the reference was made.
     fn has_existed(&self, object: &Object, owner: &Uid) -> bool {
         let removed = self.graph.removed_at(owner, &object.meta.uid);
-        self.graph.node(owner).is_some() || removed.is_some()
+        self.graph.object(owner).is_some() || removed.is_some()
     }
 
     /// The newest removal or mark among these owners, or what made the kind of an owner known after that;
@@ -358,7 +349,7 @@ impl View<'_> {
     fn cause(&self, object: &Object, gone: &[OwnerReference]) -> Cause {
         let when = |one: &OwnerReference| {
             let waits = classify(self.state, object, one) == OwnerClass::Waiting;
-            let owner = || self.object(&one.uid).filter(|_| waits);
+            let owner = || self.graph.object(&one.uid).filter(|_| waits);
             let mark = || owner().and_then(|owner| owner.mark);
             self.graph
                 .removed_near_at(&one.uid, &object.key, &object.meta.uid)

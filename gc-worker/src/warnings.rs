@@ -51,10 +51,10 @@ impl Warnings {
         if change.previous.is_some() {
             return;
         }
-        for (_, node) in graph.dependents(&commit.uid) {
-            let mut references = node.owners().iter();
+        for (_, dependent) in graph.dependents(&commit.uid) {
+            let mut references = dependent.owners().iter();
             let reference = references.find(|one| one.uid == commit.uid);
-            self.check(node.object(), reference.into_iter(), graph);
+            self.check(dependent, reference.into_iter(), graph);
         }
     }
 
@@ -92,7 +92,7 @@ impl Warnings {
             }
         }
         let owners = object.owners().iter();
-        for owner in owners.filter(|owner| graph.node(&owner.uid).is_none()) {
+        for owner in owners.filter(|owner| graph.object(&owner.uid).is_none()) {
             self.doubts.add_missing_owner(owner.uid.clone());
         }
     }
@@ -172,7 +172,7 @@ impl Warning {
         graph: &OwnershipGraph,
     ) -> Option<Self> {
         let named = references.filter_map(|reference| {
-            let owner = graph.node(&reference.uid)?.object();
+            let owner = graph.object(&reference.uid)?;
             Some((reference.clone(), Arc::clone(owner)))
         });
         let named: Vec<_> = named.collect();

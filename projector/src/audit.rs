@@ -5,7 +5,7 @@
 mod lives;
 mod owners;
 
-use crate::{Node, OwnershipGraph};
+use crate::OwnershipGraph;
 use hindsight_core::invariants::{self, Violation};
 use hindsight_core::object::{FOREGROUND_FINALIZER, Name, ORPHAN_FINALIZER, Object};
 use hindsight_core::{Cause, Change, Commit, Event, OwnerReference, Revision, State, Uid, apply};
@@ -143,18 +143,18 @@ impl Audit {
         let home = self.state.namespace(&commit.key.namespace);
         let home_goes = home.is_some_and(|home| home.is_deleting());
         let uid = &commit.uid;
-        let before = self.graph.node(uid);
-        if before.is_some_and(Node::is_orphaning)
+        let before = self.graph.object(uid);
+        if before.is_some_and(|owner| owner.is_orphaning())
             && commit.removes_finalizer(ORPHAN_FINALIZER)
             && !home_goes
             && let Some((_, left)) = self.graph.dependents(uid).find(|(one, _)| *one != uid)
         {
-            let what = format!("{} still refers to it", left.key());
+            let what = format!("{} still refers to it", left.key);
             return Err(Violation::of(commit, ORPHANS, what));
         }
         let kind = self.state.kinds.by_resource(&commit.key.resource);
         // The release of a deadlock may begin with a member for which no other would have to wait.
-        if before.is_some_and(Node::is_waiting)
+        if before.is_some_and(|owner| owner.is_waiting())
             && commit.removes_finalizer(FOREGROUND_FINALIZER)
             && !self
                 .deadlock_release
@@ -163,7 +163,7 @@ impl Audit {
             && !kind.is_some_and(|kind| kind.is_terminating())
             && let Some((_, left)) = self.graph.blockers(uid).next()
         {
-            let what = format!("{} still blocks it", left.key());
+            let what = format!("{} still blocks it", left.key);
             return Err(Violation::of(commit, FOREGROUND, what));
         }
         Ok(())

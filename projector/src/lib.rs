@@ -16,6 +16,6 @@ pub use explain::{
     Root, Subject, explain,
 };
 pub use history::History;
-pub use ownership::{Components, Deadlocks, Node, OwnershipGraph, new_owners};
+pub use ownership::{Components, Deadlocks, OwnershipGraph, new_owners};
 pub use position_index::PositionIndex;
 pub use window::Window;

@@ -18,46 +18,6 @@ use kind_references::KindReferences;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// A live object, as a node of the graph.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Node(Arc<Object>);
-
-impl Node {
-    fn keyed(object: &Arc<Object>) -> (Uid, Self) {
-        (object.meta.uid.clone(), Self(Arc::clone(object)))
-    }
-
-    /// Its newest version.
-    pub const fn object(&self) -> &Arc<Object> {
-        &self.0
-    }
-
-    /// Its key.
-    pub fn key(&self) -> &ObjectKey {
-        &self.0.key
-    }
-
-    /// Its owner references.
-    pub fn owners(&self) -> &[OwnerReference] {
-        self.0.owners()
-    }
-
-    /// Whether its deletion was requested.
-    pub fn is_deleting(&self) -> bool {
-        self.0.is_deleting()
-    }
-
-    /// Whether it is in foreground deletion.
-    pub fn is_waiting(&self) -> bool {
-        self.0.is_waiting()
-    }
-
-    /// Whether it is in orphaning deletion.
-    pub fn is_orphaning(&self) -> bool {
-        self.0.is_orphaning()
-    }
-}
-
 /// The removal of an owner.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Removal {
@@ -71,25 +31,24 @@ struct Removal {
 /// Every live object by uid, and for each uid the objects that refer to it, whether or not it exists.
 #[derive(Debug, Clone, Default)]
 pub struct OwnershipGraph {
-    nodes: BTreeMap<Uid, Node>,
+    objects: BTreeMap<Uid, Arc<Object>>,
     /// With each dependent, whether any of its references to the owner blocks.
     dependents: BTreeMap<Uid, BTreeMap<Uid, bool>>,
     kind_references: KindReferences,
     arrivals: Arrivals,
     /// Owners that were removed while objects referred to them, for as long as one of these does.
     removed: BTreeMap<Uid, Removal>,
-    position: Revision,
 }
 
 impl OwnershipGraph {
     /// The graph of a state. The state does not show when absent owners were removed, nor since when a kind
     /// is served; the log does: see [`Self::recall`].
     pub fn rebuild(state: &State) -> Self {
-        let nodes = state.objects().map(Node::keyed);
+        let objects = state.objects();
+        let by_uid = objects.map(|object| (object.meta.uid.clone(), Arc::clone(object)));
         let mut graph = Self {
-            nodes: nodes.collect(),
+            objects: by_uid.collect(),
             arrivals: Arrivals::of(state),
-            position: state.revision,
             ..Self::default()
         };
         for object in state.objects() {
@@ -106,28 +65,22 @@ impl OwnershipGraph {
             None => self.remove(&commit.uid, commit.revision),
         }
         self.define(commit);
-        self.position = commit.revision;
-    }
-
-    /// The last revision that was applied.
-    pub const fn position(&self) -> Revision {
-        self.position
     }
 
     /// The live object with this uid.
-    pub fn node(&self, uid: &Uid) -> Option<&Node> {
-        self.nodes.get(uid)
+    pub fn object(&self, uid: &Uid) -> Option<&Arc<Object>> {
+        self.objects.get(uid)
     }
 
     /// Every live object.
-    pub fn nodes(&self) -> impl Iterator<Item = (&Uid, &Node)> {
-        self.nodes.iter()
+    pub fn objects(&self) -> impl Iterator<Item = (&Uid, &Arc<Object>)> {
+        self.objects.iter()
     }
 
     /// The objects that refer to this uid, whether or not it exists.
-    pub fn dependents(&self, owner: &Uid) -> impl Iterator<Item = (&Uid, &Node)> {
+    pub fn dependents(&self, owner: &Uid) -> impl Iterator<Item = (&Uid, &Arc<Object>)> {
         let uids = self.dependents.get(owner).into_iter().flatten();
-        uids.filter_map(|(uid, _)| Some((uid, self.nodes.get(uid)?)))
+        uids.filter_map(|(uid, _)| Some((uid, self.objects.get(uid)?)))
     }
 
     /// Whether any object refers to this uid.
@@ -148,10 +101,10 @@ impl OwnershipGraph {
 
     /// Dependents other than the owner itself whose reference blocks its deletion. Matched by uid alone,
     /// as upstream.
-    pub fn blockers(&self, owner: &Uid) -> impl Iterator<Item = (&Uid, &Node)> {
+    pub fn blockers(&self, owner: &Uid) -> impl Iterator<Item = (&Uid, &Arc<Object>)> {
         let all = self.dependents.get(owner).into_iter().flatten();
         let blocking = all.filter(move |(uid, blocks)| *uid != owner && **blocks);
-        blocking.filter_map(|(uid, _)| Some((uid, self.nodes.get(uid)?)))
+        blocking.filter_map(|(uid, _)| Some((uid, self.objects.get(uid)?)))
     }
 
     /// When the owner was removed, if this dependent already referred to it then.
@@ -181,9 +134,9 @@ impl OwnershipGraph {
     }
 
     fn put(&mut self, object: &Arc<Object>) {
-        let (uid, node) = Node::keyed(object);
-        let before = self.nodes.insert(uid, node);
-        self.link(object, before.as_ref().map(|before| &*before.0));
+        let uid = object.meta.uid.clone();
+        let before = self.objects.insert(uid, Arc::clone(object));
+        self.link(object, before.as_deref());
     }
 
     /// Replaces the references of an earlier version of an object by those of this one.
@@ -205,16 +158,16 @@ impl OwnershipGraph {
     }
 
     fn remove(&mut self, uid: &Uid, revision: Revision) {
-        let Some(node) = self.nodes.remove(uid) else {
+        let Some(object) = self.objects.remove(uid) else {
             return;
         };
-        self.unlink(uid, node.owners(), &[]);
-        self.kind_references.replace(uid, Some(&node.0), None);
-        self.arrivals.replace(uid, Some(&node.0), None);
+        self.unlink(uid, object.owners(), &[]);
+        self.kind_references.replace(uid, Some(&object), None);
+        self.arrivals.replace(uid, Some(&object), None);
         if self.has_dependents(uid) {
             let removal = Removal {
                 at: revision,
-                home: Arc::clone(&node.key().namespace),
+                home: Arc::clone(&object.key.namespace),
                 late: BTreeSet::new(),
             };
             self.removed.insert(uid.clone(), removal);
@@ -298,7 +251,7 @@ pub(crate) mod tests {
         }
     }
 
-    fn names<'a>(found: impl Iterator<Item = (&'a Uid, &'a Node)>) -> Vec<&'a str> {
+    fn names<'a>(found: impl Iterator<Item = (&'a Uid, &'a Arc<Object>)>) -> Vec<&'a str> {
         found.map(|(uid, _)| uid.as_str()).collect()
     }
 
@@ -367,7 +320,7 @@ pub(crate) mod tests {
             graph.apply(&created(2, &format!("child{number}"), &["owner"]));
         }
         graph.apply(&removed(3, "owner"));
-        assert!(graph.node(&"owner".into()).is_none() && !graph.has_dependents(&"top".into()));
+        assert!(graph.object(&"owner".into()).is_none() && !graph.has_dependents(&"top".into()));
         for number in 0..20_000 {
             let child = format!("child{number}");
             let since = graph.removed_at(&"owner".into(), &Uid::from(&*child));

@@ -7,7 +7,7 @@ use hindsight_core::classify::is_undecided;
 use hindsight_core::command::{Basis, Seen};
 use hindsight_core::event::OwnerClass;
 use hindsight_core::{Object, ObjectKey, OwnerReference, Uid};
-use hindsight_projector::{Components, Deadlocks, Node};
+use hindsight_projector::{Components, Deadlocks};
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -77,7 +77,8 @@ impl View<'_> {
     /// An object above this one on which the collector has yet to act: the nearest, which is decided last
     /// of all, unless there is a container that is being emptied.
     pub(super) fn undecided_above(&self, uid: &Uid) -> Option<Uid> {
-        let is_deleting = self.graph.node(uid).is_some_and(Node::is_deleting);
+        let object = self.graph.object(uid);
+        let is_deleting = object.is_some_and(|object| object.is_deleting());
         let undecided = if is_deleting {
             self.undecided_from(&self.directly_above(uid))
         } else {
@@ -109,8 +110,8 @@ impl View<'_> {
 
     /// The place of an object among the members of its cycle.
     fn turn(&self, uid: &Uid) -> Option<(bool, &ObjectKey)> {
-        let node = self.graph.node(uid)?;
-        Some((!node.is_orphaning(), node.key()))
+        let object = self.graph.object(uid)?;
+        Some((!object.is_orphaning(), &object.key))
     }
 
     /// An undecided object that may still delete an owner which orphans its dependents, so that it orphans
@@ -169,7 +170,7 @@ impl View<'_> {
     }
 
     fn above<T>(&self, uid: &Uid, read: impl FnOnce(&Above) -> T) -> Option<T> {
-        self.graph.node(uid)?;
+        self.graph.object(uid)?;
         let next = |at: &Uid| self.known_above(at);
         let summarize = |members: &[Uid], reached: &[&Above]| {
             let mut own: Vec<Uid> = members.to_vec();
@@ -188,7 +189,7 @@ impl View<'_> {
     /// The next step of a walk upward, to objects that exist.
     pub(super) fn known_above(&self, uid: &Uid) -> Vec<Uid> {
         let mut next = self.next_above(uid);
-        next.retain(|one| self.graph.node(one).is_some());
+        next.retain(|one| self.graph.object(one).is_some());
         next
     }
 
@@ -198,7 +199,7 @@ impl View<'_> {
     fn with_all_above(&self, mut open: Vec<Uid>) -> BTreeSet<Uid> {
         let mut found = BTreeSet::new();
         while let Some(at) = open.pop() {
-            if self.graph.node(&at).is_some() && !found.contains(&at) {
+            if self.graph.object(&at).is_some() && !found.contains(&at) {
                 open.append(&mut self.next_above(&at));
                 found.insert(at);
             }
@@ -208,14 +209,14 @@ impl View<'_> {
 
     /// The next step of such a walk.
     fn next_above(&self, uid: &Uid) -> Vec<Uid> {
-        let Some(node) = self.graph.node(uid) else {
+        let Some(object) = self.graph.object(uid) else {
             return Vec::new();
         };
         self.findings.walked(1);
-        if !node.is_deleting() {
+        if !object.is_deleting() {
             self.directly_above(uid)
-        } else if node.is_waiting() || node.is_orphaning() {
-            self.containers(node.key()).cloned().collect()
+        } else if object.is_waiting() || object.is_orphaning() {
+            self.containers(&object.key).cloned().collect()
         } else {
             Vec::new()
         }
@@ -224,39 +225,37 @@ impl View<'_> {
     /// The first step up. An object that is about to be deleted under a waiting owner is decided by
     /// whether it has dependents, and the containers of those may delete them.
     pub(super) fn directly_above(&self, uid: &Uid) -> Vec<Uid> {
-        let Some(node) = self.graph.node(uid) else {
+        let Some(object) = self.graph.object(uid) else {
             return Vec::new();
         };
-        let mut above = self.above_besides_containers(uid, node);
-        above.extend(self.containers(node.key()));
+        let mut above = self.above_besides_containers(object);
+        above.extend(self.containers(&object.key));
         self.findings.walked(above.len());
         above.into_iter().cloned().collect()
     }
 
     /// What is directly above an object, without its own containers.
-    fn above_besides_containers<'a>(&'a self, uid: &Uid, node: &'a Node) -> BTreeSet<&'a Uid> {
-        let owners = node.owners().iter().map(|owner| &owner.uid);
-        let service = self.state.service_of(node.key());
+    fn above_besides_containers<'a>(&'a self, object: &'a Object) -> BTreeSet<&'a Uid> {
+        let owners = object.owners().iter().map(|owner| &owner.uid);
+        let service = self.state.service_of(&object.key);
         let service = service.map(|service| &service.meta.uid);
         let mut above: BTreeSet<&Uid> = owners.chain(service).collect();
-        if self.goes_under_a_waiting_owner(uid, node) {
-            let dependents = self.graph.dependents(uid);
+        if self.goes_under_a_waiting_owner(object) {
+            let dependents = self.graph.dependents(&object.meta.uid);
             let counted = dependents.inspect(|_| self.findings.walked(1));
-            above.extend(counted.flat_map(|(_, one)| self.containers(one.key())));
+            above.extend(counted.flat_map(|(_, one)| self.containers(&one.key)));
         }
         above
     }
 
     /// This state, and what is decided in it before a step on each of these objects.
     pub(super) fn basis<'u>(&self, uids: impl IntoIterator<Item = &'u Uid>) -> Basis {
-        let nodes = uids
-            .into_iter()
-            .filter_map(|uid| Some((uid, self.graph.node(uid)?)));
-        let above = nodes.flat_map(|(uid, node)| self.above_besides_containers(uid, node));
-        let above = above.filter_map(|uid| self.graph.node(uid));
+        let objects = uids.into_iter().filter_map(|uid| self.graph.object(uid));
+        let above = objects.flat_map(|object| self.above_besides_containers(object));
+        let above = above.filter_map(|uid| self.graph.object(uid));
         Basis {
             revision: self.state.revision,
-            above: above.map(|node| node.key().clone()).collect(),
+            above: above.map(|object| object.key.clone()).collect(),
             seen: None,
         }
     }
@@ -269,16 +268,14 @@ impl View<'_> {
         }
     }
 
-    fn goes_under_a_waiting_owner(&self, uid: &Uid, node: &Node) -> bool {
+    fn goes_under_a_waiting_owner(&self, object: &Object) -> bool {
         let waits = |reference: &OwnerReference| {
-            let owner = self.graph.node(&reference.uid);
-            owner.is_some_and(Node::is_waiting)
+            let owner = self.graph.object(&reference.uid);
+            owner.is_some_and(|owner| owner.is_waiting())
         };
-        if node.is_deleting() || !node.owners().iter().any(waits) {
-            return false;
-        }
-        self.object(uid)
-            .is_some_and(|object| self.classes(object).contains(&OwnerClass::Waiting))
+        !object.is_deleting()
+            && object.owners().iter().any(waits)
+            && self.classes(object).contains(&OwnerClass::Waiting)
     }
 
     /// The containers of an object: its namespace, and the definition of its kind.
@@ -297,7 +294,7 @@ impl View<'_> {
         if self.emptying.contains(uid) {
             return true;
         }
-        self.object(uid).is_some_and(|object| {
+        self.graph.object(uid).is_some_and(|object| {
             self.findings.walked(object.owners().len());
             is_undecided(self.state, object)
         })

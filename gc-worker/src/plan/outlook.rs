@@ -39,7 +39,7 @@ impl View<'_> {
 
     fn outlook(&self, dependent: &Uid) -> Outlook {
         let live = |object: &&Arc<Object>| !object.is_deleting();
-        let Some(object) = self.object(dependent).filter(live) else {
+        let Some(object) = self.graph.object(dependent).filter(live) else {
             return Outlook::default();
         };
         let classes = self.classes(object);

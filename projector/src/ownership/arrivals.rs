@@ -4,8 +4,8 @@
 #[cfg(test)]
 mod tests;
 
+use super::OwnershipGraph;
 use super::kind_references::live_owners;
-use super::{Node, OwnershipGraph};
 use hindsight_core::object::Name;
 use hindsight_core::{
     Commit, Event, Kind, Object, ObjectKey, OwnerReference, Revision, State, Uid, served_kind,
@@ -112,9 +112,9 @@ impl OwnershipGraph {
 
     fn edges_to(&self, kind: &Kind, name: &VersionedKind) -> BTreeSet<Edge> {
         let dependents = self.dependents_of_kind(kind);
-        let nodes = dependents.filter_map(|uid| Some((uid, self.nodes.get(uid)?)));
-        let edges = nodes.flat_map(|(uid, node)| {
-            let owners = node
+        let dependents = dependents.filter_map(|uid| Some((uid, self.objects.get(uid)?)));
+        let edges = dependents.flat_map(|(uid, dependent)| {
+            let owners = dependent
                 .owners()
                 .iter()
                 .filter(|one| versioned_kind_of(one) == *name);
@@ -133,12 +133,12 @@ impl OwnershipGraph {
         if definitions.is_empty() {
             return search;
         }
-        for (uid, node) in &self.nodes {
-            let custom = references(Some(node.object()));
+        for (uid, object) in &self.objects {
+            let custom = references(Some(object));
             let custom = custom.filter(|(name, _)| definitions.contains_key(name));
             let custom: Vec<(VersionedKind, &Uid)> = custom.collect();
-            let mut owners = node.owners().iter();
-            if custom.is_empty() || !owners.any(|one| self.may_be_gone(node, one)) {
+            let mut owners = object.owners().iter();
+            if custom.is_empty() || !owners.any(|one| self.may_be_gone(object, one)) {
                 continue;
             }
             for (name, owner) in custom {
@@ -150,14 +150,14 @@ impl OwnershipGraph {
         search
     }
 
-    fn may_be_gone(&self, dependent: &Node, reference: &OwnerReference) -> bool {
-        let Some(owner) = self.nodes.get(&reference.uid) else {
+    fn may_be_gone(&self, dependent: &Object, reference: &OwnerReference) -> bool {
+        let Some(owner) = self.objects.get(&reference.uid) else {
             return true;
         };
-        let is_named = owner.key().name == reference.name
-            && owner.object().type_meta.kind == reference.kind
-            && &*owner.key().resource.group == reference.group()
-            && dependent.key().reaches(&owner.key().namespace);
+        let is_named = owner.key.name == reference.name
+            && owner.type_meta.kind == reference.kind
+            && &*owner.key.resource.group == reference.group()
+            && dependent.key.reaches(&owner.key.namespace);
         owner.is_waiting() || !is_named
     }
 }

@@ -1,7 +1,7 @@
 //! Deadlocks: objects in foreground deletion that wait only for each other.
 
-use super::{Components, Node, OwnershipGraph};
-use hindsight_core::Uid;
+use super::{Components, OwnershipGraph};
+use hindsight_core::{Object, Uid};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -33,7 +33,7 @@ impl Deadlocks {
 
 /// What this object waits for, if all of that waits itself. Otherwise nothing: it is in no deadlock.
 fn waiting_blockers(graph: &OwnershipGraph, uid: &Uid) -> Vec<Uid> {
-    let waits = |(uid, node): (&Uid, &Node)| node.is_waiting().then(|| uid.clone());
+    let waits = |(uid, blocker): (&Uid, &Arc<Object>)| blocker.is_waiting().then(|| uid.clone());
     let all: Option<Vec<Uid>> = graph.blockers(uid).map(waits).collect();
     all.unwrap_or_default()
 }

@@ -48,7 +48,8 @@ impl OwnershipGraph {
     }
 
     fn absent_owners(&self) -> BTreeMap<Uid, RemovalSearch> {
-        let unknown = |uid: &Uid| !self.nodes.contains_key(uid) && !self.removed.contains_key(uid);
+        let unknown =
+            |uid: &Uid| !self.objects.contains_key(uid) && !self.removed.contains_key(uid);
         let owners = self.dependents.iter().filter(|(owner, _)| unknown(owner));
         let searches = owners.map(|(owner, dependents)| {
             let referring = dependents.keys().cloned().collect();

@@ -66,7 +66,10 @@ impl<'a, 'r> Quiet<'a, 'r> {
             return *known;
         }
         let view = self.reach.view;
-        let owners = view.object(uid).map_or(&[][..], |object| object.owners());
+        let owners = view
+            .graph
+            .object(uid)
+            .map_or(&[][..], |object| object.owners());
         let mut definitions = owners.iter().filter_map(|owner| view.definition_of(owner));
         let is_quiet = self.is_quiet_above(uid) && definitions.all(|one| self.is_quiet_above(one));
         self.around.borrow_mut().insert(uid.clone(), is_quiet);
@@ -75,7 +78,7 @@ impl<'a, 'r> Quiet<'a, 'r> {
 
     fn is_quiet_above(&self, uid: &Uid) -> bool {
         let view = self.reach.view;
-        if view.graph.node(uid).is_none() {
+        if view.graph.object(uid).is_none() {
             return true;
         }
         let mut above = self.above.borrow_mut();
@@ -96,15 +99,15 @@ impl<'a> View<'a> {
     /// What is decided before this object, or before it is released: of an owner that waits, also what it
     /// waits for, and whatever may still act on that.
     fn known_before(&self, uid: &Uid) -> Vec<Uid> {
-        let Some(node) = self.graph.node(uid) else {
+        let Some(object) = self.graph.object(uid) else {
             return Vec::new();
         };
-        if !node.is_waiting() && !node.is_orphaning() {
+        if !object.is_waiting() && !object.is_orphaning() {
             return self.known_above(uid);
         }
         let mut next = self.directly_above(uid);
-        next.retain(|one| self.graph.node(one).is_some());
-        if node.is_waiting() {
+        next.retain(|one| self.graph.object(one).is_some());
+        if object.is_waiting() {
             let dependents = self.graph.dependents(uid);
             let counted = dependents.inspect(|_| self.findings.walked(1));
             next.extend(counted.map(|(dependent, _)| dependent.clone()));
@@ -117,7 +120,8 @@ impl<'a> View<'a> {
         if self.is_pending(uid) {
             return true;
         }
-        let Some(object) = self.object(uid).filter(|object| object.is_deleting()) else {
+        let object = self.graph.object(uid);
+        let Some(object) = object.filter(|object| object.is_deleting()) else {
             return false;
         };
         let plan = whole_plan(*self, uid);

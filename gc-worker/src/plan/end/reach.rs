@@ -3,7 +3,6 @@
 
 use crate::plan::View;
 use hindsight_core::{GroupResource, Kind, Object, ObjectKey, Uid};
-use hindsight_projector::Node;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -64,27 +63,27 @@ impl<'a> Reach<'a> {
         let View { graph, state, .. } = self.view;
         let dependents = graph.dependents(uid).map(|(uid, _)| uid);
         let mut found: Vec<&Uid> = dependents.collect();
-        if let Some(node) = graph.node(uid) {
-            let waiting = |one: &Uid| graph.node(one).is_some_and(Node::is_waiting);
-            let blocked = node.owners().iter().filter(|owner| owner.blocks());
+        if let Some(object) = graph.object(uid) {
+            let waiting = |one: &Uid| graph.object(one).is_some_and(|one| one.is_waiting());
+            let blocked = object.owners().iter().filter(|owner| owner.blocks());
             found.extend(blocked.map(|owner| &owner.uid).filter(|one| waiting(one)));
             let uid = |object: &'a Arc<Object>| &object.meta.uid;
-            let endpoints = node.key().endpoints();
+            let endpoints = object.key.endpoints();
             found.extend(endpoints.and_then(|key| state.get(&key)).map(uid));
-            if node.key().is_namespace() {
-                found.extend(state.contents(&node.key().name).map(uid));
-            } else if node.key().is_definition() {
-                found.extend(state.instances(node.key()).map(uid));
+            if object.key.is_namespace() {
+                found.extend(state.contents(&object.key.name).map(uid));
+            } else if object.key.is_definition() {
+                found.extend(state.instances(&object.key).map(uid));
             }
         }
-        found.retain(|uid| graph.node(uid).is_some());
+        found.retain(|uid| graph.object(uid).is_some());
         self.view.findings.walked(1 + found.len());
         found
     }
 
     /// Who else its end matters to, if it is a definition.
     fn named_by(&self, uid: &Uid) -> impl Iterator<Item = Naming<'a>> + use<'a> {
-        let key = self.view.graph.node(uid).map(Node::key);
+        let key = self.view.graph.object(uid).map(|object| &object.key);
         let key = key.filter(|key| key.is_definition());
         let kind = key.and_then(|key| self.defined(key));
         let ending = kind.map(|kind| Naming::Ending(&kind.resource));

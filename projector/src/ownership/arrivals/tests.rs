@@ -20,7 +20,7 @@ impl Followed {
         let revision = Revision(self.changes.len() as u64 + 1);
         let key = ObjectKey::new(GroupResource::new(group, resource), "", name);
         let uid = Uid::from(name);
-        let before = self.graph.node(&uid).map(|node| Arc::clone(node.object()));
+        let before = self.graph.object(&uid).cloned();
         let events = match body {
             None => vec![Event::ObjectDeleted {
                 rule: hindsight_core::Rule::Requested,
@@ -91,7 +91,7 @@ impl Followed {
         assert_eq!(recalled.arrivals, self.graph.arrivals);
         names.map(|name| {
             let uid = Uid::from(name);
-            let reference = self.graph.node(&uid)?.owners().first()?;
+            let reference = self.graph.object(&uid)?.owners().first()?;
             Some(self.graph.arrived_at(reference, &uid)?.0)
         })
     }

@@ -60,13 +60,13 @@ impl<'a> Ownership<'a> {
 
     /// Compares with the graph that the product's collector works on.
     pub fn check_graph(&self, graph: &OwnershipGraph) -> Checked {
-        let nodes = graph.nodes().map(|(uid, node)| (uid, node.object()));
-        let nodes: Vec<_> = nodes.map(|(uid, one)| (uid, one.revision)).collect();
+        let followed = graph.objects().map(|(uid, one)| (uid, one.revision));
+        let followed: Vec<_> = followed.collect();
         let objects = self.objects.iter().map(|(uid, one)| (*uid, one.revision));
         let objects: Vec<_> = objects.collect();
-        let known = nodes == objects;
+        let known = followed == objects;
         ensure("the graph shows who owns whom", known, || {
-            format!("the graph has {nodes:?}, and there are {objects:?}")
+            format!("the graph has {followed:?}, and there are {objects:?}")
         })?;
         for (owner, dependents) in &self.dependents {
             let known = graph.dependents(owner).map(|(uid, _)| uid);

@@ -7,8 +7,8 @@ use hindsight_projector::OwnershipGraph;
 /// Compares the ownership graph with its rebuild from the state.
 pub fn check(state: &State, graph: &OwnershipGraph) -> Checked {
     let rebuilt = OwnershipGraph::rebuild(state);
-    let followed: Vec<_> = graph.nodes().collect();
-    let anew: Vec<_> = rebuilt.nodes().collect();
+    let followed: Vec<_> = graph.objects().collect();
+    let anew: Vec<_> = rebuilt.objects().collect();
     ensure("projections equal their rebuild", followed == anew, || {
         format!("{followed:?} is not {anew:?}")
     })?;
