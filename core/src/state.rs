@@ -195,7 +195,7 @@ impl State {
 
     /// What contains the object with this key, as far as that is an object: its namespace and the definition
     /// of its kind.
-    pub(crate) fn containers(&self, key: &ObjectKey) -> impl Iterator<Item = &Arc<Object>> {
+    pub fn containers(&self, key: &ObjectKey) -> impl Iterator<Item = &Arc<Object>> {
         let containers = [
             self.namespace(&key.namespace),
             self.definition_of(&key.resource),
@@ -374,7 +374,7 @@ impl State {
 
     /// Whether an owner of this object is orphaning its dependents. Owners orphan by uid, even if the reference
     /// misspells the rest.
-    pub(crate) fn is_orphaned(&self, object: &Object) -> bool {
+    pub fn is_orphaned(&self, object: &Object) -> bool {
         let mut owners = object.owners().iter();
         owners.any(|owner| self.is_orphaning(&owner.uid))
     }

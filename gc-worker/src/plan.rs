@@ -263,7 +263,7 @@ impl View<'_> {
             Verdict::Goes { .. } if object.key.is_immortal() => return Plan::nothing(),
             Verdict::Goes { waiting } => Some(waiting),
         };
-        if self.will_be_orphaned(object) {
+        if self.state.is_orphaned(object) {
             return Plan::nothing();
         }
         let references = object.owners().iter().zip(&classes);
@@ -273,16 +273,6 @@ impl View<'_> {
             Some(waiting) => self.delete(object, &gone, waiting),
             None => self.prune(object, gone),
         })
-    }
-
-    /// Whether an owner is about to orphan it. By uid alone, even if the reference gives a wrong name or
-    /// kind.
-    fn will_be_orphaned(&self, object: &Object) -> bool {
-        let orphaning = |one: &OwnerReference| {
-            let owner = self.graph.object(&one.uid);
-            owner.is_some_and(|owner| owner.is_orphaning())
-        };
-        object.owners().iter().any(orphaning)
     }
 
     /// A solid owner remains: the object stays and loses the other references.

@@ -278,15 +278,9 @@ impl View<'_> {
             && self.classes(object).contains(&OwnerClass::Waiting)
     }
 
-    /// The containers of an object: its namespace, and the definition of its kind.
     fn containers(&self, key: &ObjectKey) -> impl Iterator<Item = &Uid> {
-        let namespace = self.state.namespace(&key.namespace);
-        let kind = self.state.kinds.by_resource(&key.resource);
-        let definition = kind.and_then(|kind| kind.definition());
-        namespace
-            .map(|namespace| &namespace.meta.uid)
-            .into_iter()
-            .chain(definition)
+        let containers = self.state.containers(key);
+        containers.map(|container| &container.meta.uid)
     }
 
     /// Whether a look at this object, in its turn, would change it, its dependents or its contents.

@@ -213,6 +213,29 @@ fn of_a_deadlock_too_long_for_one_record_as_many_go_as_have_room_and_one_at_leas
     assert_eq!([0, 1 << 11, 1 << 20].map(room_for), [1, 1, 3]);
 }
 
+/// A definition that was never established, and an instance that an earlier one left behind.
+#[test]
+fn a_definition_that_is_emptied_comes_before_what_an_earlier_one_left_in_it() {
+    for (metadata, expected) in [
+        (json!({"name": "us.e.io"}), &["delete a"][..]),
+        (
+            json!({"name": "us.e.io", "deletionTimestamp": "2024-01-01T00:00:00Z"}),
+            &[],
+        ),
+    ] {
+        let mut state = empty();
+        let definition = json!({"apiVersion": "apiextensions.k8s.io/v1",
+            "kind": "CustomResourceDefinition", "metadata": metadata});
+        let definitions = ("apiextensions.k8s.io", "customresourcedefinitions");
+        put(&mut state, definitions, definition);
+        let owner = json!({"apiVersion": "v1", "kind": "Node", "name": "gone", "uid": "gone"});
+        let instance = json!({"apiVersion": "e.io/v1", "kind": "U",
+            "metadata": {"name": "a", "ownerReferences": [owner]}});
+        put(&mut state, ("e.io", "us"), instance);
+        only_in(&state, expected);
+    }
+}
+
 /// The namespace is above what waits in it, and owned by somebody who is below that.
 #[test]
 fn whoever_orphans_comes_first_in_a_cycle_through_its_namespace() {
