@@ -2,6 +2,7 @@
 //! `attemptToDeleteItem` and its rules for coordinates, without the races.
 
 use crate::State;
+use crate::command::Propagation;
 use crate::event::OwnerClass;
 use crate::kind::{GroupVersionKind, Scope};
 use crate::object::{Object, ObjectKey, OwnerReference};
@@ -56,25 +57,34 @@ pub enum Verdict {
     /// A solid owner holds it, and it loses the references to the others.
     LosesOwners,
     /// No owner holds it.
-    Goes {
-        /// An owner waits for it.
-        waiting: bool,
-    },
+    Goes(Going),
+}
+
+/// How an object goes that no owner holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Going {
+    /// All its owners are gone.
+    Unowned,
+    /// An owner in foreground deletion waits for it.
+    UnderWaitingOwner,
 }
 
 impl Verdict {
     /// The verdict over an object whose references have these classes.
-    pub fn of(classes: &[OwnerClass]) -> Self {
-        let any = |class| classes.contains(&class);
-        if any(OwnerClass::Unresolvable) {
-            Self::Undecidable
-        } else if classes.iter().all(|class| *class == OwnerClass::Solid) {
-            Self::Stays
-        } else if any(OwnerClass::Solid) {
-            Self::LosesOwners
-        } else {
-            let waiting = any(OwnerClass::Waiting);
-            Self::Goes { waiting }
+    pub fn of(classes: impl IntoIterator<Item = OwnerClass>) -> Self {
+        let (mut is_held, mut going) = (false, None);
+        for class in classes {
+            match class {
+                OwnerClass::Unresolvable => return Self::Undecidable,
+                OwnerClass::Solid => is_held = true,
+                OwnerClass::Waiting => going = Some(Going::UnderWaitingOwner),
+                OwnerClass::Dangling => going = going.or(Some(Going::Unowned)),
+            }
+        }
+        match going {
+            None => Self::Stays,
+            Some(_) if is_held => Self::LosesOwners,
+            Some(going) => Self::Goes(going),
         }
     }
 }
@@ -88,14 +98,31 @@ pub fn is_undecided(state: &State, object: &Object) -> bool {
     if state.is_orphaned(object) {
         return true;
     }
-    let classes: Vec<OwnerClass> = object
-        .owners()
-        .iter()
-        .map(|owner| classify(state, object, owner))
-        .collect();
-    match Verdict::of(&classes) {
+    let owners = object.owners().iter();
+    let verdict = Verdict::of(owners.map(|owner| classify(state, object, owner)));
+    match verdict {
         Verdict::Undecidable | Verdict::Stays => false,
         Verdict::LosesOwners => true,
-        Verdict::Goes { .. } => !object.key.is_immortal(),
+        Verdict::Goes(_) => !object.key.is_immortal(),
     }
+}
+
+/// How the collector deletes an object that no owner holds: if an owner waits for it and it has dependents,
+/// in the foreground. As upstream, an object whose reference gives its own uid counts as its own dependent here;
+/// in the state's counts it does not.
+pub fn policy_of_collection(state: &State, object: &Object, going: Going) -> Propagation {
+    let uid = &object.meta.uid;
+    let refers_to_itself = object.owners().iter().any(|owner| owner.uid == *uid);
+    let has_dependents = refers_to_itself || state.dependents(uid).all > 0;
+    if going == Going::UnderWaitingOwner && has_dependents {
+        return Propagation::Foreground;
+    }
+    object.own_policy().unwrap_or(Propagation::Background)
+}
+
+/// Whether this dependent has to stop blocking its owners before it is deleted: it would wait for an object
+/// that waits itself, which may be one of its owners.
+pub fn would_close_a_cycle(state: &State, object: &Object) -> bool {
+    let blocks = object.owners().iter().any(OwnerReference::blocks);
+    blocks && state.has_waiting_dependent(&object.meta.uid)
 }

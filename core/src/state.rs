@@ -10,7 +10,6 @@ pub use image::Image;
 pub(crate) use overtaken::{ABOVE_MAX, Obstacle};
 
 use crate::Revision;
-use crate::command::Propagation;
 use crate::custom::{is_served, kind_of_definition, schemas_of_definition};
 use crate::event::{Commit, Event};
 use crate::kind::{BuiltinKinds, GroupResource, Kinds, Schemas};
@@ -254,24 +253,9 @@ impl State {
             .filter_map(|key| self.get(key))
     }
 
-    /// How the collector deletes an object that no owner holds: if an owner waits for it and it has dependents,
-    /// in the foreground. As upstream, an object whose reference gives its own uid counts as its own dependent here;
-    /// in `Edges` it does not.
-    pub fn policy_of_collection(&self, object: &Object, waiting: bool) -> Propagation {
-        let uid = &object.meta.uid;
-        let refers_to_itself = object.owners().iter().any(|owner| owner.uid == *uid);
-        let has_dependents = refers_to_itself || self.dependents(uid).all > 0;
-        if waiting && has_dependents {
-            return Propagation::Foreground;
-        }
-        object.own_policy().unwrap_or(Propagation::Background)
-    }
-
-    /// Whether this dependent has to stop blocking its owners before it is deleted: it would wait for an object
-    /// that waits itself, which may be one of its owners.
-    pub fn would_close_a_cycle(&self, object: &Object) -> bool {
-        let blocks = object.owners().iter().any(OwnerReference::blocks);
-        blocks && self.edges.has_waiting_dependent(&object.meta.uid)
+    /// Whether an object that refers to this owner waits for its own dependents.
+    pub(crate) fn has_waiting_dependent(&self, owner: &Uid) -> bool {
+        self.edges.has_waiting_dependent(owner)
     }
 
     /// A hash over the objects, when their deletion was first requested, and the owners that are held:

@@ -13,7 +13,9 @@ use crate::worker::Worker;
 pub(crate) use end::ends_a_definition;
 pub(crate) use order::Findings;
 
-use hindsight_core::classify::{Verdict, classify};
+use hindsight_core::classify::{
+    Going, Verdict, classify, policy_of_collection, would_close_a_cycle,
+};
 use hindsight_core::command::{
     Basis, Deadlock, Delete, DropOwners, DropReason, Intent, Target, Unblock,
 };
@@ -255,13 +257,12 @@ impl View<'_> {
 
     fn collect(&self, object: &Object) -> Plan {
         let classes = self.classes(object);
-        // If it goes, whether an owner waits for it.
-        let goes = match Verdict::of(&classes) {
+        let going = match Verdict::of(classes.iter().copied()) {
             Verdict::Undecidable => return Plan::Unresolved,
             Verdict::Stays => return Plan::nothing(),
             Verdict::LosesOwners => None,
-            Verdict::Goes { .. } if object.key.is_immortal() => return Plan::nothing(),
-            Verdict::Goes { waiting } => Some(waiting),
+            Verdict::Goes(_) if object.key.is_immortal() => return Plan::nothing(),
+            Verdict::Goes(going) => Some(going),
         };
         if self.state.is_orphaned(object) {
             return Plan::nothing();
@@ -269,8 +270,8 @@ impl View<'_> {
         let references = object.owners().iter().zip(&classes);
         let gone = references.filter(|(_, class)| **class != OwnerClass::Solid);
         let gone: Vec<_> = gone.map(|(reference, _)| reference.clone()).collect();
-        Plan::after(self.undecided_before(&object.meta.uid), || match goes {
-            Some(waiting) => self.delete(object, &gone, waiting),
+        Plan::after(self.undecided_before(&object.meta.uid), || match going {
+            Some(going) => self.delete(object, &gone, going),
             None => self.prune(object, gone),
         })
     }
@@ -290,20 +291,19 @@ impl View<'_> {
     /// No owner holds the object: it is deleted. If an owner waits for it and it has dependents of its
     /// own, it is deleted in the foreground; if that would close a cycle, it first stops blocking its
     /// owners.
-    fn delete(&self, object: &Object, gone: &[OwnerReference], waiting: bool) -> Vec<Step> {
+    fn delete(&self, object: &Object, gone: &[OwnerReference], going: Going) -> Vec<Step> {
         let cause = self.cause(object, gone);
         let basis = self.basis_of(object);
         let target = target(&object.key, &object.meta.uid);
-        if waiting && self.state.would_close_a_cycle(object) {
+        if going == Going::UnderWaitingOwner && would_close_a_cycle(self.state, object) {
             let dependent = target;
             let intent = Intent::Unblock(Unblock { dependent, basis });
             return vec![Worker::GarbageCollector.step(intent, cause)];
         }
-        let policy = self.state.policy_of_collection(object, waiting);
-        let rule = if waiting {
-            Rule::OwnerForeground
-        } else {
-            self.absence_rule(object, gone)
+        let policy = policy_of_collection(self.state, object, going);
+        let rule = match going {
+            Going::UnderWaitingOwner => Rule::OwnerForeground,
+            Going::Unowned => self.absence_rule(object, gone),
         };
         let intent = Intent::Delete(Delete {
             propagation: Some(policy),

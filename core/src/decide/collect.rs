@@ -11,7 +11,7 @@ pub(crate) use deadlock::break_deadlock;
 use super::delete::removal;
 use super::planned::{findings, going, refuse_marked, refuse_overtaken, refuse_undecided_above};
 use super::{Context, managed_fields, namespace};
-use crate::classify::Verdict;
+use crate::classify::{Going, Verdict, would_close_a_cycle};
 use crate::command::{Basis, DropOwners, DropReason, FinalizeNamespace, Release, Target, Unblock};
 use crate::document::metadata_mut;
 use crate::event::OwnerClass;
@@ -78,11 +78,10 @@ fn prunable<'a>(
 ) -> Result<Vec<&'a OwnerReference>, Rejection> {
     refuse_marked(object)?;
     let found = findings(context.state, object);
-    let classes: Vec<OwnerClass> = found.iter().map(|finding| finding.class).collect();
     let stale = |why| Rejection::stale(&object.key, why);
-    match Verdict::of(&classes) {
+    match Verdict::of(found.iter().map(|finding| finding.class)) {
         Verdict::Undecidable => return Err(stale("the kind of an owner is unknown")),
-        Verdict::Goes { .. } => return Err(stale("no solid owner is left")),
+        Verdict::Goes(_) => return Err(stale("no solid owner is left")),
         Verdict::Stays | Verdict::LosesOwners => {}
     }
     if context.state.is_orphaned(object) {
@@ -101,8 +100,8 @@ pub(crate) fn unblock(context: Context<'_>, intent: &Unblock) -> Result<Decision
     let object = find(context, &intent.dependent)?;
     let context = context.because_of(&intent.basis, object);
     refuse_overtaken(context.state, object, &intent.basis)?;
-    going(context.state, object, true)?;
-    if !context.state.would_close_a_cycle(object) {
+    going(context.state, object, Going::UnderWaitingOwner)?;
+    if !would_close_a_cycle(context.state, object) {
         let why = "it blocks no owner, or none of its dependents waits";
         return Err(Rejection::stale(&object.key, why));
     }

@@ -2,9 +2,9 @@
 //! refused as stale if that has changed.
 
 use super::Context;
-use crate::classify::{Verdict, classify};
+use crate::classify::{Going, Verdict, classify};
 use crate::command::Basis;
-use crate::event::{Cause, OwnerClass, OwnerFinding};
+use crate::event::{Cause, OwnerFinding};
 use crate::object::{Object, ObjectKey};
 use crate::state::{ABOVE_MAX, Obstacle};
 use crate::{OwnerReference, Rejection, State};
@@ -24,22 +24,21 @@ impl Context<'_> {
     }
 }
 
-/// The owners of a live object that no owner holds, and that none orphans; `waiting` says whether one waits for it.
+/// The owners of a live object that goes as was planned, and that none orphans.
 pub(super) fn going(
     state: &State,
     object: &Object,
-    waiting: bool,
+    planned: Going,
 ) -> Result<Vec<OwnerFinding>, Rejection> {
     refuse_marked(object)?;
     let findings = findings(state, object);
-    let classes: Vec<OwnerClass> = findings.iter().map(|one| one.class).collect();
-    if !state.is_orphaned(object) && Verdict::of(&classes) == (Verdict::Goes { waiting }) {
+    let verdict = Verdict::of(findings.iter().map(|one| one.class));
+    if !state.is_orphaned(object) && verdict == Verdict::Goes(planned) {
         return Ok(findings);
     }
-    let why = if waiting {
-        "its owners no longer wait for it"
-    } else {
-        "it has an owner"
+    let why = match planned {
+        Going::UnderWaitingOwner => "its owners no longer wait for it",
+        Going::Unowned => "it has an owner",
     };
     Err(Rejection::stale(&object.key, why))
 }

@@ -1,6 +1,7 @@
 //! The rules of the collector about owners: what it saw is looked for again, in the state that the decision is made
 //! on.
 
+use crate::classify::{Going, policy_of_collection, would_close_a_cycle};
 use crate::command::{Delete, Propagation};
 use crate::decide::Context;
 use crate::decide::planned::{going, refuse_overtaken};
@@ -22,9 +23,13 @@ pub(super) fn verified(
     if let Some(basis) = &intent.basis {
         refuse_overtaken(state, object, basis)?;
     }
-    let waiting = intent.rule == Rule::OwnerForeground;
-    let findings = going(state, object, waiting)?;
-    goes_as_planned(state, object, (intent.propagation, waiting))?;
+    let planned = if intent.rule == Rule::OwnerForeground {
+        Going::UnderWaitingOwner
+    } else {
+        Going::Unowned
+    };
+    let findings = going(state, object, planned)?;
+    goes_as_planned(state, object, planned, intent.propagation)?;
     Ok(findings)
 }
 
@@ -33,14 +38,15 @@ pub(super) fn verified(
 fn goes_as_planned(
     state: &State,
     object: &Object,
-    (planned, waiting): (Option<Propagation>, bool),
+    going: Going,
+    planned: Option<Propagation>,
 ) -> Result<(), Rejection> {
     let own = object.own_policy().unwrap_or(Propagation::Background);
-    if state.policy_of_collection(object, waiting) != planned.unwrap_or(own) {
+    if policy_of_collection(state, object, going) != planned.unwrap_or(own) {
         let why = "its finalizers, or whether it has dependents, have changed";
         return Err(Rejection::stale(&object.key, why));
     }
-    if waiting && state.would_close_a_cycle(object) {
+    if going == Going::UnderWaitingOwner && would_close_a_cycle(state, object) {
         let why = "a dependent has come to wait, and it blocks its owners";
         return Err(Rejection::stale(&object.key, why));
     }
