@@ -7,7 +7,7 @@
 )]
 
 use hindsight_core::{Commit, Event, Revision};
-use hindsight_gc::Worker;
+use hindsight_gc::Identity;
 use hindsight_tests::naive;
 use hindsight_tests::reference::{Kind, Policy, Reference};
 use hindsight_tests::server::{Server, hindsight, stdout};
@@ -101,7 +101,7 @@ fn collected(directory: &Path) -> Vec<String> {
     let plane = without_collectors(directory);
     let commits = plane.reader().scan(Revision(1));
     let commits = commits.map(|commit| commit.expect("it reads"));
-    let is_step = |commit: &Commit| Worker::of(&commit.actor) == Some(Worker::GarbageCollector);
+    let is_step = |commit: &Commit| Identity::of(&commit.actor) == Some(Identity::GarbageCollector);
     let steps = commits.filter(is_step).map(|commit| {
         let events: Vec<&str> = commit.events.iter().map(Event::name).collect();
         format!("{} {events:?} {:?}", commit.key, commit.cause)

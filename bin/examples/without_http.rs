@@ -4,7 +4,7 @@
 
 use hindsight::core::command::{Create, Delete, FieldValidation, Target};
 use hindsight::core::{Actor, Command, GroupResource, Intent, Object, ObjectKey, Request, Rule};
-use hindsight::gc::Worker;
+use hindsight::gc::Identity;
 use hindsight::{Config, ControlPlane};
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -37,9 +37,9 @@ async fn main() -> Result<(), Failure> {
         changed.changed().await?;
     }
     for change in plane.changes_after(child.revision, 100)? {
-        let worker = Worker::of(&change.commit.actor);
+        let collector = Identity::of(&change.commit.actor);
         println!(
-            "{:>4}  {} {worker:?}",
+            "{:>4}  {} {collector:?}",
             change.commit.revision, change.commit.key
         );
     }

@@ -3,7 +3,7 @@
 use crate::{ControlPlane, OpenError};
 use hindsight_core::command::{Create, FieldValidation, Intent};
 use hindsight_core::{Actor, Cause, Command, ObjectKey, Request, Unavailable};
-use hindsight_gc::Worker;
+use hindsight_gc::Identity;
 use serde_json::json;
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ pub(crate) fn run(plane: &ControlPlane) -> Result<(), OpenError> {
     }
     let actor = Arc::new(Actor {
         groups: vec!["system:masters".into()],
-        ..Actor::new(Worker::ApiServer.user())
+        ..Actor::new(Identity::ApiServer.user())
     });
     let request = Arc::new(Request {
         verb: "create".into(),

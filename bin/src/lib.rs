@@ -6,7 +6,7 @@
 //! - [`core`]: commands, objects, changes, states and refusals;
 //! - [`log`]: [`log::Reader`] reads what was written, and says why it cannot;
 //! - [`projector`]: what an explanation contains;
-//! - [`gc`]: what a forecast contains, and who the collectors are ([`gc::Worker`]);
+//! - [`gc`]: what a forecast contains, and who the collectors are ([`gc::Identity`]);
 //! - `api`, with the feature `http`: the Kubernetes API of [`ControlPlane`] as a service.
 //!
 //! Objects are `serde_json::Value`, and [`ControlPlane::changed`] is a receiver of `tokio::sync::watch`.

@@ -1,4 +1,4 @@
-//! All workers as one value without threads: it observes changes and returns the steps to take next. A
+//! All collectors as one value without threads: it observes changes and returns the steps to take next. A
 //! driver, a simulator or a test runs the loop.
 
 mod containers;

@@ -4,8 +4,8 @@
 #[cfg(test)]
 mod tests;
 
+use crate::identity::Identity;
 use crate::steps::{Step, cause_of_mark, deletion, status_patch, target};
-use crate::worker::Worker;
 use crate::{conditions, terminating};
 use hindsight_core::command::{Basis, Delete, FinalizeNamespace, Intent, Propagation};
 use hindsight_core::object::{
@@ -55,7 +55,7 @@ fn of_namespace(state: &State, namespace: &Object, now: Time, limit: usize) -> V
     }
     let status = conditions::changed(state, namespace, now);
     status
-        .map(|status| report(Worker::NamespaceController, namespace, status))
+        .map(|status| report(Identity::NamespaceController, namespace, status))
         .into_iter()
         .collect()
 }
@@ -64,7 +64,7 @@ fn of_namespace(state: &State, namespace: &Object, now: Time, limit: usize) -> V
 fn of_definition(state: &State, definition: &Object, now: Time, limit: usize) -> Vec<Step> {
     let status = terminating::changed(state, definition, now);
     let mut steps: Vec<Step> = status
-        .map(|status| report(Worker::ApiServer, definition, status))
+        .map(|status| report(Identity::ApiServer, definition, status))
         .into_iter()
         .collect();
     let room = limit.saturating_sub(steps.len());
@@ -74,7 +74,7 @@ fn of_definition(state: &State, definition: &Object, now: Time, limit: usize) ->
 
 /// Writes this status. With the uid, because another object may have the container's key by then, and a
 /// merge patch has no other precondition.
-fn report(by: Worker, container: &Object, mut status: Value) -> Step {
+fn report(by: Identity, container: &Object, mut status: Value) -> Step {
     if let Some(root) = status.as_object_mut() {
         let uid = container.meta.uid.as_str();
         root.insert("metadata".into(), json!({"uid": uid}));
@@ -91,10 +91,10 @@ fn removals(state: &State, namespace: &Object, cause: &Cause, limit: usize) -> V
         let intent = Intent::FinalizeNamespace(FinalizeNamespace {
             target: target(&namespace.key, &namespace.meta.uid),
         });
-        return vec![Worker::NamespaceController.step(intent, cause.clone())];
+        return vec![Identity::NamespaceController.step(intent, cause.clone())];
     }
     let why = Why {
-        worker: Worker::NamespaceController,
+        by: Identity::NamespaceController,
         rule: Rule::NamespaceDeleted,
         cause,
     };
@@ -137,7 +137,7 @@ fn waits_for_contents(namespace: &Object) -> bool {
 fn instances(state: &State, definition: &Object, limit: usize) -> Vec<Step> {
     let cause = cause_of_mark(definition);
     let why = Why {
-        worker: Worker::ApiServer,
+        by: Identity::ApiServer,
         rule: Rule::CrdDeleted,
         cause: &cause,
     };
@@ -158,13 +158,13 @@ pub(crate) fn release_of(state: &State, definition: &Object) -> Option<Step> {
         return None;
     }
     let basis = Basis::at(state.revision);
-    Some(Worker::ApiServer.release(definition, ServerFinalizer::Definition, basis))
+    Some(Identity::ApiServer.release(definition, ServerFinalizer::Definition, basis))
 }
 
 /// On whose behalf contents are deleted.
 #[derive(Clone, Copy)]
 struct Why<'a> {
-    worker: Worker,
+    by: Identity,
     rule: Rule,
     cause: &'a Cause,
 }
@@ -182,7 +182,7 @@ fn deletions<'a>(
             propagation,
             ..deletion(state, target, why.rule)
         };
-        why.worker.step(Intent::Delete(delete), why.cause.clone())
+        why.by.step(Intent::Delete(delete), why.cause.clone())
     };
     objects.take(limit).map(step).collect()
 }

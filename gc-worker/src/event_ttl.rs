@@ -2,8 +2,8 @@
 //! that each write renews (`--event-ttl` of kube-apiserver).
 
 use crate::deadlines::Deadlines;
+use crate::identity::Identity;
 use crate::steps::{Step, deletion, target};
-use crate::worker::Worker;
 use hindsight_core::command::Target;
 use hindsight_core::object::Object;
 use hindsight_core::{Cause, GroupResource, Intent, ObjectKey, Rule, State, Time};
@@ -73,7 +73,7 @@ impl Events {
                 ..target(&event.key, &event.meta.uid)
             };
             let delete = deletion(state, target, Rule::Policy);
-            Worker::ApiServer.step(Intent::Delete(delete), Cause::Policy(POLICY.into()))
+            Identity::ApiServer.step(Intent::Delete(delete), Cause::Policy(POLICY.into()))
         };
         let due = self.deadlines.due(state, now, limit);
         let cut = self.cut.due(state, now, limit);

@@ -2,8 +2,8 @@
 //! gives away as many as one record may hold; the others follow here, with one step after the other. Source:
 //! upstream's `naming_controller.go`, which does so for each definition by itself.
 
+use crate::identity::Identity;
 use crate::steps::{Step, status_patch};
-use crate::worker::Worker;
 use hindsight_core::command::Intent;
 use hindsight_core::object::Name;
 use hindsight_core::{Cause, ObjectKey, Revision, State, next_to_be_named};
@@ -64,7 +64,7 @@ pub(crate) fn is_naming(step: &Step) -> bool {
 fn step(state: &State, freed: &Freed) -> Option<Step> {
     let next = next_to_be_named(state, &freed.definition)?;
     let intent = status_patch(&next.key, json!({}));
-    Some(Worker::ApiServer.step(intent, Cause::Commit(freed.revision)))
+    Some(Identity::ApiServer.step(intent, Cause::Commit(freed.revision)))
 }
 
 #[cfg(test)]
@@ -119,7 +119,7 @@ mod tests {
     fn next(collector: &mut Collector, state: &State) -> Vec<Step> {
         let batch = collector.next_batch(state, Time(0), 10);
         for step in &batch {
-            assert_eq!(step.worker, Worker::ApiServer);
+            assert_eq!(step.by, Identity::ApiServer);
             assert!(is_naming(step), "{step:?}");
         }
         batch

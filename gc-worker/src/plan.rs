@@ -8,8 +8,8 @@ mod outlook;
 mod tests;
 
 use crate::content;
+use crate::identity::Identity;
 use crate::steps::{Step, cause_of_mark, deletion, target};
-use crate::worker::Worker;
 pub(crate) use end::ends_a_definition;
 pub(crate) use order::Findings;
 
@@ -152,7 +152,7 @@ impl View<'_> {
         }
         let release = || {
             let basis = self.basis([uid]);
-            vec![Worker::GarbageCollector.release(owner, ServerFinalizer::Orphan, basis)]
+            vec![Identity::GarbageCollector.release(owner, ServerFinalizer::Orphan, basis)]
         };
         if self.orphans_latecomers_only(owner) && self.undecided_above(uid).is_none() {
             return Plan::Steps(release());
@@ -172,7 +172,7 @@ impl View<'_> {
                 reason: DropReason::Orphaning(owner.key.clone()),
                 basis: Basis::at(self.state.revision),
             });
-            steps.push(Worker::GarbageCollector.step(intent, cause.clone()));
+            steps.push(Identity::GarbageCollector.step(intent, cause.clone()));
         }
         if !steps.is_empty() {
             return Plan::Steps(steps);
@@ -202,7 +202,7 @@ impl View<'_> {
         }
         Plan::after(self.before_release(uid), || {
             let basis = self.basis([uid]);
-            vec![Worker::GarbageCollector.release(owner, ServerFinalizer::Foreground, basis)]
+            vec![Identity::GarbageCollector.release(owner, ServerFinalizer::Foreground, basis)]
         })
     }
 
@@ -244,7 +244,7 @@ impl View<'_> {
         let uids = members.iter().filter_map(|one| one.uid.as_ref());
         let basis = self.basis(uids);
         let intent = Intent::BreakDeadlock(Deadlock { members, basis });
-        let step = Worker::GarbageCollector.step(intent, Cause::Commit(cause));
+        let step = Identity::GarbageCollector.step(intent, Cause::Commit(cause));
         Some(Breaking { step, by })
     }
 
@@ -285,7 +285,7 @@ impl View<'_> {
             reason: DropReason::SolidOwnerRemains,
             basis: self.basis_of(object),
         });
-        vec![Worker::GarbageCollector.step(intent, cause)]
+        vec![Identity::GarbageCollector.step(intent, cause)]
     }
 
     /// No owner holds the object: it is deleted. If an owner waits for it and it has dependents of its
@@ -298,7 +298,7 @@ impl View<'_> {
         if going == Going::UnderWaitingOwner && would_close_a_cycle(self.state, object) {
             let dependent = target;
             let intent = Intent::Unblock(Unblock { dependent, basis });
-            return vec![Worker::GarbageCollector.step(intent, cause)];
+            return vec![Identity::GarbageCollector.step(intent, cause)];
         }
         let policy = policy_of_collection(self.state, object, going);
         let rule = match going {
@@ -310,7 +310,7 @@ impl View<'_> {
             basis: Some(basis),
             ..deletion(self.state, target, rule)
         });
-        vec![Worker::GarbageCollector.step(intent, cause)]
+        vec![Identity::GarbageCollector.step(intent, cause)]
     }
 
     /// The rule that fits the way in which the owners are absent.

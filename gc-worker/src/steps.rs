@@ -1,6 +1,6 @@
 //! The steps that collectors take, and the parts that these are made of.
 
-use crate::worker::Worker;
+use crate::identity::Identity;
 use hindsight_core::command::{
     Command, Delete, FieldValidation, Intent, Patch, PatchObject, Target,
 };
@@ -15,8 +15,8 @@ pub const BATCH_STEPS_MAX: usize = 384;
 /// What a collector does next, and why.
 #[derive(Debug, Clone)]
 pub struct Step {
-    /// Who carries it out.
-    pub worker: Worker,
+    /// The identity by which it is carried out.
+    pub by: Identity,
     /// What to do.
     pub intent: Intent,
     /// What made it necessary.
@@ -55,8 +55,8 @@ impl Step {
     pub fn command(self, time: Time, seed: [u8; 16]) -> Command {
         Command {
             cause: self.cause,
-            manager: Some(self.worker.field_manager().into()),
-            ..Command::new(self.worker.actor(), time, seed, self.intent)
+            manager: Some(self.by.field_manager().into()),
+            ..Command::new(self.by.actor(), time, seed, self.intent)
         }
     }
 }
@@ -130,7 +130,7 @@ mod tests {
             let object = put(&mut state, ("", "configmaps"), document);
             let target = target(&object.key, &object.meta.uid);
             steps.push(Step {
-                worker: Worker::GarbageCollector,
+                by: Identity::GarbageCollector,
                 intent: Intent::Delete(deletion(&state, target, Rule::OwnersAbsent)),
                 cause: Cause::Request,
             });

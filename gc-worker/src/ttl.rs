@@ -1,8 +1,8 @@
 //! Deletes finished jobs whose time to live is over. Source: upstream's `ttlafterfinished` controller.
 
 use crate::deadlines::Deadlines;
+use crate::identity::Identity;
 use crate::steps::{Step, deletion, target};
-use crate::worker::Worker;
 use hindsight_core::command::{Delete, Intent, Propagation};
 use hindsight_core::object::Object;
 use hindsight_core::{Cause, ObjectKey, Rule, State, Time, end_of_life};
@@ -28,7 +28,7 @@ impl FinishedJobs {
                 ..deletion(state, target, Rule::TtlAfterFinished)
             };
             let cause = Cause::Policy("ttlSecondsAfterFinished".into());
-            Worker::TtlController.step(Intent::Delete(delete), cause)
+            Identity::TtlController.step(Intent::Delete(delete), cause)
         };
         self.0.due(state, now, limit).map(delete).collect()
     }

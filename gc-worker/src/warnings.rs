@@ -5,8 +5,8 @@ mod doubts;
 #[cfg(test)]
 mod tests;
 
+use crate::identity::Identity;
 use crate::steps::Step;
-use crate::worker::Worker;
 pub(crate) use doubts::Doubts;
 use hindsight_core::command::{Create, FieldValidation, Intent};
 use hindsight_core::kind::Kinds;
@@ -221,7 +221,7 @@ impl Warning {
             validation: FieldValidation::Ignore,
         });
         let cause = Cause::Commit(self.dependent.revision);
-        Some(Worker::GarbageCollector.step(intent, cause))
+        Some(Identity::GarbageCollector.step(intent, cause))
     }
 
     /// The key of the event that reports this reference.

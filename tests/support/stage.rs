@@ -160,7 +160,7 @@ impl Stage {
         let (actor, seed) = (Arc::clone(&self.actor), self.plane.seed());
         Command {
             cause: step.cause,
-            manager: Some(step.worker.field_manager().into()),
+            manager: Some(step.by.field_manager().into()),
             ..Command::new(actor, self.now(), seed, step.intent)
         }
     }

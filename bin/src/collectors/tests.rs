@@ -9,7 +9,7 @@ use hindsight_core::command::{Create, Delete, FieldValidation, Patch, PatchObjec
 use hindsight_core::{
     Actor, Cause, Change, GroupResource, Intent, ObjectKey, Revision, Rule, Unavailable,
 };
-use hindsight_gc::Worker;
+use hindsight_gc::Identity;
 use hindsight_log::Publish;
 use hindsight_projector::Window;
 use serde_json::json;
@@ -25,7 +25,7 @@ fn write(plane: &ControlPlane, object: serde_json::Value) -> Arc<Change> {
     };
     let before = plane.state().revision;
     let step = Step {
-        worker: Worker::GarbageCollector,
+        by: Identity::GarbageCollector,
         cause: Cause::Request,
         intent: Intent::Create(create),
     };
@@ -308,7 +308,7 @@ fn delete(plane: &ControlPlane, made: &Change) -> Revision {
     let target = Target::any(made.commit.key.clone());
     let delete = Delete::new(target, "v1".into(), Rule::Requested);
     let step = Step {
-        worker: Worker::GarbageCollector,
+        by: Identity::GarbageCollector,
         cause: Cause::Request,
         intent: Intent::Delete(delete),
     };

@@ -4,7 +4,7 @@ use crate::core::command::{Create, Delete, FieldValidation, Propagation, Target}
 use crate::core::{
     Actor, Command, GroupResource, Intent, Object, ObjectKey, Rejection, Request, Rule, Uid,
 };
-use crate::gc::Worker;
+use crate::gc::Identity;
 use crate::projector::Fate;
 use crate::{Config, ControlPlane};
 use serde_json::{Value, json};
@@ -68,9 +68,9 @@ fn a_deletion_is_foretold_and_then_explained() {
         .expect("the log is read");
     let commits = foretold.course.changes.iter().map(|change| &change.commit);
     let who: Vec<_> = commits
-        .map(|commit| (commit.key.clone(), Worker::of(&commit.actor)))
+        .map(|commit| (commit.key.clone(), Identity::of(&commit.actor)))
         .collect();
-    let by_collector = (key("child"), Some(Worker::GarbageCollector));
+    let by_collector = (key("child"), Some(Identity::GarbageCollector));
     assert_eq!(who, [(key("owner"), None), by_collector]);
     assert!(foretold.course.is_complete && foretold.due.changes.is_empty());
     assert_eq!(plane.state().revision, before, "nothing is written");

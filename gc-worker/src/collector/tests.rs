@@ -4,7 +4,7 @@ mod cost;
 mod turns;
 
 use super::Collector;
-use crate::Worker;
+use crate::Identity;
 use crate::steps::Step;
 use crate::testing::{empty, put, remove, world, write};
 use crate::trial::{anonymous_request, carry_out};
@@ -200,12 +200,12 @@ fn namespace_that_goes(contents: usize) -> State {
     state
 }
 
-fn deleted(batch: &[Step]) -> Vec<(Worker, &str)> {
+fn deleted(batch: &[Step]) -> Vec<(Identity, &str)> {
     let deleted = batch.iter().filter_map(|step| {
         let Intent::Delete(delete) = &step.intent else {
             return None;
         };
-        Some((step.worker, &*delete.target.key.name))
+        Some((step.by, &*delete.target.key.name))
     });
     deleted.collect()
 }
@@ -217,8 +217,12 @@ fn a_namespace_that_is_emptied_decides_about_what_is_in_it_and_holds_up_nobody_e
     let batch = collector.next_batch(&state, Time(0), 8);
     let found = deleted(&batch);
     let (last, contents) = found.split_last().expect("deletions");
-    assert_eq!(*last, (Worker::GarbageCollector, "elsewhere"), "{found:?}");
-    let by_namespace = |one: &&(Worker, &str)| one.0 == Worker::NamespaceController;
+    assert_eq!(
+        *last,
+        (Identity::GarbageCollector, "elsewhere"),
+        "{found:?}"
+    );
+    let by_namespace = |one: &&(Identity, &str)| one.0 == Identity::NamespaceController;
     assert_eq!(contents.iter().filter(by_namespace).count(), 7, "{found:?}");
     assert_eq!(contents.len(), 7, "{found:?}");
 }
@@ -235,7 +239,7 @@ fn who_waited_for_a_namespace_is_looked_at_when_nothing_is_left_to_be_removed_th
     let batch = collector.next_batch(&state, Time(0), 8);
     let found = deleted(&batch);
     assert!(
-        found.contains(&(Worker::GarbageCollector, "c0")),
+        found.contains(&(Identity::GarbageCollector, "c0")),
         "{found:?}"
     );
 }

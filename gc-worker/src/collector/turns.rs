@@ -2,7 +2,7 @@
 //! See `docs/decisions/0031-the-same-log-after-a-restart.md`.
 
 use super::origin::{Entry, Origin};
-use crate::worker::Worker;
+use crate::identity::Identity;
 use hindsight_core::{Commit, ObjectKey, Revision, Rule};
 
 /// Turns older than this many commits are forgotten. This bounds how far back the log is read for them.
@@ -87,7 +87,7 @@ impl Turns {
 
 /// The object about which the garbage collector decided something, if this is a step of it.
 fn object_of(commit: &Commit) -> Option<Entry> {
-    let is_step = Worker::of(&commit.actor) == Some(Worker::GarbageCollector);
+    let is_step = Identity::of(&commit.actor) == Some(Identity::GarbageCollector);
     // Its reports are no steps.
     let is_step = is_step && !commit.key.resource.is_event();
     is_step.then(|| (commit.key.clone(), commit.uid.clone()))
@@ -124,7 +124,7 @@ mod tests {
             "metadata": {"name": "a", "namespace": "n"}});
         let change = write(&mut empty(), ("", "configmaps"), document);
         Commit {
-            actor: Worker::GarbageCollector.actor(),
+            actor: Identity::GarbageCollector.actor(),
             ..(*change.commit).clone()
         }
     }
@@ -133,7 +133,7 @@ mod tests {
     fn a_turn_is_forgotten_after_so_many_commits_and_looked_for_no_further_back() {
         let step = step();
         let other = |revision| Commit {
-            actor: Worker::ApiServer.actor(),
+            actor: Identity::ApiServer.actor(),
             revision: Revision(revision),
             ..step.clone()
         };

@@ -6,9 +6,9 @@ use hindsight_core::object::ServerFinalizer;
 use hindsight_core::{Actor, Cause, Intent, Object};
 use std::sync::{Arc, LazyLock};
 
-/// The identity of the server by which a step is carried out.
+/// One of the identities of the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Worker {
+pub enum Identity {
     /// `generic-garbage-collector`.
     GarbageCollector,
     /// `namespace-controller`.
@@ -20,8 +20,8 @@ pub enum Worker {
     TtlController,
 }
 
-impl Worker {
-    /// All workers.
+impl Identity {
+    /// All identities.
     pub const ALL: [Self; 4] = [
         Self::GarbageCollector,
         Self::NamespaceController,
@@ -41,18 +41,18 @@ impl Worker {
         }
     }
 
-    /// The worker with this user name, as in [`hindsight_core::Commit::actor`]. Nothing keeps another
+    /// The identity with this user name, as in [`hindsight_core::Commit::actor`]. Nothing keeps another
     /// client from using the same name.
     pub fn of(actor: &Actor) -> Option<Self> {
         let mut all = Self::ALL.into_iter();
-        all.find(|worker| *worker.user() == *actor.user)
+        all.find(|identity| *identity.user() == *actor.user)
     }
 
     /// Its actor: user and groups. Always the same one: the log looks no further for the origin of commits
     /// that follow each other.
     pub fn actor(self) -> Arc<Actor> {
         static ACTORS: LazyLock<[Arc<Actor>; 4]> =
-            LazyLock::new(|| Worker::ALL.map(|worker| Arc::new(worker.new_actor())));
+            LazyLock::new(|| Identity::ALL.map(|identity| Arc::new(identity.new_actor())));
         let [garbage, namespaces, server, ttl] = &*ACTORS;
         Arc::clone(match self {
             Self::GarbageCollector => garbage,
@@ -85,10 +85,10 @@ impl Worker {
         }
     }
 
-    /// A step that it carries out.
+    /// A step that is carried out by it.
     pub(crate) const fn step(self, intent: Intent, cause: Cause) -> Step {
         Step {
-            worker: self,
+            by: self,
             intent,
             cause,
         }
@@ -112,22 +112,22 @@ mod tests {
     use hindsight_core::{GroupResource, ObjectKey, Revision, Time};
 
     #[test]
-    fn each_worker_has_a_name_of_its_own_and_is_known_by_it() {
-        for (worker, name) in [
-            (Worker::GarbageCollector, "generic-garbage-collector"),
-            (Worker::NamespaceController, "namespace-controller"),
-            (Worker::ApiServer, "system:apiserver"),
-            (Worker::TtlController, "ttl-after-finished-controller"),
+    fn each_identity_has_a_name_of_its_own_and_is_known_by_it() {
+        for (identity, name) in [
+            (Identity::GarbageCollector, "generic-garbage-collector"),
+            (Identity::NamespaceController, "namespace-controller"),
+            (Identity::ApiServer, "system:apiserver"),
+            (Identity::TtlController, "ttl-after-finished-controller"),
         ] {
-            let actor = worker.actor();
+            let actor = identity.actor();
             assert!(actor.user.ends_with(name), "{actor:?}");
-            assert_eq!(Worker::of(&actor), Some(worker));
+            assert_eq!(Identity::of(&actor), Some(identity));
         }
-        assert_eq!(Worker::of(&Actor::new("admin")), None);
+        assert_eq!(Identity::of(&Actor::new("admin")), None);
     }
 
     #[test]
-    fn the_steps_of_a_worker_share_their_actor_and_their_request() {
+    fn the_steps_of_one_identity_share_their_actor_and_their_request() {
         let command = || {
             let pod = ObjectKey::new(GroupResource::new("", "pods"), "a", "b");
             let intent = Intent::DropOwners(DropOwners {
@@ -136,7 +136,7 @@ mod tests {
                 reason: DropReason::SolidOwnerRemains,
                 basis: Basis::at(Revision(1)),
             });
-            let step = Worker::GarbageCollector.step(intent, Cause::Request);
+            let step = Identity::GarbageCollector.step(intent, Cause::Request);
             step.command(Time(0), [0; 16])
         };
         let (one, other) = (command(), command());
