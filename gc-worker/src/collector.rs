@@ -10,7 +10,7 @@ mod waiting;
 
 use crate::affected::affected;
 use crate::event_ttl::Events;
-use crate::naming::Naming;
+use crate::freed_names::FreedNames;
 use crate::plan::{Findings, Plan, View, ends_a_definition, plan};
 use crate::queue::Queue;
 use crate::steps::Step;
@@ -46,7 +46,7 @@ pub struct Collector {
     blocked: BTreeMap<Uid, BTreeSet<Uid>>,
     /// Definitions that are being deleted.
     ending: BTreeSet<ObjectKey>,
-    naming: Naming,
+    freed_names: FreedNames,
     finished_jobs: FinishedJobs,
     events: Events,
     warnings: Warnings,
@@ -85,7 +85,7 @@ impl Collector {
             containers: Queue::default(),
             blocked: BTreeMap::new(),
             ending: BTreeSet::new(),
-            naming: Naming::default(),
+            freed_names: FreedNames::default(),
             finished_jobs: FinishedJobs::default(),
             events: Events::default(),
             warnings: Warnings::default(),
@@ -96,7 +96,7 @@ impl Collector {
         for object in state.objects() {
             collector.note(&object.key, Some(object));
             if object.key.is_definition() {
-                collector.naming.note(&object.key, object.revision);
+                collector.freed_names.note(&object.key, object.revision);
             }
             let Self {
                 warnings, graph, ..
@@ -170,7 +170,7 @@ impl Collector {
         self.queue_namespace_of(change);
         // A new definition gives up no name.
         if key.is_definition() && change.previous.is_some() {
-            self.naming.note(key, change.commit.revision);
+            self.freed_names.note(key, change.commit.revision);
         }
         let uid = &change.commit.uid;
         self.look_at_deferred_under(uid);
@@ -232,7 +232,7 @@ impl Collector {
         let room = limit.saturating_sub(batch.len());
         self.collect(state, now, room, &mut batch);
         let room = limit.saturating_sub(batch.len());
-        for (freed, step) in self.naming.take(state, room) {
+        for (freed, step) in self.freed_names.take(state, room) {
             batch.push((Origin::Name(freed), step));
         }
         let room = limit.saturating_sub(batch.len());
@@ -398,7 +398,7 @@ impl Collector {
             Origin::Object(entry) => self.queue.push(entry),
             Origin::Container(key) => self.containers.push(key),
             Origin::Warning(warning) => self.warnings.push(warning),
-            Origin::Name(freed) => self.naming.add(freed),
+            Origin::Name(freed) => self.freed_names.add(freed),
             // These are considered in every batch, until they are done.
             Origin::Deadline | Origin::Definition(_) => {}
         }
@@ -421,7 +421,7 @@ impl Collector {
                 Origin::Container(key) if is_stale => {
                     self.containers.push(key);
                 }
-                Origin::Name(freed) if is_stale => self.naming.add(freed),
+                Origin::Name(freed) if is_stale => self.freed_names.add(freed),
                 // Refused for good, until the definition changes: otherwise it would be tried for ever.
                 Origin::Definition(key) if !is_stale && answer.is_err() => {
                     self.ending.remove(&key);

@@ -4,7 +4,7 @@
 mod tests;
 
 use crate::Collector;
-use crate::naming::is_naming;
+use crate::freed_names::is_naming;
 use crate::trial::{anonymous_command, carry_out};
 use hindsight_core::{Cause, Commit, Object, OwnerReference, Revision, State, Time};
 use std::collections::BTreeSet;

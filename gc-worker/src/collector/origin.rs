@@ -1,6 +1,6 @@
 //! Where the steps of a batch come from.
 
-use crate::naming::Freed;
+use crate::freed_names::Freed;
 use crate::steps::Step;
 use crate::warnings::Warning;
 use hindsight_core::{ObjectKey, Uid};

@@ -1,7 +1,7 @@
 //! Whether the collector has come to rest wherever the end of a definition could matter.
 
 use super::ends_a_definition;
-use super::reach::{Naming, Place, Reach};
+use super::reach::{Place, Reach, Reference};
 use crate::content;
 use crate::plan::{View, whole_plan};
 use hindsight_core::{OwnerReference, Uid};
@@ -41,7 +41,7 @@ impl<'a, 'r> Quiet<'a, 'r> {
         let next = |at: &Place<'a>| self.reach.next(*at);
         let is_quiet = |at: &Place<'a>| match at {
             Place::Object(uid) => self.is_quiet_around(uid),
-            Place::Naming(what) => self.is_quiet_where_named(*what),
+            Place::WhoRefers(what) => self.is_quiet_where_named(*what),
         };
         let mut below = self.below.borrow_mut();
         let known = below.find(&Place::Object(definition), next, |members, reached| {
@@ -50,10 +50,10 @@ impl<'a, 'r> Quiet<'a, 'r> {
         known.copied().unwrap_or(true)
     }
 
-    fn is_quiet_where_named(&self, what: Naming<'a>) -> bool {
-        let naming = self.reach.naming(what);
-        let is_quiet = naming.iter().all(|uid| self.is_quiet_around(uid));
-        let Naming::Unknown(group) = what else {
+    fn is_quiet_where_named(&self, what: Reference<'a>) -> bool {
+        let referring = self.reach.referring(what);
+        let is_quiet = referring.iter().all(|uid| self.is_quiet_around(uid));
+        let Reference::ToUnknown(group) = what else {
             return is_quiet;
         };
         // Which kind becomes known depends on who has names then, and who waits for them.

@@ -8,35 +8,35 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// Objects that the end of a definition matters to because of a reference.
+/// A reference because of which the end of a definition matters to an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Naming<'a> {
+pub(super) enum Reference<'a> {
     /// To a kind that ends.
-    Ending(&'a GroupResource),
+    ToEnding(&'a GroupResource),
     /// To a kind of this group that is unknown now and might be known once another is gone, because its
     /// definition waits for a name of that.
-    Unknown(&'a str),
+    ToUnknown(&'a str),
 }
 
 /// A step on the way of an end to all that it matters to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Place<'a> {
     Object(&'a Uid),
-    /// All objects with these references; there is at least one.
-    Naming(Naming<'a>),
+    /// All objects with such a reference; there is at least one.
+    WhoRefers(Reference<'a>),
 }
 
 /// What one look at all definitions finds out about this.
 #[derive(Debug)]
 pub(super) struct Reach<'a> {
     pub(super) view: View<'a>,
-    naming: RefCell<BTreeMap<Naming<'a>, Rc<[&'a Uid]>>>,
+    referring: RefCell<BTreeMap<Reference<'a>, Rc<[&'a Uid]>>>,
 }
 
 impl<'a> Reach<'a> {
     pub(super) const fn of(view: View<'a>) -> Self {
-        let naming = RefCell::new(BTreeMap::new());
-        Self { view, naming }
+        let referring = RefCell::new(BTreeMap::new());
+        Self { view, referring }
     }
 
     /// The next steps. What refers to a kind that ends stays as it is, and so does all below it; what refers
@@ -46,14 +46,16 @@ impl<'a> Reach<'a> {
         match place {
             Place::Object(uid) => {
                 let mut next: Vec<Place<'_>> = objects(&self.below(uid));
-                let naming = self
+                let references = self
                     .named_by(uid)
-                    .filter(|what| !self.naming(*what).is_empty());
-                next.extend(naming.map(Place::Naming));
+                    .filter(|what| !self.referring(*what).is_empty());
+                next.extend(references.map(Place::WhoRefers));
                 next
             }
-            Place::Naming(Naming::Ending(_)) => Vec::new(),
-            Place::Naming(Naming::Unknown(group)) => objects(&self.naming(Naming::Unknown(group))),
+            Place::WhoRefers(Reference::ToEnding(_)) => Vec::new(),
+            Place::WhoRefers(Reference::ToUnknown(group)) => {
+                objects(&self.referring(Reference::ToUnknown(group)))
+            }
         }
     }
 
@@ -82,14 +84,14 @@ impl<'a> Reach<'a> {
     }
 
     /// Who else its end matters to, if it is a definition.
-    fn named_by(&self, uid: &Uid) -> impl Iterator<Item = Naming<'a>> + use<'a> {
+    fn named_by(&self, uid: &Uid) -> impl Iterator<Item = Reference<'a>> + use<'a> {
         let key = self.view.graph.object(uid).map(|object| &object.key);
         let key = key.filter(|key| key.is_definition());
         let kind = key.and_then(|key| self.defined(key));
-        let ending = kind.map(|kind| Naming::Ending(&kind.resource));
+        let ending = kind.map(|kind| Reference::ToEnding(&kind.resource));
         // One that waits for a name itself has others, and what becomes known is its kind or one after it.
         let group = key.and_then(|key| key.name.split_once('.'));
-        let unknown = group.map(|(_, group)| Naming::Unknown(group));
+        let unknown = group.map(|(_, group)| Reference::ToUnknown(group));
         ending.into_iter().chain(unknown)
     }
 
@@ -99,14 +101,14 @@ impl<'a> Reach<'a> {
     }
 
     /// The objects themselves.
-    pub(super) fn naming(&self, what: Naming<'a>) -> Rc<[&'a Uid]> {
-        if let Some(known) = self.naming.borrow().get(&what) {
+    pub(super) fn referring(&self, what: Reference<'a>) -> Rc<[&'a Uid]> {
+        if let Some(known) = self.referring.borrow().get(&what) {
             return Rc::clone(known);
         }
         let found: Rc<[&Uid]> = self.find(what).into();
         self.view.findings.walked(found.len());
-        let mut naming = self.naming.borrow_mut();
-        naming.insert(what, Rc::clone(&found));
+        let mut known = self.referring.borrow_mut();
+        known.insert(what, Rc::clone(&found));
         found
     }
 
@@ -125,15 +127,15 @@ impl<'a> Reach<'a> {
         of_group.map(|one| &one.meta.uid)
     }
 
-    fn find(&self, what: Naming<'a>) -> Vec<&'a Uid> {
+    fn find(&self, what: Reference<'a>) -> Vec<&'a Uid> {
         let View { graph, state, .. } = self.view;
         match what {
-            Naming::Ending(resource) => {
+            Reference::ToEnding(resource) => {
                 let kind = state.kinds.by_resource(resource);
-                let naming = kind.map(|kind| graph.dependents_of_kind(kind));
-                naming.into_iter().flatten().collect()
+                let referring = kind.map(|kind| graph.dependents_of_kind(kind));
+                referring.into_iter().flatten().collect()
             }
-            Naming::Unknown(group) => {
+            Reference::ToUnknown(group) => {
                 let named = graph.dependents_of_group(group);
                 let unknown = named.filter(|(kind, _)| {
                     self.view.findings.walked(1);

@@ -38,8 +38,8 @@ impl<'a, 'r> Touched<'a, 'r> {
             }
             match at {
                 Place::Object(uid) => is_first &= self.touch(uid, definition),
-                Place::Naming(what) => {
-                    for uid in &*self.reach.naming(what) {
+                Place::WhoRefers(what) => {
+                    for uid in &*self.reach.referring(what) {
                         is_first &= self.touch(uid, definition);
                     }
                 }

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 
 /// Groups in which a name may have become free.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Naming {
+pub(crate) struct FreedNames {
     groups: BTreeMap<Name, Freed>,
 }
 
@@ -23,7 +23,7 @@ pub(crate) struct Freed {
     revision: Revision,
 }
 
-impl Naming {
+impl FreedNames {
     /// Notes a change of a definition. The newest counts: steps are caused by it.
     pub(crate) fn note(&mut self, definition: &ObjectKey, revision: Revision) {
         self.add(Freed {
