@@ -2,11 +2,11 @@
 //! driver, a simulator or a test runs the loop.
 
 mod containers;
+mod deferred;
 mod origin;
 #[cfg(test)]
 mod tests;
 mod turns;
-mod waiting;
 
 use crate::affected::affected;
 use crate::event_ttl::Events;
@@ -16,6 +16,7 @@ use crate::queue::Queue;
 use crate::steps::Step;
 use crate::ttl::FinishedJobs;
 use crate::warnings::Warnings;
+use deferred::Deferred;
 use hindsight_core::object::Object;
 use hindsight_core::{Change, Commit, ObjectKey, Rejection, State, Time, Uid, served_kind};
 use hindsight_projector::OwnershipGraph;
@@ -24,7 +25,6 @@ use std::borrow::Borrow;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 use turns::Turns;
-use waiting::Waiting;
 
 /// How many of those who wait are looked at again with each batch, even if nothing is known to have changed
 /// for them.
@@ -37,13 +37,13 @@ pub struct Collector {
     queue: Queue<Entry>,
     unresolved: BTreeSet<Uid>,
     /// Objects whose turn comes when others have been decided.
-    deferred: Waiting,
+    deferred: Deferred,
     /// Members of deadlocks that others break.
-    deadlocked: Waiting,
+    deadlocked: Deferred,
     /// Containers to be looked at, which may be being deleted.
     containers: Queue<ObjectKey>,
     /// Objects that wait for a container to be emptied, by container.
-    blocked: BTreeMap<Uid, BTreeSet<Uid>>,
+    behind_containers: BTreeMap<Uid, BTreeSet<Uid>>,
     /// Definitions that are being deleted.
     ending: BTreeSet<ObjectKey>,
     freed_names: FreedNames,
@@ -80,10 +80,10 @@ impl Collector {
             graph: OwnershipGraph::rebuild(state),
             queue: Queue::default(),
             unresolved: BTreeSet::new(),
-            deferred: Waiting::default(),
-            deadlocked: Waiting::default(),
+            deferred: Deferred::default(),
+            deadlocked: Deferred::default(),
             containers: Queue::default(),
-            blocked: BTreeMap::new(),
+            behind_containers: BTreeMap::new(),
             ending: BTreeSet::new(),
             freed_names: FreedNames::default(),
             finished_jobs: FinishedJobs::default(),
@@ -173,8 +173,8 @@ impl Collector {
             self.freed_names.note(key, change.commit.revision);
         }
         let uid = &change.commit.uid;
-        self.look_at_deferred_under(uid);
-        self.look_at_deadlocked_under(uid);
+        self.look_at(&self.deferred.under(uid));
+        self.look_at(&self.deadlocked.under(uid));
         if change.commit.object().is_none() {
             self.unresolved.remove(uid);
             self.deferred.forget(uid);
@@ -190,18 +190,6 @@ impl Collector {
                 self.queue.push((object.key.clone(), uid.clone()));
             }
         }
-    }
-
-    /// Queues those who wait for this one to be decided.
-    fn look_at_deferred_under(&mut self, uid: &Uid) {
-        let under: Vec<Uid> = self.deferred.under(uid).cloned().collect();
-        self.look_at(&under);
-    }
-
-    /// Queues the members of a deadlock that this one was to break.
-    fn look_at_deadlocked_under(&mut self, uid: &Uid) {
-        let under: Vec<Uid> = self.deadlocked.under(uid).cloned().collect();
-        self.look_at(&under);
     }
 
     /// Queues the objects whose owners may be known since this definition serves its kind.
@@ -252,7 +240,7 @@ impl Collector {
     fn collect(&mut self, state: &State, now: Time, room: usize, batch: &mut Batch) {
         let mut contents = Batch::default();
         let emptying = self.empty_containers(state, now, room, &mut contents);
-        self.requeue_unblocked(&emptying);
+        self.requeue_behind_containers(&emptying);
         let contents_max = room - room / 4;
         let mut objects = Batch::default();
         let room_for_objects = room - contents.len().min(contents_max);
@@ -313,8 +301,8 @@ impl Collector {
             }
             let is_new =
                 |uid: &&Uid| self.graph.object(uid).is_some() && !round.looked_at.contains(*uid);
-            let waiting = self.deferred.iter().chain(self.deadlocked.iter());
-            let rest: Vec<Uid> = waiting.filter(is_new).cloned().collect();
+            let deferred = self.deferred.iter().chain(self.deadlocked.iter());
+            let rest: Vec<Uid> = deferred.filter(is_new).cloned().collect();
             if rest.is_empty() {
                 break;
             }
@@ -337,10 +325,10 @@ impl Collector {
         // Those who wait for a container that is being emptied wait elsewhere.
         let is_undecided = || view.is_pending(&uid) && !round.emptying.contains(&uid);
         if self.deferred.is_above(&uid) && !is_undecided() {
-            self.look_at_deferred_under(&uid);
+            self.look_at(&self.deferred.under(&uid));
         }
         match plan {
-            Plan::Steps(steps) if steps.is_empty() => self.look_at_deadlocked_under(&uid),
+            Plan::Steps(steps) if steps.is_empty() => self.look_at(&self.deadlocked.under(&uid)),
             Plan::Steps(steps) => {
                 let steps = steps.into_iter();
                 for step in steps.filter(|step| !ends_a_definition(step)) {
@@ -349,12 +337,12 @@ impl Collector {
                 }
             }
             Plan::Unresolved => {
-                self.look_at_deadlocked_under(&uid);
+                self.look_at(&self.deadlocked.under(&uid));
                 self.unresolved.insert(uid);
             }
             Plan::After(first) => self.defer(round, uid, first),
             Plan::Deadlocked(breaking) => {
-                self.look_at_deadlocked_under(&uid);
+                self.look_at(&self.deadlocked.under(&uid));
                 if !round.looked_at.contains(&breaking.by) {
                     self.look_at([&breaking.by]);
                 }
@@ -365,7 +353,7 @@ impl Collector {
 
     fn defer(&mut self, round: &Round<'_>, uid: Uid, first: Uid) {
         if round.emptying.contains(&first) {
-            self.blocked.entry(first).or_default().insert(uid);
+            self.behind_containers.entry(first).or_default().insert(uid);
             return;
         }
         if !round.looked_at.contains(&first) && !self.deferred.contains(&first) {

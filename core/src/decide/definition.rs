@@ -10,7 +10,7 @@ use crate::decide::{Context, OversizePolicy, conditions, prepare};
 use crate::object::ObjectKey;
 use crate::{Commit, Decision, Object, Rejection, State, custom};
 pub use names::next_to_be_named;
-use names::{Taken, Waiting};
+use names::{Taken, Unnamed};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -104,10 +104,10 @@ pub(crate) fn with_names_given_away(
     };
     let mut sequence = Sequence::on(context.state);
     sequence.add(decision.commits);
-    let waiting = names::waiting(sequence.state(), &freed.key);
-    let waiting: Vec<_> = waiting.filter(|one| one.object.key != freed.key).collect();
-    if !waiting.is_empty() {
-        give_away(context, waiting, &mut sequence)?;
+    let unnamed = names::unnamed(sequence.state(), &freed.key);
+    let unnamed: Vec<_> = unnamed.filter(|one| one.object.key != freed.key).collect();
+    if !unnamed.is_empty() {
+        give_away(context, unnamed, &mut sequence)?;
     }
     decision.commits = sequence.into_commits();
     Ok(decision)
@@ -128,10 +128,10 @@ fn frees_names(state: &State, commit: &Commit) -> bool {
 /// Gives free names to definitions of a group that wait for them, as many as fit, and adds the commits.
 fn give_away(
     context: Context<'_>,
-    mut waiting: Vec<Waiting>,
+    mut unnamed: Vec<Unnamed>,
     sequence: &mut Sequence,
 ) -> Result<(), Rejection> {
-    let Some(first) = waiting.first() else {
+    let Some(first) = unnamed.first() else {
         return Ok(());
     };
     let mut taken = Taken::in_group_of(sequence.state(), &first.object.key);
@@ -141,7 +141,7 @@ fn give_away(
     // Ends: every round that changes something adds to `bytes`, which are bounded.
     while is_changing {
         is_changing = false;
-        for one in &mut waiting {
+        for one in &mut unnamed {
             if !one.settle(&taken, &now) {
                 continue;
             }

@@ -48,11 +48,11 @@ impl Collector {
     }
 
     /// Queues the objects that waited for a container that is empty now.
-    pub(super) fn requeue_unblocked(&mut self, emptying: &BTreeSet<Uid>) {
+    pub(super) fn requeue_behind_containers(&mut self, emptying: &BTreeSet<Uid>) {
         let is_empty = |container: &Uid, _: &mut BTreeSet<Uid>| !emptying.contains(container);
-        let unblocked = self.blocked.extract_if(.., is_empty);
-        let unblocked: Vec<Uid> = unblocked.flat_map(|(_, waiting)| waiting).collect();
-        self.look_at(&unblocked);
+        let freed = self.behind_containers.extract_if(.., is_empty);
+        let freed: Vec<Uid> = freed.flat_map(|(_, behind)| behind).collect();
+        self.look_at(&freed);
     }
 
     /// Adds the steps that release definitions whose end changes the outcome for no undecided object.

@@ -82,7 +82,7 @@ impl Taken {
     }
 
     /// Notes which names a definition has now.
-    pub(super) fn note(&mut self, state: &State, definition: &Waiting) {
+    pub(super) fn note(&mut self, state: &State, definition: &Unnamed) {
         let resource = definition.object.key.defined_resource();
         let names = match state.kinds.by_resource(&resource) {
             Some(kind) if kind.is_custom() => takings(&names_of(kind)),
@@ -240,18 +240,18 @@ fn texts(held: Option<&Value>) -> impl Iterator<Item = &str> {
     listed.chain(held).filter_map(Value::as_str)
 }
 
-/// A definition that waits for a name.
+/// A definition that has not got all names that it asks for.
 #[derive(Debug)]
-pub(super) struct Waiting {
+pub(super) struct Unnamed {
     pub(super) object: Arc<Object>,
     outline: Value,
 }
 
-impl Waiting {
+impl Unnamed {
     fn of(object: &Arc<Object>) -> Option<Self> {
-        // Most do not wait: they are searched for a reason why they would, but not read.
-        let may_wait = str::from_utf8(&object.body).is_ok_and(|body| body.contains(CONFLICT));
-        let outline = may_wait.then(|| outline(object)).flatten()?;
+        // Most have all names: they are searched for a reason why they would not, but not read.
+        let may_be_unnamed = str::from_utf8(&object.body).is_ok_and(|body| body.contains(CONFLICT));
+        let outline = may_be_unnamed.then(|| outline(object)).flatten()?;
         (!conditions::is_true(&outline, "NamesAccepted")).then(|| Self {
             object: Arc::clone(object),
             outline,
@@ -289,21 +289,21 @@ impl Waiting {
     }
 }
 
-/// The definitions that wait for a name, of the group of this one.
-pub(super) fn waiting<'a>(
+/// The definitions that have not got all names, of the group of this one.
+pub(super) fn unnamed<'a>(
     state: &'a State,
     definition: &'a ObjectKey,
-) -> impl Iterator<Item = Waiting> {
-    of_group(state, definition).filter_map(Waiting::of)
+) -> impl Iterator<Item = Unnamed> {
+    of_group(state, definition).filter_map(Unnamed::of)
 }
 
 /// The first definition that waits for a name which is free, in the group of this one. Most decisions that
 /// free names leave none: they give the names away themselves.
 pub fn next_to_be_named(state: &State, definition: &ObjectKey) -> Option<Arc<Object>> {
-    let mut waiting = waiting(state, definition).peekable();
-    waiting.peek()?;
+    let mut unnamed = unnamed(state, definition).peekable();
+    unnamed.peek()?;
     let taken = Taken::in_group_of(state, definition);
-    let next = waiting.find(|one| one.would_gain(&taken))?;
+    let next = unnamed.find(|one| one.would_gain(&taken))?;
     Some(next.object)
 }
 

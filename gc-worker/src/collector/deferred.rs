@@ -1,21 +1,21 @@
-//! Objects that wait for others: each under one of those that come first, and looked at again when that
-//! one has been.
+//! Objects whose decision waits for that of others: each under one of those that come first, and looked at again when
+//! that one has been.
 
 use hindsight_core::Uid;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 
-/// Who waits, and under whom.
+/// Who is deferred, and under whom.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Waiting {
+pub(super) struct Deferred {
     under: BTreeMap<Uid, BTreeSet<Uid>>,
     first: BTreeMap<Uid, Uid>,
     /// The last that had its turn.
     turn: Option<Uid>,
 }
 
-impl Waiting {
-    /// Waits for `first`, and for nobody else any more.
+impl Deferred {
+    /// Defers it until `first` is decided, and for nobody else any more.
     pub(super) fn put(&mut self, uid: Uid, first: Uid) {
         self.forget(&uid);
         self.under
@@ -25,25 +25,26 @@ impl Waiting {
         self.first.insert(uid, first);
     }
 
-    /// Waits no more.
+    /// Defers it no more.
     pub(super) fn forget(&mut self, uid: &Uid) {
         let Some(first) = self.first.remove(uid) else {
             return;
         };
-        if let Some(waiting) = self.under.get_mut(&first) {
-            waiting.remove(uid);
-            if waiting.is_empty() {
+        if let Some(under) = self.under.get_mut(&first) {
+            under.remove(uid);
+            if under.is_empty() {
                 self.under.remove(&first);
             }
         }
     }
 
-    /// Those who wait for this one.
-    pub(super) fn under(&self, first: &Uid) -> impl Iterator<Item = &Uid> {
-        self.under.get(first).into_iter().flatten()
+    /// Those who are deferred until this one is decided.
+    pub(super) fn under(&self, first: &Uid) -> Vec<Uid> {
+        let under = self.under.get(first).into_iter();
+        under.flatten().cloned().collect()
     }
 
-    /// Whether anybody waits for this one.
+    /// Whether anybody is deferred until this one is decided.
     pub(super) fn is_above(&self, uid: &Uid) -> bool {
         self.under.contains_key(uid)
     }
@@ -71,27 +72,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_waits_for_one_and_is_forgotten_with_it() {
+    fn each_is_deferred_for_one_and_is_forgotten_with_it() {
         let [a, b, c] = ["a", "b", "c"].map(Uid::from);
-        let mut waiting = Waiting::default();
-        waiting.put(a.clone(), b.clone());
-        waiting.put(a.clone(), c.clone());
-        assert_eq!(waiting.under(&b).count(), 0);
-        assert_eq!(waiting.under(&c).collect::<Vec<_>>(), [&a]);
-        waiting.forget(&a);
-        assert!(waiting.under.is_empty() && waiting.first.is_empty());
+        let mut deferred = Deferred::default();
+        deferred.put(a.clone(), b.clone());
+        deferred.put(a.clone(), c.clone());
+        assert_eq!(deferred.under(&b), []);
+        assert_eq!(deferred.under(&c), [a.clone()]);
+        deferred.forget(&a);
+        assert!(deferred.under.is_empty() && deferred.first.is_empty());
     }
 
     #[test]
     fn all_have_their_turn() {
         let uids = ["a", "b", "c"].map(Uid::from);
-        let mut waiting = Waiting::default();
+        let mut deferred = Deferred::default();
         for uid in &uids {
-            waiting.put(uid.clone(), "first".into());
+            deferred.put(uid.clone(), "first".into());
         }
         let mut turns: Vec<Vec<Uid>> = Vec::new();
         for _ in 0..3 {
-            turns.push(waiting.in_turn(2));
+            turns.push(deferred.in_turn(2));
         }
         assert_eq!(turns, [&uids[..2], &uids[2..], &uids[..2]]);
     }
