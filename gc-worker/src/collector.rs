@@ -11,7 +11,7 @@ mod turns;
 use crate::affected::affected;
 use crate::event_ttl::Events;
 use crate::freed_names::FreedNames;
-use crate::plan::{Findings, Plan, View, ends_a_definition, plan};
+use crate::plan::{Memo, Plan, View, ends_a_definition, plan};
 use crate::queue::Queue;
 use crate::steps::Step;
 use crate::ttl::FinishedJobs;
@@ -61,15 +61,15 @@ pub struct Collector {
 struct Counters {
     /// Objects that were looked at.
     looks: usize,
-    /// Objects and references that were passed on the way.
-    steps: usize,
+    /// Objects and references that were visited on the way.
+    visited: usize,
 }
 
 /// What is the same for all objects that are looked at for one batch.
 struct Round<'a> {
     state: &'a State,
     emptying: &'a BTreeSet<Uid>,
-    findings: Findings,
+    memo: Memo,
     looked_at: BTreeSet<Uid>,
 }
 
@@ -262,9 +262,9 @@ impl Collector {
         steps.collect()
     }
 
-    /// How much work it was so far: objects that were looked at, and those and references that were passed on the way.
+    /// How much work it was so far: objects that were looked at, and those and references that were visited on the way.
     pub(crate) const fn work(&self) -> usize {
-        self.counters.looks + self.counters.steps
+        self.counters.looks + self.counters.visited
     }
 
     /// Looks at the objects in the queue, at each once: the state stays the same. If none of them can be
@@ -281,7 +281,7 @@ impl Collector {
         let mut round = Round {
             state,
             emptying,
-            findings: Findings::default(),
+            memo: Memo::default(),
             looked_at: BTreeSet::new(),
         };
         self.queue.go_on_after(self.turns.object());
@@ -309,7 +309,7 @@ impl Collector {
             self.look_at(&rest);
         }
         self.counters.looks += round.looked_at.len();
-        self.counters.steps += round.findings.steps();
+        self.counters.visited += round.memo.visited();
     }
 
     fn examine(&mut self, round: &Round<'_>, (key, uid): Entry, batch: &mut Batch) {
@@ -317,7 +317,7 @@ impl Collector {
             graph: &self.graph,
             state: round.state,
             emptying: round.emptying,
-            findings: &round.findings,
+            memo: &round.memo,
         };
         let plan = plan(view, &uid);
         self.deferred.forget(&uid);

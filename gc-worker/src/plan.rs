@@ -2,6 +2,7 @@
 //! `attemptToDeleteItem`, `processDeletingDependentsItem` and `attemptToOrphan`.
 
 mod end;
+mod memo;
 mod order;
 mod outlook;
 #[cfg(test)]
@@ -11,7 +12,7 @@ use crate::content;
 use crate::identity::Identity;
 use crate::steps::{Step, cause_of_mark, deletion, target};
 pub(crate) use end::ends_a_definition;
-pub(crate) use order::Findings;
+pub(crate) use memo::Memo;
 
 use hindsight_core::classify::{
     Going, Verdict, classify, policy_of_collection, would_close_a_cycle,
@@ -92,7 +93,7 @@ pub(crate) struct View<'a> {
     /// Containers that are being emptied: everything in or below them waits for that.
     pub(crate) emptying: &'a BTreeSet<Uid>,
     /// What is known already of all this.
-    pub(crate) findings: &'a Findings,
+    pub(crate) memo: &'a Memo,
 }
 
 /// Every step of the garbage collector that this state calls for. All of them may be carried out, in any
@@ -103,7 +104,7 @@ pub fn due(graph: &OwnershipGraph, state: &State) -> Vec<Step> {
         graph,
         state,
         emptying: &emptying,
-        findings: &Findings::default(),
+        memo: &Memo::default(),
     };
     let plans = graph.objects().map(|(uid, _)| plan(view, uid));
     plans.flat_map(Plan::into_steps).collect()
@@ -197,7 +198,7 @@ impl View<'_> {
         let uid = &owner.meta.uid;
         // Asked first: dependents that block and end one after the other would otherwise be passed each time.
         if self.graph.blockers(uid).next().is_some() {
-            let deadlock = self.findings.deadlocks.borrow_mut().of(self.graph, uid);
+            let deadlock = self.memo.deadlocks.borrow_mut().of(self.graph, uid);
             return deadlock.map_or_else(Plan::nothing, |deadlock| self.of_deadlock(&deadlock));
         }
         Plan::after(self.before_release(uid), || {
@@ -211,7 +212,7 @@ impl View<'_> {
         let Some(first) = deadlock.first() else {
             return Plan::nothing();
         };
-        if let Some(plan) = self.findings.breakings.borrow().get(first) {
+        if let Some(plan) = self.memo.breakings.borrow().get(first) {
             return plan.clone();
         }
         let prerequisite = deadlock
@@ -222,7 +223,7 @@ impl View<'_> {
             breaking.map_or_else(Plan::nothing, Plan::Deadlocked)
         };
         let plan = prerequisite.map_or_else(breaking, Plan::After);
-        let mut breakings = self.findings.breakings.borrow_mut();
+        let mut breakings = self.memo.breakings.borrow_mut();
         breakings.insert(first.clone(), plan.clone());
         plan
     }
@@ -353,7 +354,7 @@ impl View<'_> {
 
     fn classes(&self, object: &Object) -> Vec<OwnerClass> {
         let references = object.owners().iter();
-        self.findings.walked(references.len());
+        self.memo.visit(references.len());
         references
             .map(|reference| classify(self.state, object, reference))
             .collect()

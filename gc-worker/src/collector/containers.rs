@@ -3,7 +3,7 @@
 use super::Collector;
 use super::origin::{Batch, Origin};
 use crate::content;
-use crate::plan::{Findings, View};
+use crate::plan::{Memo, View};
 use hindsight_core::{Change, Intent, Object, ObjectKey, State, Time, Uid};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -58,19 +58,19 @@ impl Collector {
     /// Adds the steps that release definitions whose end changes the outcome for no undecided object.
     /// This comes first, so that no other work delays it.
     pub(super) fn end_definitions(&mut self, state: &State, limit: usize, batch: &mut Batch) {
-        let findings = Findings::default();
+        let memo = Memo::default();
         let view = View {
             graph: &self.graph,
             state,
             // `View::ends` finds out by itself which containers around a definition are being emptied.
             emptying: &BTreeSet::new(),
-            findings: &findings,
+            memo: &memo,
         };
         let room = limit.saturating_sub(batch.len());
         for (key, step) in view.ends(&self.ending, room) {
             batch.push((Origin::Definition(key), step));
         }
-        self.counters.steps += findings.steps();
+        self.counters.visited += memo.visited();
     }
 
     /// Queues the definition of an instance that has begun to wait, in case the definition is being

@@ -1,47 +1,17 @@
 //! Decides owners before their dependents, so that the result does not depend on which object is looked
 //! at first. Upstream has no such order. See `docs/decisions/0005-owners-first.md`.
 
-use super::outlook::Outlook;
-use super::{Plan, View};
+use super::View;
 use hindsight_core::classify::is_undecided;
 use hindsight_core::command::{Basis, Seen};
 use hindsight_core::event::OwnerClass;
 use hindsight_core::{Object, ObjectKey, OwnerReference, Uid};
-use hindsight_projector::{Components, Deadlocks};
-use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// What has been found out about a state, so that it need not be found out again for the next object.
-#[derive(Debug, Default)]
-pub(crate) struct Findings {
-    above: RefCell<Components<Above>>,
-    pub(super) deadlocks: RefCell<Deadlocks>,
-    /// The plans for deadlocks, by their first members.
-    pub(super) breakings: RefCell<BTreeMap<Uid, Plan>>,
-    /// What is above containers in which owners orphan.
-    around: RefCell<BTreeMap<Vec<Uid>, Arc<Around>>>,
-    /// Dependents, as the owners that wait for them see them.
-    pub(super) outlooks: RefCell<BTreeMap<Uid, Outlook>>,
-    /// How many objects and references were passed on walks.
-    steps: Cell<usize>,
-}
-
-impl Findings {
-    /// Counts objects and references that are passed on a walk.
-    pub(super) fn walked(&self, steps: usize) {
-        self.steps.set(self.steps.get() + steps);
-    }
-
-    /// How many were passed: what a forecast is bounded by.
-    pub(crate) fn steps(&self) -> usize {
-        self.steps.get() + self.deadlocks.borrow().visited()
-    }
-}
-
 /// The undecided objects in a strongly connected component (a cycle, or one object in none) and above it.
 #[derive(Debug)]
-struct Above {
+pub(super) struct Above {
     /// The undecided members, in the order in which they are decided.
     own: Vec<Uid>,
     /// The first two undecided objects above the members that are no members.
@@ -52,7 +22,7 @@ struct Above {
 
 /// What is above some containers.
 #[derive(Debug)]
-struct Around {
+pub(super) struct Around {
     /// The undecided among it.
     undecided: Vec<Uid>,
     /// For each object two steps or more above an undecided one: the objects one step below it on the way there.
@@ -91,7 +61,7 @@ impl View<'_> {
     /// then the others in the order of their keys: uids are random. A container that is being emptied is in no cycle,
     /// because nothing is above it.
     pub(super) fn undecided_before(&self, uid: &Uid) -> Option<Uid> {
-        // So it is for most objects, and this keeps them out of the findings.
+        // So it is for most objects, and this keeps them out of the memo.
         if self.undecided_from(&self.next_above(uid)).is_empty() {
             return None;
         }
@@ -133,7 +103,7 @@ impl View<'_> {
 
     /// What is found out once for all owners in these containers.
     fn around(&self, containers: Vec<Uid>) -> Arc<Around> {
-        let mut found = self.findings.around.borrow_mut();
+        let mut found = self.memo.around.borrow_mut();
         if let Some(around) = found.get(&containers) {
             return Arc::clone(around);
         }
@@ -182,7 +152,7 @@ impl View<'_> {
             let all = self.first_two(nearest_first.collect());
             Above { own, beyond, all }
         };
-        let mut above = self.findings.above.borrow_mut();
+        let mut above = self.memo.above.borrow_mut();
         above.find(uid, next, summarize).map(read)
     }
 
@@ -212,7 +182,7 @@ impl View<'_> {
         let Some(object) = self.graph.object(uid) else {
             return Vec::new();
         };
-        self.findings.walked(1);
+        self.memo.visit(1);
         if !object.is_deleting() {
             self.directly_above(uid)
         } else if object.is_waiting() || object.is_orphaning() {
@@ -230,7 +200,7 @@ impl View<'_> {
         };
         let mut above = self.above_besides_containers(object);
         above.extend(self.containers(&object.key));
-        self.findings.walked(above.len());
+        self.memo.visit(above.len());
         above.into_iter().cloned().collect()
     }
 
@@ -242,7 +212,7 @@ impl View<'_> {
         let mut above: BTreeSet<&Uid> = owners.chain(service).collect();
         if self.goes_under_a_waiting_owner(object) {
             let dependents = self.graph.dependents(&object.meta.uid);
-            let counted = dependents.inspect(|_| self.findings.walked(1));
+            let counted = dependents.inspect(|_| self.memo.visit(1));
             above.extend(counted.flat_map(|(_, one)| self.containers(&one.key)));
         }
         above
@@ -289,7 +259,7 @@ impl View<'_> {
             return true;
         }
         self.graph.object(uid).is_some_and(|object| {
-            self.findings.walked(object.owners().len());
+            self.memo.visit(object.owners().len());
             is_undecided(self.state, object)
         })
     }

@@ -26,13 +26,13 @@ impl Outlook {
 impl View<'_> {
     /// A live dependent that sees the owner waiting and may still be acted on, or what may do so.
     pub(super) fn undecided_at(&self, dependent: &Uid, owner: &Uid) -> Option<Uid> {
-        self.findings.walked(1);
-        if let Some(outlook) = self.findings.outlooks.borrow().get(dependent) {
+        self.memo.visit(1);
+        if let Some(outlook) = self.memo.outlooks.borrow().get(dependent) {
             return outlook.undecided_for(owner);
         }
         let outlook = self.outlook(dependent);
         let undecided = outlook.undecided_for(owner);
-        let mut all = self.findings.outlooks.borrow_mut();
+        let mut all = self.memo.outlooks.borrow_mut();
         all.insert(dependent.clone(), outlook);
         undecided
     }

@@ -1,5 +1,5 @@
 //! How much work the collector does for shapes of ownership that are easy to make and long to walk. Counted
-//! in objects that are looked at and in objects and references that are passed on the way, because times
+//! in objects that are looked at and in objects and references that are visited on the way, because times
 //! say little.
 
 use crate::BATCH_STEPS_MAX;
@@ -72,7 +72,7 @@ fn a_chain_with_a_common_owner_that_is_gone_is_looked_at_where_it_is_decided() {
         assert!(cost.batches <= LENGTH + 1, "{cost:?}");
         assert!(cost.counters.looks <= (3 + AGAIN_MAX) * LENGTH, "{cost:?}");
         // In each batch the chain is walked once at most, and each of its objects classified once.
-        assert!(cost.counters.steps <= 4 * LENGTH * LENGTH, "{cost:?}");
+        assert!(cost.counters.visited <= 4 * LENGTH * LENGTH, "{cost:?}");
     }
 }
 
@@ -89,7 +89,7 @@ fn leaves_below_an_owner_and_its_owner_do_not_each_walk_past_all_the_others() {
     assert!(cost.batches <= LEAVES / BATCH_STEPS_MAX + 6, "{cost:?}");
     assert!(cost.counters.looks <= 4 * LEAVES, "{cost:?}");
     // In each batch the leaves that remain are passed on the way through `x`.
-    assert!(cost.counters.steps <= 30 * LEAVES, "{cost:?}");
+    assert!(cost.counters.visited <= 30 * LEAVES, "{cost:?}");
 }
 
 /// As pods do that stop one after the other.
@@ -112,8 +112,8 @@ fn dependents_that_end_one_by_one_are_not_all_passed_for_each_that_ends() {
         collector.observe(&change);
     };
     assert_eq!(released, 1);
-    let steps = collector.counters.steps;
-    assert!(steps <= 10 * DEPENDENTS, "{steps}");
+    let visited = collector.counters.visited;
+    assert!(visited <= 10 * DEPENDENTS, "{visited}");
 }
 
 #[test]
@@ -130,7 +130,7 @@ fn a_ring_of_owners_that_wait_for_each_other_is_opened_by_one_of_them() {
     assert_eq!(left.objects().count(), 0);
     assert_eq!(cost.batches, 2, "{cost:?}");
     assert!(cost.counters.looks <= 2 * LENGTH, "{cost:?}");
-    assert!(cost.counters.steps <= 10 * LENGTH, "{cost:?}");
+    assert!(cost.counters.visited <= 10 * LENGTH, "{cost:?}");
 }
 
 /// Nothing ends the search for a dependent that could change: one unknown owner protects each.
@@ -148,7 +148,7 @@ fn owners_in_foreground_deletion_look_at_their_common_dependents_once_for_all() 
     assert_eq!(left.objects().count(), DEPENDENTS);
     assert_eq!(cost.batches, 2, "{cost:?}");
     let references = OWNERS * DEPENDENTS;
-    assert!(cost.counters.steps <= 10 * references, "{cost:?}");
+    assert!(cost.counters.visited <= 10 * references, "{cost:?}");
 }
 
 /// All of these owners may still delete the namespace, so that nothing in it orphans anything.
@@ -190,7 +190,10 @@ fn owners_that_orphan_look_once_for_all_at_what_may_delete_their_namespace() {
     let within = left.objects().filter(|one| &*one.key.namespace == "n");
     let owned = within.map(|one| one.owners().len());
     assert_eq!(owned.collect::<Vec<_>>(), [0; ORPHANING]);
-    assert!(cost.counters.steps <= 40 * (ABOVE + ORPHANING), "{cost:?}");
+    assert!(
+        cost.counters.visited <= 40 * (ABOVE + ORPHANING),
+        "{cost:?}"
+    );
 }
 
 /// Adds definitions of a group that are being deleted: their kinds are `K000` and so on.
@@ -242,7 +245,7 @@ fn definitions_that_touch_the_same_objects_look_at_these_once_for_all_of_them() 
     let all = DEFINITIONS + DEPENDENTS;
     // The end of one kind makes no other known.
     assert!(cost.counters.looks <= 2 * all, "{cost:?}");
-    assert!(cost.counters.steps <= 6 * cost.batches * all, "{cost:?}");
+    assert!(cost.counters.visited <= 6 * cost.batches * all, "{cost:?}");
 }
 
 /// Whether a kind is known is asked once for each kind, in each batch.
@@ -261,6 +264,6 @@ fn definitions_whose_kinds_are_named_ask_once_for_each_kind_whether_it_is_known(
         DEFINITIONS + 1,
         "they end one after the other"
     );
-    let steps = 8 * cost.batches * DEFINITIONS;
-    assert!(cost.counters.steps <= steps, "{cost:?}");
+    let visited_max = 8 * cost.batches * DEFINITIONS;
+    assert!(cost.counters.visited <= visited_max, "{cost:?}");
 }

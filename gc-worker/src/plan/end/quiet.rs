@@ -109,7 +109,7 @@ impl<'a> View<'a> {
         next.retain(|one| self.graph.object(one).is_some());
         if object.is_waiting() {
             let dependents = self.graph.dependents(uid);
-            let counted = dependents.inspect(|_| self.findings.walked(1));
+            let counted = dependents.inspect(|_| self.memo.visit(1));
             next.extend(counted.map(|(dependent, _)| dependent.clone()));
         }
         next

@@ -79,7 +79,7 @@ impl<'a> Reach<'a> {
             }
         }
         found.retain(|uid| graph.object(uid).is_some());
-        self.view.findings.walked(1 + found.len());
+        self.view.memo.visit(1 + found.len());
         found
     }
 
@@ -106,7 +106,7 @@ impl<'a> Reach<'a> {
             return Rc::clone(known);
         }
         let found: Rc<[&Uid]> = self.find(what).into();
-        self.view.findings.walked(found.len());
+        self.view.memo.visit(found.len());
         let mut known = self.referring.borrow_mut();
         known.insert(what, Rc::clone(&found));
         found
@@ -114,14 +114,12 @@ impl<'a> Reach<'a> {
 
     /// The definitions of a group. Each has names that others may wait for.
     pub(super) fn definitions(&self, group: &str) -> impl Iterator<Item = &'a Uid> {
-        let View {
-            state, findings, ..
-        } = self.view;
+        let View { state, memo, .. } = self.view;
         let kind = state.kinds.by_resource(&ObjectKey::definition("").resource);
         let all = kind.map(|kind| state.list(&kind.resource, None));
         let all = all.into_iter().flatten();
         let of_group = all.filter(move |one| {
-            findings.walked(1);
+            memo.visit(1);
             &*one.key.defined_resource().group == group
         });
         of_group.map(|one| &one.meta.uid)
@@ -138,7 +136,7 @@ impl<'a> Reach<'a> {
             Reference::ToUnknown(group) => {
                 let named = graph.dependents_of_group(group);
                 let unknown = named.filter(|(kind, _)| {
-                    self.view.findings.walked(1);
+                    self.view.memo.visit(1);
                     state.kinds.by_kind(group, kind).is_none()
                 });
                 unknown.flat_map(|(_, uids)| uids).collect()
