@@ -80,14 +80,14 @@ pub(crate) struct Planned {
     pub(crate) going_already: usize,
     /// Whether the plan is complete: nothing more follows.
     pub(crate) complete: bool,
-    /// What follows once the waiting objects are released; absent if it is known to be nothing.
+    /// What follows once clients let go of the waiting objects; absent if it is known to be nothing.
     #[serde(default, rename = "onceLetGo", skip_serializing_if = "Option::is_none")]
-    pub(crate) once_let_go: Option<OnceReleased>,
+    pub(crate) once_let_go: Option<OnceLetGo>,
 }
 
-/// What would be removed once objects that are held in deletion were released.
+/// What would be removed once clients let go of what they hold in deletion.
 #[derive(Debug, Default, Serialize, Deserialize)]
-pub(crate) struct OnceReleased {
+pub(crate) struct OnceLetGo {
     /// Objects that do not wait themselves, in the order in which they are removed.
     pub(crate) deleted: Vec<String>,
     /// Whether nothing more follows.

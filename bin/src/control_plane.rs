@@ -169,8 +169,8 @@ impl ControlPlane {
     /// ([`Forecast::answer`]), not an error.
     ///
     /// Follows 20,000 changes, and says whether there would be more. What is due without the command is in
-    /// [`Forecast::due`], and also in the course with it; what follows only once others release what they hold
-    /// is in neither ([`hindsight_gc::Course::if_released`]).
+    /// [`Forecast::due`], and also in the course with it; what follows only once clients let go of what
+    /// they hold is in neither ([`hindsight_gc::Course::if_clients_let_go`]).
     ///
     /// Blocks, on the disk too: it looks at every object and, if one refers to an owner that is gone, reads the
     /// log back to the oldest such reference. For a point of the past, see [`hindsight_gc::forecast`] and

@@ -350,6 +350,11 @@ impl State {
         Some(object)
     }
 
+    /// Whether a finalizer of the collector holds the owner with this uid.
+    pub fn is_held(&self, owner: &Uid) -> bool {
+        self.held_owners.contains_key(owner)
+    }
+
     /// Whether the owner with this uid is orphaning its dependents.
     pub(crate) fn is_orphaning(&self, owner: &Uid) -> bool {
         let held = self.held_owners.get(owner);

@@ -44,7 +44,7 @@ pub(crate) fn affected(change: &Change, graph: &OwnershipGraph) -> Vec<Uid> {
     if object.is_deleting() || !object.owners().is_empty() {
         found.push(uid.clone());
     }
-    // The owner has one more dependent to release, or to wait for.
+    // The owner has one more dependent to orphan, or to wait for.
     let is_going = |owner: &Uid| graph.object(owner).is_some_and(|one| one.is_deleting());
     let uid_of = |owner: &OwnerReference| owner.uid.clone();
     for event in &change.commit.events {

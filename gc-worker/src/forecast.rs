@@ -2,7 +2,7 @@
 //! until nothing is left to do. Nothing is written, and no webhook is called.
 
 use crate::trial::{anonymous_request, carry_out};
-use crate::{Collector, Step, release_requests};
+use crate::{Collector, Step, clients_part};
 use hindsight_core::{Change, Command, Commit, Decision, Rejection, State, Time};
 use std::borrow::Borrow;
 
@@ -40,11 +40,11 @@ pub struct Course {
 }
 
 impl Course {
-    /// What would follow after its end if everything that holds objects in deletion released them:
-    /// finalizers other than the collectors' are removed, and nodes have stopped their pods. At most
+    /// What would follow after its end if clients let go of all that they hold in deletion: finalizers
+    /// other than the collectors' are removed, and nodes have stopped their pods. At most
     /// `changes_max` changes, with the clock standing still; none if this course is not complete.
     #[must_use]
-    pub fn if_released(
+    pub fn if_clients_let_go(
         &self,
         now: Time,
         changes_max: usize,
@@ -54,7 +54,7 @@ impl Course {
             state: self.end.clone(),
             collector: self.collector.clone(),
         });
-        let is_complete = self.is_complete && fork.release_held(now, changes_max, &mut command_of);
+        let is_complete = self.is_complete && fork.play_clients(now, changes_max, &mut command_of);
         fork.course(is_complete)
     }
 }
@@ -157,26 +157,25 @@ impl Fork {
         }
     }
 
-    /// Removes what holds objects in deletion, until nothing does (true) or there are this many changes
+    /// Lets go of all that clients hold in deletion, until they hold nothing (true) or there are this many changes
     /// (false). Each object is tried once, and again after it changed.
-    fn release_held(
+    fn play_clients(
         &mut self,
         now: Time,
         changes_max: usize,
         command_of: &mut impl FnMut(Step) -> Command,
     ) -> bool {
-        let mut keys = release_requests::deleting(&self.baseline.state);
+        let mut keys = clients_part::deleting(&self.baseline.state);
         loop {
             let before = self.changes.len();
             for key in keys {
-                let Some(intent) = release_requests::release_request(&self.baseline.state, &key)
-                else {
+                let Some(intent) = clients_part::clients_request(&self.baseline.state, &key) else {
                     continue;
                 };
                 if self.changes.len() >= changes_max {
                     return false;
                 }
-                // If the request is refused, the object is still held.
+                // If the request is refused, the object stays as it is.
                 self.run(anonymous_request(intent, now)).ok();
             }
             if self.changes.len() == before {

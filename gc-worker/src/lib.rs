@@ -4,6 +4,7 @@
 
 mod affected;
 mod backlog;
+mod clients_part;
 mod collector;
 mod conditions;
 mod content;
@@ -15,7 +16,6 @@ mod identity;
 mod orders;
 mod plan;
 mod queue;
-mod release_requests;
 mod steps;
 mod terminating;
 #[cfg(test)]

@@ -6,7 +6,7 @@ use super::parse::namespace;
 use super::point::{Point, point};
 use super::subject::{DEFAULT_NAMESPACE, NameArg, ResourceArg, parse_name, parse_resource};
 use super::{Directory, NOT_FOUND, Output, show};
-use crate::answer::{OnceReleased, PlanAnswer, Planned};
+use crate::answer::{OnceLetGo, PlanAnswer, Planned};
 use crate::effects;
 use crate::hint::hint;
 use crate::inspect::{self, Filter, World};
@@ -201,7 +201,7 @@ fn render(plan: &Planned) -> String {
     out
 }
 
-fn render_later(later: &OnceReleased) -> String {
+fn render_later(later: &OnceLetGo) -> String {
     let count = later.deleted.len();
     if count == 0 {
         return "\nthe forecast stopped at its limit; what is removed after that is unknown".into();

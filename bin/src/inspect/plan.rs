@@ -6,7 +6,7 @@ mod tests;
 
 use super::naming::{kind, not_served, refuse_review};
 use super::{Filter, QueryError, log};
-use crate::answer::{OnceReleased, PlanAnswer, Planned, PlannedCommit, Unplanned, Waiting};
+use crate::answer::{OnceLetGo, PlanAnswer, Planned, PlannedCommit, Unplanned, Waiting};
 use crate::effects;
 use crate::questions::{self, CHANGES_MAX};
 use crate::reasons::Reasons;
@@ -55,7 +55,7 @@ fn plan_within(
             let planned = changes_beyond_due(state, &subject, &forecast.course, due);
             let (with, without) = (&forecast.course, &forecast.due);
             Ok(PlanAnswer::Found(Planned {
-                once_let_go: gone_once_released(with, without, now, changes_max),
+                once_let_go: gone_once_let_go(with, without, now, changes_max),
                 ..planned
             }))
         }
@@ -208,23 +208,23 @@ fn changes_beyond_due(
     }
 }
 
-/// The other objects that would go if all who hold something released it: with the deletion and not without it.
+/// The other objects that would go if clients let go of all that they hold: with the deletion and not without it.
 /// If the course without it could not be followed to its end, this is unknown, and none is named.
-fn gone_once_released(
+fn gone_once_let_go(
     with: &Course,
     without: &Course,
     now: Time,
     changes_max: usize,
-) -> Option<OnceReleased> {
+) -> Option<OnceLetGo> {
     if !with.is_complete || !with.end.objects().any(|object| object.is_deleting()) {
         return None;
     }
     let later = |course: &Course, changes_max| {
-        course.if_released(now, changes_max, questions::step_at(now))
+        course.if_clients_let_go(now, changes_max, questions::step_at(now))
     };
     let without_later = later(without, changes_max);
     if !without_later.is_complete {
-        return Some(OnceReleased::default());
+        return Some(OnceLetGo::default());
     }
     let already: BTreeSet<&Uid> = removed(without).chain(removed(&without_later)).collect();
     let with_it = later(
@@ -242,7 +242,7 @@ fn gone_once_released(
     });
     let deleted: Vec<String> = others.map(|commit| commit.key.to_string()).collect();
     let complete = with_it.is_complete;
-    (!complete || !deleted.is_empty()).then_some(OnceReleased { deleted, complete })
+    (!complete || !deleted.is_empty()).then_some(OnceLetGo { deleted, complete })
 }
 
 fn waiting(reasons: &Reasons<'_>, object: &Arc<Object>) -> Waiting {

@@ -53,11 +53,6 @@ impl State {
         matters
     }
 
-    /// Whether a finalizer of the collector holds the owner with this uid.
-    pub fn is_held(&self, owner: &Uid) -> bool {
-        self.held_owners.contains_key(owner)
-    }
-
     fn is_edge(&self, event: &Event) -> bool {
         owner_of_edge(event).is_some_and(|owner| self.is_held(&owner.uid))
     }

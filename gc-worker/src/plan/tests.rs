@@ -139,7 +139,7 @@ fn a_waiting_owner_waits_for_dependents_that_do_not_block_it() {
     const W: (&str, &[&str]) = ("w!foregroundDeletion", &[]);
     only(&[W, ("d", &["w"])], &["delete d"]);
     only(&[W, ("d", &["~w"])], &["delete d"]);
-    // Nothing follows from an owner of an unknown kind, until another owner has released the object.
+    // Nothing follows from an owner of an unknown kind, until another owner has orphaned the object.
     only(
         &[W, ("d", &["w", "?u"])],
         &["release w from foregroundDeletion"],

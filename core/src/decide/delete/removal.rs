@@ -12,11 +12,11 @@ use std::sync::Arc;
 
 /// Whether writing this next version means removing the object.
 pub(crate) fn follows(state: &State, stored: &Object, next: &Value) -> bool {
-    is_released(stored, next) && content(state, stored).is_none()
+    is_unheld(stored, next) && content(state, stored).is_none()
 }
 
 /// Whether nothing in the object itself holds it any more.
-fn is_released(stored: &Object, next: &Value) -> bool {
+fn is_unheld(stored: &Object, next: &Value) -> bool {
     let graceful = stored.meta.deletion_grace_period_seconds.unwrap_or(0) != 0;
     let held = next
         .pointer("/metadata/finalizers")
@@ -50,7 +50,7 @@ pub(crate) fn refuse_to_abandon(
     subresource: Option<Subresource>,
 ) -> Result<(), Rejection> {
     let abandons = if stored.key.is_namespace() {
-        subresource == Some(Subresource::Finalize) && is_released(stored, next)
+        subresource == Some(Subresource::Finalize) && is_unheld(stored, next)
     } else {
         stored.key.is_definition() && stored.is_deleting() && drops_cleanup(stored, next)
     };

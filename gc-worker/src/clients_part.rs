@@ -1,4 +1,4 @@
-//! What holds objects in deletion, other than the collectors, and the requests that would release them.
+//! What clients hold in deletion, and the requests by which they would let it go.
 
 use hindsight_core::Rule;
 use hindsight_core::command::{Delete, FieldValidation, Intent, Patch, PatchObject, Target};
@@ -17,9 +17,9 @@ pub(crate) fn deleting(state: &State) -> BTreeSet<ObjectKey> {
     deleting.map(|object| object.key.clone()).collect()
 }
 
-/// The request that releases an object in deletion that waits for others: its node reports it stopped, or
-/// its finalizers are removed. `None` if no version of its kind is served: then no client can reach it.
-pub(crate) fn release_request(state: &State, key: &ObjectKey) -> Option<Intent> {
+/// The request by which clients let go of an object in deletion: its node reports it stopped, or their finalizers
+/// are removed. `None` if no version of its kind is served: then no client can reach it.
+pub(crate) fn clients_request(state: &State, key: &ObjectKey) -> Option<Intent> {
     let object = state.get(key).filter(|object| object.is_deleting())?;
     let kind = state.kinds.by_resource(&object.key.resource)?;
     let stored = kind.storage_version().filter(|version| version.served);
@@ -76,7 +76,7 @@ mod tests {
         let going: Vec<(&str, &[&str])> = going.iter().map(|one| (&**one, &[][..])).collect();
         let state = world(&[&going[..], &[("live", &[])]].concat());
         let requests = deleting(&state).into_iter();
-        let requests = requests.filter_map(|key| release_request(&state, &key));
+        let requests = requests.filter_map(|key| clients_request(&state, &key));
         let left = requests.map(|intent| {
             let Patch::Merge(change) = patch(intent).patch else {
                 panic!("no merge patch");
@@ -125,7 +125,7 @@ mod tests {
                 "namespace": "n", "finalizers": ["x.io/hold"],
                 "deletionTimestamp": "2024-01-01T00:00:00Z"}});
             let held = put(&mut state, ("e.io", "ws"), held);
-            let request = release_request(&state, &held.key).map(patch);
+            let request = clients_request(&state, &held.key).map(patch);
             let version = request.map(|request| request.version.to_string());
             assert_eq!(version.as_deref(), expected, "{served:?}");
         }
