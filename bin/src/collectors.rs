@@ -12,7 +12,7 @@ use hindsight_core::{
     Change, Command, Decision, GroupResource, Object, Rejection, Revision, State, Submitted, Time,
     Unavailable, apply,
 };
-use hindsight_gc::{BATCH_STEPS_MAX, Collector, Step, deletions_and_reports, in_parts};
+use hindsight_gc::{BATCH_STEPS_MAX, Collector, Step, in_parts, split_advancing};
 use hindsight_log::{Error, Reader, Writer};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
@@ -209,16 +209,16 @@ impl Driver {
         }
     }
 
-    /// Submits a batch: its deletions and its reports apart. Of deletions of large objects only the first part
+    /// Submits a batch: what advances deletions and the rest apart. Of steps on large objects only the first part
     /// is submitted, and the next if there is no room on the disk for that: the rest comes again.
     fn submit_all(&mut self, steps: Vec<Step>) -> BatchOutcome {
         let Some(writer) = self.surroundings.writer.upgrade() else {
             return BatchOutcome::Idle;
         };
-        let [deletions, reports] = deletions_and_reports(steps);
-        let mut parts = in_parts(deletions, &self.state, self.part_bytes).into_iter();
+        let [advancing, others] = split_advancing(steps);
+        let mut parts = in_parts(advancing, &self.state, self.part_bytes).into_iter();
         let first = parts.next().map(|part| self.submit(&writer, part));
-        let reports = (!reports.is_empty()).then(|| self.submit(&writer, reports));
+        let others = (!others.is_empty()).then(|| self.submit(&writer, others));
         let mut outcome = BatchOutcome::Idle;
         let mut part = first;
         while let Some(submitted) = part.take() {
@@ -238,7 +238,7 @@ impl Driver {
             BatchOutcome::Refused(Refusal::NoRoom) => (self.part_bytes / PART_SHRINKS).max(1),
             BatchOutcome::Idle | BatchOutcome::Refused(Refusal::Overloaded) => self.part_bytes,
         };
-        reports.map_or(outcome, |reports| outcome.and(self.settle_part(reports)))
+        others.map_or(outcome, |others| outcome.and(self.settle_part(others)))
     }
 
     fn settle_part(&mut self, part: SubmittedPart) -> BatchOutcome {
@@ -350,7 +350,7 @@ impl Driver {
         };
         let (written, now) = (self.read_when_written(), self.now());
         let written = |event: &Object| written.get(&event.revision).copied().unwrap_or(now);
-        self.collector.expire_events(&self.state, ttl, written);
+        self.collector.set_event_ttl(&self.state, ttl, written);
     }
 
     /// Begins with the newest state. An event that was written since counts as written now, so that none goes too
@@ -370,7 +370,7 @@ impl Driver {
             let before = before.event_written(&event.key);
             before.filter(|_| event.revision <= known).unwrap_or(now)
         };
-        self.collector.expire_events(&self.state, ttl, written);
+        self.collector.set_event_ttl(&self.state, ttl, written);
     }
 
     /// When each event was last written, by its revision. Reads the log back as far as to the oldest event; what

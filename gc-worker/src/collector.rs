@@ -9,12 +9,12 @@ mod tests;
 mod turns;
 
 use crate::affected::affected;
-use crate::event_ttl::Events;
+use crate::event_ttl::EventDeadlines;
+use crate::finished_jobs::FinishedJobs;
 use crate::freed_names::FreedNames;
 use crate::plan::{Memo, Plan, View, ends_a_definition, plan};
 use crate::queue::Queue;
 use crate::steps::Step;
-use crate::ttl::FinishedJobs;
 use crate::warnings::Warnings;
 use deferred::Deferred;
 use hindsight_core::object::Object;
@@ -48,7 +48,7 @@ pub struct Collector {
     ending: BTreeSet<ObjectKey>,
     freed_names: FreedNames,
     finished_jobs: FinishedJobs,
-    events: Events,
+    event_deadlines: EventDeadlines,
     warnings: Warnings,
     /// The origins of the steps of the last batch, except those that have been answered.
     in_flight: VecDeque<Origin>,
@@ -87,14 +87,15 @@ impl Collector {
             ending: BTreeSet::new(),
             freed_names: FreedNames::default(),
             finished_jobs: FinishedJobs::default(),
-            events: Events::default(),
+            event_deadlines: EventDeadlines::default(),
             warnings: Warnings::default(),
             in_flight: VecDeque::new(),
             turns: Turns::at(state.revision),
             counters: Counters::default(),
         };
         for object in state.objects() {
-            collector.note(&object.key, Some(object));
+            collector.finished_jobs.note(&object.key, Some(object));
+            collector.queue_container(&object.key, Some(object));
             if object.key.is_definition() {
                 collector.freed_names.note(&object.key, object.revision);
             }
@@ -137,18 +138,18 @@ impl Collector {
 
     /// Deletes each event this long after its last write, from the next batch on. `written` tells when an
     /// event of the state that was passed to [`Self::new`] was last written.
-    pub fn expire_events(
+    pub fn set_event_ttl(
         &mut self,
         state: &State,
         ttl: Duration,
         written: impl FnMut(&Object) -> Time,
     ) {
-        self.events = Events::of(state, ttl, written);
+        self.event_deadlines = EventDeadlines::of(state, ttl, written);
     }
 
     /// When this event was last written, if that is known.
     pub fn event_written(&self, key: &ObjectKey) -> Option<Time> {
-        self.events.written(key)
+        self.event_deadlines.written(key)
     }
 
     /// The ownership graph as of the last change.
@@ -163,8 +164,9 @@ impl Collector {
         self.warnings.note(change, &self.graph);
         let key = &change.commit.key;
         let object = change.commit.object().map(|object| &**object);
-        self.note(key, object);
-        self.events.note(key, object, change.commit.time);
+        self.finished_jobs.note(key, object);
+        self.queue_container(key, object);
+        self.event_deadlines.note(key, object, change.commit.time);
         self.look_at(&affected(change, &self.graph));
         self.queue_definition_of(change);
         self.queue_namespace_of(change);
@@ -206,7 +208,7 @@ impl Collector {
         self.look_at(&resolved);
     }
 
-    /// At most about `limit` steps that this state calls for, deletions first and reports last; empty
+    /// At most about `limit` steps that this state calls for, those that advance deletions first; empty
     /// when there is nothing to do. Report their outcome with [`Self::settle`], [`Self::postpone`]
     /// and [`Self::requeue`] before the next call; steps without an outcome are returned again.
     pub fn next_batch(&mut self, state: &State, now: Time, limit: usize) -> Vec<Step> {
@@ -224,7 +226,7 @@ impl Collector {
             batch.push((Origin::Name(freed), step));
         }
         let room = limit.saturating_sub(batch.len());
-        let events = self.events.due(state, now, room);
+        let events = self.event_deadlines.due(state, now, room);
         let due = events.into_iter().chain(later).take(room);
         batch.extend(due.map(|step| (Origin::Deadline, step)));
         // Warnings come last: if they cannot be written they return again and again, and must not be in
@@ -244,7 +246,7 @@ impl Collector {
         let contents_max = room - room / 4;
         let mut objects = Batch::default();
         let room_for_objects = room - contents.len().min(contents_max);
-        self.decide_queued(state, &emptying, room_for_objects, &mut objects);
+        self.plan_queued(state, &emptying, room_for_objects, &mut objects);
         let room_for_contents = room.saturating_sub(objects.len());
         for (origin, _) in contents.drain(contents.len().min(room_for_contents)..) {
             self.give_back(origin);
@@ -270,7 +272,7 @@ impl Collector {
     /// Looks at the objects in the queue, at each once: the state stays the same. If none of them can be
     /// acted on, looks at all who wait, so that nothing is left undone whatever happened to those that they
     /// wait for.
-    fn decide_queued(
+    fn plan_queued(
         &mut self,
         state: &State,
         emptying: &BTreeSet<Uid>,
@@ -424,8 +426,9 @@ impl Collector {
         }
     }
 
-    fn note(&mut self, key: &ObjectKey, object: Option<&Object>) {
-        self.finished_jobs.note(key, object);
+    /// Queues a container that is being deleted. If it is a definition, its end is considered in every batch from now
+    /// on.
+    fn queue_container(&mut self, key: &ObjectKey, object: Option<&Object>) {
         let is_deleting = object.is_some_and(Object::is_deleting);
         if is_deleting && key.is_container() {
             self.containers.push(key.clone());

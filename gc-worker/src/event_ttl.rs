@@ -15,7 +15,7 @@ const POLICY: &str = "event-ttl";
 
 /// The deadlines of events; none has one until a time to live is set.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Events {
+pub(crate) struct EventDeadlines {
     ttl: Option<Duration>,
     /// For events that were written before now.
     deadlines: Deadlines,
@@ -25,7 +25,7 @@ pub(crate) struct Events {
     cut: Deadlines,
 }
 
-impl Events {
+impl EventDeadlines {
     /// The deadlines of the events of a state; `written` tells when each was last written.
     pub(crate) fn of(
         state: &State,
@@ -136,7 +136,7 @@ mod tests {
     fn begun() -> (State, Collector) {
         let state = empty();
         let mut collector = Collector::new(&state);
-        collector.expire_events(&state, TTL, |_| Time(0));
+        collector.set_event_ttl(&state, TTL, |_| Time(0));
         (state, collector)
     }
 
@@ -204,7 +204,7 @@ mod tests {
         let mut state = empty();
         let mut with = Collector::new(&state);
         let mut without = with.clone();
-        with.expire_events(&state, TTL, |_| Time(0));
+        with.set_event_ttl(&state, TTL, |_| Time(0));
         let written = [
             write(&mut state, ("", "configmaps"), event("")),
             write(&mut state, ("", "events"), event("")),
@@ -222,7 +222,7 @@ mod tests {
         let mut state = empty();
         write(&mut state, ("", "events"), event(""));
         let mut collector = Collector::new(&state);
-        collector.expire_events(&state, TTL, |event| {
+        collector.set_event_ttl(&state, TTL, |event| {
             assert_eq!(event.revision, Revision(1));
             FIRST
         });

@@ -10,6 +10,7 @@ mod conditions;
 mod content;
 mod deadlines;
 mod event_ttl;
+mod finished_jobs;
 mod forecast;
 mod freed_names;
 mod identity;
@@ -21,7 +22,6 @@ mod terminating;
 #[cfg(test)]
 mod testing;
 mod trial;
-mod ttl;
 mod warnings;
 
 pub use affected::is_urgent;
@@ -32,4 +32,4 @@ pub use forecast::{Baseline, Course, Forecast, forecast};
 pub use identity::Identity;
 pub use orders::{OrderDependence, Orders};
 pub use plan::due;
-pub use steps::{BATCH_STEPS_MAX, Step, deletions_and_reports, in_parts};
+pub use steps::{BATCH_STEPS_MAX, Step, in_parts, split_advancing};

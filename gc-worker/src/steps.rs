@@ -23,12 +23,12 @@ pub struct Step {
     pub cause: Cause,
 }
 
-/// The two parts of a batch, which are submitted apart: deletions, for which there is room on a full disk
-/// too, and reports.
-pub fn deletions_and_reports(mut batch: Vec<Step>) -> [Vec<Step>; 2] {
-    let deletions = batch.partition_point(|step| step.intent.advances_deletion());
-    let reports = batch.split_off(deletions);
-    [batch, reports]
+/// The two parts of a batch, which are submitted apart: steps that advance deletions, for which there is room on
+/// a full disk too, and the others, such as reports and deletions of old events.
+pub fn split_advancing(mut batch: Vec<Step>) -> [Vec<Step>; 2] {
+    let advancing = batch.partition_point(|step| step.intent.advances_deletion());
+    let others = batch.split_off(advancing);
+    [batch, others]
 }
 
 /// Divides steps into parts, in their order. A part ends once its steps take `bytes_max` bytes: what is submitted

@@ -6,7 +6,7 @@ use super::{Bug, Simulation, workload};
 use crate::sim::server::empty;
 use crate::world;
 use hindsight_core::{Cause, Command, Intent, Pruned, Request, Revision, Time, decide};
-use hindsight_gc::{Step, deletions_and_reports};
+use hindsight_gc::{Step, split_advancing};
 use hindsight_log::Error;
 use std::sync::Arc;
 
@@ -195,7 +195,7 @@ impl Simulation {
         if steps.is_empty() {
             return;
         }
-        let parts = deletions_and_reports(steps).into_iter();
+        let parts = split_advancing(steps).into_iter();
         let parts = parts.filter(|part| !part.is_empty());
         let intents = |part: Vec<Step>| -> Vec<_> {
             let steps = part.into_iter();
