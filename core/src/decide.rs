@@ -6,7 +6,7 @@ mod bound;
 mod claim;
 mod collect;
 mod commit;
-mod conditions;
+pub mod conditions;
 mod coordinates;
 mod create;
 mod decode;

@@ -44,8 +44,8 @@ pub use cel::{Access, Authority};
 pub use command::{Actor, Command, Intent, Request};
 pub use custom::{is_definable, kind_of_definition, served_kind};
 pub use decide::{
-    AdmissionView, admission_grace, namespace_of_new, next_to_be_named, prune_posted, prune_review,
-    strict_decoding_error,
+    AdmissionView, admission_grace, conditions, namespace_of_new, next_to_be_named, prune_posted,
+    prune_review, strict_decoding_error,
 };
 pub use document::{LEVELS_MAX, metadata_mut};
 pub use event::{Cause, Change, Commit, Decision, Event, Outcome, Rule};

@@ -1,18 +1,20 @@
 //! Deletes the contents of containers that are being deleted: the objects of a namespace, the instances
 //! of a definition.
 
+mod definition_status;
+mod namespace_status;
 #[cfg(test)]
 mod tests;
 
 use crate::identity::Identity;
 use crate::steps::{Step, cause_of_mark, deletion, status_patch, target};
-use crate::{conditions, terminating};
 use hindsight_core::command::{Basis, Delete, FinalizeNamespace, Intent, Propagation};
 use hindsight_core::object::{
     DEFINITION_FINALIZER, NAMESPACE_TOKEN, Object, ServerFinalizer, spec_finalizers,
 };
 use hindsight_core::{Cause, GroupResource, Rule, State, Time, Uid};
 use hindsight_projector::OwnershipGraph;
+pub use namespace_status::contents_remaining;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -53,7 +55,7 @@ fn of_namespace(state: &State, namespace: &Object, now: Time, limit: usize) -> V
     if !steps.is_empty() {
         return steps;
     }
-    let status = conditions::changed(state, namespace, now);
+    let status = namespace_status::status_to_write(state, namespace, now);
     status
         .map(|status| report(Identity::NamespaceController, namespace, status))
         .into_iter()
@@ -62,7 +64,7 @@ fn of_namespace(state: &State, namespace: &Object, now: Time, limit: usize) -> V
 
 /// Reports in its conditions that the instances are being deleted, and deletes them.
 fn of_definition(state: &State, definition: &Object, now: Time, limit: usize) -> Vec<Step> {
-    let status = terminating::changed(state, definition, now);
+    let status = definition_status::status_to_write(state, definition, now);
     let mut steps: Vec<Step> = status
         .map(|status| report(Identity::ApiServer, definition, status))
         .into_iter()

@@ -5,7 +5,8 @@ use crate::document::{member_or_insert, object_or_insert};
 use serde_json::{Map, Value, json};
 
 /// A condition to write.
-pub(crate) struct Condition<'a> {
+#[derive(Debug)]
+pub struct Condition<'a> {
     kind: &'a str,
     status: &'a str,
     reason: &'a str,
@@ -15,7 +16,8 @@ pub(crate) struct Condition<'a> {
 }
 
 impl<'a> Condition<'a> {
-    pub(crate) const fn new_true(kind: &'a str, reason: &'a str, message: &'a str) -> Self {
+    /// A condition that is true.
+    pub const fn new_true(kind: &'a str, reason: &'a str, message: &'a str) -> Self {
         Self {
             kind,
             status: "True",
@@ -45,7 +47,7 @@ impl<'a> Condition<'a> {
     fn write(&self, members: &mut Map<String, Value>, now: &str) {
         let status = json!(self.status);
         let was = members.insert("status".into(), status.clone());
-        if was != Some(status) || !members.contains_key("lastTransitionTime") {
+        if was != Some(status) || !has_time(members) {
             members.insert("lastTransitionTime".into(), json!(now));
         }
         members.insert("reason".into(), json!(self.reason));
@@ -58,7 +60,7 @@ impl<'a> Condition<'a> {
 
 /// Sets the condition of this type, replacing any old one; its transition time changes with its status
 /// only.
-pub(crate) fn set(definition: &mut Value, condition: &Condition<'_>, now: &str) {
+pub fn set(definition: &mut Value, condition: &Condition<'_>, now: &str) {
     let Some(conditions) = list(definition) else {
         return;
     };
@@ -105,6 +107,13 @@ pub(crate) fn set_evicted(pod: &mut Value, generation: i64, now: &str) {
     set(pod, &condition, now);
 }
 
+/// Whether a condition has a transition time. A client may have left it out, or empty.
+fn has_time(condition: &Map<String, Value>) -> bool {
+    let time = condition.get("lastTransitionTime");
+    time.and_then(Value::as_str)
+        .is_some_and(|time| !time.is_empty())
+}
+
 /// Whether the condition of this type is true.
 pub(crate) fn is_true(definition: &Value, kind: &str) -> bool {
     let condition = find(definition, kind);
@@ -140,6 +149,7 @@ mod tests {
             "reason": "InstanceDeletionPending", "lastTransitionTime": since,
             "message": why})
         };
+        let timeless = |time: Value| json!({"type": "Terminating", "status": "True", "lastTransitionTime": time});
         let list = |conditions: Vec<&Value>| json!({"status": {"conditions": conditions}});
         for (definition, wanted) in [
             (json!({}), list(vec![&is(now)])),
@@ -157,6 +167,8 @@ mod tests {
                 list(vec![&other, &said("True")]),
                 list(vec![&other, &is(before)]),
             ),
+            (list(vec![&timeless(json!(null))]), list(vec![&is(now)])),
+            (list(vec![&timeless(json!(""))]), list(vec![&is(now)])),
         ] {
             let mut marked = definition.clone();
             set(&mut marked, &condition, now);

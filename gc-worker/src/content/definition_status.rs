@@ -1,8 +1,7 @@
 //! The condition of a definition that cannot be removed yet: its instances are being deleted. Source:
 //! upstream's `crd_finalizer.go`, which adds after each minute that there are still some.
 
-use crate::conditions::since;
-use hindsight_core::document::text;
+use hindsight_core::conditions::{self, Condition};
 use hindsight_core::object::Object;
 use hindsight_core::{State, Time};
 use serde_json::{Value, json};
@@ -11,28 +10,19 @@ const REASON: &str = "InstanceDeletionInProgress";
 const MESSAGE: &str = "CustomResource deletion is in progress";
 
 /// The conditions that the definition should have, if instances hold it and it does not say so yet.
-pub(crate) fn changed(state: &State, definition: &Object, now: Time) -> Option<Value> {
+pub(super) fn status_to_write(state: &State, definition: &Object, now: Time) -> Option<Value> {
     state.instances(&definition.key).next()?;
     let document = definition.document();
-    let conditions = document.pointer("/status/conditions");
-    let conditions = conditions.and_then(Value::as_array);
-    let mut conditions = conditions.cloned().unwrap_or_default();
-    let index = conditions
-        .iter()
-        .position(|one| text(one, "type") == "Terminating");
-    let before = index.map(|index| conditions.remove(index));
-    let condition = json!({"type": "Terminating", "status": "True", "reason": REASON,
-        "message": MESSAGE, "lastTransitionTime": since(before.as_ref(), "True", now)});
-    if before.as_ref() == Some(&condition) {
-        return None;
-    }
-    conditions.insert(index.unwrap_or(conditions.len()), condition);
-    Some(json!({"status": {"conditions": conditions}}))
+    let before = json!({"status": {"conditions": document.pointer("/status/conditions")}});
+    let mut status = before.clone();
+    let condition = Condition::new_true("Terminating", REASON, MESSAGE);
+    conditions::set(&mut status, &condition, &now.to_rfc3339());
+    (status != before).then_some(status)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::changed;
+    use super::status_to_write;
     use crate::testing::{empty, put};
     use hindsight_core::Time;
     use serde_json::{Value, json};
@@ -40,7 +30,7 @@ mod tests {
     const NOW: &str = "2024-01-02T00:00:00Z";
 
     /// The new conditions of a definition that has these, with or without an instance.
-    fn changed_conditions(conditions: &Value, has_instance: bool) -> Option<Value> {
+    fn conditions_to_write(conditions: &Value, has_instance: bool) -> Option<Value> {
         let mut state = empty();
         let definition = json!({"apiVersion": "apiextensions.k8s.io/v1",
             "kind": "CustomResourceDefinition", "metadata": {"name": "us.e.io"},
@@ -51,8 +41,8 @@ mod tests {
             let instance = json!({"apiVersion": "e.io/v1", "kind": "U", "metadata": {"name": "a"}});
             put(&mut state, ("e.io", "us"), instance);
         }
-        let changed = changed(&state, &definition, Time::parse(NOW).expect("a time"));
-        changed.map(|status| status["status"]["conditions"].clone())
+        let status = status_to_write(&state, &definition, Time::parse(NOW).expect("a time"));
+        status.map(|status| status["status"]["conditions"].clone())
     }
 
     #[test]
@@ -78,7 +68,7 @@ mod tests {
             (json!([pending, other]), false, None),
         ] {
             assert_eq!(
-                changed_conditions(&conditions, has_instance),
+                conditions_to_write(&conditions, has_instance),
                 expected,
                 "{conditions}"
             );

@@ -1,6 +1,6 @@
 //! The conditions that a namespace reports.
 
-use super::changed;
+use super::status_to_write;
 use crate::testing::{empty, put};
 use hindsight_core::Time;
 use serde_json::{Value, json};
@@ -16,7 +16,7 @@ fn conditions(before: Value) -> Vec<Value> {
     let held = json!({"apiVersion": "v1", "kind": "ConfigMap",
         "metadata": {"name": "held", "namespace": "n"}});
     put(&mut state, ("", "configmaps"), held);
-    let status = changed(&state, &namespace, Time::parse(NOW).expect("a time"));
+    let status = status_to_write(&state, &namespace, Time::parse(NOW).expect("a time"));
     let status = status.expect("something to say");
     let list = status["status"]["conditions"].as_array();
     list.expect("a list").clone()
@@ -106,7 +106,7 @@ fn the_five_conditions_are_worded_as_upstream_words_them() {
             put(&mut state, resource, document);
         }
         let now = Time::parse(NOW).expect("a time");
-        let said = changed(&state, &namespace, now).expect("something to say");
+        let said = status_to_write(&state, &namespace, now).expect("something to say");
         let is = |[kind, status, reason, message]: Said<'_>| {
             json!({"type": kind, "status": status, "reason": reason, "message": message,
                 "lastTransitionTime": NOW})
@@ -147,7 +147,7 @@ fn what_nobody_serves_any_more_remains_too() {
     let lost = json!({"apiVersion": "x.io/v1", "kind": "Thing",
         "metadata": {"name": "lost", "namespace": "n", "finalizers": ["x/y"]}});
     put(&mut state, ("x.io", "things"), lost);
-    let status = changed(&state, &namespace, Time(0)).expect("something to say");
+    let status = status_to_write(&state, &namespace, Time(0)).expect("something to say");
     let said = status.to_string();
     assert!(
         said.contains("things.x.io has 1 resource instances"),

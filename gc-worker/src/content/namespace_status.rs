@@ -58,7 +58,7 @@ const CONTENT_REMAINING: &str = "NamespaceContentRemaining";
 const FINALIZERS_REMAINING: &str = "NamespaceFinalizersRemaining";
 
 /// The conditions that the namespace should have, if they differ from its current ones.
-pub(crate) fn changed(state: &State, namespace: &Object, now: Time) -> Option<Value> {
+pub(super) fn status_to_write(state: &State, namespace: &Object, now: Time) -> Option<Value> {
     let document = namespace.document();
     let current = document
         .pointer("/status/conditions")
@@ -142,7 +142,7 @@ fn message(head: &str, items: &[String]) -> String {
 
 /// Since when a condition has this status: since now, unless it had the same before and says since when.
 /// Its time may have been left out by a client, but an empty one would be refused.
-pub(crate) fn since(before: Option<&Value>, status: &str, now: Time) -> String {
+fn since(before: Option<&Value>, status: &str, now: Time) -> String {
     let same = before.filter(|one| text(one, "status") == status);
     let time = same.map(|one| text(one, "lastTransitionTime"));
     let time = time.filter(|time| !time.is_empty());
