@@ -1,5 +1,8 @@
 //! Garbage collection as deciders over projections: what must be deleted now, and why. They only submit
 //! commands, each of which is decided again against the state on which it is carried out.
+//!
+//! The collectors are those of garbage (`plan`), of containers in deletion (`content`, `plan::end`), of finished jobs,
+//! of old events, of names that became free, and of warnings about owners in other namespaces.
 #![deny(clippy::wildcard_enum_match_arm)]
 
 mod affected;
