@@ -14,14 +14,15 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, LazyLock, Mutex};
 
-/// The built-in kinds with their schemas: what a control plane opens with.
+/// The built-in kinds with their schemas: what a control plane opens with. All share them.
 pub fn builtin_kinds() -> Arc<BuiltinKinds> {
-    Arc::new(BuiltinKinds::new(
-        builtin::kinds(),
-        Some(Box::<Schemas>::default()),
-    ))
+    static KINDS: LazyLock<Arc<BuiltinKinds>> = LazyLock::new(|| {
+        let schemas = Box::<Schemas>::default();
+        Arc::new(BuiltinKinds::new(builtin::kinds(), Some(schemas)))
+    });
+    Arc::clone(&KINDS)
 }
 
 /// The schemas of built-in kinds. Definitions that several kinds use are converted once.

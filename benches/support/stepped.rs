@@ -4,7 +4,6 @@
 use anyhow::{Context, Result, anyhow};
 use futures_util::future::{BoxFuture, ready};
 use hindsight_api::{AsOf, AsOfError, Backend, Past, builtin_kinds};
-use hindsight_core::kind::BuiltinKinds;
 use hindsight_core::{
     Change, Check, Command, Commit, Decision, Expired, Revision, State, Submitted, Time,
     Unavailable,
@@ -12,7 +11,7 @@ use hindsight_core::{
 use hindsight_log::{Log, MemoryStorage, Publish, Steps, Storage, Writer};
 use hindsight_projector::Window;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::watch;
 
 const WINDOW_CHANGES_MAX: usize = 100_000;
@@ -22,8 +21,7 @@ const NOW: i64 = 1_790_000_000_000_000;
 
 /// The state before the first commit, with all built-in kinds and their schemas.
 pub fn empty() -> State {
-    static KINDS: LazyLock<Arc<BuiltinKinds>> = LazyLock::new(builtin_kinds);
-    State::new(Arc::clone(&KINDS))
+    State::new(builtin_kinds())
 }
 
 /// What readers see.

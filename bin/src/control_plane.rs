@@ -26,6 +26,8 @@ use hindsight_log::{
     Storage, Writer, overwrite_in_place,
 };
 use std::path::Path;
+#[cfg(not(feature = "http"))]
+use std::sync::LazyLock;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use tokio::sync::{oneshot, watch};
@@ -52,7 +54,6 @@ struct Shared {
     http: http::HttpParts,
     published: Arc<ArcSwap<Published>>,
     changed: watch::Receiver<Revision>,
-    builtin: Arc<BuiltinKinds>,
     clock: Clock,
     lock: Mutex<Option<DirectoryLock>>,
     closing: Mutex<()>,
@@ -70,17 +71,15 @@ impl ControlPlane {
         turn: collectors::Turn,
     ) -> Result<Self, OpenError> {
         config.check()?;
-        let builtin = builtin_kinds();
-        let empty = State::new(Arc::clone(&builtin));
         // The lock is bound first and so released last, if anything below fails.
-        let OpenedLog { lock, log, reader } = open_log(&config, empty)?;
+        let OpenedLog { lock, log, reader } = open_log(&config, empty_state())?;
         let state = log.state().clone();
         let window = published::window_after(state.revision);
         let (publisher, feed) = published::channel(state.clone(), window, log.latest());
         let published = Arc::clone(&feed.published);
         let changed = publisher.changed();
         #[cfg(feature = "http")]
-        let http = http::HttpParts::new(&config, &publisher, &reader, &builtin);
+        let http = http::HttpParts::new(&config, &publisher, &reader);
         let restored = log.restored();
         let writer = Arc::new(log.start(Box::new(publisher))?);
         let collectors = if config.collectors {
@@ -105,7 +104,6 @@ impl ControlPlane {
             http,
             published,
             changed,
-            builtin,
             clock: config.clock,
             lock: Mutex::new(lock),
             closing: Mutex::default(),
@@ -133,7 +131,7 @@ impl ControlPlane {
 
     /// The state before the first commit, into which a log is folded.
     pub fn empty_state(&self) -> State {
-        State::new(Arc::clone(&self.shared.builtin))
+        empty_state()
     }
 
     /// The reader of the log.
@@ -333,7 +331,9 @@ fn builtin_kinds() -> Arc<BuiltinKinds> {
 
 #[cfg(not(feature = "http"))]
 fn builtin_kinds() -> Arc<BuiltinKinds> {
-    Arc::new(BuiltinKinds::new(hindsight_core::builtin::kinds(), None))
+    static KINDS: LazyLock<Arc<BuiltinKinds>> =
+        LazyLock::new(|| Arc::new(BuiltinKinds::new(hindsight_core::builtin::kinds(), None)));
+    Arc::clone(&KINDS)
 }
 
 /// A log that was read to its end, and is not written to yet.

@@ -1,6 +1,6 @@
 //! What only the HTTP surface needs of a control plane.
 
-use super::ControlPlane;
+use super::{ControlPlane, empty_state};
 use crate::Config;
 use crate::backfill::Backfill;
 use crate::past::Pasts;
@@ -8,7 +8,6 @@ use crate::published::Publisher;
 use crate::unpoisoned::unpoisoned;
 use crate::webhooks::Network;
 use hindsight_api::Admission;
-use hindsight_core::kind::BuiltinKinds;
 use hindsight_core::{State, Time};
 use hindsight_log::{Error, Reader};
 use std::path::PathBuf;
@@ -23,16 +22,11 @@ pub(super) struct HttpParts {
 }
 
 impl HttpParts {
-    pub(super) fn new(
-        config: &Config,
-        publisher: &Publisher,
-        reader: &Reader,
-        builtin: &Arc<BuiltinKinds>,
-    ) -> Self {
-        let empty = State::new(Arc::clone(builtin));
+    pub(super) fn new(config: &Config, publisher: &Publisher, reader: &Reader) -> Self {
+        let window = publisher.window_front();
         Self {
             pasts: Pasts::new(publisher.kept()),
-            backfill: Backfill::new(publisher.window_front(), reader.clone(), empty),
+            backfill: Backfill::new(window, reader.clone(), empty_state()),
             admission: Arc::new(admission(config)),
         }
     }
