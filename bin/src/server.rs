@@ -21,10 +21,9 @@ use crate::{Config, ControlPlane, OpenError, hangup, named_file};
 use anyhow::{Context, Result, bail};
 use auth::Tokens;
 use connection::ServerContext;
-use hindsight_log::{DirectoryLock, Poison, Retention};
+use hindsight_log::{DirectoryLock, Poison};
 use kubeconfig::Use;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -44,11 +43,8 @@ pub(crate) struct Options {
     pub(crate) listen: SocketAddr,
     pub(crate) kubeconfig: Option<PathBuf>,
     pub(crate) token_auth_file: Option<PathBuf>,
-    pub(crate) owner_reference_permissions: bool,
-    pub(crate) collectors: bool,
-    pub(crate) snapshot_every: Option<NonZeroU64>,
-    pub(crate) retention: Option<Retention>,
-    pub(crate) event_ttl: Option<Duration>,
+    /// Without the directory, which is above.
+    pub(crate) config: Config,
 }
 
 /// Serves until a signal comes, and closes the log; `ready` is called once with the address and the
@@ -109,12 +105,7 @@ async fn start(options: &Options) -> Result<Started> {
     kubeconfig::check_own(data)?;
     let config = Config {
         data_dir: Some(options.data_dir.clone()),
-        owner_reference_permissions: options.owner_reference_permissions,
-        collectors: options.collectors,
-        snapshot_every: options.snapshot_every,
-        retention: options.retention.clone(),
-        event_ttl: options.event_ttl,
-        ..Config::default()
+        ..options.config.clone()
     };
     // Before the log is opened: a log that cannot be served is not written to.
     let mut wait = LockWait::begin(|what| tracing::warn!("{what}"));
@@ -324,11 +315,7 @@ mod tests {
             listen,
             kubeconfig: None,
             token_auth_file: None,
-            owner_reference_permissions: false,
-            collectors: true,
-            snapshot_every: None,
-            retention: None,
-            event_ttl: None,
+            config: Config::default(),
         }
     }
 

@@ -4,6 +4,7 @@ use super::logging::{self, LogFormat};
 use super::parse::number;
 use super::usage::usage_error_about;
 use super::{Directory, keep, show};
+use crate::Config;
 use crate::config::SNAPSHOT_EVERY;
 use crate::hint::hint;
 use crate::server::{self, Options};
@@ -141,17 +142,20 @@ impl Serve {
         let kinds = self.keep_kind.iter().filter_map(keep::doubt_resource);
         let doubts = age.into_iter().chain(size).chain(kinds);
         doubts.for_each(|doubt| hint(&doubt));
-        let retention = self.retention();
-        let options = Options {
+        let config = Config {
             snapshot_every: NonZeroU64::new(self.snapshot_every),
-            retention,
+            retention: self.retention(),
+            owner_reference_permissions: self.owner_reference_permissions == Switch::On,
+            collectors: self.collectors == Switch::On,
+            event_ttl: Some(self.event_ttl).filter(|ttl| !ttl.is_zero()),
+            ..Config::default()
+        };
+        let options = Options {
             data_dir: self.directory.data_dir.clone(),
             listen: self.listen,
             kubeconfig: self.kubeconfig,
             token_auth_file: self.token_auth_file,
-            owner_reference_permissions: self.owner_reference_permissions == Switch::On,
-            collectors: self.collectors == Switch::On,
-            event_ttl: Some(self.event_ttl).filter(|ttl| !ttl.is_zero()),
+            config,
         };
         let runtime = start_runtime()?;
         let served = runtime.block_on(server::run(options, |address, kubeconfig| {
