@@ -54,7 +54,8 @@ pub(crate) enum Document {
 /// A discovery document, if the path names one.
 pub(crate) async fn respond(
     documents: &Documents,
-    (path, is_past): (&str, bool),
+    path: &str,
+    is_past: bool,
     Parts {
         method, headers, ..
     }: &Parts,

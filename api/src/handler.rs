@@ -127,16 +127,11 @@ impl Api {
         let syntax = syntax_of(&accept);
         let is_pretty = pretty::is_wanted(&uri, &parts.headers, accept.as_ref().ok());
         let mut lost = None;
-        let asked = self.place((&parts.method, &uri), &parts.headers, actor);
+        let asked = self.place(&parts.method, &uri, &parts.headers, actor);
         let answer = match asked.await {
             Ok(ControlFlow::Continue(place)) => {
                 lost = place.past.lost;
-                let incoming = Incoming {
-                    parts,
-                    body,
-                    accept,
-                };
-                self.answer(place, incoming).await
+                self.answer(place, parts, body, accept).await
             }
             Ok(ControlFlow::Break(answer)) => Ok(answer),
             Err(failure) => Err(failure),
@@ -154,11 +149,12 @@ impl Api {
     /// Finds out what a request is about, if its client may ask. Health is answered here.
     async fn place<'a>(
         &self,
-        (method, uri): (&Method, &'a Uri),
+        method: &Method,
+        uri: &'a Uri,
         headers: &HeaderMap,
         actor: Option<Arc<Actor>>,
     ) -> Result<ControlFlow<Response<ApiBody>, Place<'a>>, Failure> {
-        let health = health::respond((method, uri), &*self.backend);
+        let health = health::respond(method, uri, &*self.backend);
         let Some(actor) = actor else {
             let health = health.unwrap_or_else(|| Err(Failure::unauthorized()));
             return health.map(ControlFlow::Break);
@@ -186,17 +182,14 @@ impl Api {
     async fn answer<B>(
         &self,
         place: Place<'_>,
-        incoming: Incoming<B>,
+        mut parts: Parts,
+        body: B,
+        accept: Result<Accept, NotAcceptable>,
     ) -> Result<Response<ApiBody>, Failure>
     where
         B: Body<Data = Bytes>,
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
     {
-        let Incoming {
-            mut parts,
-            body,
-            accept,
-        } = incoming;
         let Place {
             actor,
             path,
@@ -204,7 +197,7 @@ impl Api {
             now,
             past: Past { state, permit, .. },
         } = place;
-        let named = named_by(&self.documents, (path, is_past), &parts, &state);
+        let named = named_by(&self.documents, path, is_past, &parts, &state);
         let route = match named.await? {
             Named::Resource(route) => route,
             Named::Document(answer) => return Ok(answer),
@@ -225,30 +218,29 @@ impl Api {
         let syntax = syntax_of(&accept);
         let deprecated = Deprecated::of(&kind, &version, &route.subpath);
         let accept = accept.map_err(|refused| refused.of(&kind));
-        let request = match (route.subpath.served(&version), accept) {
-            (Ok(subresource), Ok(accept)) => Ok(Box::new(ResourceRequest {
-                form: Form::of(&state.kinds, &kind, &version.name),
-                now,
-                parts,
-                params,
-                route,
-                kind,
-                version,
-                subresource,
-                state,
-                actor,
-                accept,
-                past: is_past,
-                permit,
-                body_bytes: 0,
-                watches,
-                deadline,
-            })),
+        let answer = match (route.subpath.served(&version), accept) {
+            (Ok(subresource), Ok(accept)) => {
+                let request = Box::new(ResourceRequest {
+                    form: Form::of(&state.kinds, &kind, &version.name),
+                    now,
+                    parts,
+                    params,
+                    route,
+                    kind,
+                    version,
+                    subresource,
+                    state,
+                    actor,
+                    accept,
+                    past: is_past,
+                    permit,
+                    body_bytes: 0,
+                    watches,
+                    deadline,
+                });
+                self.dispatch(request, body).await
+            }
             (Err(failure), _) | (_, Err(failure)) => Err(failure),
-        };
-        let answer = match request {
-            Ok(request) => self.dispatch(request, body).await,
-            Err(failure) => Err(failure),
         };
         let answer = answer.map_err(|failure| methods.named(failure));
         Ok(methods.shown(deprecated.warn(answer, syntax)))
@@ -345,8 +337,8 @@ impl Api {
     ) -> Result<hindsight_core::Decision, Failure> {
         let backend = &*self.backend;
         let state = backend.state();
-        let body = (request.body_bytes, is_yaml(&request.parts.headers));
-        let bytes = admission::decided_bytes(&state, &write_request.command, body);
+        let (body, is_yaml) = (request.body_bytes, is_yaml(&request.parts.headers));
+        let bytes = admission::decided_bytes(&state, &write_request.command, body, is_yaml);
         if self.admission.is_idle(&state) && !request.kind.is_long_to_check() {
             drop(state);
             let WriteRequest {
@@ -373,13 +365,6 @@ impl Api {
     }
 }
 
-/// A request, and the answer that it accepts.
-struct Incoming<B> {
-    parts: Parts,
-    body: B,
-    accept: Result<Accept, NotAcceptable>,
-}
-
 /// What a request is about, and who asks.
 struct Place<'a> {
     actor: Arc<Actor>,
@@ -402,11 +387,12 @@ enum Named {
 
 async fn named_by(
     documents: &Documents,
-    (path, is_past): (&str, bool),
+    path: &str,
+    is_past: bool,
     parts: &Parts,
     state: &Arc<State>,
 ) -> Result<Named, Failure> {
-    let mut document = discovery::respond(documents, (path, is_past), parts, state).await?;
+    let mut document = discovery::respond(documents, path, is_past, parts, state).await?;
     if document.is_none() {
         document = openapi::respond(documents, path, &parts.headers, state).await?;
     }

@@ -10,7 +10,8 @@ use serde_json::json;
 
 /// The answer, if the path is one of these. Checks answer every method, as upstream's do.
 pub(crate) fn respond(
-    (method, uri): (&Method, &Uri),
+    method: &Method,
+    uri: &Uri,
     backend: &dyn Backend,
 ) -> Option<Result<Response<ApiBody>, Failure>> {
     let path = uri.path().trim_end_matches('/').strip_prefix('/')?;
@@ -112,7 +113,7 @@ mod tests {
             *fake.failed.lock().expect("a lock") = Some(("writes", STUCK));
         }
         let uri = path.parse().expect("a path");
-        let answer = match respond((&Method::GET, &uri), &fake)? {
+        let answer = match respond(&Method::GET, &uri, &fake)? {
             Ok(answer) => answer,
             Err(failure) => return Some((failure.code, String::new())),
         };

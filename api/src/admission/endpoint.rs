@@ -15,7 +15,8 @@ pub(super) fn call(
     state: &State,
     webhook: &Webhook,
     limit: Duration,
-    (body, draw): (Bytes, u8),
+    body: Bytes,
+    draw: u8,
 ) -> Result<Call, Unresolved> {
     let client = &webhook.client;
     let begun = u64::from(limit.subsec_nanos() > 0);

@@ -282,7 +282,7 @@ impl HookContext<'_> {
         let limit = Duration::from_secs(webhook.timeout_seconds);
         let remaining = limit.min(self.deadline - Instant::now());
         let [draw, ..] = self.backend.seed();
-        let call = endpoint::call(self.state, webhook, remaining, (body.into(), draw))
+        let call = endpoint::call(self.state, webhook, remaining, body.into(), draw)
             .map_err(|unresolved| posted(&unresolved.url, &unresolved.why))?;
         let url = call.url.clone();
         let answer = tokio::time::timeout(limit, self.admission.webhooks.call(call)).await;

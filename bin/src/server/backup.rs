@@ -59,7 +59,8 @@ pub(super) fn restricted() -> Restricted {
 pub(super) fn answer(
     plane: &ControlPlane,
     seats: &Arc<Semaphore>,
-    (actor, query): (&Actor, &str),
+    actor: &Actor,
+    query: &str,
 ) -> Response<ApiBody> {
     if let Some(why) = restricted().refusal(actor, BACKUP_PATH) {
         return Failure::forbidden(why).respond();
@@ -197,11 +198,11 @@ mod tests {
         };
         let one = seats.acquire().await.expect("free");
         // Its client is gone, so the backup ends.
-        let second = answer(&plane, &seats, (&administrator, ""));
+        let second = answer(&plane, &seats, &administrator, "");
         assert_eq!(second.status(), StatusCode::OK);
         drop(second);
         let both = seats.acquire().await.expect("it is done");
-        let third = answer(&plane, &seats, (&administrator, ""));
+        let third = answer(&plane, &seats, &administrator, "");
         assert_eq!(third.status(), StatusCode::TOO_MANY_REQUESTS);
         drop((one, both));
     }
@@ -213,7 +214,7 @@ mod tests {
             ..Actor::new("t")
         };
         for query in ["x=1", "asOf=3", "x"] {
-            let refused = answer(&plane(), &seats(), (&administrator, query));
+            let refused = answer(&plane(), &seats(), &administrator, query);
             assert_eq!(refused.status(), StatusCode::BAD_REQUEST, "{query}");
         }
     }

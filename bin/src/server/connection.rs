@@ -269,8 +269,8 @@ async fn answer(
         // Any success would tell the client that it has a tunnel now.
         _ if request.method() == Method::CONNECT => Failure::only_get().respond(),
         Some(actor) if request.uri().path().starts_with(PATHS) => {
-            let asked = (request.method(), request.uri(), request.headers());
-            answer_own(context, actor, asked).await
+            let (method, uri, headers) = (request.method(), request.uri(), request.headers());
+            answer_own(context, actor, method, uri, headers).await
         }
         _ => context.api.handle(request, actor).await,
     }
@@ -280,7 +280,9 @@ async fn answer(
 async fn answer_own(
     context: &ServerContext,
     actor: &Arc<Actor>,
-    (method, uri, headers): (&Method, &Uri, &HeaderMap),
+    method: &Method,
+    uri: &Uri,
+    headers: &HeaderMap,
 ) -> Response<ApiBody> {
     if let Some(refused) = Api::refuse_impersonation(headers, actor) {
         return refused;
@@ -290,7 +292,7 @@ async fn answer_own(
     }
     if uri.path() == BACKUP_PATH {
         let query = uri.query().unwrap_or_default();
-        return backup::answer(&context.plane, &context.backups, (actor, query));
+        return backup::answer(&context.plane, &context.backups, actor, query);
     }
     queries::answer(&context.plane, &context.questions, uri).await
 }

@@ -78,7 +78,7 @@ fn a_small_patch_of_a_large_object_is_much_to_decide() {
     let state = scene.fake.state();
     let decided = |intent, is_yaml| {
         let command = Command::new(actor(), Time(0), [0; 16], intent);
-        decided_bytes(&state, &command, (10, is_yaml))
+        decided_bytes(&state, &command, 10, is_yaml)
     };
     let bytes = |intent| decided(intent, false);
     let stored = state.get(&key("", "configmaps", "default", "a"));
