@@ -98,7 +98,10 @@ pub(crate) struct Selection {
 
 impl Selection {
     pub(crate) fn of(request: &ResourceRequest) -> Result<Self, Failure> {
-        let labels = labels(request)?;
+        Self::with_labels(labels(request)?, request)
+    }
+
+    fn with_labels(labels: LabelSelector, request: &ResourceRequest) -> Result<Self, Failure> {
         let text = request.params.text("fieldSelector");
         let fields = FieldSelector::parse(text, &request.kind, &request.version.name)
             .map_err(Failure::bad_request)?;
@@ -225,6 +228,7 @@ fn labels(request: &ResourceRequest) -> Result<LabelSelector, Failure> {
 #[derive(Debug)]
 pub(crate) struct Query {
     limit: i64,
+    selection: Selection,
 }
 
 impl Query {
@@ -234,7 +238,7 @@ impl Query {
         let params = &request.params;
         params.integer("timeoutSeconds")?;
         let limit = params.integer("limit")?.unwrap_or_default();
-        labels(request)?;
+        let labels = labels(request)?;
         check_options(
             params.text("resourceVersion"),
             params.text("continue"),
@@ -242,28 +246,29 @@ impl Query {
             params.get("sendInitialEvents").is_some(),
         )?;
         // Last, since it checks which fields the kind has.
-        Selection::of(request)?;
-        Ok(Self { limit })
+        let selection = Selection::with_labels(labels, request)?;
+        Ok(Self { limit, selection })
     }
 
     /// The page that a deletion of the collection works on: read as pages are, at the version that is named,
     /// even without a limit. Only a negative limit makes it a list without pages. Source: upstream's
     /// `DeleteCollection`.
     pub(crate) async fn to_delete(
-        &self,
+        self,
         api: &Api,
         request: &mut ResourceRequest,
     ) -> Result<Page, Failure> {
-        self.page(api, request, self.limit >= 0).await
+        let paged = self.limit >= 0;
+        self.page(api, request, paged).await
     }
 
     async fn page(
-        &self,
+        mut self,
         api: &Api,
         request: &mut ResourceRequest,
         paged: bool,
     ) -> Result<Page, Failure> {
-        let Start { past, after } = start(api, request, paged).await?;
+        let Start { past, after } = self.start(api, request, paged).await?;
         let Past {
             state,
             permit,
@@ -271,8 +276,9 @@ impl Query {
         } = past;
         let limit = usize::try_from(self.limit).ok().filter(|limit| *limit > 0);
         let limit = limit.unwrap_or(usize::MAX);
-        let selection = Selection::of(request)?;
-        let found = selection.first(&api.fields, &state, after.as_ref(), limit);
+        let found = self
+            .selection
+            .first(&api.fields, &state, after.as_ref(), limit);
         let found = found.await?;
         let last = found.items.last().filter(|_| found.more);
         let token = last.map(|last| Continuation::after(state.revision, &last.key).token());
@@ -290,6 +296,57 @@ impl Query {
             permit,
             lost,
         })
+    }
+
+    /// Where the page that is asked for begins. Source: the table of list semantics by limit, continue,
+    /// resourceVersion and resourceVersionMatch.
+    async fn start(
+        &mut self,
+        api: &Api,
+        request: &mut ResourceRequest,
+        paged: bool,
+    ) -> Result<Start, Failure> {
+        let params = &request.params;
+        let text = params.text("resourceVersion");
+        let token = params.text("continue");
+        let matching = params.text("resourceVersionMatch");
+        if !token.is_empty() {
+            let continuation = Continuation::from_token(token)?;
+            if !matches!(text, "" | "0") {
+                let message = "specifying resource version is not allowed when using continue";
+                return Err(Failure::bad_request(message));
+            }
+            return next_page(api, request, continuation).await;
+        }
+        let Some(revision) = params
+            .revision()?
+            .filter(|revision| *revision > Revision::ZERO)
+        else {
+            return Ok(Start::first(request.shown()));
+        };
+        let newest = request.state.revision;
+        let ahead = revision > newest;
+        if ahead && request.past {
+            return Err(position::after_past(revision, newest));
+        }
+        if ahead && matching == "Exact" {
+            return Err(Failure::too_large_version(revision.0, newest.0));
+        }
+        if ahead {
+            request.catch_up(api, revision).await?;
+            // The kind may have changed.
+            self.selection = Selection::of(request)?;
+            return Ok(Start::first(request.shown()));
+        }
+        let is_exact = matching == "Exact" || (matching.is_empty() && paged);
+        if is_exact {
+            let state = state_at(api, request, revision).await;
+            return Ok(Start::first(state.map_err(list_expired)?));
+        }
+        if !request.past {
+            position::check(&*api.backend, revision)?;
+        }
+        Ok(Start::first(request.shown()))
     }
 }
 
@@ -310,57 +367,14 @@ pub(crate) async fn answer(
     mut request: Box<ResourceRequest>,
 ) -> Result<Response<ApiBody>, Failure> {
     let query = Query::of(&request)?;
-    let page = query.page(api, &mut request, query.limit > 0).await?;
+    let paged = query.limit > 0;
+    let page = query.page(api, &mut request, paged).await?;
     let lost = page.lost;
     let mut answer = render(api, &request, page).await;
     if let Some(lost) = lost {
         respond::warn_first(&mut answer, &lost.to_string());
     }
     Ok(answer)
-}
-
-/// Where the page that is asked for begins. Source: the table of list semantics by limit, continue,
-/// resourceVersion and resourceVersionMatch.
-async fn start(api: &Api, request: &mut ResourceRequest, paged: bool) -> Result<Start, Failure> {
-    let params = &request.params;
-    let text = params.text("resourceVersion");
-    let token = params.text("continue");
-    let matching = params.text("resourceVersionMatch");
-    if !token.is_empty() {
-        let continuation = Continuation::from_token(token)?;
-        if !matches!(text, "" | "0") {
-            let message = "specifying resource version is not allowed when using continue";
-            return Err(Failure::bad_request(message));
-        }
-        return next_page(api, request, continuation).await;
-    }
-    let Some(revision) = params
-        .revision()?
-        .filter(|revision| *revision > Revision::ZERO)
-    else {
-        return Ok(Start::first(request.shown()));
-    };
-    let newest = request.state.revision;
-    let ahead = revision > newest;
-    if ahead && request.past {
-        return Err(position::after_past(revision, newest));
-    }
-    if ahead && matching == "Exact" {
-        return Err(Failure::too_large_version(revision.0, newest.0));
-    }
-    if ahead {
-        request.catch_up(api, revision).await?;
-        return Ok(Start::first(request.shown()));
-    }
-    let is_exact = matching == "Exact" || (matching.is_empty() && paged);
-    if is_exact {
-        let state = state_at(api, request, revision).await;
-        return Ok(Start::first(state.map_err(list_expired)?));
-    }
-    if !request.past {
-        position::check(&*api.backend, revision)?;
-    }
-    Ok(Start::first(request.shown()))
 }
 
 /// Where the next page begins: in the state of the first page or, if the token says so, in the newest.

@@ -32,14 +32,14 @@ pub(crate) async fn delete_collection(
 ) -> Result<Response<ApiBody>, Failure> {
     let query = list::Query::of(request)?;
     let options = Options::read(request, &body).await?;
-    let answer = delete_listed(api, request, &query, &options).await;
+    let answer = delete_listed(api, request, query, &options).await;
     options.warned(request, answer)
 }
 
 async fn delete_listed(
     api: &Api,
     request: &mut ResourceRequest,
-    query: &list::Query,
+    query: list::Query,
     options: &Options,
 ) -> Result<Response<ApiBody>, Failure> {
     let page = query.to_delete(api, request).await?;
