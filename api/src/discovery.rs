@@ -8,7 +8,7 @@ use crate::body::{ApiBody, Syntax};
 use crate::documents::{self, Documents};
 use crate::etag::{is_known, tagged};
 use crate::status::Failure;
-use crate::{health, openapi, respond};
+use crate::{fragments, health, openapi, respond};
 use bytes::Bytes;
 use hindsight_core::State;
 use hindsight_core::builtin;
@@ -299,13 +299,13 @@ fn aggregated_resources(state: &State, group: &str, version: &str) -> Vec<Value>
             .iter()
             .map(|subresource| {
                 json!({"subresource": subresource.name(),
-                    "responseKind": respond::gvk(&kind.document_gvk(version, Some(*subresource))),
+                    "responseKind": fragments::gvk(&kind.document_gvk(version, Some(*subresource))),
                     "verbs": subresource.verbs()})
             })
             .collect();
         Some(json!({
             "resource": &*kind.resource.resource,
-            "responseKind": respond::gvk(&kind.document_gvk(version, None)),
+            "responseKind": fragments::gvk(&kind.document_gvk(version, None)),
             "scope": if kind.is_namespaced() { "Namespaced" } else { "Cluster" },
             "singularResource": &*kind.singular,
             "verbs": verbs(kind),

@@ -13,6 +13,7 @@ use crate::authenticator::Authenticator;
 use crate::backend::{Backend, Past, present};
 use crate::body::{self, ApiBody, Bodies, Received, Syntax};
 use crate::documents::Documents;
+use crate::media_type::MediaType;
 use crate::params::Params;
 use crate::path::{self, Route, route, split_time};
 use crate::restricted::Restricted;
@@ -222,6 +223,7 @@ impl Api {
             (Ok(subresource), Ok(accept)) => {
                 let request = Box::new(ResourceRequest {
                     form: Form::of(&state.kinds, &kind, &version.name),
+                    media: MediaType::of(&parts.headers),
                     now,
                     parts,
                     params,
@@ -284,8 +286,7 @@ impl Api {
             (Method::GET, true) => verbs::get(self, request).await,
             (Method::GET, false) => list::answer(self, request).await,
             (method, _) => {
-                let is_yaml = is_yaml(&request.parts.headers);
-                let body = body::read(body, is_yaml, self.bodies.as_ref()).await?;
+                let body = body::read(body, request.media.is_yaml(), self.bodies.as_ref()).await?;
                 let room = body.room.clone();
                 request.body_bytes = body.bytes.len();
                 // Its body may have taken long, and others have written since.
@@ -337,7 +338,7 @@ impl Api {
     ) -> Result<hindsight_core::Decision, Failure> {
         let backend = &*self.backend;
         let state = backend.state();
-        let (body, is_yaml) = (request.body_bytes, is_yaml(&request.parts.headers));
+        let (body, is_yaml) = (request.body_bytes, request.media.is_yaml());
         let bytes = admission::decided_bytes(&state, &write_request.command, body, is_yaml);
         if self.admission.is_idle(&state) && !request.kind.is_long_to_check() {
             drop(state);
@@ -411,11 +412,6 @@ async fn named_by(
 
 fn syntax_of(accept: &Result<Accept, NotAcceptable>) -> Syntax {
     accept.as_ref().map_or(Syntax::Json, |accept| accept.syntax)
-}
-
-/// Whether a body is read as YAML.
-fn is_yaml(headers: &HeaderMap) -> bool {
-    respond::media_type(headers).ends_with("yaml")
 }
 
 /// Adds what every answer carries.

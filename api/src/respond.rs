@@ -4,9 +4,7 @@ use crate::body::{ApiBody, Syntax};
 use crate::status::Failure;
 use bytes::Bytes;
 use futures_util::stream::{self, StreamExt};
-use hindsight_core::Actor;
-use hindsight_core::kind::GroupVersionKind;
-use http::{HeaderMap, Response, StatusCode, header};
+use http::{Response, StatusCode, header};
 use http_body::Body;
 use serde::Serialize;
 use serde_json::Value;
@@ -14,32 +12,6 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 const JSON: &str = "application/json";
-
-/// The syntax of the request's body; JSON where no media type is given.
-pub(crate) fn syntax(headers: &HeaderMap) -> Result<Syntax, Failure> {
-    match media_type(headers).as_str() {
-        "" | "application/json" => Ok(Syntax::Json),
-        "application/yaml" => Ok(Syntax::Yaml),
-        "application/vnd.kubernetes.protobuf" => Ok(Syntax::Protobuf),
-        _ => Err(Failure::unsupported(&[
-            "application/json",
-            "application/yaml",
-            "application/vnd.kubernetes.protobuf",
-        ])),
-    }
-}
-
-pub(crate) fn media_type(headers: &HeaderMap) -> String {
-    let text = headers
-        .get(header::CONTENT_TYPE)
-        .and_then(|value| value.to_str().ok());
-    let media = text
-        .unwrap_or_default()
-        .split(';')
-        .next()
-        .unwrap_or_default();
-    media.trim().to_lowercase()
-}
 
 /// A document in a syntax; as JSON if it cannot be written so.
 pub(crate) fn bytes(document: &Value, syntax: Syntax) -> Result<Vec<u8>, Failure> {
@@ -170,21 +142,6 @@ fn build(code: u16, media: &'static str, body: ApiBody) -> Response<ApiBody> {
         header::HeaderValue::from_static(media),
     );
     response
-}
-
-/// A kind, as discovery, OpenAPI and reviews name it.
-pub(crate) fn gvk(kind: &GroupVersionKind) -> Value {
-    serde_json::json!({"group": &*kind.group, "version": &*kind.version, "kind": &*kind.kind})
-}
-
-/// A user, as reviews tell of one. No UID is written where there is none.
-pub(crate) fn user_info(actor: &Actor) -> Value {
-    let groups: Vec<&str> = actor.groups.iter().map(|group| &**group).collect();
-    let mut user = serde_json::json!({"username": &*actor.user, "groups": groups});
-    if let Some(members) = user.as_object_mut().filter(|_| !actor.uid.is_empty()) {
-        members.insert("uid".into(), Value::from(&*actor.uid));
-    }
-    user
 }
 
 /// A failure in the client's syntax.

@@ -11,6 +11,7 @@ use crate::accept::{Answer, View, accept_review};
 use crate::admission::ReviewAdmission;
 use crate::authorizer::{Access, Verdict, judge};
 use crate::body::{ApiBody, BodyWarnings, Received};
+use crate::fragments;
 use crate::handler::{Api, ResourceRequest};
 use crate::respond;
 use crate::status::Failure;
@@ -76,7 +77,7 @@ pub(crate) async fn answer(
     )?;
     let mut warnings = body_warnings.into_warnings();
     warnings.extend(unknown);
-    let bytes = body.decoded_bytes(respond::syntax(&request.parts.headers)?);
+    let bytes = body.decoded_bytes(request.media.syntax()?);
     let admission = ReviewAdmission::new(api, request, &options, bytes);
     let review = match settle(api, request, &admission, review, &mut warnings).await {
         Ok(review) => review,
@@ -105,7 +106,7 @@ async fn settle(
     let mut review = admission.validate(review, warnings).await?;
     let spec = review.get("spec").unwrap_or(&Value::Null);
     let status = match &*request.kind.resource.resource {
-        "selfsubjectreviews" => json!({"userInfo": respond::user_info(&request.actor)}),
+        "selfsubjectreviews" => json!({"userInfo": fragments::user_info(&request.actor)}),
         "tokenreviews" => tokens::status(api.authenticator.as_deref(), spec),
         "selfsubjectrulesreviews" => rules(api, &request.actor),
         _ => access(api, request, spec),

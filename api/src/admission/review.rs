@@ -3,7 +3,7 @@
 
 use super::hooks::Stage;
 use super::subject::Subject;
-use crate::respond;
+use crate::fragments;
 use crate::status::Failure;
 use base64::prelude::{BASE64_STANDARD, Engine};
 use hindsight_core::Kind;
@@ -59,7 +59,7 @@ impl AdmissionRequest<'_> {
             "oldObject": self.old,
             "dryRun": subject.dry_run,
             "options": subject.options,
-            "userInfo": respond::user_info(&subject.actor),
+            "userInfo": fragments::user_info(&subject.actor),
         });
         let namespace = match subject.namespace() {
             "" if subject.is_namespace() => self.name,
@@ -78,7 +78,7 @@ impl AdmissionRequest<'_> {
     }
 
     fn kind(&self, kind: &Kind, version: &str) -> Value {
-        respond::gvk(&kind.document_gvk(version, self.subject.subresource))
+        fragments::gvk(&kind.document_gvk(version, self.subject.subresource))
     }
 }
 

@@ -4,6 +4,7 @@
 use super::{Api, resolve};
 use crate::accept::{Accept, Answer};
 use crate::backend::{Past, Permit};
+use crate::media_type::MediaType;
 use crate::params::Params;
 use crate::path::Route;
 use crate::status::Failure;
@@ -20,6 +21,8 @@ use tokio::time::Instant;
 /// A request that names a resource which exists.
 pub(crate) struct ResourceRequest {
     pub(crate) parts: Parts,
+    /// How the body is written.
+    pub(crate) media: MediaType,
     pub(crate) params: Params,
     pub(crate) route: Route,
     pub(crate) kind: KindRef,

@@ -1,6 +1,6 @@
 //! The schema definitions of kinds, with references as OpenAPI v2 writes them.
 
-use crate::respond;
+use crate::fragments;
 use crate::schemas;
 use hindsight_core::kind::{Kind, KindRef, Version};
 use hindsight_core::{ObjectKey, State};
@@ -18,7 +18,7 @@ pub(super) struct Served<'a> {
 
 impl Served<'_> {
     pub(super) fn gvk(&self) -> Value {
-        respond::gvk(&self.kind.document_gvk(self.version, None))
+        fragments::gvk(&self.kind.document_gvk(self.version, None))
     }
 }
 

@@ -1,8 +1,8 @@
 //! The operations of a kind and their paths: the same for both versions of OpenAPI.
 
 use super::definitions::{Served, list_name};
+use crate::fragments;
 use crate::patches::PatchMedia;
-use crate::respond;
 use hindsight_core::kind::Subresource;
 use serde_json::{Map, Value, json};
 
@@ -122,7 +122,7 @@ fn of_subresource(served: &Served<'_>, item: &str, subresource: Subresource) -> 
     let methods = methods
         .into_iter()
         .filter(|(_, verb)| subresource.verbs().contains(verb));
-    let gvk = respond::gvk(&served.kind.document_gvk(served.version, Some(subresource)));
+    let gvk = fragments::gvk(&served.kind.document_gvk(served.version, Some(subresource)));
     let is_own = gvk == served.gvk();
     methods
         .map(|(method, _)| {

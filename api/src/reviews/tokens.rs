@@ -2,7 +2,7 @@
 //! `pkg/registry/authentication/tokenreview` and its `WrapAudienceAgnosticToken`.
 
 use crate::authenticator::Authenticator;
-use crate::respond;
+use crate::fragments;
 use serde_json::{Value, json};
 
 /// What every token is for: upstream's default for the server itself, there the issuer of service accounts.
@@ -21,7 +21,7 @@ pub(super) fn status(authenticator: Option<&dyn Authenticator>, spec: &Value) ->
     let actor = known.and_then(|(authenticator, token)| authenticator.authenticate(token.trim()));
     match actor {
         Some(actor) => {
-            let user = respond::user_info(&actor);
+            let user = fragments::user_info(&actor);
             json!({"authenticated": true, "user": user, "audiences": [AUDIENCE]})
         }
         None => json!({"authenticated": false, "user": {}, "error": INVALID}),

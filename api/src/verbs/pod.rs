@@ -125,7 +125,7 @@ async fn document(
         Subresource::Eviction => (&["policy/v1", "policy/v1beta1"], "Eviction"),
         _ => (&["v1"], "Binding"),
     };
-    let syntax = respond::syntax(&request.parts.headers)?;
+    let syntax = request.media.syntax()?;
     let reading = syntax.of(versions.first().copied().unwrap_or_default(), kind);
     let schema = request.state.kinds.posted_schema(to).cloned();
     let unknown = move |document: &Value| {

@@ -37,7 +37,7 @@ pub(crate) async fn create(
     let options = request.params.create_options()?;
     let mut body_warnings = BodyWarnings::new(options.validation());
     let object = document(request, &body, &mut body_warnings).await?;
-    let bytes = body.decoded_bytes(respond::syntax(&request.parts.headers)?);
+    let bytes = body.decoded_bytes(request.media.syntax()?);
     // Not kept while the write waits.
     drop(body);
     let key = match namespaced(request, &object) {
@@ -127,8 +127,8 @@ fn missing_or(request: &ResourceRequest, unreadable: Failure) -> Failure {
 
 /// The media type of the patch, which is checked before the options.
 fn media(request: &ResourceRequest) -> Result<PatchMedia, Failure> {
-    let sent = respond::media_type(&request.parts.headers);
     let known = PatchMedia::of(&request.kind);
+    let sent = request.media.name();
     let found = known.iter().find(|one| one.name() == sent);
     found
         .copied()
@@ -172,7 +172,7 @@ pub(crate) async fn document(
     body: &Received,
     body_warnings: &mut BodyWarnings,
 ) -> Result<Value, Failure> {
-    let syntax = respond::syntax(&request.parts.headers)?;
+    let syntax = request.media.syntax()?;
     let known = Known::of(request);
     let unknown = move |document: &Value| known.unknown(document);
     let is_custom = request.kind.is_custom() && !request.is_scale();

@@ -4,7 +4,6 @@
 use crate::body::{Received, decode};
 use crate::handler::ResourceRequest;
 use crate::params::{Params, dry_run_cause};
-use crate::respond;
 use crate::status::Failure;
 use hindsight_core::command::{Preconditions, Propagation};
 use hindsight_core::object::Uid;
@@ -36,7 +35,7 @@ impl Options {
         if body.bytes.is_empty() {
             Self::from_query(&request.params)
         } else {
-            let syntax = respond::syntax(&request.parts.headers)?;
+            let syntax = request.media.syntax()?;
             Self::from_body(&decode(body, syntax.of("v1", "DeleteOptions")).await?)
         }
     }
