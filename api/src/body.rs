@@ -223,10 +223,10 @@ pub(crate) struct Reading<'a> {
     kind: &'a str,
 }
 
-impl Syntax {
-    pub(crate) const fn of<'a>(self, api_version: &'a str, kind: &'a str) -> Reading<'a> {
-        Reading {
-            syntax: self,
+impl<'a> Reading<'a> {
+    pub(crate) const fn new(syntax: Syntax, api_version: &'a str, kind: &'a str) -> Self {
+        Self {
+            syntax,
             api_version,
             kind,
         }
@@ -280,7 +280,7 @@ pub(crate) async fn decode_patch(
     body_warnings: &mut BodyWarnings,
     unknown: impl FnOnce(&Value) -> Vec<String> + Send + 'static,
 ) -> Result<Value, Failure> {
-    let mut decoded = read_as(body, Syntax::Json.of("", "")).await?;
+    let mut decoded = read_as(body, Reading::new(Syntax::Json, "", "")).await?;
     if reading.of_operations {
         decoded.in_operations();
     }
@@ -354,29 +354,26 @@ impl Received {
 }
 
 async fn read_as(body: &Received, reading: Reading<'_>) -> Result<Decoded, Failure> {
-    let (syntax, version, kind) = (
-        reading.syntax,
-        reading.api_version.to_owned(),
-        reading.kind.to_owned(),
-    );
-    let bytes = body.decoded_bytes(syntax);
-    let read = move |bytes: &[u8]| read_bytes(bytes, syntax.of(&version, &kind));
-    body.read_offloaded(bytes, read).await
-}
-
-fn read_bytes(bytes: &[u8], reading: Reading<'_>) -> Result<Decoded, Failure> {
-    let result = match reading.syntax {
+    let bytes = body.decoded_bytes(reading.syntax);
+    let decode = match reading.syntax {
+        Syntax::Json => document::json,
+        Syntax::Yaml => document::yaml,
         Syntax::Protobuf => {
-            let document = protobuf::decode(bytes, reading.api_version, reading.kind)?;
-            let repeats = Vec::new();
-            return Ok(Decoded { document, repeats });
+            let (version, kind) = (reading.api_version.to_owned(), reading.kind.to_owned());
+            let read = move |bytes: &[u8]| {
+                let document = protobuf::decode(bytes, &version, &kind)?;
+                let repeats = Vec::new();
+                Ok(Decoded { document, repeats })
+            };
+            return body.read_offloaded(bytes, read).await;
         }
-        Syntax::Json => document::json(bytes),
-        Syntax::Yaml => document::yaml(bytes),
     };
-    result.map_err(|error| {
-        Failure::bad_request(format!(
-            "couldn't get version/kind; json parse error: {error}"
-        ))
-    })
+    let read = move |bytes: &[u8]| {
+        decode(bytes).map_err(|error| {
+            Failure::bad_request(format!(
+                "couldn't get version/kind; json parse error: {error}"
+            ))
+        })
+    };
+    body.read_offloaded(bytes, read).await
 }

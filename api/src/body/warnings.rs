@@ -186,7 +186,7 @@ mod tests {
         let mut body_warnings = BodyWarnings::new(FieldValidation::Strict);
         let refused = decode_object(
             json,
-            Syntax::Json.of("apps/v1", "Deployment"),
+            Reading::new(Syntax::Json, "apps/v1", "Deployment"),
             &mut body_warnings,
             unknown,
         )
@@ -199,7 +199,7 @@ mod tests {
         let one = |_: &Value| vec!["spec.unknown1".to_owned()];
         let refused = decode_object(
             yaml,
-            Syntax::Yaml.of("apps/v1", "Deployment"),
+            Reading::new(Syntax::Yaml, "apps/v1", "Deployment"),
             &mut body_warnings,
             one,
         )
@@ -246,7 +246,7 @@ mod tests {
                 let mut body_warnings = BodyWarnings::new(validation);
                 let document = decode_object(
                     body,
-                    syntax.of("v1", "ConfigMap"),
+                    Reading::new(syntax, "v1", "ConfigMap"),
                     &mut body_warnings,
                     nothing,
                 )
@@ -257,7 +257,7 @@ mod tests {
             let mut body_warnings = BodyWarnings::new(FieldValidation::Strict);
             let failure = decode_object(
                 body,
-                syntax.of("v1", "ConfigMap"),
+                Reading::new(syntax, "v1", "ConfigMap"),
                 &mut body_warnings,
                 nothing,
             )

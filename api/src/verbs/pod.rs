@@ -3,7 +3,7 @@
 use super::delete::Options;
 use super::write::OTHER_NAMESPACE;
 use crate::admission::WriteRequest;
-use crate::body::{self, ApiBody, BodyWarnings, Received};
+use crate::body::{self, ApiBody, BodyWarnings, Reading, Received};
 use crate::handler::{Api, ResourceRequest};
 use crate::params::WriteOptions;
 use crate::respond;
@@ -126,7 +126,7 @@ async fn document(
         _ => (&["v1"], "Binding"),
     };
     let syntax = request.media.syntax()?;
-    let reading = syntax.of(versions.first().copied().unwrap_or_default(), kind);
+    let reading = Reading::new(syntax, versions.first().copied().unwrap_or_default(), kind);
     let schema = request.state.kinds.posted_schema(to).cloned();
     let unknown = move |document: &Value| {
         schema.map_or_else(Vec::new, |schema| schema.prune(&mut document.clone()))

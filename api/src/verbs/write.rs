@@ -4,7 +4,7 @@ use super::apply::apply;
 use super::unknown_fields::Known;
 use super::{pod, show_written};
 use crate::admission::WriteRequest;
-use crate::body::{self, ApiBody, BodyWarnings, PatchReading, Received};
+use crate::body::{self, ApiBody, BodyWarnings, PatchReading, Reading, Received};
 use crate::handler::{Api, ResourceRequest};
 use crate::offload::offload;
 use crate::params::WriteOptions;
@@ -178,7 +178,7 @@ pub(crate) async fn document(
     let is_custom = request.kind.is_custom() && !request.is_scale();
     let spoken = request.spoken();
     let (version, kind) = (spoken.api_version(), &*spoken.kind);
-    let reading = syntax.of(&version, kind);
+    let reading = Reading::new(syntax, &version, kind);
     let mut document = body::decode_object(body, reading, body_warnings, unknown).await?;
     if document.is_null() && !is_custom {
         document = Value::Object(Map::new());

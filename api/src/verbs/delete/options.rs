@@ -1,7 +1,7 @@
 //! `DeleteOptions`: from the body or, without one, from the query, never from both. A member of the wrong type
 //! is refused at once; values that are not allowed are reported together.
 
-use crate::body::{Received, decode};
+use crate::body::{Reading, Received, decode};
 use crate::handler::ResourceRequest;
 use crate::params::{Params, dry_run_cause};
 use crate::status::Failure;
@@ -36,7 +36,8 @@ impl Options {
             Self::from_query(&request.params)
         } else {
             let syntax = request.media.syntax()?;
-            Self::from_body(&decode(body, syntax.of("v1", "DeleteOptions")).await?)
+            let reading = Reading::new(syntax, "v1", "DeleteOptions");
+            Self::from_body(&decode(body, reading).await?)
         }
     }
 
