@@ -55,7 +55,8 @@ pub(crate) async fn open(
     }
     let mut selection = Selection::of(&request)?;
     request.params.integer("limit")?;
-    let InitialEvents { initial, marked } = InitialEvents::of(&request)?;
+    let initial_events = InitialEvents::of(&request)?;
+    let initial = initial_events != InitialEvents::None;
     let revision = request
         .params
         .revision()?
@@ -77,6 +78,7 @@ pub(crate) async fn open(
         None
     };
     let bookmarks = request.params.flag("allowWatchBookmarks") == Some(true);
+    let next_bookmark = bookmarks.then(|| bookmark_time(Instant::now(), ends));
     let shown = Arc::new(Shown::of(api, &request));
     let mut watch = Watch {
         newest_revision: api.relay.subscribe(&*api.backend),
@@ -87,9 +89,8 @@ pub(crate) async fn open(
         shown,
         ends,
         alarm: Box::pin(tokio::time::sleep_until(ends)),
-        next_bookmark: next_bookmark(Instant::now(), ends),
-        bookmarks,
-        marked,
+        next_bookmark,
+        marks_initial: bookmarks && initial_events == InitialEvents::MarkedObjects,
         headings: true,
         initial_objects,
         ready: Vec::new(),
@@ -97,8 +98,7 @@ pub(crate) async fn open(
         pace: Pace::default(),
         replay: None,
         opened,
-        is_over: false,
-        is_without_kind: false,
+        phase: Phase::Live,
     };
     watch.set_alarm();
     if let Some(failure) = early_failure {
@@ -113,7 +113,7 @@ pub(crate) async fn open(
 
 /// The time of the next bookmark: at regular intervals and shortly before the end, so that the next watch of a
 /// client whose objects rarely change begins near the newest revision. Source: upstream's `nextBookmarkTime`.
-fn next_bookmark(now: Instant, ends: Instant) -> Instant {
+fn bookmark_time(now: Instant, ends: Instant) -> Instant {
     let regular = now + BOOKMARK_EVERY;
     let last = ends.checked_sub(LAST_BOOKMARK_BEFORE);
     last.filter(|last| *last > now)
@@ -148,10 +148,10 @@ struct Watch {
     ends: Instant,
     /// Goes off at the end or at the next bookmark, whichever is sooner.
     alarm: Pin<Box<Sleep>>,
-    next_bookmark: Instant,
-    bookmarks: bool,
+    /// Only for clients that want bookmarks.
+    next_bookmark: Option<Instant>,
     /// Whether a bookmark marks the end of the initial objects.
-    marked: bool,
+    marks_initial: bool,
     headings: bool,
     /// Initial objects that were not sent yet.
     initial_objects: Option<Lease<Objects>>,
@@ -163,9 +163,18 @@ struct Watch {
     replay: Option<Replay>,
     /// The revision of the state from which the kind was taken.
     opened: Revision,
-    is_over: bool,
+    phase: Phase,
+}
+
+/// How far a watch has come.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    /// It tells what happens.
+    Live,
     /// Its kind is gone: it tells nothing more, and ends soon.
-    is_without_kind: bool,
+    WithoutKind,
+    /// It ends once what is ready has been sent.
+    Over,
 }
 
 /// What a bookmark tells the client.
@@ -188,8 +197,8 @@ impl Watch {
                 break;
             };
             let before = self.ready.len();
-            let looked = self.event("ADDED", &object, None).await;
-            if self.is_over {
+            let looked = self.write_event(WatchEvent::Added(&object), None).await;
+            if self.is_over() {
                 return;
             }
             let made = object.body.len().max(self.ready.len() - before);
@@ -200,8 +209,8 @@ impl Watch {
                 return;
             }
         }
-        if self.bookmarks && self.marked {
-            self.bookmark(Bookmark::EndOfInitial);
+        if self.marks_initial {
+            self.write_bookmark(Bookmark::EndOfInitial);
         }
     }
 
@@ -216,8 +225,8 @@ impl Watch {
                 self.replay.iter().for_each(Replay::renew);
                 return Some(frame(&mut self.sending));
             }
-            let is_over = self.is_over || self.api.relay.has_ended();
-            if is_over || Instant::now() >= self.ends {
+            let has_ended = self.is_over() || self.api.relay.has_ended();
+            if has_ended || Instant::now() >= self.ends {
                 return None;
             }
             if let Some(objects) = self.initial_objects.take() {
@@ -226,12 +235,16 @@ impl Watch {
             }
             self.newest_revision.borrow_and_update();
             self.process_changes().await;
-            if !self.ready.is_empty() || self.is_over {
+            if !self.ready.is_empty() || self.is_over() {
                 continue;
             }
             tokio::select! {
                 biased;
-                moved = self.newest_revision.changed() => self.is_over = moved.is_err(),
+                moved = self.newest_revision.changed() => {
+                    if moved.is_err() {
+                        self.phase = Phase::Over;
+                    }
+                }
                 () = self.alarm.as_mut() => self.on_alarm(),
             }
         }
@@ -244,9 +257,9 @@ impl Watch {
 
     fn on_alarm(&mut self) {
         let now = Instant::now();
-        if self.bookmarks && now >= self.next_bookmark {
-            self.next_bookmark = next_bookmark(now, self.ends);
-            self.bookmark(Bookmark::Position);
+        if self.next_bookmark.is_some_and(|next| now >= next) {
+            self.next_bookmark = Some(bookmark_time(now, self.ends));
+            self.write_bookmark(Bookmark::Position);
         }
         self.set_alarm();
     }
@@ -254,7 +267,7 @@ impl Watch {
     /// Goes through the changes since the last turn, until there is something to send, there are no more
     /// changes, or it is time for a bookmark or the end.
     async fn process_changes(&mut self) {
-        while self.ready.is_empty() && !self.is_over && !self.is_without_kind {
+        while self.ready.is_empty() && self.phase == Phase::Live {
             let now = Instant::now();
             if now >= self.ends {
                 return;
@@ -263,11 +276,10 @@ impl Watch {
                 self.on_alarm();
                 continue;
             }
-            match self.changes().await {
-                Some(Ok(changes)) if changes.is_empty() => return,
-                Some(Ok(changes)) => self.derive_events(&changes).await,
-                Some(Err(failure)) => self.fail(&failure),
-                None => return,
+            match self.next_changes().await {
+                Ok(changes) if changes.is_empty() => return,
+                Ok(changes) => self.derive_events(&changes).await,
+                Err(failure) => self.fail(&failure),
             }
         }
     }
@@ -282,9 +294,9 @@ impl Watch {
             }
             let (before, mut looked) = (self.ready.len(), 0);
             if self.position > self.after {
-                looked = self.derive(change).await;
+                looked = self.derive_event(change).await;
             }
-            if self.is_over {
+            if self.is_over() {
                 return;
             }
             let made = self.ready.len() - before;
@@ -304,11 +316,11 @@ impl Watch {
     /// that there is nothing to watch. Source: upstream's `crdHandler.tearDown`.
     fn end_with_its_kind(&mut self, change: &Change) {
         if change.commit.object().is_some() {
-            self.is_over = true;
+            self.phase = Phase::Over;
             return;
         }
-        self.is_without_kind = true;
-        self.bookmarks = false;
+        self.phase = Phase::WithoutKind;
+        self.next_bookmark = None;
         self.ends = self.ends.min(Instant::now() + AFTER_ITS_KIND);
         self.set_alarm();
     }
@@ -327,11 +339,8 @@ impl Watch {
     }
 
     fn next_wake(&self) -> Instant {
-        if self.bookmarks {
-            self.ends.min(self.next_bookmark)
-        } else {
-            self.ends
-        }
+        self.next_bookmark
+            .map_or(self.ends, |next| next.min(self.ends))
     }
 
     /// The cost of telling whether a change concerns this watch: how much of its objects is read.
@@ -345,38 +354,40 @@ impl Watch {
             .sum()
     }
 
-    /// The next changes: from the window, or from the log if the window does not reach back far enough; `None`
-    /// if the watch is over, or every watch, before the log is read.
-    async fn changes(&mut self) -> Option<Result<Vec<Arc<Change>>, Failure>> {
-        match self.window() {
+    /// The next changes: from the window, or from the log if the window does not reach back far enough; none if the
+    /// watch is over, or every watch, before the log is read.
+    async fn next_changes(&mut self) -> Result<Vec<Arc<Change>>, Failure> {
+        match self.read_window() {
             Ok(changes) => {
                 self.replay = None;
-                Some(Ok(changes))
+                Ok(changes)
             }
             Err(expired) => {
                 let (ends, mut newest) = (self.ends, self.newest_revision.clone());
                 tokio::select! {
                     biased;
-                    _ = newest.wait_for(|_| false) => None,
-                    missed = timeout_at(ends, self.missed(expired)) => missed.ok(),
+                    _ = newest.wait_for(|_| false) => Ok(Vec::new()),
+                    missed = timeout_at(ends, self.read_missed(expired)) => {
+                        missed.unwrap_or_else(|_over| Ok(Vec::new()))
+                    }
                 }
             }
         }
     }
 
-    fn window(&self) -> Result<Vec<Arc<Change>>, Expired> {
+    fn read_window(&self) -> Result<Vec<Arc<Change>>, Expired> {
         let backend = &self.api.backend;
         backend.changes_after(self.position, TURN_CHANGES_MAX)
     }
 
     /// The next changes that the window does not reach. After a restart they are read back into it, for all watches
     /// at once; what has left it this watch reads in its turn.
-    async fn missed(&mut self, expired: Expired) -> Result<Vec<Arc<Change>>, Failure> {
+    async fn read_missed(&mut self, expired: Expired) -> Result<Vec<Arc<Change>>, Failure> {
         if self.replay.is_none() {
             let backend = Arc::clone(&self.api.backend);
             let reaches_back = async move { backend.reach_back(expired.asked).await };
             if apart(reaches_back).await?
-                && let Ok(changes) = self.window()
+                && let Ok(changes) = self.read_window()
             {
                 return Ok(changes);
             }
@@ -393,12 +404,16 @@ impl Watch {
     fn fail(&mut self, failure: &Failure) {
         let status = failure.to_json().to_string();
         push(&mut self.ready, "ERROR", status.as_bytes());
-        self.is_over = true;
+        self.phase = Phase::Over;
+    }
+
+    fn is_over(&self) -> bool {
+        self.phase == Phase::Over
     }
 
     /// Derives the event of this watch from a change: an object that comes to match is added, one that no
     /// longer does is deleted. Returns what the columns of tables looked at.
-    async fn derive(&mut self, change: &Change) -> usize {
+    async fn derive_event(&mut self, change: &Change) -> usize {
         if !self.selection.covers(&change.commit.key) {
             return 0;
         }
@@ -409,13 +424,12 @@ impl Watch {
                 return 0;
             }
         };
-        let left = Some(change.commit.revision);
-        match change.watch_event(before, after) {
-            Some(WatchEvent::Added(object)) => self.event("ADDED", object, None).await,
-            Some(WatchEvent::Modified(object)) => self.event("MODIFIED", object, None).await,
-            Some(WatchEvent::Deleted(object)) => self.event("DELETED", object, left).await,
-            None => 0,
-        }
+        let Some(event) = change.watch_event(before, after) else {
+            return 0;
+        };
+        let is_left = matches!(event, WatchEvent::Deleted(_));
+        let left = is_left.then_some(change.commit.revision);
+        self.write_event(event, left).await
     }
 
     /// Whether the versions before and after a change match.
@@ -433,7 +447,7 @@ impl Watch {
     }
 
     /// Writes an event. Returns what the columns of tables looked at.
-    async fn event(&mut self, kind: &str, object: &Arc<Object>, left: Option<Revision>) -> usize {
+    async fn write_event(&mut self, event: WatchEvent<'_>, left: Option<Revision>) -> usize {
         let headings = std::mem::take(&mut self.headings);
         let now = self.api.backend.now();
         let sight = Sight {
@@ -441,9 +455,9 @@ impl Watch {
             now,
             headings,
         };
-        match self.shown.make(object, sight).await {
+        match self.shown.make(event.object(), sight).await {
             Ok((body, looked)) => {
-                push(&mut self.ready, kind, &body);
+                push(&mut self.ready, event.name(), &body);
                 looked
             }
             Err(failure) => {
@@ -453,9 +467,9 @@ impl Watch {
         }
     }
 
-    /// A bookmark: an empty object that carries only the position. None is sent if the client's position lies
+    /// Writes a bookmark: an empty object that carries only the position. None is sent if the client's position lies
     /// ahead, for that was never reached.
-    fn bookmark(&mut self, mark: Bookmark) {
+    fn write_bookmark(&mut self, mark: Bookmark) {
         if self.after > self.position {
             return;
         }

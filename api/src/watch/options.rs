@@ -11,11 +11,14 @@ const DEFAULT_SECONDS: u64 = 1800;
 const SECONDS_MAX: u64 = 365 * 24 * 60 * 60;
 
 /// What a watch begins with.
-pub(super) struct InitialEvents {
-    /// Whether it begins with the objects that exist.
-    pub(super) initial: bool,
-    /// Whether the end of these is marked for clients that want bookmarks.
-    pub(super) marked: bool,
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum InitialEvents {
+    /// With what happens next.
+    None,
+    /// With the objects that exist.
+    Objects,
+    /// With these and a mark of their end, for clients that want bookmarks.
+    MarkedObjects,
 }
 
 impl InitialEvents {
@@ -30,9 +33,10 @@ impl InitialEvents {
             (sends, matching) = (Some(true), NOT_OLDER);
         }
         check_options(request, sends, matching)?;
-        Ok(Self {
-            initial: sends.unwrap_or(from_nowhere),
-            marked: sends == Some(true),
+        Ok(match sends {
+            Some(true) => Self::MarkedObjects,
+            None if from_nowhere => Self::Objects,
+            Some(false) | None => Self::None,
         })
     }
 }

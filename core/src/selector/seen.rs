@@ -15,6 +15,24 @@ pub enum WatchEvent<'a> {
     Deleted(&'a Arc<Object>),
 }
 
+impl<'a> WatchEvent<'a> {
+    /// The type of the event, as watchers are told.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Added(_) => "ADDED",
+            Self::Modified(_) => "MODIFIED",
+            Self::Deleted(_) => "DELETED",
+        }
+    }
+
+    /// The version that watchers are shown.
+    pub const fn object(&self) -> &'a Arc<Object> {
+        match self {
+            Self::Added(object) | Self::Modified(object) | Self::Deleted(object) => object,
+        }
+    }
+}
+
 impl Change {
     /// What it means to a watcher that selected the previous version (`before`), and selects the new one (`after`),
     /// where there is one. A change into the selection is an addition, one out of it a deletion. Changes outside are
