@@ -58,7 +58,7 @@ impl Backend for ControlPlane {
         Box::pin(async move {
             let read: Result<Result<Vec<_>, Error>, _> = tokio::task::spawn_blocking(read).await;
             let commits = read.map_err(|error| AsOfError::Unreadable(Arc::new(error)))?;
-            commits.map_err(unanswered)
+            commits.map_err(as_of_error)
         })
     }
 
@@ -92,7 +92,7 @@ impl Backend for ControlPlane {
                 }
             }
             let plane = self.clone();
-            let fold = move || plane.fold(point).map_err(unanswered);
+            let fold = move || plane.fold(point).map_err(as_of_error);
             self.pasts().at(point, newest.revision, fold).await
         })
     }
@@ -131,7 +131,8 @@ impl ControlPlane {
     }
 }
 
-fn unanswered(error: Error) -> AsOfError {
+/// Why the log does not answer, in the words of those who ask over HTTP.
+pub(crate) fn as_of_error(error: Error) -> AsOfError {
     match error {
         Error::Pruned(pruned) => AsOfError::Pruned(pruned),
         Error::PrunedTime(pruned) => AsOfError::PrunedTime(pruned),

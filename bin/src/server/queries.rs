@@ -5,10 +5,10 @@ mod parameters;
 
 use crate::ControlPlane;
 use crate::answer::{PATHS, StateAnswer};
+use crate::backend::as_of_error;
 use crate::inspect::{self, Owner, QueryError, Selection, World};
 use hindsight_api::{ApiBody, Backend, Bodies, Failure, Past};
 use hindsight_core::State;
-use hindsight_log::Error;
 use http::{Response, Uri, header};
 pub(super) use parameters::refuse_any;
 use parameters::{Parameters, Question};
@@ -97,10 +97,7 @@ fn failure(error: QueryError) -> Failure {
         QueryError::UnknownKind(_) | QueryError::Refused(_) => {
             Failure::bad_request(error.to_string())
         }
-        QueryError::Log(Error::Pruned(_) | Error::PrunedTime(_)) => {
-            Failure::expired(error.to_string())
-        }
-        QueryError::Log(_) => Failure::internal(error.to_string()),
+        QueryError::Log(error) => Failure::of_past(as_of_error(error)),
     }
 }
 
@@ -164,6 +161,7 @@ mod tests {
         Actor, Command, FutureRevision, GroupResource, Intent, ObjectKey, Pruned, Rejection,
         Revision, Time,
     };
+    use hindsight_log::Error;
     use http::StatusCode;
     use http_body_util::BodyExt;
 
@@ -268,10 +266,11 @@ mod tests {
 
     #[test]
     fn what_is_gone_and_what_is_damaged_are_no_fault_of_the_question() {
-        let pruned = AsOfError::Pruned(Pruned {
+        let dropped = Pruned {
             asked: Revision(1),
             floor: Revision(9),
-        });
+        };
+        let pruned = AsOfError::Pruned(dropped);
         let damaged = AsOfError::Unreadable(Arc::new(Error::Clock));
         let future = AsOfError::Future(FutureRevision {
             asked: Revision(9),
@@ -281,11 +280,13 @@ mod tests {
         let others = [
             QueryError::UnknownKind("x".into()),
             QueryError::Log(Error::Backup("damaged".into())),
+            QueryError::Log(Error::Closed),
+            QueryError::Log(Error::Pruned(dropped)),
             QueryError::Rejected(Box::new(Rejection::Unprocessable)),
         ];
         let others = others.map(failure);
         let codes = of_past.iter().chain(&others);
         let codes: Vec<u16> = codes.map(|one| one.respond().status().as_u16()).collect();
-        assert_eq!(codes, [410, 500, 429, 400, 400, 500, 422]);
+        assert_eq!(codes, [410, 500, 429, 400, 400, 500, 503, 410, 422]);
     }
 }
