@@ -3,11 +3,10 @@
 use super::point::Point;
 use super::{Directory, advice, show};
 use crate::OpenError;
-use crate::answer::PATHS;
 use crate::control_plane::empty_state;
 use crate::data_dir::DataDir;
 use crate::hint::hint;
-use crate::inspect::{self, Filter, QueryError};
+use crate::inspect::{self, QueryError};
 use crate::lock_wait::RETRY_PAUSE;
 use crate::open_reader::{self, Unchecked};
 use crate::remote::Client;
@@ -18,7 +17,6 @@ use hindsight_log::{BACKUP_MAGIC, DirectoryLock, Error, Intact, Reader, SledStor
 use indicatif::ProgressBar;
 use serde_json::Value;
 use std::cell::OnceCell;
-use std::fmt::Write;
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
@@ -327,37 +325,6 @@ pub(super) fn check_has_happened(reader: &Reader, asked: Revision) -> Result<()>
 /// The newest state of the log.
 pub(super) fn newest_state(reader: &Reader) -> Result<State> {
     Ok(reader.newest_state(empty_state())?)
-}
-
-/// The path and query with which a server is asked this question.
-pub(super) fn path(question: &str, filter: &Filter) -> String {
-    let mut path = format!("{PATHS}{question}?");
-    let fields = [
-        ("kind", &filter.kind),
-        ("namespace", &filter.namespace),
-        ("name", &filter.name),
-        ("uid", &filter.uid),
-        ("user", &filter.user),
-        ("verb", &filter.verb),
-    ];
-    for (name, value) in fields {
-        if let Some(value) = value {
-            write!(path, "{name}={}&", encode(value)).ok();
-        }
-    }
-    path
-}
-
-pub(super) fn encode(text: &str) -> String {
-    let mut encoded = String::new();
-    for byte in text.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
-            encoded.push(char::from(byte));
-        } else {
-            write!(encoded, "%{byte:02X}").ok();
-        }
-    }
-    encoded
 }
 
 #[cfg(test)]

@@ -3,9 +3,10 @@
 mod follow;
 mod tail;
 
-use super::ask::{Source, encode, path, state_with};
+use super::ask::{Source, state_with};
 use super::parse::{namespace, non_empty};
 use super::point::{Point, point};
+use super::question::Question;
 use super::show::ListFormat;
 use super::subject::{NameArg, ResourceArg, parse_name, parse_resource};
 use super::{Directory, Output, show, usage_error};
@@ -19,7 +20,6 @@ use clap::Args;
 use clap::error::ErrorKind;
 use hindsight_api::AsOf;
 use hindsight_core::Revision;
-use std::fmt::Write;
 use std::process::ExitCode;
 use tail::Printed;
 
@@ -234,18 +234,16 @@ impl Log {
 
     /// Asks the server page by page, to the end of the log or for ever.
     fn ask(&self, mut client: Client, filter: &Filter, out: &mut Printed) -> Result<Looked> {
-        let mut question = path("log", filter);
-        for (name, value) in [("since", &self.since), ("until", &self.until)] {
-            if let Some(point) = value {
-                write!(question, "{name}={}&", encode(&point.text))?;
-            }
-        }
+        let [since, until] = [&self.since, &self.until].map(|point| Some(&*point.as_ref()?.text));
+        let question = Question::about("log", filter)
+            .with_any("since", since)
+            .with_any("until", until);
         let (mut from, mut reported) = (self.from(), Reported::default());
         loop {
             let page: LogPage = if self.follow {
                 follow::ask(&self.directory, &mut client, &question, from)?
             } else {
-                client.ask(&format!("{question}from={from}"))?
+                client.ask(from_revision(&question, from).path())?
             };
             // The log may have been thinned since the page before.
             reported.print_floor(from, page.floor);
@@ -268,6 +266,11 @@ impl Log {
             };
         }
     }
+}
+
+/// The question, from a revision on.
+fn from_revision(question: &Question, from: Revision) -> Question {
+    question.clone().with("from", &from.to_string())
 }
 
 /// What is known of a log that was looked through.

@@ -1,9 +1,10 @@
 //! What a restore passed over: revisions that may have been issued, and times at which they were. What they changed
 //! was lost.
 
-use super::ask::{Source, encode};
+use super::ask::Source;
 use super::point::Point;
-use crate::answer::{LogPage, PATHS, StateAnswer};
+use super::question::Question;
+use crate::answer::{LogPage, StateAnswer};
 use crate::control_plane::empty_state;
 use crate::hint::hint;
 use crate::inspect;
@@ -20,8 +21,9 @@ impl Source {
             Self::Server(_) if !LostByRestore::may_hold(asked, answered) => return None,
             Self::Server(client) => client,
         };
-        let from = answered.next();
-        let page: LogPage = client.ask(&format!("{PATHS}log?from={from}")).ok()?;
+        let from = answered.next().to_string();
+        let question = Question::named("log").with("from", &from);
+        let page: LogPage = client.ask(question.path()).ok()?;
         let next = page.entries.first();
         let restored = next.filter(|next| next.object.is_empty())?.revision;
         Some(LostByRestore {
@@ -37,8 +39,8 @@ impl Source {
                 inspect::state_at(reader, empty_state(), point.at)?.revision
             }
             Self::Server(client) => {
-                let path = format!("{PATHS}state?asOf={}", encode(&point.text));
-                client.ask::<StateAnswer>(&path)?.revision
+                let question = Question::named("state").as_of(Some(&point.text));
+                client.ask::<StateAnswer>(question.path())?.revision
             }
         })
     }

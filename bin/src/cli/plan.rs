@@ -1,9 +1,10 @@
 //! `hindsight plan`: what a deletion would do.
 
-use super::ask::{Source, encode, path, state_of};
+use super::ask::{Source, state_of};
 use super::legible::legible_answer;
 use super::parse::namespace;
 use super::point::{Point, point};
+use super::question::Question;
 use super::subject::{DEFAULT_NAMESPACE, NameArg, ResourceArg, parse_name, parse_resource};
 use super::{Directory, NOT_FOUND, Output, show};
 use crate::answer::{OnceLetGo, PlanAnswer, Planned};
@@ -107,12 +108,11 @@ impl Plan {
                 inspect::plan(world, filter, self.cascade.into())?
             }
             Source::Server(client) => {
-                let point = self.as_of.as_ref().map(|point| encode(&point.text));
-                let point = point.map_or_else(String::new, |point| format!("asOf={point}"));
-                let mut path = path("plan", filter);
                 let policy = Propagation::from(self.cascade).name();
-                write!(path, "propagationPolicy={policy}&{point}").ok();
-                client.ask(&path)?
+                let question = Question::about("plan", filter)
+                    .with("propagationPolicy", policy)
+                    .as_of(self.as_of.as_ref().map(|point| &*point.text));
+                client.ask(question.path())?
             }
         };
         source.hint_at_gap(asked, revision_in(&answer));

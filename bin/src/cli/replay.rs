@@ -2,8 +2,9 @@
 
 use super::ask::{Source, check_has_happened};
 use super::parse::number;
+use super::question::Question;
 use super::{Directory, Output, show};
-use crate::answer::{PATHS, StateAnswer};
+use crate::answer::StateAnswer;
 use crate::control_plane::empty_state;
 use crate::inspect;
 use anyhow::Result;
@@ -58,9 +59,8 @@ impl Replay {
                 StateAnswer::of(&state?)
             }
             Source::Server(client) => {
-                let until = self.until.map(|until| format!("?asOf={until}"));
-                let path = format!("{PATHS}state{}", until.unwrap_or_default());
-                client.ask(&path)?
+                let until = asked.map(|until| until.to_string());
+                client.ask(Question::named("state").as_of(until.as_deref()).path())?
             }
         };
         source.hint_at_gap(asked.map(AsOf::Revision), answer.revision);

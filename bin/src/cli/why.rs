@@ -3,9 +3,10 @@
 mod owners;
 mod rules;
 
-use super::ask::{Source, newest_state, path};
+use super::ask::{Source, newest_state};
 use super::legible::legible_answer;
 use super::parse::{namespace, non_empty};
+use super::question::Question;
 use super::subject::{DEFAULT_NAMESPACE, NameArg, ResourceArg, parse_name, parse_resource};
 use super::{Directory, NOT_FOUND, Output, show};
 use crate::hint::hint;
@@ -79,7 +80,7 @@ impl Why {
                 let history = LogHistory::new(&reader, &index);
                 inspect::why(&history, &state, &filter)?
             }
-            Source::Server(client) => client.ask(&path("why", &filter))?,
+            Source::Server(client) => client.ask(Question::about("why", &filter).path())?,
         };
         if self.output == Output::Json {
             show::print_json(&answer)?;

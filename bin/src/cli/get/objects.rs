@@ -1,10 +1,11 @@
 //! Where objects are read from: the state that a directory folds to, or lists of a server, in pieces.
 
 use super::page;
-use crate::answer::{OwnerAnswer, PATHS};
+use crate::answer::OwnerAnswer;
 use crate::cli::Directory;
-use crate::cli::ask::{Source, encode, newest_state, state_of};
+use crate::cli::ask::{Source, newest_state, state_of};
 use crate::cli::point::Point;
+use crate::cli::question::{Question, encode};
 use crate::inspect::{self, Owner, Served};
 use crate::remote::Client;
 use anyhow::Result;
@@ -62,7 +63,7 @@ impl Objects {
             }
             Source::Server(client) => Self::Lists {
                 client: client.clone(),
-                as_of: as_of.map(|point| encode(&point.text)),
+                as_of: as_of.map(|point| point.text.clone()),
             },
         })
     }
@@ -81,9 +82,8 @@ impl Objects {
         match self {
             Self::States { then, .. } => Ok(inspect::served(then, kind)?),
             Self::Lists { client, as_of } => {
-                let as_of = as_of.as_deref();
-                let point = as_of.map_or_else(String::new, |point| format!("&asOf={point}"));
-                client.ask(&format!("{PATHS}kind?kind={}{point}", encode(kind)))
+                let question = Question::named("kind").with("kind", kind);
+                client.ask(question.as_of(as_of.as_deref()).path())
             }
         }
     }
@@ -110,8 +110,8 @@ impl Objects {
                 Ok(then.revision.to_string())
             }
             Self::Lists { client, as_of } => {
-                let place = place(as_of.as_deref(), served, wanted);
-                pieces(client, &place, metadata, take)
+                let list = list(as_of.as_deref(), served, wanted);
+                pieces(client, &list, metadata, take)
             }
         }
     }
@@ -124,44 +124,39 @@ impl Objects {
                 Ok(inspect::find_owner(now.as_ref().unwrap_or(then), owner))
             }
             Self::Lists { client, .. } => {
-                let mut path = format!("{PATHS}owner?");
-                for (name, value) in [
-                    ("apiVersion", &owner.api_version),
-                    ("kind", &owner.kind),
-                    ("namespace", &owner.namespace),
-                    ("name", &owner.name),
-                    ("uid", &owner.uid),
-                ] {
-                    write!(path, "{name}={}&", encode(value))?;
-                }
-                client.ask(&path)
+                let question = Question::named("owner")
+                    .with("apiVersion", &owner.api_version)
+                    .with("kind", &owner.kind)
+                    .with("namespace", &owner.namespace)
+                    .with("name", &owner.name)
+                    .with("uid", &owner.uid);
+                client.ask(question.path())
             }
         }
     }
 }
 
-/// The path at which any client would list them.
-fn place(as_of: Option<&str>, served: &Served, wanted: &Wanted) -> String {
-    let mut path = as_of.map_or_else(String::new, |point| format!("/as-of/{point}"));
+/// The list of them that any client would ask for.
+fn list(as_of: Option<&str>, served: &Served, wanted: &Wanted) -> Question {
+    let mut path = as_of.map_or_else(String::new, |point| format!("/as-of/{}", encode(point)));
     path.push_str(&served.path());
     if let Some(namespace) = wanted.namespace.as_deref().filter(|_| served.namespaced) {
         write!(path, "/namespaces/{}", encode(namespace)).ok();
     }
-    write!(path, "/{}?", served.resource).ok();
-    if let Some(name) = &wanted.name {
+    write!(path, "/{}", served.resource).ok();
+    let selector = wanted.name.as_ref().map(|name| {
         let escaped = name
             .replace('\\', "\\\\")
             .replace(',', "\\,")
             .replace('=', "\\=");
-        let selector = encode(&format!("metadata.name={escaped}"));
-        write!(path, "fieldSelector={selector}&").ok();
-    }
-    path
+        format!("metadata.name={escaped}")
+    });
+    Question::at(path).with_any("fieldSelector", selector.as_deref())
 }
 
 fn pieces(
     client: &Client,
-    place: &str,
+    list: &Question,
     metadata: bool,
     take: &mut dyn FnMut(Value) -> Result<()>,
 ) -> Result<String> {
@@ -170,10 +165,10 @@ fn pieces(
     } else {
         (PIECE_OBJECTS, OBJECTS)
     };
-    let mut next = String::new();
+    let (limit, mut next) = (limit.to_string(), String::new());
     loop {
-        let path = format!("{place}limit={limit}&continue={}", encode(&next));
-        let piece = page::read(&client.fetch(&path, form)?, take)?;
+        let question = list.clone().with("limit", &limit).with("continue", &next);
+        let piece = page::read(&client.fetch(question.path(), form)?, take)?;
         match piece.next {
             Some(token) => next = token,
             None => return Ok(piece.revision),

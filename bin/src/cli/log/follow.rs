@@ -1,6 +1,8 @@
 //! Follows the log of a server, even if that is restarted meanwhile.
 
+use super::from_revision;
 use crate::answer::LogPage;
+use crate::cli::question::Question;
 use crate::cli::{Directory, show};
 use crate::hint::hint;
 use crate::remote::Client;
@@ -17,7 +19,7 @@ const BACK_WITHIN: Duration = Duration::from_secs(30);
 pub(super) fn ask(
     directory: &Directory,
     client: &mut Client,
-    question: &str,
+    question: &Question,
     from: Revision,
 ) -> Result<LogPage> {
     ask_within(directory, client, question, from, BACK_WITHIN)
@@ -26,13 +28,13 @@ pub(super) fn ask(
 fn ask_within(
     directory: &Directory,
     client: &mut Client,
-    question: &str,
+    question: &Question,
     from: Revision,
     back_within: Duration,
 ) -> Result<LogPage> {
     let mut ends = None;
     loop {
-        match client.ask(&format!("{question}from={from}")) {
+        match client.ask(from_revision(question, from).path()) {
             Err(error) if Client::is_unreachable(&error) => {}
             answered => return answered,
         }
@@ -79,8 +81,8 @@ mod tests {
         let data_dir = data.path().to_owned();
         let mut client = Client::new(&data_dir, "process 7", &address);
         let directory = Directory { data_dir };
-        let (client, from) = (&mut client, Revision(7));
-        let error = ask_within(&directory, client, "log?", from, Duration::ZERO);
+        let (client, from, log) = (&mut client, Revision(7), Question::named("log"));
+        let error = ask_within(&directory, client, &log, from, Duration::ZERO);
         let told = show::error_chain(&error.expect_err("nobody is there"));
         assert!(
             told.ends_with("continue with --since 7 once a server is running"),
