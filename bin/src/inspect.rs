@@ -22,7 +22,18 @@ pub(crate) use plan::{World, plan};
 pub(crate) use served::{Served, served};
 pub(crate) use why::why;
 
-/// Which objects a question is about.
+/// The object, or objects of one name, that a question is about.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct ObjectQuery {
+    pub(crate) kind: String,
+    pub(crate) name: String,
+    /// `default` without one.
+    pub(crate) namespace: Option<String>,
+    /// One of several that had the name.
+    pub(crate) uid: Option<String>,
+}
+
+/// Which commits a question is about.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Filter {
     pub(crate) kind: Option<String>,

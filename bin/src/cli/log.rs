@@ -235,7 +235,7 @@ impl Log {
     /// Asks the server page by page, to the end of the log or for ever.
     fn ask(&self, mut client: Client, filter: &Filter, out: &mut Printed) -> Result<Looked> {
         let [since, until] = [&self.since, &self.until].map(|point| Some(&*point.as_ref()?.text));
-        let question = Question::about("log", filter)
+        let question = Question::log(filter)
             .with_any("since", since)
             .with_any("until", until);
         let (mut from, mut reported) = (self.from(), Reported::default());

@@ -10,7 +10,7 @@ use super::{Directory, NOT_FOUND, Output, show};
 use crate::answer::{OnceLetGo, PlanAnswer, Planned};
 use crate::effects;
 use crate::hint::hint;
-use crate::inspect::{self, Filter, World};
+use crate::inspect::{self, ObjectQuery, World};
 use crate::shell;
 use anyhow::Result;
 use clap::{Args, ValueEnum};
@@ -72,15 +72,9 @@ impl Plan {
     pub(super) fn run(self) -> Result<ExitCode> {
         let subject = self.subject.clone();
         let (name, namespace) = (self.name.clone(), self.namespace.clone());
-        let subject = subject.with_required_name(name, namespace, "plan")?;
-        let filter = Filter {
-            kind: Some(subject.kind),
-            name: subject.name,
-            namespace: subject.namespace,
-            ..Filter::default()
-        };
+        let object = subject.with_required_name(name, namespace, "plan")?;
         self.as_of.as_ref().map_or(Ok(()), Point::check)?;
-        let answer = self.ask(&filter)?;
+        let answer = self.ask(&object)?;
         match (self.output, &answer) {
             (Output::Json, _) => show::print_json(&answer)?,
             (Output::Text, PlanAnswer::Found(plan)) => {
@@ -91,13 +85,13 @@ impl Plan {
         match answer {
             PlanAnswer::Found(_) => Ok(ExitCode::SUCCESS),
             PlanAnswer::Missing(missing) => {
-                hint(&self.missing(&filter, missing.namespaced));
+                hint(&self.missing(&object, missing.namespaced));
                 Ok(ExitCode::from(NOT_FOUND))
             }
         }
     }
 
-    fn ask(&self, filter: &Filter) -> Result<PlanAnswer> {
+    fn ask(&self, object: &ObjectQuery) -> Result<PlanAnswer> {
         let asked = self.as_of.as_ref().map(|point| point.at);
         let source = self.directory.source()?;
         let answer = match &source {
@@ -105,11 +99,11 @@ impl Plan {
                 let (state, now) = world(reader, self.as_of.as_ref())?;
                 let state = &state;
                 let world = World { reader, state, now };
-                inspect::plan(world, filter, self.cascade.into())?
+                inspect::plan(world, object, self.cascade.into())?
             }
             Source::Server(client) => {
                 let policy = Propagation::from(self.cascade).name();
-                let question = Question::about("plan", filter)
+                let question = Question::about("plan", object)
                     .with("propagationPolicy", policy)
                     .as_of(self.as_of.as_ref().map(|point| &*point.text));
                 client.ask(question.path())?
@@ -119,19 +113,18 @@ impl Plan {
         Ok(answer)
     }
 
-    fn missing(&self, filter: &Filter, is_namespaced: bool) -> String {
-        let text = |field: &Option<String>| field.clone().unwrap_or_default();
-        let (kind, name) = (text(&filter.kind), text(&filter.name));
+    fn missing(&self, object: &ObjectQuery, is_namespaced: bool) -> String {
+        let ObjectQuery { kind, name, .. } = object;
         let verb = if self.as_of.is_some() { "was" } else { "is" };
         let (place, elsewhere) = if is_namespaced {
-            let place = filter.namespace.as_deref().unwrap_or(DEFAULT_NAMESPACE);
+            let place = object.namespace.as_deref().unwrap_or(DEFAULT_NAMESPACE);
             let place = format!(" in {place}");
             (place, "in another namespace with -n, or ")
         } else {
             (String::new(), "")
         };
         let named = format!("{kind}/{name}");
-        let namespace = filter.namespace.as_deref().filter(|_| is_namespaced);
+        let namespace = object.namespace.as_deref().filter(|_| is_namespaced);
         let option = namespace.map_or_else(String::new, |namespace| {
             format!(" -n {}", shell::word(namespace))
         });

@@ -1,7 +1,7 @@
 //! How a server is asked: the path and the query of each question.
 
 use crate::answer::PATHS;
-use crate::inspect::Filter;
+use crate::inspect::{Filter, ObjectQuery};
 use std::fmt::Write;
 
 /// A path with its query.
@@ -25,8 +25,17 @@ impl Question {
         }
     }
 
-    /// A question about the commits that a filter selects, in whichever period.
-    pub(super) fn about(name: &str, filter: &Filter) -> Self {
+    /// A question about one object.
+    pub(super) fn about(name: &str, object: &ObjectQuery) -> Self {
+        Self::named(name)
+            .with("kind", &object.kind)
+            .with_any("namespace", object.namespace.as_deref())
+            .with("name", &object.name)
+            .with_any("uid", object.uid.as_deref())
+    }
+
+    /// The question which commits a filter selects, in whichever period.
+    pub(super) fn log(filter: &Filter) -> Self {
         [
             ("kind", &filter.kind),
             ("namespace", &filter.namespace),
@@ -36,7 +45,7 @@ impl Question {
             ("verb", &filter.verb),
         ]
         .into_iter()
-        .fold(Self::named(name), |question, (name, value)| {
+        .fold(Self::named("log"), |question, (name, value)| {
             question.with_any(name, value.as_deref())
         })
     }
@@ -92,7 +101,7 @@ mod tests {
             name,
             ..Filter::default()
         };
-        let question = Question::about("log", &filter).as_of(None);
+        let question = Question::log(&filter).as_of(None);
         let point = "2026-01-31T12:00:00+01:00";
         assert_eq!(
             question.as_of(Some(point)).path(),

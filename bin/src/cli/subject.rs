@@ -1,6 +1,7 @@
 //! What a question is about, as it is typed: a kind, a name and a namespace.
 
 use super::usage_error;
+use crate::inspect::ObjectQuery;
 use anyhow::Result;
 use clap::error::ErrorKind;
 
@@ -77,17 +78,22 @@ impl ResourceArg {
         name: Option<NameArg>,
         namespace: Option<String>,
         subcommand: &str,
-    ) -> Result<Subject> {
+    ) -> Result<ObjectQuery> {
         let subject = self.with_name(name, namespace, subcommand)?;
-        if subject.name.is_none() {
+        let Some(name) = subject.name else {
             let why = "give KIND/NAME, such as configmap/settings";
             return Err(usage_error(
                 subcommand,
                 ErrorKind::MissingRequiredArgument,
                 why,
             ));
-        }
-        Ok(subject)
+        };
+        Ok(ObjectQuery {
+            kind: subject.kind,
+            name,
+            namespace: subject.namespace,
+            uid: None,
+        })
     }
 }
 

@@ -11,7 +11,7 @@ use super::subject::{DEFAULT_NAMESPACE, NameArg, ResourceArg, parse_name, parse_
 use super::{Directory, NOT_FOUND, Output, show};
 use crate::hint::hint;
 use crate::history::{HistoryIndex, LogHistory};
-use crate::inspect::{self, Filter};
+use crate::inspect::{self, ObjectQuery};
 use crate::questions;
 use crate::shell;
 use anyhow::Result;
@@ -65,42 +65,39 @@ pub(super) struct Why {
 impl Why {
     pub(super) fn run(self) -> Result<ExitCode> {
         let subject = self.subject;
-        let subject = subject.with_required_name(self.name, self.namespace, "why")?;
-        let filter = Filter {
-            kind: Some(subject.kind),
-            name: subject.name,
-            namespace: subject.namespace,
+        let named = subject.with_required_name(self.name, self.namespace, "why")?;
+        let object = ObjectQuery {
             uid: self.uid,
-            ..Filter::default()
+            ..named
         };
         let answer = match self.directory.source()? {
             Source::Directory { reader, .. } => {
                 let state = newest_state(&reader)?;
                 let index = HistoryIndex::default();
                 let history = LogHistory::new(&reader, &index);
-                inspect::why(&history, &state, &filter)?
+                inspect::why(&history, &state, &object)?
             }
-            Source::Server(client) => client.ask(Question::about("why", &filter).path())?,
+            Source::Server(client) => client.ask(Question::about("why", &object).path())?,
         };
         if self.output == Output::Json {
             show::print_json(&answer)?;
         } else {
-            let asked = asked(&filter, &self.directory);
+            let asked = asked(&object, &self.directory);
             show::print_line(&render(&legible_answer(&answer)?, &asked))?;
         }
         if answer.explanation.state != Fate::Unknown {
             return Ok(ExitCode::SUCCESS);
         }
         let place = &answer.explanation.object.namespace;
-        hint(&unknown(&filter, place, &self.directory));
+        hint(&unknown(&object, place, &self.directory));
         Ok(ExitCode::from(NOT_FOUND))
     }
 }
 
 /// What is said of an object that is not in the log. A kind without namespaces was looked for in none.
-fn unknown(filter: &Filter, namespace: &str, directory: &Directory) -> String {
-    let asked = asked(filter, directory);
-    if let Some(uid) = &filter.uid {
+fn unknown(object: &ObjectQuery, namespace: &str, directory: &Directory) -> String {
+    let asked = asked(object, directory);
+    if let Some(uid) = &object.uid {
         return format!(
             "no object of this name had the uid {uid} in this log; `hindsight log {asked} -o json` lists those that had the name"
         );
@@ -119,11 +116,10 @@ fn unknown(filter: &Filter, namespace: &str, directory: &Directory) -> String {
 }
 
 /// The object as the arguments of a subcommand.
-fn asked(filter: &Filter, directory: &Directory) -> String {
-    let text = |field: &Option<String>| field.clone().unwrap_or_default();
-    let named = format!("{}/{}", text(&filter.kind), text(&filter.name));
+fn asked(object: &ObjectQuery, directory: &Directory) -> String {
+    let named = format!("{}/{}", object.kind, object.name);
     let (named, option) = (shell::word(&named), directory.option());
-    match filter.namespace.as_deref() {
+    match object.namespace.as_deref() {
         None | Some(DEFAULT_NAMESPACE) => format!("{named}{option}"),
         Some(namespace) => format!("{named} -n {}{option}", shell::word(namespace)),
     }

@@ -7,7 +7,7 @@ mod thinned;
 
 use super::{HistoryIndex, LogHistory};
 use crate::ControlPlane;
-use crate::inspect::{Filter, Selection, for_each_entry, page};
+use crate::inspect::{Filter, ObjectQuery, Selection, for_each_entry, page};
 use crate::testing::{plane, restored};
 use hindsight_api::AsOf;
 use hindsight_core::command::{Create, Delete, FieldValidation, Target};
@@ -65,6 +65,14 @@ fn some_history(plane: &ControlPlane) {
         let names: Vec<String> = names.map(|name| format!("c{name}")).collect();
         write(plane, names.iter().map(|name| create(name)));
         write(plane, names.iter().map(|name| delete(name)));
+    }
+}
+
+fn object(name: &str) -> ObjectQuery {
+    ObjectQuery {
+        kind: "cm".into(),
+        name: name.into(),
+        ..ObjectQuery::default()
     }
 }
 

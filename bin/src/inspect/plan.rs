@@ -5,7 +5,7 @@
 mod tests;
 
 use super::naming::{kind, not_served, refuse_review};
-use super::{Filter, QueryError, log};
+use super::{ObjectQuery, QueryError, log};
 use crate::answer::{OnceLetGo, PlanAnswer, Planned, PlannedCommit, Unplanned, Waiting};
 use crate::effects;
 use crate::questions::{self, CHANGES_MAX};
@@ -28,23 +28,23 @@ pub(crate) struct World<'a> {
     pub(crate) now: Time,
 }
 
-/// What the deletion of the filter's object would come to.
+/// What the deletion of this object would come to.
 pub(crate) fn plan(
     world: World<'_>,
-    filter: &Filter,
+    object: &ObjectQuery,
     policy: Propagation,
 ) -> Result<PlanAnswer, QueryError> {
-    plan_within(CHANGES_MAX, world, filter, policy)
+    plan_within(CHANGES_MAX, world, object, policy)
 }
 
 fn plan_within(
     changes_max: usize,
     world: World<'_>,
-    filter: &Filter,
+    object: &ObjectQuery,
     policy: Propagation,
 ) -> Result<PlanAnswer, QueryError> {
     let World { reader, state, now } = world;
-    let delete = deletion(state, filter, policy)?;
+    let delete = deletion(state, object, policy)?;
     let subject = delete.target.key.clone();
     let actor = Arc::new(Actor::new(""));
     let command = Command::new(actor, now, effects::seed(), Intent::Delete(delete));
@@ -72,20 +72,22 @@ fn is_absent(rejection: &Rejection) -> bool {
     matches!(rejection.plain(), Rejection::NotFound { .. })
 }
 
-fn deletion(state: &State, filter: &Filter, policy: Propagation) -> Result<Delete, QueryError> {
-    let text = filter.kind.as_deref().unwrap_or_default();
-    let kind = kind(state, text).ok_or_else(|| not_served(state, text))?;
+fn deletion(
+    state: &State,
+    object: &ObjectQuery,
+    policy: Propagation,
+) -> Result<Delete, QueryError> {
+    let kind = kind(state, &object.kind).ok_or_else(|| not_served(state, &object.kind))?;
     refuse_review(&kind)?;
     let namespace = if kind.is_namespaced() {
-        filter.namespace.as_deref().unwrap_or("default")
+        object.namespace.as_deref().unwrap_or("default")
     } else {
         ""
     };
-    let name = filter.name.as_deref().unwrap_or_default();
     let version = kind.storage_version().map(|version| version.name.clone());
     let target = Target {
-        key: ObjectKey::new(kind.stored_under(), namespace, name),
-        uid: filter.uid.as_deref().map(Uid::from),
+        key: ObjectKey::new(kind.stored_under(), namespace, &object.name),
+        uid: object.uid.as_deref().map(Uid::from),
         revision: None,
     };
     Ok(Delete {

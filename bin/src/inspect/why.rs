@@ -1,7 +1,7 @@
 //! Why an object was deleted, is being deleted, or still exists: which object is meant by its names.
 
 use super::naming::{Named, named, once_defined_as, unknown};
-use super::{Filter, QueryError, lost_at};
+use super::{ObjectQuery, QueryError, lost_at};
 use crate::history::LogHistory;
 use crate::questions::{self, Why};
 use hindsight_core::kind::Kind;
@@ -12,17 +12,17 @@ use hindsight_projector::Fate;
 pub(crate) fn why(
     history: &LogHistory<'_>,
     state: &State,
-    filter: &Filter,
+    object: &ObjectQuery,
 ) -> Result<Why, QueryError> {
-    let wanted = filter.kind.as_deref().unwrap_or_default();
+    let wanted = &*object.kind;
     let named = named(history, state, wanted)?;
-    let not_found = match why_any(history, state, filter, &named)? {
+    let not_found = match why_any(history, state, object, &named)? {
         Some(found) if is_known(&found) => return Ok(found),
         other => other,
     };
     let mut earlier = once_defined_as(history, wanted)?;
     earlier.retain(|(resource, _)| named.iter().all(|(known, _)| known != resource));
-    let found = why_any(history, state, filter, &earlier)?;
+    let found = why_any(history, state, object, &earlier)?;
     if let Some(found) = found.filter(is_known) {
         return Ok(found);
     }
@@ -42,19 +42,18 @@ fn is_known(why: &Why) -> bool {
 fn why_any(
     history: &LogHistory<'_>,
     state: &State,
-    filter: &Filter,
+    object: &ObjectQuery,
     named: &[Named],
 ) -> Result<Option<Why>, QueryError> {
-    let name = filter.name.as_deref().unwrap_or_default();
-    let uid = filter.uid.as_deref().map(Uid::from);
+    let uid = object.uid.as_deref().map(Uid::from);
     let mut unknown = None;
     for (resource, kind) in named {
-        for namespace in places(kind.as_deref(), filter.namespace.as_deref()) {
-            let key = ObjectKey::new(resource.clone(), namespace, name);
+        for namespace in places(kind.as_deref(), object.namespace.as_deref()) {
+            let key = ObjectKey::new(resource.clone(), namespace, &object.name);
             let mut why = questions::explain(history, state, &key, uid.as_ref(), kind.as_ref())?;
             if is_known(&why) {
                 let others = named.iter().filter(|(other, _)| other != resource);
-                why.reasons.extend(namesakes(state, filter, others));
+                why.reasons.extend(namesakes(state, object, others));
                 return Ok(Some(why));
             }
             unknown.get_or_insert(why);
@@ -66,20 +65,19 @@ fn why_any(
 /// What is said of objects that exist and have this name too, of these other kinds. A UID tells which one is meant.
 fn namesakes<'a>(
     state: &State,
-    filter: &Filter,
+    object: &ObjectQuery,
     others: impl Iterator<Item = &'a Named>,
 ) -> Vec<String> {
-    let name = filter.name.as_deref().unwrap_or_default();
     let of_kind = |(resource, kind): &Named| {
-        let places = places(kind.as_deref(), filter.namespace.as_deref()).into_iter();
+        let places = places(kind.as_deref(), object.namespace.as_deref()).into_iter();
         let key = places
-            .map(|namespace| ObjectKey::new(resource.clone(), namespace, name))
+            .map(|namespace| ObjectKey::new(resource.clone(), namespace, &object.name))
             .find(|key| state.get(key).is_some())?;
         Some(format!(
             "{key} exists too, of another kind of this name; to ask about that, name the kind as {resource}"
         ))
     };
-    let others = others.filter(|_| filter.uid.is_none());
+    let others = others.filter(|_| object.uid.is_none());
     others.filter_map(of_kind).collect()
 }
 

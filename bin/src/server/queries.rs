@@ -6,12 +6,12 @@ mod parameters;
 use crate::ControlPlane;
 use crate::answer::{PATHS, StateAnswer};
 use crate::backend::as_of_error;
-use crate::inspect::{self, Owner, QueryError, Selection, World};
+use crate::inspect::{self, QueryError, Selection, World};
 use hindsight_api::{ApiBody, Backend, Bodies, Failure, Past};
 use hindsight_core::State;
 use http::{Response, Uri, header};
 pub(super) use parameters::refuse_any;
-use parameters::{Parameters, Question};
+use parameters::{Asked, Question};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
@@ -60,10 +60,10 @@ async fn answered(
 ) -> Result<Response<ApiBody>, Failure> {
     let question = uri.path().strip_prefix(PATHS).and_then(Question::named);
     let question = question.ok_or_else(|| Failure::not_found(NO_QUESTION))?;
-    let params = Parameters::read(question, uri.query().unwrap_or_default())
-        .map_err(Failure::bad_request)?;
+    let asked = Asked::read(question, uri.query().unwrap_or_default());
+    let asked = asked.map_err(Failure::bad_request)?;
     let plane = plane.clone();
-    let past = match params.point {
+    let past = match asked.point() {
         Some(point) => Backend::as_of(&plane, point)
             .await
             .map_err(Failure::of_past)?,
@@ -77,7 +77,7 @@ async fn answered(
     let lost = past.lost;
     // The work goes on if the client has gone, and keeps its seat until it is done.
     let work = move || {
-        let document = ask(&plane, question, &past.state, &params);
+        let document = ask(&plane, &past.state, &asked);
         drop(past);
         (document.map(|document| document.to_string()), walk)
     };
@@ -101,45 +101,33 @@ fn failure(error: QueryError) -> Failure {
     }
 }
 
-fn ask(
-    plane: &ControlPlane,
-    question: Question,
-    state: &State,
-    params: &Parameters,
-) -> Result<Value, QueryError> {
-    let filter = &params.filter;
-    let text = |text: &Option<String>| text.clone().unwrap_or_default();
-    Ok(match question {
-        Question::Log => {
+fn ask(plane: &ControlPlane, state: &State, asked: &Asked) -> Result<Value, QueryError> {
+    Ok(match asked {
+        Asked::Log { filter, from } => {
             let history = plane.history();
             let selection = Selection::of(&history, filter, state)?;
-            json!(inspect::page(&history, &selection, params.from)?)
+            json!(inspect::page(&history, &selection, *from)?)
         }
-        Question::Why => json!(inspect::why(&plane.history(), state, filter)?),
-        Question::Plan => {
-            let now = if params.point.is_some() {
+        Asked::Why(object) => json!(inspect::why(&plane.history(), state, object)?),
+        Asked::Plan {
+            object,
+            propagation,
+            point,
+        } => {
+            let now = if point.is_some() {
                 inspect::clock_at(plane.reader(), state.revision)?
             } else {
                 plane.now()
             };
             let reader = plane.reader();
             let world = World { reader, state, now };
-            let plan = json!(inspect::plan(world, filter, params.propagation)?);
+            let plan = json!(inspect::plan(world, object, *propagation)?);
             inspect::refuse_dropped(reader, state.revision)?;
             plan
         }
-        Question::State => json!(StateAnswer::of(state)),
-        Question::Kind => json!(inspect::served(state, &text(&filter.kind))?),
-        Question::Owner => {
-            let owner = Owner {
-                api_version: text(&params.api_version),
-                kind: text(&filter.kind),
-                namespace: text(&filter.namespace),
-                name: text(&filter.name),
-                uid: text(&filter.uid),
-            };
-            json!(inspect::find_owner(state, &owner))
-        }
+        Asked::State { .. } => json!(StateAnswer::of(state)),
+        Asked::Kind { kind, .. } => json!(inspect::served(state, kind)?),
+        Asked::Owner { owner, .. } => json!(inspect::find_owner(state, owner)),
     })
 }
 

@@ -1,7 +1,7 @@
 //! What a question reads does not grow with what others did who had the same name.
 
 use super::pages::update;
-use super::{PATIENCE, create, delete, frames, key, named, write};
+use super::{PATIENCE, create, delete, frames, key, object, write};
 use crate::history::{HistoryIndex, LogHistory};
 use crate::inspect::why;
 use crate::{Config, ControlPlane};
@@ -98,10 +98,10 @@ fn one_why_reads_little_however_often_a_name_was_written_and_used_again() {
     let state = plane.state();
     let asked = |name: &str, uid: Option<&str>| {
         let history = LogHistory::new(&reader, &index);
-        let mut filter = named(name);
-        filter.uid = uid.map(str::to_owned);
+        let mut asked = object(name);
+        asked.uid = uid.map(str::to_owned);
         let before = log.reads.load(Ordering::SeqCst);
-        let told = why(&history, &state, &filter).expect("it is answered");
+        let told = why(&history, &state, &asked).expect("it is answered");
         let reads = log.reads.load(Ordering::SeqCst) - before;
         (told.explanation, reads)
     };

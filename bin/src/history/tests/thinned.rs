@@ -1,8 +1,8 @@
 //! A log that is thinned while a question reads it: what is asked is answered from what is left.
 
-use super::{create, frames, named, some_history, write};
+use super::{create, frames, named, object, some_history, write};
 use crate::history::{HistoryIndex, LogHistory};
-use crate::inspect::{Filter, Selection, page, why};
+use crate::inspect::{ObjectQuery, Selection, page, why};
 use crate::testing::plane;
 use hindsight_core::{Revision, State};
 use hindsight_log::{Error, MemoryStorage, Reader, Records, Storage, Stored, Tail, thin};
@@ -144,7 +144,7 @@ fn why_answers_while_the_log_is_thinned() {
     at_every_read(&whole, |reader, index| {
         let history = LogHistory::new(reader, index);
         for (name, fate) in [("never", Fate::Unknown), ("first", Fate::Live)] {
-            let told = why(&history, &whole.state, &named(name)).expect("it is answered");
+            let told = why(&history, &whole.state, &object(name)).expect("it is answered");
             assert_eq!(told.explanation.state, fate, "{name}");
             let lost = told
                 .reasons
@@ -152,11 +152,11 @@ fn why_answers_while_the_log_is_thinned() {
                 .any(|reason| reason.contains("restored"));
             assert_eq!(lost, fate == Fate::Unknown, "{name}: {:?}", told.reasons);
         }
-        let filter = Filter {
+        let asked = ObjectQuery {
             uid: Some("of another".into()),
-            ..named("c1")
+            ..object("c1")
         };
-        let told = why(&history, &whole.state, &filter).expect("it is answered");
+        let told = why(&history, &whole.state, &asked).expect("it is answered");
         assert_eq!(told.explanation.state, Fate::Unknown);
     });
 }

@@ -56,17 +56,17 @@ fn planned_as(
     changes_max: usize,
     policy: Propagation,
 ) -> Result<Planned, QueryError> {
-    let filter = Filter {
-        kind: Some("configmap".into()),
-        name: Some(name.into()),
-        ..Filter::default()
+    let object = ObjectQuery {
+        kind: "configmap".into(),
+        name: name.into(),
+        ..ObjectQuery::default()
     };
     let world = World {
         reader: plane.reader(),
         state: &plane.state(),
         now: plane.now(),
     };
-    match plan_within(changes_max, world, &filter, policy)? {
+    match plan_within(changes_max, world, &object, policy)? {
         PlanAnswer::Found(planned) => Ok(planned),
         PlanAnswer::Missing(missing) => panic!("{missing:?}"),
     }

@@ -1,6 +1,6 @@
 //! Which questions there are, and the parameters that each takes.
 
-use crate::inspect::Filter;
+use crate::inspect::{Filter, ObjectQuery, Owner};
 use hindsight_api::{AsOf, percent_decode};
 use hindsight_core::Revision;
 use hindsight_core::command::Propagation;
@@ -84,16 +84,23 @@ impl Question {
         }
     }
 
-    /// Checks that it takes these parameters.
-    fn check(self, texts: &BTreeMap<String, String>) -> Result<(), String> {
+    /// Refuses an empty value: it would narrow nothing, match nothing, or mean the newest state, and nobody means
+    /// that.
+    fn refuse_empty(self, texts: &BTreeMap<String, String>) -> Result<(), String> {
         // An owner's namespace may be empty.
-        if self != Self::Owner {
-            refuse_empty(texts)?;
+        if self == Self::Owner {
+            return Ok(());
         }
-        let is_missing = |name: &&&str| !texts.contains_key(**name);
-        if let Some(missing) = self.required().iter().find(is_missing) {
-            return Err(format!("the {missing} is missing; name one object"));
+        match texts.iter().find(|(_, value)| value.is_empty()) {
+            Some((name, _)) if self.required().contains(&name.as_str()) => {
+                Err(format!("the {name} is empty; name one object"))
+            }
+            Some((name, _)) => Err(format!("{name} is empty; give a value, or leave it out")),
+            None => Ok(()),
         }
+    }
+
+    fn refuse_unknown(self, texts: &BTreeMap<String, String>) -> Result<(), String> {
         let taken = self.parameters();
         let is_unknown = |name: &&String| !taken.contains(&name.as_str());
         match texts.keys().find(is_unknown).map(String::as_str) {
@@ -109,43 +116,108 @@ impl Question {
     }
 }
 
-/// The parameters of a question. An empty one is refused, but counts as absent where an owner is looked for.
+/// A question with its parameters. An empty one is refused, but counts as absent where an owner is looked for.
 #[derive(Debug)]
-pub(super) struct Parameters {
-    pub(super) filter: Filter,
-    pub(super) api_version: Option<String>,
-    pub(super) point: Option<AsOf>,
-    /// Where a page of the log begins.
-    pub(super) from: Revision,
-    pub(super) propagation: Propagation,
+pub(super) enum Asked {
+    Log {
+        filter: Filter,
+        /// Where the page begins.
+        from: Revision,
+    },
+    Why(ObjectQuery),
+    Plan {
+        object: ObjectQuery,
+        propagation: Propagation,
+        point: Option<AsOf>,
+    },
+    State {
+        point: Option<AsOf>,
+    },
+    Kind {
+        kind: String,
+        point: Option<AsOf>,
+    },
+    Owner {
+        owner: Owner,
+        point: Option<AsOf>,
+    },
 }
 
-impl Parameters {
+impl Asked {
     /// Parses a query. A plus stands for itself, since times contain it. A name that is repeated is refused:
     /// one of its values would be passed over.
     pub(super) fn read(question: Question, query: &str) -> Result<Self, String> {
         let texts = texts(query)?;
-        let text = |name| given(&texts, name).map(str::to_owned);
         let revision = |text: &str| text.parse().map(Revision).ok();
-        let params = Self {
-            point: value(&texts, "asOf", POINT, AsOf::parse)?,
-            from: value(&texts, "from", REVISION, revision)?.unwrap_or(Revision(1)),
-            filter: Filter {
-                kind: text("kind"),
-                namespace: text("namespace"),
-                name: text("name"),
-                uid: text("uid"),
-                user: text("user"),
-                verb: text("verb"),
-                since: value(&texts, "since", POINT, AsOf::parse)?,
-                until: value(&texts, "until", POINT, AsOf::parse)?,
+        let point = value(&texts, "asOf", POINT, AsOf::parse)?;
+        let from = value(&texts, "from", REVISION, revision)?.unwrap_or(Revision(1));
+        let filter = filter(&texts)?;
+        let propagation = propagation(&texts)?;
+        question.refuse_empty(&texts)?;
+        let text = |name| given(&texts, name).unwrap_or_default().to_owned();
+        let asked = match question {
+            Question::Log => Self::Log { filter, from },
+            Question::Why => Self::Why(object(filter)?),
+            Question::Plan => Self::Plan {
+                object: object(filter)?,
+                propagation,
+                point,
             },
-            api_version: text("apiVersion"),
-            propagation: propagation(&texts)?,
+            Question::State => Self::State { point },
+            Question::Kind => Self::Kind {
+                kind: text("kind"),
+                point,
+            },
+            Question::Owner => Self::Owner {
+                owner: Owner {
+                    api_version: text("apiVersion"),
+                    kind: text("kind"),
+                    namespace: text("namespace"),
+                    name: text("name"),
+                    uid: text("uid"),
+                },
+                point,
+            },
         };
-        question.check(&texts)?;
-        Ok(params)
+        question.refuse_unknown(&texts)?;
+        Ok(asked)
     }
+
+    /// The point of the past that it is about; `None` for the present.
+    pub(super) const fn point(&self) -> Option<AsOf> {
+        match self {
+            Self::Log { .. } | Self::Why(_) => None,
+            Self::Plan { point, .. }
+            | Self::State { point }
+            | Self::Kind { point, .. }
+            | Self::Owner { point, .. } => *point,
+        }
+    }
+}
+
+fn filter(texts: &BTreeMap<String, String>) -> Result<Filter, String> {
+    let text = |name| given(texts, name).map(str::to_owned);
+    Ok(Filter {
+        kind: text("kind"),
+        namespace: text("namespace"),
+        name: text("name"),
+        uid: text("uid"),
+        user: text("user"),
+        verb: text("verb"),
+        since: value(texts, "since", POINT, AsOf::parse)?,
+        until: value(texts, "until", POINT, AsOf::parse)?,
+    })
+}
+
+/// The one object that is asked about.
+fn object(filter: Filter) -> Result<ObjectQuery, String> {
+    let missing = |name| move || format!("the {name} is missing; name one object");
+    Ok(ObjectQuery {
+        kind: filter.kind.ok_or_else(missing("kind"))?,
+        name: filter.name.ok_or_else(missing("name"))?,
+        namespace: filter.namespace,
+        uid: filter.uid,
+    })
 }
 
 /// The parameters of a query by their names.
@@ -202,15 +274,6 @@ fn value<T>(
     Ok(Some(value))
 }
 
-/// Refuses an empty value: it would narrow nothing, match nothing, or mean the newest state, and nobody means
-/// that.
-fn refuse_empty(texts: &BTreeMap<String, String>) -> Result<(), String> {
-    match texts.iter().find(|(_, value)| value.is_empty()) {
-        Some((name, _)) => Err(format!("{name} is empty; give a value, or leave it out")),
-        None => Ok(()),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -218,22 +281,25 @@ mod tests {
     #[test]
     fn a_parameter_is_read_as_it_was_escaped_and_what_is_no_escape_is_refused() {
         let query = "name=a%2Bb&since=2026-01-31T12:00:00%2B01:00&until=2026-01-31T12:00:00+01:00";
-        let params = Parameters::read(Question::Log, query).expect("read");
-        assert_eq!(params.filter.name.as_deref(), Some("a+b"));
-        assert!(matches!(params.filter.since, Some(AsOf::Time(_))));
-        assert_eq!(params.filter.since, params.filter.until);
-        assert_eq!(params.from, Revision(1));
+        let asked = Asked::read(Question::Log, query).expect("read");
+        let Asked::Log { filter, from } = asked else {
+            panic!("{asked:?}");
+        };
+        assert_eq!(filter.name.as_deref(), Some("a+b"));
+        assert!(matches!(filter.since, Some(AsOf::Time(_))));
+        assert_eq!(filter.since, filter.until);
+        assert_eq!(from, Revision(1));
         for query in [
             "name=%", "name=%4", "name=%zz", "name=%ff", "asOf=x", "from=1h", "from=", "kind",
             "kind=", "since=x", "until=x",
         ] {
-            assert!(Parameters::read(Question::Log, query).is_err(), "{query}");
+            assert!(Asked::read(Question::Log, query).is_err(), "{query}");
         }
     }
 
     #[test]
     fn a_parameter_that_is_given_twice_is_named() {
-        let refused = Parameters::read(Question::State, "asOf=3&asOf=3").expect_err("refused");
+        let refused = Asked::read(Question::State, "asOf=3&asOf=3").expect_err("refused");
         assert_eq!(refused, "asOf is given twice; give it once");
     }
 
@@ -241,8 +307,13 @@ mod tests {
     fn a_question_about_one_object_without_its_kind_or_name_says_which_is_missing() {
         for question in [Question::Why, Question::Plan] {
             for (query, missing) in [("name=x", "kind"), ("kind=pod", "name"), ("", "kind")] {
-                let refused = Parameters::read(question, query).expect_err("refused");
+                let refused = Asked::read(question, query).expect_err("refused");
                 let told = format!("the {missing} is missing; name one object");
+                assert_eq!(refused, told, "{question:?} {query}");
+            }
+            for (query, empty) in [("kind=&name=x", "kind"), ("kind=pod&name=", "name")] {
+                let refused = Asked::read(question, query).expect_err("refused");
+                let told = format!("the {empty} is empty; name one object");
                 assert_eq!(refused, told, "{question:?} {query}");
             }
         }
@@ -270,7 +341,7 @@ mod tests {
         ] {
             let question = Question::named(path).expect("a question");
             assert_eq!(question.name(), path);
-            let read = Parameters::read(question, query);
+            let read = Asked::read(question, query);
             assert_eq!(read.is_ok(), is_taken, "{path}?{query}: {read:?}");
         }
     }
