@@ -12,7 +12,6 @@ use super::subject::{DEFAULT_NAMESPACE, NameArg, ResourceArg, parse_name, parse_
 use super::{Directory, NOT_FOUND};
 use crate::hint::hint;
 use crate::inspect::Served;
-use crate::shell;
 use anyhow::Result;
 use clap::Args;
 use hindsight_core::Revision;
@@ -142,18 +141,13 @@ impl Get {
             return format!("no {resource} found{place}{point}{absent}");
         };
         let path = place.map_or_else(String::new, |place| format!("{place}/"));
-        let option = place.filter(|place| *place != DEFAULT_NAMESPACE);
-        let option = option.map_or_else(String::new, |namespace| {
-            format!(" -n {}", shell::word(namespace))
-        });
-        let named = format!("{}/{name}", wanted.kind);
-        let directory = self.directory.option();
-        let asked = format!("{}{option}{directory}", shell::word(&named));
+        let arguments = |place| self.directory.arguments(&wanted.kind, name, place);
+        let asked = arguments(place);
         // It looks in one namespace, while the log is searched in all.
         let why = if everywhere.is_empty() {
             asked.clone()
         } else {
-            format!("{} -n NAMESPACE{directory}", shell::word(&named))
+            arguments(Some("NAMESPACE"))
         };
         format!(
             "{resource} {path}{name} {verb}{everywhere}{point}{absent}; `hindsight log {asked}` shows its history, and \

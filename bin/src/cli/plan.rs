@@ -11,7 +11,6 @@ use crate::answer::{OnceLetGo, PlanAnswer, Planned};
 use crate::effects;
 use crate::hint::hint;
 use crate::inspect::{self, ObjectQuery, World};
-use crate::shell;
 use anyhow::Result;
 use clap::{Args, ValueEnum};
 use hindsight_core::command::Propagation;
@@ -123,13 +122,8 @@ impl Plan {
         } else {
             (String::new(), "")
         };
-        let named = format!("{kind}/{name}");
         let namespace = object.namespace.as_deref().filter(|_| is_namespaced);
-        let option = namespace.map_or_else(String::new, |namespace| {
-            format!(" -n {}", shell::word(namespace))
-        });
-        let directory = self.directory.option();
-        let asked = format!("{}{option}{directory}", shell::word(&named));
+        let asked = self.directory.arguments(kind, name, namespace);
         format!(
             "there {verb} no {kind} {name} to delete{place}; look {elsewhere}at another time with --as-of; \
              `hindsight why {asked}` tells whether and why it was deleted"

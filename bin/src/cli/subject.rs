@@ -1,7 +1,8 @@
 //! What a question is about, as it is typed: a kind, a name and a namespace.
 
-use super::usage_error;
+use super::{Directory, usage_error};
 use crate::inspect::ObjectQuery;
+use crate::shell;
 use anyhow::Result;
 use clap::error::ErrorKind;
 
@@ -108,6 +109,18 @@ impl Subject {
             }
             Some(_) | None => Ok(()),
         }
+    }
+}
+
+impl Directory {
+    /// An object as the arguments of a subcommand that is suggested. A namespace that is meant anyway is left out.
+    pub(super) fn arguments(&self, kind: &str, name: &str, namespace: Option<&str>) -> String {
+        let named = format!("{kind}/{name}");
+        let namespace = namespace.filter(|namespace| *namespace != DEFAULT_NAMESPACE);
+        let option = namespace.map_or_else(String::new, |namespace| {
+            format!(" -n {}", shell::word(namespace))
+        });
+        format!("{}{option}{}", shell::word(&named), self.option())
     }
 }
 

@@ -7,13 +7,12 @@ use super::ask::{Source, newest_state};
 use super::legible::legible_answer;
 use super::parse::{namespace, non_empty};
 use super::question::Question;
-use super::subject::{DEFAULT_NAMESPACE, NameArg, ResourceArg, parse_name, parse_resource};
+use super::subject::{NameArg, ResourceArg, parse_name, parse_resource};
 use super::{Directory, NOT_FOUND, Output, show};
 use crate::hint::hint;
 use crate::history::{HistoryIndex, LogHistory};
 use crate::inspect::{self, ObjectQuery};
 use crate::questions;
-use crate::shell;
 use anyhow::Result;
 use clap::Args;
 use hindsight_core::Rule;
@@ -117,12 +116,7 @@ fn unknown(object: &ObjectQuery, namespace: &str, directory: &Directory) -> Stri
 
 /// The object as the arguments of a subcommand.
 fn asked(object: &ObjectQuery, directory: &Directory) -> String {
-    let named = format!("{}/{}", object.kind, object.name);
-    let (named, option) = (shell::word(&named), directory.option());
-    match object.namespace.as_deref() {
-        None | Some(DEFAULT_NAMESPACE) => format!("{named}{option}"),
-        Some(namespace) => format!("{named} -n {}{option}", shell::word(namespace)),
-    }
+    directory.arguments(&object.kind, &object.name, object.namespace.as_deref())
 }
 
 /// First the object and its state, then why it still exists, then a line for each link of the chain.
