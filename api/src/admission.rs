@@ -3,6 +3,7 @@
 //! that has changed.
 
 mod caller;
+mod carry_out;
 mod conditions;
 mod deletion;
 mod endpoint;
@@ -21,26 +22,23 @@ mod unstored;
 mod validate;
 
 pub use caller::{Call, WebhookCaller};
-pub(crate) use room::{decided_bytes, waiting_bytes};
+pub(crate) use room::waiting_bytes;
 pub(crate) use unstored::ReviewAdmission;
 
 use caller::NoCaller;
-
+use carry_out::carry_out;
 use hooks::{Hook, HookContext, Stage, matching_hooks};
 use subject::{Operation, Subject};
 
 use crate::authorizer::{AllowAll, Authorizer};
 use crate::backend::Backend;
-use crate::offload::{LONG_BYTES, offload};
+use crate::offload::offload;
 use crate::params::WriteOptions;
 use crate::status::Failure;
-use hindsight_core::command::{
-    AdmissionBasis, Admitted, Evaluation, FieldValidation, Intent, Passed,
-};
+use hindsight_core::command::{AdmissionBasis, Admitted, FieldValidation, Intent};
 use hindsight_core::kind::KindRef;
 use hindsight_core::{
-    Command, Decision, ObjectKey, Rejection, State, Unavailable, decide, decide_aside,
-    decide_before_storage, draft, namespace_of_new,
+    Command, Decision, ObjectKey, Rejection, State, decide_before_storage, draft, namespace_of_new,
 };
 use serde_json::Value;
 use std::sync::Arc;
@@ -117,7 +115,7 @@ impl WriteRequest {
 /// Admits a write and carries it out. If its object changed in between, both are repeated until the request's
 /// deadline. Source: `GuaranteedUpdate` and `conditionalDelete` of upstream's storage, which do not limit the
 /// number of rounds.
-pub(crate) async fn write(
+async fn admit_and_carry_out(
     backend: &dyn Backend,
     admission: &Admission,
     write_request: &WriteRequest,
@@ -149,7 +147,7 @@ pub(crate) async fn write(
         } else {
             bytes
         };
-        match submit(backend, command, counted, dry_run).await {
+        match carry_out(backend, command, counted, dry_run).await {
             // Another write to the object went through, so every round makes progress for somebody; or to check it
             // takes longer than a turn of the writer.
             Ok(Err(Rejection::Stale { .. })) => {
@@ -190,7 +188,7 @@ struct Write<'a> {
     backend: &'a dyn Backend,
     admission: &'a Admission,
     write_request: &'a WriteRequest,
-    /// How much is decided: see [`decided_bytes`].
+    /// How much is decided: see [`room::decided_bytes`].
     bytes: usize,
     deadline: Instant,
 }
@@ -389,75 +387,5 @@ impl Write<'_> {
 /// Adds warnings to a decision. Duplicates are removed where the headers are written.
 fn warn(mut decision: Decision, warnings: Vec<String>) -> Decision {
     decision.warnings.extend(warnings);
-    decision
-}
-
-/// Submits one command, or only decides it in a dry run. A command of a long request is decided first: what the
-/// writer would refuse is then refused here, where it keeps no other write waiting.
-pub(crate) async fn submit(
-    backend: &dyn Backend,
-    command: Command,
-    bytes: usize,
-    dry_run: bool,
-) -> Result<Result<Decision, Rejection>, Failure> {
-    if dry_run {
-        return only_decide(backend, command, bytes).await;
-    }
-    if bytes > LONG_BYTES {
-        return decide_first(backend, command, bytes).await;
-    }
-    to_writer(backend, command, None).await
-}
-
-async fn only_decide(
-    backend: &dyn Backend,
-    command: Command,
-    bytes: usize,
-) -> Result<Result<Decision, Rejection>, Failure> {
-    let state = backend.state();
-    let bytes = room::computed_bytes(&state, &command, bytes);
-    let decide_it = move || {
-        let decided = decide(&state, command);
-        decided.map(|decision| not_carried_out(&state, decision))
-    };
-    offload(bytes, decide_it).await
-}
-
-/// Decides a command where a long one holds up nobody, and submits it unless it is refused.
-async fn decide_first(
-    backend: &dyn Backend,
-    command: Command,
-    bytes: usize,
-) -> Result<Result<Decision, Rejection>, Failure> {
-    let (state, tried) = (backend.state(), command.clone());
-    let try_it = move || decide_aside(&state, tried);
-    match offload(bytes, try_it).await? {
-        (Ok(_), passed) => to_writer(backend, command, passed).await,
-        (Err(refused), _) => Ok(Err(refused)),
-    }
-}
-
-async fn to_writer(
-    backend: &dyn Backend,
-    mut command: Command,
-    passed: Option<Passed>,
-) -> Result<Result<Decision, Rejection>, Failure> {
-    let passed = passed.map(|passed| Evaluation::Passed(Box::new(passed)));
-    command.evaluation = passed.unwrap_or(Evaluation::Brief);
-    let answers: Result<_, Unavailable> = backend.submit(vec![command]).await;
-    let missing = || Failure::internal("the writer did not answer".into());
-    answers?.pop().ok_or_else(missing)
-}
-
-/// The answer to a dry run, which moves no revision: the object keeps that of the state on which it was decided, and
-/// a new one has none.
-fn not_carried_out(state: &State, mut decision: Decision) -> Decision {
-    if std::mem::take(&mut decision.commits).is_empty() {
-        return decision;
-    }
-    let object = decision.outcome.object();
-    let stored = state.get(&object.key).map(|stored| stored.revision);
-    let shown = Arc::new(object.shown_at(stored));
-    decision.outcome = decision.outcome.with_object(shown);
     decision
 }

@@ -8,7 +8,7 @@ mod resource_request;
 mod room;
 
 use crate::accept::{Accept, NotAcceptable, accept};
-use crate::admission::{self, Admission, WriteRequest};
+use crate::admission::Admission;
 use crate::authenticator::Authenticator;
 use crate::backend::{Backend, Past, present};
 use crate::body::{self, ApiBody, Bodies, Received, Syntax};
@@ -328,29 +328,6 @@ impl Api {
             }
             _ => Err(Failure::method_not_allowed()),
         }
-    }
-
-    /// Admits one write, and makes it durable or, in a dry run, only decides it.
-    pub(crate) async fn submit(
-        &self,
-        request: &ResourceRequest,
-        write_request: WriteRequest,
-    ) -> Result<hindsight_core::Decision, Failure> {
-        let backend = &*self.backend;
-        let state = backend.state();
-        let (body, is_yaml) = (request.body_bytes, request.media.is_yaml());
-        let bytes = admission::decided_bytes(&state, &write_request.command, body, is_yaml);
-        if self.admission.is_idle(&state) && !request.kind.is_long_to_check() {
-            drop(state);
-            let WriteRequest {
-                command, options, ..
-            } = write_request;
-            return Ok(admission::submit(backend, command, bytes, options.dry_run).await??);
-        }
-        drop(state);
-        let (admission, deadline) = (&self.admission, request.deadline);
-        let written = admission::write(backend, admission, &write_request, bytes, deadline);
-        Box::pin(written).await
     }
 
     pub(crate) fn command(&self, request: &ResourceRequest, intent: Intent) -> Command {

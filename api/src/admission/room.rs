@@ -13,7 +13,7 @@ const COPIES: usize = 3;
 
 /// About how many bytes deciding a command reads, where the body of its request is so long. By its aliases YAML may
 /// say much more than its length.
-pub(crate) fn decided_bytes(state: &State, command: &Command, body: usize, is_yaml: bool) -> usize {
+pub(super) fn decided_bytes(state: &State, command: &Command, body: usize, is_yaml: bool) -> usize {
     let stored = |key| state.get(key).map_or(0, |stored| stored.body.len());
     let said = said(&command.intent).filter(|_| is_yaml);
     let body = body.max(said.map_or(0, length));

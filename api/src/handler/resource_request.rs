@@ -39,7 +39,7 @@ pub(crate) struct ResourceRequest {
     pub(crate) permit: Option<Permit>,
     pub(super) now: Time,
     /// How long the body is; zero before it is read.
-    pub(super) body_bytes: usize,
+    pub(crate) body_bytes: usize,
     /// Whether it is a watch if its method is `GET`.
     pub(super) watches: bool,
     /// When the client stops waiting, if it says so.

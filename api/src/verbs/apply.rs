@@ -1,7 +1,7 @@
 //! `patch` with a configuration (server-side apply): everything that one field manager wants to say about an
 //! object.
 
-use super::write::write;
+use super::write::carry_out_intent;
 use crate::body::{self, ApiBody, BodyWarnings, Received};
 use crate::handler::{Api, ResourceRequest};
 use crate::status::Failure;
@@ -32,7 +32,7 @@ pub(super) async fn apply(
         },
         validation: options.validation(),
     });
-    write(api, request, intent, body_warnings, options).await
+    carry_out_intent(api, request, intent, body_warnings, options).await
 }
 
 /// A configuration must state its version and kind, which nothing else does, and must not contain

@@ -54,7 +54,7 @@ pub(crate) async fn create(
         object,
         validation: options.validation(),
     });
-    write(api, request, intent, body_warnings, options).await
+    carry_out_intent(api, request, intent, body_warnings, options).await
 }
 
 pub(crate) async fn update(
@@ -74,7 +74,7 @@ pub(crate) async fn update(
         object,
         validation: options.validation(),
     });
-    write(api, request, intent, body_warnings, options).await
+    carry_out_intent(api, request, intent, body_warnings, options).await
 }
 
 pub(crate) async fn patch(
@@ -112,7 +112,7 @@ pub(crate) async fn patch(
         patch,
         validation: options.validation(),
     });
-    write(api, request, intent, body_warnings, options).await
+    carry_out_intent(api, request, intent, body_warnings, options).await
 }
 
 /// The failure of an unreadable patch. If the object does not exist, that is the failure instead. Source:
@@ -136,7 +136,7 @@ fn media(request: &ResourceRequest) -> Result<PatchMedia, Failure> {
 }
 
 /// Carries out the intent of a request, and answers with the object.
-pub(super) async fn write(
+pub(super) async fn carry_out_intent(
     api: &Api,
     request: &ResourceRequest,
     intent: Intent,

@@ -1,7 +1,7 @@
 //! Long requests about which webhooks are asked.
 
 use super::*;
-use crate::admission::{WriteRequest, write};
+use crate::admission::{WriteRequest, admit_and_carry_out};
 use crate::offload::LONG_BYTES;
 use crate::params::WriteOptions;
 use crate::testing::runtime;
@@ -24,7 +24,7 @@ fn asked_at(bytes: usize) -> Vec<usize> {
     let command = create("", "configmaps", "default", &named("a"));
     let write_request = WriteRequest::new(command, WriteOptions::default());
     let admission = scene.admission();
-    let written = write(&*scene.fake, &admission, &write_request, bytes, None);
+    let written = admit_and_carry_out(&*scene.fake, &admission, &write_request, bytes, None);
     let mut written = pin!(written);
     let counted = poll_fn(|context| {
         polls.fetch_add(1, Ordering::Relaxed);

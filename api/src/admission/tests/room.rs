@@ -1,7 +1,7 @@
 //! Small writes to large objects, behind a webhook that does not answer.
 
 use super::*;
-use crate::admission::decided_bytes;
+use crate::admission::room::decided_bytes;
 use crate::body::Bodies;
 use futures_util::future::join_all;
 use std::time::Duration;

@@ -1,0 +1,107 @@
+//! Carrying a write out, once whoever has to be asked has admitted it: decided where a long one holds up nobody, and
+//! submitted to the writer unless it is a dry run.
+
+use super::room::{computed_bytes, decided_bytes};
+use super::{WriteRequest, admit_and_carry_out};
+use crate::backend::Backend;
+use crate::handler::{Api, ResourceRequest};
+use crate::offload::{LONG_BYTES, offload};
+use crate::status::Failure;
+use hindsight_core::command::{Evaluation, Passed};
+use hindsight_core::{Command, Decision, Rejection, State, Unavailable, decide, decide_aside};
+use std::sync::Arc;
+
+impl Api {
+    /// Admits one write, and makes it durable or, in a dry run, only decides it.
+    pub(crate) async fn submit(
+        &self,
+        request: &ResourceRequest,
+        write_request: WriteRequest,
+    ) -> Result<Decision, Failure> {
+        let backend = &*self.backend;
+        let state = backend.state();
+        let (body, is_yaml) = (request.body_bytes, request.media.is_yaml());
+        let bytes = decided_bytes(&state, &write_request.command, body, is_yaml);
+        if self.admission.is_idle(&state) && !request.kind.is_long_to_check() {
+            drop(state);
+            let WriteRequest {
+                command, options, ..
+            } = write_request;
+            return Ok(carry_out(backend, command, bytes, options.dry_run).await??);
+        }
+        drop(state);
+        let (admission, deadline) = (&self.admission, request.deadline);
+        let written = admit_and_carry_out(backend, admission, &write_request, bytes, deadline);
+        Box::pin(written).await
+    }
+}
+
+/// Submits one command, or only decides it in a dry run. A command of a long request is decided first: what the
+/// writer would refuse is then refused here, where it keeps no other write waiting.
+pub(super) async fn carry_out(
+    backend: &dyn Backend,
+    command: Command,
+    bytes: usize,
+    dry_run: bool,
+) -> Result<Result<Decision, Rejection>, Failure> {
+    if dry_run {
+        return only_decide(backend, command, bytes).await;
+    }
+    if bytes > LONG_BYTES {
+        return decide_first(backend, command, bytes).await;
+    }
+    to_writer(backend, command, None).await
+}
+
+async fn only_decide(
+    backend: &dyn Backend,
+    command: Command,
+    bytes: usize,
+) -> Result<Result<Decision, Rejection>, Failure> {
+    let state = backend.state();
+    let bytes = computed_bytes(&state, &command, bytes);
+    let decide_it = move || {
+        let decided = decide(&state, command);
+        decided.map(|decision| not_carried_out(&state, decision))
+    };
+    offload(bytes, decide_it).await
+}
+
+/// Decides a command where a long one holds up nobody, and submits it unless it is refused.
+async fn decide_first(
+    backend: &dyn Backend,
+    command: Command,
+    bytes: usize,
+) -> Result<Result<Decision, Rejection>, Failure> {
+    let (state, tried) = (backend.state(), command.clone());
+    let try_it = move || decide_aside(&state, tried);
+    match offload(bytes, try_it).await? {
+        (Ok(_), passed) => to_writer(backend, command, passed).await,
+        (Err(refused), _) => Ok(Err(refused)),
+    }
+}
+
+async fn to_writer(
+    backend: &dyn Backend,
+    mut command: Command,
+    passed: Option<Passed>,
+) -> Result<Result<Decision, Rejection>, Failure> {
+    let passed = passed.map(|passed| Evaluation::Passed(Box::new(passed)));
+    command.evaluation = passed.unwrap_or(Evaluation::Brief);
+    let answers: Result<_, Unavailable> = backend.submit(vec![command]).await;
+    let missing = || Failure::internal("the writer did not answer".into());
+    answers?.pop().ok_or_else(missing)
+}
+
+/// The answer to a dry run, which moves no revision: the object keeps that of the state on which it was decided, and
+/// a new one has none.
+fn not_carried_out(state: &State, mut decision: Decision) -> Decision {
+    if std::mem::take(&mut decision.commits).is_empty() {
+        return decision;
+    }
+    let object = decision.outcome.object();
+    let stored = state.get(&object.key).map(|stored| stored.revision);
+    let shown = Arc::new(object.shown_at(stored));
+    decision.outcome = decision.outcome.with_object(shown);
+    decision
+}
