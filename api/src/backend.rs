@@ -45,7 +45,7 @@ pub trait Backend: Send + Sync + 'static {
 
     /// The state at a point in the past. A revision that is not in memory is read from the log, for a few
     /// callers at a time; further ones wait, and after a while are refused.
-    fn as_of(&self, point: AsOf) -> BoxFuture<'_, Result<Past, AsOfError>>;
+    fn as_of(&self, point: AsOf) -> BoxFuture<'_, Result<StateAt, AsOfError>>;
 
     /// The time of the last commit up to this revision; `None` if it cannot be told.
     fn time_of(&self, revision: Revision) -> BoxFuture<'_, Option<Time>>;
@@ -105,9 +105,9 @@ pub(crate) async fn present(
 /// The right to be one of the few who hold states of the past; given back when the last clone is dropped.
 pub type Permit = Arc<OwnedSemaphorePermit>;
 
-/// A state as it was.
+/// The state at a point.
 #[derive(Debug, Clone)]
-pub struct Past {
+pub struct StateAt {
     /// The state, which may be as large as the newest one and share nothing with it.
     pub state: Arc<State>,
     /// To be held for as long as any part of the state is. The newest state needs none, nor does one that was kept
@@ -117,9 +117,9 @@ pub struct Past {
     pub lost: Option<LostByRestore>,
 }
 
-impl Past {
-    /// The newest state, which is in memory anyway.
-    pub const fn newest(state: Arc<State>) -> Self {
+impl StateAt {
+    /// A state that is in memory anyway: the newest, or one that was kept.
+    pub const fn in_memory(state: Arc<State>) -> Self {
         Self {
             state,
             permit: None,

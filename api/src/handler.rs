@@ -10,7 +10,7 @@ mod room;
 use crate::accept::{Accept, NotAcceptable, accept};
 use crate::admission::Admission;
 use crate::authenticator::Authenticator;
-use crate::backend::{Backend, Past, present};
+use crate::backend::{Backend, StateAt, present};
 use crate::body::{self, ApiBody, Bodies, Received, Syntax};
 use crate::documents::Documents;
 use crate::media_type::MediaType;
@@ -19,7 +19,8 @@ use crate::path::{self, Route, route, split_time};
 use crate::restricted::Restricted;
 use crate::status::Failure;
 use crate::{
-    discovery, health, impersonation, list, openapi, pretty, respond, reviews, table, verbs, watch,
+    discovery, health, impersonation, list, openapi, position, pretty, respond, reviews, table,
+    verbs, watch,
 };
 use bytes::Bytes;
 use custom::Methods;
@@ -128,11 +129,11 @@ impl Api {
         let syntax = syntax_of(&accept);
         let is_pretty = pretty::is_wanted(&uri, &parts.headers, accept.as_ref().ok());
         let mut lost = None;
-        let asked = self.place(&parts.method, &uri, &parts.headers, actor);
-        let answer = match asked.await {
-            Ok(ControlFlow::Continue(place)) => {
-                lost = place.past.lost;
-                self.answer(place, parts, body, accept).await
+        let read = self.read_scene(&parts.method, &uri, &parts.headers, actor);
+        let answer = match read.await {
+            Ok(ControlFlow::Continue(scene)) => {
+                lost = scene.shown.lost;
+                self.answer(scene, parts, body, accept).await
             }
             Ok(ControlFlow::Break(answer)) => Ok(answer),
             Err(failure) => Err(failure),
@@ -148,13 +149,13 @@ impl Api {
     }
 
     /// Finds out what a request is about, if its client may ask. Health is answered here.
-    async fn place<'a>(
+    async fn read_scene<'a>(
         &self,
         method: &Method,
         uri: &'a Uri,
         headers: &HeaderMap,
         actor: Option<Arc<Actor>>,
-    ) -> Result<ControlFlow<Response<ApiBody>, Place<'a>>, Failure> {
+    ) -> Result<ControlFlow<Response<ApiBody>, Scene<'a>>, Failure> {
         let health = health::respond(method, uri, &*self.backend);
         let Some(actor) = actor else {
             let health = health.unwrap_or_else(|| Err(Failure::unauthorized()));
@@ -165,24 +166,24 @@ impl Api {
             return response.map(ControlFlow::Break);
         }
         let (point, path) = split_time(uri.path())?;
-        let past = match point {
+        let shown = match point {
             Some(point) => self.backend.as_of(point).await.map_err(Failure::of_past)?,
-            None => Past::newest(self.backend.state()),
+            None => StateAt::in_memory(self.backend.state()),
         };
-        let now = present(&*self.backend, point, past.state.revision).await;
-        Ok(ControlFlow::Continue(Place {
+        let now = present(&*self.backend, point, shown.state.revision).await;
+        Ok(ControlFlow::Continue(Scene {
             actor,
             path,
             is_past: point.is_some(),
             now,
-            past,
+            shown,
         }))
     }
 
     /// Answers about what the path names in a state.
     async fn answer<B>(
         &self,
-        place: Place<'_>,
+        scene: Scene<'_>,
         mut parts: Parts,
         body: B,
         accept: Result<Accept, NotAcceptable>,
@@ -191,13 +192,13 @@ impl Api {
         B: Body<Data = Bytes>,
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
     {
-        let Place {
+        let Scene {
             actor,
             path,
             is_past,
             now,
-            past: Past { state, permit, .. },
-        } = place;
+            shown: StateAt { state, permit, .. },
+        } = scene;
         let named = named_by(&self.documents, path, is_past, &parts, &state);
         let route = match named.await? {
             Named::Resource(route) => route,
@@ -234,7 +235,7 @@ impl Api {
                     state,
                     actor,
                     accept,
-                    past: is_past,
+                    is_past,
                     permit,
                     body_bytes: 0,
                     watches,
@@ -258,9 +259,9 @@ impl Api {
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
     {
         let method = request.parts.method.clone();
-        if request.past && method != Method::GET {
-            let message = "the past does not change: this method is not allowed under /as-of/";
-            return Err(Failure::new(405, "MethodNotAllowed", message));
+        if request.is_past && method != Method::GET {
+            let why = "this method is not allowed under /as-of/";
+            return Err(position::past_does_not_change(why));
         }
         if !verbs::allows(request.subresource, &method)
             || (request.route.watch && method != Method::GET)
@@ -344,7 +345,7 @@ impl Api {
 }
 
 /// What a request is about, and who asks.
-struct Place<'a> {
+struct Scene<'a> {
     actor: Arc<Actor>,
     /// The path without the point in time.
     path: &'a str,
@@ -353,7 +354,7 @@ struct Place<'a> {
     /// That point, or when the request arrived.
     now: Time,
     /// The state at that point, or the newest.
-    past: Past,
+    shown: StateAt,
 }
 
 /// What a path names.

@@ -8,7 +8,7 @@ mod selectable;
 mod tests;
 mod untyped;
 
-use crate::backend::{AsOf, LostByRestore, Past, Permit};
+use crate::backend::{AsOf, LostByRestore, Permit, StateAt};
 use crate::body::ApiBody;
 use crate::handler::{Api, ResourceRequest};
 use crate::pace::{LOOK_BYTES, Pace};
@@ -74,15 +74,15 @@ struct Selected {
 /// Where a page begins.
 struct Start {
     /// The state to list.
-    past: Past,
+    shown: StateAt,
     /// The last object of the page before.
     after: Option<ContinueAfter>,
 }
 
 impl Start {
     /// The first page of this state.
-    const fn first(past: Past) -> Self {
-        Self { past, after: None }
+    const fn first(shown: StateAt) -> Self {
+        Self { shown, after: None }
     }
 }
 
@@ -268,12 +268,12 @@ impl Query {
         request: &mut ResourceRequest,
         paged: bool,
     ) -> Result<Page, Failure> {
-        let Start { past, after } = self.start(api, request, paged).await?;
-        let Past {
+        let Start { shown, after } = self.start(api, request, paged).await?;
+        let StateAt {
             state,
             permit,
             lost,
-        } = past;
+        } = shown;
         let limit = usize::try_from(self.limit).ok().filter(|limit| *limit > 0);
         let limit = limit.unwrap_or(usize::MAX);
         let found = self
@@ -283,7 +283,7 @@ impl Query {
         let last = found.items.last().filter(|_| found.more);
         let token = last.map(|last| Continuation::after(state.revision, &last.key).token());
         // A state that was folded shares nothing with the newest, and one of an earlier page was kept before.
-        let is_newest = !request.past && Arc::ptr_eq(&state, &request.state);
+        let is_newest = !request.is_past && Arc::ptr_eq(&state, &request.state);
         if token.is_some() && is_newest {
             api.backend.keep(Arc::clone(&state));
         }
@@ -326,7 +326,7 @@ impl Query {
         };
         let newest = request.state.revision;
         let ahead = revision > newest;
-        if ahead && request.past {
+        if ahead && request.is_past {
             return Err(position::after_past(revision, newest));
         }
         if ahead && matching == "Exact" {
@@ -343,7 +343,7 @@ impl Query {
             let state = state_at(api, request, revision).await;
             return Ok(Start::first(state.map_err(list_expired)?));
         }
-        if !request.past {
+        if !request.is_past {
             position::check(&*api.backend, revision)?;
         }
         Ok(Start::first(request.shown()))
@@ -384,7 +384,7 @@ async fn next_page(
     continuation: Continuation,
 ) -> Result<Start, Failure> {
     // A page of the past may be of an earlier revision, as the list may be, but not of a later one.
-    if let Some(token) = continuation.revision.filter(|_| request.past)
+    if let Some(token) = continuation.revision.filter(|_| request.is_past)
         && token > request.state.revision
     {
         let shown = request.state.revision;
@@ -398,8 +398,8 @@ async fn next_page(
         None => Ok(request.shown()),
     };
     match found {
-        Ok(past) => Ok(Start {
-            past,
+        Ok(shown) => Ok(Start {
+            shown,
             after: Some(continuation.after),
         }),
         Err(failure) if failure.is_expired() => Err(Failure::too_old_to_continue(
@@ -423,8 +423,8 @@ async fn state_at(
     api: &Api,
     request: &mut ResourceRequest,
     revision: Revision,
-) -> Result<Past, Failure> {
-    if !request.past {
+) -> Result<StateAt, Failure> {
+    if !request.is_past {
         position::check(&*api.backend, revision)?;
     }
     if request.state.revision == revision {

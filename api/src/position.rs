@@ -23,3 +23,9 @@ pub(crate) fn check(backend: &dyn Backend, asked: Revision) -> Result<(), Failur
     let expired = Expired { asked, oldest };
     Err(Failure::expired(expired.to_string()))
 }
+
+/// The answer to whoever would change the past, or wait for it to change.
+pub(crate) fn past_does_not_change(why: &str) -> Failure {
+    let message = format!("the past does not change: {why}");
+    Failure::new(405, "MethodNotAllowed", message)
+}

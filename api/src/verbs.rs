@@ -56,7 +56,7 @@ pub(crate) async fn get(
     let newest = request.state.revision;
     let revision = request.params.revision()?;
     if let Some(wanted) = revision.filter(|wanted| *wanted > newest) {
-        if request.past {
+        if request.is_past {
             return Err(position::after_past(wanted, newest));
         }
         request.catch_up(api, wanted).await?;

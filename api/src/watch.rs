@@ -49,9 +49,8 @@ pub(crate) async fn open(
     api: &Api,
     mut request: Box<ResourceRequest>,
 ) -> Result<Response<ApiBody>, Failure> {
-    if request.past {
-        let message = "the past does not change: it cannot be watched";
-        return Err(Failure::new(405, "MethodNotAllowed", message));
+    if request.is_past {
+        return Err(position::past_does_not_change("it cannot be watched"));
     }
     let mut selection = Selection::of(&request)?;
     request.params.integer("limit")?;

@@ -3,7 +3,7 @@
 
 use anyhow::{Context, Result, anyhow};
 use futures_util::future::{BoxFuture, ready};
-use hindsight_api::{AsOf, AsOfError, Backend, Past, builtin_kinds};
+use hindsight_api::{AsOf, AsOfError, Backend, StateAt, builtin_kinds};
 use hindsight_core::{
     Change, Check, Command, Commit, Decision, Expired, Revision, State, Submitted, Time,
     Unavailable,
@@ -156,8 +156,8 @@ impl Backend for Stepped {
         Box::pin(ready(Ok(Vec::new())))
     }
 
-    fn as_of(&self, _: AsOf) -> BoxFuture<'_, Result<Past, AsOfError>> {
-        Box::pin(ready(Ok(Past::newest(self.state()))))
+    fn as_of(&self, _: AsOf) -> BoxFuture<'_, Result<StateAt, AsOfError>> {
+        Box::pin(ready(Ok(StateAt::in_memory(self.state()))))
     }
 
     fn time_of(&self, _: Revision) -> BoxFuture<'_, Option<Time>> {

@@ -3,7 +3,7 @@
 use crate::control_plane::ControlPlane;
 use crate::inspect::{lost_by_restore, state_at, time_of};
 use futures_util::future::BoxFuture;
-use hindsight_api::{AsOf, AsOfError, Backend, LostByRestore, Past};
+use hindsight_api::{AsOf, AsOfError, Backend, LostByRestore, StateAt};
 use hindsight_core::{
     Change, Check, Command, Commit, Decision, Expired, FutureRevision, Rejection, Revision, State,
     Time, Unavailable,
@@ -62,23 +62,19 @@ impl Backend for ControlPlane {
         })
     }
 
-    fn as_of(&self, point: AsOf) -> BoxFuture<'_, Result<Past, AsOfError>> {
+    fn as_of(&self, point: AsOf) -> BoxFuture<'_, Result<StateAt, AsOfError>> {
         Box::pin(async move {
             let newest = Self::state(self);
             if let AsOf::Revision(asked) = point {
                 if asked == newest.revision {
-                    return Ok(Past::newest(newest));
+                    return Ok(StateAt::in_memory(newest));
                 }
                 if asked > newest.revision {
                     let newest = newest.revision;
                     return Err(AsOfError::Future(FutureRevision { asked, newest }));
                 }
                 if let Some(kept) = self.pasts().kept(asked) {
-                    return Ok(Past {
-                        state: kept,
-                        permit: None,
-                        lost: None,
-                    });
+                    return Ok(StateAt::in_memory(kept));
                 }
             }
             let now = Self::now(self);
@@ -88,7 +84,7 @@ impl Backend for ControlPlane {
                 }
                 // What was published until now is looked at, not what was before the clock.
                 if let Some(newest) = self.state_if_no_later(asked) {
-                    return Ok(Past::newest(newest));
+                    return Ok(StateAt::in_memory(newest));
                 }
             }
             let plane = self.clone();

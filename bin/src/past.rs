@@ -8,7 +8,7 @@ mod shelf;
 mod tests;
 
 use crate::unpoisoned::unpoisoned;
-use hindsight_api::{AsOf, AsOfError, LostByRestore, Past};
+use hindsight_api::{AsOf, AsOfError, LostByRestore, StateAt};
 use hindsight_core::{Revision, State};
 pub(crate) use kept::{Kept, replaced_by};
 use shelf::Shelf;
@@ -111,10 +111,10 @@ impl Pasts {
         point: AsOf,
         newest: Revision,
         fold: impl FnOnce() -> Result<(State, Option<LostByRestore>), AsOfError> + Send + 'static,
-    ) -> Result<Past, AsOfError> {
+    ) -> Result<StateAt, AsOfError> {
         let ends = Instant::now() + WAIT_MAX;
         let seat = Arc::new(acquire(&self.seats, ends).await?);
-        let found = |Folded { state, lost }, permit| Past {
+        let found = |Folded { state, lost }, permit| StateAt {
             state,
             permit: Some(permit),
             lost,

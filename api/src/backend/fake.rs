@@ -1,7 +1,7 @@
 //! An engine that does nothing by itself, for tests of the surface alone. What is submitted is
 //! decided and applied.
 
-use super::{AsOf, AsOfError, Backend, Past, Permit};
+use super::{AsOf, AsOfError, Backend, Permit, StateAt};
 use futures_util::future::BoxFuture;
 use hindsight_core::{
     Actor, Cause, Change, Check, Command, Commit, Decision, Event, Expired, Object, Rejection,
@@ -257,7 +257,7 @@ impl Backend for Fake {
         })
     }
 
-    fn as_of(&self, point: AsOf) -> BoxFuture<'_, Result<Past, AsOfError>> {
+    fn as_of(&self, point: AsOf) -> BoxFuture<'_, Result<StateAt, AsOfError>> {
         let folded = match point {
             AsOf::Revision(revision) => self.folded(revision),
             AsOf::Time(_) => None,
@@ -268,7 +268,7 @@ impl Backend for Fake {
         Box::pin(async move {
             sleep(reading).await;
             let lost = None;
-            Ok(Past {
+            Ok(StateAt {
                 state,
                 permit,
                 lost,

@@ -3,7 +3,7 @@
 
 use super::{Api, resolve};
 use crate::accept::{Accept, Answer};
-use crate::backend::{Past, Permit};
+use crate::backend::{Permit, StateAt};
 use crate::media_type::MediaType;
 use crate::params::Params;
 use crate::path::Route;
@@ -34,7 +34,8 @@ pub(crate) struct ResourceRequest {
     pub(crate) state: Arc<State>,
     pub(crate) actor: Arc<Actor>,
     pub(crate) accept: Accept,
-    pub(crate) past: bool,
+    /// Whether the path names a point in time.
+    pub(crate) is_past: bool,
     /// Held by a request about the past.
     pub(crate) permit: Option<Permit>,
     pub(super) now: Time,
@@ -53,8 +54,8 @@ impl ResourceRequest {
     }
 
     /// The state that the request is about.
-    pub(crate) fn shown(&self) -> Past {
-        Past {
+    pub(crate) fn shown(&self) -> StateAt {
+        StateAt {
             state: Arc::clone(&self.state),
             permit: self.permit.clone(),
             lost: None,
@@ -78,7 +79,7 @@ impl ResourceRequest {
     pub(crate) fn release_past(&mut self) {
         static NOTHING: LazyLock<Arc<State>> =
             LazyLock::new(|| Arc::new(State::new(crate::builtin_kinds())));
-        if self.past {
+        if self.is_past {
             self.permit = None;
             self.state = Arc::clone(&NOTHING);
         }

@@ -7,7 +7,7 @@ use super::{FOLDS_MAX, Pasts, SEATS_MAX, SWEEP_EVERY, UNUSED_MAX};
 use crate::testing::plane;
 use crate::{Clock, Config, ControlPlane};
 use bytes::Bytes;
-use hindsight_api::{AsOf, AsOfError, Backend, LostByRestore, Past};
+use hindsight_api::{AsOf, AsOfError, Backend, LostByRestore, StateAt};
 use hindsight_core::{Revision, State, Time};
 use http::{Request, Response};
 use http_body_util::{BodyExt, Full};
@@ -22,7 +22,7 @@ use tower_service::Service;
 /// So large that lists of such objects come in pieces.
 const BODY_BYTES: usize = 300 << 10;
 
-async fn at(plane: &ControlPlane, revision: u64) -> Result<Past, AsOfError> {
+async fn at(plane: &ControlPlane, revision: u64) -> Result<StateAt, AsOfError> {
     Backend::as_of(plane, AsOf::Revision(Revision(revision))).await
 }
 

@@ -7,7 +7,7 @@ use crate::ControlPlane;
 use crate::answer::{PATHS, StateAnswer};
 use crate::backend::as_of_error;
 use crate::inspect::{self, QueryError, Selection, World};
-use hindsight_api::{ApiBody, Backend, Bodies, Failure, Past};
+use hindsight_api::{ApiBody, Backend, Bodies, Failure, StateAt};
 use hindsight_core::State;
 use http::{Response, Uri, header};
 pub(super) use parameters::refuse_any;
@@ -67,7 +67,7 @@ async fn answered(
         Some(point) => Backend::as_of(&plane, point)
             .await
             .map_err(Failure::of_past)?,
-        None => Past::newest(plane.state()),
+        None => StateAt::in_memory(plane.state()),
     };
     let seat = Arc::clone(&bounds.seats).acquire_owned();
     let Ok(Ok(walk)) = timeout(WAIT_MAX, seat).await else {
