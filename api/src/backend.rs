@@ -103,7 +103,7 @@ pub(crate) async fn present(
 }
 
 /// The right to be one of the few who hold states of the past; given back when the last clone is dropped.
-pub type Permit = Arc<OwnedSemaphorePermit>;
+pub type Seat = Arc<OwnedSemaphorePermit>;
 
 /// The state at a point.
 #[derive(Debug, Clone)]
@@ -112,7 +112,7 @@ pub struct StateAt {
     pub state: Arc<State>,
     /// To be held for as long as any part of the state is. The newest state needs none, nor does one that was kept
     /// from when it was the newest: see [`Backend::keep`].
-    pub permit: Option<Permit>,
+    pub seat: Option<Seat>,
     /// What a restore lost, if the point is in it: the state is that of the backup then.
     pub lost: Option<LostByRestore>,
 }
@@ -122,7 +122,7 @@ impl StateAt {
     pub const fn in_memory(state: Arc<State>) -> Self {
         Self {
             state,
-            permit: None,
+            seat: None,
             lost: None,
         }
     }

@@ -197,7 +197,7 @@ impl Api {
             path,
             is_past,
             now,
-            shown: StateAt { state, permit, .. },
+            shown: StateAt { state, seat, .. },
         } = scene;
         let named = named_by(&self.documents, path, is_past, &parts, &state);
         let route = match named.await? {
@@ -236,7 +236,7 @@ impl Api {
                     actor,
                     accept,
                     is_past,
-                    permit,
+                    seat,
                     body_bytes: 0,
                     watches,
                     deadline,

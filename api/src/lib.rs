@@ -43,7 +43,7 @@ mod watch;
 pub use admission::{Admission, Call, WebhookCaller};
 pub use authenticator::Authenticator;
 pub use authorizer::{Access, Authorizer, Verdict};
-pub use backend::{AsOf, AsOfError, Backend, LostByRestore, Permit, StateAt};
+pub use backend::{AsOf, AsOfError, Backend, LostByRestore, Seat, StateAt};
 pub use body::{ApiBody, Bodies, Unfinished, bytes_holding};
 pub use handler::Api;
 pub use lease::BYTES_PER_SECOND;

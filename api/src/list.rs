@@ -8,7 +8,7 @@ mod selectable;
 mod tests;
 mod untyped;
 
-use crate::backend::{AsOf, LostByRestore, Permit, StateAt};
+use crate::backend::{AsOf, LostByRestore, Seat, StateAt};
 use crate::body::ApiBody;
 use crate::handler::{Api, ResourceRequest};
 use crate::pace::{LOOK_BYTES, Pace};
@@ -32,7 +32,7 @@ pub(crate) struct Page {
     revision: Revision,
     token: Option<String>,
     remaining: Option<usize>,
-    permit: Option<Permit>,
+    seat: Option<Seat>,
     lost: Option<LostByRestore>,
 }
 
@@ -269,11 +269,7 @@ impl Query {
         paged: bool,
     ) -> Result<Page, Failure> {
         let Start { shown, after } = self.start(api, request, paged).await?;
-        let StateAt {
-            state,
-            permit,
-            lost,
-        } = shown;
+        let StateAt { state, seat, lost } = shown;
         let limit = usize::try_from(self.limit).ok().filter(|limit| *limit > 0);
         let limit = limit.unwrap_or(usize::MAX);
         let found = self
@@ -293,7 +289,7 @@ impl Query {
             revision: state.revision,
             token,
             remaining,
-            permit,
+            seat,
             lost,
         })
     }
@@ -474,7 +470,7 @@ fn check_options(
 /// Answers with a page. Items are spliced from the stored bytes unless another form was asked for.
 pub(crate) async fn render(api: &Api, request: &ResourceRequest, page: Page) -> Response<ApiBody> {
     let items = Items::of(request, page.metadata(request));
-    let pieces = Pieces::new(items, page.items, page.permit, api.bodies.clone());
+    let pieces = Pieces::new(items, page.items, page.seat, api.bodies.clone());
     // In a box: every connection keeps space for whatever answers a request.
     Box::pin(pieces.answer()).await
 }

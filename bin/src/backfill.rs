@@ -54,7 +54,7 @@ impl Backfill {
         if *is_over || is_far || window.is_full() {
             return false;
         }
-        let Some(turn) = pasts.turn_to_fold().await else {
+        let Some(seat) = pasts.fold_seat().await else {
             return false;
         };
         let source = self.source.clone();
@@ -63,7 +63,7 @@ impl Backfill {
             // What ends in a panic is not tried again.
             *is_over = true;
             *is_over = !source.read_back(asked, begins_after);
-            drop(turn);
+            drop(seat);
         };
         let read = tokio::task::spawn_blocking(run).await;
         read.is_ok() && self.source.front.window().begins_after() <= asked

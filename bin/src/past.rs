@@ -25,7 +25,7 @@ const SEATS_MAX: usize = 4;
 const RECENT_MAX: usize = 2;
 /// How many states are folded at the same time; each fold uses all cores.
 const FOLDS_MAX: usize = 2;
-/// How long a request waits for its turn before it is told to try again.
+/// How long a request waits for its seat before it is told to try again.
 const WAIT_MAX: Duration = Duration::from_secs(3);
 /// How long a state is kept that nobody uses.
 const UNUSED_MAX: Duration = Duration::from_mins(5);
@@ -99,9 +99,9 @@ impl Pasts {
         }));
     }
 
-    /// The turn to fold a state that nobody looks at, so that it takes no seat; `None` is never returned while this
-    /// lives. Whoever has a turn gives it back once the fold is over, so this waits for as long as it takes.
-    pub(crate) async fn turn_to_fold(&self) -> Option<OwnedSemaphorePermit> {
+    /// The seat of a fold whose state nobody looks at, so that it takes none of theirs; `None` is never returned while
+    /// this lives. Whoever has one gives it back once the fold is over, so this waits for as long as it takes.
+    pub(crate) async fn fold_seat(&self) -> Option<OwnedSemaphorePermit> {
         Arc::clone(&self.folds).acquire_owned().await.ok()
     }
 
@@ -114,9 +114,9 @@ impl Pasts {
     ) -> Result<StateAt, AsOfError> {
         let ends = Instant::now() + WAIT_MAX;
         let seat = Arc::new(acquire(&self.seats, ends).await?);
-        let found = |Folded { state, lost }, permit| StateAt {
+        let found = |Folded { state, lost }, seat| StateAt {
             state,
-            permit: Some(permit),
+            seat: Some(seat),
             lost,
         };
         if let Some(kept) = self.recent.get(point, Instant::now()) {

@@ -1,7 +1,7 @@
 //! An engine that does nothing by itself, for tests of the surface alone. What is submitted is
 //! decided and applied.
 
-use super::{AsOf, AsOfError, Backend, Permit, StateAt};
+use super::{AsOf, AsOfError, Backend, Seat, StateAt};
 use futures_util::future::BoxFuture;
 use hindsight_core::{
     Actor, Cause, Change, Check, Command, Commit, Decision, Event, Expired, Object, Rejection,
@@ -54,8 +54,8 @@ pub(crate) struct Fake {
     pub(crate) slow: Mutex<Option<oneshot::Receiver<()>>>,
     /// The revisions of the states that were kept for pages.
     pub(crate) kept: Mutex<Vec<Revision>>,
-    /// The permit for the next read of the past.
-    pub(crate) permit: Mutex<Option<Permit>>,
+    /// The seat for the next read of the past.
+    pub(crate) seat: Mutex<Option<Seat>>,
     /// How long a read of the log or the past takes.
     pub(crate) reading: Mutex<Duration>,
     /// The wall clock.
@@ -93,7 +93,7 @@ impl Fake {
             requests: Mutex::default(),
             slow: Mutex::default(),
             kept: Mutex::default(),
-            permit: Mutex::default(),
+            seat: Mutex::default(),
             reading: Mutex::default(),
             clock: Mutex::new(Time(0)),
             restored: Mutex::new(Revision::ZERO),
@@ -263,16 +263,12 @@ impl Backend for Fake {
             AsOf::Time(_) => None,
         };
         let state = folded.map_or_else(|| self.state(), Arc::new);
-        let permit = self.permit.lock().expect("a lock").take();
+        let seat = self.seat.lock().expect("a lock").take();
         let reading = *self.reading.lock().expect("a lock");
         Box::pin(async move {
             sleep(reading).await;
             let lost = None;
-            Ok(StateAt {
-                state,
-                permit,
-                lost,
-            })
+            Ok(StateAt { state, seat, lost })
         })
     }
 

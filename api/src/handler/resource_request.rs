@@ -3,7 +3,7 @@
 
 use super::{Api, resolve};
 use crate::accept::{Accept, Answer};
-use crate::backend::{Permit, StateAt};
+use crate::backend::{Seat, StateAt};
 use crate::media_type::MediaType;
 use crate::params::Params;
 use crate::path::Route;
@@ -37,7 +37,7 @@ pub(crate) struct ResourceRequest {
     /// Whether the path names a point in time.
     pub(crate) is_past: bool,
     /// Held by a request about the past.
-    pub(crate) permit: Option<Permit>,
+    pub(crate) seat: Option<Seat>,
     pub(super) now: Time,
     /// How long the body is; zero before it is read.
     pub(crate) body_bytes: usize,
@@ -57,7 +57,7 @@ impl ResourceRequest {
     pub(crate) fn shown(&self) -> StateAt {
         StateAt {
             state: Arc::clone(&self.state),
-            permit: self.permit.clone(),
+            seat: self.seat.clone(),
             lost: None,
         }
     }
@@ -80,7 +80,7 @@ impl ResourceRequest {
         static NOTHING: LazyLock<Arc<State>> =
             LazyLock::new(|| Arc::new(State::new(crate::builtin_kinds())));
         if self.is_past {
-            self.permit = None;
+            self.seat = None;
             self.state = Arc::clone(&NOTHING);
         }
     }

@@ -3,7 +3,7 @@
 //! stops reading, the remaining objects are released: the list may be all that keeps them in memory.
 
 use super::items::Items;
-use crate::backend::Permit;
+use crate::backend::Seat;
 use crate::body::{ApiBody, Bodies, PIECE_BYTES, Syntax, Unfinished, frame};
 use crate::lease::Lease;
 use crate::offload::{LONG_BYTES, offload};
@@ -59,7 +59,7 @@ struct Rest {
     ready: Bytes,
     /// The room for it, if it has some.
     room: Option<OwnedSemaphorePermit>,
-    _permit: Option<Permit>,
+    _seat: Option<Seat>,
 }
 
 impl Rest {
@@ -90,7 +90,7 @@ impl Pieces {
     pub(super) fn new(
         items: Items,
         objects: Vec<Arc<Object>>,
-        permit: Option<Permit>,
+        seat: Option<Seat>,
         bounds: Option<Bodies>,
     ) -> Self {
         let size = objects.iter().map(|object| object.body.len() + 1).sum();
@@ -99,7 +99,7 @@ impl Pieces {
             objects: objects.into_iter(),
             ready: Bytes::new(),
             room: None,
-            _permit: permit,
+            _seat: seat,
         };
         Self {
             items: Arc::new(items),

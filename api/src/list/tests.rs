@@ -208,7 +208,7 @@ async fn a_list_of_the_past_gives_its_seat_back_before_it_waits_for_another() {
     }
     let seats = Arc::new(tokio::sync::Semaphore::new(1));
     let seat = Arc::clone(&seats).acquire_owned().await.expect("a seat");
-    *fake.permit.lock().expect("a lock") = Some(Arc::new(seat));
+    *fake.seat.lock().expect("a lock") = Some(Arc::new(seat));
     *fake.reading.lock().expect("a lock") = Duration::from_secs(2);
     let query = "resourceVersion=1&resourceVersionMatch=Exact";
     let path = format!("/as-of/2/api/v1/namespaces/default/configmaps?{query}");

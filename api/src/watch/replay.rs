@@ -1,7 +1,7 @@
 //! Reads changes that have left the window back from the log, so that a watcher that was away needs no new list.
 
 use super::stalled;
-use crate::backend::{AsOf, AsOfError, Permit};
+use crate::backend::{AsOf, AsOfError, Seat};
 use crate::body::PIECE_BYTES;
 use crate::handler::Api;
 use crate::lease::Lease;
@@ -15,8 +15,8 @@ use tokio::time::timeout;
 
 /// The most watches that may read the log at one time.
 pub(crate) const REPLAYS_MAX: usize = 2;
-/// How long another waits for its turn, holding nothing, before it is told to list again, which is cheap.
-const TURN_WAIT_MAX: Duration = Duration::from_secs(2);
+/// How long another waits for its seat, holding nothing, before it is told to list again, which is cheap.
+const SEAT_WAIT_MAX: Duration = Duration::from_secs(2);
 /// The most commits that are read at one time, and the most bytes: a watch whose client does not read holds
 /// them.
 const READ_COMMITS_MAX: usize = 512;
@@ -34,8 +34,8 @@ struct Reading {
     coming: VecDeque<Arc<Commit>>,
     /// What was followed last, of which the watch may not have looked at everything.
     followed: Vec<Arc<Change>>,
-    _permit: OwnedSemaphorePermit,
-    _of_past: Option<Permit>,
+    _seat: OwnedSemaphorePermit,
+    _of_past: Option<Seat>,
 }
 
 impl Replay {
@@ -46,8 +46,8 @@ impl Replay {
         if behind > BEHIND_MAX {
             return Err(refused());
         }
-        let turn = timeout(TURN_WAIT_MAX, Arc::clone(&api.replays).acquire_owned());
-        let Ok(Ok(permit)) = turn.await else {
+        let waited = timeout(SEAT_WAIT_MAX, Arc::clone(&api.replays).acquire_owned());
+        let Ok(Ok(seat)) = waited.await else {
             return Err(refused());
         };
         let point = AsOf::Revision(expired.asked);
@@ -63,8 +63,8 @@ impl Replay {
             state: State::clone(&past.state),
             coming: VecDeque::new(),
             followed: Vec::new(),
-            _permit: permit,
-            _of_past: past.permit,
+            _seat: seat,
+            _of_past: past.seat,
         })))
     }
 

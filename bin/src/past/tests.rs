@@ -203,7 +203,7 @@ fn a_time_after_all_that_was_written_shows_the_newest_state_itself() {
                 assert_eq!(found.state.revision, revisions[shown], "{at}");
                 let is_newest = Arc::ptr_eq(&found.state, &plane.state());
                 assert_eq!(
-                    (is_newest, found.permit.is_none()),
+                    (is_newest, found.seat.is_none()),
                     (shown == 2, shown == 2),
                     "{at}"
                 );

@@ -7,7 +7,7 @@ mod tests;
 
 use super::auth::{Identity, InvalidCredentials, Tokens};
 use super::departure::Departure;
-use super::gathered::{Gathered, Turns};
+use super::gathered::{Gathered, Polls};
 use super::lingering::Lingering;
 use super::pki::Tls;
 use super::slots::{Limits, Slot, Slots};
@@ -214,19 +214,19 @@ async fn serve(
             Ok::<_, Infallible>(response.map(|body| Answer::new(body, open, timeouts)))
         }
     });
-    let turns = Turns::of(requests.clone());
+    let polls = Polls::of(requests.clone());
     let stream = Lingering::new(stream, departure, stopping.clone(), timeouts.lingering);
-    let stream = Gathered::new(stream, is_http2.then(|| turns.clone()));
+    let stream = Gathered::new(stream, is_http2.then(|| polls.clone()));
     let connection = builder.serve_connection(TokioIo::new(stream), service);
     tokio::pin!(connection);
     let patience = tokio::select! {
-        ended = turns.poll(connection.as_mut()) => return ended,
+        ended = polls.poll(connection.as_mut()) => return ended,
         _ = stopping.changed() => timeouts.ending,
         patience = requests.timed_out(timeouts) => patience,
     };
     connection.as_mut().graceful_shutdown();
     tokio::select! {
-        _ = tokio::time::timeout(patience, turns.poll(connection)) => {}
+        _ = tokio::time::timeout(patience, polls.poll(connection)) => {}
         () = requests.done() => {}
     }
     Ok(())

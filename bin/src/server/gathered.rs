@@ -15,14 +15,14 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 /// The most bytes that wait, unless one write has more. Four records of TLS.
 const WAITING_BYTES_MAX: usize = 64 << 10;
 
-/// The turns of a connection: each time that it is polled.
+/// The polls of a connection, of which each is a turn.
 #[derive(Debug, Clone)]
-pub(super) struct Turns {
+pub(super) struct Polls {
     requests: Requests,
     begun: Arc<AtomicU64>,
 }
 
-impl Turns {
+impl Polls {
     pub(super) fn of(requests: Requests) -> Self {
         let begun = Arc::default();
         Self { requests, begun }
@@ -46,7 +46,7 @@ impl Turns {
 pub(super) struct Gathered<S> {
     stream: S,
     /// `None` if nothing waits.
-    turns: Option<Turns>,
+    polls: Option<Polls>,
     waiting: Vec<u8>,
     /// How much of this has been taken.
     taken: usize,
@@ -55,10 +55,10 @@ pub(super) struct Gathered<S> {
 }
 
 impl<S: AsyncWrite + Unpin> Gathered<S> {
-    pub(super) fn new(stream: S, turns: Option<Turns>) -> Self {
+    pub(super) fn new(stream: S, polls: Option<Polls>) -> Self {
         Self {
             stream,
-            turns,
+            polls,
             waiting: Vec::new(),
             taken: 0,
             since: 0,
@@ -67,12 +67,12 @@ impl<S: AsyncWrite + Unpin> Gathered<S> {
 
     /// Whether so many bytes are to wait.
     fn gathers(&self, bytes: usize) -> bool {
-        let has_watch = |turns: &Turns| turns.requests.has_watch();
-        bytes < WAITING_BYTES_MAX && self.turns.as_ref().is_some_and(has_watch)
+        let has_watch = |polls: &Polls| polls.requests.has_watch();
+        bytes < WAITING_BYTES_MAX && self.polls.as_ref().is_some_and(has_watch)
     }
 
     fn turn(&self) -> u64 {
-        self.turns.as_ref().map_or(0, Turns::current)
+        self.polls.as_ref().map_or(0, Polls::current)
     }
 
     /// Makes room for so many bytes.
@@ -170,14 +170,14 @@ mod tests {
     use futures_util::task::noop_waker_ref;
     use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex};
 
-    /// A stream for a connection that has a watch, its turns, and its other end.
-    fn watched(room: usize) -> (Gathered<DuplexStream>, Turns, DuplexStream, OpenRequest) {
+    /// A stream for a connection that has a watch, its polls, and its other end.
+    fn watched(room: usize) -> (Gathered<DuplexStream>, Polls, DuplexStream, OpenRequest) {
         let (here, there) = duplex(room);
         let requests = Requests::none();
         let mut open = requests.begin();
         open.mark_watch();
-        let turns = Turns::of(requests);
-        (Gathered::new(here, Some(turns.clone())), turns, there, open)
+        let polls = Polls::of(requests);
+        (Gathered::new(here, Some(polls.clone())), polls, there, open)
     }
 
     /// What has arrived.
@@ -188,24 +188,24 @@ mod tests {
     }
 
     /// Writes and flushes as often as there are texts, in one turn.
-    async fn turn(stream: &mut Gathered<DuplexStream>, turns: &Turns, texts: &[&str]) {
+    async fn turn(stream: &mut Gathered<DuplexStream>, polls: &Polls, texts: &[&str]) {
         let written = pin!(async {
             for text in texts {
                 stream.write_all(text.as_bytes()).await.expect("it is open");
                 stream.flush().await.expect("it is open");
             }
         });
-        turns.poll(written).await;
+        polls.poll(written).await;
     }
 
     #[tokio::test]
     async fn what_is_written_in_one_turn_is_sent_in_the_next_and_in_order() {
-        let (mut stream, turns, mut there, _open) = watched(1_024);
-        turn(&mut stream, &turns, &["one ", "two "]).await;
+        let (mut stream, polls, mut there, _open) = watched(1_024);
+        turn(&mut stream, &polls, &["one ", "two "]).await;
         assert_eq!(arrived(&mut there), "");
-        turn(&mut stream, &turns, &["three "]).await;
+        turn(&mut stream, &polls, &["three "]).await;
         assert_eq!(arrived(&mut there), "one two three ");
-        turn(&mut stream, &turns, &["four "]).await;
+        turn(&mut stream, &polls, &["four "]).await;
         assert_eq!(arrived(&mut there), "");
         stream.shutdown().await.expect("it is open");
         assert_eq!(arrived(&mut there), "four ");
@@ -213,7 +213,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_flush_that_waits_asks_for_the_next_turn() {
-        let (stream, turns, mut there, _open) = watched(1_024);
+        let (stream, polls, mut there, _open) = watched(1_024);
         let written = pin!(async {
             let mut stream = stream;
             stream.write_all(b"event").await.expect("it is open");
@@ -229,7 +229,7 @@ mod tests {
             })
             .await;
         });
-        let sent = turns.poll(written);
+        let sent = polls.poll(written);
         let soon = tokio::time::timeout(std::time::Duration::from_mins(1), sent);
         soon.await.expect("it was woken");
         assert_eq!(arrived(&mut there), "event");
@@ -237,16 +237,16 @@ mod tests {
 
     #[tokio::test]
     async fn without_a_watch_nothing_waits() {
-        let (mut stream, turns, mut there, open) = watched(1_024);
-        turn(&mut stream, &turns, &["event "]).await;
+        let (mut stream, polls, mut there, open) = watched(1_024);
+        turn(&mut stream, &polls, &["event "]).await;
         drop(open);
-        turn(&mut stream, &turns, &["answer "]).await;
+        turn(&mut stream, &polls, &["answer "]).await;
         assert_eq!(arrived(&mut there), "event answer ");
     }
 
     #[tokio::test]
     async fn no_more_waits_for_a_client_that_does_not_read_than_so_much() {
-        let (mut stream, turns, mut there, _open) = watched(16);
+        let (mut stream, polls, mut there, _open) = watched(16);
         let mut context = Context::from_waker(noop_waker_ref());
         let piece = [b'x'; 1_000];
         let mut written = 0;
@@ -256,7 +256,7 @@ mod tests {
         }
         assert!(written > WAITING_BYTES_MAX - piece.len());
         let mut read = 0;
-        turn(&mut stream, &turns, &[]).await;
+        turn(&mut stream, &polls, &[]).await;
         while pin!(&mut stream).poll_flush(&mut context).is_pending() {
             read += arrived(&mut there).len();
             tokio::task::yield_now().await;

@@ -141,7 +141,7 @@ fn an_unread_list_of_the_past_gives_up_its_place() {
         let (fake, api) = api(OBJECTS);
         let open = || async {
             let seat = Arc::clone(&seats).acquire_owned().await.expect("a seat");
-            *fake.permit.lock().expect("a lock") = Some(Arc::new(seat));
+            *fake.seat.lock().expect("a lock") = Some(Arc::new(seat));
             list(&api, "application/json", "/as-of/1/api/v1/configmaps").await
         };
         let (mut taken, mut stalled) = (open().await, open().await);
