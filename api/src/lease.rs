@@ -1,21 +1,12 @@
 //! A lease on something scarce that a stream holds. It lasts while the client reads what it is sent, and reads
 //! at some pace. A stream that is not read is not polled either, so a task of its own must check.
 
+use crate::reading::{GRACE, STALLED, earned};
 use crate::unpoisoned::unpoisoned;
 use std::sync::{Arc, Mutex, Weak};
-use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::task::AbortHandle;
 use tokio::time::{Instant, sleep_until};
-
-/// A client that reads nothing for this long loses its lease.
-pub(crate) const STALLED: Duration = Duration::from_mins(1);
-
-/// How long a lease lasts at any pace. Beyond it, [`BYTES_PER_SECOND`] is the least average.
-const GRACE: Duration = Duration::from_mins(2);
-/// The least pace at which a client must read a long answer: otherwise one that reads a little now and then would
-/// keep what the answer holds for ever.
-pub const BYTES_PER_SECOND: u64 = 16 << 10;
 
 /// Something that is taken back from a client that does not use it, or uses it too little.
 pub(crate) struct Lease<T> {
@@ -41,8 +32,7 @@ struct Leased<T> {
 
 impl<T> Leased<T> {
     fn due(&self) -> Instant {
-        let earned = Duration::from_secs(self.taken / BYTES_PER_SECOND);
-        (self.used + STALLED).min(self.begun + GRACE + earned)
+        (self.used + STALLED).min(self.begun + GRACE + earned(self.taken))
     }
 }
 
@@ -120,6 +110,7 @@ fn due<T>(held: &Weak<Mutex<Leased<T>>>) -> Option<Instant> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::Duration;
     use tokio::time::sleep;
 
     #[test]

@@ -11,7 +11,7 @@ use crate::backend::Backend;
 use crate::backend::fake::{Fake, held_elsewhere};
 use crate::body::ApiBody;
 use crate::handler::Api;
-use crate::lease::STALLED;
+use crate::reading::STALLED;
 use bytes::Bytes;
 use futures_util::future::join_all;
 use hindsight_core::{Actor, GroupResource, Object, ObjectKey, Revision, State, Time};

@@ -7,7 +7,7 @@ use crate::answer::BACKUP_PATH;
 use crate::users::ADMINISTRATORS;
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt, stream};
-use hindsight_api::{ApiBody, BYTES_PER_SECOND, Failure, Restricted, Unfinished};
+use hindsight_api::{ApiBody, Failure, Restricted, Unfinished, reading};
 use hindsight_core::Actor;
 use hindsight_log::Error;
 use http::{Response, header};
@@ -24,19 +24,18 @@ const CHUNK_BYTES: usize = 256 << 10;
 /// The most chunks that wait for a slow reader.
 const CHUNKS_MAX: usize = 4;
 
-/// How slow a reader may be before it loses its seat, as with the seats for lists.
+/// How slow a reader may be before it loses its seat.
 #[derive(Debug, Clone, Copy)]
 struct Limits {
     /// How long it may take no chunk.
     stalled: Duration,
-    /// How long it may read at any pace. After that it must have read [`BYTES_PER_SECOND`] on average, or it would
-    /// keep its seat for ever by taking a chunk now and then.
+    /// How long it may read at any pace.
     grace: Duration,
 }
 
 const LIMITS: Limits = Limits {
-    stalled: Duration::from_mins(1),
-    grace: Duration::from_mins(2),
+    stalled: reading::STALLED,
+    grace: reading::GRACE,
 };
 
 /// The seats for backups: each reads the whole log.
@@ -150,8 +149,8 @@ impl Chunks {
 
     /// How long to wait for the reader.
     fn patience(&self) -> Duration {
-        let earned = Duration::from_secs(self.sent / BYTES_PER_SECOND);
-        let left = (self.limits.grace + earned).saturating_sub(self.waited);
+        let earned = self.limits.grace + reading::earned(self.sent);
+        let left = earned.saturating_sub(self.waited);
         self.limits.stalled.min(left)
     }
 }
@@ -267,7 +266,7 @@ mod tests {
         let lost = Arc::new(OnceLock::new());
         let mut chunks = Chunks::new(sender, LIMITS, Arc::clone(&lost));
         let hour = 60 * 60;
-        chunks.sent = BYTES_PER_SECOND * hour;
+        chunks.sent = reading::BYTES_PER_SECOND * hour;
         assert_eq!(chunks.patience(), LIMITS.stalled);
         let written = tokio::task::spawn_blocking(move || (chunks.write(b"x").is_ok(), chunks));
         let (is_written, mut chunks) = written.await.expect("it ends");

@@ -3,7 +3,7 @@
 //! limit, for a watch may be silent for long; but only for an authenticated client.
 
 use bytes::Bytes;
-use hindsight_api::{ApiBody, BYTES_PER_SECOND, Unfinished, bytes_holding};
+use hindsight_api::{ApiBody, Unfinished, bytes_holding, reading};
 use http_body::{Body, Frame, SizeHint};
 use std::collections::BTreeMap;
 use std::pin::Pin;
@@ -215,7 +215,7 @@ struct Pace {
 
 impl Pace {
     fn deadline(&self) -> Instant {
-        self.due + Duration::from_secs(self.timed / BYTES_PER_SECOND)
+        self.due + reading::earned(self.timed)
     }
 
     /// The new deadline after so many more bytes, if they are more than there is time for: indented, an answer is

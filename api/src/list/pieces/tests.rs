@@ -4,7 +4,7 @@ use super::*;
 use crate::backend::fake::{Fake, held_elsewhere};
 use crate::body::{Bodies, Unfinished};
 use crate::handler::Api;
-use crate::lease::STALLED;
+use crate::reading::STALLED;
 use bytes::Buf;
 use hindsight_core::{Actor, GroupResource, ObjectKey, Revision, State};
 use http::{Method, Request};

@@ -138,7 +138,7 @@ fn an_indented_answer_must_be_taken_like_any_other_at_the_pace_of_what_is_sent()
         taking: Duration::from_secs(1),
         ..Timeouts::default()
     };
-    let ends = 1 + length / BYTES_PER_SECOND;
+    let ends = 1 + length / reading::BYTES_PER_SECOND;
     ends_after(Some(ends), async |requests| {
         requests.mark_authenticated();
         let watch = stream(requests.begin());
@@ -153,7 +153,7 @@ fn an_indented_answer_must_be_taken_like_any_other_at_the_pace_of_what_is_sent()
         let mut read = Answer::new(read, requests.begin(), timeouts);
         while let Some(frame) = read.frame().await {
             let bytes = frame.expect("sound").into_data().expect("data");
-            let micros = bytes.len() as u64 * 1_000_000 / BYTES_PER_SECOND;
+            let micros = bytes.len() as u64 * 1_000_000 / reading::BYTES_PER_SECOND;
             sleep(Duration::from_micros(micros)).await;
         }
         assert!(begun.elapsed().as_secs() > ends, "it is longer indented");
