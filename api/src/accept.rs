@@ -7,6 +7,7 @@ mod tests;
 use crate::body::Syntax;
 use crate::status::Failure;
 use hindsight_core::kind::Kind;
+use hindsight_core::{Form, Object};
 use http::{HeaderMap, header};
 use std::cmp::Ordering;
 
@@ -41,7 +42,20 @@ pub(crate) enum Answer {
     Events,
 }
 
+/// How many times as long as the object YAML is taken to be: it may be much more indentation than content.
+pub(crate) const TIMES_AS_YAML: usize = 16;
+
 impl Accept {
+    /// About how much is made to show an object; zero for the stored bytes.
+    pub(crate) fn made_bytes(self, form: &Form, object: &Object) -> usize {
+        let bytes = object.body.len();
+        match (self.syntax, self.view) {
+            (Syntax::Yaml, _) => bytes.saturating_mul(TIMES_AS_YAML),
+            (_, View::Object) if form.is_as_stored(object) => 0,
+            _ => bytes,
+        }
+    }
+
     /// Refuses an answer that does not exist in the negotiated form. Upstream checks this only when it answers,
     /// even if it has carried out a write by then, and in a watch it ends the stream; here nothing is done
     /// before the check. Source: `doTransformObject`, and `NegotiateOutputMediaTypeStream` for watches: neither

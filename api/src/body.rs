@@ -273,14 +273,14 @@ pub(crate) struct PatchReading {
     pub(crate) patched_bytes: usize,
 }
 
-/// Decodes a patch in the same way; its faults are faults of the field `patch`.
+/// Decodes a patch in the same way; its faults are faults of the field `patch`. What was received is freed.
 pub(crate) async fn decode_patch(
-    body: &Received,
+    body: Received,
     reading: PatchReading,
     body_warnings: &mut BodyWarnings,
     unknown: impl FnOnce(&Value) -> Vec<String> + Send + 'static,
 ) -> Result<Value, Failure> {
-    let mut decoded = read_as(body, Reading::new(Syntax::Json, "", "")).await?;
+    let mut decoded = read_as(&body, Reading::new(Syntax::Json, "", "")).await?;
     if reading.of_operations {
         decoded.in_operations();
     }
@@ -300,9 +300,9 @@ pub(crate) async fn decode_patch(
 }
 
 /// Decodes an applied configuration, which is YAML, of which JSON is a part. Also returns what a strict client
-/// must be told about it.
+/// must be told about it. What was received is freed.
 pub(crate) async fn decode_config(
-    body: &Received,
+    body: Received,
     body_warnings: &mut BodyWarnings,
 ) -> Result<(Value, Option<String>), Failure> {
     let as_json = body.read_offloaded(body.bytes.len(), |bytes| {

@@ -18,3 +18,13 @@ pub(crate) fn user_info(actor: &Actor) -> Value {
     }
     user
 }
+
+/// The `Status` of what was done, with this member.
+pub(crate) fn success(member: &str, value: Value) -> Value {
+    let mut status =
+        json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"});
+    if let Some(members) = status.as_object_mut() {
+        members.insert(member.into(), value);
+    }
+    status
+}

@@ -26,7 +26,7 @@ use bytes::Bytes;
 use custom::Methods;
 use deprecated::Deprecated;
 use hindsight_core::kind::{Kind, KindRef, Version};
-use hindsight_core::{Actor, Command, Form, GroupResource, Intent, Revision, State, Time};
+use hindsight_core::{Actor, Command, Form, GroupResource, Intent, State, Time};
 use http::request::Parts;
 use http::{HeaderMap, Method, Request, Response, Uri, header};
 use http_body::Body;
@@ -291,7 +291,7 @@ impl Api {
                 let room = body.room.clone();
                 request.body_bytes = body.bytes.len();
                 // Its body may have taken long, and others have written since.
-                request.catch_up(self, Revision::ZERO).await?;
+                request.refresh(self)?;
                 // Boxed, so that the futures of reads and watches need no space for it.
                 let answer = Box::pin(self.in_room(&method, &mut request, body)).await;
                 match answer {
@@ -317,7 +317,7 @@ impl Api {
             if &*request.kind.kind == "Binding" && *method == Method::POST {
                 return verbs::bind(self, request, body).await;
             }
-            return reviews::answer(self, request, &body).await;
+            return reviews::answer(self, request, body).await;
         }
         match (method, named) {
             (&Method::POST, _) => verbs::create(self, request, body).await,

@@ -57,7 +57,7 @@ const PATHS: [&str; 14] = [
 pub(crate) async fn answer(
     api: &Api,
     request: &ResourceRequest,
-    body: &Received,
+    body: Received,
 ) -> Result<Response<ApiBody>, Failure> {
     if request.parts.method != Method::POST {
         return Err(Failure::method_not_allowed());
@@ -67,6 +67,7 @@ pub(crate) async fn answer(
     accept.check(Answer::One, &request.kind)?;
     let options = request.params.create_options()?;
     let mut body_warnings = BodyWarnings::new(options.validation());
+    let bytes = body.decoded_bytes(request.media.syntax()?);
     let mut review = verbs::document(request, body, &mut body_warnings).await?;
     let unknown = prune_review(
         &request.state.kinds,
@@ -77,7 +78,6 @@ pub(crate) async fn answer(
     )?;
     let mut warnings = body_warnings.into_warnings();
     warnings.extend(unknown);
-    let bytes = body.decoded_bytes(request.media.syntax()?);
     let admission = ReviewAdmission::new(api, request, &options, bytes);
     let review = match settle(api, request, &admission, review, &mut warnings).await {
         Ok(review) => review,

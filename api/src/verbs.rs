@@ -15,7 +15,7 @@ pub(crate) use delete_collection::delete_collection;
 pub(crate) use pod::bind;
 pub(crate) use write::{OTHER_NAMESPACE, create, document, patch, update};
 
-use crate::accept::{Accept, View};
+use crate::accept::View;
 use crate::body::{ApiBody, Syntax};
 use crate::handler::{Api, ResourceRequest};
 use crate::offload::LONG_BYTES;
@@ -24,7 +24,7 @@ use crate::respond;
 use crate::status::Failure;
 use crate::table;
 use hindsight_core::kind::Subresource;
-use hindsight_core::{Form, Object, Rejection, scale::scale_for_read};
+use hindsight_core::{Object, Rejection, scale::scale_for_read};
 use http::{Method, Response};
 
 /// The verb of a method, as Kubernetes names it, of one object or of all; `None` for other methods.
@@ -67,26 +67,13 @@ pub(crate) async fn get(
     let bytes = if request.is_scale() {
         object.body.len()
     } else {
-        made_bytes(request.accept, &request.form, object)
+        request.accept.made_bytes(&request.form, object)
     };
     if bytes <= LONG_BYTES {
         return show(&request, 200, object);
     }
     let object = object.clone();
     api.make(move || show(&request, 200, &object)).await
-}
-
-/// How many times as long as the object YAML is taken to be: it may be much more indentation than content.
-pub(crate) const TIMES_AS_YAML: usize = 16;
-
-/// About how much is made to show an object; zero for the stored bytes.
-pub(crate) fn made_bytes(accept: Accept, form: &Form, object: &Object) -> usize {
-    let bytes = object.body.len();
-    match (accept.syntax, accept.view) {
-        (Syntax::Yaml, _) => bytes.saturating_mul(TIMES_AS_YAML),
-        (_, View::Object) if form.is_as_stored(object) => 0,
-        _ => bytes,
-    }
 }
 
 /// An object in the form and version that the client asked for.

@@ -163,7 +163,7 @@ mod tests {
             of_operations,
             patched_bytes: 0,
         };
-        let decoded = crate::body::decode_patch(&body, reading, body_warnings, unknown);
+        let decoded = crate::body::decode_patch(body, reading, body_warnings, unknown);
         runtime().block_on(decoded)
     }
 

@@ -65,7 +65,15 @@ impl ResourceRequest {
     /// Waits for a revision that lies ahead. From then on the request is about the state at that time, and
     /// about what its path names there.
     pub(crate) async fn catch_up(&mut self, api: &Api, wanted: Revision) -> Result<(), Failure> {
-        let state = wait::state_at_least(&*api.backend, wanted).await?;
+        self.move_to(wait::state_at_least(&*api.backend, wanted).await?)
+    }
+
+    /// From now on the request is about the newest state.
+    pub(super) fn refresh(&mut self, api: &Api) -> Result<(), Failure> {
+        self.move_to(api.backend.state())
+    }
+
+    fn move_to(&mut self, state: Arc<State>) -> Result<(), Failure> {
         let named = resolve(&state, &self.route);
         let (kind, version) = named.ok_or_else(Failure::no_such_resource)?;
         self.subresource = self.route.subpath.served(&version)?;

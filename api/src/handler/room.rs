@@ -1,12 +1,11 @@
 //! The room that a write waits for before it is read as one.
 
 use super::{Api, ResourceRequest};
-use crate::accept::View;
+use crate::accept::{TIMES_AS_YAML, View};
 use crate::admission;
 use crate::body::{ApiBody, Bodies, Received, Syntax};
 use crate::offload::LONG_BYTES;
 use crate::status::Failure;
-use crate::verbs::TIMES_AS_YAML;
 use http::{Method, Response};
 use http_body::Body;
 

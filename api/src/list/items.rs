@@ -7,7 +7,6 @@ use crate::handler::ResourceRequest;
 use crate::respond;
 use crate::status::Failure;
 use crate::table::{self, Rows};
-use crate::verbs;
 use hindsight_core::{Form, Object, Time};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -72,7 +71,7 @@ impl Items {
             Shown::Objects(form) | Shown::Untyped(form) | Shown::Metadata(form, _) => form,
             Shown::Table(rows, _) => rows.form(),
         };
-        verbs::made_bytes(self.accept, form, object)
+        self.accept.made_bytes(form, object)
     }
 
     /// Everything before the first item.

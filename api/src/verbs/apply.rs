@@ -16,9 +16,7 @@ pub(super) async fn apply(
 ) -> Result<Response<ApiBody>, Failure> {
     let options = request.params.apply_options()?;
     let mut body_warnings = BodyWarnings::new(options.validation());
-    let (config, complaint) = body::decode_config(&body, &mut body_warnings).await?;
-    // Freed here, so that it is not held while the write waits.
-    drop(body);
+    let (config, complaint) = body::decode_config(body, &mut body_warnings).await?;
     check(request, &config)?;
     let force = request.params.flag("force").unwrap_or_default();
     let intent = Intent::Patch(PatchObject {

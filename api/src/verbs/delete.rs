@@ -7,6 +7,7 @@ pub(crate) use options::Options;
 use super::show_written;
 use crate::admission::WriteRequest;
 use crate::body::{ApiBody, Received};
+use crate::fragments;
 use crate::handler::{Api, ResourceRequest};
 use crate::params::WriteOptions;
 use crate::respond;
@@ -139,5 +140,5 @@ fn success(request: &ResourceRequest, object: &Object) -> Value {
     if let Some(members) = details.as_object_mut().filter(|_| !group.is_empty()) {
         members.insert("group".into(), group.into());
     }
-    json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": details})
+    fragments::success("details", details)
 }

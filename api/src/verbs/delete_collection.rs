@@ -6,6 +6,7 @@ mod tests;
 use super::delete::Options;
 use crate::admission::{self, WriteRequest};
 use crate::body::{ApiBody, Received, Syntax};
+use crate::fragments;
 use crate::handler::{Api, ResourceRequest};
 use crate::list;
 use crate::pace::Pace;
@@ -13,7 +14,6 @@ use crate::respond;
 use crate::status::Failure;
 use hindsight_core::{Command, Decision, Intent, Object, Rejection, Rule};
 use http::Response;
-use serde_json::json;
 use std::sync::Arc;
 
 /// The most items that are decided in one go. Other writes are decided between two batches, so this bounds how
@@ -87,8 +87,7 @@ async fn delete_listed(
 /// The list of what was deleted or, where that may be refused or break off, a `Status`: a client that gets neither would
 /// delete again, and then what was made since.
 async fn show_deleted(api: &Api, request: &ResourceRequest, page: list::Page) -> Response<ApiBody> {
-    let status = json!({"kind": "Status", "apiVersion": "v1", "metadata": page.metadata(request),
-        "status": "Success"});
+    let status = fragments::success("metadata", page.metadata(request));
     if !page.may_break_off(request) {
         let response = list::render(api, request, page).await;
         if response.status().is_success() {

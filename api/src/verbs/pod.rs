@@ -4,6 +4,7 @@ use super::delete::Options;
 use super::write::OTHER_NAMESPACE;
 use crate::admission::WriteRequest;
 use crate::body::{self, ApiBody, BodyWarnings, Reading, Received};
+use crate::fragments;
 use crate::handler::{Api, ResourceRequest};
 use crate::params::WriteOptions;
 use crate::respond;
@@ -13,7 +14,7 @@ use hindsight_core::document::text_at;
 use hindsight_core::kind::Subresource;
 use hindsight_core::{Command, Decision, GroupResource, ObjectKey, Rule, prune_posted};
 use http::Response;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 /// `pods/eviction`: a deletion that a disruption budget may refuse.
 pub(crate) async fn evict(
@@ -23,7 +24,7 @@ pub(crate) async fn evict(
 ) -> Result<Response<ApiBody>, Failure> {
     let asks = request.params.create_options()?;
     let mut body_warnings = BodyWarnings::new(asks.validation());
-    let eviction = document(request, &body, &mut body_warnings, Subresource::Eviction);
+    let eviction = document(request, body, &mut body_warnings, Subresource::Eviction);
     let mut eviction = eviction.await?;
     let kinds = &request.state.kinds;
     let unknown = prune_posted(
@@ -86,7 +87,7 @@ pub(crate) async fn bind(
 ) -> Result<Response<ApiBody>, Failure> {
     let asks = request.params.create_options()?;
     let mut body_warnings = BodyWarnings::new(asks.validation());
-    let binding = document(request, &body, &mut body_warnings, Subresource::Binding).await?;
+    let binding = document(request, body, &mut body_warnings, Subresource::Binding).await?;
     let namespace = request.route.namespace.as_deref().unwrap_or_default();
     let pod = request
         .route
@@ -117,7 +118,7 @@ pub(crate) async fn bind(
 /// older version of evictions is the same.
 async fn document(
     request: &ResourceRequest,
-    body: &Received,
+    body: Received,
     body_warnings: &mut BodyWarnings,
     to: Subresource,
 ) -> Result<Value, Failure> {
@@ -131,7 +132,7 @@ async fn document(
     let unknown = move |document: &Value| {
         schema.map_or_else(Vec::new, |schema| schema.prune(&mut document.clone()))
     };
-    let document = body::decode_object(body, reading, body_warnings, unknown).await?;
+    let document = body::decode_object(&body, reading, body_warnings, unknown).await?;
     let text = |member: &str| document.get(member).map(Value::as_str);
     let fits = |member: &str, known: &[&str]| {
         text(member).is_none_or(|text| text.is_some_and(|text| known.contains(&text)))
@@ -146,8 +147,7 @@ async fn document(
 }
 
 fn done(request: &ResourceRequest, warnings: &[String]) -> Response<ApiBody> {
-    let status = json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success",
-        "code": 201});
+    let status = fragments::success("code", 201.into());
     let mut response = respond::json(201, &status, request.accept.syntax);
     respond::warn(&mut response, warnings);
     response

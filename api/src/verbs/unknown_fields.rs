@@ -33,12 +33,6 @@ impl Known {
         }
     }
 
-    /// How long the object is as it is now.
-    pub(super) fn stored_bytes(&self) -> usize {
-        let stored = self.state.get(&self.key);
-        stored.map_or(0, |stored| stored.body.len())
-    }
-
     /// The paths of unknown fields in a whole object.
     pub(super) fn unknown(&self, document: &Value) -> Vec<String> {
         let schema = if self.scale.is_some() {

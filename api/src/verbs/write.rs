@@ -36,10 +36,8 @@ pub(crate) async fn create(
     }
     let options = request.params.create_options()?;
     let mut body_warnings = BodyWarnings::new(options.validation());
-    let object = document(request, &body, &mut body_warnings).await?;
     let bytes = body.decoded_bytes(request.media.syntax()?);
-    // Not kept while the write waits.
-    drop(body);
+    let object = document(request, body, &mut body_warnings).await?;
     let key = match namespaced(request, &object) {
         Ok(key) => key,
         Err(failure) => {
@@ -64,9 +62,7 @@ pub(crate) async fn update(
 ) -> Result<Response<ApiBody>, Failure> {
     let options = request.params.update_options()?;
     let mut body_warnings = BodyWarnings::new(options.validation());
-    let object = document(request, &body, &mut body_warnings).await?;
-    // Not kept while the write waits.
-    drop(body);
+    let object = document(request, body, &mut body_warnings).await?;
     let intent = Intent::Update(Update {
         key: request.key(),
         version: request.version_named(),
@@ -94,17 +90,15 @@ pub(crate) async fn patch(
     let known = Known::of(request);
     let reading = PatchReading {
         of_operations: media == PatchMedia::Json,
-        patched_bytes: known.stored_bytes(),
+        patched_bytes: request.stored_bytes(),
     };
     let unknown = move |patch: &Value| known.unknown_after(&read(patch.clone()));
-    let patch = body::decode_patch(&body, reading, &mut body_warnings, unknown);
+    let patch = body::decode_patch(body, reading, &mut body_warnings, unknown);
     let patch = read(
         patch
             .await
             .map_err(|unreadable| missing_or(request, unreadable))?,
     );
-    // Not kept while the write waits.
-    drop(body);
     let intent = Intent::Patch(PatchObject {
         key: request.key(),
         version: request.version_named(),
@@ -166,10 +160,11 @@ fn answer(request: &ResourceRequest, decision: &Decision) -> Result<Response<Api
     Ok(response)
 }
 
-/// Decodes the body as a document of the endpoint's kind.
+/// Decodes the body as a document of the endpoint's kind. What was received is freed: it is not kept while the write
+/// waits.
 pub(crate) async fn document(
     request: &ResourceRequest,
-    body: &Received,
+    body: Received,
     body_warnings: &mut BodyWarnings,
 ) -> Result<Value, Failure> {
     let syntax = request.media.syntax()?;
@@ -179,7 +174,7 @@ pub(crate) async fn document(
     let spoken = request.spoken();
     let (version, kind) = (spoken.api_version(), &*spoken.kind);
     let reading = Reading::new(syntax, &version, kind);
-    let mut document = body::decode_object(body, reading, body_warnings, unknown).await?;
+    let mut document = body::decode_object(&body, reading, body_warnings, unknown).await?;
     if document.is_null() && !is_custom {
         document = Value::Object(Map::new());
     }

@@ -5,7 +5,6 @@ use crate::handler::{Api, ResourceRequest};
 use crate::offload::offload;
 use crate::status::Failure;
 use crate::table::{self, Rows};
-use crate::verbs;
 use bytes::Bytes;
 use hindsight_core::kind::KindRef;
 use hindsight_core::object::Name;
@@ -59,7 +58,7 @@ impl Shown {
     ) -> Result<(Bytes, usize), Failure> {
         let bytes = match sight.left {
             Some(_) => object.body.len(),
-            None => verbs::made_bytes(self.accept, &self.form, object),
+            None => self.accept.made_bytes(&self.form, object),
         };
         let (shown, object) = (Arc::clone(self), Arc::clone(object));
         offload(bytes, move || shown.body(&object, sight)).await
