@@ -1,8 +1,10 @@
-//! The verbs, one to a file.
+//! The verbs, each in a file of its own but for `create`, `update` and `patch`, which share one; and how objects are
+//! shown.
 
 mod apply;
 mod delete;
 mod delete_collection;
+mod get;
 pub(crate) mod kubelet;
 pub(crate) mod pod;
 #[cfg(test)]
@@ -12,19 +14,18 @@ mod write;
 
 pub(crate) use delete::delete;
 pub(crate) use delete_collection::delete_collection;
+pub(crate) use get::get;
 pub(crate) use pod::bind;
 pub(crate) use write::{OTHER_NAMESPACE, create, document, patch, update};
 
 use crate::accept::View;
 use crate::body::{ApiBody, Syntax};
-use crate::handler::{Api, ResourceRequest};
-use crate::offload::LONG_BYTES;
-use crate::position;
+use crate::handler::ResourceRequest;
 use crate::respond;
 use crate::status::Failure;
 use crate::table;
 use hindsight_core::kind::Subresource;
-use hindsight_core::{Object, Rejection, scale::scale_for_read};
+use hindsight_core::{Object, scale::scale_for_read};
 use http::{Method, Response};
 
 /// The verb of a method, as Kubernetes names it, of one object or of all; `None` for other methods.
@@ -46,34 +47,6 @@ pub(crate) fn allows(subresource: Option<Subresource>, method: &Method) -> bool 
     subresource.is_none_or(|subresource| {
         verb(method, true).is_some_and(|verb| subresource.verbs().contains(&verb))
     })
-}
-
-/// `get`: answers with the stored bytes, unless another form was asked for.
-pub(crate) async fn get(
-    api: &Api,
-    mut request: Box<ResourceRequest>,
-) -> Result<Response<ApiBody>, Failure> {
-    let newest = request.state.revision;
-    let revision = request.params.revision()?;
-    if let Some(wanted) = revision.filter(|wanted| *wanted > newest) {
-        if request.is_past {
-            return Err(position::after_past(wanted, newest));
-        }
-        request.catch_up(api, wanted).await?;
-    }
-    let key = request.key();
-    let found = request.state.get(&key);
-    let object = found.ok_or_else(|| Rejection::not_found(&key))?;
-    let bytes = if request.is_scale() {
-        object.body.len()
-    } else {
-        request.accept.made_bytes(&request.form, object)
-    };
-    if bytes <= LONG_BYTES {
-        return show(&request, 200, object);
-    }
-    let object = object.clone();
-    api.make(move || show(&request, 200, &object)).await
 }
 
 /// An object in the form and version that the client asked for.
