@@ -1,6 +1,6 @@
 //! From one request to one answer: who asks, which resource the path names, and which verb is meant.
 
-mod custom;
+mod by_kind;
 mod deprecated;
 mod origin;
 mod refusals;
@@ -22,8 +22,8 @@ use crate::{
     discovery, health, impersonation, list, openapi, position, pretty, respond, reviews, table,
     verbs, watch,
 };
+use by_kind::{Asked, head_as_get};
 use bytes::Bytes;
-use custom::Methods;
 use deprecated::Deprecated;
 use hindsight_core::kind::{Kind, KindRef, Version};
 use hindsight_core::{Actor, Command, Form, GroupResource, Intent, State, Time};
@@ -213,7 +213,13 @@ impl Api {
         let Some((kind, version)) = resolve(&state, &route) else {
             return unknown_resource(&state, &route.group);
         };
-        let methods = Methods::of(&kind, &route, &mut parts);
+        let is_head = head_as_get(&kind, &mut parts);
+        let asked = Asked {
+            kind: Arc::clone(&kind),
+            method: parts.method.clone(),
+            is_of_one: route.name.is_some(),
+            is_head,
+        };
         if parts.method != Method::GET && kind.is_namespaced() && route.namespace.is_none() {
             return write_across_namespaces(&kind);
         }
@@ -245,8 +251,8 @@ impl Api {
             }
             (Err(failure), _) | (_, Err(failure)) => Err(failure),
         };
-        let answer = answer.map_err(|failure| methods.named(failure));
-        Ok(methods.shown(deprecated.warn(answer, syntax)))
+        let answer = answer.map_err(|failure| asked.named(failure));
+        Ok(asked.shown(deprecated.warn(answer, syntax)))
     }
 
     async fn dispatch<B>(
