@@ -2,7 +2,7 @@
 
 use crate::accept::{Accept, View};
 use crate::handler::{Api, ResourceRequest};
-use crate::offload::offload;
+use crate::offload::{LONG_BYTES, offload};
 use crate::status::Failure;
 use crate::table::{self, Rows};
 use bytes::Bytes;
@@ -17,8 +17,15 @@ pub(super) struct Shown {
     form: Form,
     kind: KindRef,
     version: Name,
-    /// If it is sent as a table.
-    rows: Option<Rows>,
+    view: Viewed,
+}
+
+/// What is sent of an object.
+enum Viewed {
+    Object,
+    /// In this version.
+    Metadata(&'static str),
+    Table(Rows),
 }
 
 /// What the client sees of an object.
@@ -34,13 +41,16 @@ pub(super) struct Sight {
 
 impl Shown {
     pub(super) fn of(api: &Api, request: &ResourceRequest) -> Self {
-        let is_table = request.accept.view == View::Table;
         Self {
             accept: request.accept,
             form: request.form.clone(),
             kind: Arc::clone(&request.kind),
             version: Arc::clone(&request.version.name),
-            rows: is_table.then(|| Rows::kept(request, &api.columns)),
+            view: match request.accept.view {
+                View::Object => Viewed::Object,
+                View::Metadata => Viewed::Metadata(request.accept.meta),
+                View::Table => Viewed::Table(Rows::kept(request, &api.columns)),
+            },
         }
     }
 
@@ -60,6 +70,9 @@ impl Shown {
             Some(_) => object.body.len(),
             None => self.accept.made_bytes(&self.form, object),
         };
+        if bytes <= LONG_BYTES {
+            return Ok(self.body(object, sight));
+        }
         let (shown, object) = (Arc::clone(self), Arc::clone(object));
         offload(bytes, move || shown.body(&object, sight)).await
     }
@@ -73,27 +86,26 @@ impl Shown {
     }
 
     fn of_version(&self, object: &Object, sight: Sight) -> (Bytes, usize) {
-        if let Some(rows) = &self.rows {
-            let (table, looks) = rows.table(object, sight.now, sight.headings);
-            return (table.to_string().into(), looks.cost());
+        match &self.view {
+            Viewed::Object => (self.form.body(object), 0),
+            Viewed::Metadata(meta) => {
+                let metadata = table::metadata_of(meta, &self.form, object);
+                (metadata.to_string().into(), 0)
+            }
+            Viewed::Table(rows) => {
+                let (table, looks) = rows.table(object, sight.now, sight.headings);
+                (table.to_string().into(), looks.cost())
+            }
         }
-        if self.accept.view == View::Metadata {
-            let metadata = table::metadata_of(self.accept.meta, &self.form, object);
-            return (metadata.to_string().into(), 0);
-        }
-        (self.form.body(object), 0)
     }
 
     /// An empty object that carries only this metadata.
     pub(super) fn bookmark(&self, metadata: &Value, headings: bool) -> Value {
-        if let Some(rows) = &self.rows {
-            return rows.bookmark(metadata, headings);
-        }
-        if self.accept.view == View::Metadata {
-            return json!({"kind": "PartialObjectMetadata", "apiVersion": self.accept.meta,
-                "metadata": metadata});
-        }
-        json!({"kind": self.kind.kind, "apiVersion": self.kind.api_version(&self.version),
-            "metadata": metadata})
+        let (kind, version) = match &self.view {
+            Viewed::Object => (&*self.kind.kind, self.kind.api_version(&self.version)),
+            Viewed::Metadata(meta) => ("PartialObjectMetadata", (*meta).to_owned()),
+            Viewed::Table(rows) => return rows.bookmark(metadata, headings),
+        };
+        json!({"kind": kind, "apiVersion": version, "metadata": metadata})
     }
 }
