@@ -81,7 +81,6 @@ pub(crate) fn clock_at(reader: &Reader, revision: Revision) -> Result<Time, Erro
 
 /// Refuses what was computed from the log as of a revision whose commits were dropped, perhaps since: its state may have
 /// been kept, but not the time and the reasons of then, and a fold would name another revision.
-#[cfg(feature = "http")]
 pub(crate) fn refuse_dropped(reader: &Reader, asked: Revision) -> Result<(), Error> {
     let floor = reader.floor()?;
     if asked < floor {

@@ -17,7 +17,7 @@ use http::Response;
 use serde_json::Value;
 
 /// `pods/eviction`: a deletion that a disruption budget may refuse.
-pub(crate) async fn evict(
+pub(super) async fn evict(
     api: &Api,
     request: &ResourceRequest,
     body: Received,

@@ -61,15 +61,15 @@ const HTTP2: Option<&[u8]> = Some(b"h2");
 
 /// What all connections and requests of the server share.
 pub(super) struct ServerContext {
-    pub(super) tls: Tls,
-    pub(super) api: Api,
-    pub(super) plane: ControlPlane,
-    pub(super) tokens: Arc<Tokens>,
-    pub(super) timeouts: Timeouts,
-    pub(super) limits: Limits,
-    pub(super) questions: queries::Bounds,
+    tls: Tls,
+    api: Api,
+    plane: ControlPlane,
+    tokens: Arc<Tokens>,
+    timeouts: Timeouts,
+    limits: Limits,
+    questions: queries::Bounds,
     /// The seats for backups.
-    pub(super) backups: Arc<Semaphore>,
+    backups: Arc<Semaphore>,
 }
 
 impl ServerContext {
