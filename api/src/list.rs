@@ -253,7 +253,7 @@ impl Query {
     /// The page that a deletion of the collection works on: read as pages are, at the version that is named,
     /// even without a limit. Only a negative limit makes it a list without pages. Source: upstream's
     /// `DeleteCollection`.
-    pub(crate) async fn to_delete(
+    pub(crate) async fn page_to_delete(
         self,
         api: &Api,
         request: &mut ResourceRequest,

@@ -42,7 +42,7 @@ async fn delete_listed(
     query: list::Query,
     options: &Options,
 ) -> Result<Response<ApiBody>, Failure> {
-    let page = query.to_delete(api, request).await?;
+    let page = query.page_to_delete(api, request).await?;
     request.deadline = Some(admission::capped_deadline(request.deadline));
     let request = &*request;
     let command = |object: &Arc<Object>| {

@@ -39,7 +39,7 @@ impl Source {
                 inspect::state_at(reader, empty_state(), point.at)?.revision
             }
             Self::Server(client) => {
-                let question = Question::named("state").as_of(Some(&point.text));
+                let question = Question::named("state").with_point(Some(&point.text));
                 client.ask::<StateAnswer>(question.path())?.revision
             }
         })

@@ -104,7 +104,7 @@ impl Plan {
                 let policy = Propagation::from(self.cascade).name();
                 let question = Question::about("plan", object)
                     .with("propagationPolicy", policy)
-                    .as_of(self.as_of.as_ref().map(|point| &*point.text));
+                    .with_point(self.as_of.as_ref().map(|point| &*point.text));
                 client.ask(question.path())?
             }
         };

@@ -66,7 +66,7 @@ impl Question {
     }
 
     /// At a point of the past, if there is one.
-    pub(super) fn as_of(self, point: Option<&str>) -> Self {
+    pub(super) fn with_point(self, point: Option<&str>) -> Self {
         self.with_any("asOf", point)
     }
 
@@ -101,10 +101,10 @@ mod tests {
             name,
             ..Filter::default()
         };
-        let question = Question::log(&filter).as_of(None);
+        let question = Question::log(&filter).with_point(None);
         let point = "2026-01-31T12:00:00+01:00";
         assert_eq!(
-            question.as_of(Some(point)).path(),
+            question.with_point(Some(point)).path(),
             "/hindsight/v1/log?kind=configmaps&name=a%26b%3Dc%20d&asOf=2026-01-31T12%3A00%3A00%2B01%3A00"
         );
         assert_eq!(Question::named("state").path(), "/hindsight/v1/state");

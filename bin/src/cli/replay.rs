@@ -60,7 +60,7 @@ impl Replay {
             }
             Source::Server(client) => {
                 let until = asked.map(|until| until.to_string());
-                client.ask(Question::named("state").as_of(until.as_deref()).path())?
+                client.ask(Question::named("state").with_point(until.as_deref()).path())?
             }
         };
         source.hint_at_gap(asked.map(AsOf::Revision), answer.revision);

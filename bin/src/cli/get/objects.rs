@@ -83,7 +83,7 @@ impl Objects {
             Self::States { then, .. } => Ok(inspect::served(then, kind)?),
             Self::Lists { client, as_of } => {
                 let question = Question::named("kind").with("kind", kind);
-                client.ask(question.as_of(as_of.as_deref()).path())
+                client.ask(question.with_point(as_of.as_deref()).path())
             }
         }
     }

@@ -5,6 +5,7 @@ use crate::collector::{AGAIN_MAX, Collector};
 use crate::testing::{empty, put, world, write};
 use crate::trial::carry_out;
 use hindsight_core::{Commit, Rejection, State, Time};
+use hindsight_projector::OwnershipGraph;
 use serde_json::json;
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -121,8 +122,8 @@ fn all_who_wait_for_one_are_looked_at_as_soon_as_it_is_decided() {
     assert_eq!(pruned(&batch).len(), names.len());
 }
 
-/// Nobody tells the collector that there is nothing left to decide about the owner and most of its dependents.
-/// The others must not wait for ever.
+/// Nobody tells the collector that there is nothing left to decide about the owner and most of its dependents; only
+/// its graph shows it. The others must not wait for ever.
 #[test]
 fn all_who_wait_are_looked_at_when_nothing_else_can_be_done() {
     let (names, mut state) = dependents();
@@ -136,6 +137,7 @@ fn all_who_wait_are_looked_at_when_nothing_else_can_be_done() {
         let freed = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata});
         write(&mut state, CONFIG_MAPS, freed);
     }
+    collector.graph = OwnershipGraph::rebuild(&state);
     let batch = collector.next_batch(&state, Time(0), 100);
     assert_eq!(pruned(&batch), [last]);
 }
