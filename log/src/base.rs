@@ -5,6 +5,7 @@ use crate::frame::decoded::{Coverage, DecodedFrame};
 use crate::{Error, Records, Tail};
 use hindsight_core::{Revision, State, Time, apply};
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 /// A state, and the end of the log to which it belongs.
 #[derive(Debug, Clone)]
@@ -20,10 +21,14 @@ pub struct Base {
 }
 
 impl Base {
-    /// The base before the first commit.
-    pub const fn empty(state: State) -> Self {
+    /// The base before the first commit. Of the state only the built-in kinds are taken.
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "an empty state is made for this"
+    )]
+    pub fn empty(state: State) -> Self {
         Self {
-            state,
+            state: State::new(Arc::clone(state.kinds.builtin())),
             hash: [0; 32],
             latest: Time(i64::MIN),
             restored: Revision::ZERO,

@@ -54,7 +54,7 @@ pub use owner_only::make_private;
 pub use parts::{check_part, check_parts};
 pub use place::{above, device, sync_directory};
 pub use poison::Poison;
-pub use reader::{Entry, Reader};
+pub use reader::{Entry, Loan, Reader};
 pub use retention::{Keeping, Retention, thin};
 pub use snapshot::Snapshots;
 pub use storage::memory::MemoryStorage;

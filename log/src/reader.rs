@@ -2,6 +2,7 @@
 
 mod backward;
 mod changes;
+mod loan;
 mod states;
 
 use crate::chain::{Chain, Decoder, Links};
@@ -13,6 +14,8 @@ use crate::{Error, Records, Snapshots, Tail};
 use backward::BackwardLinks;
 use hindsight_core::{Commit, Pruned, Revision, Time};
 use std::sync::Arc;
+
+pub use loan::Loan;
 
 /// Frames smaller than this can always be thinned.
 const WHOLE_BYTES_MIN: usize = 48 << 10;
@@ -134,18 +137,21 @@ impl Reader {
     }
 
     /// The commits that are kept from this revision on, oldest first.
-    pub fn scan(&self, from: Revision) -> impl Iterator<Item = Result<Commit, Error>> {
+    pub fn scan(&self, from: Revision) -> impl Iterator<Item = Result<Commit, Error>> + use<> {
         commits(self.frames(from), from)
     }
 
     /// As [`Self::scan`], with the restores between the commits.
-    pub fn entries(&self, from: Revision) -> impl Iterator<Item = Result<Entry, Error>> {
+    pub fn entries(&self, from: Revision) -> impl Iterator<Item = Result<Entry, Error>> + use<> {
         entries(self.frames(from), from)
     }
 
     /// Commits up to this revision, newest first. Frames that a thinned one has replaced may still be
     /// stored; their commits are not returned twice.
-    pub fn scan_back(&self, until: Revision) -> impl Iterator<Item = Result<Commit, Error>> {
+    pub fn scan_back(
+        &self,
+        until: Revision,
+    ) -> impl Iterator<Item = Result<Commit, Error>> + use<> {
         let mut next = Some(until);
         let mut links = BackwardLinks::default();
         let records = Arc::clone(&self.records);
@@ -173,7 +179,7 @@ impl Reader {
     }
 
     /// Every commit from this revision on, oldest first; an error if some of them are no longer kept.
-    pub fn scan_all(&self, from: Revision) -> impl Iterator<Item = Result<Commit, Error>> {
+    pub fn scan_all(&self, from: Revision) -> impl Iterator<Item = Result<Commit, Error>> + use<> {
         let reader = self.clone();
         let whole = self.frames(from).map(move |frame| {
             let frame = frame?;
@@ -256,7 +262,7 @@ impl Reader {
     pub(crate) fn frames(
         &self,
         from: Revision,
-    ) -> impl Iterator<Item = Result<DecodedFrame, Error>> {
+    ) -> impl Iterator<Item = Result<DecodedFrame, Error>> + use<> {
         let decoder = Decoder::within(Arc::clone(&self.records), from);
         walk(decoder, Links::default())
     }

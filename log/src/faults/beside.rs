@@ -79,6 +79,29 @@ fn no_answer_about_the_past_is_folded_from_a_snapshot_of_another_log() {
     );
 }
 
+/// A program may have no other state at hand than the newest: nothing is folded on from that.
+#[test]
+fn of_the_state_that_is_folded_into_only_the_built_in_kinds_are_taken() {
+    let disk = logged("a", 30);
+    let temporary = tempfile::tempdir().expect("a directory");
+    let snapshots = kept_beside(temporary.path());
+    snapshots.write(&base_at(&disk, 20)).expect("written");
+    let reader = Reader::new(Arc::<Disk>::clone(&disk)).with_snapshots(snapshots.clone());
+    let newest = reader.newest_state(script::empty()).expect("folded");
+    for revision in [10, 20, 25, 31].map(Revision) {
+        let [begun, other] = [script::empty(), newest.clone()]
+            .map(|state| reader.state_at(state, revision).expect("folded"));
+        assert_eq!(other.revision, revision);
+        assert!(other.is_same(&begun), "{revision}");
+    }
+    let time = base_at(&disk, 10).latest;
+    let then = reader.state_at_time(newest.clone(), time).expect("folded");
+    assert!(then.revision < newest.revision);
+    let base = reader.base(newest.clone()).expect("folded");
+    assert!(base.state.is_same(&newest));
+    assert!(snapshots.path(Revision(20)).exists(), "it is intact");
+}
+
 fn files(directory: &Path) -> BTreeMap<String, Vec<u8>> {
     let entries = fs::read_dir(directory).expect("a directory");
     let named = entries.map(|entry| {

@@ -50,7 +50,8 @@ impl Reader {
         Ok(base)
     }
 
-    /// The state after this commit, folded from the newest snapshot that can be used and is not after it. A revision
+    /// The state after this commit, folded from the newest snapshot that can be used and is not after it, with the
+    /// built-in kinds of `empty`. A revision
     /// that a restore left out has the state of the last commit before it. [`Error::Future`] for a revision that has
     /// not happened, unless the end of the log cannot be read: then the error of that. [`Error::Pruned`] for one that
     /// is no longer kept.

@@ -309,7 +309,11 @@ mod tests {
             let state = State::assemble(builtin, (0..count).map(waiting), &image);
             assert_eq!(state.image().held_owners.len(), count);
             let file = tempfile::NamedTempFile::new().expect("a file");
-            write(file.as_file(), &Base::empty(state.clone())).expect("written");
+            let base = Base {
+                state: state.clone(),
+                ..Base::empty(empty())
+            };
+            write(file.as_file(), &base).expect("written");
             let read = read(file.path(), &empty()).expect("read");
             assert!(read.state.is_same(&state), "{count}");
             let mut input = Input::open(file.path()).expect("opened");
