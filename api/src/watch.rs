@@ -23,7 +23,7 @@ use crate::status::Failure;
 use bytes::Bytes;
 use futures_util::stream::{self, StreamExt};
 use hindsight_core::selector::WatchEvent;
-use hindsight_core::{Change, Expired, Object, Revision};
+use hindsight_core::{Change, Expired, Object, Revision, Unavailable};
 use http::Response;
 use line::push;
 use options::{InitialEvents, lifetime};
@@ -51,6 +51,10 @@ pub(crate) async fn open(
 ) -> Result<Response<ApiBody>, Failure> {
     if request.is_past {
         return Err(position::past_does_not_change("it cannot be watched"));
+    }
+    // Otherwise it would end at once, without an error, and clients would open the next one without a pause.
+    if api.backend.changed().has_changed().is_err() {
+        return Err(Unavailable::Stopping.into());
     }
     let mut selection = Selection::of(&request)?;
     request.params.integer("limit")?;

@@ -34,7 +34,7 @@ async fn main() -> Result<(), Failure> {
     let mut changed = plane.changed();
     submit(&plane, command(&plane, "delete", delete("owner"))).await?;
     while plane.state().get(&child.key).is_some() {
-        changed.changed().await?;
+        changed.next().await.ok_or("the plane was closed")?;
     }
     for change in plane.changes_after(child.revision, 100)? {
         let collector = Identity::of(&change.commit.actor);

@@ -25,7 +25,7 @@ impl Backend for ControlPlane {
     }
 
     fn changed(&self) -> tokio::sync::watch::Receiver<Revision> {
-        Self::changed(self)
+        Self::subscribed(self)
     }
 
     fn changes_after(&self, revision: Revision, limit: usize) -> Result<Vec<Arc<Change>>, Expired> {

@@ -103,7 +103,10 @@ impl Collectors {
 impl Drop for Collectors {
     fn drop(&mut self) {
         self.stop = None;
-        if let Some(thread) = self.thread.take() {
+        let thread = self.thread.take();
+        // Its clock may hold the last clone of the plane, which then ends on this thread.
+        if let Some(thread) = thread.filter(|one| one.thread().id() != std::thread::current().id())
+        {
             thread.join().ok();
         }
     }

@@ -13,7 +13,7 @@ use crate::pending::Pending;
 use crate::published::{self, Published};
 use crate::questions::{self, CHANGES_MAX, Why};
 use crate::unpoisoned::unpoisoned;
-use crate::{Clock, Config, OpenError, bootstrap, effects, reply, restoring};
+use crate::{Clock, Config, OpenError, Revisions, bootstrap, effects, reply, restoring};
 use arc_swap::ArcSwap;
 use hindsight_core::kind::BuiltinKinds;
 use hindsight_core::{
@@ -61,7 +61,11 @@ struct Shared {
 }
 
 impl ControlPlane {
-    /// Opens the log, folds it, and starts the writer and the collectors. Blocks while it reads.
+    /// Opens the log, folds it, and starts the writer and the collectors. A new log gets the first namespaces.
+    ///
+    /// Blocks on the disk. Refuses what a start of the server refuses, such as a directory that another process, or
+    /// this one, has open ([`Error::Locked`]), a log that is damaged or has lost its end, and settings that cannot be
+    /// meant. The message says what to do.
     pub fn open(config: Config) -> Result<Self, OpenError> {
         Self::open_with_turn(config, collectors::next_batch)
     }
@@ -118,8 +122,9 @@ impl ControlPlane {
 
     /// Stops the collectors, carries out what was submitted and releases the directory, which may be opened
     /// again once this returns. Clones still show the state, refuse writes with [`Unavailable::Stopping`], and
-    /// no longer read the log. Blocks, on the disk too, even if another clone called it first. If a call of the
-    /// storage engine ended in a panic, the engine holds its files until the process ends.
+    /// no longer read the log. Blocks, on the disk too, even if another clone called it first. If the engine cannot
+    /// write its files when it is closed, [`Self::poison`] says so; what was acknowledged is durable before. If a call
+    /// of the storage engine ended in a panic, the engine holds its files until the process ends.
     pub fn close(&self) {
         self.shared.close();
     }
@@ -177,12 +182,14 @@ impl ControlPlane {
         questions::forecast(self.reader(), &self.state(), command, CHANGES_MAX)
     }
 
-    /// Notifies whenever the state has advanced after this call. An error of [`watch::Receiver::changed`] means
-    /// that the plane was closed.
-    pub fn changed(&self) -> watch::Receiver<Revision> {
-        let mut changed = self.shared.changed.clone();
-        changed.mark_unchanged();
-        changed
+    /// Tells whenever the state has advanced after this call.
+    pub fn changed(&self) -> Revisions {
+        Revisions::after_newest(self.subscribed())
+    }
+
+    /// Notifies whenever the state has advanced. Writes wait for whoever borrows from this.
+    pub(crate) fn subscribed(&self) -> watch::Receiver<Revision> {
+        self.shared.changed.clone()
     }
 
     /// Changes after a revision, oldest first; empty if there are none yet. They reach back over the newest
@@ -197,7 +204,8 @@ impl ControlPlane {
         self.shared.published.load().window.after(revision, limit)
     }
 
-    /// Decides commands and makes the outcome durable; all go into one batch. [`Command::actor`] is believed: no
+    /// Decides commands and makes the outcome durable; all go into one batch. At most 4,096 submissions wait, of 64 MiB:
+    /// one more is [`Unavailable::Overloaded`]. [`Command::actor`] is believed: no
     /// authorizer and no webhook is asked, as they are before requests to the HTTP service.
     ///
     /// Nothing is submitted before the future is polled for the first time. From then on the commands may be

@@ -9,7 +9,7 @@
 //! - [`gc`]: what a forecast contains, and who the collectors are ([`gc::Identity`]);
 //! - `api`, with the feature `http`: the Kubernetes API of [`ControlPlane`] as a service.
 //!
-//! Objects are `serde_json::Value`, and [`ControlPlane::changed`] is a receiver of `tokio::sync::watch`.
+//! Documents of objects are `serde_json::Value` ([`core::Object::document`] reads one).
 
 /// Has the examples on the page compiled and run.
 #[cfg(doctest)]
@@ -50,6 +50,7 @@ mod questions;
 mod reasons;
 mod reply;
 mod restoring;
+mod revisions;
 #[cfg(feature = "http")]
 mod service;
 #[cfg(feature = "http")]
@@ -83,5 +84,6 @@ pub use hindsight_log::{Clock, Retention};
 pub use hindsight_projector as projector;
 pub use open_reader::{OpenedReader, open_reader};
 pub use questions::Why;
+pub use revisions::Revisions;
 #[cfg(feature = "http")]
 pub use service::Service;

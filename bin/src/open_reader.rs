@@ -7,14 +7,15 @@ use crate::control_plane::{empty_state, open_directory};
 use crate::data_dir::DataDir;
 use crate::{OpenError, restoring};
 use hindsight_core::{Revision, State};
-use hindsight_log::{DirectoryLock, Error, Found, Intact, Reader, SledStorage};
+use hindsight_log::{DirectoryLock, Error, Found, Intact, Loan, Reader, SledStorage};
 use std::path::Path;
 
 /// The log of a data directory, which no other process has open until this is dropped.
 #[derive(Debug)]
 pub struct OpenedReader {
-    /// Before the lock: the log is closed before the directory is given back.
     reader: Reader,
+    /// Before the lock: the log is closed before the directory is given back.
+    _loan: Loan,
     /// `None` if there is no lock file, and none can be written.
     _lock: Option<DirectoryLock>,
     witnessed: Option<Revision>,
@@ -38,15 +39,18 @@ pub fn open_reader(directory: &Path) -> Result<OpenedReader, OpenError> {
         tracing::warn!("the log is {extent}");
     }
     let witnessed = reader.check_end()?;
+    let (reader, loan) = reader.lent();
     Ok(OpenedReader {
         reader,
+        _loan: loan,
         _lock: lock,
         witnessed,
     })
 }
 
 impl OpenedReader {
-    /// The reader of the log. Its clones must not be used longer than this exists: then others may write.
+    /// The reader of the log. When this is dropped, the log is closed, and clones of the reader fail with
+    /// [`Error::Closed`].
     pub const fn reader(&self) -> &Reader {
         &self.reader
     }

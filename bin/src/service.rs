@@ -22,9 +22,10 @@ pub struct Service {
 impl ControlPlane {
     /// The Kubernetes API in process, as the administrator.
     ///
-    /// It must be called in a Tokio runtime with time and I/O enabled (webhooks are called over the network). Clones
-    /// belong to one runtime, that of their first watch, with which their watches end: another runtime needs a
-    /// service of its own.
+    /// Its requests must be answered in a Tokio runtime with time and I/O enabled (webhooks are called over the
+    /// network). With paused time, whatever waits for the disk is timed out. Clones belong to one runtime, that of their
+    /// first watch: when it ends, their watches do, and while nobody drives it, they stand still. Another runtime needs
+    /// a service of its own.
     pub fn service(&self) -> Service {
         self.service_as(administrator())
     }
@@ -97,5 +98,24 @@ mod tests {
             let told: serde_json::Value = serde_json::from_slice(&body.to_bytes()).expect("JSON");
             assert_eq!(told["status"]["userInfo"]["username"], user, "{told}");
         }
+    }
+
+    #[tokio::test]
+    async fn a_plane_that_was_closed_is_not_watched() {
+        let plane = ControlPlane::open(Config::default()).expect("it opens");
+        let mut service = plane.service();
+        let mut watch = async || {
+            let request = Request::get("/api/v1/configmaps?watch=1");
+            let request = request.body(Full::new(Bytes::new())).expect("a request");
+            let Ok(answer) = service.call(request).await;
+            answer
+        };
+        let open = watch().await;
+        assert_eq!(open.status(), 200);
+        tokio::task::spawn_blocking(move || plane.close())
+            .await
+            .expect("closed");
+        open.into_body().collect().await.expect("it ends");
+        assert_eq!(watch().await.status(), 503);
     }
 }

@@ -240,7 +240,8 @@ pub enum FieldValidation {
     /// Drop them and report each in a `Warning` header.
     #[default]
     Warn,
-    /// Refuse the request.
+    /// Refuse the request. Fields of built-in kinds are known where the Kubernetes API is compiled in: without it,
+    /// every field is.
     Strict,
 }
 

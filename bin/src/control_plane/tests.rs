@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::testing::{failure, plane};
+use futures_util::FutureExt;
 use hindsight_core::command::{Create, FieldValidation};
 use hindsight_core::{Actor, GroupResource, Intent, ObjectKey};
 use serde_json::json;
@@ -37,8 +38,7 @@ fn a_write_that_a_panic_left_unanswered_is_not_reported_as_not_done() {
     for submit in [here, waited] {
         let plane = plane();
         let mut changed = plane.changed();
-        changed.borrow_and_update();
-        let mut watching = Box::pin(changed.changed());
+        let mut watching = Box::pin(changed.next());
         let waker = Waker::from(Arc::new(Broken));
         let polled = watching.as_mut().poll(&mut Context::from_waker(&waker));
         assert!(polled.is_pending());
@@ -55,15 +55,31 @@ fn a_write_that_a_panic_left_unanswered_is_not_reported_as_not_done() {
 #[test]
 fn a_wait_for_a_change_waits_for_one_that_comes_after_it_began() {
     let plane = plane();
+    let write = |name| {
+        let written = plane.submit_blocking(create(&plane, name));
+        assert!(written.expect("open").iter().all(Result::is_ok));
+        plane.state().revision
+    };
     let mut changed = plane.changed();
-    let unchanged =
-        |changed: &watch::Receiver<Revision>| !changed.has_changed().expect("it is open");
-    assert!(unchanged(&changed), "the first objects came before");
-    let written = plane.submit_blocking(create(&plane, "a"));
-    assert!(written.expect("open").iter().all(Result::is_ok));
-    assert!(!unchanged(&changed));
-    assert_eq!(*changed.borrow_and_update(), plane.state().revision);
-    assert!(unchanged(&plane.changed()), "so did this write");
+    assert!(
+        changed.next().now_or_never().is_none(),
+        "the first objects came before"
+    );
+    let first = write("a");
+    assert_eq!(changed.newest(), first);
+    assert_eq!(changed.next().now_or_never(), Some(Some(first)));
+    assert!(changed.next().now_or_never().is_none());
+    assert!(
+        plane.changed().next().now_or_never().is_none(),
+        "so did this write"
+    );
+    // What was waited for is a value: nothing is borrowed while others write.
+    let reached = changed.reached(first).now_or_never();
+    assert_eq!(reached, Some(Some(first)));
+    let second = write("b");
+    let ahead = changed.reached(second.next()).now_or_never();
+    assert!(ahead.is_none(), "{ahead:?}");
+    assert_eq!(changed.reached(first).now_or_never(), Some(Some(second)));
 }
 
 #[test]
@@ -102,10 +118,13 @@ fn a_clone_of_a_closed_plane_does_not_hold_the_directory() {
     assert!(matches!(read, Err(Error::Closed)), "{read:?}");
     assert_eq!(failure(&clone).as_deref(), Some("the event log was closed"));
     let moved = async {
-        changed.borrow_and_update();
-        changed.changed().await
+        let last = changed.next().await;
+        (last, changed.next().await)
     };
-    assert!(runtime.block_on(moved).is_err(), "nothing moves any more");
+    let (last, more) = runtime.block_on(moved);
+    assert_eq!(last, Some(clone.state().revision));
+    assert_eq!(more, None, "nothing moves any more");
+    assert_eq!(runtime.block_on(changed.reached(Revision::MAX)), None);
 
     let again = ControlPlane::open(config()).expect("it opens again");
     assert_eq!(again.state().revision, clone.state().revision);

@@ -29,8 +29,11 @@ fn a_log_is_read_by_one_at_a_time_and_nothing_is_committed() {
     assert_eq!(found.expect("read").hash(), state.hash());
     assert_eq!(opened.witnessed(), Some(state.revision));
     assert!(open_reader(&data).is_err(), "it is in use again");
+    let reader = opened.reader().clone();
     drop(opened);
     let again = plane(&data);
+    let read = reader.newest();
+    assert!(matches!(read, Err(Error::Closed)), "{read:?}");
     assert_eq!(again.state().revision, state.revision);
     again.close();
 }
