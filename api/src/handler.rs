@@ -214,12 +214,7 @@ impl Api {
             return unknown_resource(&state, &route.group);
         };
         let is_head = head_as_get(&kind, &mut parts);
-        let asked = Asked {
-            kind: Arc::clone(&kind),
-            method: parts.method.clone(),
-            is_of_one: route.name.is_some(),
-            is_head,
-        };
+        let asked = Asked::new(&kind, &parts.method, &route, is_head);
         if parts.method != Method::GET && kind.is_namespaced() && route.namespace.is_none() {
             return write_across_namespaces(&kind);
         }

@@ -2,12 +2,14 @@
 //! `crdHandler` has no router of its own, and failures about a kind that is stored under another one.
 
 use crate::body::ApiBody;
+use crate::path::Route;
 use crate::respond;
 use crate::status::Failure;
 use crate::verbs;
 use hindsight_core::kind::{Kind, KindRef};
 use http::request::Parts;
 use http::{Method, Response};
+use std::sync::Arc;
 
 /// Has a `HEAD` of a custom kind carried out as a `GET`; returns whether it was one.
 pub(super) fn head_as_get(kind: &Kind, parts: &mut Parts) -> bool {
@@ -20,14 +22,23 @@ pub(super) fn head_as_get(kind: &Kind, parts: &mut Parts) -> bool {
 
 /// What is asked of a kind.
 pub(super) struct Asked {
-    pub(super) kind: KindRef,
-    pub(super) method: Method,
-    pub(super) is_of_one: bool,
+    kind: KindRef,
+    method: Method,
+    is_of_one: bool,
     /// Whether the answer is sent without its body.
-    pub(super) is_head: bool,
+    is_head: bool,
 }
 
 impl Asked {
+    pub(super) fn new(kind: &KindRef, method: &Method, route: &Route, is_head: bool) -> Self {
+        Self {
+            kind: Arc::clone(kind),
+            method: method.clone(),
+            is_of_one: route.name.is_some(),
+            is_head,
+        }
+    }
+
     /// Names the resource and the verb in the failure, where a custom kind does not support the method; and the
     /// resource that was asked for, where another one stores it.
     pub(super) fn named(&self, failure: Failure) -> Failure {
