@@ -232,8 +232,8 @@ impl Failure {
         }))
     }
 
-    /// The failure to show a point of the past that the path names. A point in the future is not retryable, or
-    /// clients would wait for it.
+    /// The failure to read the log, or to show a point of the past that was named. A point in the future is not
+    /// retryable, or clients would wait for it.
     pub fn of_past(error: AsOfError) -> Self {
         match error {
             AsOfError::Future(_) => Self::bad_request(error.to_string()),

@@ -53,7 +53,7 @@ pub(crate) async fn open(
         return Err(position::past_does_not_change("it cannot be watched"));
     }
     // Otherwise it would end at once, without an error, and clients would open the next one without a pause.
-    if api.backend.changed().has_changed().is_err() {
+    if api.relay.has_ended() || api.backend.changed().has_changed().is_err() {
         return Err(Unavailable::Stopping.into());
     }
     let mut selection = Selection::of(&request)?;

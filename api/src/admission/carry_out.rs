@@ -1,5 +1,5 @@
-//! Carrying a write out, once whoever has to be asked has admitted it: decided where a long one holds up nobody, and
-//! submitted to the writer unless it is a dry run.
+//! From a request's write to its outcome: what has to be asked first is asked (`super`); then it is decided where a long
+//! one holds up nobody, and submitted to the writer unless it is a dry run.
 
 use super::room::{computed_bytes, decided_bytes};
 use super::{WriteRequest, admit_and_carry_out};

@@ -126,9 +126,10 @@ fn condition<'a>(object: &'a Value, of_type: &str) -> Option<&'a Value> {
     conditions.find(|one| text(one, "type") == of_type)
 }
 
-/// Whether this condition is true.
+/// Whether any condition of this type is true.
 fn holds(object: &Value, of_type: &str) -> bool {
-    condition(object, of_type).is_some_and(|one| text(one, "status") == "True")
+    let mut conditions = list(object, "status.conditions").iter();
+    conditions.any(|one| text(one, "type") == of_type && text(one, "status") == "True")
 }
 
 fn members(object: &Value, path: &str) -> usize {

@@ -145,11 +145,11 @@ fn release_owner(
     if left.all > 0 && held.is_some_and(|held| held.since > basis.revision) {
         return Err(Rejection::stale(&object.key, "a dependent was added since"));
     }
-    let_go(context, object, finalizer, basis)
+    release_finalizer(context, object, finalizer, basis)
 }
 
 /// Takes the finalizer from an owner on which no dependent rests any more.
-fn let_go(
+fn release_finalizer(
     context: Context<'_>,
     object: &Arc<Object>,
     finalizer: ServerFinalizer,

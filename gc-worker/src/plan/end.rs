@@ -38,7 +38,7 @@ fn released(step: &Step) -> impl Iterator<Item = &ObjectKey> {
 }
 
 /// A definition that is being deleted, and the step that releases it, if one would.
-struct Going<'a> {
+struct Ending<'a> {
     definition: &'a Object,
     release: Option<Step>,
 }
@@ -48,12 +48,12 @@ impl View<'_> {
     /// of two could affect each other, the lower name comes first. At most `limit`.
     pub(crate) fn ends(self, ending: &BTreeSet<ObjectKey>, limit: usize) -> Vec<(ObjectKey, Step)> {
         let known = ending.iter().filter_map(|key| self.state.get(key));
-        let going = known.map(|definition| Going {
+        let going = known.map(|definition| Ending {
             definition,
             release: self.release_of(definition),
         });
-        let mut going: Vec<Going<'_>> = going.collect();
-        let is_released = |one: &Going<'_>| one.release.is_some();
+        let mut going: Vec<Ending<'_>> = going.collect();
+        let is_released = |one: &Ending<'_>| one.release.is_some();
         going.truncate(going.iter().rposition(is_released).map_or(0, |at| at + 1));
         let reach = Reach::of(self);
         let (mut touched, quiet) = (Touched::of(&reach), Quiet::of(&reach));

@@ -51,8 +51,7 @@ impl Reader {
     }
 
     /// The state after this commit, folded from the newest snapshot that can be used and is not after it, with the
-    /// built-in kinds of `empty`. A revision
-    /// that a restore left out has the state of the last commit before it. [`Error::Future`] for a revision that has
+    /// built-in kinds of `empty`. A revision that a restore left out has the state of the last commit before it. [`Error::Future`] for a revision that has
     /// not happened, unless the end of the log cannot be read: then the error of that. [`Error::Pruned`] for one that
     /// is no longer kept.
     pub fn state_at(&self, empty: State, revision: Revision) -> Result<State, Error> {

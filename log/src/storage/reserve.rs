@@ -30,8 +30,9 @@ pub(super) struct Reserve {
     found: u64,
     /// Bytes that it still holds.
     left: u64,
-    /// Bytes that were released last.
-    part: u64,
+    /// Bytes that were released last and then were free. Some file systems free blocks only later: then it is not known
+    /// what becomes of them, and this is zero.
+    freed: u64,
     /// How many parts others took before they could be used.
     taken: u32,
 }
@@ -51,15 +52,14 @@ impl Reserve {
             path,
             found,
             left: found,
-            part: 0,
+            freed: 0,
             taken: 0,
         }
     }
 
     /// Releases a part if the disk has little space without it.
     pub(super) fn release_if_space_is_low(&mut self) -> Result<(), Error> {
-        let available = blocks::available_at(self.directory()).unwrap_or_default();
-        if self.left > 0 && available < RESERVE_BYTES {
+        if self.left > 0 && self.available() < RESERVE_BYTES {
             self.release_part()?;
         }
         Ok(())
@@ -96,8 +96,11 @@ impl Reserve {
 
     /// Whether what was released last is free no more. The engine keeps nothing of it when it fails to open.
     fn is_part_gone(&self) -> bool {
-        let available = blocks::available_at(self.directory()).unwrap_or(self.part);
-        available < self.part / 2
+        self.available() < self.freed / 2
+    }
+
+    fn available(&self) -> u64 {
+        blocks::available_at(self.directory()).unwrap_or_default()
     }
 
     fn directory(&self) -> &Path {
@@ -112,7 +115,8 @@ impl Reserve {
         // Blocks may be allocated behind the end of the file; only shortening the file frees them.
         file.set_len(self.left)?;
         file.set_len(left)?;
-        self.part = self.left - left;
+        let (part, available) = (self.left - left, self.available());
+        self.freed = if available < part { 0 } else { part };
         self.left = left;
         Ok(())
     }

@@ -16,7 +16,7 @@ struct RemovalSearch {
 impl OwnershipGraph {
     /// Learns what [`Self::rebuild`] could not: when the absent owners that objects refer to were
     /// removed, and since when the kinds of the owners of these objects are served. Reads the log backward
-    /// from [`Self::position`], no further than the oldest of those references, and the definition of such a kind
+    /// from the revision that the graph is at, no further than the oldest of those references, and the definition of such a kind
     /// before that if it was written since.
     pub fn recall<C: Borrow<Commit>, E>(
         &mut self,

@@ -135,7 +135,7 @@ fn a_large_list_comes_in_pieces_in_every_form() {
 }
 
 #[test]
-fn an_unread_list_of_the_past_gives_up_its_place() {
+fn an_unread_list_of_the_past_gives_up_its_seat() {
     runtime().block_on(async {
         let seats = Arc::new(Semaphore::new(2));
         let (fake, api) = api(OBJECTS);

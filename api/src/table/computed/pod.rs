@@ -257,6 +257,19 @@ mod tests {
         }
     }
 
+    /// Source: `hasPodReadyCondition`, which takes any.
+    #[test]
+    fn a_pod_is_ready_if_any_condition_says_so() {
+        let ended = json!({"state": {"terminated": {"exitCode": 0, "reason": "Completed"}}});
+        let runs = json!({"ready": true, "state": {"running": {}}});
+        for (second, expected) in [("True", "Running"), ("False", "NotReady")] {
+            let status = json!({"phase": "Running", "containerStatuses": [ended, runs],
+                "conditions": [{"type": "Ready", "status": "False"},
+                    {"type": "Ready", "status": second}]});
+            assert_eq!(shown(&pod(&json!([]), &status))[1], expected, "{status}");
+        }
+    }
+
     #[test]
     fn what_goes_on_beside_the_others_is_counted_with_them() {
         let init = json!([{"name": "a", "restartPolicy": "Always"}]);

@@ -22,8 +22,9 @@ fn watches_end_once_they_are_told_to_whatever_they_have_to_send() {
         };
         assert!(tokio::join!(ends, stops).0);
         assert!(busy.frame().await.is_none());
-        let mut late = open(FROM_NOWHERE[0]).await;
-        assert!(late.frame().await.is_none());
+        // A stream that ended at once would be opened again and again.
+        let late = api.handle(get(FROM_NOWHERE[0]), Some(Arc::new(administrator())));
+        assert_eq!(late.await.status(), 503);
     });
 }
 

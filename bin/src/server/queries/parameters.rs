@@ -76,11 +76,12 @@ impl Question {
         }
     }
 
-    /// The names of the parameters without which it names no object.
+    /// The names of the parameters that it cannot do without.
     const fn required(self) -> &'static [&'static str] {
         match self {
             Self::Why | Self::Plan => &["kind", "name"],
-            Self::Log | Self::State | Self::Kind | Self::Owner => &[],
+            Self::Kind => &["kind"],
+            Self::Log | Self::State | Self::Owner => &[],
         }
     }
 
@@ -93,7 +94,7 @@ impl Question {
         }
         match texts.iter().find(|(_, value)| value.is_empty()) {
             Some((name, _)) if self.required().contains(&name.as_str()) => {
-                Err(format!("the {name} is empty; name one object"))
+                Err(format!("the {name} is empty; give one"))
             }
             Some((name, _)) => Err(format!("{name} is empty; give a value, or leave it out")),
             None => Ok(()),
@@ -313,10 +314,12 @@ mod tests {
             }
             for (query, empty) in [("kind=&name=x", "kind"), ("kind=pod&name=", "name")] {
                 let refused = Asked::read(question, query).expect_err("refused");
-                let told = format!("the {empty} is empty; name one object");
+                let told = format!("the {empty} is empty; give one");
                 assert_eq!(refused, told, "{question:?} {query}");
             }
         }
+        let refused = Asked::read(Question::Kind, "kind=").expect_err("refused");
+        assert_eq!(refused, "the kind is empty; give one");
     }
 
     #[test]

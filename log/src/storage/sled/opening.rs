@@ -83,9 +83,11 @@ pub(super) fn open_in_room(
             Err(error) => opening_error(directory, error),
             Ok(database) => return Ok(database),
         };
-        let is_full = matches!(&error, Error::Io { source, .. } if is_full(source));
+        if !matches!(&error, Error::Io { source, .. } if is_full(source)) {
+            return Err(error);
+        }
         side::drop_unfinished(directory)?;
-        if !is_full || !reserve.release_part()? {
+        if !reserve.release_part()? {
             return Err(error);
         }
     }
