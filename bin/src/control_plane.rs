@@ -161,9 +161,7 @@ impl ControlPlane {
     /// Blocks, on the disk too. The newest 1,024 commits are read back; the first question that reaches further
     /// reads the whole log once for an index in memory, to which later ones add what was written since.
     pub fn explain(&self, key: &ObjectKey, uid: Option<&Uid>) -> Result<Why, Error> {
-        let state = self.state();
-        let kind = state.kinds.by_resource(&key.resource);
-        questions::explain(&self.history(), &state, key, uid, kind)
+        questions::explain_served(&self.history(), &self.state(), key, uid)
     }
 
     /// Forecasts what a command would come to, with all that the collectors would do because of it, whether or
@@ -176,10 +174,16 @@ impl ControlPlane {
     /// they hold is in neither ([`hindsight_gc::Course::if_clients_let_go`]).
     ///
     /// Blocks, on the disk too: it looks at every object and, if one refers to an owner that is gone, reads the
-    /// log back to the oldest such reference. For a point of the past, see [`hindsight_gc::forecast`] and
-    /// [`Reader::state_at`].
+    /// log back to the oldest such reference.
     pub fn forecast(&self, command: Command) -> Result<Forecast, Error> {
         questions::forecast(self.reader(), &self.state(), command, CHANGES_MAX)
+    }
+
+    /// As [`Self::forecast`], on a copy of the state at this revision. What is due then is due at the command's time,
+    /// which is up to the caller. Fails as [`Reader::state_at`] does.
+    pub fn forecast_at(&self, revision: Revision, command: Command) -> Result<Forecast, Error> {
+        let state = self.reader().state_at(empty_state(), revision)?;
+        questions::forecast(self.reader(), &state, command, CHANGES_MAX)
     }
 
     /// Tells whenever the state has advanced after this call.

@@ -5,8 +5,11 @@ mod tests;
 
 use crate::control_plane::{empty_state, open_directory};
 use crate::data_dir::DataDir;
+use crate::history::{HistoryIndex, LogHistory};
+use crate::questions::{self, CHANGES_MAX, Why};
 use crate::{OpenError, restoring};
-use hindsight_core::{Revision, State};
+use hindsight_core::{Command, ObjectKey, Revision, State, Uid};
+use hindsight_gc::Forecast;
 use hindsight_log::{DirectoryLock, Error, Found, Intact, Loan, Reader, SledStorage};
 use std::path::Path;
 
@@ -19,6 +22,7 @@ pub struct OpenedReader {
     /// `None` if there is no lock file, and none can be written.
     _lock: Option<DirectoryLock>,
     witnessed: Option<Revision>,
+    index: HistoryIndex,
 }
 
 /// Opens a data directory to read its log. Nothing is committed, and no collector runs. As a start of a server it
@@ -45,6 +49,7 @@ pub fn open_reader(directory: &Path) -> Result<OpenedReader, OpenError> {
         _loan: loan,
         _lock: lock,
         witnessed,
+        index: HistoryIndex::default(),
     })
 }
 
@@ -58,6 +63,21 @@ impl OpenedReader {
     /// The state before the first commit, into which the log is folded.
     pub fn empty_state(&self) -> State {
         empty_state()
+    }
+
+    /// Explains the object of this key, or the one with this UID, as [`crate::ControlPlane::explain`] does. Reads the
+    /// newest state for each question. Blocks.
+    pub fn explain(&self, key: &ObjectKey, uid: Option<&Uid>) -> Result<Why, Error> {
+        let state = self.reader.newest_state(empty_state())?;
+        let history = LogHistory::new(&self.reader, &self.index);
+        questions::explain_served(&history, &state, key, uid)
+    }
+
+    /// Forecasts what a command would have come to at this revision, as [`crate::ControlPlane::forecast_at`] does.
+    /// Blocks.
+    pub fn forecast_at(&self, revision: Revision, command: Command) -> Result<Forecast, Error> {
+        let state = self.reader.state_at(empty_state(), revision)?;
+        questions::forecast(&self.reader, &state, command, CHANGES_MAX)
     }
 
     /// The last revision that is known to have been acknowledged. `None` if `events.tail` is empty or damaged: then

@@ -34,6 +34,17 @@ pub struct Why {
     pub reasons: Vec<String>,
 }
 
+/// As [`explain`], of an object whose kind is the one that is served now.
+pub(crate) fn explain_served(
+    history: &LogHistory<'_>,
+    state: &State,
+    key: &ObjectKey,
+    uid: Option<&Uid>,
+) -> Result<Why, Error> {
+    let kind = state.kinds.by_resource(&key.resource);
+    explain(history, state, key, uid, kind)
+}
+
 /// Explains the newest object that had this name, or the one with this UID. The kind says what it is called if
 /// the log does not.
 pub(crate) fn explain(

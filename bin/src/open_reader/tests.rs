@@ -3,9 +3,13 @@
 use super::{find, open_reader};
 use crate::testing::tree;
 use crate::{Config, ControlPlane, OpenError};
+use hindsight_core::command::{Create, Delete, FieldValidation, Target};
+use hindsight_core::{Actor, Command, GroupResource, Intent, ObjectKey, Rejection, Rule};
 use hindsight_log::{Error, Found, Snapshots, layout};
+use serde_json::json;
 use std::num::NonZeroU64;
 use std::path::Path;
+use std::sync::Arc;
 
 fn plane(directory: &Path) -> ControlPlane {
     let config = Config {
@@ -36,6 +40,42 @@ fn a_log_is_read_by_one_at_a_time_and_nothing_is_committed() {
     assert!(matches!(read, Err(Error::Closed)), "{read:?}");
     assert_eq!(again.state().revision, state.revision);
     again.close();
+}
+
+#[test]
+fn what_a_plane_answers_its_directory_does() {
+    let temporary = tempfile::tempdir().expect("a directory");
+    let held = plane(temporary.path());
+    let key = ObjectKey::new(GroupResource::new("", "configmaps"), "default", "a");
+    let command = |intent| {
+        let actor = Arc::new(Actor::new("alice"));
+        Command::new(actor, held.now(), held.seed(), intent)
+    };
+    let create = command(Intent::Create(Create {
+        key: ObjectKey::new(GroupResource::new("", "configmaps"), "default", ""),
+        version: "v1".into(),
+        object: json!({"metadata": {"name": "a"}}),
+        validation: FieldValidation::Ignore,
+    }));
+    let delete = Delete::new(Target::any(key.clone()), "v1".into(), Rule::Requested);
+    let delete = command(Intent::Delete(delete));
+    let write = |command| {
+        let written = held.submit_blocking(vec![command]).expect("open");
+        assert!(written.iter().all(Result::is_ok));
+        held.state().revision
+    };
+    let there = write(create);
+    write(delete.clone());
+    let why = held.explain(&key, None).expect("read");
+    let then = held.forecast_at(there, delete.clone()).expect("kept");
+    assert_eq!(then.course.changes.len(), 1);
+    held.close();
+    let opened = open_reader(temporary.path()).expect("it is free");
+    assert_eq!(opened.explain(&key, None).expect("read"), why);
+    let again = opened.forecast_at(there, delete.clone()).expect("kept");
+    assert_eq!(again.course.changes.len(), 1);
+    let now = opened.forecast_at(there.next(), delete).expect("kept");
+    assert!(matches!(now.answer, Err(Rejection::NotFound { .. })));
 }
 
 #[test]

@@ -94,6 +94,8 @@ fn a_deletion_is_foretold_and_then_explained() {
         (Fate::Deleted, Some(Rule::OwnersAbsent))
     );
     assert_eq!(why.object.kind, "ConfigMap");
+    let then = plane.forecast_at(before, command(&plane, delete("owner")));
+    assert_eq!(then.expect("kept").course.changes.len(), 2);
     let root = why.root.expect("it is kept");
     assert_eq!((&*root.user, &*root.verb), ("alice", "asked"));
     assert!(child.reasons.is_empty());
