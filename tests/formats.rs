@@ -10,6 +10,7 @@ use hindsight_core::Revision;
 use hindsight_log::{Records, SledStorage, Snapshots, Storage};
 use hindsight_tests::server::{Server, hindsight, serve, stdout, text};
 use std::path::Path;
+use std::process::Stdio;
 
 /// Offsets in the header of a record: its format, its first revision, and the number of its commits.
 const FORMAT_AT: usize = 4;
@@ -108,7 +109,9 @@ fn a_snapshot_of_a_newer_release_refuses_the_start_and_is_not_replaced() {
     bytes[FORMAT_AT] += 1;
     std::fs::write(&newest, &bytes).expect("written");
     let asked = hindsight(&data, &["get", "configmap/b"]);
-    let refused = serve(&data).output().expect("it runs");
+    let mut command = serve(&data);
+    command.stderr(Stdio::piped());
+    let refused = Server::start_with(command, &data).expect_err("it is refused");
     for output in [asked, refused] {
         let told = text(&output.stderr);
         assert_eq!(output.status.code(), Some(1), "{told}");
