@@ -17,7 +17,7 @@ fn held(directory: &Path) -> u64 {
     found.map_or(0, |found| found.blocks() * 512)
 }
 
-/// Starts with one log, and ends as soon as it is ready or has failed.
+/// Starts a server, which may fail, and kills it once it is ready.
 fn start(directory: &Path) {
     let mut command = serve(directory);
     command.stderr(std::process::Stdio::null());
@@ -26,16 +26,22 @@ fn start(directory: &Path) {
     }
 }
 
+/// A full disk of this size in MiB, with a log that has one object.
+fn filled(mib: u64) -> Option<Small> {
+    let small = Small::of(mib, "a full disk")?;
+    let server = Server::start_on(&small.directory);
+    server.kubectl(&["create", "configmap", "a"]);
+    assert_eq!(server.signal("TERM"), Some(0));
+    fill(&small.at);
+    Some(small)
+}
+
 #[test]
 fn a_process_that_takes_what_starts_release_leaves_something_for_the_next() {
-    let Some(small) = Small::of(120, "a disk that another process fills") else {
+    let Some(small) = filled(120) else {
         return;
     };
     let (at, directory) = (&small.at, &small.directory);
-    let server = Server::start_on(directory);
-    server.kubectl(&["create", "configmap", "a"]);
-    assert_eq!(server.signal("TERM"), Some(0));
-    fill(at);
     let before = held(directory);
     let is_over = AtomicBool::new(false);
     std::thread::scope(|scope| {
@@ -62,14 +68,10 @@ fn a_process_that_takes_what_starts_release_leaves_something_for_the_next() {
 /// An operator accepts a log as it is by emptying the witness, whose notes then need room again.
 #[test]
 fn on_a_full_disk_a_witness_may_be_begun_anew() {
-    let Some(small) = Small::of(64, "a full disk") else {
+    let Some(small) = filled(64) else {
         return;
     };
     let (at, directory) = (&small.at, &small.directory);
-    let server = Server::start_on(directory);
-    server.kubectl(&["create", "configmap", "a"]);
-    assert_eq!(server.signal("TERM"), Some(0));
-    fill(at);
     std::fs::write(directory.join("events.tail"), "").expect("emptied");
     fill(at);
     let server = Server::start_on(directory);
