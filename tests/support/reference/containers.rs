@@ -1,5 +1,5 @@
 //! Namespaces and definitions of the naive world: what they contain is removed before their owners
-//! are considered. Written from the rules, not from the workers.
+//! are considered. Written from the rules, not from the collectors.
 
 use super::{Kind, Policy, Thing, World};
 
