@@ -144,11 +144,8 @@ fn group(object: &Value) -> &str {
 /// Returns an object that has only the structures of this object, all of them empty, and its lists, as nulls.
 pub(super) fn blank(object: &Value) -> Value {
     let mut blank = Value::Object(Map::new());
-    for path in shown(object) {
-        put(&mut blank, path, empty());
-    }
-    for path in lists(object) {
-        put(&mut blank, path, Value::Null);
+    for (path, value) in unowned(object) {
+        put(&mut blank, path, value);
     }
     blank
 }
@@ -157,17 +154,18 @@ pub(super) fn blank(object: &Value) -> Value {
 /// as added.
 pub(super) fn complete<'a>(old: &'a Value, new: &Value) -> Cow<'a, Value> {
     let mut old = Cow::Borrowed(old);
-    for path in shown(new) {
+    for (path, value) in unowned(new) {
         if old.pointer(path).is_none_or(Value::is_null) {
-            put(old.to_mut(), path, empty());
-        }
-    }
-    for path in lists(new) {
-        if old.pointer(path).is_none() {
-            put(old.to_mut(), path, Value::Null);
+            put(old.to_mut(), path, value);
         }
     }
     old
+}
+
+/// Returns what this object has and no manager owns: its structures, and then its lists, as if nothing were in them.
+fn unowned(object: &Value) -> impl Iterator<Item = (&'static str, Value)> {
+    let structures = shown(object).map(|path| (path, empty()));
+    structures.chain(lists(object).map(|path| (path, Value::Null)))
 }
 
 fn empty() -> Value {
