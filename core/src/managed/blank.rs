@@ -1,5 +1,6 @@
-//! The structures and lists that an object of a built-in kind has before a client sets anything, because its
-//! Go type cannot be without them. No manager owns these themselves, only fields and items in them.
+//! The structures, lists and zeros that an object of a built-in kind has before a client sets anything, because its
+//! Go type cannot be without them. No manager owns these themselves, only fields and items in them, and values that
+//! are not zero.
 //! Source: fields of upstream's types that are structs, not pointers; its OpenAPI document gives
 //! them the default `{}`.
 
@@ -61,8 +62,8 @@ storage.k8s.io VolumeAttachment /spec /spec/source /status
 ";
 
 /// The lists that Go writes as `null` if they have no items, because their fields lack `omitempty`: a manager owns items
-/// of them and not the lists. Only those whose items have managers of their own. As group, kind, and JSON pointer.
-const LISTS: [(&str, &str, &str); 9] = [
+/// of them and not the lists. Only those whose items have managers of their own.
+const LISTS: [Row; 10] = [
     ("", "Pod", "/spec/containers"),
     ("", "PodTemplate", "/template/spec/containers"),
     (
@@ -80,7 +81,32 @@ const LISTS: [(&str, &str, &str); 9] = [
         "/spec/jobTemplate/spec/template/spec/containers",
     ),
     ("batch", "Job", "/spec/template/spec/containers"),
+    ("storage.k8s.io", "CSINode", "/spec/drivers"),
 ];
+
+/// The numbers and texts outside of a status that Go writes even if they are zero, because their fields lack
+/// `omitempty`, and those that it leaves out if they are zero, whereas they are kept here. Only those that may be zero.
+const ZEROS: [Row; 8] = [
+    ("", "Event", "/reportingComponent"),
+    ("", "Event", "/reportingInstance"),
+    (
+        "apiextensions.k8s.io",
+        "CustomResourceDefinition",
+        "/spec/preserveUnknownFields",
+    ),
+    (
+        "apiregistration.k8s.io",
+        "APIService",
+        "/spec/insecureSkipTLSVerify",
+    ),
+    ("apps", "ControllerRevision", "/revision"),
+    ("apps", "StatefulSet", "/spec/serviceName"),
+    ("resource.k8s.io", "ResourceSlice", "/spec/pool/generation"),
+    ("scheduling.k8s.io", "PriorityClass", "/value"),
+];
+
+/// A place in a kind: its group, the kind, and a JSON pointer.
+type Row = (&'static str, &'static str, &'static str);
 
 /// The structures of a kind, by group.
 type Groups = BTreeMap<&'static str, Vec<&'static str>>;
@@ -130,10 +156,32 @@ fn structures(object: &Value) -> &'static [&'static str] {
 
 /// Returns the lists of its kind that this object has.
 fn lists(object: &Value) -> impl Iterator<Item = &'static str> {
-    let named = (group(object), text(object, "kind"));
-    let of_kind = LISTS.iter().filter(move |row| (row.0, row.1) == named);
-    let paths = of_kind.map(|row| row.2);
+    let paths = of_kind(&LISTS, object);
     paths.filter(|path| object.pointer(path).is_some_and(Value::is_array))
+}
+
+/// Returns the zeros of its kind that this object has.
+fn zeros(object: &Value) -> impl Iterator<Item = (&'static str, Value)> {
+    let places = of_kind(&ZEROS, object);
+    let found = places.filter_map(|path| Some((path, object.pointer(path)?)));
+    let zero = found.filter(|(_, value)| is_zero(value));
+    zero.map(|(path, value)| (path, value.clone()))
+}
+
+fn is_zero(value: &Value) -> bool {
+    match value {
+        Value::Bool(set) => !set,
+        Value::Number(number) => number.as_i64() == Some(0),
+        Value::String(text) => text.is_empty(),
+        Value::Null | Value::Array(_) | Value::Object(_) => false,
+    }
+}
+
+/// Returns the places of the kind that the object names.
+fn of_kind(rows: &'static [Row], object: &Value) -> impl Iterator<Item = &'static str> {
+    let named = (group(object), text(object, "kind"));
+    let rows = rows.iter().filter(move |row| (row.0, row.1) == named);
+    rows.map(|row| row.2)
 }
 
 fn group(object: &Value) -> &str {
@@ -141,7 +189,8 @@ fn group(object: &Value) -> &str {
     group.unwrap_or_default().0
 }
 
-/// Returns an object that has only the structures of this object, all of them empty, and its lists, as nulls.
+/// Returns an object that has only the structures of this object, all of them empty, its lists, as nulls, and its
+/// zeros.
 pub(super) fn blank(object: &Value) -> Value {
     let mut blank = Value::Object(Map::new());
     for (path, value) in unowned(object) {
@@ -150,8 +199,8 @@ pub(super) fn blank(object: &Value) -> Value {
     blank
 }
 
-/// Returns the old object with the structures and lists that only the new one has, so that these do not count
-/// as added.
+/// Returns the old object with the structures, lists and zeros that only the new one has, so that these do not
+/// count as added.
 pub(super) fn complete<'a>(old: &'a Value, new: &Value) -> Cow<'a, Value> {
     let mut old = Cow::Borrowed(old);
     for (path, value) in unowned(new) {
@@ -162,10 +211,12 @@ pub(super) fn complete<'a>(old: &'a Value, new: &Value) -> Cow<'a, Value> {
     old
 }
 
-/// Returns what this object has and no manager owns: its structures, and then its lists, as if nothing were in them.
+/// Returns what this object has and no manager owns: its structures, and then its lists, as if nothing were in them,
+/// and its zeros.
 fn unowned(object: &Value) -> impl Iterator<Item = (&'static str, Value)> {
     let structures = shown(object).map(|path| (path, empty()));
-    structures.chain(lists(object).map(|path| (path, Value::Null)))
+    let lists = lists(object).map(|path| (path, Value::Null));
+    structures.chain(lists).chain(zeros(object))
 }
 
 fn empty() -> Value {

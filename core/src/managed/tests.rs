@@ -69,6 +69,26 @@ fn holders(world: &World) -> Vec<(String, Value)> {
 }
 
 #[test]
+fn a_zero_is_owned_by_who_applies_it_and_by_nobody_else() {
+    for (value, is_applied, is_owned) in [(0, false, false), (5, false, true), (0, true, true)] {
+        let mut world = World::new();
+        world.manager("m");
+        let class = json!({"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass",
+            "metadata": {"name": "a", "labels": {"l": "v"}}, "value": value});
+        let written = if is_applied {
+            world.patch("priorityclasses", "a", applied(class, false))
+        } else {
+            world.create("priorityclasses", class)
+        };
+        written.expect("written");
+        let document = world.get("priorityclasses", "a").expect("there").document();
+        let fields = &document["metadata"]["managedFields"][0]["fieldsV1"];
+        assert!(fields["f:metadata"]["f:labels"].is_object(), "{document}");
+        assert_eq!(fields.get("f:value").is_some(), is_owned, "{document}");
+    }
+}
+
+#[test]
 fn a_list_is_read_and_written_in_order() {
     let early = "2020-01-01T00:00:00Z";
     let late = "2021-01-01T00:00:00Z";
