@@ -259,7 +259,7 @@ impl Bar {
     fn show(&self, done: u64) {
         let bar = self
             .0
-            .get_or_init(|| show::counting("bytes of the database read"));
+            .get_or_init(|| show::counting("byte").with_message(" of the database read"));
         bar.set_position(done);
     }
 

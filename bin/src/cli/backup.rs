@@ -136,7 +136,7 @@ impl Backup {
         } else {
             self.directory.source()?
         };
-        let bar = show::counting("frames");
+        let bar = show::counting("frame");
         let progress = |_, _| bar.inc(1);
         let made = match source {
             Source::Directory { reader, .. } => reader.backup(effects::now(), to, progress),

@@ -49,7 +49,7 @@ impl Replay {
                     check_has_happened(reader, asked)?;
                     inspect::refuse_dropped(reader, asked)?;
                 }
-                let bar = show::counting("commits");
+                let bar = show::counting("commit");
                 let state = reader.fold(
                     Base::empty(empty_state()),
                     |revision, _| revision <= until,

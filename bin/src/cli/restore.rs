@@ -105,14 +105,14 @@ impl Restore {
     }
 
     fn read(&self, from: impl Read, name: &str) -> Result<Restored> {
-        let bar = show::counting("frames written");
+        let bar = show::counting("frame").with_message(" written");
         let mut last = RestoreStep::Written;
         let directory = &self.directory.data_dir;
         let from = BufReader::new(from);
         let restored = filling::restore(directory, from, self.bump_revision, |step| {
             if step != last {
                 last = step;
-                bar.set_message("frames checked");
+                bar.set_message(" checked");
                 bar.set_position(0);
             }
             bar.inc(1);

@@ -4,10 +4,10 @@ use super::legible::legible;
 use crate::hint;
 use anyhow::Result;
 use hindsight_core::Revision;
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{HumanCount, ProgressBar, ProgressState, ProgressStyle};
 use serde::Serialize;
 use serde_json::json;
-use std::fmt::Display;
+use std::fmt::{self, Display};
 use std::future::pending;
 use std::io::{self, BufWriter, ErrorKind, Stdout, Write};
 use std::os::fd::AsFd;
@@ -109,12 +109,16 @@ pub(super) fn complete_from(floor: Revision) -> String {
     )
 }
 
-/// A counter on standard error of what was read so far; silent without a terminal. It has no total, since
-/// revisions leap in a log that was restored.
-pub(super) fn counting(what: &'static str) -> ProgressBar {
-    let style = ProgressStyle::with_template("{spinner} {human_pos} {msg} in {elapsed}");
-    let bar = ProgressBar::no_length().with_message(what);
-    bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()))
+/// A counter on standard error of what was read so far, with what is counted; silent without a terminal. It has no
+/// total, since revisions leap in a log that was restored.
+pub(super) fn counting(one: &'static str) -> ProgressBar {
+    let style = ProgressStyle::with_template("{spinner} {counted}{msg} in {elapsed}");
+    let style = style.unwrap_or_else(|_| ProgressStyle::default_spinner());
+    let write_counted = move |state: &ProgressState, to: &mut dyn fmt::Write| {
+        // A line that cannot be made is left out, as the library does.
+        to.write_str(&counted(HumanCount(state.pos()), one)).ok();
+    };
+    ProgressBar::no_length().with_style(style.with_key("counted", write_counted))
 }
 
 /// A count with what is counted: `1 frame`, `2 frames`.
@@ -200,6 +204,68 @@ impl List {
 mod tests {
     use super::*;
     use anyhow::Context;
+    use indicatif::{ProgressDrawTarget, TermLike};
+    use std::sync::{Arc, Mutex};
+
+    /// A terminal that keeps all that was written to it.
+    #[derive(Debug, Clone, Default)]
+    struct Screen(Arc<Mutex<String>>);
+
+    impl TermLike for Screen {
+        fn width(&self) -> u16 {
+            80
+        }
+
+        fn move_cursor_up(&self, _: usize) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn move_cursor_down(&self, _: usize) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn move_cursor_right(&self, _: usize) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn move_cursor_left(&self, _: usize) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn write_line(&self, text: &str) -> io::Result<()> {
+            self.write_str(text)
+        }
+
+        fn write_str(&self, text: &str) -> io::Result<()> {
+            self.0.lock().expect("not poisoned").push_str(text);
+            Ok(())
+        }
+
+        fn clear_line(&self) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn flush(&self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_counter_tells_of_one_as_of_one() {
+        for (count, done, told) in [
+            (0, "", " 0 frames in "),
+            (1, "", " 1 frame in "),
+            (1, " checked", " 1 frame checked in "),
+            (2_000, " written", " 2,000 frames written in "),
+        ] {
+            let screen = Screen::default();
+            let bar = counting("frame").with_message(done).with_position(count);
+            bar.set_draw_target(ProgressDrawTarget::term_like(Box::new(screen.clone())));
+            bar.abandon();
+            let shown = screen.0.lock().expect("not poisoned").clone();
+            assert!(shown.contains(told), "{shown:?}");
+        }
+    }
 
     #[test]
     fn what_a_message_holds_already_is_not_told_twice() {

@@ -52,7 +52,7 @@ impl Verify {
             let directory = self.directory.data_dir.display();
             bail!("a server is using {directory}; stop it first, then verify");
         };
-        let bar = show::counting("frames");
+        let bar = show::counting("frame");
         let report = verify(&reader, |_| bar.inc(1));
         bar.finish_and_clear();
         let report = report?;
@@ -191,7 +191,7 @@ fn not_copied(error: anyhow::Error) -> anyhow::Error {
 
 /// Audits the commits above the floor. The rules are not asked about history that was thinned.
 fn deep(reader: &Reader, report: &Report) -> Result<Audited> {
-    let bar = show::counting("commits");
+    let bar = show::counting("commit");
     let base = state_at_floor(reader, &empty_state(), report.floor)?;
     let log = reader.scan_all(report.floor.next());
     let (mut orders, mut parted) = (Orders::default(), Ok(()));
