@@ -348,4 +348,15 @@ fn a_file_of_somebody_else_under_the_name_of_an_unfinished_backup_stays() {
     std::fs::write(&unfinished, hindsight_log::BACKUP_MAGIC).expect("written");
     stdout(&server.hindsight(&["backup", &place.file]));
     assert!(Path::new(&place.file).exists() && !unfinished.exists());
+
+    // A process that is killed before it renames its file leaves a whole one.
+    std::fs::rename(&place.file, &unfinished).expect("renamed");
+    let whole = std::fs::read(&unfinished).expect("there");
+    let refused = server.hindsight(&["backup", &place.file]);
+    let told = text(&refused.stderr);
+    assert_eq!(refused.status.code(), Some(1), "{told}");
+    assert!(told.contains("unfinished is in the way"), "{told}");
+    assert_eq!(std::fs::read(&unfinished).expect("there"), whole);
+    stdout(&server.hindsight(&["backup", &place.file, "--force"]));
+    assert!(Path::new(&place.file).exists() && !unfinished.exists());
 }

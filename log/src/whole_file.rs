@@ -166,7 +166,7 @@ fn in_use(path: &Path) -> Error {
 fn kept(path: &Path) -> Error {
     let path = path.display();
     let why = format!(
-        "{path} is in the way, and is of somebody else; give it another name, or remove it"
+        "{path} is in the way, and is whole or of somebody else; give it another name, or remove it"
     );
     Error::new(ErrorKind::AlreadyExists, why)
 }

@@ -93,7 +93,8 @@ impl Backup {
 
     /// Writes under another name until the file is whole and synced.
     fn write_file(&self, place: &Path, name: &str, unfinished: &Unfinished) -> Result<Made> {
-        let file = unfinished.begin(place).map_err(unwritten(name))?;
+        let begun = unfinished.begin(place, self.force);
+        let file = begun.map_err(unwritten(name))?;
         match self.write_synced(file.file(), name) {
             Ok(made) => {
                 let finished = unfinished.end(|| {
@@ -202,9 +203,15 @@ impl Unfinished {
         Ok(Self { is_ours, guard })
     }
 
-    fn begin(&self, place: &Path) -> io::Result<WholeFile> {
+    /// A backup that was whole when its process was killed is one like any other: it goes only by force.
+    fn begin(&self, place: &Path, force: bool) -> io::Result<WholeFile> {
+        let is_leftover = if force {
+            Made::is_begun
+        } else {
+            Made::is_leftover
+        };
         self.guard.unless_signalled(|| {
-            let begun = WholeFile::begin_over(place, UNFINISHED, Made::is_leftover);
+            let begun = WholeFile::begin_over(place, UNFINISHED, is_leftover);
             self.is_ours.store(begun.is_ok(), Ordering::SeqCst);
             begun
         })

@@ -15,7 +15,7 @@ use crate::framing::{self, Unreadable};
 use crate::verify::Content;
 use crate::{Error, Tail};
 use hindsight_core::{Revision, Time};
-use std::io::{Read, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 
 /// What a backup begins with.
 pub const BACKUP_MAGIC: [u8; 4] = *b"HSBK";
@@ -27,6 +27,10 @@ const SNAPSHOT: u8 = 2;
 const FRAME: u8 = 3;
 const END: u8 = 4;
 const ABORTED: u8 = 5;
+/// The payloads of an end in each format.
+const END_BYTES: [u32; 2] = [48, 80];
+/// What there is of an entry besides its payload.
+const AROUND_BYTES: u64 = 9;
 /// Upper bound of the payload of an entry: whatever length it can state. Earlier releases wrote frames as
 /// long as all that was decided together. A reader takes up no more memory than there are bytes.
 const ENTRY_BYTES_MAX: u32 = u32::MAX;
@@ -283,6 +287,27 @@ fn parsed(format: u8, kind: u8, payload: Vec<u8>) -> Option<Entry> {
         }
         _ => None,
     }
+}
+
+/// Whether a file ends as a whole backup does, of whichever format. What comes before its end is not looked at.
+pub(super) fn has_end(mut file: impl Read + Seek) -> io::Result<bool> {
+    let length = file.seek(SeekFrom::End(0))?;
+    for payload in END_BYTES {
+        let Some(at) = length.checked_sub(u64::from(payload) + AROUND_BYTES) else {
+            continue;
+        };
+        file.seek(SeekFrom::Start(at))?;
+        let mut entry = Vec::new();
+        file.by_ref().read_to_end(&mut entry)?;
+        let head = [&[END], &payload.to_le_bytes()[..]].concat();
+        let Some((entry, checksum)) = entry.split_last_chunk() else {
+            continue;
+        };
+        if entry.starts_with(&head) && crc32fast::hash(entry) == u32::from_le_bytes(*checksum) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// The error of a backup that was not finished: the floor of the log, if history was dropped meanwhile,
