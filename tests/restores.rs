@@ -161,6 +161,11 @@ fn who_asks_about_a_time_that_a_restore_has_lost_is_told_so() {
             let said = text(&answer.stdout) + &hints;
             assert_eq!(said.matches(&reason).count(), 1, "{question}: {said}");
         }
+        for (since, is_told) in [(before.as_str(), true), (&lost, true), (now, false)] {
+            let answer = hindsight(&again, &["log", "configmap/lost", "--since", since]);
+            let hints = text(&answer.stderr);
+            assert_eq!(hints.contains(&reason), is_told, "{since}: {hints}");
+        }
     };
     let server = Server::start_on(&again);
     create(&server, "new");

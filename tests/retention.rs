@@ -246,6 +246,13 @@ fn what_was_dropped_is_refused_by_its_floor_and_what_is_kept_is_explained() {
     assert!(text(&log.stderr).contains(&complete), "{log:?}");
     let since = hindsight(&directory, &["log", "--since", &later]);
     assert_eq!(text(&since.stderr), "", "all of what is asked for is kept");
+    let newest = hindsight(&directory, &["log", "--tail", "1", "-o", "json"]);
+    let newest: serde_json::Value = serde_json::from_str(&stdout(&newest)).expect("JSON");
+    let newest = newest[0]["time"].as_str().expect("a time").to_owned();
+    let kept = ["log", "--since", &newest];
+    let unkept = ["log", "--since", "2020-01-01"];
+    assert_eq!(text(&hindsight(&directory, &kept).stderr), "");
+    assert!(text(&hindsight(&directory, &unkept).stderr).contains(&complete));
     let log = stdout(&log);
     assert!((1..40).contains(&log.lines().count()), "{log}");
 
@@ -264,6 +271,8 @@ fn what_was_dropped_is_refused_by_its_floor_and_what_is_kept_is_explained() {
     let server = start(&directory);
     let asked = server.hindsight(&["log", "configmap/lasting"]);
     assert!(text(&asked.stderr).contains("history is complete from"));
+    assert!(text(&server.hindsight(&unkept).stderr).contains("history is complete from"));
+    assert_eq!(text(&server.hindsight(&kept).stderr), "");
     let past = server.kubectl_fails(&["get", "--raw", "/as-of/12/api/v1/configmaps"], "");
     assert!(past.contains(&named), "{past}");
     let watch = "/api/v1/namespaces/default/configmaps?watch=1&resourceVersion=12&timeoutSeconds=1";

@@ -1,6 +1,7 @@
 //! `hindsight log`: what happened, printed as it is read.
 
 mod follow;
+mod period;
 mod tail;
 
 use super::ask::{Source, state_with};
@@ -20,6 +21,7 @@ use clap::Args;
 use clap::error::ErrorKind;
 use hindsight_api::AsOf;
 use hindsight_core::Revision;
+use period::begins_after;
 use std::process::ExitCode;
 use tail::Printed;
 
@@ -131,8 +133,11 @@ impl Log {
                 self.directory.data_dir.display()
             ),
             Source::Directory { reader, .. } => {
-                found.floor = reader.floor()?;
-                Reported::default().print_floor(self.from(), found.floor);
+                let mut reported = Reported::default();
+                reported.print_floor(self.from(), reader.floor()?, |floor| {
+                    begins_after(self.since.as_ref(), &source, floor)
+                });
+                found.is_thinned = reported.is_thinned;
                 let state = state_with(reader, filter.kind.as_deref())?;
                 let index = HistoryIndex::default();
                 let history = LogHistory::new(reader, &index);
@@ -144,7 +149,7 @@ impl Log {
                 }
             }
             Source::Server(client) => {
-                found = self.ask(client.clone(), &filter, &mut out)?;
+                found = self.ask(&source, client.clone(), &filter, &mut out)?;
                 source.hint_at_gap_until(self.until.as_ref());
             }
         }
@@ -157,11 +162,11 @@ impl Log {
 
     fn hint_at_nothing(&self, source: &Source, filter: &Filter, found: &Looked) {
         let ahead = self.since.as_ref().and_then(|since| ahead(source, since));
-        let is_thinned = found.floor > self.from();
-        hint(&ahead.unwrap_or_else(|| self.nothing(filter, is_thinned)));
+        hint(&ahead.unwrap_or_else(|| self.nothing(filter, found.is_thinned)));
         self.hint_at_verbs();
         // Of a period with an end it was said whether that is in what was lost.
         let restored = found.restored.filter(|_| self.until.is_none());
+        let restored = restored.filter(|last| !begins_after(self.since.as_ref(), source, *last));
         if let Some(restored) = restored {
             hint(&inspect::lost_at(restored));
         }
@@ -233,7 +238,13 @@ impl Log {
     }
 
     /// Asks the server page by page, to the end of the log or for ever.
-    fn ask(&self, mut client: Client, filter: &Filter, out: &mut Printed) -> Result<Looked> {
+    fn ask(
+        &self,
+        source: &Source,
+        mut client: Client,
+        filter: &Filter,
+        out: &mut Printed,
+    ) -> Result<Looked> {
         let [since, until] = [&self.since, &self.until].map(|point| Some(&*point.as_ref()?.text));
         let question = Question::log(filter)
             .with_any("since", since)
@@ -246,7 +257,9 @@ impl Log {
                 client.ask(from_revision(&question, from).path())?
             };
             // The log may have been thinned since the page before.
-            reported.print_floor(from, page.floor);
+            reported.print_floor(from, page.floor, |floor| {
+                begins_after(self.since.as_ref(), source, floor)
+            });
             for entry in &page.entries {
                 out.add(entry)?;
             }
@@ -259,7 +272,7 @@ impl Log {
                 }
                 None => {
                     return Ok(Looked {
-                        floor: page.floor,
+                        is_thinned: reported.is_thinned,
                         restored: page.restored,
                     });
                 }
@@ -276,7 +289,8 @@ fn from_revision(question: &Question, from: Revision) -> Question {
 /// What is known of a log that was looked through.
 #[derive(Debug, Default)]
 struct Looked {
-    floor: Revision,
+    /// Whether some of it may be gone.
+    is_thinned: bool,
     /// The last restore, if what was looked for may be lost because of it.
     restored: Option<Revision>,
 }
@@ -294,23 +308,34 @@ fn ahead(source: &Source, since: &Point) -> Option<String> {
     }
 }
 
-/// The highest floor that the user was told.
+/// What the user was told of what may be missing.
 #[derive(Debug, Default)]
-struct Reported(Revision);
+struct Reported {
+    /// The highest floor that was looked at.
+    floor: Revision,
+    is_thinned: bool,
+}
 
 impl Reported {
-    /// Reports that what is read from this revision on may not be all that happened.
-    fn print_floor(&mut self, from: Revision, floor: Revision) {
-        if self.is_news(from, floor) {
+    /// Reports that what is read from this revision on may not be all that happened, unless what may be missing is
+    /// not asked for.
+    fn print_floor(
+        &mut self,
+        from: Revision,
+        floor: Revision,
+        begins_after: impl FnOnce(Revision) -> bool,
+    ) {
+        if self.is_news(from, floor) && !begins_after(floor) {
+            self.is_thinned = true;
             hint(&show::complete_from(floor));
         }
     }
 
-    /// Whether something may be missing that was not reported yet.
+    /// Whether something may be missing that was not looked at yet.
     fn is_news(&mut self, from: Revision, floor: Revision) -> bool {
-        let is_news = floor > from.max(self.0);
+        let is_news = floor > from.max(self.floor);
         if is_news {
-            self.0 = floor;
+            self.floor = floor;
         }
         is_news
     }
