@@ -2,6 +2,7 @@
 //! history does not come back.
 
 use crate::config::AGE_MICROS_MIN;
+use crate::shell;
 use bytesize::ByteSize;
 use hindsight_core::kind::Preference;
 use hindsight_core::{GroupResource, Kind, builtin, is_definable};
@@ -80,18 +81,25 @@ pub(super) fn doubt_age(age: Duration) -> Option<String> {
     })
 }
 
+/// A size as it was given, which is how it is told.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Size {
+    pub(super) bytes: u64,
+    given: String,
+}
+
 /// A warning about a log that is kept this small: more likely a larger unit was meant.
-pub(super) fn doubt_size(size: ByteSize) -> Option<String> {
-    (size < SIZE_DOUBTED).then(|| {
+pub(super) fn doubt_size(size: &Size) -> Option<String> {
+    (ByteSize(size.bytes) < SIZE_DOUBTED).then(|| {
         format!(
-            "--keep-history-bytes {}B is less than {SIZE_DOUBTED}: almost all history is dropped at the next snapshot, \
+            "--keep-history-bytes {} is less than {SIZE_DOUBTED}: almost all history is dropped at the next snapshot, \
              for good; write a larger unit as in 10GiB",
-            size.0
+            shell::word(&size.given)
         )
     })
 }
 
-pub(super) fn size(text: &str) -> Result<ByteSize, String> {
+pub(super) fn size(text: &str) -> Result<Size, String> {
     let number = text.trim_end_matches(|letter: char| !letter.is_ascii_digit());
     let unit = text.strip_prefix(number).unwrap_or_default().trim_start();
     if !number.is_empty() && number.chars().all(|digit| digit == '0') {
@@ -112,7 +120,10 @@ pub(super) fn size(text: &str) -> Result<ByteSize, String> {
                 .into(),
         );
     }
-    Ok(size)
+    Ok(Size {
+        bytes: size.0,
+        given: text.to_owned(),
+    })
 }
 
 fn check_unit(number: &str, unit: &str) -> Result<(), &'static str> {
@@ -212,13 +223,16 @@ mod tests {
     fn a_size_below_a_mebibyte_is_doubted() {
         for (text, is_doubted) in [
             ("1B", true),
+            ("2KB", true),
+            ("1.5KiB", true),
             ("1023KiB", true),
             ("1MiB", false),
             ("10GiB", false),
         ] {
-            let told = doubt_size(size(text).expect(text));
+            let told = doubt_size(&size(text).expect(text));
             assert_eq!(told.is_some(), is_doubted, "{text}");
-            assert!(told.is_none_or(|told| told.contains("--keep-history-bytes ")));
+            let given = format!("--keep-history-bytes {text} is less than 1.0 MiB");
+            assert!(told.is_none_or(|told| told.contains(&given)), "{text}");
         }
     }
 
@@ -230,7 +244,7 @@ mod tests {
             ("7B", 7),
             ("2KB", 2_000),
         ] {
-            assert_eq!(size(text), Ok(ByteSize(bytes)));
+            assert_eq!(size(text).expect(text).bytes, bytes);
         }
         for (text, why) in [
             ("10", NO_UNIT),

@@ -10,7 +10,6 @@ use crate::hint::hint;
 use crate::server::{self, Options};
 use crate::shell;
 use anyhow::{Context, Result};
-use bytesize::ByteSize;
 use clap::{Args, ValueEnum, ValueHint};
 use hindsight_core::GroupResource;
 use hindsight_log::Retention;
@@ -77,7 +76,7 @@ pub(super) struct Serve {
     keep_history: Option<Duration>,
     /// Drop the oldest history while what is kept in full is larger than this, such as 10GiB; deletions are always kept
     #[arg(long, env = "HINDSIGHT_KEEP_HISTORY_BYTES", value_name = "SIZE", value_parser = keep::size, allow_hyphen_values = true)]
-    keep_history_bytes: Option<ByteSize>,
+    keep_history_bytes: Option<keep::Size>,
     /// Keep all history of a resource, PLURAL or PLURAL.GROUP; may be repeated, or be a list with commas
     #[arg(
         long,
@@ -138,7 +137,7 @@ impl Serve {
             );
         }
         let age = self.keep_history.and_then(keep::doubt_age);
-        let size = self.keep_history_bytes.and_then(keep::doubt_size);
+        let size = self.keep_history_bytes.as_ref().and_then(keep::doubt_size);
         let kinds = self.keep_kind.iter().filter_map(keep::doubt_resource);
         let doubts = age.into_iter().chain(size).chain(kinds);
         doubts.for_each(|doubt| hint(&doubt));
@@ -200,7 +199,7 @@ impl Serve {
         let age = self.keep_history.map(|age| age.as_micros());
         Some(Retention {
             age_micros: age.map(|age| i64::try_from(age).unwrap_or(i64::MAX)),
-            bytes: self.keep_history_bytes.map(|size| size.0),
+            bytes: self.keep_history_bytes.as_ref().map(|size| size.bytes),
             kinds: self.keep_kind.clone(),
         })
     }
