@@ -2,17 +2,32 @@
 
 use crate::Error;
 use std::fs::OpenOptions;
+use std::io::ErrorKind;
 use std::path::Path;
 
 /// Creates a directory and its parents if they do not exist. An existing one keeps its permissions.
 pub(crate) fn make(directory: &Path) -> Result<(), Error> {
-    system::make(directory).map_err(Error::io(format!("creating {}", directory.display())))
+    make_or_tell(directory).map_err(Error::io(format!("creating {}", directory.display())))
+}
+
+/// What is there and cannot be looked at is not taken for a file: the reason is told.
+fn make_or_tell(directory: &Path) -> std::io::Result<()> {
+    let made = system::make(directory);
+    let is_there = |error: &std::io::Error| error.kind() == ErrorKind::AlreadyExists;
+    if made.as_ref().is_err_and(is_there) {
+        match directory.metadata() {
+            // A link that leads nowhere is there.
+            Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+            Ok(_) | Err(_) => {}
+        }
+    }
+    made
 }
 
 /// Creates a directory and its parents, and closes it to all but its owner; fails if that is not
 /// possible.
 pub fn make_private(directory: &Path) -> std::io::Result<()> {
-    system::make(directory)?;
+    make_or_tell(directory)?;
     system::restrict(directory)
 }
 
@@ -123,6 +138,7 @@ mod tests {
     use crate::{Base, Log, SledStorage, Snapshots};
     use hindsight_core::State;
     use hindsight_core::kind::BuiltinKinds;
+    use std::io::ErrorKind;
     use std::os::unix::fs::PermissionsExt;
     use std::path::Path;
     use std::sync::Arc;
@@ -158,6 +174,28 @@ mod tests {
             }
             let open = super::system::open_to_others(&data);
             assert_eq!(open.as_ref(), found, "{of_above:o} {of_data:o}");
+        }
+    }
+
+    /// A loop of links stands for whatever is there and cannot be looked at.
+    #[test]
+    fn what_cannot_be_looked_at_is_told_and_not_taken_for_a_file() {
+        let temporary = tempfile::tempdir().expect("a directory");
+        let [file, lost, turning] =
+            ["file", "lost", "turning"].map(|name| temporary.path().join(name));
+        std::fs::write(&file, "").expect("written");
+        std::os::unix::fs::symlink("nowhere", &lost).expect("linked");
+        std::os::unix::fs::symlink("turning", &turning).expect("linked");
+        for (path, is_told_as_there) in [(file, true), (lost, true), (turning, false)] {
+            for made in [super::make_private(&path), super::make_or_tell(&path)] {
+                let kind = made.expect_err("it is no directory").kind();
+                assert_eq!(
+                    kind == ErrorKind::AlreadyExists,
+                    is_told_as_there,
+                    "{}",
+                    path.display()
+                );
+            }
         }
     }
 
