@@ -147,12 +147,19 @@ pub(crate) fn wants_aggregate(headers: &HeaderMap) -> bool {
     wanted.unwrap_or(false)
 }
 
-/// Whether the binary form of OpenAPI is wanted more than its text.
-pub(crate) fn wants_binary_openapi(headers: &HeaderMap) -> bool {
-    let is_binary = |one: &Alternative<'_>| one.media.contains("proto-openapi");
+/// The form of an OpenAPI document.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum OpenApi {
+    Json,
+    Binary,
+}
+
+/// The form that is wanted most of an OpenAPI document whose binary form has these subtypes, if any is acceptable.
+/// Source: kube-openapi's `handler` and `handler3`, which know media types by their two parts.
+pub(crate) fn accept_openapi(headers: &HeaderMap, binary: &[&str]) -> Option<OpenApi> {
     let known = alternatives(headers).into_iter();
-    let mut known = known.filter(|one| is_binary(one) || one.syntax().is_some());
-    known.next().is_some_and(|first| is_binary(&first))
+    let mut known = known.filter_map(|one| one.openapi(binary));
+    known.next()
 }
 
 /// A media type with its parameters.
@@ -231,6 +238,18 @@ impl<'a> Alternative<'a> {
             "" | "*/*" | "application/json" | "application/*" => Some(Syntax::Json),
             "application/yaml" => Some(Syntax::Yaml),
             _ => None,
+        }
+    }
+
+    fn openapi(&self, binary: &[&str]) -> Option<OpenApi> {
+        let (of, form) = match self.media {
+            "" | "*" => ("*", "*"),
+            media => media.split_once('/')?,
+        };
+        match form {
+            _ if !matches!(of, "application" | "*") => None,
+            "json" | "*" => Some(OpenApi::Json),
+            form => binary.contains(&form).then_some(OpenApi::Binary),
         }
     }
 

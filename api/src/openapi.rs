@@ -7,7 +7,7 @@ mod protobuf;
 mod v2;
 mod v3;
 
-use crate::accept::wants_binary_openapi;
+use crate::accept::{OpenApi, accept_openapi};
 use crate::body::{ApiBody, Syntax};
 use crate::discovery::{groups, kinds, versions};
 use crate::documents::{self, Documents};
@@ -17,12 +17,17 @@ use crate::status::Failure;
 use bytes::Bytes;
 use hindsight_core::kind::KindRef;
 use hindsight_core::{ObjectKey, State};
-use http::{HeaderMap, HeaderValue, Response, header};
+use http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 use serde_json::{Map, Value, json};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 const PROTOBUF: &str = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
+/// The subtypes by which it is asked for; the first is that of older clients.
+const PROTOBUF_SUBTYPES: &[&str] = &[
+    "com.github.proto-openapi.spec.v2@v1.0+protobuf",
+    "com.github.proto-openapi.spec.v2.v1.0+protobuf",
+];
 
 /// One of the documents.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,8 +49,11 @@ pub(crate) async fn respond(
     headers: &HeaderMap,
     state: &Arc<State>,
 ) -> Result<Option<Response<ApiBody>>, Failure> {
-    let Some(document) = Document::at(path, headers, state) else {
+    let Some(document) = Document::at(path, state) else {
         return Ok(None);
+    };
+    let Some(document) = document.wanted(headers) else {
+        return Ok(Some(not_acceptable()));
     };
     let tag = document.tag(state);
     let bytes = if is_known(headers, &tag) {
@@ -66,12 +74,21 @@ pub(crate) async fn respond(
     })))
 }
 
+/// 406 as upstream gives it here: without a body.
+fn not_acceptable() -> Response<ApiBody> {
+    let mut response = Response::new(ApiBody::full(Bytes::new()));
+    *response.status_mut() = StatusCode::NOT_ACCEPTABLE;
+    let vary = HeaderValue::from_static("Accept");
+    response.headers_mut().insert(header::VARY, vary);
+    response
+}
+
 impl Document {
-    fn at(path: &str, headers: &HeaderMap, state: &State) -> Option<Self> {
+    /// The document at a path, as JSON.
+    fn at(path: &str, state: &State) -> Option<Self> {
         let rest = path.strip_prefix("/openapi/")?;
         let segments: Vec<&str> = rest.split('/').filter(|one| !one.is_empty()).collect();
         let (group, version) = match segments.as_slice() {
-            ["v2"] if wants_binary_openapi(headers) => return Some(Self::WholeInProtobuf),
             ["v2"] => return Some(Self::Whole),
             ["v3"] => return Some(Self::Index),
             ["v3", "api", "v1"] => ("", "v1"),
@@ -83,6 +100,21 @@ impl Document {
             group: group.to_owned(),
             version: version.to_owned(),
         })
+    }
+
+    /// The document in the form that is wanted most, if it has one that is acceptable. About the index nobody is
+    /// asked.
+    fn wanted(self, headers: &HeaderMap) -> Option<Self> {
+        match self {
+            Self::Index => Some(self),
+            Self::Of { .. } => accept_openapi(headers, &[]).map(|_| self),
+            Self::Whole | Self::WholeInProtobuf => {
+                Some(match accept_openapi(headers, PROTOBUF_SUBTYPES)? {
+                    OpenApi::Json => Self::Whole,
+                    OpenApi::Binary => Self::WholeInProtobuf,
+                })
+            }
+        }
     }
 
     /// A tag that changes when the document does.

@@ -8,20 +8,34 @@ fn headers(accepted: &str) -> HeaderMap {
     HeaderMap::from_iter([(header::ACCEPT, value)])
 }
 
+/// Source: kube-openapi's `handler` and `handler3`.
 #[test]
-fn the_binary_form_of_openapi_is_served_to_clients_that_prefer_it() {
+fn openapi_is_served_in_the_form_that_is_wanted_most_or_not_at_all() {
     const BINARY: &str = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";
-    for (accepted, wanted) in [
-        (BINARY.into(), true),
-        (format!("{BINARY},application/json"), true),
-        (format!("{BINARY};q=0.5,application/json"), false),
-        (format!("application/json,{BINARY}"), false),
-        (format!("text/html,{BINARY}"), true),
-        ("*/*".into(), false),
-        ("text/html".into(), false),
+    let (text, binary) = (Some(OpenApi::Json), Some(OpenApi::Binary));
+    for (accepted, wanted, without_binary) in [
+        ("", text, text),
+        ("*", text, text),
+        ("*/*", text, text),
+        ("*/json", text, text),
+        ("application/*", text, text),
+        ("application/json", text, text),
+        ("application/yaml", None, None),
+        ("text/html", None, None),
+        ("text/json", None, None),
+        ("json", None, None),
+        ("text/html,BINARY", binary, None),
+        ("BINARY", binary, None),
+        ("BINARY,application/json", binary, text),
+        ("BINARY;q=0.5,application/json", text, text),
+        ("application/json,BINARY", text, text),
+        ("*/*,BINARY", binary, text),
+        ("application/proto-openapi", None, None),
     ] {
-        let binary = wants_binary_openapi(&headers(&accepted));
-        assert_eq!(binary, wanted, "{accepted}");
+        let headers = headers(&accepted.replace("BINARY", BINARY));
+        let subtypes = ["com.github.proto-openapi.spec.v2@v1.0+protobuf"];
+        assert_eq!(accept_openapi(&headers, &subtypes), wanted, "{accepted}");
+        assert_eq!(accept_openapi(&headers, &[]), without_binary, "{accepted}");
     }
 }
 

@@ -134,6 +134,27 @@ async fn asked(path: &str, headers: &HeaderMap, state: &Arc<State>) -> Option<Re
 }
 
 #[tokio::test]
+async fn a_document_that_is_not_acceptable_is_refused_without_a_body() {
+    let state = Arc::new(State::new(builtin_kinds()));
+    for (path, accept, code) in [
+        ("/openapi/v2", "text/html", 406),
+        ("/openapi/v2", PROTOBUF, 200),
+        ("/openapi/v3/apis/apps/v1", "text/html", 406),
+        ("/openapi/v3/apis/apps/v1", PROTOBUF, 406),
+        ("/openapi/v3/apis/apps/v1", "application/json", 200),
+        ("/openapi/v3", "text/html", 200),
+    ] {
+        let accept = HeaderValue::from_static(accept);
+        let headers = HeaderMap::from_iter([(header::ACCEPT, accept)]);
+        let answer = asked(path, &headers, &state).await.expect("an answer");
+        assert_eq!(answer.status().as_u16(), code, "{path}");
+        assert_eq!(answer.headers()[header::VARY], "Accept", "{path}");
+        let body = answer.into_body().collect().await.expect("a body");
+        assert_eq!(body.to_bytes().is_empty(), code == 406, "{path}");
+    }
+}
+
+#[tokio::test]
 async fn a_tag_stands_for_its_document() {
     let state = Arc::new(State::new(builtin_kinds()));
     let mut headers = HeaderMap::new();
