@@ -8,7 +8,7 @@ mod manager;
 mod names;
 mod owners;
 
-pub(crate) use builtin::{MISMATCH, REVIEW_VERSIONS, object, selects, webhook_client};
+pub(crate) use builtin::{MISMATCH, REVIEW_VERSIONS, object, selects, warnings, webhook_client};
 
 pub use manager::{field_manager, manager_of_agent};
 pub use names::is_subdomain;

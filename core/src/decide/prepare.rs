@@ -67,11 +67,12 @@ pub(super) fn metadata(document: &mut Value) -> Result<&mut Map<String, Value>, 
         .ok_or_else(|| Rejection::BadRequest("metadata is not a JSON object".into()))
 }
 
-/// Warnings of the kind's strategy about a valid document; none for mutating admission, which runs earlier.
+/// Warnings of the kind's strategy about a valid document, and the stored object and its document if there are; none
+/// for mutating admission, which runs earlier.
 pub(super) fn strategy_warnings(
     context: &Context<'_>,
     kind: &Kind,
-    finalizers_held: &[Name],
+    stored: Option<(&Object, &Value)>,
     document: &Value,
 ) -> Vec<String> {
     if context.strictness == Strictness::Draft {
@@ -81,11 +82,12 @@ pub(super) fn strategy_warnings(
         return custom::warnings(document);
     }
     if !kind.is_custom() {
-        return Vec::new();
+        return validate::warnings(kind, document, stored.map(|(_, old)| old));
     }
+    let held = stored.map_or(&[][..], |(stored, _)| &stored.meta.finalizers);
     let metadata = document.get("metadata").and_then(Value::as_object);
     metadata.map_or_else(Vec::new, |metadata| {
-        validate::finalizer_warnings(finalizers_held, metadata)
+        validate::finalizer_warnings(held, metadata)
     })
 }
 

@@ -14,6 +14,7 @@ mod cluster;
 mod config;
 mod container;
 mod cron;
+mod doubts;
 mod endpoints;
 mod event;
 mod gated;
@@ -45,6 +46,7 @@ mod volumes;
 mod webhook;
 mod workload;
 
+pub(crate) use doubts::warnings;
 pub(crate) use selector::{MISMATCH, selects};
 pub(crate) use webhook::{REVIEW_VERSIONS, webhook_client};
 

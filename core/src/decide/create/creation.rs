@@ -84,7 +84,7 @@ impl<'a> Creation<'a> {
         self.refuse(&named.key.name)?;
         let WriteTarget { context, kind, .. } = self.target;
         prepare::canonicalize(kind, &mut self.document);
-        let of_kind = prepare::strategy_warnings(&context, kind, &[], &self.document);
+        let of_kind = prepare::strategy_warnings(&context, kind, None, &self.document);
         self.warnings.extend(of_kind);
         if context.strictness == Strictness::Storage {
             refuse_storage(named.is_numbered, named.taken)?;

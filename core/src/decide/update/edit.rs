@@ -79,8 +79,8 @@ impl<'a> Edit<'a> {
         self.compare();
         self.refuse()?;
         prepare::canonicalize(self.change.target.kind, &mut self.next);
-        self.warn_of_kind();
         self.count_generation();
+        self.warn_of_kind();
         self.set_managed_fields(ownership);
         self.settle()
     }
@@ -195,8 +195,8 @@ impl<'a> Edit<'a> {
         let PendingWrite { target, stored } = self.change;
         let WriteTarget { context, kind, .. } = target;
         if target.subresource.is_none() {
-            let held = &stored.meta.finalizers;
-            let of_kind = prepare::strategy_warnings(context, kind, held, &self.next);
+            let stored = Some((stored, &self.old));
+            let of_kind = prepare::strategy_warnings(context, kind, stored, &self.next);
             self.warnings.extend(of_kind);
         }
     }
