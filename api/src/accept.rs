@@ -157,9 +157,8 @@ pub(crate) enum OpenApi {
 /// The form that is wanted most of an OpenAPI document whose binary form has these subtypes, if any is acceptable.
 /// Source: kube-openapi's `handler` and `handler3`, which know media types by their two parts.
 pub(crate) fn accept_openapi(headers: &HeaderMap, binary: &[&str]) -> Option<OpenApi> {
-    let known = alternatives(headers).into_iter();
-    let mut known = known.filter_map(|one| one.openapi(binary));
-    known.next()
+    let mut known = alternatives(headers).into_iter();
+    known.find_map(|one| one.openapi(binary))
 }
 
 /// A media type with its parameters.

@@ -195,7 +195,7 @@ impl<'a> Edit<'a> {
         let PendingWrite { target, stored } = self.change;
         let WriteTarget { context, kind, .. } = target;
         if target.subresource.is_none() {
-            let stored = Some((stored, &self.old));
+            let stored = Some((&***stored, &self.old));
             let of_kind = prepare::strategy_warnings(context, kind, stored, &self.next);
             self.warnings.extend(of_kind);
         }
