@@ -20,7 +20,7 @@ use document::Decoded;
 use futures_util::stream::{self, BoxStream, StreamExt};
 use hindsight_core::{Rejection, strict_decoding_error};
 use http_body::{Body, Frame, SizeHint};
-use http_body_util::{BodyExt, Limited, StreamBody};
+use http_body_util::{BodyExt, Limited};
 use serde_json::{Map, Value};
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll};
@@ -64,13 +64,16 @@ impl std::fmt::Display for Unfinished {
 
 impl std::error::Error for Unfinished {}
 
+/// What a body consists of, if it comes in parts.
+type Pieces = BoxStream<'static, Result<Bytes, Unfinished>>;
+
 /// An answer's body.
 pub struct ApiBody(Inner);
 
 enum Inner {
     Full(Bytes),
     Stream {
-        frames: StreamBody<BoxStream<'static, Result<Frame<Bytes>, Unfinished>>>,
+        pieces: Pieces,
         /// How long it was if it was complete and is only rewritten in parts.
         whole: Option<u64>,
     },
@@ -88,20 +91,10 @@ impl ApiBody {
         Self(Inner::Full(bytes.into()))
     }
 
-    /// A body that comes in parts.
-    pub fn stream(chunks: BoxStream<'static, Bytes>) -> Self {
-        Self::pieces(chunks.map(Ok).boxed())
-    }
-
-    /// A body that may have to end in the middle.
-    pub fn pieces(pieces: BoxStream<'static, Result<Bytes, Unfinished>>) -> Self {
-        Self::frames(pieces, None)
-    }
-
-    fn frames(pieces: BoxStream<'static, Result<Bytes, Unfinished>>, whole: Option<u64>) -> Self {
-        let frames = pieces.map(|piece| piece.map(Frame::data)).boxed();
-        let frames = StreamBody::new(frames);
-        Self(Inner::Stream { frames, whole })
+    /// A body that comes in parts, and may have to end in the middle.
+    pub fn pieces(pieces: Pieces) -> Self {
+        let whole = None;
+        Self(Inner::Stream { pieces, whole })
     }
 
     /// How much memory the body occupies until its client has read it, if it was complete at once: its length,
@@ -127,7 +120,8 @@ impl ApiBody {
         let pieces = self.into_data_stream();
         let parts = pieces.flat_map(|piece| stream::iter(in_parts(piece)));
         let rewritten = parts.map(move |part| part.map(|part| rewrite(&part).into()));
-        Self::frames(rewritten.boxed(), whole)
+        let pieces = rewritten.boxed();
+        Self(Inner::Stream { pieces, whole })
     }
 }
 
@@ -156,7 +150,10 @@ impl Body for ApiBody {
                 let whole = std::mem::take(bytes);
                 Poll::Ready((!whole.is_empty()).then(|| Ok(Frame::data(whole))))
             }
-            Inner::Stream { frames, .. } => Pin::new(frames).poll_frame(context),
+            Inner::Stream { pieces, .. } => {
+                let next = pieces.poll_next_unpin(context);
+                next.map(|piece| piece.map(|piece| piece.map(Frame::data)))
+            }
         }
     }
 

@@ -97,7 +97,7 @@ pub(crate) fn without_body(answer: Response<ApiBody>) -> Response<ApiBody> {
     let (mut head, body) = answer.into_parts();
     let Some(length) = body.size_hint().exact() else {
         // An empty body that is complete would state a length, of zero.
-        return Response::from_parts(head, ApiBody::stream(stream::empty().boxed()));
+        return Response::from_parts(head, ApiBody::pieces(stream::empty().boxed()));
     };
     head.headers.insert(header::CONTENT_LENGTH, length.into());
     Response::from_parts(head, ApiBody::full(Bytes::new()))

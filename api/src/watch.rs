@@ -83,7 +83,7 @@ pub(crate) async fn open(
     let bookmarks = request.params.flag("allowWatchBookmarks") == Some(true);
     let next_bookmark = bookmarks.then(|| bookmark_time(Instant::now(), ends));
     let shown = Arc::new(Shown::of(api, &request));
-    let mut watch = Watch {
+    let mut watch = Box::new(Watch {
         newest_revision: api.relay.subscribe(&*api.backend),
         api: api.clone(),
         position: after.min(opened),
@@ -102,16 +102,16 @@ pub(crate) async fn open(
         replay: None,
         opened,
         phase: Phase::Live,
-    };
+    });
     watch.set_alarm();
     if let Some(failure) = early_failure {
         watch.fail(&failure);
     }
-    let chunks = stream::unfold(watch, |mut watch| async move {
-        let chunk = watch.next().await?;
-        Some((chunk, watch))
+    let pieces = stream::unfold(watch, |mut watch| async move {
+        let piece = watch.next().await?;
+        Some((Ok(piece), watch))
     });
-    Ok(respond::events(ApiBody::stream(chunks.boxed())))
+    Ok(respond::events(ApiBody::pieces(pieces.boxed())))
 }
 
 /// The time of the next bookmark: at regular intervals and shortly before the end, so that the next watch of a

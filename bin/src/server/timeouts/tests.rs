@@ -31,7 +31,7 @@ fn whole(open: OpenRequest) -> Answer {
 }
 
 fn stream(open: OpenRequest) -> Answer {
-    let body = ApiBody::stream(stream::pending().boxed());
+    let body = ApiBody::pieces(stream::pending().boxed());
     Answer::new(body, open, Timeouts::default())
 }
 
