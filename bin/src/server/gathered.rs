@@ -82,6 +82,7 @@ impl<S: AsyncWrite + Unpin> Gathered<S> {
         }
         if self.waiting.is_empty() {
             self.since = self.turn();
+            self.waiting.reserve_exact(WAITING_BYTES_MAX);
         }
         Poll::Ready(Ok(()))
     }
