@@ -49,11 +49,11 @@ mod published;
 mod questions;
 mod reasons;
 mod reply;
+mod restore;
 mod restoring;
 mod revisions;
 #[cfg(feature = "http")]
 mod service;
-#[cfg(feature = "http")]
 mod shell;
 #[cfg(test)]
 mod testing;
@@ -84,6 +84,7 @@ pub use hindsight_log::{Clock, Retention};
 pub use hindsight_projector as projector;
 pub use open_reader::{OpenedReader, open_reader};
 pub use questions::Why;
+pub use restore::{RestoreError, restore};
 pub use revisions::Revisions;
 #[cfg(feature = "http")]
 pub use service::Service;

@@ -3,9 +3,7 @@
 
 use crate::data_dir::DataDir;
 use hindsight_log::regular::is_there;
-use hindsight_log::{Error, check_parts};
-#[cfg(feature = "http")]
-use hindsight_log::{check_part, layout};
+use hindsight_log::{Error, check_part, check_parts, layout};
 use std::path::Path;
 
 /// Whether a restore was interrupted. Another restore removes what that has left, so what cannot be examined
@@ -29,7 +27,6 @@ pub(crate) fn check(directory: &Path) -> Result<(), Error> {
 
 /// Removes what an unfinished restore has left, once all of it is known to be a restore's: its work, and what it
 /// had moved to its place.
-#[cfg(feature = "http")]
 pub(crate) fn discard(directory: &Path) -> Result<(), Error> {
     let parts = layout::PARTS.map(|part| directory.join(part));
     parts.iter().try_for_each(|part| check_part(part))?;

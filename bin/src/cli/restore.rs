@@ -1,16 +1,16 @@
 //! `hindsight restore`: makes a log from a backup.
 
-mod filling;
-
 use super::{Directory, Output, show};
 use crate::data_dir::DataDir;
-use crate::shell;
+use crate::hint::hint;
+use crate::lock_wait::{LockWait, RETRY_PAUSE};
+use crate::{RestoreError, restore, shell};
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueHint};
 use hindsight_log::{BUMP_MAX, DEFAULT_BUMP, Error, RestoreStep, Restored};
 use serde_json::json;
 use std::fs::File;
-use std::io::{BufReader, Read};
+use std::io::Read;
 use std::num::{IntErrorKind, NonZeroU64, ParseIntError};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -104,25 +104,34 @@ impl Restore {
         Ok(ExitCode::SUCCESS)
     }
 
-    fn read(&self, from: impl Read, name: &str) -> Result<Restored> {
+    fn read(&self, mut from: impl Read, name: &str) -> Result<Restored> {
         let bar = show::counting("frame").with_message(" written");
         let mut last = RestoreStep::Written;
-        let directory = &self.directory.data_dir;
-        let from = BufReader::new(from);
-        let restored = filling::restore(directory, from, self.bump_revision, |step| {
+        let mut progress = |step| {
             if step != last {
                 last = step;
                 bar.set_message(" checked");
                 bar.set_position(0);
             }
             bar.inc(1);
-        });
-        bar.finish_and_clear();
-        restored.map_err(|error| match error.downcast_ref() {
-            Some(Error::Backup(_) | Error::NewerBackup { .. }) => {
-                error.context(format!("{name} cannot be restored"))
+        };
+        let directory = &self.directory.data_dir;
+        let mut wait = LockWait::begin(hint);
+        let restored = loop {
+            match restore(directory, &mut from, self.bump_revision, &mut progress) {
+                Err(RestoreError::Log(error)) if wait.covers(&error) => {
+                    std::thread::sleep(RETRY_PAUSE);
+                }
+                restored => break restored,
             }
-            _ => error,
+        };
+        bar.finish_and_clear();
+        restored.map_err(|error| match error {
+            RestoreError::Log(error @ (Error::Backup(_) | Error::NewerBackup { .. })) => {
+                anyhow::Error::new(error).context(format!("{name} cannot be restored"))
+            }
+            RestoreError::Log(error) => error.into(),
+            error @ RestoreError::InTheWay(_) => error.into(),
         })
     }
 

@@ -1,12 +1,9 @@
-//! Fills a directory that has no log from a backup.
+//! Makes a log from a backup, in a directory that has none: for the command line, and for programs.
 
 use crate::data_dir::DataDir;
 use crate::effects;
-use crate::hint::hint;
-use crate::lock_wait::{LockWait, RETRY_PAUSE};
 use crate::restoring::{self, failed, remove, settle};
 use crate::shell;
-use anyhow::{Result, anyhow};
 use hindsight_core::Revision;
 use hindsight_log::layout::{EVENTS, PARTS};
 use hindsight_log::regular::{is_there, leads_nowhere};
@@ -15,28 +12,47 @@ use hindsight_log::{
     make_private, overwrite_in_place, sync_directory,
 };
 use std::ffi::OsStr;
-use std::io::Read;
+use std::io::{BufReader, Read};
 use std::num::NonZeroU64;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Makes a log from a backup in a directory that has none. If that fails, a directory that was created for
-/// it is removed.
-pub(super) fn restore(
+/// Why a backup could not be restored into a directory.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RestoreError {
+    /// The backup, or the directory, cannot be used.
+    #[error(transparent)]
+    Log(#[from] Error),
+    /// Something is in the place of the log: what, and what to do.
+    #[error("{0}")]
+    InTheWay(String),
+}
+
+/// Makes a log from a backup, in a directory that has none and is created if it does not exist.
+/// [`crate::ControlPlane::open`] then continues it, at revisions above all that were issued since the backup: `bump`
+/// is how far above, as [`hindsight_log::Restore`] has it, and [`hindsight_log::DEFAULT_BUMP`] fits unless the clock
+/// of the system was set back. `progress` is told of each frame when it is written, and again when it is read back
+/// from the disk.
+///
+/// Blocks. Refuses a directory in use ([`Error::Locked`]; it does not wait, and has read nothing of the backup then).
+/// After a failure there is no log in the directory, and one that was created for it is removed. If the process ends
+/// meanwhile, nothing else accepts the directory until the restore is run again.
+pub fn restore(
     directory: &Path,
     from: impl Read,
     bump: NonZeroU64,
     progress: impl FnMut(RestoreStep),
-) -> Result<Restored> {
+) -> Result<Restored, RestoreError> {
     effects::check_clock()?;
     let was_there = !matches!(directory.try_exists(), Ok(false));
-    let lock = acquire(directory).inspect_err(|error| {
+    let lock = DirectoryLock::acquire(directory).inspect_err(|error| {
         if !was_there && !matches!(error, Error::Locked { .. }) {
             // There was no room for the lock. With one in it, even a blank one, it may be somebody's already.
             std::fs::remove_dir(directory).ok();
         }
     })?;
-    let restored = restore_locked(lock.directory(), from, bump, progress);
+    let restored = restore_locked(lock.directory(), BufReader::new(from), bump, progress);
     if restored.is_err() && !was_there {
         // Removes nothing of anybody else: a directory that is not empty stays.
         lock.remove();
@@ -45,23 +61,12 @@ pub(super) fn restore(
     restored
 }
 
-/// Takes the directory, as soon as nobody else holds it.
-fn acquire(directory: &Path) -> Result<DirectoryLock, Error> {
-    let mut wait = LockWait::begin(hint);
-    loop {
-        match DirectoryLock::acquire(directory) {
-            Err(error) if wait.covers(&error) => std::thread::sleep(RETRY_PAUSE),
-            taken => return taken,
-        }
-    }
-}
-
 fn restore_locked(
     directory: &Path,
     from: impl Read,
     bump: NonZeroU64,
     progress: impl FnMut(RestoreStep),
-) -> Result<Restored> {
+) -> Result<Restored, RestoreError> {
     refuse_dangling(directory)?;
     match restoring::check(directory) {
         Err(Error::UnfinishedRestore(_)) => restoring::discard(directory)?,
@@ -97,7 +102,7 @@ fn refuse_dangling(directory: &Path) -> Result<(), Error> {
 
 /// Why this part of a log keeps another from its place, and what to do. A file system that is mounted there can
 /// neither be moved nor be moved to.
-fn in_the_way(directory: &Path, part: &str) -> anyhow::Error {
+fn in_the_way(directory: &Path, part: &str) -> RestoreError {
     let (shown, events) = (directory.display(), DataDir(directory).events());
     let word = |path: &Path| shell::word(&path.to_string_lossy()).into_owned();
     let copied = format!(
@@ -107,23 +112,25 @@ fn in_the_way(directory: &Path, part: &str) -> anyhow::Error {
         word(&events)
     );
     if part == EVENTS && is_without_files(&events) {
-        return anyhow!(
+        return RestoreError::InTheWay(format!(
             "{} is in the way of a log, though it has none; remove it and restore again; or, if it is where a \
              file system is mounted, {copied}",
             events.display()
-        );
+        ));
     }
     // The others may also be what was forgotten when a log was moved.
     let is_log = events.is_dir() && !is_without_files(&events);
     let part = if is_log { EVENTS } else { part };
     let log = format!("{shown} already contains a log ({part})");
     if device(&events).is_some_and(|own| Some(own) != device(directory)) {
-        return anyhow!(
+        return RestoreError::InTheWay(format!(
             "{log}, and its events is a file system of its own; name another data directory, or move events.*, \
              snapshots and the files in events out of it, then {copied}"
-        );
+        ));
     }
-    anyhow!("{log}; name another data directory, or move events* and snapshots out of it")
+    RestoreError::InTheWay(format!(
+        "{log}; name another data directory, or move events* and snapshots out of it"
+    ))
 }
 
 /// Whether this is a directory that holds nothing, or only what some file systems have at their top.
@@ -205,11 +212,31 @@ mod tests {
     use std::fs;
 
     /// Restores the backup of a new log.
-    fn restore_into(directory: &Path) -> Result<Restored> {
+    fn restore_into(directory: &Path) -> Result<Restored, RestoreError> {
         let (plane, mut file) = (plane(), Vec::new());
         let made = plane.reader().backup(Time(0), &mut file, |_, _| {});
         made.expect("made");
         restore(directory, &*file, NonZeroU64::MIN, |_| {})
+    }
+
+    #[test]
+    fn a_restored_log_goes_on_behind_its_backup_and_a_directory_in_use_is_refused_unread() {
+        let temporary = tempfile::tempdir().expect("a directory");
+        let at = temporary.path().join("data");
+        let restored = restore_into(&at).expect("restored");
+        assert!(restored.revision > restored.backup.tail.revision);
+        let config = Config {
+            data_dir: Some(at.clone()),
+            collectors: false,
+            ..Config::default()
+        };
+        let opened = ControlPlane::open(config).expect("it opens");
+        assert_eq!(opened.restored(), restored.revision);
+        let mut unread = &b"unread"[..];
+        let refused = restore(&at, &mut unread, NonZeroU64::MIN, |_| {});
+        let refused = refused.expect_err("it is in use");
+        assert!(matches!(refused, RestoreError::Log(Error::Locked { .. })));
+        assert_eq!(unread, b"unread");
     }
 
     #[test]
