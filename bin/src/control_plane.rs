@@ -75,8 +75,37 @@ impl ControlPlane {
         turn: collectors::Turn,
     ) -> Result<Self, OpenError> {
         config.check()?;
+        let opened = open_log(&config, empty_state())?;
+        Self::start(opened, config, turn)
+    }
+
+    /// A control plane in memory that begins as another was at a revision, with all that is kept of the history up to
+    /// there, and then goes its own way. `of` is the reader of that plane, or of a directory that nobody serves
+    /// ([`crate::open_reader`]). What the collectors have not done by then, those of the fork do, if it has any.
+    /// [`Config::data_dir`] and [`Config::retention`] do not count.
+    ///
+    /// Fails as [`Reader::copy_until`] does. Blocks; takes the time, and the memory, of the whole history.
+    pub fn fork(of: &Reader, at: Revision, config: Config) -> Result<Self, OpenError> {
+        let config = Config {
+            data_dir: None,
+            retention: None,
+            ..config
+        };
+        let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::default());
+        of.copy_until(at, &*storage)?;
+        let log = Log::open(storage, empty_state())?;
+        let reader = log.reader.clone();
+        let opened = OpenedLog {
+            lock: None,
+            log,
+            reader,
+        };
+        Self::start(opened, config, collectors::next_batch)
+    }
+
+    fn start(opened: OpenedLog, config: Config, turn: collectors::Turn) -> Result<Self, OpenError> {
         // The lock is bound first and so released last, if anything below fails.
-        let OpenedLog { lock, log, reader } = open_log(&config, empty_state())?;
+        let OpenedLog { lock, log, reader } = opened;
         let state = log.state().clone();
         let window = published::window_after(state.revision);
         let (publisher, feed) = published::channel(state.clone(), window, log.latest());

@@ -5,6 +5,7 @@
 
 mod ahead;
 mod backups;
+mod beginnings;
 mod beside;
 mod blanked;
 mod changes;

@@ -2,6 +2,7 @@
 
 mod backward;
 mod changes;
+mod copying;
 mod loan;
 mod states;
 

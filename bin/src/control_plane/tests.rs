@@ -136,6 +136,47 @@ fn a_clone_of_a_closed_plane_does_not_hold_the_directory() {
 }
 
 #[test]
+fn a_fork_goes_its_own_way_from_where_it_began() {
+    let plane = plane();
+    let write = |plane: &ControlPlane, name| {
+        let written = plane.submit_blocking(create(plane, name));
+        assert!(written.expect("open").iter().all(Result::is_ok));
+        plane.state().revision
+    };
+    let names = |plane: &ControlPlane| {
+        let state = plane.state();
+        let is_there = |name: &&str| {
+            let resource = GroupResource::new("", "namespaces");
+            state.get(&ObjectKey::new(resource, "", name)).is_some()
+        };
+        ["a", "b", "c"]
+            .into_iter()
+            .filter(is_there)
+            .collect::<Vec<_>>()
+    };
+    let begun = write(&plane, "a");
+    write(&plane, "b");
+    let config = || Config {
+        data_dir: Some("nothing is made here".into()),
+        collectors: false,
+        ..Config::default()
+    };
+    let fork = ControlPlane::fork(plane.reader(), begun, config()).expect("forked");
+    assert_eq!((fork.state().revision, names(&fork)), (begun, vec!["a"]));
+    assert_eq!(write(&fork, "c"), begun.next());
+    assert_eq!(
+        (names(&fork), names(&plane)),
+        (vec!["a", "c"], vec!["a", "b"])
+    );
+    let first = |plane: &ControlPlane| plane.reader().state_at(plane.empty_state(), Revision(1));
+    let [theirs, ours] = [&fork, &plane].map(|plane| first(plane).expect("kept").hash());
+    assert_eq!(theirs, ours, "the fork knows what was before it");
+    let ahead = ControlPlane::fork(plane.reader(), plane.state().revision.next(), config());
+    assert!(matches!(ahead, Err(OpenError::Log(Error::Future(_)))));
+    assert!(!Path::new("nothing is made here").exists());
+}
+
+#[test]
 fn writes_are_stuck_once_none_was_answered_for_ten_seconds() {
     let told = |seconds| format!("writes are waiting, and none has been answered for {seconds} s");
     for (millis, failure) in [

@@ -55,14 +55,18 @@ impl Reader {
     /// not happened, unless the end of the log cannot be read: then the error of that. [`Error::Pruned`] for one that
     /// is no longer kept.
     pub fn state_at(&self, empty: State, revision: Revision) -> Result<State, Error> {
-        // If the end is damaged, revisions before it can still be read.
+        self.refuse_future(revision)?;
+        self.state_until(empty, revision)
+    }
+
+    /// Refuses a revision that has not happened yet. If the end is damaged, revisions before it can still be read.
+    pub(super) fn refuse_future(&self, asked: Revision) -> Result<(), Error> {
         if let Ok(newest) = self.newest()
-            && newest < revision
+            && newest < asked
         {
-            let asked = revision;
             return Err(Error::Future(FutureRevision { asked, newest }));
         }
-        self.state_until(empty, revision)
+        Ok(())
     }
 
     /// The state at the end of the log, folded from the newest snapshot.
