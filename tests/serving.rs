@@ -426,6 +426,7 @@ fn discovery_is_told_whole_or_group_by_group_and_says_the_same() {
 fn the_examples_that_embed_it_run() {
     for (example, told) in [
         ("embedded", "all gone at revision"),
+        ("served", "made settings over HTTP"),
         ("without_http", "it began with alice (delete)"),
     ] {
         let output = Command::new(binary(&format!("examples/{example}"))).output();
