@@ -45,11 +45,9 @@ impl<'a> Condition<'a> {
     }
 
     fn write(&self, members: &mut Map<String, Value>, now: &str) {
-        let status = json!(self.status);
-        let was = members.insert("status".into(), status.clone());
-        if was != Some(status) || !has_time(members) {
-            members.insert("lastTransitionTime".into(), json!(now));
-        }
+        let since = json!(since(Some(members), self.status, now));
+        members.insert("status".into(), json!(self.status));
+        members.insert("lastTransitionTime".into(), since);
         members.insert("reason".into(), json!(self.reason));
         members.insert("message".into(), json!(self.message));
         if let Some(observed_generation) = self.observed_generation {
@@ -107,11 +105,12 @@ pub(crate) fn set_evicted(pod: &mut Value, generation: i64, now: &str) {
     set(pod, &condition, now);
 }
 
-/// Whether a condition has a transition time. A client may have left it out, or empty.
-fn has_time(condition: &Map<String, Value>) -> bool {
-    let time = condition.get("lastTransitionTime");
-    time.and_then(Value::as_str)
-        .is_some_and(|time| !time.is_empty())
+/// Since when a condition has this status: since now, unless it had the same before and says since when. A client
+/// may have left its time out, or empty.
+pub fn since<'a>(before: Option<&'a Map<String, Value>>, status: &str, now: &'a str) -> &'a str {
+    let same = before.filter(|one| one.get("status").is_some_and(|was| was == status));
+    let time = same.and_then(|one| one.get("lastTransitionTime")?.as_str());
+    time.filter(|time| !time.is_empty()).unwrap_or(now)
 }
 
 /// Whether the condition of this type is true.

@@ -4,6 +4,7 @@
 #[cfg(test)]
 mod tests;
 
+use hindsight_core::conditions::since;
 use hindsight_core::document::text;
 use hindsight_core::object::Object;
 use hindsight_core::{GroupResource, State, Time};
@@ -65,6 +66,7 @@ pub(super) fn status_to_write(state: &State, namespace: &Object, now: Time) -> O
         .and_then(Value::as_array);
     let current = current.map_or(&[][..], Vec::as_slice);
     let remaining = remaining(state, &namespace.key.name);
+    let now = now.to_rfc3339();
     let is_reported = |kind: &str| NAMESPACE_CONDITIONS.iter().any(|one| one.kind == kind);
     let mut others: Vec<Value> = current
         .iter()
@@ -80,9 +82,10 @@ pub(super) fn status_to_write(state: &State, namespace: &Object, now: Time) -> O
         };
         let before = current
             .iter()
-            .find(|one| text(one, "type") == condition.kind);
+            .find(|one| text(one, "type") == condition.kind)
+            .and_then(Value::as_object);
         json!({"type": condition.kind, "status": status, "reason": reason, "message": message,
-            "lastTransitionTime": since(before, status, now)})
+            "lastTransitionTime": since(before, status, &now)})
     });
     others.extend(wanted);
     (others != current).then(|| json!({"status": {"conditions": others}}))
@@ -138,13 +141,4 @@ fn message(head: &str, items: &[String]) -> String {
     } else {
         format!("{head}{}", items.join(", "))
     }
-}
-
-/// Since when a condition has this status: since now, unless it had the same before and says since when.
-/// Its time may have been left out by a client, but an empty one would be refused.
-fn since(before: Option<&Value>, status: &str, now: Time) -> String {
-    let same = before.filter(|one| text(one, "status") == status);
-    let time = same.map(|one| text(one, "lastTransitionTime"));
-    let time = time.filter(|time| !time.is_empty());
-    time.map_or_else(|| now.to_rfc3339(), str::to_owned)
 }
