@@ -104,7 +104,7 @@ fn what_a_waiting_owner_takes_along_goes_because_of_its_mark() {
 }
 
 #[test]
-fn an_owner_is_let_go_because_of_its_mark_whatever_happened_since() {
+fn an_owner_is_released_because_of_its_mark_whatever_happened_since() {
     for policy in [Policy::Foreground, Policy::Orphan] {
         let mut world = world();
         let owner = create_alone(&mut world, "owner");

@@ -105,7 +105,7 @@ fn whoever_is_below_an_owner_that_orphans_waits_for_it() {
 }
 
 #[test]
-fn an_owner_that_orphans_is_let_go_after_its_owners_are_decided() {
+fn an_owner_that_orphans_is_released_after_its_owners_are_decided() {
     only(&[("p", &["gone"]), ("x!orphan", &["p"])], &["delete p"]);
     only(&[("x!orphan", &[])], &["release x from orphan"]);
 }
@@ -123,7 +123,7 @@ fn who_came_while_an_owner_orphaned_goes_with_it_only_once_its_owners_are_decide
 }
 
 #[test]
-fn a_waiting_owner_is_let_go_after_whoever_is_above_it_in_a_cycle_too() {
+fn a_waiting_owner_is_released_after_whoever_is_above_it_in_a_cycle_too() {
     only(
         &[
             ("a!foregroundDeletion", &["b"]),
@@ -249,7 +249,7 @@ fn whoever_orphans_comes_first_in_a_cycle_through_its_namespace() {
 }
 
 #[test]
-fn a_namespace_that_waits_and_is_emptied_is_let_go_after_its_owner_is_decided() {
+fn a_namespace_that_waits_and_is_emptied_is_released_after_its_owner_is_decided() {
     let mut state = world(&[("a", &["gone"])]);
     let metadata = json!({"deletionTimestamp": "2024-01-01T00:00:00Z",
         "finalizers": ["foregroundDeletion"]});

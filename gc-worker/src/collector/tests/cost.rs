@@ -88,13 +88,13 @@ fn leaves_below_an_owner_and_its_owner_do_not_each_walk_past_all_the_others() {
     assert_eq!(left.objects().count(), 0);
     assert!(cost.batches <= LEAVES / BATCH_STEPS_MAX + 6, "{cost:?}");
     assert!(cost.counters.looks <= 4 * LEAVES, "{cost:?}");
-    // In each batch the leaves that remain are passed on the way through `x`.
+    // In each batch the leaves that remain are visited on the way through `x`.
     assert!(cost.counters.visited <= 30 * LEAVES, "{cost:?}");
 }
 
 /// As pods do that stop one after the other.
 #[test]
-fn dependents_that_end_one_by_one_are_not_all_passed_for_each_that_ends() {
+fn dependents_that_end_one_by_one_are_not_all_visited_for_each_that_ends() {
     const DEPENDENTS: usize = 300;
     let name = |number: usize| format!("d{number:03}");
     let held = (0..DEPENDENTS).map(|number| (format!("{}!a/b", name(number)), vec!["t!"]));
