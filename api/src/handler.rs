@@ -22,7 +22,7 @@ use crate::{
     discovery, health, impersonation, list, openapi, position, pretty, respond, reviews, table,
     verbs, watch,
 };
-use by_kind::{Asked, head_as_get};
+use by_kind::{KindRequest, head_as_get};
 use bytes::Bytes;
 use deprecated::Deprecated;
 use hindsight_core::kind::{Kind, KindRef, Version};
@@ -214,7 +214,7 @@ impl Api {
             return unknown_resource(&state, &route.group);
         };
         let is_head = head_as_get(&kind, &mut parts);
-        let asked = Asked::new(&kind, &parts.method, &route, is_head);
+        let asked = KindRequest::new(&kind, &parts.method, &route, is_head);
         if parts.method != Method::GET && kind.is_namespaced() && route.namespace.is_none() {
             return write_across_namespaces(&kind);
         }

@@ -80,9 +80,9 @@ impl Watchers {
     }
 
     /// Lets each watcher read until it has seen this number of events.
-    pub(crate) fn read(self, events: usize) -> Reading {
+    pub(crate) fn read(self, events: usize) -> ReadingWatchers {
         let tasks = self.streams.into_iter();
-        Reading {
+        ReadingWatchers {
             tasks: tasks
                 .map(|stream| tokio::spawn(follow(stream, events)))
                 .collect(),
@@ -92,12 +92,12 @@ impl Watchers {
 }
 
 /// Watchers that are reading their streams.
-pub(crate) struct Reading {
+pub(crate) struct ReadingWatchers {
     tasks: Vec<JoinHandle<Result<Seen>>>,
     connections: Vec<Connection>,
 }
 
-impl Reading {
+impl ReadingWatchers {
     /// Waits until all have seen everything.
     pub(crate) async fn finish(self) -> Result<Vec<Seen>> {
         let mut all = Vec::with_capacity(self.tasks.len());

@@ -16,7 +16,7 @@ mod lost_by_restore;
 mod parse;
 mod plan;
 mod point;
-mod question;
+mod query;
 mod replay;
 mod restore;
 mod serve;

@@ -99,7 +99,7 @@ pub struct Schema {
     /// `allOf`, `anyOf`, `oneOf` and `not`.
     pub junctors: Option<Box<Junctors>>,
     /// What makes two items of a list the same item.
-    pub identity: Identity,
+    pub identity: ItemIdentity,
     /// What a strategic merge patch does to a list.
     pub patch: PatchStrategy,
     /// `x-kubernetes-map-type: atomic`.
@@ -152,7 +152,7 @@ pub struct Junctors {
 
 /// `x-kubernetes-list-type`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub enum Identity {
+pub enum ItemIdentity {
     /// Items may repeat.
     #[default]
     Atomic,
@@ -176,7 +176,7 @@ pub enum PatchStrategy {
     Key(Arc<str>),
 }
 
-impl Identity {
+impl ItemIdentity {
     /// Reads the extensions of a JSON schema.
     pub fn of(document: &Value) -> Self {
         let kind = document.get("x-kubernetes-list-type");

@@ -3,7 +3,7 @@
 mod naming;
 
 use crate::layout::LOCK;
-use crate::place::{Identity, identity, is_at};
+use crate::place::{FileId, identity, is_at};
 use crate::unpoisoned::unpoisoned;
 use crate::{Error, owner_only, regular, remote_fs};
 use naming::Naming;
@@ -26,7 +26,7 @@ const AT: &str = " at ";
 
 /// The lock files that this process holds. The number in a lock file does not tell: in two containers, both servers
 /// are process 1.
-static HELD: Mutex<Vec<Identity>> = Mutex::new(Vec::new());
+static HELD: Mutex<Vec<FileId>> = Mutex::new(Vec::new());
 
 /// The lock of a data directory, held until it is dropped. The file names its holder.
 #[derive(Debug)]
@@ -206,7 +206,7 @@ impl DirectoryLock {
 
 /// A lock file among those that this process holds. `None` if the system did not say which file it is.
 #[derive(Debug)]
-struct Held(Option<Identity>);
+struct Held(Option<FileId>);
 
 impl Held {
     fn note(file: &File) -> Self {
@@ -219,7 +219,7 @@ impl Held {
         Self::file(file).is_some_and(|file| unpoisoned(HELD.lock()).contains(&file))
     }
 
-    fn file(file: &File) -> Option<Identity> {
+    fn file(file: &File) -> Option<FileId> {
         Some(identity(&file.metadata().ok()?))
     }
 }

@@ -6,7 +6,7 @@ use crate::Error;
 use std::fs::{File, Metadata};
 use std::path::{Path, PathBuf};
 pub use system::device;
-pub(crate) use system::{Identity, identity};
+pub(crate) use system::{FileId, identity};
 
 /// The directory that a path leads to without its last part; of a bare name, the current one.
 pub fn above(path: &Path) -> &Path {
@@ -46,7 +46,7 @@ pub(crate) fn is_at(file: &File, path: std::io::Result<Metadata>) -> bool {
 pub(crate) struct Place {
     path: PathBuf,
     #[cfg_attr(not(unix), allow(dead_code))]
-    file: Identity,
+    file: FileId,
 }
 
 impl Place {
@@ -89,9 +89,9 @@ mod system {
     use std::path::Path;
 
     /// The device and the number of the file on it.
-    pub(crate) type Identity = (u64, u64);
+    pub(crate) type FileId = (u64, u64);
 
-    pub(crate) fn identity(found: &Metadata) -> Identity {
+    pub(crate) fn identity(found: &Metadata) -> FileId {
         (found.dev(), found.ino())
     }
 
@@ -103,9 +103,9 @@ mod system {
 
 #[cfg(not(unix))]
 mod system {
-    pub(crate) type Identity = ();
+    pub(crate) type FileId = ();
 
-    pub(crate) fn identity(_: &std::fs::Metadata) -> Identity {}
+    pub(crate) fn identity(_: &std::fs::Metadata) -> FileId {}
 
     /// Not known here.
     pub fn device(_: &std::path::Path) -> Option<u64> {

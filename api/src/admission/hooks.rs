@@ -99,7 +99,7 @@ pub(super) enum Stage {
 }
 
 /// What a webhook is asked, as it is sent.
-pub(super) struct Question {
+pub(super) struct WrittenReview {
     version: &'static str,
     uid: Uid,
     body: Vec<u8>,
@@ -221,7 +221,7 @@ impl HookContext<'_> {
         &self,
         hook: &Hook<'_>,
         object: Option<&Arc<Value>>,
-    ) -> Result<Question, HookError> {
+    ) -> Result<WrittenReview, HookError> {
         let webhook = hook.webhook;
         if self.subject.dry_run && !webhook.dry_runs {
             let name = &webhook.name;
@@ -241,7 +241,7 @@ impl HookContext<'_> {
                 ..sight.request(&name, uid.as_str())
             };
             let body = serde_json::to_vec(&request.document(version)).unwrap_or_default();
-            Question { version, uid, body }
+            WrittenReview { version, uid, body }
         };
         let written = offload(self.bytes, write_down).await;
         written.map_err(HookError::Refused)
@@ -251,10 +251,10 @@ impl HookContext<'_> {
     pub(super) async fn ask(
         &self,
         hook: &Hook<'_>,
-        question: Question,
+        question: WrittenReview,
     ) -> Result<AdmissionResponse, HookError> {
         let webhook = hook.webhook;
-        let Question { version, uid, body } = question;
+        let WrittenReview { version, uid, body } = question;
         let answer = self.post(webhook, body).await;
         let answer =
             answer.map_err(|why| HookError::Failed(format!("failed to call webhook: {why}")))?;

@@ -21,7 +21,7 @@ pub(super) fn head_as_get(kind: &Kind, parts: &mut Parts) -> bool {
 }
 
 /// What is asked of a kind.
-pub(super) struct Asked {
+pub(super) struct KindRequest {
     kind: KindRef,
     method: Method,
     is_of_one: bool,
@@ -29,7 +29,7 @@ pub(super) struct Asked {
     is_head: bool,
 }
 
-impl Asked {
+impl KindRequest {
     pub(super) fn new(kind: &KindRef, method: &Method, route: &Route, is_head: bool) -> Self {
         Self {
             kind: Arc::clone(kind),

@@ -24,7 +24,7 @@ const BESIDE_FIELDS_BYTES: usize = 512;
 
 type Fields = Arc<SelectableFields>;
 type Read = Result<Fields, Failure>;
-type Reading = BoxFuture<'static, Read>;
+type PendingRead = BoxFuture<'static, Read>;
 
 /// The selectable fields of objects, for all lists and watches. Cheap to clone.
 #[derive(Debug, Clone, Default)]
@@ -48,7 +48,7 @@ impl SharedFields {
 
     /// The fields of a long object, once they are read. Whoever waits and is polled brings it on: a watch whose client
     /// does not read is not polled, and holds up no other.
-    fn reading(&self, id: Id, form: &Form, object: &Arc<Object>) -> Shared<Reading> {
+    fn reading(&self, id: Id, form: &Form, object: &Arc<Object>) -> Shared<PendingRead> {
         let mut kept = unpoisoned(self.0.lock());
         if let Some(reading) = kept.reading.get(&id).and_then(WeakShared::upgrade) {
             return reading;
@@ -101,7 +101,7 @@ struct Kept {
     order: VecDeque<Id>,
     bytes: usize,
     /// Long objects whose fields somebody waits for.
-    reading: HashMap<Id, WeakShared<Reading>>,
+    reading: HashMap<Id, WeakShared<PendingRead>>,
     #[cfg(test)]
     reads: u32,
 }

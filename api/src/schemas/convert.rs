@@ -2,7 +2,7 @@
 
 use super::merges;
 use crate::protobuf;
-use hindsight_core::schema::{Bounds, Format, Identity, PatchStrategy, Schema};
+use hindsight_core::schema::{Bounds, Format, ItemIdentity, PatchStrategy, Schema};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -60,8 +60,8 @@ impl Converter {
             Some(self.convert(schema, root))
         };
         let (additional, mut items) = (child("additionalProperties"), child("items"));
-        let identity = Identity::of(document);
-        if let (Identity::Map(keys), Some(items)) = (&identity, &mut items) {
+        let identity = ItemIdentity::of(document);
+        if let (ItemIdentity::Map(keys), Some(items)) = (&identity, &mut items) {
             let always = always_there(document, root, keys);
             with_default_keys(Arc::make_mut(items), &always);
         }

@@ -6,7 +6,7 @@ mod structures;
 use super::*;
 use hindsight_core::command::{FieldValidation, Patch, PatchObject, Update};
 use hindsight_core::kind::Subresource;
-use hindsight_core::schema::Identity;
+use hindsight_core::schema::ItemIdentity;
 use hindsight_core::{
     Actor, Cause, Command, Commit, Event, GroupResource, Intent, Object, ObjectKey, Request,
     Revision, State, Time, apply, decide,
@@ -180,14 +180,14 @@ fn items_of_lists_have_keys_and_what_stands_for_an_absent_one() {
     assert!(!spec.atomic);
     let ports = &spec.properties["ports"];
     let keys = ["port", "protocol"].map(Into::into).to_vec();
-    assert_eq!(ports.identity, Identity::Map(keys));
+    assert_eq!(ports.identity, ItemIdentity::Map(keys));
     let item = ports.items.as_ref().expect("items");
     let default = |name: &str| item.properties[name].default.clone();
     assert_eq!(default("port"), Some(json!(0)));
     assert_eq!(default("protocol"), Some(json!("TCP")));
     assert_eq!(default("name"), None);
     let owners = &service.properties["metadata"].properties["ownerReferences"];
-    assert_eq!(owners.identity, Identity::Map(vec!["uid".into()]));
+    assert_eq!(owners.identity, ItemIdentity::Map(vec!["uid".into()]));
     assert!(owners.items.as_ref().expect("items").atomic);
 }
 
@@ -200,7 +200,7 @@ fn unknown_keys<'a>(
     if !seen.insert(std::ptr::from_ref(schema)) {
         return;
     }
-    if let (Identity::Map(keys), Some(items)) = (&schema.identity, &schema.items) {
+    if let (ItemIdentity::Map(keys), Some(items)) = (&schema.identity, &schema.items) {
         let unknown = keys
             .iter()
             .filter(|key| !items.properties.contains_key(&***key));

@@ -25,10 +25,10 @@ const READ_BYTES_MAX: usize = 4 * PIECE_BYTES;
 const BEHIND_MAX: u64 = 100_000;
 
 /// Reads the log for a watch, for as long as its client reads what it is sent.
-pub(super) struct Replay(Lease<Reading>);
+pub(super) struct Replay(Lease<Follower>);
 
 /// A state that follows the log, so that for each commit the object that it replaced is known.
-struct Reading {
+struct Follower {
     state: State,
     /// Commits that were read and not followed yet.
     coming: VecDeque<Arc<Commit>>,
@@ -59,7 +59,7 @@ impl Replay {
             }
             _ => refused(),
         })?;
-        Ok(Self(Lease::new(Reading {
+        Ok(Self(Lease::new(Follower {
             state: State::clone(&past.state),
             coming: VecDeque::new(),
             followed: Vec::new(),
@@ -85,12 +85,12 @@ impl Replay {
         position: Revision,
         api: &Api,
     ) -> Result<Vec<Arc<Change>>, Failure> {
-        let left = self.0.with(|reading| reading.left_after(position));
+        let left = self.0.with(|follower| follower.left_after(position));
         let left = left.ok_or_else(stalled)?;
         if !left.is_empty() {
             return Ok(left);
         }
-        let read = |reading: &mut Reading| (reading.state.revision, reading.coming.is_empty());
+        let read = |follower: &mut Follower| (follower.state.revision, follower.coming.is_empty());
         let (after, needs_more) = self.0.with(read).ok_or_else(stalled)?;
         if needs_more {
             let (limit, bytes) = (READ_COMMITS_MAX, READ_BYTES_MAX);
@@ -102,14 +102,14 @@ impl Replay {
                 let message = format!("too old resource version: {after}");
                 return Err(Failure::expired(message));
             }
-            let coming = |reading: &mut Reading| reading.coming = commits.into();
+            let coming = |follower: &mut Follower| follower.coming = commits.into();
             self.0.with(coming).ok_or_else(stalled)?;
         }
-        self.0.with(Reading::follow).ok_or_else(stalled)
+        self.0.with(Follower::follow).ok_or_else(stalled)
     }
 }
 
-impl Reading {
+impl Follower {
     fn left_after(&mut self, position: Revision) -> Vec<Arc<Change>> {
         self.followed
             .retain(|change| change.commit.revision > position);

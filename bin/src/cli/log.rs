@@ -7,7 +7,7 @@ mod tail;
 use super::ask::{Source, state_with};
 use super::parse::{namespace, non_empty};
 use super::point::{Point, point};
-use super::question::Question;
+use super::query::Query;
 use super::show::ListFormat;
 use super::subject::{NameArg, ResourceArg, parse_name, parse_resource};
 use super::{Directory, Output, show, usage_error};
@@ -246,7 +246,7 @@ impl Log {
         out: &mut Printed,
     ) -> Result<Looked> {
         let [since, until] = [&self.since, &self.until].map(|point| Some(&*point.as_ref()?.text));
-        let question = Question::log(filter)
+        let question = Query::log(filter)
             .with_any("since", since)
             .with_any("until", until);
         let (mut from, mut reported) = (self.from(), Reported::default());
@@ -282,7 +282,7 @@ impl Log {
 }
 
 /// The question, from a revision on.
-fn from_revision(question: &Question, from: Revision) -> Question {
+fn from_revision(question: &Query, from: Revision) -> Query {
     question.clone().with("from", &from.to_string())
 }
 

@@ -3,7 +3,7 @@
 
 use super::ask::Source;
 use super::point::Point;
-use super::question::Question;
+use super::query::Query;
 use crate::answer::{LogPage, StateAnswer};
 use crate::control_plane::empty_state;
 use crate::hint::hint;
@@ -22,7 +22,7 @@ impl Source {
             Self::Server(client) => client,
         };
         let from = answered.next().to_string();
-        let question = Question::named("log").with("from", &from);
+        let question = Query::named("log").with("from", &from);
         let page: LogPage = client.ask(question.path()).ok()?;
         let next = page.entries.first();
         let restored = next.filter(|next| next.object.is_empty())?.revision;
@@ -39,7 +39,7 @@ impl Source {
                 inspect::state_at(reader, empty_state(), point.at)?.revision
             }
             Self::Server(client) => {
-                let question = Question::named("state").with_point(Some(&point.text));
+                let question = Query::named("state").with_point(Some(&point.text));
                 client.ask::<StateAnswer>(question.path())?.revision
             }
         })

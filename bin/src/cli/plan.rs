@@ -4,7 +4,7 @@ use super::ask::{Source, state_of};
 use super::legible::legible_answer;
 use super::parse::namespace;
 use super::point::{Point, point};
-use super::question::Question;
+use super::query::Query;
 use super::subject::{DEFAULT_NAMESPACE, NameArg, ResourceArg, parse_name, parse_resource};
 use super::{Directory, NOT_FOUND, Output, show};
 use crate::answer::{OnceLetGo, PlanAnswer, Planned};
@@ -102,7 +102,7 @@ impl Plan {
             }
             Source::Server(client) => {
                 let policy = Propagation::from(self.cascade).name();
-                let question = Question::about("plan", object)
+                let question = Query::about("plan", object)
                     .with("propagationPolicy", policy)
                     .with_point(self.as_of.as_ref().map(|point| &*point.text));
                 client.ask(question.path())?

@@ -2,7 +2,7 @@
 
 use super::ask::{Source, check_has_happened};
 use super::parse::number;
-use super::question::Question;
+use super::query::Query;
 use super::{Directory, Output, show};
 use crate::answer::StateAnswer;
 use crate::control_plane::empty_state;
@@ -60,7 +60,7 @@ impl Replay {
             }
             Source::Server(client) => {
                 let until = asked.map(|until| until.to_string());
-                client.ask(Question::named("state").with_point(until.as_deref()).path())?
+                client.ask(Query::named("state").with_point(until.as_deref()).path())?
             }
         };
         source.hint_at_gap(asked.map(AsOf::Revision), answer.revision);

@@ -6,7 +6,7 @@ mod rules;
 use super::ask::{Source, newest_state};
 use super::legible::legible_answer;
 use super::parse::{namespace, non_empty};
-use super::question::Question;
+use super::query::Query;
 use super::subject::{NameArg, ResourceArg, parse_name, parse_resource};
 use super::{Directory, NOT_FOUND, Output, show};
 use crate::hint::hint;
@@ -76,7 +76,7 @@ impl Why {
                 let history = LogHistory::new(&reader, &index);
                 inspect::why(&history, &state, &object)?
             }
-            Source::Server(client) => client.ask(Question::about("why", &object).path())?,
+            Source::Server(client) => client.ask(Query::about("why", &object).path())?,
         };
         if self.output == Output::Json {
             show::print_json(&answer)?;

@@ -19,22 +19,22 @@ pub(super) fn kind_and_version<'a>(
     state: &State,
     text: &'a str,
 ) -> Option<(KindRef, Option<&'a str>)> {
-    readings(text).find_map(|reading| {
+    meanings(text).find_map(|meaning| {
         let mut kinds = state.kinds.iter();
-        let found = kinds.find(|kind| reading.is_of(&kind.resource, Some(kind)));
-        Some((found?.clone(), reading.version))
+        let found = kinds.find(|kind| meaning.is_of(&kind.resource, Some(kind)));
+        Some((found?.clone(), meaning.version))
     })
 }
 
 /// What a text that names a kind may mean.
 #[derive(Debug, Clone, Copy)]
-struct Reading<'a> {
+struct Meaning<'a> {
     name: &'a str,
     group: Option<&'a str>,
     version: Option<&'a str>,
 }
 
-impl Reading<'_> {
+impl Meaning<'_> {
     /// Whether it means this resource. Without the kind only the plural is known of its names.
     fn is_of(&self, resource: &GroupResource, kind: Option<&Kind>) -> bool {
         let has = |wanted: &str| kind.is_none_or(|kind| has_version(kind, wanted));
@@ -53,18 +53,18 @@ fn has_version(kind: &Kind, version: &str) -> bool {
 }
 
 /// What a text may mean, the likeliest first.
-fn readings(text: &str) -> impl Iterator<Item = Reading<'_>> {
+fn meanings(text: &str) -> impl Iterator<Item = Meaning<'_>> {
     let (name, rest) = match text.split_once('.') {
         Some((name, rest)) => (name, Some(rest)),
         None => (text, None),
     };
-    let whole = Reading {
+    let whole = Meaning {
         name,
         group: rest,
         version: None,
     };
     let versioned = rest.and_then(|rest| rest.split_once('.'));
-    let versioned = versioned.map(|(version, group)| Reading {
+    let versioned = versioned.map(|(version, group)| Meaning {
         name,
         group: Some(group),
         version: Some(version),
@@ -133,9 +133,9 @@ pub(super) fn unknown(
 
 fn served_as(state: &State, text: &str) -> Vec<Named> {
     let mut found: Vec<Named> = Vec::new();
-    for reading in readings(text) {
+    for meaning in meanings(text) {
         let kinds = state.kinds.iter();
-        for kind in kinds.filter(|kind| reading.is_of(&kind.resource, Some(kind))) {
+        for kind in kinds.filter(|kind| meaning.is_of(&kind.resource, Some(kind))) {
             let resource = kind.stored_under();
             if found.iter().all(|(other, _)| *other != resource) {
                 found.push((resource, Some(kind.clone())));
@@ -151,8 +151,8 @@ pub(super) fn once_defined_as(
     text: &str,
 ) -> Result<Vec<Named>, QueryError> {
     let mut found: Vec<Named> = Vec::new();
-    for reading in readings(text) {
-        for defined in history.defined(|resource, kind| reading.is_of(resource, kind))? {
+    for meaning in meanings(text) {
+        for defined in history.defined(|resource, kind| meaning.is_of(resource, kind))? {
             let Defined { resource, kind } = defined;
             if found.iter().all(|(other, _)| *other != resource) {
                 found.push((resource, kind));

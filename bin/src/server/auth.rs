@@ -17,7 +17,7 @@ const FILE_BYTES_MAX: u64 = 16 << 20;
 const BY_ALL: u32 = 0o004;
 
 /// The user of a request, or `None` for an unknown one.
-pub(super) type Identity = Option<Arc<Actor>>;
+pub(super) type User = Option<Arc<Actor>>;
 
 /// A client has presented credentials that are not valid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,8 +63,8 @@ impl Tokens {
     pub(super) fn identify(
         &self,
         headers: &HeaderMap,
-        certificate: Result<Identity, InvalidCredentials>,
-    ) -> Result<Identity, InvalidCredentials> {
+        certificate: Result<User, InvalidCredentials>,
+    ) -> Result<User, InvalidCredentials> {
         let value = headers.get(header::AUTHORIZATION);
         let Some(value) = value.filter(|_| !matches!(certificate, Ok(Some(_)))) else {
             return certificate;

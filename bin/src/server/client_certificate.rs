@@ -5,7 +5,7 @@
 //! handshake would tell it nothing. Source: upstream's secure serving, which only requests certificates
 //! (`tls.RequestClientCert`) and leaves the rest to its authenticators.
 
-use super::auth::{Identity, InvalidCredentials};
+use super::auth::{InvalidCredentials, User};
 use crate::users::authenticated;
 use anyhow::Result;
 use rustls::client::danger::HandshakeSignatureValid;
@@ -54,19 +54,19 @@ impl ClientCertificates {
 /// Who a client is by its certificate, for as long as that is valid.
 #[derive(Debug, Clone)]
 pub(super) struct KnownClient {
-    identity: Result<Identity, InvalidCredentials>,
+    identity: Result<User, InvalidCredentials>,
     ends: Option<UnixTime>,
 }
 
 impl KnownClient {
-    const fn lasting(identity: Result<Identity, InvalidCredentials>) -> Self {
+    const fn lasting(identity: Result<User, InvalidCredentials>) -> Self {
         let ends = None;
         Self { identity, ends }
     }
 
     /// Who sends a request at this time. Source: upstream's x509 authenticator, which verifies the certificate for
     /// each request of a connection.
-    pub(super) fn at(&self, now: UnixTime) -> Result<Identity, InvalidCredentials> {
+    pub(super) fn at(&self, now: UnixTime) -> Result<User, InvalidCredentials> {
         if self.ends.is_some_and(|ends| ends < now) {
             return Err(InvalidCredentials);
         }
@@ -84,7 +84,7 @@ pub(super) fn end_of(certificate: &[u8]) -> Option<UnixTime> {
 /// The user of a certificate: the last common name, with each organisation as a group, and the uid, if there is
 /// one. A certificate whose uid is not one text identifies nobody. Source: upstream's `CommonNameUserConversion` and
 /// Go's `pkix.Name`.
-pub(super) fn user_of(certificate: &[u8]) -> Result<Identity, InvalidCredentials> {
+pub(super) fn user_of(certificate: &[u8]) -> Result<User, InvalidCredentials> {
     let Ok((_, parsed)) = x509_parser::parse_x509_certificate(certificate) else {
         return Ok(None);
     };

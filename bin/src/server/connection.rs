@@ -5,7 +5,7 @@ mod plain;
 #[cfg(test)]
 mod tests;
 
-use super::auth::{Identity, InvalidCredentials, Tokens};
+use super::auth::{InvalidCredentials, Tokens, User};
 use super::departure::Departure;
 use super::gathered::{Gathered, Polls};
 use super::lingering::Lingering;
@@ -259,7 +259,7 @@ fn without_body_for_hyper(mut response: Response<ApiBody>) -> Response<ApiBody> 
 
 async fn answer(
     context: &ServerContext,
-    actor: Result<Identity, InvalidCredentials>,
+    actor: Result<User, InvalidCredentials>,
     request: http::Request<ReturnedBody<Incoming>>,
 ) -> Response<ApiBody> {
     let Ok(actor) = actor else {

@@ -3,7 +3,7 @@
 
 use super::element::Datum;
 use super::{DEPTH_MAX, Element};
-use crate::schema::{Identity, Schema, any_object};
+use crate::schema::{ItemIdentity, Schema, any_object};
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
@@ -330,7 +330,7 @@ impl<'a> MapType<'a> {
 
 impl<'a> ListType<'a> {
     pub(super) fn is_atomic(&self) -> bool {
-        self.known.schema.identity == Identity::Atomic
+        self.known.schema.identity == ItemIdentity::Atomic
     }
 
     /// Returns the type of the items.
@@ -348,8 +348,8 @@ impl<'a> ListType<'a> {
     /// Returns what identifies an item in the list, or why nothing does.
     pub(super) fn element(self, item: &Value) -> Result<Element, String> {
         match &self.known.schema.identity {
-            Identity::Map(keys) => self.by_keys(keys, item),
-            Identity::Atomic | Identity::Set => by_value(item),
+            ItemIdentity::Map(keys) => self.by_keys(keys, item),
+            ItemIdentity::Atomic | ItemIdentity::Set => by_value(item),
         }
     }
 

@@ -1,7 +1,7 @@
 //! Lists that are sets or maps, in which no item may occur twice.
 //! Source: `apiextensions-apiserver/pkg/apiserver/schema/listtype`.
 
-use super::{Identity, Path, Schema};
+use super::{ItemIdentity, Path, Schema};
 use crate::rejection::{CauseList, FieldCause};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -27,9 +27,9 @@ fn walk(schema: &Schema, value: &Value, at: &Path<'_>, causes: &mut CauseList) {
         }
         Value::Array(items) => {
             match &schema.identity {
-                Identity::Atomic => {}
-                Identity::Set => repeated(items, at, causes),
-                Identity::Map(keys) => map(keys, items, at, causes),
+                ItemIdentity::Atomic => {}
+                ItemIdentity::Set => repeated(items, at, causes),
+                ItemIdentity::Map(keys) => map(keys, items, at, causes),
             }
             if let Some(schema) = &schema.items {
                 for (index, item) in items.iter().enumerate() {
@@ -78,8 +78,8 @@ pub(super) struct Counterparts<'a> {
 }
 
 impl<'a> Counterparts<'a> {
-    pub(super) fn new(identity: &'a Identity, old: Option<&'a Value>) -> Self {
-        let Identity::Map(keys) = identity else {
+    pub(super) fn new(identity: &'a ItemIdentity, old: Option<&'a Value>) -> Self {
+        let ItemIdentity::Map(keys) = identity else {
             return Self {
                 keys: &[],
                 old: BTreeMap::new(),

@@ -3,7 +3,7 @@
 
 use super::pattern::Patterns;
 use super::rules::Rules;
-use super::{Bounds, Choices, Format, Identity, Junctors, PatchStrategy, Schema};
+use super::{Bounds, Choices, Format, ItemIdentity, Junctors, PatchStrategy, Schema};
 use crate::document::{list, names, text};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -60,7 +60,7 @@ fn schema(document: &Value, patterns: &mut Patterns) -> Schema {
             .and_then(|_| Format::named(text("format"))),
         bounds: bounds(document, patterns),
         junctors: junctors(document, patterns),
-        identity: Identity::of(document),
+        identity: ItemIdentity::of(document),
         patch: PatchStrategy::of(document),
         atomic: text("x-kubernetes-map-type") == "atomic",
         rules,

@@ -1,7 +1,7 @@
 //! About how many bytes schemas take in memory: for a field of which a definition says little, many times as many as
 //! there.
 
-use super::{Identity, Junctors, PatchStrategy, Schema};
+use super::{ItemIdentity, Junctors, PatchStrategy, Schema};
 use crate::memory::{allocated, below, nodes, texts};
 use std::sync::Arc;
 
@@ -20,8 +20,8 @@ impl Schema {
             .as_deref()
             .map_or(0, Junctors::estimated_bytes);
         let keys = match &self.identity {
-            Identity::Atomic | Identity::Set => 0,
-            Identity::Map(keys) => texts(keys),
+            ItemIdentity::Atomic | ItemIdentity::Set => 0,
+            ItemIdentity::Map(keys) => texts(keys),
         };
         let merge_key = match &self.patch {
             PatchStrategy::None | PatchStrategy::Replace | PatchStrategy::Set => 0,

@@ -3,7 +3,7 @@
 
 use crate::schemas::Schemas;
 use hindsight_core::kind::{BuiltinSchemas, GroupVersionKind};
-use hindsight_core::schema::{Identity, Schema};
+use hindsight_core::schema::{ItemIdentity, Schema};
 
 /// A line `apiVersion Kind`, followed by paths and how each value is owned: as a whole (`atomic`), member by
 /// member (`members`), or item by item (`set`, or `map` with the keys, and the default of each that has one).
@@ -250,9 +250,9 @@ fn owned(schema: &Schema) -> String {
         default.map_or_else(|| key.to_owned(), |default| format!("{key}={default}"))
     };
     match (&*schema.type_name, &schema.identity) {
-        ("array", Identity::Atomic) => "atomic".into(),
-        ("array", Identity::Set) => "set".into(),
-        ("array", Identity::Map(keys)) => {
+        ("array", ItemIdentity::Atomic) => "atomic".into(),
+        ("array", ItemIdentity::Set) => "set".into(),
+        ("array", ItemIdentity::Map(keys)) => {
             let keys: Vec<String> = keys.iter().map(|one| key(one)).collect();
             format!("map {}", keys.join(" "))
         }

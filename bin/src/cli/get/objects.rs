@@ -5,7 +5,7 @@ use crate::answer::OwnerAnswer;
 use crate::cli::Directory;
 use crate::cli::ask::{Source, newest_state, state_of};
 use crate::cli::point::Point;
-use crate::cli::question::{Question, encode};
+use crate::cli::query::{Query, encode};
 use crate::inspect::{self, Owner, Served};
 use crate::remote::Client;
 use anyhow::Result;
@@ -82,7 +82,7 @@ impl Objects {
         match self {
             Self::States { then, .. } => Ok(inspect::served(then, kind)?),
             Self::Lists { client, as_of } => {
-                let question = Question::named("kind").with("kind", kind);
+                let question = Query::named("kind").with("kind", kind);
                 client.ask(question.with_point(as_of.as_deref()).path())
             }
         }
@@ -124,7 +124,7 @@ impl Objects {
                 Ok(inspect::find_owner(now.as_ref().unwrap_or(then), owner))
             }
             Self::Lists { client, .. } => {
-                let question = Question::named("owner")
+                let question = Query::named("owner")
                     .with("apiVersion", &owner.api_version)
                     .with("kind", &owner.kind)
                     .with("namespace", &owner.namespace)
@@ -137,7 +137,7 @@ impl Objects {
 }
 
 /// The list of them that any client would ask for.
-fn list(as_of: Option<&str>, served: &Served, wanted: &Wanted) -> Question {
+fn list(as_of: Option<&str>, served: &Served, wanted: &Wanted) -> Query {
     let mut path = as_of.map_or_else(String::new, |point| format!("/as-of/{}", encode(point)));
     path.push_str(&served.path());
     if let Some(namespace) = wanted.namespace.as_deref().filter(|_| served.namespaced) {
@@ -151,12 +151,12 @@ fn list(as_of: Option<&str>, served: &Served, wanted: &Wanted) -> Question {
             .replace('=', "\\=");
         format!("metadata.name={escaped}")
     });
-    Question::at(path).with_any("fieldSelector", selector.as_deref())
+    Query::at(path).with_any("fieldSelector", selector.as_deref())
 }
 
 fn pieces(
     client: &Client,
-    list: &Question,
+    list: &Query,
     metadata: bool,
     take: &mut dyn FnMut(Value) -> Result<()>,
 ) -> Result<String> {

@@ -2,7 +2,7 @@
 
 use super::from_revision;
 use crate::answer::LogPage;
-use crate::cli::question::Question;
+use crate::cli::query::Query;
 use crate::cli::{Directory, show};
 use crate::hint::hint;
 use crate::remote::Client;
@@ -19,7 +19,7 @@ const BACK_WITHIN: Duration = Duration::from_secs(30);
 pub(super) fn ask(
     directory: &Directory,
     client: &mut Client,
-    question: &Question,
+    question: &Query,
     from: Revision,
 ) -> Result<LogPage> {
     ask_within(directory, client, question, from, BACK_WITHIN)
@@ -28,7 +28,7 @@ pub(super) fn ask(
 fn ask_within(
     directory: &Directory,
     client: &mut Client,
-    question: &Question,
+    question: &Query,
     from: Revision,
     back_within: Duration,
 ) -> Result<LogPage> {
@@ -81,7 +81,7 @@ mod tests {
         let data_dir = data.path().to_owned();
         let mut client = Client::new(&data_dir, "process 7", &address);
         let directory = Directory { data_dir };
-        let (client, from, log) = (&mut client, Revision(7), Question::named("log"));
+        let (client, from, log) = (&mut client, Revision(7), Query::named("log"));
         let error = ask_within(&directory, client, &log, from, Duration::ZERO);
         let told = show::error_chain(&error.expect_err("nobody is there"));
         assert!(

@@ -6,7 +6,7 @@ use super::super::meter::{Fault, Meter};
 use super::super::operators;
 use super::super::value::Value;
 use super::Native;
-use crate::schema::Identity;
+use crate::schema::ItemIdentity;
 use std::cmp::Ordering;
 use std::sync::Arc;
 
@@ -119,9 +119,9 @@ pub(in crate::cel) fn joined<'a>(
     let identity = schema.map(|schema| &schema.identity);
     for item in items(meter, other)? {
         let at = match identity {
-            None | Some(Identity::Atomic) => None,
-            Some(Identity::Set) => place(meter, &made, &item, &[])?,
-            Some(Identity::Map(keys)) => place(meter, &made, &item, keys)?,
+            None | Some(ItemIdentity::Atomic) => None,
+            Some(ItemIdentity::Set) => place(meter, &made, &item, &[])?,
+            Some(ItemIdentity::Map(keys)) => place(meter, &made, &item, keys)?,
         };
         match at.and_then(|at| made.get_mut(at)) {
             Some(known) => *known = item,

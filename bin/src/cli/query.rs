@@ -6,12 +6,12 @@ use std::fmt::Write;
 
 /// A path with its query.
 #[derive(Debug, Clone)]
-pub(super) struct Question {
+pub(super) struct Query {
     path: String,
     is_narrowed: bool,
 }
 
-impl Question {
+impl Query {
     /// One of the questions that only this server answers.
     pub(super) fn named(name: &str) -> Self {
         Self::at(format!("{PATHS}{name}"))
@@ -101,12 +101,12 @@ mod tests {
             name,
             ..Filter::default()
         };
-        let question = Question::log(&filter).with_point(None);
+        let question = Query::log(&filter).with_point(None);
         let point = "2026-01-31T12:00:00+01:00";
         assert_eq!(
             question.with_point(Some(point)).path(),
             "/hindsight/v1/log?kind=configmaps&name=a%26b%3Dc%20d&asOf=2026-01-31T12%3A00%3A00%2B01%3A00"
         );
-        assert_eq!(Question::named("state").path(), "/hindsight/v1/state");
+        assert_eq!(Query::named("state").path(), "/hindsight/v1/state");
     }
 }
