@@ -153,8 +153,10 @@ pub struct Junctors {
 /// `x-kubernetes-list-type`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum ItemIdentity {
-    /// Items may repeat.
+    /// It is not said: items may repeat, and are told apart by their places.
     #[default]
+    Place,
+    /// Items may repeat, and none is the same as one in another version of the list.
     Atomic,
     /// No item may occur twice.
     Set,
@@ -186,8 +188,14 @@ impl ItemIdentity {
                 document,
                 "x-kubernetes-list-map-keys",
             )),
-            _ => Self::Atomic,
+            Some("atomic") => Self::Atomic,
+            _ => Self::Place,
         }
+    }
+
+    /// Whether the list is one value.
+    pub(crate) const fn is_atomic(&self) -> bool {
+        matches!(self, Self::Place | Self::Atomic)
     }
 }
 

@@ -3,7 +3,6 @@
 use super::library::versions::Version;
 use super::meter::{Fault, Meter};
 use super::value::{Text, Value};
-use crate::schema::ItemIdentity;
 use std::cmp::Ordering;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -108,7 +107,7 @@ fn all_equal(meter: &mut Meter, one: &Value<'_>, other: &Value<'_>) -> Result<bo
         _ => {
             // The schema of the left operand decides whether the order of items matters.
             let schema = one.schema();
-            let unordered = schema.is_some_and(|schema| schema.identity != ItemIdentity::Atomic);
+            let unordered = schema.is_some_and(|schema| !schema.identity.is_atomic());
             every(0..other.length().unwrap_or_default(), |index| {
                 let item = other.item(meter, index)?.unwrap_or(Value::Null);
                 if unordered {

@@ -330,7 +330,7 @@ impl<'a> MapType<'a> {
 
 impl<'a> ListType<'a> {
     pub(super) fn is_atomic(&self) -> bool {
-        self.known.schema.identity == ItemIdentity::Atomic
+        self.known.schema.identity.is_atomic()
     }
 
     /// Returns the type of the items.
@@ -349,7 +349,7 @@ impl<'a> ListType<'a> {
     pub(super) fn element(self, item: &Value) -> Result<Element, String> {
         match &self.known.schema.identity {
             ItemIdentity::Map(keys) => self.by_keys(keys, item),
-            ItemIdentity::Atomic | ItemIdentity::Set => by_value(item),
+            ItemIdentity::Place | ItemIdentity::Atomic | ItemIdentity::Set => by_value(item),
         }
     }
 

@@ -200,7 +200,7 @@ fn array(
             check(
                 of_items,
                 item,
-                counterparts.of(item),
+                counterparts.of(index, item),
                 &at.item(index),
                 report,
             );

@@ -27,7 +27,7 @@ fn walk(schema: &Schema, value: &Value, at: &Path<'_>, causes: &mut CauseList) {
         }
         Value::Array(items) => {
             match &schema.identity {
-                ItemIdentity::Atomic => {}
+                ItemIdentity::Place | ItemIdentity::Atomic => {}
                 ItemIdentity::Set => repeated(items, at, causes),
                 ItemIdentity::Map(keys) => map(keys, items, at, causes),
             }
@@ -70,33 +70,39 @@ fn repeated(values: &[Value], at: &Path<'_>, causes: &mut CauseList) {
     }
 }
 
-/// Finds the old version of an item in a list that is a map: the item with the same keys. Other
-/// lists have no counterparts.
-pub(super) struct Counterparts<'a> {
-    keys: &'a [Arc<str>],
-    old: BTreeMap<Vec<Option<String>>, &'a Value>,
+/// Finds the old versions of the items of a list. Source: `CorrelatedObject` in `k8s.io/apiserver/pkg/cel/common`.
+pub(super) enum Counterparts<'a> {
+    /// There are none, as in sets.
+    None,
+    /// The items at the same places.
+    Places(&'a [Value]),
+    /// The items with the same values for these keys.
+    Keys(&'a [Arc<str>], BTreeMap<Vec<Option<String>>, &'a Value>),
 }
 
 impl<'a> Counterparts<'a> {
     pub(super) fn new(identity: &'a ItemIdentity, old: Option<&'a Value>) -> Self {
-        let ItemIdentity::Map(keys) = identity else {
-            return Self {
-                keys: &[],
-                old: BTreeMap::new(),
-            };
+        let Some(old) = old.and_then(Value::as_array) else {
+            return Self::None;
         };
-        // If two old items have the same keys, the first one is used.
-        let items = old.and_then(Value::as_array).into_iter().flatten().rev();
-        let old = items.map(|item| (held(keys, item), item)).collect();
-        Self { keys, old }
+        match identity {
+            ItemIdentity::Place => Self::Places(old),
+            ItemIdentity::Atomic | ItemIdentity::Set => Self::None,
+            ItemIdentity::Map(keys) => {
+                // If two old items have the same keys, the first one is used.
+                let items = old.iter().rev();
+                Self::Keys(keys, items.map(|item| (held(keys, item), item)).collect())
+            }
+        }
     }
 
-    /// Returns the old item that has the same keys as this one.
-    pub(super) fn of(&self, item: &Value) -> Option<&'a Value> {
-        if self.old.is_empty() {
-            return None;
+    /// Returns the old version of an item, which now has this place.
+    pub(super) fn of(&self, index: usize, item: &Value) -> Option<&'a Value> {
+        match self {
+            Self::None => None,
+            Self::Places(old) => old.get(index),
+            Self::Keys(keys, old) => old.get(&held(keys, item)).copied(),
         }
-        self.old.get(&held(self.keys, item)).copied()
     }
 }
 

@@ -20,7 +20,7 @@ impl Schema {
             .as_deref()
             .map_or(0, Junctors::estimated_bytes);
         let keys = match &self.identity {
-            ItemIdentity::Atomic | ItemIdentity::Set => 0,
+            ItemIdentity::Place | ItemIdentity::Atomic | ItemIdentity::Set => 0,
             ItemIdentity::Map(keys) => texts(keys),
         };
         let merge_key = match &self.patch {

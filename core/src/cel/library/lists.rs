@@ -119,7 +119,7 @@ pub(in crate::cel) fn joined<'a>(
     let identity = schema.map(|schema| &schema.identity);
     for item in items(meter, other)? {
         let at = match identity {
-            None | Some(ItemIdentity::Atomic) => None,
+            None | Some(ItemIdentity::Place | ItemIdentity::Atomic) => None,
             Some(ItemIdentity::Set) => place(meter, &made, &item, &[])?,
             Some(ItemIdentity::Map(keys)) => place(meter, &made, &item, keys)?,
         };

@@ -66,10 +66,7 @@ fn walk(
         return;
     }
     let list = text(document, "/x-kubernetes-list-type");
-    let correlates = match text(document, "/type") {
-        "array" => list == "map",
-        _ => !schema.atomic,
-    };
+    let correlates = text(document, "/type") != "array" || list == "map";
     let own = (!correlates).then_some(at);
     let uncorrelatable = inside.uncorrelatable.or(own);
     each_child(document, &mut |place, child| {

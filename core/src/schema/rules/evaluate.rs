@@ -4,7 +4,7 @@ use super::{Compiled, OLD_SELF, Rule, SELF, Wrong};
 use crate::cel::{self, Fault, Meter};
 use crate::rejection::{CauseList, FieldCause};
 use crate::schema::lists::Counterparts;
-use crate::schema::{Budget, Path, Schema};
+use crate::schema::{Budget, ItemIdentity, Path, Schema};
 use serde_json::Value;
 
 const MESSAGE_BYTES_MAX: usize = 5 * 1024;
@@ -26,7 +26,8 @@ pub(crate) fn causes(
         stopped: false,
     };
     let place = Place {
-        old,
+        before: old,
+        is_told: true,
         unchanged: false,
         resource,
     };
@@ -45,11 +46,20 @@ struct Run<'a> {
 struct Place<'a> {
     /// The old value, if the two can be correlated. While a value is looked at, it is not null:
     /// there is nothing to compare with then.
-    old: Option<&'a Value>,
+    before: Option<&'a Value>,
+    /// Whether the rules are told the old value: not inside of lists that are no maps.
+    is_told: bool,
     /// Whether the nearest enclosing value that can be correlated is unchanged.
     unchanged: bool,
     /// Whether the value has `apiVersion`, `kind` and `metadata`.
     resource: bool,
+}
+
+impl<'a> Place<'a> {
+    /// What rules know as `oldSelf`.
+    fn old(&self) -> Option<&'a Value> {
+        self.before.filter(|_| self.is_told)
+    }
 }
 
 /// One rule, to be evaluated at one value.
@@ -66,10 +76,10 @@ impl Run<'_> {
         if value.is_null() || !schema.rules.any || self.stopped || self.causes.is_full() {
             return;
         }
-        let old = place.old.filter(|old| !old.is_null());
-        let unchanged = old.map_or(place.unchanged, |old| old == value);
+        let before = place.before.filter(|before| !before.is_null());
+        let unchanged = before.map_or(place.unchanged, |before| before == value);
         let place = Place {
-            old,
+            before,
             unchanged,
             ..place
         };
@@ -80,11 +90,11 @@ impl Run<'_> {
                     let Some(child) = schema.member(name) else {
                         continue;
                     };
-                    let old = place.old.filter(|_| !schema.atomic);
                     let inside = Place {
-                        old: old.and_then(|old| old.get(name)),
+                        before: before.and_then(|before| before.get(name)),
                         unchanged,
                         resource: child.embedded,
+                        ..place
                     };
                     let at = if schema.properties.contains_key(name.as_str()) {
                         at.member(name)
@@ -99,10 +109,12 @@ impl Run<'_> {
                 let Some(child) = child.filter(|child| child.rules.any) else {
                     return;
                 };
-                let counterparts = Counterparts::new(&schema.identity, place.old);
+                let counterparts = Counterparts::new(&schema.identity, before);
+                let is_map = matches!(schema.identity, ItemIdentity::Map(_));
                 for (index, item) in items.iter().enumerate() {
                     let inside = Place {
-                        old: counterparts.of(item),
+                        before: counterparts.of(index, item),
+                        is_told: place.is_told && is_map,
                         unchanged,
                         resource: child.embedded,
                     };
@@ -147,7 +159,7 @@ impl Run<'_> {
 
     fn one(&mut self, subject: &Subject<'_>, at: &Path<'_>) {
         let Subject { schema, rule, .. } = subject;
-        if subject.compiled.transition && subject.place.old.is_none() && !rule.optional_old {
+        if subject.compiled.transition && subject.place.old().is_none() && !rule.optional_old {
             return;
         }
         let meter = &mut self.budget.meter;
@@ -258,7 +270,7 @@ impl<'a> Subject<'a> {
 
     fn variables(&self, meter: &mut Meter) -> Result<[(&'static str, cel::Value<'a>); 2], Fault> {
         let mut read = |value: &'a Value| cel::Value::read(meter, value, Some(self.schema));
-        let old = self.place.old.map(&mut read).transpose()?;
+        let old = self.place.old().map(&mut read).transpose()?;
         let old = if self.rule.optional_old {
             cel::Value::optional(old)
         } else {

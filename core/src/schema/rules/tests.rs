@@ -128,6 +128,11 @@ fn a_transition_is_looked_at_only_where_there_was_something_before() {
         "items": {"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["k"],
             "items": {"type": "object", "required": ["k"], "properties": {"k": {"type": "string"}, "v": {"type": "integer"}},
                 "x-kubernetes-validations": [{"rule": "self.v >= oldSelf.v", "message": "goes down"}]}},
+        "atomic": {"type": "object", "x-kubernetes-map-type": "atomic", "properties": {
+            "v": {"type": "integer", "x-kubernetes-validations": [{"rule": "self >= oldSelf", "message": "goes down"}]}}},
+        "list": {"type": "array", "items": {"type": "object", "properties": {
+            "v": {"type": "integer", "x-kubernetes-validations": [
+                {"rule": "oldSelf.orValue(0) <= self", "optionalOldSelf": true, "message": "only grows"}]}}}},
     }}));
     for (old, new, said) in [
         (Value::Null, json!({"fixed": "a", "once": 1}), ""),
@@ -159,6 +164,13 @@ fn a_transition_is_looked_at_only_where_there_was_something_before() {
             json!({"items": [{"k": "b", "v": 4}, {"k": "c", "v": 0}, {"k": "a", "v": 2}]}),
             "Invalid spec.items[0]: Invalid value: goes down",
         ),
+        (
+            json!({"atomic": {"v": 1}}),
+            json!({"atomic": {"v": 0}}),
+            "Invalid spec.atomic.v: Invalid value: 0: goes down",
+        ),
+        // Nothing is known of what was in a list that is no map.
+        (json!({"list": [{"v": 5}]}), json!({"list": [{"v": 1}]}), ""),
     ] {
         let old = (!old.is_null()).then(|| json!({"spec": old}));
         let found = told(&schema, &json!({"spec": new}), old.as_ref());
@@ -215,17 +227,26 @@ fn what_did_not_change_is_not_held_against_an_update() {
     let schema = root(json!({"type": "object", "properties": {
         "a": {"type": "integer", "x-kubernetes-validations": [{"rule": "self > 0"}]},
         "list": {"type": "array", "items": {"type": "integer", "x-kubernetes-validations": [{"rule": "self > 0"}]}},
+        "whole": {"type": "array", "x-kubernetes-list-type": "atomic",
+            "items": {"type": "integer", "x-kubernetes-validations": [{"rule": "self > 0"}]}},
+        "atomic": {"type": "object", "x-kubernetes-map-type": "atomic", "properties": {
+            "v": {"type": "integer", "x-kubernetes-validations": [{"rule": "self > 0"}]}}},
         "both": {"type": "object", "properties": {"x": {"type": "integer"}, "y": {"type": "integer"}},
             "x-kubernetes-validations": [{"rule": "self.x < self.y"}]},
     }}));
-    let old = json!({"spec": {"a": 0, "list": [0], "both": {"x": 2, "y": 1}, "other": 1}});
+    let old = json!({"spec": {"a": 0, "list": [0], "whole": [0], "atomic": {"v": 0}, "both": {"x": 2, "y": 1}, "other": 1}});
     for (new, said) in [
         (
             json!({"a": 0, "list": [0], "both": {"x": 2, "y": 1}, "other": 2}),
             "",
         ),
         (json!({"a": -1, "list": [0]}), "spec.a:"),
-        (json!({"a": 0, "list": [0, 1]}), "spec.list[0]:"),
+        (json!({"a": 0, "list": [0, 1]}), ""),
+        (json!({"a": 0, "list": [1, 0]}), "spec.list[1]:"),
+        (json!({"whole": [0]}), ""),
+        (json!({"whole": [0, 1]}), "spec.whole[0]:"),
+        (json!({"atomic": {"v": 0, "w": 1}}), ""),
+        (json!({"atomic": {"v": -1}}), "spec.atomic.v:"),
         (json!({"a": 0, "both": {"x": 3, "y": 1}}), "spec.both:"),
     ] {
         let found = told(&schema, &json!({"spec": new}), Some(&old));
