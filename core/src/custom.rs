@@ -2,6 +2,7 @@
 
 mod approval;
 mod check;
+mod counts;
 mod decode;
 mod deprecation;
 mod zeros;
@@ -9,6 +10,7 @@ mod zeros;
 pub(crate) use approval::conformance;
 pub use check::is_definable;
 pub(crate) use check::{check, of_instances, warnings};
+pub(crate) use counts::wrong_counts;
 pub(crate) use decode::{decode_definition, undeclared_in_schemas};
 
 use crate::command::Propagation;

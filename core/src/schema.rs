@@ -54,6 +54,18 @@ fn is_blocking(cause: &FieldCause) -> bool {
     BLOCKING.contains(&cause.reason)
 }
 
+/// What is held against a schema.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Held {
+    /// A value inside of an object.
+    Value,
+    /// A value with `apiVersion`, `kind` and `metadata`.
+    Object,
+    /// Such a value of which only the status may change, as in a write through its subresource: rules, sets and maps
+    /// are checked in all of it, and the rest in the status.
+    Status,
+}
+
 /// A structural schema.
 #[derive(Debug, Clone, Default)]
 pub struct Schema {
@@ -283,24 +295,30 @@ impl Schema {
 
     /// Everything that is wrong with an object of a custom kind. Faults that an earlier version already had
     /// are ignored where nothing changed.
-    pub(crate) fn validate_object(&self, document: &Value, old: Option<&Value>) -> Vec<FieldCause> {
-        self.hold(document, old, true, &mut Budget::default())
+    pub(crate) fn validate_object(
+        &self,
+        held: Held,
+        document: &Value,
+        old: Option<&Value>,
+    ) -> Vec<FieldCause> {
+        self.hold(document, old, held, &mut Budget::default())
     }
 
     /// The same, if a turn of the writer is long enough for that.
     pub(crate) fn validate_in_turn(
         &self,
+        held: Held,
         document: &Value,
         old: Option<&Value>,
     ) -> Option<Vec<FieldCause>> {
         let mut budget = Budget::of_a_turn();
-        let causes = self.hold(document, old, true, &mut budget);
+        let causes = self.hold(document, old, held, &mut budget);
         (!budget.meter.is_empty()).then_some(causes)
     }
 
     /// The same, for a value inside of an object.
     pub(crate) fn validate_value(&self, value: &Value) -> Vec<FieldCause> {
-        self.hold(value, None, false, &mut Budget::default())
+        self.hold(value, None, Held::Value, &mut Budget::default())
     }
 
     /// The same, for a default; `resource` says whether it has `apiVersion`, `kind` and `metadata`, and
@@ -311,18 +329,25 @@ impl Schema {
         resource: bool,
         budget: &mut Budget,
     ) -> Vec<FieldCause> {
-        self.hold(value, None, resource, budget)
+        let held = if resource { Held::Object } else { Held::Value };
+        self.hold(value, None, held, budget)
     }
 
     fn hold(
         &self,
         document: &Value,
         old: Option<&Value>,
-        resource: bool,
+        held: Held,
         budget: &mut Budget,
     ) -> Vec<FieldCause> {
-        let mut causes = check::causes(self, document, old, &mut budget.meter.work);
-        causes.extend(embedded::causes(self, document));
+        let work = &mut budget.meter.work;
+        let mut causes = if held == Held::Status {
+            self.wrong_status(document, old, work)
+        } else {
+            let mut causes = check::causes(self, document, old, work);
+            causes.extend(embedded::causes(self, document));
+            causes
+        };
         let repeated = lists::duplicates(self, document);
         let clean = |old: &Value| lists::duplicates(self, old).is_empty();
         if !repeated.is_empty() && old.is_none_or(clean) {
@@ -331,8 +356,30 @@ impl Schema {
         if self.rules.any && causes.iter().any(is_blocking) {
             causes.push(FieldCause::invalid("<nil>", &Value::Null, UNCHECKED));
         } else {
-            let place = (old, resource);
+            let place = (old, held != Held::Value);
             causes.extend(rules::causes(self, document, place, budget));
+        }
+        causes
+    }
+
+    /// What does not fit in the status alone. As upstream's, the messages name places in it.
+    fn wrong_status(
+        &self,
+        document: &Value,
+        old: Option<&Value>,
+        work: &mut Work,
+    ) -> Vec<FieldCause> {
+        let found = self.properties.get("status").zip(document.get("status"));
+        let Some((schema, status)) = found else {
+            return Vec::new();
+        };
+        let old = old.and_then(|old| old.get("status"));
+        let mut causes = check::causes(schema, status, old, work);
+        for cause in &mut causes {
+            cause.field = match &*cause.field {
+                "" | "<nil>" => "status".into(),
+                field => format!("status.{field}"),
+            };
         }
         causes
     }

@@ -3,7 +3,7 @@
 #[cfg(test)]
 mod tests;
 
-use crate::schema::Schema;
+use crate::schema::{Held, Schema};
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -25,14 +25,18 @@ pub enum Evaluation {
 #[derive(Debug, Clone)]
 pub struct Passed {
     /// `None` for a definition.
-    schema: Option<Arc<Schema>>,
+    schema: Option<(Arc<Schema>, Held)>,
     documents: blake3::Hash,
 }
 
 impl Passed {
-    pub(crate) fn new(schema: Option<&Arc<Schema>>, document: &Value, old: Option<&Value>) -> Self {
+    pub(crate) fn new(
+        schema: Option<(&Arc<Schema>, Held)>,
+        document: &Value,
+        old: Option<&Value>,
+    ) -> Self {
         Self {
-            schema: schema.map(Arc::clone),
+            schema: schema.map(|(schema, held)| (Arc::clone(schema), held)),
             documents: hash(document, old),
         }
     }
@@ -40,11 +44,12 @@ impl Passed {
     /// Schemas are compared by identity.
     pub(crate) fn is_of(
         &self,
-        schema: Option<&Arc<Schema>>,
+        schema: Option<(&Arc<Schema>, Held)>,
         document: &Value,
         old: Option<&Value>,
     ) -> bool {
-        self.schema.as_ref() == schema && self.documents == hash(document, old)
+        let held = self.schema.as_ref().map(|(schema, held)| (schema, *held));
+        held == schema && self.documents == hash(document, old)
     }
 }
 

@@ -1,6 +1,7 @@
 //! The steps that creates and updates share: defaults, validation and their warnings.
 
 use super::demands::Demands;
+use super::managed_fields::WriteTarget;
 use super::{Context, Strictness, subsets};
 use crate::custom;
 use crate::document::{metadata_mut, object_or_insert, write_whole_numbers};
@@ -126,12 +127,18 @@ pub(super) fn canonicalize(kind: &Kind, document: &mut Value) {
 /// custom kind, faults that existed before and did not change are ignored. Stale, under the name of this key, if its
 /// rules need more than this turn.
 pub(super) fn complete(
-    context: &Context<'_>,
-    (kind, version): (&Kind, &Version),
+    target: &WriteTarget<'_>,
     key: &ObjectKey,
     document: &mut Value,
     old: Option<&Value>,
 ) -> Result<Vec<FieldCause>, Rejection> {
+    let WriteTarget {
+        context,
+        kind,
+        version,
+        subresource,
+    } = target;
+    let is_status = *subresource == Some(Subresource::Status);
     if !kind.is_custom() {
         defaults::apply(kind, document);
     }
@@ -143,9 +150,12 @@ pub(super) fn complete(
             validate::metadata(kind, metadata, old.is_none())
         });
     causes.extend(validate::object(kind, document, old));
-    if let Some(demands) = Demands::of(&context.state.kinds, kind, version) {
+    if let Some(demands) = Demands::of(target) {
         let wrong = demands.unsatisfied(context, document, old);
         causes.extend(wrong.ok_or_else(|| Rejection::stale(key, LONG_RULES))?);
+    }
+    if let Some(paths) = version.scale.as_ref().filter(|_| kind.is_custom()) {
+        causes.extend(custom::wrong_counts(paths, document, is_status));
     }
     if kind.strategy.shape == Shape::Definition {
         causes.extend(old.and_then(|old| about_instances(context.state, document, old)));

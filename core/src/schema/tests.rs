@@ -9,7 +9,7 @@ fn schema(spec: Value) -> Schema {
 }
 
 fn told(schema: &Schema, spec: &Value) -> Vec<String> {
-    let causes = schema.validate_object(&json!({"spec": spec}), None);
+    let causes = schema.validate_object(Held::Object, &json!({"spec": spec}), None);
     causes
         .iter()
         .map(|cause| {
@@ -131,7 +131,41 @@ fn what_was_wrong_and_did_not_change_is_not_held_against_an_update() {
         (json!({"l": [{"k": "a", "v": 6}]}), 1),
         (json!({"l": [{"k": "b", "v": 5}]}), 1),
     ] {
-        let causes = schema.validate_object(&json!({"spec": new}), Some(&old));
+        let causes = schema.validate_object(Held::Object, &json!({"spec": new}), Some(&old));
+        assert_eq!(causes.len(), wrong, "{new}: {causes:?}");
+    }
+}
+
+#[test]
+fn an_item_of_a_list_without_a_type_is_compared_with_what_was_at_its_place() {
+    let list = |more: Value| {
+        let mut list = json!({"type": "array", "items": {"type": "object", "properties": {"v": {"type": "string", "maxLength": 3}}}});
+        list.as_object_mut()
+            .expect("an object")
+            .extend(more.as_object().expect("an object").clone());
+        schema(list)
+    };
+    let old = json!({"spec": [{"v": "long1"}, {"v": "ok"}]});
+    for (kind, new, wrong) in [
+        (
+            json!({}),
+            json!([{"v": "long1"}, {"v": "ok"}, {"v": "x"}]),
+            0,
+        ),
+        (json!({}), json!([{"v": "long1", "w": 1}]), 0),
+        (json!({}), json!([{"v": "ok"}, {"v": "long1"}]), 1),
+        (
+            json!({}),
+            json!([{"v": "long1"}, {"v": "ok"}, {"v": "long1"}]),
+            1,
+        ),
+        (
+            json!({"x-kubernetes-list-type": "atomic"}),
+            json!([{"v": "long1"}, {"v": "ok"}, {"v": "x"}]),
+            1,
+        ),
+    ] {
+        let causes = list(kind).validate_object(Held::Object, &json!({"spec": new}), Some(&old));
         assert_eq!(causes.len(), wrong, "{new}: {causes:?}");
     }
 }
@@ -435,7 +469,7 @@ fn what_an_update_leaves_as_it_was_is_not_matched_at_all() {
         (object(&"a".repeat(10_001), "a"), 10_000_000, 11_000_000),
     ] {
         let mut budget = Budget::default();
-        let causes = schema.hold(&new, Some(&old), true, &mut budget);
+        let causes = schema.hold(&new, Some(&old), Held::Object, &mut budget);
         let work = WORK_MAX - budget.meter.work.left();
         let is_right = causes.is_empty() && (least..=most).contains(&work);
         assert!(is_right, "{work}: {causes:?}");

@@ -2,6 +2,7 @@
 
 use super::{Evaluation, Passed};
 use crate::command::{Create, FieldValidation, Patch, PatchObject};
+use crate::schema::{Held, Schema};
 use crate::testing::World;
 use crate::{Actor, Command, Decision, Intent, Rejection, Time, decide, decide_aside};
 use serde_json::{Value, json};
@@ -190,6 +191,19 @@ fn what_passed_as_a_change_of_one_version_has_not_as_that_of_another() {
         let passed_as = Passed::new(None, &new, passed);
         assert!(passed_as.is_of(None, &new, passed));
         assert!(!passed_as.is_of(None, &new, asked), "{passed:?} {asked:?}");
+    }
+}
+
+#[test]
+fn what_passed_as_a_status_has_not_as_an_object() {
+    let (schema, new) = (Arc::new(Schema::default()), json!({"a": "b"}));
+    for (passed, asked) in [(Held::Status, Held::Object), (Held::Object, Held::Status)] {
+        let passed_as = Passed::new(Some((&schema, passed)), &new, None);
+        assert!(passed_as.is_of(Some((&schema, passed)), &new, None));
+        assert!(
+            !passed_as.is_of(Some((&schema, asked)), &new, None),
+            "{asked:?}"
+        );
     }
 }
 

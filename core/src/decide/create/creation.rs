@@ -136,7 +136,7 @@ impl<'a> Creation<'a> {
         let document = &mut self.document;
         shape(&context, kind, version, document);
         convert::to_decide(&context.state.kinds, kind, version, document);
-        let wrong = prepare::complete(&context, (kind, version), key, document, None)?;
+        let wrong = prepare::complete(&self.target, key, document, None)?;
         self.faults.remaining.extend(wrong);
         if kind.strategy.shape == Shape::Namespace {
             let wrong = namespace::new_causes(document);

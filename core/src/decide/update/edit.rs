@@ -151,22 +151,16 @@ impl<'a> Edit<'a> {
     /// Fills in defaults, and collects everything that is wrong.
     fn complete(&mut self) -> Result<(), Rejection> {
         let PendingWrite { target, stored } = self.change;
-        let WriteTarget {
-            context,
-            kind,
-            version,
-            subresource,
-        } = target;
         let (old, next) = (&self.old, &mut self.next);
-        let wrong = prepare::complete(context, (kind, version), &stored.key, next, Some(old))?;
+        let wrong = prepare::complete(target, &stored.key, next, Some(old))?;
         self.faults.remaining.extend(wrong);
-        let shape = kind.strategy.shape;
+        let shape = target.kind.strategy.shape;
         if shape == Shape::Namespace {
-            let wrong = namespace::causes(*subresource, next);
+            let wrong = namespace::causes(target.subresource, next);
             self.faults.remaining.extend(wrong);
         }
         if shape == Shape::CertificateRequest {
-            let wrong = approval::causes(*subresource, old, next);
+            let wrong = approval::causes(target.subresource, old, next);
             self.faults.remaining.extend(wrong);
         }
         Ok(())

@@ -1,5 +1,7 @@
 //! Updates and patches, through `decide` and `apply`.
 
+mod custom;
+
 use crate::command::{FieldValidation, Intent, Patch, PatchObject};
 use crate::testing::World;
 use crate::{Actor, Command, Event, Outcome, Rejection, draft};

@@ -2,7 +2,7 @@
 
 use super::super::parse;
 use crate::cel;
-use crate::schema::{Schema, Work, pattern_bytes_max};
+use crate::schema::{Held, Schema, Work, pattern_bytes_max};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
@@ -12,7 +12,7 @@ fn root(spec: Value) -> Schema {
 
 /// What is wrong with an object, one line per cause.
 fn told(schema: &Schema, new: &Value, old: Option<&Value>) -> String {
-    let causes = schema.validate_object(new, old);
+    let causes = schema.validate_object(Held::Object, new, old);
     causes.iter().fold(String::new(), |mut told, cause| {
         let line = format!("{} {}: {}", cause.reason, cause.field, cause.message);
         let _infallible = writeln!(told, "{}", line.trim_start_matches("FieldValue"));
