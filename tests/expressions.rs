@@ -431,7 +431,7 @@ fn a_definition_with_a_rule_that_is_none_is_refused_at_its_place() {
     assert_eq!(
         cause["field"],
         json!(
-            "spec.versions[0].schema.openAPIV3Schema.properties[spec].properties[a].x-kubernetes-validations[1].rule"
+            "spec.validation.openAPIV3Schema.properties[spec].properties[a].x-kubernetes-validations[1].rule"
         )
     );
     let message = cause["message"].as_str().expect("a message");

@@ -10,9 +10,11 @@ mod listed;
 mod names;
 mod openapi;
 mod patterns;
+mod printable;
 mod rules;
 mod schema;
 mod selectable;
+mod shared;
 mod structural;
 #[cfg(test)]
 mod tests;
@@ -27,6 +29,7 @@ use crate::rejection::{CauseList, FieldCause};
 use crate::schema::{Budget, Path, Patterns};
 use crate::validate;
 use serde_json::{Value, json};
+use shared::{Shared, distinct};
 use std::collections::BTreeSet;
 
 /// Warns about what is accepted in a definition but may not have the effect that its author
@@ -46,10 +49,11 @@ pub(crate) fn check(document: &Value, old: Option<&Value>) -> Vec<FieldCause> {
     if old.is_some_and(|old| old.get("spec") == document.get("spec")) {
         return approval.into_iter().collect();
     }
-    let mut causes = whole(document);
+    let shared = Shared::of(listed_versions(document));
+    let mut causes = whole(document, shared);
     if let Some(old) = old {
         if !causes.is_empty() {
-            causes.drop_known(&whole(old));
+            causes.drop_known(&whole(old, shared));
         }
         causes.extend(update::check(document, old));
     }
@@ -57,13 +61,16 @@ pub(crate) fn check(document: &Value, old: Option<&Value>) -> Vec<FieldCause> {
     causes.into_causes()
 }
 
-fn whole(document: &Value) -> CauseList {
+/// Everything that is wrong with the `spec`, of which these parts are told at its top.
+fn whole(document: &Value, shared: Shared) -> CauseList {
     let mut causes = CauseList::default();
+    let (found, mut limits) = (listed_versions(document), Limits::default());
     name(document, &mut causes);
     group(document, &mut causes);
     scope(document, &mut causes);
-    versions(document, &mut causes);
+    versions(found, shared, &mut limits, &mut causes);
     names::check(document, &mut causes);
+    parts(found, shared, &mut limits, &mut causes);
     conversion::check(document, &mut causes);
     if document.pointer("/spec/preserveUnknownFields") == Some(&Value::Bool(true)) {
         let why = "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in \
@@ -122,14 +129,25 @@ struct Limits {
     budget: Budget,
 }
 
-fn versions(document: &Value, causes: &mut CauseList) {
-    let found = document.pointer("/spec/versions").and_then(Value::as_array);
-    let found = found.map_or(&[][..], Vec::as_slice);
+fn versions(found: &[Value], shared: Shared, limits: &mut Limits, causes: &mut CauseList) {
     let spec = Path::Root.member("spec");
     let at = spec.member("versions");
-    let mut limits = Limits::default();
     for (index, one) in found.iter().enumerate() {
-        version::check(one, &at.item(index), &mut limits, causes);
+        let at = at.item(index);
+        version::check(one, &at, causes);
+        if !shared.schema {
+            let status = version::has_status(one);
+            version::schema(one, status, &at.member("schema"), limits, causes);
+        }
+        if !shared.subresources {
+            version::scale(one, &at, causes);
+        }
+        if !shared.columns {
+            column::check(one, &at, causes);
+        }
+        if !shared.selectable {
+            selectable::check(one, &at, causes);
+        }
     }
     let names: Vec<&str> = found.iter().map(|one| text(one, "/name")).collect();
     let mut refuse = |why: &str| {
@@ -142,4 +160,36 @@ fn versions(document: &Value, causes: &mut CauseList) {
     if found.iter().filter(stored).count() != 1 {
         refuse("must have exactly one version marked as storage version");
     }
+}
+
+/// Checks what all versions have in common.
+fn parts(found: &[Value], shared: Shared, limits: &mut Limits, causes: &mut CauseList) {
+    let at = Path::Root.member("spec");
+    if shared.schema {
+        let status = found.iter().any(version::has_status);
+        for one in distinct(found, "schema") {
+            version::schema(one, status, &at.member("validation"), limits, causes);
+        }
+    }
+    if shared.subresources {
+        for one in distinct(found, "subresources") {
+            version::scale(one, &at, causes);
+        }
+    }
+    if shared.columns {
+        for one in distinct(found, "additionalPrinterColumns") {
+            column::check(one, &at, causes);
+        }
+    }
+    if shared.selectable {
+        for one in distinct(found, "selectableFields") {
+            selectable::check(one, &at, causes);
+        }
+    }
+}
+
+/// The versions of a definition.
+fn listed_versions(document: &Value) -> &[Value] {
+    let found = document.pointer("/spec/versions").and_then(Value::as_array);
+    found.map_or(&[][..], Vec::as_slice)
 }

@@ -110,12 +110,13 @@ fn own(
                 let value = text(rule, "/rule").into();
                 causes.push(FieldCause::invalid(field("rule"), &value, &why));
             }
-            (Ok(Checked { transition: false }), _) if is_true(rule, "optionalOldSelf") => {
+            (Ok(Checked { transition: false }), _) => {
+                let set = rule.get("optionalOldSelf").filter(|set| !set.is_null());
                 let why = "may not be set if oldSelf is not used in rule";
-                let value = Value::Bool(true);
-                causes.push(FieldCause::invalid(field("optionalOldSelf"), &value, why));
+                let field = || field("optionalOldSelf");
+                causes.extend(set.map(|value| FieldCause::invalid(field(), value, why)));
             }
-            (Ok(_), _) => {}
+            (Ok(Checked { transition: true }), None) => {}
             (Err(wrong), _) => {
                 let value = match wrong.member {
                     "fieldPath" => rule.get("fieldPath"),

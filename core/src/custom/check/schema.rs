@@ -40,7 +40,7 @@ const ALLOWED_BESIDE_STATUS: [(&str, &str); 22] = [
 /// The schema of a version, with its place.
 pub(super) struct Root<'a> {
     pub(super) document: &'a Value,
-    /// Whether the version has a status subresource.
+    /// Whether it is the schema of a version with a status subresource.
     pub(super) status: bool,
     pub(super) at: &'a Path<'a>,
 }

@@ -1,5 +1,6 @@
 //! `selectableFields`.
 
+use super::version::root;
 use crate::custom::text;
 use crate::rejection::{CauseList, FieldCause};
 use crate::schema::Path;
@@ -8,7 +9,10 @@ use std::collections::BTreeSet;
 
 const FIELDS_MAX: usize = 8;
 
-pub(super) fn check(version: &Value, schema: &Value, at: &Path<'_>, causes: &mut CauseList) {
+pub(super) fn check(version: &Value, at: &Path<'_>, causes: &mut CauseList) {
+    let Some(schema) = root(version) else {
+        return;
+    };
     let fields = version.get("selectableFields").and_then(Value::as_array);
     let at = at.member("selectableFields");
     let mut seen = BTreeSet::new();

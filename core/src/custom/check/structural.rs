@@ -109,7 +109,8 @@ fn kind_of_value(schema: &Value, level: Level, at: &Path<'_>, causes: &mut Cause
         causes.push(FieldCause::invalid(field(), &json!(kind), why));
     }
     let held = |name: &str| schema.get(name).is_some_and(|one| !is_zero(one));
-    if embedded && held("additionalProperties") {
+    let is_there = |name: &str| schema.get(name).is_some_and(|one| !one.is_null());
+    if embedded && is_there("additionalProperties") {
         let why = "must not be used if x-kubernetes-embedded-resource is set";
         let field = at.member("additionalProperties").to_string();
         causes.push(FieldCause::forbidden(field, why));
@@ -181,13 +182,14 @@ fn nested_values(schema: &Value, at: &Path<'_>, causes: &mut CauseList) {
     });
 }
 
-const FORBIDDEN: [(&str, &str); 13] = [
+const FORBIDDEN: [(&str, &str); 14] = [
     ("type", "empty"),
     ("additionalProperties", "undefined"),
     ("default", "undefined"),
     ("title", "empty"),
     ("description", "empty"),
     ("nullable", "false"),
+    ("externalDocs", "undefined"),
     ("x-kubernetes-preserve-unknown-fields", "false"),
     ("x-kubernetes-embedded-resource", "false"),
     ("x-kubernetes-int-or-string", "false"),

@@ -1,6 +1,7 @@
 //! Definitions with one thing wrong, and what is reported about it.
 
 mod patterns;
+mod shared;
 
 use super::*;
 
@@ -54,7 +55,7 @@ fn check_table(prefix: &str, table: &str) {
         let mut document = good();
         put(&mut document, &format!("{prefix}{pointer}"), value);
         let found = told(&check(&document, None));
-        let at = "spec.versions[0].schema.openAPIV3Schema";
+        let at = "spec.validation.openAPIV3Schema";
         let found = found
             .replace(at, "^")
             .replace("spec.versions[0]", "%")
@@ -91,17 +92,17 @@ const SPEC: &str = r#"
 "#;
 
 const VERSION: &str = r#"
-/schema | absent | Required ^: Required value: schemas are required
+/schema | absent | Required %.schema.openAPIV3Schema: Required value: schemas are required
 /deprecationWarning | "old" | Invalid %.deprecationWarning: Invalid value: "old": can only be set for deprecated versions
 /subresources | {"status": {}, "scale": {"specReplicasPath": ".spec.n", "statusReplicasPath": ".status.n", "labelSelectorPath": ".spec.s"}} | fits
-/subresources | {"scale": {"specReplicasPath": "spec.n", "statusReplicasPath": ".spec.n", "labelSelectorPath": ".s"}} | Invalid %.subresources.scale.specReplicasPath: Invalid value: "spec.n": must be a simple json path starting with .; Invalid %.subresources.scale.statusReplicasPath: Invalid value: ".spec.n": should be a json path under .status; Invalid %.subresources.scale.labelSelectorPath: Invalid value: ".s": should be a json path under either .spec or .status
-/subresources | {"scale": {}} | Required %.subresources.scale.specReplicasPath: Required value; Required %.subresources.scale.statusReplicasPath: Required value
+/subresources | {"scale": {"specReplicasPath": "spec.n", "statusReplicasPath": ".spec.n", "labelSelectorPath": ".s"}} | Invalid spec.subresources.scale.specReplicasPath: Invalid value: "spec.n": must be a simple json path starting with .; Invalid spec.subresources.scale.statusReplicasPath: Invalid value: ".spec.n": should be a json path under .status; Invalid spec.subresources.scale.labelSelectorPath: Invalid value: ".s": should be a json path under either .spec or .status
+/subresources | {"scale": {}} | Required spec.subresources.scale.specReplicasPath: Required value; Required spec.subresources.scale.statusReplicasPath: Required value
 /additionalPrinterColumns | [{"name": "A", "type": "string", "jsonPath": ".a", "format": "int32"}] | fits
-/additionalPrinterColumns | [{"name": "A", "type": "text", "jsonPath": ".a"}] | Invalid %.additionalPrinterColumns[0].type: Invalid value: "text": must be one of boolean,date,integer,number,string
-/additionalPrinterColumns | [{"type": "date", "jsonPath": "a", "format": "x"}] | Required %.additionalPrinterColumns[0].name: Required value; Invalid %.additionalPrinterColumns[0].format: Invalid value: "x": must be one of byte,date,date-time,double,float,int32,int64,password; Invalid %.additionalPrinterColumns[0].JSONPath: Invalid value: "a": must be a simple json path starting with .
-/selectableFields | [{"jsonPath": ".spec"}] | Invalid %.selectableFields[0].jsonPath: Invalid value: ".spec": must point to a field of type string, boolean or integer. Enum string fields and strings with formats are allowed.
-/selectableFields | [{"jsonPath": ".spec.color"}] | Invalid %.selectableFields[0].jsonPath: Invalid value: ".spec.color": is an invalid path: does not refer to a valid field
-/selectableFields | [{}] | Required %.selectableFields[0].jsonPath: Required value
+/additionalPrinterColumns | [{"name": "A", "type": "text", "jsonPath": ".a"}] | Invalid spec.additionalPrinterColumns[0].type: Invalid value: "text": must be one of boolean,date,integer,number,string
+/additionalPrinterColumns | [{"type": "date", "jsonPath": "a", "format": "x"}] | Required spec.additionalPrinterColumns[0].name: Required value; Invalid spec.additionalPrinterColumns[0].format: Invalid value: "x": must be one of byte,date,date-time,double,float,int32,int64,password; Invalid spec.additionalPrinterColumns[0].JSONPath: Invalid value: "a": must be a simple json path starting with .
+/selectableFields | [{"jsonPath": ".spec"}] | Invalid spec.selectableFields[0].jsonPath: Invalid value: ".spec": must point to a field of type string, boolean or integer. Enum string fields and strings with formats are allowed.
+/selectableFields | [{"jsonPath": ".spec.color"}] | Invalid spec.selectableFields[0].jsonPath: Invalid value: ".spec.color": is an invalid path: does not refer to a valid field
+/selectableFields | [{}] | Required spec.selectableFields[0].jsonPath: Required value
 "#;
 
 /// Pointers below `properties` of the root schema.
@@ -122,6 +123,8 @@ const SCHEMAS: &str = r#"
 /a | {"x-kubernetes-int-or-string": true, "x-kubernetes-preserve-unknown-fields": true} | Invalid ^.properties[a].x-kubernetes-preserve-unknown-fields: Invalid value: true: must be false if x-kubernetes-int-or-string is true
 /a | {"type": "object", "x-kubernetes-embedded-resource": true} | Required ^.properties[a].properties: Required value: must not be empty if x-kubernetes-embedded-resource is true without x-kubernetes-preserve-unknown-fields
 /a | {"type": "string", "allOf": [{"type": "string", "description": "x"}]} | Forbidden ^.properties[a].allOf[0].description: Forbidden: must be empty to be structural; Forbidden ^.properties[a].allOf[0].type: Forbidden: must be empty to be structural
+/a | {"type": "string", "anyOf": [{"externalDocs": {"url": "http://x"}}]} | Forbidden ^.properties[a].anyOf[0].externalDocs: Forbidden: must be undefined to be structural
+/a | {"type": "object", "x-kubernetes-embedded-resource": true, "x-kubernetes-preserve-unknown-fields": true, "additionalProperties": false} | Forbidden ^.properties[a].additionalProperties: Forbidden: must not be used if x-kubernetes-embedded-resource is set
 /a | {"type": "object", "oneOf": [{"required": ["b"]}]} | fits
 /a | {"type": "object", "not": {"properties": {"b": {"minimum": 1}}}} | Required ^.properties[a].properties[b]: Required value: because it is defined in ^.properties[a].not.properties[b]
 /metadata | {"type": "object"} | fits
@@ -223,6 +226,41 @@ fn names_of_a_definition_are_dns_names() {
 }
 
 #[test]
+fn a_warning_of_deprecation_is_printable() {
+    let not_printable = |index| {
+        format!(
+            "must only contain printable UTF-8 characters; non-printable character found at index {index}"
+        )
+    };
+    for (warning, wrong) in [
+        ("old", None),
+        (
+            "\u{e4}lt, \u{65e7}, \u{1f600}, e\u{301}, 5 \u{20ac}: see below",
+            None,
+        ),
+        ("", Some("must not be an empty string".into())),
+        ("old\n", Some(not_printable(3))),
+        ("old\u{a0}thing\u{200b}", Some(not_printable(3))),
+        ("\u{e4}\u{2028}", Some(not_printable(2))),
+        ("\u{ad}", Some(not_printable(0))),
+        ("\u{3000}", Some(not_printable(0))),
+        ("\u{e000}", Some(not_printable(0))),
+        ("\u{378}", Some(not_printable(0))),
+        ("\u{10ffff}", Some(not_printable(0))),
+    ] {
+        let mut document = good();
+        let version = &mut document["spec"]["versions"][0];
+        version["deprecated"] = json!(true);
+        version["deprecationWarning"] = json!(warning);
+        let expected = wrong.map_or_else(String::new, |why: String| {
+            let shown = json!(warning);
+            format!("Invalid spec.versions[0].deprecationWarning: Invalid value: {shown}: {why}")
+        });
+        assert_eq!(told(&check(&document, None)), expected);
+    }
+}
+
+#[test]
 fn a_status_of_its_own_restricts_the_root() {
     let mut document = good();
     put(
@@ -305,7 +343,7 @@ fn groups_of_the_community_need_an_approval() {
 #[test]
 fn the_rules_of_a_schema_share_a_bound_of_regular_expressions() {
     let rule = json!({"rule": "self.matches('a')", "message": "m"});
-    let too_many = "TooMany spec.versions[0].schema.openAPIV3Schema: Too many: 257: must have at most 256 items \
+    let too_many = "TooMany spec.validation.openAPIV3Schema: Too many: 257: must have at most 256 items \
          (regular expressions in rules, of which a large one counts as up to 16)";
     for (count, expected) in [(256, ""), (257, too_many)] {
         let property = json!({"type": "string", "x-kubernetes-validations": vec![&rule; count]});
@@ -318,15 +356,20 @@ fn the_rules_of_a_schema_share_a_bound_of_regular_expressions() {
 
 #[test]
 fn an_optional_old_value_is_for_rules_that_speak_of_it() {
-    for (rule, said) in [
-        ("self == oldSelf.orValue('')", ""),
-        (
-            "self == ''",
-            "Invalid spec.versions[0].schema.openAPIV3Schema.properties[a].x-kubernetes-validations[0].optionalOldSelf: \
-             Invalid value: true: may not be set if oldSelf is not used in rule",
-        ),
+    let refused = |value: bool| {
+        format!(
+            "Invalid spec.validation.openAPIV3Schema.properties[a].x-kubernetes-validations[0].optionalOldSelf: \
+             Invalid value: {value}: may not be set if oldSelf is not used in rule"
+        )
+    };
+    for (rule, optional, said) in [
+        ("self == oldSelf.orValue('')", json!(true), String::new()),
+        ("self == oldSelf", json!(false), String::new()),
+        ("self == ''", json!(null), String::new()),
+        ("self == ''", json!(true), refused(true)),
+        ("self == ''", json!(false), refused(false)),
     ] {
-        let rule = json!({"rule": rule, "message": "m", "optionalOldSelf": true});
+        let rule = json!({"rule": rule, "message": "m", "optionalOldSelf": optional});
         let property = json!({"type": "string", "x-kubernetes-validations": [rule]});
         let mut document = good();
         let properties = "/spec/versions/0/schema/openAPIV3Schema/properties/a";

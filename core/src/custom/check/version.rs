@@ -1,6 +1,6 @@
 //! The checks of one entry of `spec.versions` in a definition.
 
-use super::{Limits, column, schema, selectable};
+use super::{Limits, printable, schema};
 use crate::custom::text;
 use crate::rejection::{CauseList, FieldCause};
 use crate::schema::Path;
@@ -9,35 +9,48 @@ use serde_json::{Value, json};
 
 const WARNING_BYTES_MAX: usize = 256;
 
-pub(super) fn check(version: &Value, at: &Path<'_>, limits: &mut Limits, causes: &mut CauseList) {
+/// What is told of each version, whatever the others have.
+pub(super) fn check(version: &Value, at: &Path<'_>, causes: &mut CauseList) {
     let name = text(version, "/name");
     if let Err(why) = validate::label_1035(name) {
         let field = at.member("name").to_string();
         causes.push(FieldCause::invalid(field, &json!(name), &why));
     }
     deprecation(version, at, causes);
-    let status = version
-        .pointer("/subresources/status")
-        .is_some_and(|status| !status.is_null());
-    let at_schema = at.member("schema");
-    let at_root = at_schema.member("openAPIV3Schema");
-    match version.pointer("/schema/openAPIV3Schema") {
-        Some(root @ Value::Object(_)) => {
-            let schema = schema::Root {
-                document: root,
-                status,
-                at: &at_root,
-            };
-            schema.check(limits, causes);
-            selectable::check(version, root, at, causes);
-        }
-        _ => causes.push(FieldCause::required(
-            at_root.to_string(),
-            "schemas are required",
-        )),
+    if root(version).is_none() {
+        let at = at.member("schema");
+        let field = at.member("openAPIV3Schema").to_string();
+        causes.push(FieldCause::required(field, "schemas are required"));
     }
-    scale(version, at, causes);
-    column::check(version, at, causes);
+}
+
+/// The schema of a version.
+pub(super) fn root(version: &Value) -> Option<&Value> {
+    let root = version.pointer("/schema/openAPIV3Schema");
+    root.filter(|root| root.is_object())
+}
+
+/// Whether a version has a status subresource.
+pub(super) fn has_status(version: &Value) -> bool {
+    let status = version.pointer("/subresources/status");
+    status.is_some_and(|status| !status.is_null())
+}
+
+pub(super) fn schema(
+    version: &Value,
+    status: bool,
+    at: &Path<'_>,
+    limits: &mut Limits,
+    causes: &mut CauseList,
+) {
+    if let Some(document) = root(version) {
+        let schema = schema::Root {
+            document,
+            status,
+            at: &at.member("openAPIV3Schema"),
+        };
+        schema.check(limits, causes);
+    }
 }
 
 fn deprecation(version: &Value, at: &Path<'_>, causes: &mut CauseList) {
@@ -57,7 +70,7 @@ fn deprecation(version: &Value, at: &Path<'_>, causes: &mut CauseList) {
     if warning.is_empty() {
         refuse("must not be an empty string");
     }
-    if let Some((index, _)) = warning.char_indices().find(|(_, one)| one.is_control()) {
+    if let Some(index) = printable::first_not(warning) {
         refuse(&format!(
             "must only contain printable UTF-8 characters; non-printable character found at index \
              {index}"
@@ -65,7 +78,7 @@ fn deprecation(version: &Value, at: &Path<'_>, causes: &mut CauseList) {
     }
 }
 
-fn scale(version: &Value, at: &Path<'_>, causes: &mut CauseList) {
+pub(super) fn scale(version: &Value, at: &Path<'_>, causes: &mut CauseList) {
     let Some(scale) = version
         .pointer("/subresources/scale")
         .filter(|scale| !scale.is_null())

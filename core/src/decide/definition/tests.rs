@@ -41,7 +41,7 @@ fn a_definition_that_is_wrong_is_refused_and_one_that_is_not_serves_its_kind() {
         .create("customresourcedefinitions", wrong)
         .expect_err("no type");
     let message = "CustomResourceDefinition.apiextensions.k8s.io \"widgets.example.com\" is invalid: \
-        spec.versions[0].schema.openAPIV3Schema.properties[a].type: Required value: must not be \
+        spec.validation.openAPIV3Schema.properties[a].type: Required value: must not be \
         empty for specified object fields";
     assert_eq!(refused.to_string(), message);
     let unreadable = definition("widgets", "Widget", json!({"a": {"type": 5}}));
