@@ -218,16 +218,21 @@ fn remove(document: &mut Value, path: &[String], work: &mut Work) -> Option<Valu
 
 /// The position of an existing item; negative ones count from the end.
 fn index(token: &str, length: usize) -> Option<usize> {
-    if let Some(back) = token.strip_prefix('-') {
-        return length.checked_sub(back.parse().ok().filter(|back| *back > 0)?);
-    }
-    token.parse().ok().filter(|at| *at < length)
+    from_either_end(token, length).filter(|at| *at < length)
 }
 
 /// A position to insert at; the end of the list is one too.
 fn insertion(token: &str, length: usize) -> Option<usize> {
-    if token.starts_with('-') {
-        return index(token, length.saturating_add(1));
+    from_either_end(token, length.checked_add(1)?).filter(|at| *at <= length)
+}
+
+/// A position among so many; a sign in front of zero means nothing.
+fn from_either_end(token: &str, length: usize) -> Option<usize> {
+    let at: i64 = token.parse().ok()?;
+    let distance = usize::try_from(at.unsigned_abs()).ok()?;
+    if at < 0 {
+        length.checked_sub(distance)
+    } else {
+        Some(distance)
     }
-    token.parse().ok().filter(|at| *at <= length)
 }

@@ -97,6 +97,12 @@ fn json_patches_follow_upstreams_library() {
             live.clone(),
         ),
         (
+            json!([{"op": "test", "path": "/a/-0", "value": 1},
+                {"op": "add", "path": "/a/-0", "value": 0}, {"op": "add", "path": "/a/-1", "value": 4},
+                {"op": "replace", "path": "/a/+1", "value": 7}, {"op": "remove", "path": "/a/-0"}]),
+            json!({"a": [7, 2, 3, 4], "m": {"k": "v"}}),
+        ),
+        (
             json!([{"op": "replace", "path": "", "value": {"b": 1}}]),
             json!({"b": 1}),
         ),
@@ -245,6 +251,10 @@ fn json_patches_that_cannot_be_carried_out_are_refused() {
         json!([{"op": "test", "path": "/none/deep", "value": null}]),
         json!([{"op": "test", "path": "/a/1", "value": null}]),
         json!([{"op": "test", "path": "/a/-", "value": 1}]),
+        json!([{"op": "test", "path": "/a/-+1", "value": 1}]),
+        json!([{"op": "test", "path": "/a/-2", "value": null}]),
+        json!([{"op": "add", "path": "/a/-3", "value": 1}]),
+        json!([{"op": "test", "path": "/a/9223372036854775808", "value": null}]),
         json!([{"op": "copy", "from": "/none/deep", "path": "/b"}]),
         json!([{"op": "copy", "path": "/b"}]),
         json!([{"op": "move", "from": "/a", "path": "/a/b"}]),
