@@ -53,6 +53,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("range", ambiguous::range),
     ("reservations", status::reservations),
     ("role", rbac::rules),
+    ("role_aggregation", rbac::aggregation),
     ("scaled", |target, _, causes| {
         autoscaler::reference(target, causes);
     }),

@@ -4,9 +4,13 @@
 use super::{Field, Subject};
 use crate::rejection::{CauseList, FieldCause};
 use crate::validate::formats;
+use base64::prelude::{BASE64_STANDARD, Engine};
+use serde::de::IgnoredAny;
 use serde_json::Value;
 
 const BYTES_MAX: usize = 1_048_576;
+/// Shown in place of what is secret.
+const REDACTED: &str = "<secret contents redacted>";
 const FROZEN: &str = "field is immutable when `immutable` is set";
 
 /// Types of secrets and the keys that they require; for the last type, one of the two is enough.
@@ -75,6 +79,30 @@ fn frozen(old: &Field<'_>, new: &Field<'_>, causes: &mut CauseList) {
     }
 }
 
+/// Why a value in base64 is no JSON object. Go takes null for one. Nothing is decoded, so texts may hold what Go
+/// replaces.
+fn no_object(value: &Field<'_>) -> Option<String> {
+    let text = value.text().replace(['\r', '\n'], "");
+    let bytes = BASE64_STANDARD.decode(text).unwrap_or_default();
+    if let Err(wrong) = serde_json::from_slice::<IgnoredAny>(&bytes) {
+        return Some(if wrong.is_eof() {
+            "unexpected end of JSON input".into()
+        } else {
+            "is no well-formed JSON".into()
+        });
+    }
+    let found = match bytes.trim_ascii_start().first() {
+        Some(b'{' | b'n') => return None,
+        Some(b'[') => "array",
+        Some(b'"') => "string",
+        Some(b't' | b'f') => "bool",
+        _ => "number",
+    };
+    Some(format!(
+        "json: cannot unmarshal {found} into Go value of type map[string]interface {{}}"
+    ))
+}
+
 pub(super) fn secret(secret: &Field<'_>, _: &Subject<'_>, causes: &mut CauseList) {
     let data = secret.child("data");
     let kind = secret.child("type").text();
@@ -83,6 +111,11 @@ pub(super) fn secret(secret: &Field<'_>, _: &Subject<'_>, causes: &mut CauseList
         let value = data.child(key);
         if value.is_absent() || kind == "kubernetes.io/ssh-auth" && value.is_empty() {
             causes.push_with(|| FieldCause::required(format!("data[{key}]"), ""));
+        } else if kind.starts_with("kubernetes.io/dockerc")
+            && let Some(why) = no_object(&value)
+        {
+            let field = format!("data[{key}]");
+            causes.push_with(|| FieldCause::invalid(field, &REDACTED.into(), &why));
         }
     }
     let has = |key: &str| data.value.get(key).is_some();

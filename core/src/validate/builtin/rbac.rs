@@ -1,5 +1,6 @@
 //! Roles and bindings. Source: `pkg/apis/rbac/validation`.
 
+use super::selector::label_selector;
 use super::{Field, Subject, shown};
 use crate::rejection::CauseList;
 use crate::validate::names;
@@ -9,6 +10,23 @@ const GROUP: &str = "rbac.authorization.k8s.io";
 pub(super) fn rules(rules: &Field<'_>, subject: &Subject<'_>, causes: &mut CauseList) {
     for rule in rules.items() {
         check_rule(&rule, subject.resource == "roles", causes);
+    }
+}
+
+/// Checks which roles a role takes its rules from.
+pub(super) fn aggregation(rule: &Field<'_>, _: &Subject<'_>, causes: &mut CauseList) {
+    let selectors = rule.child("clusterRoleSelectors");
+    if selectors.is_empty() {
+        let why = "at least one clusterRoleSelector required if aggregationRule is non-nil";
+        causes.push_with(|| selectors.required(why));
+    }
+    for selector in selectors.items() {
+        let before = causes.len();
+        label_selector(&selector, causes);
+        if causes.len() > before {
+            // Upstream shows the selector that could not be made.
+            causes.push_with(|| selector.invalid_as("null", "invalid label selector."));
+        }
     }
 }
 

@@ -62,6 +62,7 @@ secrets  type  immutable
 configmaps,secrets  .  check config
 secrets  .  check secret
 roles,clusterroles  rules  check role
+clusterroles  aggregationRule?  check role_aggregation
 rolebindings,clusterrolebindings  .  check binding
 ingresses  spec  check ingress
 networkpolicies  spec  check network_policy

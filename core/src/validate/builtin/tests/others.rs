@@ -68,6 +68,42 @@ const CREATES: &[Create<'static>] = &[
         ],
     ),
     (
+        "secrets",
+        r#"{"type": "kubernetes.io/dockerconfigjson", "data": {".dockerconfigjson": "ZXlKaGRYUm9jeUk2ZTMxOQ=="}}"#,
+        &[
+            r#"data[.dockerconfigjson]: Invalid value: "<secret contents redacted>": is no well-formed JSON"#,
+        ],
+    ),
+    (
+        "secrets",
+        r#"{"type": "kubernetes.io/dockerconfigjson", "data": {".dockerconfigjson": ""}}"#,
+        &[
+            r#"data[.dockerconfigjson]: Invalid value: "<secret contents redacted>": unexpected end of JSON input"#,
+        ],
+    ),
+    (
+        "secrets",
+        r#"{"type": "kubernetes.io/dockercfg", "data": {".dockercfg": "IFtdCg=="}}"#,
+        &[
+            r#"data[.dockercfg]: Invalid value: "<secret contents redacted>": json: cannot unmarshal array into Go value of type map[string]interface {}"#,
+        ],
+    ),
+    (
+        "clusterroles",
+        r#"{"aggregationRule": {"clusterRoleSelectors": []}}"#,
+        &[
+            "aggregationRule.clusterRoleSelectors: Required value: at least one clusterRoleSelector required if aggregationRule is non-nil",
+        ],
+    ),
+    (
+        "clusterroles",
+        r#"{"aggregationRule": {"clusterRoleSelectors": [{"matchLabels": {"a": "b"}}, {"matchExpressions": [{"key": "a", "operator": "Bad"}]}]}}"#,
+        &[
+            r#"aggregationRule.clusterRoleSelectors[1].matchExpressions[0].operator: Invalid value: "Bad": not a valid selector operator"#,
+            "aggregationRule.clusterRoleSelectors[1]: Invalid value: null: invalid label selector.",
+        ],
+    ),
+    (
         "rolebindings",
         r#"{"roleRef": {"kind": "Other", "name": "a/b"}, "subjects": [{"kind": "User", "apiGroup": "x"}, {"kind": "ServiceAccount", "name": "A"}]}"#,
         &[
