@@ -36,8 +36,9 @@ pub(crate) struct Snapshotter {
     due: Due,
     /// The newest end of the log, with its state.
     end: Base,
-    /// The revision of the start, once the thread has written a snapshot of it; 0 until then.
-    written_at_start: Arc<AtomicU64>,
+    /// The revision of the last snapshot that the thread wrote although nothing was handed over: that of the start, or
+    /// one that it could not write before; 0 until then.
+    written_while_idle: Arc<AtomicU64>,
     thread_takes: Option<Sender<Base>>,
     thread: Option<JoinHandle<()>>,
 }
@@ -78,22 +79,22 @@ impl Snapshotter {
                 Vec::new()
             });
         let policy = thinner.as_ref().map(Thinner::policy);
-        let (bytes_of_state, written_at_start) = (Arc::default(), Arc::default());
+        let (bytes_of_state, written_while_idle) = (Arc::default(), Arc::default());
         let due = Due::new(
             every,
             policy,
             (revisions.first().copied(), since),
             Arc::clone(&bytes_of_state),
         );
-        let first = due.is_due_at_start(&end).then(|| end.clone());
+        let owed = due.is_due_at_start(&end).then(|| end.clone());
         let (thread_takes, received) = bounded::<Base>(0);
         let work = Work {
             snapshots,
             storage,
             is_refused: false,
             bytes_of_state,
-            first,
-            written_at_start: Arc::clone(&written_at_start),
+            owed,
+            written_while_idle: Arc::clone(&written_while_idle),
             thinner,
             received,
         };
@@ -110,7 +111,7 @@ impl Snapshotter {
         Ok(Self {
             due,
             end,
-            written_at_start,
+            written_while_idle,
             thread_takes: Some(thread_takes),
             thread: Some(thread),
         })
@@ -134,7 +135,7 @@ impl Snapshotter {
 
     /// Takes note of the snapshot that the thread wrote because nothing was handed over.
     fn note_snapshot_of_start(&mut self) {
-        let written = self.written_at_start.load(Ordering::Relaxed);
+        let written = self.written_while_idle.load(Ordering::Relaxed);
         self.due.note_snapshot_of_start(Revision(written));
     }
 }
@@ -166,9 +167,10 @@ struct Work {
     is_refused: bool,
     /// Roughly the bytes of the last snapshot that was due.
     bytes_of_state: Arc<AtomicU64>,
-    /// The state at the start, if a snapshot of it is due.
-    first: Option<Base>,
-    written_at_start: Arc<AtomicU64>,
+    /// The state at the start, if a snapshot of it is due, or the last that was handed over, if its snapshot could not
+    /// be written. The log is thinned no further without it, and on a full disk nothing else is handed over.
+    owed: Option<Base>,
+    written_while_idle: Arc<AtomicU64>,
     thinner: Option<Thinner>,
     received: Receiver<Base>,
 }
@@ -209,8 +211,7 @@ impl Work {
     fn step(&mut self, came: Result<Base, RecvTimeoutError>, rest: Rest) -> Option<Rest> {
         match (came, rest) {
             (Ok(base), _) => {
-                self.first = None;
-                self.keep(&base);
+                self.owed = (!self.keep(&base)).then_some(base);
                 self.begin();
             }
             (Err(RecvTimeoutError::Timeout), Rest::First | Rest::UntilDue) => self.begin_idle(),
@@ -225,12 +226,12 @@ impl Work {
     }
 
     fn begin_idle(&mut self) {
-        if let Some(base) = self.first.take() {
+        if let Some(base) = self.owed.take() {
             if self.keep(&base) {
                 let revision = base.state.revision.0;
-                self.written_at_start.store(revision, Ordering::Relaxed);
+                self.written_while_idle.store(revision, Ordering::Relaxed);
             } else {
-                self.first = Some(base);
+                self.owed = Some(base);
             }
         }
         self.begin();

@@ -37,7 +37,7 @@ fn work(
     snapshots: &Snapshots,
     storage: &Arc<dyn Storage>,
     empty: &State,
-    first: Option<Base>,
+    owed: Option<Base>,
 ) -> Work {
     let policy = Retention {
         age_micros: None,
@@ -56,8 +56,8 @@ fn work(
         storage: Arc::clone(storage),
         is_refused: false,
         bytes_of_state: Arc::default(),
-        first,
-        written_at_start: Arc::default(),
+        owed,
+        written_while_idle: Arc::default(),
         thinner: Some(thinner),
         received: crossbeam_channel::never(),
     }
@@ -138,7 +138,7 @@ fn a_snapshot_that_was_due_at_the_start_is_not_due_again() {
         let mut snapshotter = Snapshotter {
             due,
             end: base.clone(),
-            written_at_start: Arc::clone(&work.written_at_start),
+            written_while_idle: Arc::clone(&work.written_while_idle),
             thread_takes: Some(thread_takes),
             thread: None,
         };
@@ -151,4 +151,39 @@ fn a_snapshot_that_was_due_at_the_start_is_not_due_again() {
         snapshotter.note(&state, Tail { revision, hash }, &[]);
         assert_eq!(taken.try_recv().is_ok(), !is_written);
     }
+}
+
+/// A full disk lets nothing be written, so that none is handed over any more.
+#[test]
+fn a_snapshot_that_could_not_be_written_is_written_later_and_the_log_thinned_to_it() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let others = tempfile::tempdir().expect("a directory");
+    let at = directory.path().join("snapshots");
+    let snapshots = Snapshots::at(at.clone());
+    let empty = State::new(Arc::new(BuiltinKinds::new(builtin::kinds(), None)));
+    let storage = logged(&Snapshots::at(others.path().to_owned()), &empty);
+    let base = Reader::new(Arc::clone(&storage) as _).base(empty.clone());
+    let base = base.expect("folded");
+    let mut work = work(&snapshots, &storage, &empty, None);
+    std::fs::write(&at, "in the way").expect("written");
+    let floor = || {
+        Reader::new(Arc::clone(&storage) as _)
+            .floor()
+            .expect("read")
+    };
+    assert_eq!(
+        work.step(Ok(base.clone()), Rest::UntilDue),
+        Some(Rest::UntilDue)
+    );
+    assert_eq!(floor(), Revision::ZERO);
+    std::fs::remove_file(&at).expect("removed");
+    let idle = || Err(RecvTimeoutError::Timeout);
+    let mut rest = Rest::UntilDue;
+    while let Some(Rest::BetweenTurns) = work.step(idle(), rest) {
+        rest = Rest::BetweenTurns;
+    }
+    let written = snapshots.revisions().expect("listed");
+    assert_eq!(written, [base.state.revision]);
+    assert!(floor() > Revision(COMMITS / 2), "{}", floor());
+    assert!(work.owed.is_none());
 }
