@@ -246,7 +246,12 @@ impl Snapshots {
                 Ok(_) => return None,
                 Err(reason) => Err(unusable(&path, reason)),
             };
-            read.map_err(|error| pass_over(&path, &error)).ok()
+            if let Err(error) = &read
+                && !is_absent(error)
+            {
+                pass_over(&path, error);
+            }
+            read.ok()
         };
         self.revisions_or_none().iter().find_map(usable)
     }
@@ -254,13 +259,13 @@ impl Snapshots {
     /// Refuses a log that ends before its newest snapshot, or differs there, and one whose snapshots are of a newer
     /// release. Damaged ones are ignored, and those that cannot be read.
     pub fn check_newest(&self, log: &dyn Records) -> Result<(), Error> {
-        self.check_against(log, self.revisions_or_none(), |_| Ok(()))
+        self.check_against(log, self.revisions_or_none(), |_| Ok(()), file::checked)
     }
 
     /// As [`Self::check_newest`], where there is no other evidence of what was acknowledged: what cannot be read is
     /// not taken for absent.
     pub(crate) fn check_newest_alone(&self, log: &dyn Records) -> Result<(), Error> {
-        self.check_against(log, self.revisions()?, Err)
+        self.check_against(log, self.revisions()?, Err, file::checked)
     }
 
     fn check_against(
@@ -268,6 +273,7 @@ impl Snapshots {
         log: &dyn Records,
         revisions: Vec<Revision>,
         unread: impl Fn(Error) -> Result<(), Error>,
+        checked: impl Fn(&Path) -> Result<(), Unreadable>,
     ) -> Result<(), Error> {
         for revision in revisions {
             let path = self.path(revision);
@@ -284,8 +290,13 @@ impl Snapshots {
             };
             let passed = head.tail().check_passed_by(log);
             let passed = passed.map_err(Error::of_snapshot);
-            if passed.is_ok() || file::checked(&path).is_ok() {
+            if passed.is_ok() {
                 return passed;
+            }
+            match checked(&path) {
+                Ok(()) => return passed,
+                Err(error @ Unreadable::Io(_)) => unread(unusable(&path, error))?,
+                Err(_) => {}
             }
         }
         Ok(())
@@ -382,6 +393,11 @@ fn unusable(path: &Path, reason: Unreadable) -> Error {
         },
         Unreadable::Io(source) => Error::reading(path.display().to_string())(source),
     }
+}
+
+/// Whether the file is not there: it was removed since it was listed, as older ones are.
+fn is_absent(error: &Error) -> bool {
+    matches!(error, Error::Read { source, .. } if source.kind() == ErrorKind::NotFound)
 }
 
 /// Renames a damaged snapshot. One that could not be read may be intact, and is left alone.

@@ -3,6 +3,7 @@
 use super::*;
 use crate::MemoryStorage;
 use crate::faults::script;
+use crate::poison::tests::logged;
 use std::collections::BTreeMap;
 use std::fs;
 
@@ -94,8 +95,55 @@ fn where_snapshots_are_the_only_evidence_those_that_cannot_be_read_are_not_taken
     let none = Snapshots::at(snapshots_at(temporary.path()));
     assert!(none.check_newest_alone(&nothing).is_ok());
     // One that was listed and cannot be opened.
-    let unopened = none.check_against(&nothing, vec![REVISION], Err);
+    let unopened = none.check_against(&nothing, vec![REVISION], Err, file::checked);
     assert!(matches!(unopened, Err(Error::Read { .. })), "{unopened:?}");
+}
+
+/// What is behind a bad sector may be intact.
+#[test]
+fn where_snapshots_are_the_only_evidence_one_with_a_bad_sector_is_not_taken_for_none() {
+    let nothing = MemoryStorage::default();
+    let temporary = tempfile::tempdir().expect("a directory");
+    let snapshots = Snapshots::at(temporary.path().join("snapshots"));
+    snapshots.write(&base()).expect("written");
+    let bad_sector = |_: &Path| Err(Unreadable::Io(ErrorKind::Other.into()));
+    let checked = |unread: fn(Error) -> Result<(), Error>| {
+        snapshots.check_against(&nothing, vec![REVISION], unread, bad_sector)
+    };
+    let alone = checked(Err);
+    assert!(matches!(alone, Err(Error::Read { .. })), "{alone:?}");
+    assert!(checked(|_| Ok(())).is_ok(), "the log is read instead");
+    let damaged = |_: &Path| Err("a checksum in it does not match".into());
+    let found = snapshots.check_against(&nothing, vec![REVISION], Err, damaged);
+    assert!(found.is_ok(), "it shows nothing");
+}
+
+/// Older ones are removed while questions are answered.
+#[test]
+fn of_a_snapshot_that_is_removed_once_it_is_listed_nothing_is_told() {
+    let temporary = tempfile::tempdir().expect("a directory");
+    let snapshots = Snapshots::at(temporary.path().join("snapshots"));
+    let earlier = Revision(REVISION.0 - 1);
+    for revision in [earlier, REVISION] {
+        let mut base = base();
+        base.state.revision = revision;
+        snapshots.write(&base).expect("written");
+    }
+    for removed in [true, false] {
+        let (found, told) = logged(|| {
+            snapshots.find(&script::empty(), |path, head| {
+                if head.revision == REVISION && removed {
+                    fs::remove_file(path).expect("removed");
+                } else if head.revision == REVISION {
+                    fs::write(path, "damaged").expect("written");
+                }
+                true
+            })
+        });
+        assert_eq!(found.map(|base| base.state.revision), Some(earlier));
+        assert_eq!(told == 0, removed, "{told}");
+        snapshots.write(&base()).expect("written");
+    }
 }
 
 #[test]
