@@ -182,9 +182,14 @@ fn what_is_moved_for_the_room_of_what_was_replaced_is_synced_as_well() {
         let replaced = storage.replace(Revision(1), Revision(400), &[1; 200]);
         replaced.expect("replaced");
         let turn = || frames.written.turn.load(Ordering::Relaxed);
+        let unsynced = || frames.written.unsynced.load(Ordering::Relaxed);
+        assert!(unsynced() > 0, "what was replaced is not synced yet");
         let (synced, most) = (Cell::new(turn()), Cell::new(0));
         let sync = || {
-            most.set(most.get().max(turn() - synced.get()));
+            let moved = turn() - synced.get();
+            most.set(most.get().max(moved));
+            let moves = usize::try_from(moved).expect("small") / CHANGES_FOR_A_MOVE;
+            assert!(unsynced() + moves * frames.written.page_bytes() <= UNSYNCED_MAX);
             synced.set(turn());
             storage.database.make_durable()
         };

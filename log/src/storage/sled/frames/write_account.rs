@@ -121,7 +121,10 @@ impl WriteAccount {
         if moves == 0 {
             return Ok(false);
         }
-        let is_alone = self.unsynced.load(Ordering::Relaxed) == 0;
+        // What is moved may take all that is written between two syncs.
+        if self.unsynced.load(Ordering::Relaxed) > 0 {
+            sync()?;
+        }
         for _ in 0..moves * CHANGES_FOR_A_MOVE {
             let turn = self.turn.fetch_add(1, Ordering::Relaxed);
             let changed = self.turns.insert(TURN, &turn.to_be_bytes());
@@ -130,8 +133,7 @@ impl WriteAccount {
         let written = sync()?;
         self.owed
             .fetch_sub(moves * BYTES_FOR_A_MOVE, Ordering::Relaxed);
-        let is_idle = is_alone && written < moves * TURN_BYTES;
-        let idle = if is_idle {
+        let idle = if written < moves * TURN_BYTES {
             self.idle.fetch_add(moves, Ordering::Relaxed) + moves
         } else {
             self.idle.store(0, Ordering::Relaxed);
