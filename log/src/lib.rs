@@ -60,7 +60,7 @@ pub use snapshot::Snapshots;
 pub use storage::memory::MemoryStorage;
 pub use storage::page_cache::read_from_disk;
 pub use storage::sled::{Found, Intact, NEW_LOG_BYTES, Newer, SledStorage, is_read_by_database};
-pub use storage::{Purpose, Records, Storage, Stored, is_closing_engine};
+pub use storage::{Purpose, Records, Storage, Stored, Witnessed, is_closing_engine};
 pub use system_error::is_without_descriptors;
 pub use tail::Tail;
 pub use verify::{Report, state_at_floor, verify};

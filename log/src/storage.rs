@@ -33,6 +33,23 @@ pub type Stored = (Revision, Vec<u8>);
 /// A frame that replaces others must be smaller than this.
 pub(crate) const REPLACING_BYTES: usize = 64 << 10;
 
+/// That a note of this revision or a later one is durable, if there is any, so that what is up to there may be
+/// replaced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Witnessed(Revision);
+
+impl Witnessed {
+    /// For a storage that has made sure of it.
+    pub const fn up_to(last: Revision) -> Self {
+        Self(last)
+    }
+
+    /// The last revision that may be replaced.
+    pub const fn last(self) -> Revision {
+        self.0
+    }
+}
+
 /// What disk space is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Purpose {
@@ -68,17 +85,16 @@ pub trait Storage: Records {
     fn append(&self, first: Revision, frame: &[u8]) -> Result<(), Error>;
 
     /// Makes durable a note of a revision from `last` on, if there is one, because a note of what is replaced could
-    /// not be compared any more. Called before [`Self::replace`]. An error means that nothing up to `last` may be
-    /// replaced; everything else goes on.
-    fn ensure_witnessed(&self, _last: Revision) -> Result<(), Error> {
-        Ok(())
+    /// not be compared any more. An error means that nothing up to `last` may be replaced; everything else goes on.
+    fn ensure_witnessed(&self, last: Revision) -> Result<Witnessed, Error> {
+        Ok(Witnessed::up_to(last))
     }
 
-    /// Replaces the frames whose first revisions are from `first` to `last` by one of less than 64 KiB. Fails if
-    /// [`Self::ensure_witnessed`] would.
+    /// Replaces the frames whose first revisions are from `first` to the last that is witnessed by one of less than
+    /// 64 KiB.
     /// This is durable after some later [`Self::sync`]; after a crash before that there are either the
     /// old frames, or the new one and any of the old ones behind it.
-    fn replace(&self, first: Revision, last: Revision, frame: &[u8]) -> Result<(), Error>;
+    fn replace(&self, first: Revision, witnessed: Witnessed, frame: &[u8]) -> Result<(), Error>;
 
     /// Does one step of the work that lets the space of replaced frames be reused, and makes it durable.
     /// False if nothing is left to do. Others may write between two steps.

@@ -4,7 +4,9 @@ use super::decoder::{BATCH_BYTES_MAX, BATCHES_AHEAD};
 use super::*;
 use crate::frame::{self, Format, Hash};
 use crate::storage::{Counting, Stored};
-use crate::{Log, MemoryStorage, Purpose, Reader, Storage, Tail, codec, packing, thin, verify};
+use crate::{
+    Log, MemoryStorage, Purpose, Reader, Storage, Tail, Witnessed, codec, packing, thin, verify,
+};
 use hindsight_core::event::Commit;
 use hindsight_core::kind::BuiltinKinds;
 use hindsight_core::{
@@ -89,7 +91,9 @@ fn a_frame_that_cannot_be_read_and_is_thinned_by_now_is_not_told_as_damage() {
         }
         if is_thinned {
             let (first, bytes) = thinned.at_or_before(cut_at).expect("read").expect("one");
-            storage.replace(first, floor, &bytes).expect("replaced");
+            storage
+                .replace(first, Witnessed::up_to(floor), &bytes)
+                .expect("replaced");
         }
         let told = chain.advance().map(|_| ()).expect_err("it is cut");
         match told {
@@ -113,7 +117,8 @@ fn a_thinned_frame_that_does_not_follow_is_told_as_that() {
     thin(&*other, &reader, floor, empty(), &[]).expect("thinned");
     let (first, bytes) = other.at_or_before(cut_at).expect("read").expect("one");
     assert!(first > Revision(1), "the first one follows no other");
-    ours.replace(first, cut_at, &bytes).expect("replaced");
+    ours.replace(first, Witnessed::up_to(cut_at), &bytes)
+        .expect("replaced");
     let told = verify(&Reader::new(ours), |_| {}).expect_err("two logs");
     assert!(
         matches!(told, Error::Corrupt { revision, .. } if revision == first),
@@ -209,7 +214,7 @@ impl Storage for Broken {
         self.0.append(first, frame)
     }
 
-    fn replace(&self, first: Revision, last: Revision, frame: &[u8]) -> Result<(), Error> {
+    fn replace(&self, first: Revision, last: Witnessed, frame: &[u8]) -> Result<(), Error> {
         self.0.replace(first, last, frame)
     }
 

@@ -4,7 +4,7 @@ use super::disk::Disk;
 use super::script::{self, Commands, Silent};
 use crate::{
     Base, Clock, Error, Keeping, Log, Purpose, Reader, Records, Retention, Snapshots, Storage,
-    Stored, Tail, Writer, verify,
+    Stored, Tail, Witnessed, Writer, verify,
 };
 use crossbeam_channel::{Receiver, bounded};
 use hindsight_core::{Revision, Time};
@@ -309,7 +309,7 @@ impl Storage for Slow {
         self.disk.append(first, frame)
     }
 
-    fn replace(&self, first: Revision, last: Revision, frame: &[u8]) -> Result<(), Error> {
+    fn replace(&self, first: Revision, last: Witnessed, frame: &[u8]) -> Result<(), Error> {
         self.disk.replace(first, last, frame)
     }
 

@@ -2,7 +2,7 @@
 //! synced survives, and of the rest whatever the test chooses.
 
 use crate::storage::conformance::{Backend, conforms};
-use crate::{Error, Purpose, Records, Storage, Stored, Tail};
+use crate::{Error, Purpose, Records, Storage, Stored, Tail, Witnessed};
 use hindsight_core::Revision;
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
@@ -197,15 +197,16 @@ impl Storage for Disk {
         Ok(())
     }
 
-    fn ensure_witnessed(&self, last: Revision) -> Result<(), Error> {
+    fn ensure_witnessed(&self, last: Revision) -> Result<Witnessed, Error> {
         if self.faults.witness.is_none_or(|newest| last <= newest) {
             self.note(Step::SyncedNote(last));
-            return Ok(());
+            return Ok(Witnessed::up_to(last));
         }
         Err(Error::io("syncing the note")(ErrorKind::StorageFull.into()))
     }
 
-    fn replace(&self, first: Revision, last: Revision, frame: &[u8]) -> Result<(), Error> {
+    fn replace(&self, first: Revision, witnessed: Witnessed, frame: &[u8]) -> Result<(), Error> {
+        let last = witnessed.last();
         let mut inner = self.inner();
         inner.replacements += 1;
         inner.steps.push(Step::Replace(first, last, frame.into()));

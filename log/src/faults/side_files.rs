@@ -5,7 +5,7 @@ use super::copies::copy;
 use super::damaged::{Found, frames, intact, make, whole};
 use super::rot::open;
 use crate::storage::sled::{SEGMENT_BYTES, SegmentHeader};
-use crate::{SledStorage, Storage};
+use crate::{SledStorage, Storage, Witnessed};
 use hindsight_core::Revision;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -157,7 +157,7 @@ fn a_side_file_stays_whose_segments_were_used_again() {
         for _ in 0..CHANGES {
             storage.append(first, &noise(first.0)).expect("appended");
             storage.sync().expect("synced");
-            let replaced = storage.replace(Revision(1), first, &[7]);
+            let replaced = storage.replace(Revision(1), Witnessed::up_to(first), &[7]);
             replaced.expect("replaced");
             while storage.tidy().expect("tidied") {}
             first = first.next();

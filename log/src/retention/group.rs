@@ -117,9 +117,8 @@ impl Group {
         if bytes.len() >= REPLACING_BYTES {
             return Ok(false);
         }
-        let last = end.previous();
-        storage.ensure_witnessed(last)?;
-        storage.replace(first, last, &bytes)?;
+        let witnessed = storage.ensure_witnessed(end.previous())?;
+        storage.replace(first, witnessed, &bytes)?;
         Ok(true)
     }
 }

@@ -2,7 +2,7 @@
 
 mod cases;
 
-use super::{Purpose, Records, Storage, Stored};
+use super::{Purpose, Records, Storage, Stored, Witnessed};
 use crate::{Poison, Tail};
 pub(crate) use cases::{Backend, conforms};
 use cases::{holds, holds_large};

@@ -1,7 +1,7 @@
 //! A storage that counts what is read and written, for tests of costs.
 
 use super::memory::MemoryStorage;
-use super::{Purpose, Records, Storage, Stored};
+use super::{Purpose, Records, Storage, Stored, Witnessed};
 use crate::{Error, Tail};
 use hindsight_core::Revision;
 use std::sync::Mutex;
@@ -74,12 +74,12 @@ impl Storage for Counting {
         self.inner.append(first, frame)
     }
 
-    fn replace(&self, first: Revision, last: Revision, frame: &[u8]) -> Result<(), Error> {
+    fn replace(&self, first: Revision, witnessed: Witnessed, frame: &[u8]) -> Result<(), Error> {
         self.written.fetch_add(frame.len(), Ordering::SeqCst);
-        let sizes = self.between(first, last);
+        let sizes = self.between(first, witnessed.last());
         let replaced = (sizes.len(), sizes.iter().sum());
         self.replaced.lock().expect("unpoisoned").push(replaced);
-        self.inner.replace(first, last, frame)
+        self.inner.replace(first, witnessed, frame)
     }
 
     fn sync(&self) -> Result<(), Error> {

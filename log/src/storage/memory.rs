@@ -1,6 +1,6 @@
 //! Frames in memory: for tests and for control planes that need not outlive their process.
 
-use super::{Purpose, Records, Storage, Stored};
+use super::{Purpose, Records, Storage, Stored, Witnessed};
 use crate::unpoisoned::unpoisoned;
 use crate::{Error, Tail};
 use hindsight_core::Revision;
@@ -42,7 +42,8 @@ impl Storage for MemoryStorage {
         Ok(())
     }
 
-    fn replace(&self, first: Revision, last: Revision, frame: &[u8]) -> Result<(), Error> {
+    fn replace(&self, first: Revision, witnessed: Witnessed, frame: &[u8]) -> Result<(), Error> {
+        let last = witnessed.last();
         let mut frames = unpoisoned(self.frames.write());
         frames.retain(|at, _| *at < first || *at > last);
         frames.insert(first, frame.to_vec());

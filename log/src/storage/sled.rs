@@ -29,7 +29,7 @@ use super::closing::Engine;
 use super::reserve::Reserve;
 use super::room::{Room, WRITE_AMPLIFICATION};
 use super::witness::WitnessFile;
-use super::{Purpose, Records, Storage, Stored};
+use super::{Purpose, Records, Storage, Stored, Witnessed};
 use crate::layout::{DATABASE, RESERVE_WITHIN, reserve_beside, witness_path};
 use crate::place::{above, device, sync_directory};
 use crate::regular::is_there;
@@ -287,17 +287,20 @@ impl Storage for SledStorage {
     }
 
     /// A note of a revision within a thinned frame is then of another log.
-    fn ensure_witnessed(&self, last: Revision) -> Result<(), Error> {
+    fn ensure_witnessed(&self, last: Revision) -> Result<Witnessed, Error> {
         // To replace what the journal has empties it, and with it the proof of what is noted and not synced yet.
         if self.lock_journal().may_contain(last) {
-            return self.witness.ensure_all_synced();
+            self.witness.ensure_all_synced(last)?;
+        } else {
+            self.witness.ensure_synced(last)?;
         }
-        self.witness.ensure_synced(last)
+        Ok(Witnessed::up_to(last))
     }
 
-    fn replace(&self, first: Revision, last: Revision, frame: &[u8]) -> Result<(), Error> {
-        // Nothing is left to do for those who have asked before.
-        self.ensure_witnessed(last)?;
+    /// It does not ask the witness again: a failure here is one of the log. What is synced stays so, and what the
+    /// journal does not contain it never will.
+    fn replace(&self, first: Revision, witnessed: Witnessed, frame: &[u8]) -> Result<(), Error> {
+        let last = witnessed.last();
         self.write(|journal| {
             if journal.may_contain(last) {
                 self.store(journal)?;

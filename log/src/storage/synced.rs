@@ -3,7 +3,7 @@
 //! written, by any thread.
 
 use super::closing::closed;
-use super::{Purpose, Records, Storage, Stored};
+use super::{Purpose, Records, Storage, Stored, Witnessed};
 use crate::unpoisoned::unpoisoned;
 use crate::{EngineCall, Error, Poison, Tail};
 use hindsight_core::Revision;
@@ -145,12 +145,12 @@ impl Storage for Synced {
     }
 
     /// The note is not part of the log: if it fails, the log has not.
-    fn ensure_witnessed(&self, last: Revision) -> Result<(), Error> {
+    fn ensure_witnessed(&self, last: Revision) -> Result<Witnessed, Error> {
         self.call_engine(EngineCall::Replace, |inner| inner.ensure_witnessed(last))
     }
 
-    fn replace(&self, first: Revision, last: Revision, frame: &[u8]) -> Result<(), Error> {
-        self.unless_failed(|inner| inner.replace(first, last, frame))
+    fn replace(&self, first: Revision, witnessed: Witnessed, frame: &[u8]) -> Result<(), Error> {
+        self.unless_failed(|inner| inner.replace(first, witnessed, frame))
     }
 
     fn tidy(&self) -> Result<bool, Error> {
@@ -246,7 +246,7 @@ mod tests {
             self.inner.append(first, frame)
         }
 
-        fn replace(&self, first: Revision, last: Revision, frame: &[u8]) -> Result<(), Error> {
+        fn replace(&self, first: Revision, last: Witnessed, frame: &[u8]) -> Result<(), Error> {
             self.enter_to_write("replace");
             self.inner.replace(first, last, frame)
         }
@@ -276,13 +276,15 @@ mod tests {
         (Synced::new(inner, Revision(1), poison.clone()), poison)
     }
 
+    const FIRST: Witnessed = Witnessed::up_to(Revision(1));
+
     type Call = fn(&Synced) -> Result<(), Error>;
 
     #[test]
     fn after_a_panic_of_any_call_nothing_is_written_and_the_log_is_poisoned() {
         let calls: [(&str, Call); 6] = [
             ("append", |one| one.append(Revision(2), b"b")),
-            ("replace", |one| one.replace(Revision(1), Revision(1), b"b")),
+            ("replace", |one| one.replace(Revision(1), FIRST, b"b")),
             ("tidy", |one| one.tidy().map(drop)),
             ("sync", Storage::sync),
             ("after", |one| one.at_or_after(Revision(1)).map(drop)),
@@ -340,7 +342,7 @@ mod tests {
         storage.append(Revision(1), b"a").expect("appended");
         assert!(storage.sync().is_err());
         assert!(storage.append(Revision(2), b"b").is_err());
-        assert!(storage.replace(Revision(1), Revision(1), b"c").is_err());
+        assert!(storage.replace(Revision(1), FIRST, b"c").is_err());
         assert!(storage.tidy().is_err());
         let newest = inner.at_or_before(Revision::MAX).expect("read");
         assert_eq!(newest, Some((Revision(1), b"a".to_vec())));

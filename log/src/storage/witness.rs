@@ -28,6 +28,7 @@ const SLOT_BYTES: usize = 4096;
 const BYTES_MAX: u64 = 2 * SLOT_BYTES as u64;
 const NOTE_BYTES: usize = 4 + 1 + 8 + 32;
 const SYNC_PAUSE: Duration = Duration::from_secs(1);
+const SYNCING: &str = "syncing events.tail";
 
 /// The open file.
 #[derive(Debug)]
@@ -171,13 +172,20 @@ impl WitnessFile {
         if slots.synced >= revision {
             return Ok(());
         }
-        slots.sync().map_err(Error::io("syncing events.tail"))
+        slots.sync_up_to(revision).map_err(Error::io(SYNCING))
     }
 
     /// As [`Self::ensure_synced`], for whatever was acknowledged. Fails if any of it could not be noted.
-    pub(crate) fn ensure_all_synced(&self) -> Result<(), Error> {
+    pub(crate) fn ensure_all_synced(&self, revision: Revision) -> Result<(), Error> {
         let mut slots = unpoisoned(self.slots.lock());
-        slots.sync().map_err(Error::io("syncing events.tail"))
+        slots.sync_up_to(revision).map_err(Error::io(SYNCING))
+    }
+
+    /// From now on the disk takes no note.
+    #[cfg(test)]
+    pub(crate) fn fail(&self) {
+        let slots = unpoisoned(self.slots.lock());
+        slots.failure.set("the disk is gone".into()).ok();
     }
 
     /// The last revision of the newest note that is known to be synced.
@@ -207,6 +215,16 @@ impl Slots {
             return Err(std::io::Error::other(why));
         }
         self.synced = self.noted;
+        Ok(())
+    }
+
+    /// Syncs the notes, of which the newest, if there is any, must reach this revision.
+    fn sync_up_to(&mut self, revision: Revision) -> std::io::Result<()> {
+        self.sync()?;
+        if self.noted > Revision::ZERO && self.noted < revision {
+            let why = format!("it notes no revision behind {}", self.noted);
+            return Err(std::io::Error::other(why));
+        }
         Ok(())
     }
 
@@ -380,8 +398,26 @@ mod tests {
         let failure = Arc::clone(&unpoisoned(file.slots.lock()).failure);
         failure.set("the disk is gone".into()).expect("the first");
         file.ensure_synced(Revision(8)).expect("it is synced");
-        assert!(file.ensure_all_synced().is_err());
+        assert!(file.ensure_all_synced(Revision(8)).is_err());
         assert!(file.ensure_synced(Revision(9)).is_err());
+    }
+
+    #[test]
+    fn what_no_note_reaches_is_not_dropped_unless_there_is_none() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let (file, _) = WitnessFile::open(&directory.path().join("tail")).expect("opened");
+        let ensured = |revision: u64| {
+            let revision = Revision(revision);
+            [
+                file.ensure_synced(revision),
+                file.ensure_all_synced(revision),
+            ]
+            .map(|one| one.is_ok())
+        };
+        assert_eq!(ensured(6), [true, true], "no note could be lost");
+        file.note(&tail(5));
+        assert_eq!(ensured(6), [false, false]);
+        assert_eq!(ensured(5), [true, true]);
     }
 
     /// A sync succeeds then, because there is nothing to sync.

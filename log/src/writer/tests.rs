@@ -1,7 +1,9 @@
 //! The writer over recording and failing storages.
 
 use super::{Publish, Reply, Submitted, Writer};
-use crate::{Error, Log, MemoryStorage, Purpose, Records, Report, Storage, Stored, Tail, verify};
+use crate::{
+    Error, Log, MemoryStorage, Purpose, Records, Report, Storage, Stored, Tail, Witnessed, verify,
+};
 use hindsight_core::command::{
     Basis, Create, Deadlock, Delete, FieldValidation, Patch, PatchObject, Propagation, Target,
 };
@@ -43,7 +45,7 @@ impl Storage for Recording {
         self.inner.append(first, frame)
     }
 
-    fn replace(&self, first: Revision, last: Revision, frame: &[u8]) -> Result<(), Error> {
+    fn replace(&self, first: Revision, last: Witnessed, frame: &[u8]) -> Result<(), Error> {
         self.inner.replace(first, last, frame)
     }
 

@@ -4,7 +4,7 @@
 use super::damage::Repair;
 use crate::dice::Dice;
 use hindsight_core::Revision;
-use hindsight_log::{Error, Purpose, Records, Storage, Stored, Tail};
+use hindsight_log::{Error, Purpose, Records, Storage, Stored, Tail, Witnessed};
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -263,11 +263,13 @@ impl Storage for Disk {
     }
 
     /// The note that a power cut leaves reaches that far then, or is the newest.
-    fn ensure_witnessed(&self, last: Revision) -> Result<(), Error> {
-        self.inner().sync_note(last)
+    fn ensure_witnessed(&self, last: Revision) -> Result<Witnessed, Error> {
+        self.inner().sync_note(last)?;
+        Ok(Witnessed::up_to(last))
     }
 
-    fn replace(&self, first: Revision, last: Revision, frame: &[u8]) -> Result<(), Error> {
+    fn replace(&self, first: Revision, witnessed: Witnessed, frame: &[u8]) -> Result<(), Error> {
+        let last = witnessed.last();
         let mut inner = self.inner();
         inner.replaced.insert(frame.into(), last);
         inner.append(first, frame)?;

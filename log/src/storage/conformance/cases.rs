@@ -1,7 +1,7 @@
 //! What every storage must do. Another implementation can include this file in a module that provides its
 //! names, and run it, as the simulator does.
 
-use super::{Purpose, Revision, Storage, Stored, Tail};
+use super::{Purpose, Revision, Storage, Stored, Tail, Witnessed};
 
 /// A storage, and the means to crash it.
 pub(crate) trait Backend {
@@ -104,7 +104,11 @@ fn replaces(storage: &dyn Storage) {
         (10, 90, &[(1, 9), (2, 50), (9, 50), (10, 50)]),
         (1, 10, &[(1, 50)]),
     ] {
-        let put = storage.replace(Revision(first), Revision(last), &frame(first, 50));
+        let put = storage.replace(
+            Revision(first),
+            Witnessed::up_to(Revision(last)),
+            &frame(first, 50),
+        );
         put.expect("replaced");
         storage.sync().expect("synced");
         assert_eq!(all(storage), stored(left), "{first} to {last}");
@@ -146,7 +150,7 @@ fn survives_replacing(one: &dyn Backend) {
         append(storage, revision, 9);
     }
     storage.sync().expect("synced");
-    let replaced = storage.replace(Revision(2), Revision(3), &frame(2, 50));
+    let replaced = storage.replace(Revision(2), Witnessed::up_to(Revision(3)), &frame(2, 50));
     replaced.expect("replaced");
     for is_synced in [false, true] {
         for crashed in one.crashed() {
@@ -209,7 +213,7 @@ fn witnesses_beyond_what_is_replaced(one: &dyn Backend) {
             acknowledge(storage, revision);
         }
         let ensured = storage.ensure_witnessed(Revision(last));
-        ensured.expect("witnessed");
+        let witnessed = ensured.expect("witnessed");
         let check = || {
             for crashed in one.crashed() {
                 let found = crashed.storage().witnessed().expect("read");
@@ -220,7 +224,7 @@ fn witnesses_beyond_what_is_replaced(one: &dyn Backend) {
             }
         };
         check();
-        let replaced = storage.replace(Revision(1), Revision(last), &frame(1, 50));
+        let replaced = storage.replace(Revision(1), witnessed, &frame(1, 50));
         replaced.expect("replaced");
         check();
         storage.sync().expect("synced");
@@ -236,7 +240,7 @@ fn tidies(one: &dyn Backend) {
         append(storage, revision, 100 << 10);
     }
     storage.sync().expect("synced");
-    let replaced = storage.replace(Revision(1), Revision(3), &frame(1, 50));
+    let replaced = storage.replace(Revision(1), Witnessed::up_to(Revision(3)), &frame(1, 50));
     replaced.expect("replaced");
     let left = stored(&[(1, 50), (4, 100 << 10)]);
     let mut steps = 0;

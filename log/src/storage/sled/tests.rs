@@ -3,7 +3,9 @@
 use super::database::BEFORE_SYNC;
 use super::page_table::SideFiles;
 use super::*;
+use crate::Poison;
 use crate::poison::tests::logged;
+use crate::storage::synced::Synced;
 use rustix::io::Errno;
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -140,7 +142,9 @@ fn nobody_writes_between_a_flush_and_its_sync() {
     let storage = SledStorage::open(&temporary.path().join("events")).expect("opened");
     let writes: [(&str, Write); 4] = [
         ("append", |one| one.append(Revision(1000), &[7; 100])),
-        ("replace", |one| one.replace(Revision(1), Revision(1), &[7])),
+        ("replace", |one| {
+            one.replace(Revision(1), Witnessed::up_to(Revision(1)), &[7])
+        }),
         ("tidy", |one| one.tidy().map(drop)),
         ("sync", Storage::sync),
     ];
@@ -182,7 +186,7 @@ const SYNCING: [(&str, Write); 4] = [
     }),
     ("sync", Storage::sync),
     ("replace", |one| {
-        one.replace(Revision(1), Revision(101), &[7])
+        one.replace(Revision(1), Witnessed::up_to(Revision(101)), &[7])
     }),
     ("tidy", |one| one.tidy().map(drop)),
 ];
@@ -301,4 +305,35 @@ fn a_database_says_what_format_it_has() {
     let trees = storage.database.engine.tree_names();
     let newest = format!("{TREE_PREFIX}{TREE_FORMAT}");
     assert!(trees.iter().any(|name| **name == *newest.as_bytes()));
+}
+
+/// Whoever replaces has asked before, and the witness is no part of the log.
+#[test]
+fn a_witness_that_fails_after_it_was_asked_does_not_poison_the_log() {
+    for is_stored in [false, true] {
+        let temporary = tempfile::tempdir().expect("a directory");
+        let storage = SledStorage::open(&temporary.path().join("events")).expect("opened");
+        storage.append(Revision(1), &[7; 100]).expect("appended");
+        storage.sync().expect("synced");
+        storage.witness(&Tail {
+            revision: Revision(1),
+            hash: [7; 32],
+        });
+        if is_stored {
+            let stored = storage.write(|journal| storage.store(journal));
+            stored.expect("stored");
+        }
+        let storage = Arc::new(storage);
+        let poison = Poison::default();
+        let inner = Arc::clone(&storage) as Arc<dyn Storage>;
+        let synced = Synced::new(inner, Revision(1), poison.clone());
+        let witnessed = synced.ensure_witnessed(Revision(1)).expect("synced");
+        storage.witness.fail();
+        let replaced = synced.replace(Revision(1), witnessed, &[7; 10]);
+        replaced.expect("replaced");
+        let refused = synced.ensure_witnessed(Revision(2));
+        refused.expect_err("no note is written any more");
+        synced.sync().expect("synced");
+        assert_eq!(poison.reason(), None);
+    }
 }

@@ -1,7 +1,7 @@
 //! Batches that are decided but not stored yet count against the free space.
 
 use super::*;
-use crate::{EngineCall, Error, Records, Stored, Tail};
+use crate::{EngineCall, Error, Records, Stored, Tail, Witnessed};
 use hindsight_core::command::{Create, FieldValidation};
 use hindsight_core::kind::BuiltinKinds;
 use hindsight_core::{
@@ -31,7 +31,7 @@ impl Storage for Left {
         Err(Error::engine(EngineCall::Write, "it is stuck"))
     }
 
-    fn replace(&self, first: Revision, _: Revision, frame: &[u8]) -> Result<(), Error> {
+    fn replace(&self, first: Revision, _: Witnessed, frame: &[u8]) -> Result<(), Error> {
         self.append(first, frame)
     }
 

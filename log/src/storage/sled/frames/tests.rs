@@ -9,7 +9,7 @@ use super::write_account::{
 use super::{Piece, key, other_key};
 use crate::storage::Stored;
 use crate::storage::conformance::copy;
-use crate::{Error, Records, SledStorage, Storage};
+use crate::{Error, Records, SledStorage, Storage, Witnessed};
 use hindsight_core::Revision;
 use std::cell::Cell;
 use std::collections::BTreeSet;
@@ -65,7 +65,7 @@ fn a_frame_that_is_replaced_while_it_is_read_is_looked_for_again() {
             .expect("stored");
         let head = frames.first.get(key(Revision(3))).expect("read");
         let head = head.map(|head| (Revision(3), head.to_vec()));
-        let thinned = storage.replace(Revision(first), Revision(5), &[1; 50]);
+        let thinned = storage.replace(Revision(first), Witnessed::up_to(Revision(5)), &[1; 50]);
         thinned.expect("replaced");
         let stale = Cell::new(head.clone());
         let back = frames.find_whole(|| Ok(stale.take().or(frames.at_or_before(Revision(3))?)));
@@ -88,7 +88,7 @@ fn the_room_of_what_was_replaced_is_used_again() {
         storage.append(Revision(number), &frame).expect("appended");
         if number % 9 == 0 && number > 80 {
             let until = Revision(number - 80);
-            let thinned = storage.replace(replaced.next(), until, &[1; 200]);
+            let thinned = storage.replace(replaced.next(), Witnessed::up_to(until), &[1; 200]);
             thinned.expect("replaced");
             replaced = until;
             while storage.tidy().expect("tidied") {}
@@ -153,7 +153,7 @@ fn the_room_of_many_small_frames_is_used_again() {
             let begin = number - KEPT - ROUND;
             for last in (begin + AT_ONCE..=begin + ROUND).step_by(64) {
                 let first = Revision(last - AT_ONCE + 1);
-                let thinned = storage.replace(first, Revision(last), &[1; 5_000]);
+                let thinned = storage.replace(first, Witnessed::up_to(Revision(last)), &[1; 5_000]);
                 thinned.expect("replaced");
                 while storage.tidy().expect("tidied") {}
             }
@@ -179,7 +179,7 @@ fn what_is_moved_for_the_room_of_what_was_replaced_is_synced_as_well() {
         }
         storage.database.make_durable().expect("synced");
         let frames = &storage.database.frames;
-        let replaced = storage.replace(Revision(1), Revision(400), &[1; 200]);
+        let replaced = storage.replace(Revision(1), Witnessed::up_to(Revision(400)), &[1; 200]);
         replaced.expect("replaced");
         let turn = || frames.written.turn.load(Ordering::Relaxed);
         let unsynced = || frames.written.unsynced.load(Ordering::Relaxed);
@@ -331,7 +331,7 @@ fn of_a_frame_that_was_replaced_no_piece_is_left() {
     assert_eq!(pieces(), BTreeSet::from([2, 4, 6]));
     // The pieces of the frames behind the first, and its own.
     for (first, last, left) in [(1, 2, &[4, 6][..]), (4, 5, &[6])] {
-        let replaced = storage.replace(Revision(first), Revision(last), &[1; 50]);
+        let replaced = storage.replace(Revision(first), Witnessed::up_to(Revision(last)), &[1; 50]);
         replaced.expect("replaced");
         assert_eq!(pieces(), left.iter().copied().collect());
     }

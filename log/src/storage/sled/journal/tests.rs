@@ -4,7 +4,7 @@ use super::record::{BEGIN_BYTES, FORMAT, RecordHeader, Salt};
 use super::{CAPACITY_BYTES, JOURNAL as NAME, JournalContents};
 use crate::frame::{self, Format};
 use crate::storage::conformance::copy;
-use crate::{Error, SledStorage, Storage};
+use crate::{Error, SledStorage, Storage, Witnessed};
 use hindsight_core::Revision;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -145,7 +145,7 @@ fn what_was_replaced_is_not_brought_back() {
         (1, 9, &[1]),
     ] {
         let (temporary, storage) = killed(&[1, 2, 3, 4, 5]);
-        let replaced = storage.replace(Revision(first), Revision(last), &[1; 50]);
+        let replaced = storage.replace(Revision(first), Witnessed::up_to(Revision(last)), &[1; 50]);
         replaced.expect("replaced");
         storage.sync().expect("synced");
         let (_copied, events) = crashed(&temporary);
@@ -168,7 +168,7 @@ fn what_is_replaced_far_behind_leaves_the_journal_as_it_is() {
     storage.sync().expect("synced");
     let journal = || fs::read(temporary.path().join("events").join(NAME)).expect("read");
     let before = journal();
-    let replaced = storage.replace(Revision(1), Revision(3), &[1; 20]);
+    let replaced = storage.replace(Revision(1), Witnessed::up_to(Revision(3)), &[1; 20]);
     replaced.expect("replaced");
     assert!(journal() == before && storage.lock_journal().at > BEGIN_BYTES);
     let (_copied, events) = crashed(&temporary);
@@ -192,7 +192,7 @@ fn records_that_a_crash_may_leave_are_not_thinned_before_the_journal_is_emptied(
             "sync" => storage.sync().expect("nothing to sync"),
             _ => {}
         }
-        let replaced = storage.replace(Revision(1), Revision(2), &[1; 20]);
+        let replaced = storage.replace(Revision(1), Witnessed::up_to(Revision(2)), &[1; 20]);
         replaced.expect("replaced");
         assert!(left().is_empty(), "{meanwhile}");
     }
@@ -441,7 +441,7 @@ fn what_was_thinned_since_the_journal_had_it_is_no_other_log() {
     let journal = fs::read(temporary.path().join("events").join(NAME)).expect("read");
     let mut stands = Vec::new();
     frame::begin(&mut stands);
-    let (first, last) = (Revision(1), Revision(2));
+    let (first, last) = (Revision(1), Witnessed::up_to(Revision(2)));
     let previous = frame::Hash::default();
     frame::seal(&mut stands, Format::Placeholder, first, 2, &previous);
     storage.replace(first, last, &stands).expect("replaced");
@@ -457,7 +457,7 @@ fn every_start_and_all_that_is_thinned_has_a_salt_of_its_own() {
     let events = temporary.path().join("events");
     let salt = || Salt::of(&fs::read(events.join(NAME)).expect("read")).expect("sound");
     let first = salt();
-    let replaced = storage.replace(Revision(1), Revision(2), &[1; 20]);
+    let replaced = storage.replace(Revision(1), Witnessed::up_to(Revision(2)), &[1; 20]);
     replaced.expect("replaced");
     let second = salt();
     drop(storage);
