@@ -265,7 +265,7 @@ impl Reader {
         from: Revision,
     ) -> impl Iterator<Item = Result<DecodedFrame, Error>> + use<> {
         let decoder = Decoder::within(Arc::clone(&self.records), from);
-        walk(decoder, Links::default())
+        walk(decoder, Links::containing(from))
     }
 }
 

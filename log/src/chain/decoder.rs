@@ -119,15 +119,16 @@ impl<F: Send + 'static> Decoder<F> {
         batch
     }
 
-    /// Fetches the next frame: the first may contain `from`, every other begins where the one before
-    /// ended.
+    /// Fetches the next frame: the first may contain `from`, or is the first of all; every other begins where the
+    /// one before ended.
     fn fetch(&mut self, from: Revision) -> Result<Option<Stored>, Error> {
-        if std::mem::take(&mut self.within)
-            && let Some(found) = self.records.at_or_before(from)?
-        {
-            return Ok(Some(found));
+        if !std::mem::take(&mut self.within) {
+            return self.records.at_or_after(from);
         }
-        self.records.at_or_after(from)
+        match self.records.at_or_before(from)? {
+            Some(found) => Ok(Some(found)),
+            None => self.records.at_or_after(Revision(1)),
+        }
     }
 
     /// Moves the rest of the walk to a thread of its own, which ends once the receiver is dropped. An empty batch

@@ -6,16 +6,29 @@ use crate::{Error, Records, Tail};
 use hindsight_core::{Pruned, Revision};
 
 /// Checks that each frame follows the one before.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub(crate) struct Links {
-    /// The end of the frame before; `None` if any frame may come first.
+    /// The end of the frame before; `None` before the first.
     before: Option<Tail>,
+    /// The first frame begins here at the latest.
+    begins_by: Revision,
 }
 
 impl Links {
     /// Expects the frame after `tail`.
     pub(crate) const fn after(tail: Tail) -> Self {
-        Self { before: Some(tail) }
+        Self {
+            before: Some(tail),
+            begins_by: tail.revision.next(),
+        }
+    }
+
+    /// Expects the frame that contains this revision, or the first of all.
+    pub(crate) fn containing(revision: Revision) -> Self {
+        Self {
+            before: None,
+            begins_by: revision.max(Revision(1)),
+        }
     }
 
     /// The first revision of the frame that is expected.
@@ -49,9 +62,15 @@ impl Links {
     /// As [`Self::follow`], for a log that nobody thins meanwhile.
     pub(crate) fn check(&mut self, frame: &FrameLinks) -> Result<(), Error> {
         let first = frame.first;
+        let is_mark = matches!(frame.coverage, Coverage::Restored(_));
+        // A log that was restored from an empty one begins with the mark of that.
+        let is_beginning = is_mark && frame.previous == Hash::default();
+        if self.before.is_none() && first > self.begins_by && !is_beginning {
+            return Err(Error::absent_record(self.begins_by));
+        }
         let wanted = self.wanted().unwrap_or(first);
         let hash = self.before.map_or(frame.previous, |before| before.hash);
-        let skips = matches!(frame.coverage, Coverage::Restored(_)) && wanted < first;
+        let skips = is_mark && wanted < first;
         if wanted != first && !skips {
             let reason = format!("it is missing, and the next one is at revision {first}");
             return Err(Error::corrupt(wanted, reason));

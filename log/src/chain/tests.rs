@@ -80,10 +80,11 @@ fn a_frame_that_cannot_be_read_and_is_thinned_by_now_is_not_told_as_damage() {
         let cut = storage.append(cut_at, &bytes[..bytes.len() / 2]);
         cut.expect("in its place");
         let records = Arc::clone(&storage) as Arc<dyn Records>;
-        let decoder = Decoder::within(records, Revision(beginning));
-        let mut chain = Chain::new(decoder, Links::default());
+        let beginning = Revision(beginning);
+        let decoder = Decoder::within(records, beginning);
+        let mut chain = Chain::new(decoder, Links::containing(beginning));
         // When the walk arrives at this frame it has been fetched already; then it is thinned.
-        for _ in beginning..cut_at.0 {
+        for _ in beginning.0..cut_at.0 {
             chain.advance().expect("intact").expect("a frame");
         }
         if chain.ready.is_empty() {
@@ -153,7 +154,10 @@ fn everything_before_what_cannot_be_fetched_is_read() {
         let storage = MemoryStorage::default();
         fill(&storage, FRAMES, 1 << 10);
         let records: Arc<dyn Records> = Arc::new(Unread(storage, Revision(last)));
-        let mut chain = Chain::new(Decoder::within(records, Revision(1)), Links::default());
+        let mut chain = Chain::new(
+            Decoder::within(records, Revision(1)),
+            Links::containing(Revision(1)),
+        );
         let frames = std::iter::from_fn(|| chain.advance().transpose());
         let walked: Vec<_> = frames.take_while(Result::is_ok).collect();
         assert_eq!(walked.len() as u64, last);
@@ -166,7 +170,10 @@ fn a_walk_that_ends_early_fetches_one_frame_behind_its_end() {
     filled(&*storage);
     for last in [1, 2, 7, FRAMES - 1] {
         let decoder = Decoder::within(Arc::clone(&storage) as Arc<dyn Records>, Revision(1));
-        let mut chain = Chain::new(decoder.until(Revision(last)), Links::default());
+        let mut chain = Chain::new(
+            decoder.until(Revision(last)),
+            Links::containing(Revision(1)),
+        );
         let frames = std::iter::from_fn(|| chain.advance().transpose());
         let walked = frames.collect::<Result<Vec<_>, _>>().expect("intact");
         assert_eq!(walked.len() as u64, last + 1);
@@ -178,7 +185,7 @@ fn a_long_walk_is_ahead_by_bytes_and_not_by_frames_alone() {
     let storage = Arc::new(Counting::default());
     filled(&*storage);
     let decoder = Decoder::within(Arc::clone(&storage) as Arc<dyn Records>, Revision(1));
-    let mut chain = Chain::new(decoder, Links::default());
+    let mut chain = Chain::new(decoder, Links::containing(Revision(1)));
     let (mut walked, mut held_most) = (0, 0);
     while chain.advance().expect("intact").is_some() {
         // Gives the thread that reads ahead time to run.

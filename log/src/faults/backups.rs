@@ -6,8 +6,8 @@ use super::disk::Disk;
 use super::script::{self, Silent};
 use crate::frame::{self, Format};
 use crate::{
-    Base, Error, Log, MemoryStorage, Reader, Records, Restore, RestoreStep, Restored, Snapshots,
-    Storage, Tail, Writer, copy_backup, thin, verify,
+    Base, Entry, Error, Log, MemoryStorage, Reader, Records, Restore, RestoreStep, Restored,
+    Snapshots, Storage, Tail, Writer, copy_backup, thin, verify,
 };
 pub(super) use forged::first_format;
 use forged::{entry, parts};
@@ -350,6 +350,60 @@ fn a_log_without_its_beginning_has_no_backup_whatever_is_left_first() {
         let error = made.expect_err("refused");
         assert!(matches!(error, Error::Corrupt { .. }), "{gone}: {error}");
     }
+}
+
+/// Whether each question about this log, from the first revision on and from this one, is refused as damage.
+fn refuses_questions(reader: &Reader, from: Revision) -> bool {
+    let empty = script::empty;
+    let newest = reader.newest().expect("read");
+    let told = [
+        reader.state_at(empty(), from).err(),
+        reader.newest_state(empty()).err(),
+        reader.state_at_time(empty(), Time(i64::MAX)).err(),
+        reader.scan(from).find_map(Result::err),
+        reader.entries(Revision(1)).find_map(Result::err),
+        reader.scan_all(from).find_map(Result::err),
+        reader.changes(empty(), from, newest, |_| {}).err(),
+    ];
+    let is_missing = |one: Option<Error>| {
+        one.is_some_and(|one| {
+            matches!(one, Error::Corrupt { .. }) && one.to_string().contains("missing")
+        })
+    };
+    told.into_iter().all(is_missing)
+}
+
+#[test]
+fn a_log_without_its_beginning_answers_no_question_about_what_it_lacks() {
+    let disk = short();
+    let restored = Arc::new(Disk::default());
+    let file = backup_of(&Reader::new(Arc::clone(&disk) as Arc<dyn Records>));
+    restore_onto(&restored, &file).expect("restored");
+    let mark = restored.frames().len() - 1;
+    for (disk, gone) in [(&disk, 1), (&disk, 3), (&restored, mark)] {
+        let frames = disk.frames();
+        let left = Disk::holding(frames[gone..].to_vec(), None);
+        let reader = Reader::new(Arc::new(left));
+        let before = frames[gone].0.previous();
+        for from in [Revision(1), before] {
+            assert!(refuses_questions(&reader, from), "{gone}: {from}");
+        }
+        let rest = reader.scan(frames[gone].0);
+        assert_eq!(rest.filter_map(Result::err).count(), 0, "{gone}");
+    }
+}
+
+#[test]
+fn a_log_that_was_restored_from_an_empty_one_begins_with_the_mark_of_that() {
+    let restored = Arc::new(Disk::default());
+    let file = backup_of(&Reader::new(Arc::new(Disk::default())));
+    restore_onto(&restored, &file).expect("restored");
+    let reader = Reader::new(restored);
+    let entries = reader.entries(Revision(1));
+    let entries = entries.collect::<Result<Vec<_>, _>>().expect("whole");
+    assert!(matches!(entries[..], [Entry::Restored { .. }]));
+    let state = reader.newest_state(script::empty()).expect("folded");
+    assert_eq!(Ok(state.revision), reader.newest().map_err(drop));
 }
 
 /// A log, and a snapshot of its end that is intact, names that end, and holds an earlier state.

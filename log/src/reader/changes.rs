@@ -25,7 +25,7 @@ impl Reader {
         let begun = base.state.revision;
         let decoder = Decoder::within(Arc::clone(&self.records), begun.next());
         let mut floor = Revision::ZERO;
-        for frame in walk(decoder.until(until), Links::default()) {
+        for frame in walk(decoder.until(until), Links::containing(begun.next())) {
             let frame = frame?;
             floor = floor.max(frame.links.stated_floor());
             // Below the floor the state lacks what was dropped, and so do the versions that are replaced.

@@ -84,7 +84,8 @@ impl Reader {
     fn state_until(&self, empty: State, revision: Revision) -> Result<State, Error> {
         let base = self.base_until(empty, revision);
         let decoder = Decoder::within(Arc::clone(&self.records), base.state.revision.next());
-        let frames = walk(decoder.until(revision), Links::default());
+        let from = base.state.revision.next();
+        let frames = walk(decoder.until(revision), Links::containing(from));
         let folded = self.fold_frames(frames, base, |at, _| at <= revision, |_| {});
         folded.map_err(|error| match error {
             Error::Pruned(Pruned { floor, .. }) => Error::Pruned(Pruned {
