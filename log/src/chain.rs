@@ -12,6 +12,7 @@ use crate::{Error, Records};
 use crossbeam_channel::Receiver;
 use decoder::Decoded;
 pub(crate) use decoder::Decoder;
+use hindsight_core::Revision;
 pub(crate) use links::Links;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -22,6 +23,9 @@ pub(crate) struct Chain<F> {
     source: Source<F>,
     ready: VecDeque<Decoded<F>>,
     links: Links,
+    /// How far the frames are wanted.
+    until: Revision,
+    is_over: bool,
 }
 
 /// The source of decoded frames.
@@ -37,19 +41,31 @@ impl<F: AsRef<FrameLinks> + Send + 'static> Chain<F> {
     pub(crate) fn new(decoder: Decoder<F>, links: Links) -> Self {
         Self {
             records: Arc::clone(&decoder.records),
+            until: decoder.last,
             source: Source::Inline(decoder),
             ready: VecDeque::new(),
             links,
+            is_over: false,
         }
     }
 
-    /// The next frame; `None` at the end of the log.
+    /// The next frame; `None` at the end of the log, and after a failure.
     pub(crate) fn advance(&mut self) -> Result<Option<F>, Error> {
+        if self.is_over {
+            return Ok(None);
+        }
+        let next = self.step();
+        self.is_over = !matches!(next, Ok(Some(_)));
+        next
+    }
+
+    fn step(&mut self) -> Result<Option<F>, Error> {
         if self.ready.is_empty() {
             self.fill()?;
         }
         let Some(Decoded { first, frame }) = self.ready.pop_front() else {
-            return Ok(None);
+            // The rest may have been thinned into a frame that was passed.
+            return self.links.end(&*self.records, self.until).map(|()| None);
         };
         let checked = match frame {
             Ok(frame) => {

@@ -27,6 +27,7 @@ mod newer;
 #[cfg(unix)]
 mod no_files;
 mod overtaken;
+mod questions;
 mod refusals;
 mod retention;
 mod rot;

@@ -4,6 +4,7 @@ mod backward;
 mod changes;
 mod copying;
 mod loan;
+mod resumed;
 mod states;
 
 use crate::chain::{Chain, Decoder, Links};

@@ -31,7 +31,7 @@ pub(crate) struct Decoder<F> {
     next: Option<Revision>,
     /// Only one frame that begins behind this revision is fetched: a fold may need to see what it
     /// replaces.
-    last: Revision,
+    pub(super) last: Revision,
     /// Whether the first frame may begin before `next` and only contain it.
     within: bool,
     read: fn(Revision, &[u8]) -> Result<F, Error>,

@@ -1,8 +1,7 @@
 //! Reads changes back: commits, each with the version that it replaced.
 
-use super::{Reader, walk};
+use super::Reader;
 use crate::Error;
-use crate::chain::{Decoder, Links};
 use crate::frame::decoded::{Coverage, DecodedFrame};
 use hindsight_core::{Change, Revision, State, apply};
 use std::sync::Arc;
@@ -23,9 +22,8 @@ impl Reader {
     ) -> Result<Revision, Error> {
         let mut base = self.base_until(empty, from);
         let begun = base.state.revision;
-        let decoder = Decoder::within(Arc::clone(&self.records), begun.next());
         let mut floor = Revision::ZERO;
-        for frame in walk(decoder.until(until), Links::containing(begun.next())) {
+        for frame in self.resumed_frames(begun.next(), until) {
             let frame = frame?;
             floor = floor.max(frame.links.stated_floor());
             // Below the floor the state lacks what was dropped, and so do the versions that are replaced.

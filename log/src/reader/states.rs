@@ -1,11 +1,8 @@
 //! The state at a revision or a time, folded from the newest snapshot that can be used.
 
-use super::{Reader, walk};
-use crate::chain::{Decoder, Links};
-use crate::frame::decoded::DecodedFrame;
+use super::Reader;
 use crate::{Base, Error};
 use hindsight_core::{FutureRevision, Pruned, PrunedTime, Revision, State, Time};
-use std::sync::Arc;
 
 impl Reader {
     /// Folds the log into `base`, up to the first commit or restore that is not `wanted`, or to its end.
@@ -15,19 +12,18 @@ impl Reader {
         wanted: impl Fn(Revision, Time) -> bool,
         progress: impl FnMut(Revision),
     ) -> Result<State, Error> {
-        let frames = self.frames(base.state.revision.next());
-        self.fold_frames(frames, base, wanted, progress)
+        self.fold_until(Revision::MAX, base, wanted, progress)
     }
 
-    fn fold_frames(
+    fn fold_until(
         &self,
-        frames: impl Iterator<Item = Result<DecodedFrame, Error>>,
+        until: Revision,
         mut base: Base,
         wanted: impl Fn(Revision, Time) -> bool,
         mut progress: impl FnMut(Revision),
     ) -> Result<State, Error> {
         let mut floor = Revision::ZERO;
-        for frame in frames {
+        for frame in self.resumed_frames(base.state.revision.next(), until) {
             let frame = frame?;
             floor = floor.max(frame.links.stated_floor());
             if base.fold_while(&frame, &wanted, &mut progress).is_break() {
@@ -83,12 +79,9 @@ impl Reader {
 
     fn state_until(&self, empty: State, revision: Revision) -> Result<State, Error> {
         let base = self.base_until(empty, revision);
-        let decoder = Decoder::within(Arc::clone(&self.records), base.state.revision.next());
-        let from = base.state.revision.next();
-        let frames = walk(decoder.until(revision), Links::containing(from));
-        let folded = self.fold_frames(frames, base, |at, _| at <= revision, |_| {});
+        let folded = self.fold_until(revision, base, |at, _| at <= revision, |_| {});
         folded.map_err(|error| match error {
-            Error::Pruned(Pruned { floor, .. }) => Error::Pruned(Pruned {
+            Error::Pruned(Pruned { floor, .. }) if floor > revision => Error::Pruned(Pruned {
                 asked: revision,
                 floor,
             }),
