@@ -335,24 +335,41 @@ fn commit_entry(commit: &Commit, before: Option<&Object>) -> LogEntry {
 
 /// What was done to the object, with a bounded number of events about its finalizers and owners.
 pub(super) fn describe_events(commit: &Commit) -> BoundedTexts {
+    describe(commit, describe_event)
+}
+
+/// The same without the rules of deletions.
+pub(super) fn describe_effects(commit: &Commit) -> BoundedTexts {
+    describe(commit, describe_effect)
+}
+
+fn describe(commit: &Commit, text_of: impl Fn(&Event) -> String) -> BoundedTexts {
     let mut texts = BoundedTexts::default();
     for event in &commit.events {
         match event {
             Event::ObjectCreated { .. }
             | Event::ObjectUpdated { .. }
             | Event::DeletionRequested { .. }
-            | Event::ObjectDeleted { .. } => texts.push_always(describe_event(event)),
+            | Event::ObjectDeleted { .. } => texts.push_always(text_of(event)),
             Event::FinalizerAdded { .. }
             | Event::FinalizerRemoved { .. }
             | Event::OwnerAdded { .. }
             | Event::OwnerRemoved { .. }
-            | Event::OwnerChanged { .. } => texts.push(describe_event(event)),
+            | Event::OwnerChanged { .. } => texts.push(text_of(event)),
         }
     }
     texts
 }
 
 fn describe_event(event: &Event) -> String {
+    let effect = describe_effect(event);
+    match event.deletion() {
+        Some((rule, _)) => format!("{effect} [{}]", rule.name()),
+        None => effect,
+    }
+}
+
+fn describe_effect(event: &Event) -> String {
     match event {
         Event::ObjectCreated { .. } => "created".into(),
         Event::ObjectUpdated { .. } => "updated".into(),
@@ -361,7 +378,7 @@ fn describe_event(event: &Event) -> String {
         Event::OwnerAdded { owner } => format!("owner {} {} set", owner.kind, owner.name),
         Event::OwnerRemoved { owner } => format!("owner {} {} removed", owner.kind, owner.name),
         Event::OwnerChanged { to, .. } => format!("owner {} {} changed", to.kind, to.name),
-        Event::DeletionRequested { rule, .. } => format!("deletion requested [{}]", rule.name()),
-        Event::ObjectDeleted { rule, .. } => format!("deleted [{}]", rule.name()),
+        Event::DeletionRequested { .. } => "deletion requested".into(),
+        Event::ObjectDeleted { .. } => "deleted".into(),
     }
 }

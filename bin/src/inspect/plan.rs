@@ -96,7 +96,7 @@ fn deletion(
     })
 }
 
-/// What is done to an object, as far as it is the same in two courses.
+/// What is done to an object, as far as it is the same in two courses: the rule of a deletion may be another one.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct ChangeIdentity {
     object: String,
@@ -139,12 +139,12 @@ impl Due {
                 .collect(),
         })
     }
+}
 
-    /// Whether this is done without the deletion too; each occurrence counts once.
-    fn consume(&mut self, change: &ChangeIdentity) -> bool {
-        let remaining = self.remaining.get_mut(change).filter(|count| **count > 0);
-        remaining.map(|count| *count -= 1).is_some()
-    }
+/// Whether this is done without the deletion too; each occurrence counts once.
+fn consume(remaining: &mut BTreeMap<ChangeIdentity, usize>, change: &ChangeIdentity) -> bool {
+    let remaining = remaining.get_mut(change).filter(|count| **count > 0);
+    remaining.map(|count| *count -= 1).is_some()
 }
 
 fn identity(before: &State, commit: &Commit) -> ChangeIdentity {
@@ -153,7 +153,7 @@ fn identity(before: &State, commit: &Commit) -> ChangeIdentity {
     ChangeIdentity {
         object: commit.key.to_string(),
         uid: was.then(|| commit.uid.clone()),
-        events: log::describe_events(commit).texts,
+        events: log::describe_effects(commit).texts,
     }
 }
 
@@ -169,8 +169,8 @@ fn is_new(before: &State, object: &Object) -> bool {
     !was.is_some_and(|was| was.is_deleting())
 }
 
-/// What the deletion adds to what is due anyway. If the course was not followed to its end, it is not known
-/// what would be left waiting.
+/// What the deletion adds to what is due anyway, and all that becomes of its object. If the course was not followed to
+/// its end, it is not known what would be left waiting.
 fn changes_beyond_due(
     before: &State,
     subject: &ObjectKey,
@@ -179,28 +179,42 @@ fn changes_beyond_due(
 ) -> Planned {
     let subject = before.get(subject).map(|object| object.meta.uid.clone());
     let is_subject = |uid: &Uid| subject.as_ref() == Some(uid);
-    let gone = removed(course).filter(|uid| is_subject(uid) || !due.removed.contains(*uid));
-    let deleted = gone.count();
+    let with_it: BTreeSet<&Uid> = removed(course).collect();
     let going = course.end.objects().filter(|object| object.is_deleting());
-    let is_left = |object: &&Arc<Object>| {
+    let going: Vec<&Arc<Object>> = going.collect();
+    let still_deleting: BTreeSet<&Uid> = going.iter().map(|object| &object.meta.uid).collect();
+    let goes_anyway = |uid: &Uid| {
+        let is_removed_too = !course.is_complete || with_it.contains(uid);
+        let is_removed = due.removed.contains(uid) && is_removed_too;
+        let is_marked = due.still_deleting.contains(uid) && still_deleting.contains(uid);
+        !is_subject(uid) && (is_removed || is_marked)
+    };
+    let deleted = removed(course).filter(|uid| !goes_anyway(uid)).count();
+    let is_left = |object: &&&Arc<Object>| {
         let uid = &object.meta.uid;
         is_subject(uid) || (is_new(before, object) && !due.still_deleting.contains(uid))
     };
-    let reasons = Reasons::new(&course.end);
-    let waiting = |object| waiting(&reasons, object);
-    let waiting: Vec<Waiting> = going.filter(is_left).map(waiting).collect();
-    let with_it: BTreeSet<&Uid> = removed(course).collect();
-    let is_other = |uid: &&Uid| !is_subject(uid) && (!course.is_complete || with_it.contains(*uid));
-    let going_already = due.removed.iter().filter(is_other).count();
+    let left: Vec<&&Arc<Object>> = going.iter().filter(is_left).collect();
+    let going_already = due.removed.iter().filter(|uid| goes_anyway(uid)).count();
+    let left_uids: BTreeSet<&Uid> = left.iter().map(|object| &object.meta.uid).collect();
+    let is_told = |uid: &Uid| is_subject(uid) || left_uids.contains(uid);
     let commits = course.changes.iter().map(|change| &change.commit);
-    let added = commits.filter(|commit| !due.consume(&identity(before, commit)));
+    let added = commits
+        .filter(|commit| !goes_anyway(&commit.uid))
+        .filter(|commit| {
+            let is_due = consume(&mut due.remaining, &identity(before, commit));
+            !is_due || is_told(&commit.uid)
+        });
+    let entries = added.map(|commit| entry(commit)).collect();
+    let reasons = Reasons::new(&course.end);
+    let waiting = left.iter().map(|object| waiting(&reasons, object));
     Planned {
         revision: before.revision,
         found: true,
-        entries: added.map(|commit| entry(commit)).collect(),
+        entries,
         deleted,
         waiting: if course.is_complete {
-            waiting
+            waiting.collect()
         } else {
             Vec::new()
         },

@@ -113,6 +113,56 @@ fn what_goes_without_it_is_counted_apart() {
     assert_eq!((of_child.deleted, of_child.going_already), (1, 4));
 }
 
+/// The objects of the entries, those that wait, and how many go and how many go anyway.
+fn told(plan: &Planned) -> (Vec<&str>, Vec<&str>, usize, usize) {
+    let entries = plan.entries.iter().map(|entry| &*entry.object);
+    let waiting = plan.waiting.iter().map(|one| &*one.object);
+    (
+        entries.collect(),
+        waiting.collect(),
+        plan.deleted,
+        plan.going_already,
+    )
+}
+
+/// Its dependents go because it waits for them, or because it is gone.
+#[test]
+fn what_becomes_of_an_object_that_is_going_is_told_and_others_are_not_for_their_rule() {
+    let plane = plane();
+    let owner = create(&plane, "owner", &nobody());
+    create(&plane, "free", &owner);
+    let delete = Delete {
+        propagation: Some(Propagation::Foreground),
+        ..Delete::new(Target::any(key("owner")), "v1".into(), Rule::Requested)
+    };
+    run(&plane, Intent::Delete(delete));
+    let path = "configmaps default/owner";
+    let again = planned(&plane, "owner", 100).expect("a plan");
+    assert_eq!(told(&again).1, [""; 0]);
+    assert!(again.entries.iter().any(|one| one.object == path));
+    assert!(
+        again.entries.iter().all(|one| one.object == path),
+        "{again:?}"
+    );
+    assert_eq!((again.deleted, again.going_already), (1, 1));
+    let sooner = planned_as(&plane, "owner", 100, Propagation::Background).expect("a plan");
+    assert_eq!(told(&sooner), (vec![path], vec![], 1, 1), "{sooner:?}");
+
+    let held = create(&plane, "held", &owner);
+    create(&plane, "behind", &held);
+    hold(&plane, "held");
+    let sooner = planned_as(&plane, "owner", 100, Propagation::Background).expect("a plan");
+    assert_eq!(told(&sooner), (vec![path], vec![], 1, 1), "{sooner:?}");
+    let kept = planned_as(&plane, "owner", 100, Propagation::Orphan).expect("a plan");
+    let children = kept.entries.iter().filter(|one| one.object != path);
+    assert!(children.clone().count() > 0, "{kept:?}");
+    assert!(
+        children
+            .clone()
+            .all(|one| one.events.last().map(String::as_str) == Some("updated"))
+    );
+}
+
 #[test]
 fn where_more_is_due_than_is_looked_at_nothing_is_told() {
     let plane = plane();
