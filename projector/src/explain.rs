@@ -38,8 +38,12 @@ pub fn explain<H: History>(
         return explain_deletion(history, state, Step::alone(last), unexplained);
     };
     let Some(mark) = object.mark else {
+        let mut budget = OwnersBudget::new();
+        let mut newest = link(&last, None, &mut budget);
+        let lookup = Lookup { history, state };
         return Ok(Explanation {
-            chain: vec![link(&last, None, &mut OwnersBudget::new())],
+            floor: lookup.add_lost_owners(&last, object.owners(), &mut newest, &mut budget)?,
+            chain: vec![newest],
             earlier: match uid {
                 Some(_) => None,
                 None => earlier(history, last)?,
@@ -48,7 +52,7 @@ pub fn explain<H: History>(
         });
     };
     let first = match history.commit(mark.revision)? {
-        Some(mark) => mark_step(history, mark, last.revision)?,
+        Some(mark) => mark_step(history, mark, &last)?,
         None => Step::alone(last),
     };
     let unexplained = Explanation::new(subject, Fate::Deleting);

@@ -15,7 +15,7 @@ pub(super) const STEPS_MAX: usize = 10_000;
 #[derive(Debug)]
 pub(super) struct Step {
     pub(super) commit: Commit,
-    /// Another request for the same deletion, with another propagation.
+    /// Another request for the same deletion, which changed it.
     pub(super) also: Option<Commit>,
     /// Whether the step before is the collection of another object.
     took_along: bool,
@@ -53,11 +53,11 @@ pub(super) fn follow<H: History>(
     }
 }
 
-/// The step of a mark; `newest` is the newest commit of the object, which is still being deleted.
+/// The step of a mark; `newest` is the newest commit of the object, which may be its removal.
 pub(super) fn mark_step<H: History>(
     history: &BoundedHistory<'_, H>,
     mark: Commit,
-    newest: Revision,
+    newest: &Commit,
 ) -> Result<Step, H::Error> {
     let also = asked_again(history, &mark, newest)?;
     Ok(Step {
@@ -81,7 +81,7 @@ fn previous_step<H: History>(
             None
         };
         let Some(request) = overruling else {
-            return mark_step(history, mark, commit.revision.previous()).map(Some);
+            return mark_step(history, mark, commit).map(Some);
         };
         if request.revision == commit.revision {
             step.also = Some(mark);
@@ -172,16 +172,27 @@ pub(super) fn mark_before<H: History>(
     }
 }
 
-/// The newest request after the first, if it asked for different treatment of the dependents.
+/// The newest request after the first that changed the deletion: what becomes of the dependents, or how long the object
+/// may take to stop. A request that changes nothing is not in the log. One that also removed the object is told
+/// by that removal, unless it treats the dependents in another way than the first.
 fn asked_again<H: History>(
     history: &BoundedHistory<'_, H>,
     mark: &Commit,
-    until: Revision,
+    newest: &Commit,
 ) -> Result<Option<Commit>, H::Error> {
-    let is_request =
-        |commit: &Commit| commit.cause == Cause::Request && commit.propagation().is_some();
-    let again = newest_since(history, mark, until, is_request)?;
-    Ok(again.filter(|again| again.propagation() != mark.propagation()))
+    let is_request = |commit: &Commit| {
+        let is_told = commit.propagation() == mark.propagation() && removes_too(commit, newest);
+        commit.cause == Cause::Request && commit.propagation().is_some() && !is_told
+    };
+    newest_since(history, mark, newest.revision, is_request)
+}
+
+/// Whether this removal was made with the request for it.
+fn removes_too(request: &Commit, removal: &Commit) -> bool {
+    removal.object().is_none()
+        && removal.cause == Cause::Request
+        && request.revision.next() == removal.revision
+        && (&request.actor, request.time) == (&removal.actor, removal.time)
 }
 
 /// The newest commit of an object after its mark, and not after `until`, that satisfies `wanted`. If the

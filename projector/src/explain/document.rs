@@ -186,8 +186,8 @@ pub struct Link {
     /// The rest of the request.
     #[serde(flatten)]
     pub request: RequestDetails,
-    /// Another request, earlier or later, for the deletion that this one requests, if the two asked for
-    /// different treatment of the dependents.
+    /// Another request, earlier or later, for the deletion that this one requests, which changed what becomes of
+    /// the dependents or how long the object may take to stop.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub also: Option<Box<Self>>,
     /// The owners, if several were considered. The next link of the chain is what became of the last of
@@ -197,7 +197,7 @@ pub struct Link {
     /// How many more were considered: of many only the first are named.
     #[serde(default, rename = "moreOwners", skip_serializing_if = "is_zero")]
     pub more_owners: usize,
-    /// For the object in question, if it was deleted because of its owners: the owners that it had
+    /// For the object in question, if it was deleted because of its owners or exists: the owners that it had
     /// before, newest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub dropped: Vec<Dropped>,
@@ -219,7 +219,7 @@ pub struct Owner {
     pub end: Option<End>,
 }
 
-/// A reference to an owner that was removed from an object before that was deleted.
+/// A reference to an owner that was removed from an object, before that was deleted if it was.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Dropped {
     /// As in the reference.

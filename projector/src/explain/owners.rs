@@ -1,5 +1,5 @@
-//! The owners of an object that the collector deleted: those that it referred to at the end, and earlier
-//! ones.
+//! The owners of an object that the collector deleted, or that exists: those that it referred to at the end, and
+//! earlier ones.
 
 use super::bounded_history::BoundedHistory;
 use super::chain::{last_request_setting, mark_before, overruling};
@@ -9,7 +9,7 @@ use hindsight_core::classify::owner_key;
 use hindsight_core::event::{OwnerClass, OwnerFinding};
 use hindsight_core::object::{FOREGROUND_FINALIZER, ORPHAN_FINALIZER, Object};
 use hindsight_core::{
-    Cause, Commit, Event, GroupVersionKind, ObjectKey, OwnerReference, Revision, Rule, State,
+    Cause, Commit, Event, GroupVersionKind, ObjectKey, OwnerReference, Revision, Rule, State, Uid,
 };
 use std::collections::BTreeSet;
 
@@ -94,24 +94,44 @@ impl<H: History> Lookup<'_, '_, H> {
         for (owner, finding) in link.owners.iter_mut().zip(findings) {
             owner.end = self.end(deletion, &finding.owner)?;
         }
-        let (dropped, since) = self.dropped(deletion, findings, budget)?;
+        let known = findings.iter().map(|one| one.owner.uid.clone());
+        let (dropped, since) = self.dropped(deletion, known.collect(), budget)?;
         link.dropped = dropped;
+        self.floor_above(since)
+    }
+
+    /// Adds to the link of the newest version of an object which owners it had before. Some of these may be missing if
+    /// a floor is returned.
+    pub(super) fn add_lost_owners(
+        &self,
+        newest: &Commit,
+        owners: &[OwnerReference],
+        link: &mut Link,
+        budget: &mut OwnersBudget,
+    ) -> Result<Option<Revision>, H::Error> {
+        let known = owners.iter().map(|owner| owner.uid.clone());
+        let (dropped, since) = self.dropped(newest, known.collect(), budget)?;
+        link.dropped = dropped;
+        self.floor_above(since)
+    }
+
+    /// The revision from which on everything is kept, if that is a later one.
+    fn floor_above(&self, since: Revision) -> Result<Option<Revision>, H::Error> {
         let floor = self.history.floor()?;
         Ok((since < floor).then_some(floor))
     }
 
-    /// The owners that the object's versions before its deletion dropped, newest first; and the revision
-    /// from which on it existed, as far as that is known.
+    /// The owners that the versions of the object up to this one dropped, newest first, without those that are known;
+    /// and the revision from which on it existed, as far as that is known.
     fn dropped(
         &self,
-        deletion: &Commit,
-        findings: &[OwnerFinding],
+        newest: &Commit,
+        mut known: BTreeSet<Uid>,
         budget: &mut OwnersBudget,
     ) -> Result<(Vec<Dropped>, Revision), H::Error> {
-        let (key, uid) = (&deletion.key, &deletion.uid);
-        let mut known: BTreeSet<_> = findings.iter().map(|one| one.owner.uid.clone()).collect();
+        let (key, uid) = (&newest.key, &newest.uid);
         let mut dropped = Vec::new();
-        let mut until = deletion.revision.previous();
+        let mut until = newest.revision;
         for () in self.history.version_budget() {
             let Some(version) = self.history.last(key, Some(uid), until)? else {
                 return Ok((dropped, Revision::ZERO));

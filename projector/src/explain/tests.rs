@@ -1,7 +1,7 @@
 //! What is explained of a few commits.
 
 use super::*;
-use crate::ownership::tests::{created, removed};
+use crate::ownership::tests::{created, removed, updated};
 use hindsight_core::command::Propagation;
 use hindsight_core::event::{OwnerClass, OwnerFinding};
 use hindsight_core::kind::BuiltinKinds;
@@ -237,9 +237,9 @@ fn what_is_not_kept_of_its_time_is_told() {
     }
 }
 
-/// One more request for the deletion of the owner, which another finalizer holds.
-fn asked(revision: u64, user: &str, propagation: Propagation) -> Commit {
-    let made = (*created(revision, "owner", &[]).commit).clone();
+/// One more request for the deletion of this object, which another finalizer holds.
+fn asked(name: &str, revision: u64, user: &str, propagation: Propagation) -> Commit {
+    let made = (*created(revision, name, &[]).commit).clone();
     let mark = Mark {
         revision: Revision(2),
         rule: Rule::Requested,
@@ -271,6 +271,49 @@ fn asked(revision: u64, user: &str, propagation: Propagation) -> Commit {
 }
 
 #[test]
+fn who_changed_a_deletion_is_told_unless_the_same_request_ended_it() {
+    let asked = |revision, user| asked("child", revision, user, Propagation::Background);
+    let made = (*created(1, "child", &[]).commit).clone();
+    let log = vec![made, asked(2, "alice"), asked(3, "bob")];
+    let who = |told: &Explanation| {
+        let mark = told.chain.last().expect("a chain");
+        let also = mark.also.as_ref().map(|also| also.user.clone());
+        (mark.user.clone(), also)
+    };
+    let by_alice = |also: Option<&str>| ("alice".to_owned(), also.map(str::to_owned));
+    assert_eq!(who(&explained(log.clone())), by_alice(Some("bob")));
+    for (user, also) in [("bob", None), ("carol", Some("bob"))] {
+        let removal = Commit {
+            actor: Arc::new(Actor::new(user)),
+            ..(*removed(4, "child").commit).clone()
+        };
+        let log = [log.clone(), vec![removal]].concat();
+        assert_eq!(who(&explained(log)), by_alice(also), "{user}");
+    }
+}
+
+#[test]
+fn a_live_object_tells_which_owners_it_had_before() {
+    let released = |revision, owners: &[&str], lost: &str| {
+        let mut commit = (*updated(revision, "child", owners).commit).clone();
+        let before = created(1, "child", &[lost]).commit;
+        let owner = before.object().expect("an object").owners()[0].clone();
+        commit.events.insert(0, Event::OwnerRemoved { owner });
+        commit
+    };
+    let made = (*created(2, "child", &["a", "b"]).commit).clone();
+    let log = vec![made, released(3, &["b"], "a"), released(4, &[], "b")];
+    for (count, lost) in [(1, &[][..]), (2, &["a"]), (3, &["b", "a"])] {
+        let told = explained(log[..count].to_vec());
+        let names = told.chain[0].dropped.iter().map(|one| &*one.name);
+        assert_eq!(names.collect::<Vec<_>>(), lost);
+        assert_eq!((told.state, told.floor), (Fate::Live, None));
+    }
+    let kept = explained_from(Revision(4), log[2..].to_vec());
+    assert_eq!(kept.floor, Some(Revision(4)));
+}
+
+#[test]
 fn who_kept_an_owner_from_orphaning_is_told_unless_somebody_had_it_orphan_again() {
     let (orphan, background) = (Propagation::Orphan, Propagation::Background);
     let requests = [
@@ -284,7 +327,9 @@ fn who_kept_an_owner_from_orphaning_is_told_unless_somebody_had_it_orphan_again(
         log.extend(
             (2..)
                 .zip(&requests[..count])
-                .map(|(revision, (user, propagation))| asked(revision, user, *propagation)),
+                .map(|(revision, (user, propagation))| {
+                    asked("owner", revision, user, *propagation)
+                }),
         );
         log.push((*created(6, "child", &["owner", "other"]).commit).clone());
         log.push((*removed(7, "owner").commit).clone());
