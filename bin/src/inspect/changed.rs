@@ -4,7 +4,8 @@ use super::bounded_texts::BoundedTexts;
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 
-/// Metadata that every write changes, or that is reported as an event of its own.
+/// Metadata that every write changes, or that is reported as an event of its own. Who manages which fields is reported
+/// if nothing else has changed.
 const UNREPORTED: [&str; 7] = [
     "deletionGracePeriodSeconds",
     "deletionTimestamp",
@@ -32,7 +33,21 @@ pub(super) fn changed(before: &Value, after: &Value) -> BoundedTexts {
             below.filter(|below| member != "metadata" || !UNREPORTED.contains(&below.as_str()));
         below.for_each(|below| paths.push(format!("{member}.{below}")));
     }
+    if paths == BoundedTexts::default() && are_managers_all(before, after) {
+        paths.push("metadata.managedFields".to_owned());
+    }
     paths
+}
+
+/// Whether who manages which fields is all that differs in the metadata, beside what every write changes.
+fn are_managers_all(before: &Map<String, Value>, after: &Map<String, Value>) -> bool {
+    let sides = [before, after].map(|side| side.get("metadata").and_then(Value::as_object));
+    let [Some(before), Some(after)] = sides else {
+        return false;
+    };
+    let mut differing = differing(before, after);
+    differing.retain(|member| !["generation", "resourceVersion"].contains(&member.as_str()));
+    differing.iter().eq(&["managedFields"])
 }
 
 fn differing<'a>(
@@ -60,5 +75,26 @@ mod tests {
         assert_eq!(changed(&before, &after).texts, expected);
         assert_eq!(changed(&after, &before).texts, expected);
         assert_eq!(changed(&after, &after), BoundedTexts::default());
+    }
+
+    #[test]
+    fn who_manages_which_fields_is_named_if_nothing_else_differs() {
+        let before =
+            json!({"metadata": {"resourceVersion": "1", "managedFields": [1]}, "data": {"a": "b"}});
+        let after =
+            json!({"metadata": {"resourceVersion": "2", "managedFields": [2]}, "data": {"a": "b"}});
+        assert_eq!(changed(&before, &after).texts, ["metadata.managedFields"]);
+        for (pointer, value, expected) in [
+            ("/data/a", json!("c"), &["data.a"][..]),
+            ("/metadata/managedFields", json!([1]), &[]),
+        ] {
+            let mut after = after.clone();
+            *after.pointer_mut(pointer).expect("a member") = value;
+            assert_eq!(changed(&before, &after).texts, expected, "{pointer}");
+        }
+        let mut after = after;
+        after["metadata"]["finalizers"] = json!(["x.io/hold"]);
+        let told = changed(&before, &after).texts;
+        assert!(told.is_empty(), "an event tells of it: {told:?}");
     }
 }
