@@ -255,12 +255,13 @@ const EXPECTED_OUTPUT: &str = "
 1 why deployments.v9.apps/web           | none of this name was ever defined
 0 get configmaps.v1.                    | b
 1 get configmaps.v2.                    | there is no kind
-1 get widgets.example.com               | one whose definition is gone needs a point
-1 plan widgets.example.com/w            | one whose definition is gone needs a point
+1 get widgets.example.com               | one that was defined at another time is found with a point
+1 plan widgets.example.com/w            | one that was defined at another time is found with a point
 1 why confgmap/b                        | (did you mean configmap?), and none of this name
 1 log Secretss                          | (did you mean secrets?), and none of this name
-1 get deploymnts.apps                   | (did you mean deployments.apps?) at this point
-1 plan pdo/b                            | (did you mean pod?) at this point
+1 get deploymnts.apps                   | (did you mean deployments.apps?) in this state
+1 plan pdo/b                            | (did you mean pod?) in this state
+1 get all                               | (several kinds have this category: give one at a time
 1 log widgets                           | none of this name was ever defined
 1 log widgets.example.com               | none of this name was ever defined
 1 why widgets.example.com/w             | none of this name was ever defined

@@ -177,7 +177,7 @@ pub(super) fn refuse_review(kind: &Kind) -> Result<(), QueryError> {
 pub(super) fn not_served(state: &State, text: &str) -> QueryError {
     let quoted = near::quoted(state, text);
     QueryError::Refused(format!(
-        "there is no kind {quoted} at this point; `kubectl api-resources` lists the kinds that are served now, and \
-         one whose definition is gone needs a point at which it was there (--as-of, or asOf in a query)"
+        "there is no kind {quoted} in this state; `kubectl api-resources` lists the kinds that are served now, and one \
+         that was defined at another time is found with a point of then (--as-of, or asOf in a query)"
     ))
 }

@@ -23,6 +23,12 @@ pub(crate) fn is_near(typed: &str, name: &str) -> bool {
 
 /// A text that names no kind, as messages have it.
 pub(super) fn quoted(state: &State, text: &str) -> String {
+    let mut kinds = state.kinds.iter();
+    if kinds.any(|kind| kind.categories.iter().any(|category| **category == *text)) {
+        return format!(
+            "{text:?} (several kinds have this category: give one at a time, such as configmaps)"
+        );
+    }
     kind_near(state, text).map_or_else(
         || format!("{text:?}"),
         |near| format!("{text:?} (did you mean {near}?)"),
@@ -72,6 +78,13 @@ mod tests {
         ] {
             assert_eq!(kind_near(&state, typed).as_deref(), meant, "{typed}");
         }
+    }
+
+    #[test]
+    fn a_category_is_no_kind() {
+        let told = quoted(&empty_state(), "all");
+        assert!(told.contains("give one at a time"), "{told}");
+        assert_eq!(quoted(&empty_state(), "widgets"), r#""widgets""#);
     }
 
     #[test]
