@@ -98,6 +98,9 @@ mod tests {
             ("1h", 3_600),
             ("1h 30m", 5_400),
             ("7d", 604_800),
+            ("1m", 60),
+            ("1M", 2_630_016),
+            ("1y", 31_557_600),
         ] {
             let AsOf::Time(time) = point(typed).expect(typed).at else {
                 panic!("{typed} is no time");
