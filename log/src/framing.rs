@@ -14,6 +14,8 @@ const BYTES_AHEAD: usize = 1 << 20;
 pub(crate) enum Unreadable {
     /// The bytes are not those that were written.
     Damaged(BoxedError),
+    /// It has no bytes.
+    Empty,
     /// It ends in the middle of a part.
     Short,
     /// A later release wrote it, in a format that this one does not read.
@@ -57,7 +59,8 @@ impl<R: Read> Input<R> {
             format: 0,
             bytes: 0,
         };
-        if input.take::<4>()? != magic {
+        let found = input.magic()?;
+        if found != magic {
             return Err(format!("its header is not that of {what}").into());
         }
         let [format] = input.take::<1>()?;
@@ -76,6 +79,17 @@ impl<R: Read> Input<R> {
             (least, most) => format!("{least} to {most}"),
         };
         Err(format!("it has format {format}, and this release reads {known}").into())
+    }
+
+    fn magic(&mut self) -> Result<[u8; 4], Unreadable> {
+        let mut found = Vec::new();
+        let mut first = self.from.by_ref().take(4);
+        first.read_to_end(&mut found).map_err(not_read)?;
+        if found.is_empty() {
+            return Err(Unreadable::Empty);
+        }
+        self.bytes += found.len() as u64;
+        found.try_into().map_err(|_| Unreadable::Short)
     }
 
     pub(crate) fn take<const N: usize>(&mut self) -> Result<[u8; N], Unreadable> {

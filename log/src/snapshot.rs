@@ -385,7 +385,7 @@ fn unusable(path: &Path, reason: Unreadable) -> Error {
             path: path.to_owned(),
             source,
         },
-        Unreadable::Short => unusable(path, "it is too short".into()),
+        Unreadable::Empty | Unreadable::Short => unusable(path, "it is too short".into()),
         Unreadable::Newer { found, known } => Error::NewerSnapshot {
             path: path.to_owned(),
             found,

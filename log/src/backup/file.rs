@@ -332,6 +332,7 @@ pub(super) fn unusable(reason: impl Into<BoxedError>) -> Error {
 fn unreadable(error: Unreadable) -> Error {
     match error {
         Unreadable::Damaged(reason) => unusable(reason),
+        Unreadable::Empty => unusable("it is empty"),
         Unreadable::Short => unusable("it is incomplete: it was truncated, or never finished"),
         Unreadable::Newer { found, known } => Error::NewerBackup { found, known },
         Unreadable::Io(error) => Error::reading("the backup")(error),
@@ -341,6 +342,15 @@ fn unreadable(error: Unreadable) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_file_without_bytes_is_empty_and_one_that_ends_early_is_incomplete() {
+        for (bytes, told) in [(&b""[..], "it is empty"), (b"HSB", "it is incomplete")] {
+            let refused = Input::open(bytes).err().expect("it is refused");
+            let refused = refused.to_string();
+            assert!(refused.contains(told), "{refused}");
+        }
+    }
 
     /// A release that decided any number of things together may have written it.
     #[test]
