@@ -93,7 +93,7 @@ impl<'a> Reasons<'a> {
         if let Some(known) = known {
             return known;
         }
-        let told = self.held_and_why(object, Detail::Number).join(", ");
+        let told = self.held_and_why(object, Detail::Number).join("; ");
         let mut numbers = self.numbers.borrow_mut();
         numbers.insert(uid.clone(), told.clone());
         told

@@ -167,9 +167,9 @@ fn render(plan: &Planned) -> String {
     for one in &plan.waiting {
         // An older server reports only finalizers.
         let held = if one.held_by.is_empty() {
-            one.finalizers.join(", ")
+            one.finalizers.join("; ")
         } else {
-            one.held_by.join(", ")
+            one.held_by.join("; ")
         };
         write!(out, "\n  {} waits for {held}", one.object).ok();
     }
@@ -227,6 +227,19 @@ impl From<Cascade> for Propagation {
 mod tests {
     use super::*;
     use crate::testing::plane;
+    use serde_json::{from_value, json};
+
+    /// One of them has a comma in it.
+    #[test]
+    fn what_an_object_waits_for_is_told_one_thing_from_the_other() {
+        let held = ["x.io/hold", "its node, which has 30 s to stop it"];
+        let plan = json!({"revision": 7, "found": true, "entries": [], "deleted": 0, "complete": true,
+            "waiting": [{"object": "pods default/p", "finalizers": ["x.io/hold"], "heldBy": held}]});
+        let told = render(&from_value(plan).expect("a plan"));
+        let line = told.lines().last().expect("a line");
+        let expected = "  pods default/p waits for x.io/hold; its node, which has 30 s to stop it";
+        assert_eq!(line, expected);
+    }
 
     #[test]
     fn a_plan_of_the_past_uses_the_time_of_that_revision() {

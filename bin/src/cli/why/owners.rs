@@ -1,6 +1,7 @@
 //! The owners of an object that was collected, printed below the line of its deletion.
 
 use super::{by, show};
+use hindsight_core::Rule;
 use hindsight_projector::{Dropped, End, EndedAs, Link};
 
 /// The owners that it had at its end, unless the next link shows the only one, and those that it had before.
@@ -10,11 +11,13 @@ pub(super) fn describe(link: &Link) -> String {
 
 /// The owners that it had, unless the next link shows the only one: it is about the last of several alone.
 fn named(link: &Link) -> String {
+    let place = place(link).map_or_else(String::new, |namespace| format!(" in {namespace}"));
+    let absent = format!("does not exist{place}");
     let owners = link.owners.iter().map(|owner| {
         let what = match &owner.end {
             _ if owner.waits => "waits for its dependents",
             Some(_) => "is gone",
-            None => "does not exist",
+            None => &absent,
         };
         let since = owner.end.as_ref().map_or_else(String::new, since);
         format!("{} {} {what}{since}", owner.kind, owner.name)
@@ -29,6 +32,15 @@ fn named(link: &Link) -> String {
             format!("\n{:12}of its owners {told}", "")
         }
     }
+}
+
+/// The namespace in which the owners were looked for, if they are in another.
+fn place(link: &Link) -> Option<&str> {
+    if link.rule != Some(Rule::OwnerInOtherNamespace) {
+        return None;
+    }
+    let (_, path) = link.object.split_once(' ')?;
+    path.split_once('/').map(|(namespace, _)| namespace)
 }
 
 /// The owners that it had before, each with who removed the reference, or why the collector did.
@@ -102,6 +114,23 @@ mod tests {
         let alone = "its owner ConfigMap a does not exist";
         assert_eq!(lines(&[a(Value::Null)], &[]), [alone]);
         assert!(lines(&[], &[]).is_empty());
+    }
+
+    #[test]
+    fn an_owner_in_another_namespace_is_said_to_be_missing_in_that_of_the_object() {
+        for (rule, told) in [
+            (
+                "owner-in-other-namespace",
+                "its owner ConfigMap a does not exist in w",
+            ),
+            ("no-such-owner", "its owner ConfigMap a does not exist"),
+        ] {
+            let owner = json!({"kind": "ConfigMap", "name": "a", "uid": "u", "waits": false});
+            let link = json!({"revision": 24, "time": "T", "rule": rule, "event": "deleted",
+                "object": "configmaps w/kid", "user": "gc", "verb": "", "owners": [owner]});
+            let described = describe(&from_value(link).expect("a link"));
+            assert_eq!(described.trim_start(), told);
+        }
     }
 
     #[test]
