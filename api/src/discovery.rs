@@ -242,7 +242,7 @@ fn resources(state: &State, group: &str, version: &str) -> Value {
         let Some(served) = kind.served(version) else {
             continue;
         };
-        list.push(json!({
+        list.push(without_empty_lists(json!({
             "name": &*kind.resource.resource,
             "singularName": &*kind.singular,
             "namespaced": kind.is_namespaced(),
@@ -250,7 +250,7 @@ fn resources(state: &State, group: &str, version: &str) -> Value {
             "verbs": verbs(kind),
             "shortNames": names(&kind.short_names),
             "categories": names(&kind.categories),
-        }));
+        })));
         for subresource in &served.subresources {
             let spoken = kind.document_gvk(version, Some(*subresource));
             list.push(json!({
@@ -303,7 +303,7 @@ fn aggregated_resources(state: &State, group: &str, version: &str) -> Vec<Value>
                     "verbs": subresource.verbs()})
             })
             .collect();
-        Some(json!({
+        Some(without_empty_lists(json!({
             "resource": &*kind.resource.resource,
             "responseKind": fragments::gvk(&kind.document_gvk(version, None)),
             "scope": if kind.is_namespaced() { "Namespaced" } else { "Cluster" },
@@ -312,9 +312,19 @@ fn aggregated_resources(state: &State, group: &str, version: &str) -> Vec<Value>
             "shortNames": names(&kind.short_names),
             "categories": names(&kind.categories),
             "subresources": subresources,
-        }))
+        })))
     };
     kinds(state, group).filter_map(one).collect()
+}
+
+/// A resource without the lists that it has nothing for.
+///
+/// Source: the types of both documents upstream.
+fn without_empty_lists(mut resource: Value) -> Value {
+    if let Some(members) = resource.as_object_mut() {
+        members.retain(|_, value| *value != json!([]));
+    }
+    resource
 }
 
 fn names(names: &[Arc<str>]) -> Vec<&str> {

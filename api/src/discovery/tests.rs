@@ -46,6 +46,32 @@ fn a_group_prefers_what_is_called_as_versions_are() {
     assert_eq!(versions, wanted.map(Some));
 }
 
+/// A client may tell a list that is absent from one that is empty.
+#[test]
+fn lists_of_names_that_a_kind_does_not_have_are_left_out() {
+    let asked = Served::new();
+    asked.define("as", &["v1"]);
+    let lists = |path: &str, headers: &[(&str, &str)], resources: &str, name: &str| {
+        let answer = asked.get(path, headers);
+        let document: Value = serde_json::from_slice(answer.body()).expect("JSON");
+        let resources = document.pointer(resources).and_then(Value::as_array);
+        let mut resources = resources.expect("resources").iter();
+        let wanted = |one: &&Value| one["name"] == name || one["resource"] == name;
+        let found = resources.find(wanted).expect("it is served");
+        ["shortNames", "categories", "subresources"].map(|list| found.get(list).is_some())
+    };
+    let none = [false; 3];
+    assert_eq!(lists("/apis/y.io/v1", &[], "/resources", "as"), none);
+    let pods = lists("/api/v1", &[], "/resources", "pods");
+    assert_eq!(pods, [true, true, false]);
+    let aggregated = [("accept", AGGREGATED)];
+    let resources = "/items/0/versions/0/resources";
+    let pods = lists("/api", &aggregated, resources, "pods");
+    assert_eq!(pods, [true; 3]);
+    let templates = lists("/api", &aggregated, resources, "podtemplates");
+    assert_eq!(templates, none);
+}
+
 #[test]
 fn what_there_is_to_read_is_listed_and_can_be_read() {
     let asked = Served::new();
