@@ -2,7 +2,7 @@
 //! the disk resembles a real one.
 
 use hindsight_core::Revision;
-use hindsight_log::{Purpose, Storage, Stored, Tail};
+use hindsight_log::{Purpose, Storage, Stored, Tail, Witnessed};
 use hindsight_tests::dice::Dice;
 use hindsight_tests::sim::disk::Disk;
 use hindsight_tests::sim::options::Options;

@@ -346,7 +346,7 @@ mod tests {
     #[test]
     fn a_file_without_bytes_is_empty_and_one_that_ends_early_is_incomplete() {
         for (bytes, told) in [(&b""[..], "it is empty"), (b"HSB", "it is incomplete")] {
-            let refused = Input::open(bytes).err().expect("it is refused");
+            let refused = Input::open(bytes).expect_err("it is refused");
             let refused = refused.to_string();
             assert!(refused.contains(told), "{refused}");
         }

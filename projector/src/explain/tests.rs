@@ -302,7 +302,7 @@ fn a_live_object_tells_which_owners_it_had_before() {
         commit
     };
     let made = (*created(2, "child", &["a", "b"]).commit).clone();
-    let log = vec![made, released(3, &["b"], "a"), released(4, &[], "b")];
+    let log = [made, released(3, &["b"], "a"), released(4, &[], "b")];
     for (count, lost) in [(1, &[][..]), (2, &["a"]), (3, &["b", "a"])] {
         let told = explained(log[..count].to_vec());
         let names = told.chain[0].dropped.iter().map(|one| &*one.name);

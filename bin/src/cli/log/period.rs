@@ -3,7 +3,7 @@
 use crate::answer::LogPage;
 use crate::cli::ask::Source;
 use crate::cli::point::Point;
-use crate::cli::question::Question;
+use crate::cli::query::Query;
 use hindsight_api::AsOf;
 use hindsight_core::{Revision, Time};
 use hindsight_log::Entry;
@@ -25,8 +25,8 @@ fn time_from(source: &Source, revision: Revision) -> Option<Time> {
             Entry::Restored { time, .. } => time,
         }),
         Source::Server(client) => {
-            let question = Question::named("log").with("from", &revision.to_string());
-            let page: LogPage = client.ask(question.path()).ok()?;
+            let query = Query::named("log").with("from", &revision.to_string());
+            let page: LogPage = client.ask(query.path()).ok()?;
             Time::parse(&page.entries.first()?.time)
         }
     }
