@@ -7,6 +7,8 @@ mod overtaken;
 mod parts_hasher;
 
 pub use image::Image;
+#[cfg(test)]
+pub(crate) use overtaken::PASSED;
 pub(crate) use overtaken::{ABOVE_MAX, Obstacle};
 
 use crate::Revision;

@@ -15,6 +15,12 @@ use std::sync::Arc;
 /// How many objects above one are looked at.
 pub(crate) const ABOVE_MAX: usize = 1_000;
 
+#[cfg(test)]
+thread_local! {
+    /// How many objects this thread has passed on the way up from planned steps.
+    pub(crate) static PASSED: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+}
+
 /// What keeps a planned step from being carried out.
 #[derive(Debug)]
 pub(crate) enum Obstacle<'a> {
@@ -93,6 +99,8 @@ impl State {
         let mut open: Vec<&Arc<Object>> = beside.chain(named).collect();
         let mut seen = BTreeSet::from([key]);
         while let Some(at) = open.pop() {
+            #[cfg(test)]
+            PASSED.set(PASSED.get() + 1);
             if !seen.insert(&at.key) {
                 continue;
             }

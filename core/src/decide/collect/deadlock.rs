@@ -2,7 +2,7 @@
 //! left waiting for an owner that no longer waits itself, and which ones would be chance.
 
 use super::{find, release_owner};
-use crate::command::{Deadlock, Target};
+use crate::command::{Basis, Deadlock, Target};
 use crate::decide::Context;
 use crate::decide::sequence::Sequence;
 use crate::object::{Object, ServerFinalizer};
@@ -23,6 +23,8 @@ pub(crate) fn break_deadlock(
         return Err(Rejection::stale(&first.key, "its members have grown"));
     }
     let mut outcome = Outcome::Updated(find(context, first)?.clone());
+    // What is above any member is looked at before the first release.
+    let rest = Basis::at(deadlock.basis.revision);
     let mut sequence = Sequence::on(context.state);
     for member in &deadlock.members {
         let is_first = sequence.commits().is_empty();
@@ -32,7 +34,8 @@ pub(crate) fn break_deadlock(
             ..sequence.context(context)
         };
         let held_by = ServerFinalizer::Foreground;
-        let decision = release_owner(context, member, held_by, &deadlock.basis)?;
+        let basis = if is_first { &deadlock.basis } else { &rest };
+        let decision = release_owner(context, member, held_by, basis)?;
         if is_first {
             outcome = decision.outcome;
         }

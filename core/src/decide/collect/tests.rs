@@ -1,5 +1,6 @@
 //! A plan of the collector is carried out only if its ground still holds.
 
+mod deadlocks;
 mod latecomers;
 mod overtaken;
 mod services;
