@@ -7,9 +7,9 @@ mod overtaken;
 mod parts_hasher;
 
 pub use image::Image;
-#[cfg(test)]
-pub(crate) use overtaken::PASSED;
 pub(crate) use overtaken::{ABOVE_MAX, Obstacle};
+#[cfg(test)]
+pub(crate) use overtaken::{ABOVE_MAX_FOR_DEFINITIONS, PASSED};
 
 use crate::Revision;
 use crate::custom::{is_served, kind_of_definition, schemas_of_definition};

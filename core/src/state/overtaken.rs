@@ -15,6 +15,10 @@ use std::sync::Arc;
 /// How many objects above one are looked at.
 pub(crate) const ABOVE_MAX: usize = 1_000;
 
+/// How many objects above one are looked at for definitions that are being deleted. While there is one, every commit
+/// that changes references looks.
+pub(crate) const ABOVE_MAX_FOR_DEFINITIONS: usize = 64;
+
 #[cfg(test)]
 thread_local! {
     /// How many objects this thread has passed on the way up from planned steps.
@@ -236,7 +240,7 @@ impl State {
         while let Some(at) = open.pop() {
             let owners: Vec<&Arc<Object>> = self.owners_of(at).collect();
             let names_all = owners.len() == at.owners().len();
-            if seen.len() > ABOVE_MAX || !names_all && !was_planned {
+            if seen.len() > ABOVE_MAX_FOR_DEFINITIONS || !names_all && !was_planned {
                 return followed.keys().cloned().collect();
             }
             if at.key.is_definition() {

@@ -1,8 +1,9 @@
 //! A plan is carried out only if no request since then may have changed what comes before it.
 
-use super::{absent, is_stale, make, prune, reference, target};
+use super::{absent, is_stale, make, prune, reference, release_as_of, target};
 use crate::command::{Basis, Delete, Intent, Patch, Propagation, Seen, Target, Unblock};
-use crate::object::{Object, ObjectKey};
+use crate::object::{Object, ObjectKey, ServerFinalizer};
+use crate::state::ABOVE_MAX_FOR_DEFINITIONS;
 use crate::testing::World;
 use crate::{Decision, Rejection, Rule};
 use serde_json::{Value, json};
@@ -186,6 +187,31 @@ fn an_object_with_too_much_above_it_waits_for_a_moment_without_requests() {
     assert!(told.contains("1000 objects or more are above it"), "{told}");
     let plan = planned(&world, "a", &[&owner]);
     prune(&mut world, plan).expect("planned after that");
+}
+
+/// Each such commit looks up while a definition is being deleted, so it does not look far.
+#[test]
+fn who_comes_far_below_others_may_be_below_a_definition() {
+    for (length, may_be) in [(3, false), (ABOVE_MAX_FOR_DEFINITIONS + 1, true)] {
+        let mut world = World::new();
+        world.define_things(&[]);
+        let mut owner = make(&mut world, json!({"name": "o"}));
+        for at in 1..length {
+            owner = owned(&mut world, &format!("o{at}"), json!([reference(&owner)]));
+        }
+        let marked = world.delete("customresourcedefinitions", "things.x.io", None);
+        let decision = marked.expect("marked");
+        let definition = decision.outcome.object();
+        let decided_at = world.state.revision;
+        owned(&mut world, "a", json!([reference(&owner)]));
+        let finalizer = ServerFinalizer::Definition;
+        let released = release_as_of(&mut world, definition, finalizer, decided_at);
+        if may_be {
+            is_stale(released);
+        } else {
+            released.expect("nothing came below it");
+        }
+    }
 }
 
 fn change(world: &mut World, name: &str, metadata: Value) {
