@@ -312,6 +312,8 @@ pub struct Basis {
     /// misspells their names; the `Service` of `Endpoints`; and the containers of its dependents, if its policy
     /// depends on whether it has any.
     pub above: Vec<ObjectKey>,
+    /// About how many objects a walk up passes from there, [`ABOVE_MAX`](crate::state::ABOVE_MAX) at most.
+    pub passed: usize,
     /// The object of the step, if the step is about its owners.
     pub seen: Option<Seen>,
 }
@@ -344,6 +346,7 @@ impl Basis {
         Self {
             revision,
             above: Vec::new(),
+            passed: 0,
             seen: None,
         }
     }

@@ -7,7 +7,8 @@ mod overtaken;
 mod parts_hasher;
 
 pub use image::Image;
-pub(crate) use overtaken::{ABOVE_MAX, Obstacle};
+pub use overtaken::ABOVE_MAX;
+pub(crate) use overtaken::Obstacle;
 #[cfg(test)]
 pub(crate) use overtaken::{ABOVE_MAX_FOR_DEFINITIONS, PASSED};
 

@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// How many objects above one are looked at.
-pub(crate) const ABOVE_MAX: usize = 1_000;
+pub const ABOVE_MAX: usize = 1_000;
 
 /// How many objects above one are looked at for definitions that are being deleted. While there is one, every commit
 /// that changes references looks.

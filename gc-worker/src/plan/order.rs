@@ -5,6 +5,7 @@ use super::View;
 use hindsight_core::classify::is_undecided;
 use hindsight_core::command::{Basis, Seen};
 use hindsight_core::event::OwnerClass;
+use hindsight_core::state::ABOVE_MAX;
 use hindsight_core::{Object, ObjectKey, OwnerReference, Uid};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -18,6 +19,8 @@ pub(super) struct Above {
     beyond: Vec<Uid>,
     /// The first two undecided objects of all. Two, because one may be the one that asks.
     all: Vec<Uid>,
+    /// How many objects a walk up from here passes, at most. What is reached on several ways counts for each.
+    passed: usize,
 }
 
 /// What is above some containers.
@@ -150,7 +153,14 @@ impl View<'_> {
             let beyond = self.first_two(beyond.collect());
             let nearest_first = own.iter().rev().chain(&beyond).cloned();
             let all = self.first_two(nearest_first.collect());
-            Above { own, beyond, all }
+            let passed = reached.iter().map(|above| above.passed);
+            let passed = add_up([members.len()].into_iter().chain(passed));
+            Above {
+                own,
+                beyond,
+                all,
+                passed,
+            }
         };
         let mut above = self.memo.above.borrow_mut();
         above.find(uid, next, summarize).map(read)
@@ -221,10 +231,17 @@ impl View<'_> {
     /// This state, and what is decided in it before a step on each of these objects.
     pub(super) fn basis<'u>(&self, uids: impl IntoIterator<Item = &'u Uid>) -> Basis {
         let objects = uids.into_iter().filter_map(|uid| self.graph.object(uid));
-        let above = objects.flat_map(|object| self.above_besides_containers(object));
-        let above = above.filter_map(|uid| self.graph.object(uid));
+        let (mut above, mut containers) = (Vec::new(), Vec::new());
+        for object in objects {
+            above.extend(self.above_besides_containers(object));
+            containers.extend(self.containers(&object.key));
+        }
+        let from = above.iter().chain(&containers);
+        let passed = add_up(from.filter_map(|uid| self.above(uid, |above| above.passed)));
+        let above = above.into_iter().filter_map(|uid| self.graph.object(uid));
         Basis {
             revision: self.state.revision,
+            passed,
             above: above.map(|object| object.key.clone()).collect(),
             seen: None,
         }
@@ -263,4 +280,10 @@ impl View<'_> {
             is_undecided(self.state, object)
         })
     }
+}
+
+/// As many objects as a walk up passes together with others, if it does not end before.
+fn add_up(passed: impl Iterator<Item = usize>) -> usize {
+    let all = passed.fold(0, usize::saturating_add);
+    all.min(ABOVE_MAX)
 }
