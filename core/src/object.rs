@@ -140,7 +140,12 @@ impl Object {
     ///
     /// The body was checked when the object was made, so callers never see `Null`.
     pub fn document(&self) -> Value {
-        read(&self.body).unwrap_or_default()
+        self.read().unwrap_or_default()
+    }
+
+    /// The members of the body that this type has, if they are what it says. The others are skipped.
+    pub(crate) fn read<'a, T: serde::Deserialize<'a>>(&'a self) -> Option<T> {
+        read(&self.body).ok()
     }
 
     /// About how many bytes it takes in memory and in an uncompressed file: its body, and an allowance for

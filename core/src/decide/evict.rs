@@ -14,6 +14,7 @@ use crate::kind::Subresource;
 use crate::object::{Object, ObjectKey};
 use crate::selector::LabelSelector;
 use crate::{Commit, Decision, GroupResource, Rejection};
+use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
@@ -23,6 +24,17 @@ const MANAGER: &str = "kube-apiserver";
 const DISRUPTED_PODS_MAX: usize = 2000;
 /// The condition of a budget that says whether a disruption is allowed.
 const DISRUPTION_ALLOWED: &str = "DisruptionAllowed";
+
+/// The part of a budget that says which pods it covers. The rest, which may list many evicted pods, is skipped.
+#[derive(Deserialize)]
+struct Selecting {
+    spec: SelectingSpec,
+}
+
+#[derive(Deserialize)]
+struct SelectingSpec {
+    selector: Option<Value>,
+}
 
 /// Spends the budget, sets the pod's condition and deletes it; all of it or nothing.
 pub(crate) fn evict(context: Context<'_>, intent: &Delete) -> Result<Decision, Rejection> {
@@ -119,10 +131,8 @@ fn budgets(context: Context<'_>, pod: &Object) -> Vec<Arc<Object>> {
     let resource = GroupResource::new("policy", "poddisruptionbudgets");
     let all = context.state.list(&resource, Some(&pod.key.namespace));
     let counts = |budget: &&Arc<Object>| {
-        let document = budget.document();
-        let selector = document.pointer("/spec/selector");
-        let selector = selector.filter(|selector| !selector.is_null());
-        let selector = selector.map(LabelSelector::from_document);
+        let selector = budget.read().and_then(|read: Selecting| read.spec.selector);
+        let selector = selector.as_ref().map(LabelSelector::from_document);
         selector.is_some_and(|read| read.is_ok_and(|one| one.matches(&pod.meta.labels)))
     };
     all.filter(counts).cloned().collect()

@@ -1,6 +1,7 @@
 //! What an eviction asks of a disruption budget.
 
 use crate::command::{Delete, Target};
+use crate::object::Object;
 use crate::testing::World;
 use crate::{
     Actor, Command, Decision, Intent, Rejection, Request, Rule, apply, decide, invariants,
@@ -289,4 +290,26 @@ fn what_is_paid_is_noted_for_whoever_keeps_the_budget_and_a_second_eviction_cost
     evict(&mut world).expect("it stops already");
     let budget = world.get(BUDGETS, "b0").expect("a budget");
     assert_eq!(budget.revision, revision);
+}
+
+/// Lists of the pods that were evicted are long, and every eviction in the namespace would read them.
+#[test]
+fn of_budgets_that_may_cover_a_pod_nothing_but_their_selectors_is_read() {
+    let statuses = [(spec(), json!({})), (spec(), json!({}))];
+    let mut world = world("Running", "True", &statuses);
+    let levels = 500;
+    let unreadable = ["[".repeat(levels), "]".repeat(levels)].concat();
+    for name in ["b0", "b1"] {
+        let budget = world.get(BUDGETS, name).expect("a budget");
+        let body = format!(r#"{{"spec":{},"status":{unreadable}}}"#, spec());
+        let budget = Object {
+            body: body.into(),
+            ..Object::clone(&budget)
+        };
+        assert!(budget.document().is_null());
+        world.state.put(&Arc::new(budget));
+    }
+    let refused = evict(&mut world).expect_err("both cover it");
+    let told = refused.to_string();
+    assert!(told.contains("more than one"), "{told}");
 }
