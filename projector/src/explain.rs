@@ -15,7 +15,7 @@ pub use document::{
     Dropped, Earlier, End, EndedAs, Explanation, Fate, Link, LinkEvent, Owner, RequestDetails,
     Root, Subject,
 };
-use hindsight_core::{Cause, Commit, Event, ObjectKey, Revision, Rule, State, Uid};
+use hindsight_core::{Cause, Commit, Event, Object, ObjectKey, Revision, Rule, State, Uid};
 use owners::{Lookup, OwnersBudget};
 
 /// Explains the newest deletion of this object. `subject` names it for the case that no version of its
@@ -94,7 +94,7 @@ fn root_of(last: &Commit) -> Option<Root> {
 }
 
 /// Names the object by its last version: its resource may belong to another kind now. If none is kept and the kind of
-/// now was defined after it, the kind is not known.
+/// now may have been defined after it, the kind is not known.
 fn name_by_body<H: History>(
     history: &BoundedHistory<'_, H>,
     state: &State,
@@ -111,13 +111,36 @@ fn name_by_body<H: History>(
         subject.kind = object.type_meta.kind.to_string();
         return Ok(());
     }
-    let definition = state.definition_of(&last.key.resource);
-    let defined = definition.and_then(|definition| definition.meta.creation_timestamp);
-    if defined.is_some_and(|defined| defined > last.time) {
+    if let Some(definition) = state.definition_of(&last.key.resource)
+        && may_be_newer(history, definition, last.revision)?
+    {
         subject.api_version.clear();
         subject.kind.clear();
     }
     Ok(())
+}
+
+/// Whether this definition may be of a later kind than the one of this revision: the end of that one is kept, and found
+/// unless there are too many versions.
+fn may_be_newer<H: History>(
+    history: &BoundedHistory<'_, H>,
+    definition: &Object,
+    revision: Revision,
+) -> Result<bool, H::Error> {
+    let mut until = Revision::MAX;
+    for () in history.version_budget() {
+        let Some(commit) = history.last(&definition.key, None, until)? else {
+            return Ok(false);
+        };
+        if commit.revision <= revision {
+            return Ok(false);
+        }
+        if commit.uid != definition.meta.uid {
+            return Ok(true);
+        }
+        until = commit.revision.previous();
+    }
+    Ok(true)
 }
 
 /// The newest deletion of another object with the name of a live object.

@@ -60,22 +60,29 @@ fn what_is_not_kept_is_not_called_by_a_kind_that_was_defined_later() {
     let mut removal = (*removed(3, "a").commit).clone();
     removal.key = ObjectKey::new(resource.clone(), "default", "a");
     removal.time = Time::parse("2026-01-01T00:00:00Z").expect("a time");
-    for (year, kind) in [("2025", "Gadget"), ("2027", "")] {
+    // The clock of the definition says nothing: it may have been set back.
+    for (revision, kind) in [(1, "Gadget"), (5, "")] {
         let key = ObjectKey::defining(&resource);
         let document = json!({"apiVersion": "apiextensions.k8s.io/v1",
             "kind": "CustomResourceDefinition", "metadata": {"name": &*key.name, "uid": "crd",
-            "creationTimestamp": format!("{year}-01-01T00:00:00Z")}});
+            "creationTimestamp": "2026-01-01T00:00:00Z"}});
         let object = Object::from_value(key.clone(), document, Revision(1), None);
         let object = Arc::new(object.expect("an object"));
         let definition = Commit {
-            key,
+            key: key.clone(),
             events: vec![Event::ObjectCreated { object }],
-            ..(*created(1, "crd", &[]).commit).clone()
+            ..(*created(revision, "crd", &[]).commit).clone()
+        };
+        let before = Commit {
+            key,
+            ..(*removed(revision - 1, "old").commit).clone()
         };
         let mut state = nothing();
         drop(hindsight_core::apply(&mut state, &definition));
+        let mut commits = vec![before, definition, removal.clone()];
+        commits.sort_by_key(|commit| commit.revision);
         let kept = Kept {
-            commits: vec![removal.clone()],
+            commits,
             floor: Revision(2),
         };
         let subject = Subject {

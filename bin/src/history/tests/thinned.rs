@@ -1,12 +1,15 @@
 //! A log that is thinned while a question reads it: what is asked is answered from what is left.
 
-use super::{create, frames, named, object, some_history, write};
+use super::{create, frames, named, object, some_history, write, write_at};
 use crate::history::{HistoryIndex, LogHistory};
 use crate::inspect::{ObjectQuery, Selection, page, why};
-use crate::testing::plane;
-use hindsight_core::{Revision, State};
+use crate::testing::{plane, restored};
+use crate::{Config, ControlPlane};
+use hindsight_core::command::{Create, Delete, FieldValidation, Target};
+use hindsight_core::{GroupResource, Intent, ObjectKey, Revision, Rule, State, Time};
 use hindsight_log::{Error, MemoryStorage, Reader, Records, Storage, Stored, Tail, thin};
 use hindsight_projector::Fate;
+use serde_json::{Value, json};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -179,4 +182,68 @@ fn a_log_with_nothing_to_show_says_so_while_it_is_thinned() {
         let defined = history.defined(|_, _| true).expect("it is read");
         assert_eq!(defined.len(), 0);
     });
+}
+
+fn made(key: &ObjectKey, object: Value) -> Intent {
+    Intent::Create(Create {
+        key: key.clone(),
+        version: "v1".into(),
+        object,
+        validation: FieldValidation::Ignore,
+    })
+}
+
+fn gone(key: &ObjectKey) -> Intent {
+    let target = Target::any(key.clone());
+    Intent::Delete(Delete::new(target, "v1".into(), Rule::Requested))
+}
+
+/// The definition of widgets, as this kind.
+fn defined(key: &ObjectKey, kind: &str) -> Intent {
+    let version = json!({"name": "v1", "served": true, "storage": true,
+        "schema": {"openAPIV3Schema": {"type": "object"}}});
+    let names = json!({"plural": "widgets", "kind": kind});
+    let spec = json!({"group": "example.com", "scope": "Namespaced", "versions": [version],
+        "names": names});
+    made(key, json!({"metadata": {"name": &*key.name}, "spec": spec}))
+}
+
+/// Times are cut to seconds in objects, and clocks are set back.
+#[test]
+fn an_object_of_which_no_version_is_kept_is_not_called_by_a_later_kind_whatever_the_clock_said() {
+    const HOUR: i64 = 3_600_000_000;
+    let definition = ObjectKey::definition("widgets.example.com");
+    let widgets = GroupResource::new("example.com", "widgets");
+    let key = ObjectKey::new(widgets, "default", "w");
+    for set_back in [0, HOUR] {
+        let plane = ControlPlane::open(Config::default()).expect("it opens");
+        let now = plane.now();
+        let widget = made(&key, json!({"metadata": {"name": "w"}}));
+        for intent in [defined(&definition, "Widget"), widget, gone(&key)] {
+            write_at(&plane, now, [intent]);
+        }
+        write_at(&plane, now, [gone(&definition)]);
+        let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+        let mut changed = plane.changed();
+        while plane.state().get(&definition).is_some() {
+            runtime.block_on(changed.next()).expect("it goes");
+        }
+        let later = Time(now.0 - set_back);
+        write_at(&plane, later, [defined(&definition, "Gadget")]);
+
+        let state = plane.state();
+        let storage = restored(&plane);
+        let reader = Reader::new(Arc::clone(&storage) as _);
+        let floor = state.revision;
+        let thinned = thin(&*storage, &reader, floor, plane.empty_state(), &[]);
+        thinned.expect("thinned");
+        let index = HistoryIndex::default();
+        let asked = ObjectQuery {
+            kind: "widgets.example.com".into(),
+            ..object("w")
+        };
+        let told = why(&LogHistory::new(&reader, &index), &state, &asked).expect("answered");
+        assert_eq!(told.explanation.state, Fate::Deleted, "{set_back}");
+        assert_eq!(told.explanation.object.kind, "widgets", "{set_back}");
+    }
 }
