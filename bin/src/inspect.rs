@@ -8,6 +8,8 @@ mod near;
 mod owner;
 mod plan;
 mod served;
+#[cfg(test)]
+mod tests;
 mod versions;
 mod why;
 
@@ -67,9 +69,14 @@ pub(crate) enum QueryError {
     Log(#[from] Error),
 }
 
-/// The time at which a state of the past was the newest: that of its last commit. `None` if nothing was written until
-/// then, or none of it is kept.
+/// The time at which a state of the past was the newest: that of its last commit, or of the restore at this revision.
+/// `None` if nothing was written until then, or none of it is kept.
 pub(crate) fn time_of(reader: &Reader, revision: Revision) -> Result<Option<Time>, Error> {
+    if let Some(Ok(Entry::Restored { revision: at, time })) = reader.entries(revision).next()
+        && at == revision
+    {
+        return Ok(Some(time));
+    }
     let last = reader.scan_back(revision).next().transpose()?;
     Ok(last.map(|commit| commit.time))
 }
