@@ -148,6 +148,9 @@ pub(crate) struct LogHistory<'a> {
     read: Cell<usize>,
     /// Whether the index was asked to forget what was dropped.
     is_clean: Cell<bool>,
+    /// The last restore, zero for none, if that is known without a reading.
+    #[cfg(feature = "http")]
+    restored: Option<Revision>,
 }
 
 impl<'a> LogHistory<'a> {
@@ -158,7 +161,16 @@ impl<'a> LogHistory<'a> {
             index,
             read: Cell::new(0),
             is_clean: Cell::new(false),
+            #[cfg(feature = "http")]
+            restored: None,
         }
+    }
+
+    /// The same log, of which the last restore is known; zero if there was none.
+    #[cfg(feature = "http")]
+    pub(crate) fn last_restored(self, restored: Revision) -> Self {
+        let restored = Some(restored);
+        Self { restored, ..self }
     }
 
     /// Lets go of what was dropped, once in the life of this history, unless another question adds to the index.
@@ -206,7 +218,10 @@ impl<'a> LogHistory<'a> {
     /// The last restore of a backup. What was written between the backup and the restore is not in the log.
     #[cfg(feature = "http")]
     pub(crate) fn restored(&self) -> Result<Option<Revision>, Error> {
-        Ok(self.definitions()?.restored)
+        match self.restored {
+            Some(restored) => Ok(Some(restored).filter(|at| *at > Revision::ZERO)),
+            None => Ok(self.definitions()?.restored),
+        }
     }
 
     fn definitions(&self) -> Result<MutexGuard<'a, Definitions>, Error> {
@@ -231,7 +246,9 @@ impl<'a> LogHistory<'a> {
         let newest = self.reader.newest()?.0;
         let near = u64::try_from(self.index.near).unwrap_or(u64::MAX);
         let far = Revision(newest.saturating_sub(near));
-        self.index.extend(self.reader, far)?;
+        if from <= far {
+            self.index.extend(self.reader, far)?;
+        }
         self.forget_dropped()?;
         let (index, reader, covers) = (self.index, self.reader, self.index.covers());
         let (known, mut next) = (key.clone(), from);

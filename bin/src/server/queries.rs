@@ -6,6 +6,7 @@ mod parameters;
 use crate::ControlPlane;
 use crate::answer::{PATHS, StateAnswer};
 use crate::backend::as_of_error;
+use crate::history::LogHistory;
 use crate::inspect::{self, QueryError, Selection, World};
 use hindsight_api::{ApiBody, Backend, Bodies, Failure, StateAt};
 use hindsight_core::State;
@@ -101,14 +102,19 @@ fn failure(error: QueryError) -> Failure {
     }
 }
 
+/// The log, of which the control plane knows the last restore.
+fn history(plane: &ControlPlane) -> LogHistory<'_> {
+    plane.history().last_restored(plane.restored())
+}
+
 fn ask(plane: &ControlPlane, state: &State, asked: &Asked) -> Result<Value, QueryError> {
     Ok(match asked {
         Asked::Log { filter, from } => {
-            let history = plane.history();
+            let history = history(plane);
             let selection = Selection::of(&history, filter, state)?;
             json!(inspect::page(&history, &selection, *from)?)
         }
-        Asked::Why(object) => json!(inspect::why(&plane.history(), state, object)?),
+        Asked::Why(object) => json!(inspect::why(&history(plane), state, object)?),
         Asked::Plan {
             object,
             propagation,

@@ -1,11 +1,13 @@
 //! Pages of the log: none larger than an answer may be, and together all of it.
 
-use super::{create, key, plane, some_history, write};
+use super::{create, key, plane, restored, some_history, write};
 use crate::ControlPlane;
 use crate::answer::LogEntry;
+use crate::history::{HistoryIndex, LogHistory};
 use crate::inspect::{Filter, Selection, for_each_entry, page};
 use hindsight_core::command::{FieldValidation, Update};
 use hindsight_core::{Intent, Revision};
+use hindsight_log::Reader;
 use serde_json::{Map, Value, json};
 
 /// The most bytes of an answer, with the last entry that goes beyond the limit.
@@ -128,4 +130,48 @@ fn pages_put_together_are_the_whole_log_of_a_selection() {
         assert_eq!(pages.len(), expected, "{filter:?}");
         assert_eq!(!told.is_empty(), has_any, "{filter:?}");
     }
+}
+
+#[test]
+fn what_is_read_back_anyway_needs_no_index() {
+    const NEAR: usize = 8;
+    let plane = plane();
+    write(&plane, (0..40).map(|name| create(&format!("n{name}"))));
+    let index = HistoryIndex::new(NEAR, usize::MAX);
+    let history = LogHistory::new(plane.reader(), &index);
+    let (newest, last) = (plane.state().revision.0, key("n39"));
+    for (from, found, is_indexed) in [(newest - 7, 1, false), (1, 1, true)] {
+        let touched = history.touched(&last, Revision(from));
+        assert_eq!(touched.expect("read").count(), found, "{from}");
+        assert_eq!(index.covers() > Revision::ZERO, is_indexed, "{from}");
+    }
+}
+
+#[test]
+fn a_page_with_nothing_on_it_reads_no_log_for_a_restore_that_is_known() {
+    let plane = plane();
+    write(&plane, [create("first")]);
+    let reader = Reader::new(restored(&plane));
+    let next = reader.entries(plane.state().revision.next()).next();
+    let restore = next.expect("an entry").expect("read").revision();
+    let filter = Filter {
+        uid: Some("never".into()),
+        ..Filter::default()
+    };
+    let told = |index: &HistoryIndex, known: Option<Revision>| {
+        let history = LogHistory::new(&reader, index);
+        let history = match known {
+            Some(known) => history.last_restored(known),
+            None => history,
+        };
+        let selection = Selection::of(&history, &filter, &plane.state()).expect("no kind");
+        let page = page(&history, &selection, Revision(1)).expect("a page");
+        assert_eq!(page.entries, []);
+        let is_read = index.definitions.lock().expect("a lock").restored.is_some();
+        (page.restored, is_read)
+    };
+    let index = HistoryIndex::default();
+    assert_eq!(told(&index, Some(restore)), (Some(restore), false));
+    assert_eq!(told(&index, Some(Revision::ZERO)), (None, false));
+    assert_eq!(told(&index, None), (Some(restore), true));
 }
