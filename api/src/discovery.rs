@@ -82,7 +82,7 @@ pub(crate) async fn respond(
         _ if is_aggregated => Syntax::Json,
         _ => accept_object(headers)?.syntax,
     };
-    let tag = openapi::tag_of_all(state);
+    let tag = openapi::tag_of_all(documents.restored(), state);
     let bytes = if is_aggregated && is_known(headers, &tag) {
         Bytes::new()
     } else {

@@ -7,6 +7,7 @@ use crate::status::Failure;
 use crate::unpoisoned::unpoisoned;
 use crate::{discovery, openapi};
 use bytes::Bytes;
+use hindsight_core::Revision;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 use tokio::runtime::Handle;
@@ -28,18 +29,24 @@ pub(crate) struct Documents {
     /// Its one permit goes to who builds, so that any number of requests takes the time and the memory of one.
     building: Arc<Semaphore>,
     kept: Arc<Mutex<Kept>>,
-}
-
-impl Default for Documents {
-    fn default() -> Self {
-        Self {
-            building: Arc::new(Semaphore::new(1)),
-            kept: Arc::default(),
-        }
-    }
+    restored: Revision,
 }
 
 impl Documents {
+    /// Documents of a log to which a backup was last restored at this revision.
+    pub(crate) fn of(restored: Revision) -> Self {
+        Self {
+            building: Arc::new(Semaphore::new(1)),
+            kept: Arc::default(),
+            restored,
+        }
+    }
+
+    /// Which life of the log they are of. In another one the same generation of a definition may be another document.
+    pub(crate) const fn restored(&self) -> Revision {
+        self.restored
+    }
+
     /// A document with this tag: as it was built before, or built now. A client that leaves meanwhile takes
     /// nothing away from the others.
     pub(crate) async fn get(
@@ -121,13 +128,19 @@ mod tests {
     }
 
     /// Counts how often it builds.
-    #[derive(Default)]
     struct Counted {
         documents: Documents,
         builds: Arc<AtomicUsize>,
     }
 
     impl Counted {
+        fn new() -> Self {
+            Self {
+                documents: Documents::of(Revision::ZERO),
+                builds: Arc::default(),
+            }
+        }
+
         async fn get(&self, tag: &str) -> Bytes {
             let (builds, text) = (Arc::clone(&self.builds), tag.as_bytes().to_vec());
             let build = move || {
@@ -145,7 +158,7 @@ mod tests {
 
     #[tokio::test]
     async fn what_many_ask_for_is_built_once() {
-        let counted = Counted::default();
+        let counted = Counted::new();
         let all = join_all((0..8).map(|_| counted.get("a"))).await;
         assert!(all.iter().all(|bytes| bytes == "a"));
         assert_eq!(counted.builds(), 1);
@@ -155,7 +168,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_request_that_is_dropped_costs_the_next_one_nothing() {
-        let counted = Counted::default();
+        let counted = Counted::new();
         drop(counted.get("a").now_or_never());
         assert_eq!(counted.get("a").await, "a");
         assert_eq!(counted.builds(), 1);
@@ -163,7 +176,7 @@ mod tests {
 
     #[test]
     fn without_a_runtime_a_document_is_built_at_once() {
-        let counted = Counted::default();
+        let counted = Counted::new();
         let built = counted.get("a").now_or_never();
         assert_eq!(built.expect("it waits for nobody"), "a");
     }

@@ -76,6 +76,7 @@ impl Api {
     /// An API over this backend that asks admission before each write.
     pub fn new(backend: Arc<dyn Backend>, admission: Arc<Admission>) -> Self {
         let replays = Arc::new(Semaphore::new(watch::REPLAYS_MAX));
+        let documents = Documents::of(backend.restored());
         Self {
             backend,
             admission,
@@ -83,7 +84,7 @@ impl Api {
             replays,
             columns: Arc::default(),
             fields: list::SharedFields::default(),
-            documents: Arc::default(),
+            documents: Arc::new(documents),
             bodies: None,
             authenticator: None,
             restricted: None,

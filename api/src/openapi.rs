@@ -16,7 +16,7 @@ use crate::respond;
 use crate::status::Failure;
 use bytes::Bytes;
 use hindsight_core::kind::KindRef;
-use hindsight_core::{ObjectKey, State};
+use hindsight_core::{ObjectKey, Revision, State};
 use http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 use serde_json::{Map, Value, json};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -55,12 +55,13 @@ pub(crate) async fn respond(
     let Some(document) = document.wanted(headers) else {
         return Ok(Some(not_acceptable()));
     };
-    let tag = document.tag(state);
+    let life = documents.restored();
+    let tag = document.tag(life, state);
     let bytes = if is_known(headers, &tag) {
         Bytes::new()
     } else {
         let (asked, state) = (document.clone(), Arc::clone(state));
-        let build = move || Ok(asked.build(&state));
+        let build = move || Ok(asked.build(life, &state));
         let document = documents::Document::OpenApi(document.clone());
         documents.get(document, &tag, build).await?
     };
@@ -118,34 +119,34 @@ impl Document {
     }
 
     /// A tag that changes when the document does.
-    fn tag(&self, state: &State) -> String {
+    fn tag(&self, life: Revision, state: &State) -> String {
         match self {
-            Self::Of { group, version } => tag(custom_in(state, group), group, version),
-            Self::Whole | Self::WholeInProtobuf | Self::Index => tag_of_all(state),
+            Self::Of { group, version } => tag(custom_in(life, state, group), group, version),
+            Self::Whole | Self::WholeInProtobuf | Self::Index => tag_of_all(life, state),
         }
     }
 
-    fn build(&self, state: &State) -> Vec<u8> {
+    fn build(&self, life: Revision, state: &State) -> Vec<u8> {
         let document = match self {
             Self::Whole => v2::document(state),
             Self::WholeInProtobuf => return protobuf::encode(&v2::document(state)),
-            Self::Index => index(state),
+            Self::Index => index(life, state),
             Self::Of { group, version } => v3::document(state, group, version),
         };
         serde_json::to_vec(&document).unwrap_or_default()
     }
 }
 
-fn index(state: &State) -> Value {
+fn index(life: Revision, state: &State) -> Value {
     let mut paths = Map::new();
     let mut add = |path: String, custom: u64, group: &str, version: &str| {
         let hash = tag(custom, group, version);
         let url = format!("/openapi/v3/{path}?hash={hash}");
         paths.insert(path, json!({"serverRelativeURL": url}));
     };
-    add("api/v1".into(), custom_in(state, ""), "", "v1");
+    add("api/v1".into(), custom_in(life, state, ""), "", "v1");
     for group in groups(state) {
-        let custom = custom_in(state, &group);
+        let custom = custom_in(life, state, &group);
         for version in versions(state, &group) {
             add(format!("apis/{group}/{version}"), custom, &group, &version);
         }
@@ -153,9 +154,9 @@ fn index(state: &State) -> Value {
     json!({"paths": paths})
 }
 
-/// A tag that changes with the program, and with the definition of any kind.
-pub(crate) fn tag_of_all(state: &State) -> String {
-    tag(hash_of(state, state.kinds.iter()), "", "")
+/// A tag that changes with the program, with the life of the log, and with the definition of any kind.
+pub(crate) fn tag_of_all(life: Revision, state: &State) -> String {
+    tag(hash_of(life, state, state.kinds.iter()), "", "")
 }
 
 /// A tag that changes with the program, and with the definitions of custom kinds, of which this is the hash.
@@ -165,14 +166,16 @@ fn tag(custom: u64, group: &str, version: &str) -> String {
     format!("{:016X}", hasher.finish())
 }
 
-fn custom_in(state: &State, group: &str) -> u64 {
-    hash_of(state, kinds(state, group))
+fn custom_in(life: Revision, state: &State, group: &str) -> u64 {
+    hash_of(life, state, kinds(state, group))
 }
 
 /// A hash of those of the kinds that are custom: of what is defined, and of the names that were accepted. What else is
-/// written to a definition, such as an annotation, changes no document.
-fn hash_of<'a>(state: &State, kinds: impl Iterator<Item = &'a KindRef>) -> u64 {
+/// written to a definition, such as an annotation, changes no document. The life of the log is part of it, since after a
+/// restore a definition may have had the same generation before, with another schema.
+fn hash_of<'a>(life: Revision, state: &State, kinds: impl Iterator<Item = &'a KindRef>) -> u64 {
     let mut hasher = DefaultHasher::new();
+    life.hash(&mut hasher);
     for kind in kinds {
         if let Some(definition) = kind.definition() {
             let stored = state.get(&ObjectKey::defining(&kind.resource));

@@ -129,7 +129,8 @@ fn no_two_operations_have_one_name() {
 }
 
 async fn asked(path: &str, headers: &HeaderMap, state: &Arc<State>) -> Option<Response<ApiBody>> {
-    let answer = respond(&Documents::default(), path, headers, state).await;
+    let documents = Documents::of(Revision::ZERO);
+    let answer = respond(&documents, path, headers, state).await;
     answer.expect("an answer")
 }
 
@@ -161,7 +162,8 @@ async fn a_tag_stands_for_its_document() {
     let first = asked("/openapi/v3/apis/apps/v1", &headers, &state).await;
     let first = first.expect("a document");
     let tag = first.headers().get(header::ETAG).expect("a tag").clone();
-    let url = index(&state)["paths"]["apis/apps/v1"]["serverRelativeURL"].to_string();
+    let url =
+        index(Revision::ZERO, &state)["paths"]["apis/apps/v1"]["serverRelativeURL"].to_string();
     assert!(
         url.contains(tag.to_str().expect("text").trim_matches('"')),
         "{url}"
@@ -181,6 +183,39 @@ async fn a_tag_stands_for_its_document() {
             "{nowhere}"
         );
     }
+}
+
+/// A restored log counts the generations of a definition again from that of the backup on.
+#[tokio::test]
+async fn a_tag_of_another_life_of_the_log_stands_for_none_of_its_documents() {
+    let [api, restored] = [Revision::ZERO, Revision(9)].map(|life| {
+        let backend = Fake::new();
+        *backend.restored.lock().expect("a lock") = life;
+        Api::new(Arc::new(backend), Arc::default())
+    });
+    let asked = async |api: &Api, (path, accept): (&str, &str), known: Option<&HeaderValue>| {
+        let request = Request::get(path).header(header::ACCEPT, accept);
+        let mut request = request.body(Full::<Bytes>::default());
+        let headers = request.as_mut().expect("a request").headers_mut();
+        headers.extend(known.map(|tag| (header::IF_NONE_MATCH, tag.clone())));
+        let actor = Some(Arc::new(Actor::new("admin")));
+        api.handle(request.expect("a request"), actor).await
+    };
+    for document in [
+        ("/apis", crate::discovery::AGGREGATED),
+        ("/openapi/v2", "*/*"),
+        ("/openapi/v3", "*/*"),
+        ("/openapi/v3/apis/apps/v1", "*/*"),
+    ] {
+        let first = asked(&api, document, None).await;
+        let tag = first.headers().get(header::ETAG).expect("a tag");
+        for (api, code) in [(&api, 304), (&restored, 200)] {
+            let again = asked(api, document, Some(tag)).await;
+            assert_eq!(again.status().as_u16(), code, "{document:?}");
+        }
+    }
+    let urls = [Revision::ZERO, Revision(9)].map(|life| index(life, &State::new(builtin_kinds())));
+    assert_ne!(urls[0], urls[1]);
 }
 
 #[test]
