@@ -6,12 +6,12 @@ mod tests;
 
 use crate::effects;
 use crate::history::LogHistory;
-use crate::reasons::{self, Reasons};
+use crate::reasons::{Mismatches, Reasons};
 use hindsight_core::kind::KindRef;
-use hindsight_core::{Command, ObjectKey, Rule, State, Time, Uid};
+use hindsight_core::{Command, ObjectKey, State, Time, Uid};
 use hindsight_gc::{Baseline, Forecast, Step};
 use hindsight_log::{Error, Reader};
-use hindsight_projector::{Explanation, History, Subject};
+use hindsight_projector::{Explanation, Subject};
 #[cfg(feature = "http")]
 use serde::{Deserialize, Serialize};
 
@@ -28,8 +28,8 @@ pub struct Why {
     pub explanation: Explanation,
     /// In words: for an object that is being deleted, what it waits for; for another one that exists, what its
     /// owners are, and which namespace or definition in deletion takes it along; for one that was deleted
-    /// because of its owners, which of its references gave an object that exists the UID of another; for one that
-    /// is not in the log, which restore may have lost it; and which object of another kind may have been meant.
+    /// because of its owners, which of its references named an object that had another UID then, or has the UID of
+    /// another object that exists; for one that is not in the log, which restore may have lost it; and which object of another kind may have been meant.
     #[cfg_attr(feature = "http", serde(default))]
     pub reasons: Vec<String>,
 }
@@ -59,7 +59,7 @@ pub(crate) fn explain(
     let object = state.get(key);
     let object = object.filter(|object| object.meta.uid.as_str() == explanation.object.uid);
     let mut reasons = object.map_or_else(Vec::new, |object| Reasons::new(state).of(object));
-    reasons.extend(mismatched_owners(history, state, &explanation)?);
+    reasons.extend(Mismatches { history, state }.of(&explanation)?);
     let object = &mut explanation.object;
     if object.kind.is_empty() {
         object.kind = key.resource.resource.to_string();
@@ -69,24 +69,6 @@ pub(crate) fn explain(
         explanation,
         reasons,
     })
-}
-
-/// What was wrong with the owner references because of which the object was deleted.
-fn mismatched_owners(
-    history: &LogHistory<'_>,
-    state: &State,
-    explanation: &Explanation,
-) -> Result<Vec<String>, Error> {
-    let Some(link) = explanation.chain.first() else {
-        return Ok(Vec::new());
-    };
-    if !explanation.rule.is_some_and(Rule::is_about_owners) {
-        return Ok(Vec::new());
-    }
-    let deletion = history.commit(link.revision)?;
-    Ok(deletion.map_or_else(Vec::new, |deletion| {
-        reasons::mismatched_owners(state, &deletion)
-    }))
 }
 
 /// The object as its kind is called now. If the object existed, its body knows better.

@@ -10,7 +10,7 @@ use hindsight_core::object::{
 };
 use hindsight_core::{Object, ObjectKey, State, Uid};
 use hindsight_gc::contents_remaining;
-pub(crate) use owners::mismatched_owners;
+pub(crate) use owners::Mismatches;
 use owners::{is_unresolvable, owner_line, owners};
 use serde_json::Value;
 use std::cell::{OnceCell, RefCell};

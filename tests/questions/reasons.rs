@@ -137,11 +137,11 @@ fn whoever_named_one_owner_by_the_uid_of_another_is_told() {
             "why cm/there",
         ],
     );
-    let now = format!("the ConfigMap there that exists now has the uid {uid};");
+    let then = format!("the ConfigMap there that existed then had the uid {uid};");
     for (told, expected) in told.iter().zip([
         "its reference to ConfigMap other has the uid of ConfigMap there;",
         "its reference to Secret there has the uid of ConfigMap there;",
-        &format!("its reference to ConfigMap there has the uid made-up, and {now}"),
+        &format!("its reference to ConfigMap there has the uid made-up, and {then}"),
         "its reference to ConfigMap there has the uid of ConfigMap there in default; an owner must be in the same \
          namespace, or in none",
     ]) {

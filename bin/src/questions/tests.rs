@@ -1,6 +1,6 @@
 //! What an embedder is told is what the command line and HTTP are told.
 
-use crate::core::command::{Create, Delete, FieldValidation, Propagation, Target};
+use crate::core::command::{Create, Delete, FieldValidation, Propagation, Target, Update};
 use crate::core::{
     Actor, Command, GroupResource, Intent, Object, ObjectKey, Rejection, Request, Rule, Uid,
 };
@@ -56,6 +56,15 @@ fn delete(name: &str) -> Intent {
     Intent::Delete(delete)
 }
 
+/// Waits until the collectors have done this to an object.
+fn wait_for(plane: &ControlPlane, name: &str, is_done: impl Fn(Option<&Arc<Object>>) -> bool) {
+    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+    let mut changed = plane.changed();
+    while !is_done(plane.state().get(&key(name))) {
+        runtime.block_on(changed.next()).expect("it goes");
+    }
+}
+
 #[test]
 fn a_deletion_is_foretold_and_then_explained() {
     let plane = ControlPlane::open(Config::default()).expect("it opens");
@@ -82,11 +91,7 @@ fn a_deletion_is_foretold_and_then_explained() {
     assert_eq!(there.explanation.state, Fate::Live);
     assert_eq!(there.reasons, ["its owner ConfigMap owner exists"]);
     run(&plane, delete("owner"));
-    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
-    let mut changed = plane.changed();
-    while plane.state().get(&key("child")).is_some() {
-        runtime.block_on(changed.next()).expect("it goes");
-    }
+    wait_for(&plane, "child", |child| child.is_none());
     let child = plane.explain(&key("child"), None).expect("read");
     let why = child.explanation;
     assert_eq!(
@@ -101,6 +106,8 @@ fn a_deletion_is_foretold_and_then_explained() {
     assert!(child.reasons.is_empty());
     let other = plane.explain(&key("child"), Some(&Uid::from("other")));
     assert_eq!(other.expect("read").explanation.state, Fate::Unknown);
+    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+    let mut changed = plane.changed();
     plane.close();
     // What was not waited for yet, and then the end.
     while runtime.block_on(changed.next()).is_some() {}
@@ -171,4 +178,85 @@ fn a_definition_is_no_instance_of_itself() {
     let held = reasons(&own);
     assert!(held.contains(&"waits for x.io/hold".into()), "{held:?}");
     assert_eq!(reasons(&other), [""; 0], "nobody takes it along");
+}
+
+fn reasons_of(plane: &ControlPlane, name: &str) -> Vec<String> {
+    plane.explain(&key(name), None).expect("read").reasons
+}
+
+#[test]
+fn an_owner_that_is_created_again_says_nothing_of_what_went_with_the_first() {
+    let plane = ControlPlane::open(Config::default()).expect("it opens");
+    let owner = create(&plane, "owner", None);
+    create(&plane, "kid", Some(&owner));
+    run(&plane, delete("owner"));
+    wait_for(&plane, "kid", |kid| kid.is_none());
+    assert_eq!(reasons_of(&plane, "kid"), [""; 0]);
+    let owner = create(&plane, "owner", None);
+    assert_eq!(
+        reasons_of(&plane, "kid"),
+        [""; 0],
+        "the reference was right"
+    );
+
+    // Now it is there again before the collector looks.
+    create(&plane, "late", Some(&owner));
+    let again = Create {
+        key: key("owner"),
+        version: "v1".into(),
+        object: json!({"metadata": {"name": "owner"}}),
+        validation: FieldValidation::Strict,
+    };
+    let both = [delete("owner"), Intent::Create(again)];
+    let both = both.map(|intent| command(&plane, intent));
+    for answer in plane.submit_blocking(both.into()).expect("written") {
+        answer.expect("it is taken");
+    }
+    wait_for(&plane, "late", |late| late.is_none());
+    assert_eq!(reasons_of(&plane, "late"), [""; 0]);
+}
+
+/// An object whose reference has a UID that no object ever had.
+fn mistaken(name: &str, finalizers: &[&str]) -> Value {
+    let owner = json!({"apiVersion": "v1", "kind": "ConfigMap", "name": "owner", "uid": "made-up"});
+    json!({"metadata": {"name": name, "finalizers": finalizers, "ownerReferences": [owner]}})
+}
+
+#[test]
+fn what_was_wrong_with_a_reference_stays_known() {
+    let plane = ControlPlane::open(Config::default()).expect("it opens");
+    let owner = create(&plane, "owner", None);
+    let wrong = format!(
+        "its reference to ConfigMap owner has the uid made-up, and the ConfigMap owner that existed then had the uid \
+         {}; an owner must match in kind, name and uid",
+        owner.meta.uid
+    );
+    make(&plane, &key("kid"), mistaken("kid", &[]));
+    wait_for(&plane, "kid", |kid| kid.is_none());
+    assert_eq!(reasons_of(&plane, "kid"), [wrong.clone()]);
+
+    make(&plane, &key("held"), mistaken("held", &["x.io/hold"]));
+    wait_for(&plane, "held", |held| {
+        held.is_none_or(|held| held.is_deleting())
+    });
+    let waits = "waits for x.io/hold".to_owned();
+    assert_eq!(reasons_of(&plane, "held"), [waits, wrong.clone()]);
+    let released = Update {
+        key: key("held"),
+        version: "v1".into(),
+        subresource: None,
+        object: mistaken("held", &[]),
+        validation: FieldValidation::Strict,
+    };
+    run(&plane, Intent::Update(released));
+    assert!(plane.state().get(&key("held")).is_none());
+
+    run(&plane, delete("owner"));
+    for name in ["kid", "held"] {
+        assert_eq!(reasons_of(&plane, name), [wrong.clone()], "{name}");
+    }
+    create(&plane, "owner", None);
+    for name in ["kid", "held"] {
+        assert_eq!(reasons_of(&plane, name), [wrong.clone()], "{name}");
+    }
 }

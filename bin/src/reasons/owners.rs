@@ -1,32 +1,105 @@
 //! What is said of the owners of an object.
 
+use crate::history::LogHistory;
 use hindsight_core::classify::{classify, owner_key};
 use hindsight_core::event::OwnerClass;
-use hindsight_core::{Commit, Object, OwnerReference, State};
+use hindsight_core::{Commit, Object, OwnerReference, Rule, State, Uid};
+use hindsight_log::Error;
+use hindsight_projector::{Explanation, History};
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::sync::Arc;
 
-/// What was wrong with the references because of which an object was deleted, as far as this state tells: one that
-/// gives an object the UID of another, or names an object that has another UID.
-pub(crate) fn mismatched_owners(state: &State, deletion: &Commit) -> Vec<String> {
-    let findings = deletion.deletions().flat_map(|(_, owners)| owners);
-    let gone = findings.filter(|found| found.class == OwnerClass::Dangling);
-    let gone: BTreeMap<_, _> = gone.map(|found| (&found.owner.uid, &found.owner)).collect();
-    if gone.is_empty() {
-        return Vec::new();
+/// The most owners of one object whose names are looked up.
+const OWNERS_MAX: usize = 100;
+
+/// Looks up what was wrong with the references because of which an object was deleted.
+#[derive(Debug)]
+pub(crate) struct Mismatches<'a> {
+    pub(crate) history: &'a LogHistory<'a>,
+    /// The newest state, by whose kinds references are resolved.
+    pub(crate) state: &'a State,
+}
+
+impl Mismatches<'_> {
+    /// Which of them named an object that had another UID when they were judged, or has the UID of another object that
+    /// exists.
+    pub(crate) fn of(&self, explanation: &Explanation) -> Result<Vec<String>, Error> {
+        let Some(judged) = self.judged(explanation)? else {
+            return Ok(Vec::new());
+        };
+        let gone: BTreeMap<_, _> = gone(&judged).map(|owner| (&owner.uid, owner)).collect();
+        let mut told = self.by_uid(&gone, &judged.key.namespace);
+        told.extend(self.by_name(&gone, &judged)?);
+        Ok(told)
     }
-    let namespace = &deletion.key.namespace;
-    let by_uid = state.objects().filter_map(|object| {
-        let owner = gone.get(&object.meta.uid)?;
-        let is_other = owner_key(state, namespace, owner).is_none_or(|key| key != object.key);
-        is_other.then(|| other_object(owner, object, namespace))
-    });
-    let by_name = gone.values().filter_map(|owner| {
-        let object = state.get(&owner_key(state, namespace, owner)?)?;
-        let is_other = object.meta.uid != owner.uid;
-        is_other.then(|| other_uid(owner, object))
-    });
-    by_uid.chain(by_name).collect()
+
+    /// The commit in which it was found that owners are gone: the removal, or the mark of an object that was held then.
+    fn judged(&self, explanation: &Explanation) -> Result<Option<Commit>, Error> {
+        if !explanation.rule.is_some_and(Rule::is_about_owners) {
+            return Ok(None);
+        }
+        for link in &explanation.chain {
+            let commit = self.history.commit(link.revision)?;
+            let uid = explanation.object.uid.as_str();
+            let Some(commit) = commit.filter(|commit| commit.uid.as_str() == uid) else {
+                break;
+            };
+            if gone(&commit).next().is_some() {
+                return Ok(Some(commit));
+            }
+        }
+        Ok(None)
+    }
+
+    fn by_uid(&self, gone: &BTreeMap<&Uid, &OwnerReference>, namespace: &str) -> Vec<String> {
+        if gone.is_empty() {
+            return Vec::new();
+        }
+        let found = self.state.objects().filter_map(|object| {
+            let owner = gone.get(&object.meta.uid)?;
+            let key = owner_key(self.state, namespace, owner);
+            let is_other = key.is_none_or(|key| key != object.key);
+            is_other.then(|| other_object(owner, object, namespace))
+        });
+        found.collect()
+    }
+
+    /// Those whose name an object with another UID had, and none with this one ever.
+    fn by_name(
+        &self,
+        gone: &BTreeMap<&Uid, &OwnerReference>,
+        judged: &Commit,
+    ) -> Result<Vec<String>, Error> {
+        let until = judged.revision.previous();
+        let (mut told, mut named) = (Vec::new(), BTreeMap::new());
+        for owner in gone.values().take(OWNERS_MAX) {
+            let Some(key) = owner_key(self.state, &judged.key.namespace, owner) else {
+                continue;
+            };
+            let found = match named.entry(key.clone()) {
+                Entry::Occupied(known) => known.into_mut(),
+                Entry::Vacant(new) => {
+                    let last = self.history.last(&key, None, until)?;
+                    let found = last.filter(|last| last.object().is_some());
+                    new.insert(found.map(|found| found.uid))
+                }
+            };
+            if let Some(found) = found
+                && self.history.last(&key, Some(&owner.uid), until)?.is_none()
+            {
+                told.push(other_uid(owner, found));
+            }
+        }
+        Ok(told)
+    }
+}
+
+/// The owners that this commit found to be gone.
+fn gone(commit: &Commit) -> impl Iterator<Item = &OwnerReference> {
+    let findings = commit.deletions().flat_map(|(_, owners)| owners);
+    let gone = findings.filter(|found| found.class == OwnerClass::Dangling);
+    gone.map(|found| &found.owner)
 }
 
 /// The reference has the UID of an object that has other coordinates.
@@ -50,13 +123,13 @@ fn other_object(owner: &OwnerReference, object: &Object, namespace: &str) -> Str
     )
 }
 
-/// The reference names an object that has another UID: the owner was created anew, or never had that UID.
-fn other_uid(owner: &OwnerReference, object: &Object) -> String {
+/// The reference named an object that had another UID.
+fn other_uid(owner: &OwnerReference, found: &Uid) -> String {
     let (kind, name) = (&owner.kind, &owner.name);
     format!(
-        "its reference to {kind} {name} has the uid {}, and the {kind} {name} that exists now has the uid {}; an owner \
-         must match in kind, name and uid",
-        owner.uid, object.meta.uid
+        "its reference to {kind} {name} has the uid {}, and the {kind} {name} that existed then had the uid {found}; an \
+         owner must match in kind, name and uid",
+        owner.uid
     )
 }
 
