@@ -171,8 +171,8 @@ fn custom_in(life: Revision, state: &State, group: &str) -> u64 {
 }
 
 /// A hash of those of the kinds that are custom: of what is defined, and of the names that were accepted. What else is
-/// written to a definition, such as an annotation, changes no document. The life of the log is part of it, since after a
-/// restore a definition may have had the same generation before, with another schema.
+/// written to a definition, such as an annotation, changes no document. The life of the log is part of it, since after
+/// a restore a definition may have had the same generation before, with another schema.
 fn hash_of<'a>(life: Revision, state: &State, kinds: impl Iterator<Item = &'a KindRef>) -> u64 {
     let mut hasher = DefaultHasher::new();
     life.hash(&mut hasher);

@@ -29,7 +29,8 @@ pub struct Why {
     /// In words: for an object that is being deleted, what it waits for; for another one that exists, what its
     /// owners are, and which namespace or definition in deletion takes it along; for one that was deleted
     /// because of its owners, which of its references named an object that had another UID then, or has the UID of
-    /// another object that exists; for one that is not in the log, which restore may have lost it; and which object of another kind may have been meant.
+    /// another object that exists; for one that is not in the log, which restore may have lost it; and which object
+    /// of another kind may have been meant.
     #[cfg_attr(feature = "http", serde(default))]
     pub reasons: Vec<String>,
 }

@@ -127,8 +127,8 @@ fn other_object(owner: &OwnerReference, object: &Object, namespace: &str) -> Str
 fn other_uid(owner: &OwnerReference, found: &Uid) -> String {
     let (kind, name) = (&owner.kind, &owner.name);
     format!(
-        "its reference to {kind} {name} has the uid {}, and the {kind} {name} that existed then had the uid {found}; an \
-         owner must match in kind, name and uid",
+        "its reference to {kind} {name} has the uid {}, and the {kind} {name} that existed then had the uid {found}; \
+         an owner must match in kind, name and uid",
         owner.uid
     )
 }
