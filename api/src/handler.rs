@@ -7,7 +7,7 @@ mod refusals;
 mod resource_request;
 mod room;
 
-use crate::accept::{Accept, NotAcceptable, accept};
+use crate::accept::{Accept, NotAcceptable, accept, accept_review};
 use crate::admission::Admission;
 use crate::authenticator::Authenticator;
 use crate::backend::{Backend, StateAt, present};
@@ -28,8 +28,9 @@ use deprecated::Deprecated;
 use hindsight_core::kind::{Kind, KindRef, Version};
 use hindsight_core::{Actor, Command, Form, GroupResource, Intent, State, Time};
 use http::request::Parts;
-use http::{HeaderMap, Method, Request, Response, Uri, header};
+use http::{Method, Request, Response, header};
 use http_body::Body;
+use origin::Origin;
 pub(crate) use resource_request::ResourceRequest;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -125,13 +126,11 @@ impl Api {
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
     {
         let (parts, body) = request.into_parts();
-        let uri = parts.uri.clone();
         let accept = accept(&parts.headers);
         let syntax = syntax_of(&accept);
-        let is_pretty = pretty::is_wanted(&uri, &parts.headers, accept.as_ref().ok());
+        let is_pretty = pretty::is_wanted(&parts.uri, &parts.headers, accept.as_ref().ok());
         let mut lost = None;
-        let read = self.read_scene(&parts.method, &uri, &parts.headers, actor);
-        let answer = match read.await {
+        let answer = match self.read_scene(&parts, actor).await {
             Ok(ControlFlow::Continue(scene)) => {
                 lost = scene.shown.lost;
                 self.answer(scene, parts, body, accept).await
@@ -150,13 +149,17 @@ impl Api {
     }
 
     /// Finds out what a request is about, if its client may ask. Health is answered here.
-    async fn read_scene<'a>(
+    async fn read_scene(
         &self,
-        method: &Method,
-        uri: &'a Uri,
-        headers: &HeaderMap,
+        parts: &Parts,
         actor: Option<Arc<Actor>>,
-    ) -> Result<ControlFlow<Response<ApiBody>, Scene<'a>>, Failure> {
+    ) -> Result<ControlFlow<Response<ApiBody>, Scene>, Failure> {
+        let Parts {
+            method,
+            uri,
+            headers,
+            ..
+        } = parts;
         let health = health::respond(method, uri, &*self.backend);
         let Some(actor) = actor else {
             let health = health.unwrap_or_else(|| Err(Failure::unauthorized()));
@@ -174,7 +177,7 @@ impl Api {
         let now = present(&*self.backend, point, shown.state.revision).await;
         Ok(ControlFlow::Continue(Scene {
             actor,
-            path,
+            path: path.to_owned(),
             is_past: point.is_some(),
             now,
             shown,
@@ -184,7 +187,7 @@ impl Api {
     /// Answers about what the path names in a state.
     async fn answer<B>(
         &self,
-        scene: Scene<'_>,
+        scene: Scene,
         mut parts: Parts,
         body: B,
         accept: Result<Accept, NotAcceptable>,
@@ -228,21 +231,31 @@ impl Api {
                     form: Form::of(&state.kinds, &kind, &version.name),
                     media: MediaType::of(&parts.headers),
                     now,
-                    parts,
+                    method: parts.method.clone(),
+                    origin: match parts.method {
+                        Method::GET => Origin::default(),
+                        _ => Origin::of(&parts),
+                    },
                     params,
                     route,
-                    kind,
                     version,
                     subresource,
                     state,
                     actor,
                     accept,
+                    accept_of_review: if kind.strategy.review {
+                        accept_review(&parts.headers)
+                    } else {
+                        Ok(accept)
+                    },
+                    kind,
                     is_past,
                     seat,
                     body_bytes: 0,
                     watches,
                     deadline,
                 });
+                drop(parts);
                 self.dispatch(request, body).await
             }
             (Err(failure), _) | (_, Err(failure)) => Err(failure),
@@ -260,7 +273,7 @@ impl Api {
         B: Body<Data = Bytes>,
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
     {
-        let method = request.parts.method.clone();
+        let method = request.method.clone();
         if request.is_past && method != Method::GET {
             let why = "this method is not allowed under /as-of/";
             return Err(position::past_does_not_change(why));
@@ -289,7 +302,8 @@ impl Api {
             (Method::GET, true) => verbs::get(self, request).await,
             (Method::GET, false) => list::answer(self, request).await,
             (method, _) => {
-                let body = body::read(body, request.media.is_yaml(), self.bodies.as_ref()).await?;
+                let (is_yaml, head) = (request.media.is_yaml(), request.head_bytes());
+                let body = body::read(body, is_yaml, head, self.bodies.as_ref()).await?;
                 let room = body.room.clone();
                 request.body_bytes = body.bytes.len();
                 // Its body may have taken long, and others have written since.
@@ -334,9 +348,9 @@ impl Api {
     }
 
     pub(crate) fn command(&self, request: &ResourceRequest, intent: Intent) -> Command {
-        let verb = verbs::verb(&request.parts.method, request.route.name.is_some());
-        let manager = request.manager(&intent, origin::agent(request));
-        let origin = origin::of(request, verb.unwrap_or_default());
+        let verb = verbs::verb(&request.method, request.route.name.is_some());
+        let manager = request.manager(&intent, request.origin.agent());
+        let origin = request.origin.recorded(verb.unwrap_or_default());
         let actor = Arc::clone(&request.actor);
         Command {
             request: Arc::new(origin),
@@ -347,10 +361,10 @@ impl Api {
 }
 
 /// What a request is about, and who asks.
-struct Scene<'a> {
+struct Scene {
     actor: Arc<Actor>,
     /// The path without the point in time.
-    path: &'a str,
+    path: String,
     /// Whether the path names a point in time.
     is_past: bool,
     /// That point, or when the request arrived.
@@ -368,11 +382,12 @@ enum Named {
 
 async fn named_by(
     documents: &Documents,
-    path: &str,
+    path: String,
     is_past: bool,
     parts: &Parts,
     state: &Arc<State>,
 ) -> Result<Named, Failure> {
+    let path = &*path;
     let mut document = discovery::respond(documents, path, is_past, parts, state).await?;
     if document.is_none() {
         document = openapi::respond(documents, path, &parts.headers, state).await?;

@@ -26,9 +26,41 @@ impl WriteOptions {
     }
 }
 
+/// All parameters that any request reads. Others are not kept: a write holds its own while it waits for its body and
+/// for webhooks, and a query of some kilobytes may name thousands.
+const NAMES: [&str; 24] = [
+    "allowWatchBookmarks",
+    "container",
+    "continue",
+    "dryRun",
+    "exclude",
+    "fieldManager",
+    "fieldSelector",
+    "fieldValidation",
+    "force",
+    "gracePeriodSeconds",
+    "includeObject",
+    "labelSelector",
+    "limit",
+    "orphanDependents",
+    "pretty",
+    "propagationPolicy",
+    "resourceVersion",
+    "resourceVersionMatch",
+    "sendInitialEvents",
+    "timeout",
+    "timeoutSeconds",
+    "uid",
+    "verbose",
+    "watch",
+];
+
+/// Those of which more than the first value is read.
+const REPEATED: [&str; 2] = ["dryRun", "exclude"];
+
 /// The decoded query of a request; the first value of a name wins.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Params(Vec<(String, String)>);
+pub(crate) struct Params(Vec<(&'static str, String)>);
 
 impl Params {
     pub(crate) fn parse(query: Option<&str>) -> Result<Self, Failure> {
@@ -37,37 +69,48 @@ impl Params {
             .split('&')
             .filter(|pair| !pair.is_empty());
         let decode = |text: &str| unescaped(&text.replace('+', " "));
-        let read = |pair: &str| {
+        let mut params = Self::default();
+        for pair in pairs {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-            Ok((decode(name)?, decode(value)?))
-        };
-        pairs.map(read).collect::<Result<_, _>>().map(Self)
+            let (name, value) = (decode(name)?, decode(value)?);
+            let Some(known) = NAMES.into_iter().find(|known| *known == name) else {
+                continue;
+            };
+            if REPEATED.contains(&known) || params.get(known).is_none() {
+                params.0.push((known, value));
+            }
+        }
+        Ok(params)
     }
 
-    pub(crate) fn get(&self, name: &str) -> Option<&str> {
-        self.0
-            .iter()
-            .find(|(key, _)| key == name)
-            .map(|(_, value)| value.as_str())
+    /// About how much memory they take.
+    pub(crate) fn held_bytes(&self) -> usize {
+        let pair = |(_, value): &(&str, String)| size_of::<(&str, String)>() + value.len();
+        self.0.iter().map(pair).sum()
+    }
+
+    pub(crate) fn get(&self, name: &'static str) -> Option<&str> {
+        self.all(name).next()
     }
 
     /// Every value of a name that may be repeated.
-    pub(crate) fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
-        let named = self.0.iter().filter(move |(key, _)| key == name);
+    pub(crate) fn all(&self, name: &'static str) -> impl Iterator<Item = &str> {
+        debug_assert!(NAMES.contains(&name), "{name} is not kept");
+        let named = self.0.iter().filter(move |(key, _)| *key == name);
         named.map(|(_, value)| value.as_str())
     }
 
-    pub(crate) fn text(&self, name: &str) -> &str {
+    pub(crate) fn text(&self, name: &'static str) -> &str {
         self.get(name).unwrap_or_default()
     }
 
     /// A boolean: anything but `0` and `false` is true, even an empty value.
-    pub(crate) fn flag(&self, name: &str) -> Option<bool> {
+    pub(crate) fn flag(&self, name: &'static str) -> Option<bool> {
         self.get(name)
             .map(|value| !matches!(value.to_lowercase().as_str(), "0" | "false"))
     }
 
-    pub(crate) fn integer(&self, name: &str) -> Result<Option<i64>, Failure> {
+    pub(crate) fn integer(&self, name: &'static str) -> Result<Option<i64>, Failure> {
         let Some(value) = self.get(name) else {
             return Ok(None);
         };
@@ -189,8 +232,25 @@ const fn not_a_number(error: &ParseIntError) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use super::Params;
+    use super::{NAMES, Params};
     use std::time::Duration;
+
+    #[test]
+    fn of_a_query_no_more_is_kept_than_is_read() {
+        let query = "a&".repeat(30_000) + "%6cimit=1&limit=2&dryRun=All&dryRun=";
+        let params = Params::parse(Some(&query)).expect("a query");
+        assert_eq!(params.0.len(), 3, "{params:?}");
+        assert_eq!(params.integer("limit").expect("a number"), Some(1));
+        assert_eq!(params.all("dryRun").collect::<Vec<_>>(), ["All", ""]);
+        assert!(
+            Params::parse(Some("a=%zz")).is_err(),
+            "it is read all the same"
+        );
+        for name in NAMES {
+            let params = Params::parse(Some(&format!("{name}=v"))).expect("a query");
+            assert_eq!(params.get(name), Some("v"));
+        }
+    }
 
     #[test]
     fn a_number_that_is_too_large_is_told_as_go_tells_it() {

@@ -7,7 +7,7 @@
 mod tests;
 mod tokens;
 
-use crate::accept::{Answer, View, accept_review};
+use crate::accept::{Answer, View};
 use crate::admission::ReviewAdmission;
 use crate::authorizer::{Access, Verdict, judge};
 use crate::body::{ApiBody, BodyWarnings, Received};
@@ -59,10 +59,10 @@ pub(crate) async fn answer(
     request: &ResourceRequest,
     body: Received,
 ) -> Result<Response<ApiBody>, Failure> {
-    if request.parts.method != Method::POST {
+    if request.method != Method::POST {
         return Err(Failure::method_not_allowed());
     }
-    let accept = accept_review(&request.parts.headers);
+    let accept = request.accept_of_review;
     let accept = accept.map_err(|refused| refused.of(&request.kind))?;
     accept.check(Answer::One, &request.kind)?;
     let options = request.params.create_options()?;

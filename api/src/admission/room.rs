@@ -81,7 +81,7 @@ pub(crate) fn waiting_bytes(request: &ResourceRequest, body: usize) -> usize {
     if webhooks.is_empty() {
         return 0;
     }
-    let operations: &[&str] = match request.parts.method {
+    let operations: &[&str] = match request.method {
         Method::POST => &["CREATE"],
         Method::DELETE => &["DELETE"],
         _ => &["CREATE", "UPDATE"],
@@ -104,7 +104,7 @@ pub(crate) fn waiting_bytes(request: &ResourceRequest, body: usize) -> usize {
         return 0;
     }
     let stored = request.stored_bytes();
-    let new = match request.parts.method {
+    let new = match request.method {
         Method::PATCH => stored + body,
         _ => body,
     };

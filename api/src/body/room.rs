@@ -16,6 +16,9 @@ use tokio::time::timeout;
 /// How long a body waits for room, in its turn, before the client is told to try again.
 const WAIT_MAX: Duration = Duration::from_secs(3);
 
+/// The head of a request that needs no room. Of most, some 100 bytes are held.
+const HEAD_BYTES: usize = 1 << 10;
+
 /// How many times as much room as bodies have there is for what is decoded from them.
 const DOCUMENTS_ROOM: usize = 4;
 
@@ -83,17 +86,19 @@ pub(crate) struct Received {
     pub(crate) room: Option<Arc<Room>>,
 }
 
-/// What a body occupies, and what is decoded from it.
+/// What a body occupies, with the head of its request, and what is decoded from it.
 #[derive(Debug)]
 pub(crate) struct Room {
     _body: OwnedSemaphorePermit,
     _document: OwnedSemaphorePermit,
 }
 
-/// Reads the whole body, within these bounds if there are any.
+/// Reads the whole body, within these bounds if there are any. What the request holds of its head, so many bytes, takes
+/// room too, unless it is short.
 pub(crate) async fn read<B>(
     body: B,
     is_yaml: bool,
+    head: usize,
     bounds: Option<&Bodies>,
 ) -> Result<Received, Failure>
 where
@@ -108,7 +113,9 @@ where
         let bytes = whole(body).await?;
         return Ok(Received { bytes, room: None });
     };
-    let wanted = most(&body);
+    let head = Some(head).filter(|head| *head > HEAD_BYTES);
+    let head = head.unwrap_or_default();
+    let wanted = (most(&body) + head).min(bounds.room_max);
     let mut room = match wanted {
         0 => None,
         _ => Some(Bodies::room_in(&bounds.room, wanted).await?),
@@ -116,7 +123,7 @@ where
     // Also where no room is needed: the end of an empty body may fail to come.
     let read = timeout(bounds.arrival, whole(body)).await;
     let bytes = read.map_err(|_| Failure::body_timed_out())??;
-    let surplus = wanted.saturating_sub(bytes.len());
+    let surplus = wanted.saturating_sub(bytes.len() + head);
     drop(room.as_mut().and_then(|room| room.split(surplus)));
     let Some(room) = room else {
         return Ok(Received { bytes, room: None });

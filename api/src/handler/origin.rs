@@ -1,9 +1,9 @@
 //! What the log keeps of a request: enough to tell who sent it and what for, of a bounded length, because it is
 //! kept for ever, with every commit.
 
-use super::ResourceRequest;
 use hindsight_core::Request;
 use http::header;
+use http::request::Parts;
 
 /// Source: `maxUserAgentLength` in upstream's `audit/request.go`.
 const AGENT_BYTES_MAX: usize = 1024;
@@ -12,23 +12,43 @@ const URI_BYTES_MAX: usize = 4096;
 /// Source: `userAgentTruncateSuffix` in upstream's `audit/request.go`.
 const TRUNCATED: &str = "...TRUNCATED";
 
-/// What is recorded of a request with this verb.
-pub(super) fn of(request: &ResourceRequest, verb: &str) -> Request {
-    // Over HTTP/2 the URI names the host too.
-    let asked = request.parts.uri.path_and_query();
-    let asked = asked.map_or("", |asked| asked.as_str());
-    Request {
-        verb: verb.to_owned(),
-        uri: bounded(asked, URI_BYTES_MAX),
-        user_agent: bounded(agent(request), AGENT_BYTES_MAX),
-    }
+/// Where a write comes from. It is copied: a part of what the connection received would keep all of that in memory.
+#[derive(Debug, Default)]
+pub(super) struct Origin {
+    uri: String,
+    agent: String,
 }
 
-/// The `User-Agent` as sent; empty if it is no text.
-pub(super) fn agent(request: &ResourceRequest) -> &str {
-    let agent = request.parts.headers.get(header::USER_AGENT);
-    let agent = agent.and_then(|value| value.to_str().ok());
-    agent.unwrap_or_default()
+impl Origin {
+    pub(super) fn of(parts: &Parts) -> Self {
+        // Over HTTP/2 the URI names the host too.
+        let asked = parts.uri.path_and_query();
+        let asked = asked.map_or("", |asked| asked.as_str());
+        let agent = parts.headers.get(header::USER_AGENT);
+        let agent = agent.and_then(|value| value.to_str().ok());
+        Self {
+            uri: bounded(asked, URI_BYTES_MAX),
+            agent: bounded(agent.unwrap_or_default(), AGENT_BYTES_MAX),
+        }
+    }
+
+    /// What is recorded of a request with this verb.
+    pub(super) fn recorded(&self, verb: &str) -> Request {
+        Request {
+            verb: verb.to_owned(),
+            uri: self.uri.clone(),
+            user_agent: self.agent.clone(),
+        }
+    }
+
+    /// The `User-Agent`; empty if it is no text.
+    pub(super) fn agent(&self) -> &str {
+        &self.agent
+    }
+
+    pub(super) const fn held_bytes(&self) -> usize {
+        self.uri.len() + self.agent.len()
+    }
 }
 
 fn bounded(text: &str, most: usize) -> String {

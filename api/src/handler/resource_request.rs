@@ -1,8 +1,9 @@
 //! A request whose path names a resource that exists: what it says, and the state that it is about. Verbs,
 //! lists and watches take it; only the handler makes one.
 
+use super::origin::Origin;
 use super::{Api, resolve};
-use crate::accept::{Accept, Answer};
+use crate::accept::{Accept, Answer, NotAcceptable};
 use crate::backend::{Seat, StateAt};
 use crate::media_type::MediaType;
 use crate::params::Params;
@@ -14,13 +15,15 @@ use hindsight_core::object::{Name, ObjectKey};
 use hindsight_core::validate::manager_of_agent;
 use hindsight_core::{Actor, Form, Intent, Revision, State, Time};
 use http::Method;
-use http::request::Parts;
 use std::sync::{Arc, LazyLock};
 use tokio::time::Instant;
 
-/// A request that names a resource which exists.
+/// A request that names a resource which exists. It holds nothing of its head that is not named here: it may wait long,
+/// for its body or for others.
 pub(crate) struct ResourceRequest {
-    pub(crate) parts: Parts,
+    pub(crate) method: Method,
+    /// Nothing where the request is a `GET`.
+    pub(super) origin: Origin,
     /// How the body is written.
     pub(crate) media: MediaType,
     pub(crate) params: Params,
@@ -34,6 +37,8 @@ pub(crate) struct ResourceRequest {
     pub(crate) state: Arc<State>,
     pub(crate) actor: Arc<Actor>,
     pub(crate) accept: Accept,
+    /// The same for a review.
+    pub(crate) accept_of_review: Result<Accept, NotAcceptable>,
     /// Whether the path names a point in time.
     pub(crate) is_past: bool,
     /// Held by a request about the past.
@@ -106,6 +111,13 @@ impl ResourceRequest {
         stored.map_or(0, |stored| stored.body.len())
     }
 
+    /// About how much the request holds of its head.
+    pub(super) fn head_bytes(&self) -> usize {
+        let texts = [&self.route.namespace, &self.route.name];
+        let texts = texts.into_iter().flatten().map(String::len);
+        texts.sum::<usize>() + self.params.held_bytes() + self.origin.held_bytes()
+    }
+
     /// The kind of this endpoint's bodies.
     pub(crate) fn spoken(&self) -> GroupVersionKind {
         self.kind.document_gvk(&self.version.name, self.subresource)
@@ -113,7 +125,7 @@ impl ResourceRequest {
 
     /// What is answered if all goes well.
     pub(super) fn answer(&self) -> Answer {
-        let method = &self.parts.method;
+        let method = &self.method;
         if method == Method::GET && self.watches {
             Answer::Events
         } else if self.route.name.is_some() || method == Method::POST {

@@ -55,7 +55,7 @@ fn written_bytes(request: &ResourceRequest) -> usize {
     let (body, accept) = (request.body_bytes, &request.accept);
     let stored = request.stored_bytes();
     let is_as_stored = accept.syntax != Syntax::Yaml && accept.view == View::Object;
-    let bytes = match request.parts.method {
+    let bytes = match request.method {
         Method::PATCH => body + stored,
         Method::POST if is_as_stored && is_kept(request) => 0,
         _ => body.max(stored),

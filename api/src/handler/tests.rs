@@ -5,6 +5,7 @@ use crate::backend::fake::Fake;
 use crate::testing::runtime;
 use futures_util::future::join_all;
 use futures_util::stream;
+use http::Uri;
 use http_body::Frame;
 use http_body_util::{BodyExt, Full, StreamBody};
 use serde_json::{Value, json};
@@ -87,6 +88,44 @@ fn what_others_write_while_a_body_comes_counts() {
             }
         }
     });
+}
+
+/// A part of what a connection received, as HTTP/2 gives it.
+struct Shared {
+    text: &'static str,
+    _connection: Arc<()>,
+}
+
+impl AsRef<[u8]> for Shared {
+    fn as_ref(&self) -> &[u8] {
+        self.text.as_bytes()
+    }
+}
+
+#[test]
+fn a_request_that_waits_for_its_body_holds_no_part_of_its_head() {
+    let api = Api::new(Arc::new(Fake::new()), Arc::new(Admission::default()));
+    let connection = Arc::new(());
+    let shared = |text| {
+        let _connection = Arc::clone(&connection);
+        Bytes::from_owner(Shared { text, _connection })
+    };
+    let uri = Uri::from_maybe_shared(shared("/api/v1/namespaces?fieldManager=m&x=y"));
+    let mut request = Request::post(uri.expect("a URI"));
+    for (name, value) in [("accept", "*/*"), ("user-agent", "a/1"), ("x", "y")] {
+        let value = header::HeaderValue::from_maybe_shared(shared(value));
+        request = request.header(name, value.expect("text"));
+    }
+    assert_eq!(Arc::strong_count(&connection), 5);
+    let body = stream::once(async {
+        assert_eq!(Arc::strong_count(&connection), 1);
+        let namespace = json!({"metadata": {"name": "a"}}).to_string();
+        Ok::<_, Infallible>(Frame::data(Bytes::from(namespace)))
+    });
+    let request = request.body(StreamBody::new(Box::pin(body)));
+    let known = Some(Arc::new(Actor::new("admin")));
+    let answer = api.handle(request.expect("a request"), known);
+    assert_eq!(runtime().block_on(answer).status(), 201);
 }
 
 #[test]

@@ -155,6 +155,26 @@ fn a_body_without_a_byte_has_to_end_too() {
 }
 
 #[test]
+fn a_long_head_takes_room_while_its_body_is_waited_for() {
+    paused(async {
+        let served = served();
+        let all = served.free();
+        for (bytes, least) in [(10, 0), (3_000, 6_000)] {
+            let manager = "v".repeat(bytes);
+            let request = Request::post(format!("{NAMESPACES}?fieldManager={manager}"));
+            let request = request.body(ENDLESS).expect("a request");
+            let looks = async {
+                tokio::task::yield_now().await;
+                all - served.free()
+            };
+            let (_, taken) = tokio::join!(served.ask(request), looks);
+            assert!((least..=least + 200).contains(&taken), "{bytes}: {taken}");
+            assert_eq!(served.free(), all);
+        }
+    });
+}
+
+#[test]
 fn a_body_without_room_waits_a_little_and_gets_429() {
     paused(async {
         let served = served();
