@@ -32,6 +32,7 @@ use subject::{Operation, Subject};
 
 use crate::authorizer::{AllowAll, Authorizer};
 use crate::backend::Backend;
+use crate::body::Bodies;
 use crate::offload::offload;
 use crate::params::WriteOptions;
 use crate::status::Failure;
@@ -43,6 +44,7 @@ use hindsight_core::{
 use serde_json::Value;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Instant, sleep, timeout_at};
 
 /// How long admission of one request may take in all. Source: upstream's deadline of a request.
@@ -88,7 +90,8 @@ impl Admission {
 /// A write as a client requested it.
 #[derive(Debug, Clone)]
 pub(crate) struct WriteRequest {
-    pub(crate) command: Command,
+    /// Shared, so that a long one is copied where that holds up nobody.
+    pub(crate) command: Arc<Command>,
     /// The `Eviction` that was posted, where the command carries one out.
     pub(crate) eviction: Option<Value>,
     /// The kind of the collection that it was posted to, where that is not the kind of the object.
@@ -103,13 +106,24 @@ impl WriteRequest {
     /// What is wanted of one object.
     pub(crate) fn new(command: Command, options: WriteOptions) -> Self {
         Self {
-            command,
+            command: Arc::new(command),
             eviction: None,
             posted_to: None,
             options,
             of_collection: false,
         }
     }
+}
+
+/// What bounds a write.
+#[derive(Debug, Clone, Copy)]
+struct Bounds<'a> {
+    /// How much is decided: see [`room::decided_bytes`].
+    bytes: usize,
+    /// Where what webhooks make of it has room, if that is bounded.
+    bodies: Option<&'a Bodies>,
+    /// When the client stops waiting, if it says so.
+    deadline: Option<Instant>,
 }
 
 /// Admits a write and carries it out. If its object changed in between, both are repeated until the request's
@@ -119,15 +133,15 @@ async fn admit_and_carry_out(
     backend: &dyn Backend,
     admission: &Admission,
     write_request: &WriteRequest,
-    bytes: usize,
-    deadline: Option<Instant>,
+    bounds: Bounds<'_>,
 ) -> Result<Decision, Failure> {
     let write = Write {
         backend,
         admission,
         write_request,
-        bytes,
-        deadline: capped_deadline(deadline),
+        bytes: bounds.bytes,
+        bodies: bounds.bodies,
+        deadline: capped_deadline(bounds.deadline),
     };
     let mut warnings = Vec::new();
     // A definition always takes longer than a turn of the writer.
@@ -141,7 +155,13 @@ async fn admit_and_carry_out(
             Ok(AdmissionOutcome::Answer(decision)) => return Ok(*decision),
             Err(failure) => return Err(failure.with_warnings(warnings)),
         };
-        let Submission { command, dry_run } = *admitted;
+        let Submission {
+            command,
+            dry_run,
+            bytes,
+            room: _room,
+        } = *admitted;
+        let command = Arc::unwrap_or_clone(command);
         let counted = if is_aside {
             room::computed_bytes(&state, &command, bytes)
         } else {
@@ -179,8 +199,12 @@ enum AdmissionOutcome {
 
 /// A command that goes to the writer or, in a dry run, is only decided.
 struct Submission {
-    command: Command,
+    command: Arc<Command>,
     dry_run: bool,
+    /// How much is decided, with what webhooks made of it.
+    bytes: usize,
+    /// Room for what they made of it.
+    room: Vec<OwnedSemaphorePermit>,
 }
 
 /// A write on its way to the writer.
@@ -188,8 +212,9 @@ struct Write<'a> {
     backend: &'a dyn Backend,
     admission: &'a Admission,
     write_request: &'a WriteRequest,
-    /// How much is decided: see [`room::decided_bytes`].
+    /// How much is decided, as it was sent: see [`room::decided_bytes`].
     bytes: usize,
+    bodies: Option<&'a Bodies>,
     deadline: Instant,
 }
 
@@ -200,7 +225,7 @@ struct MatchingHooks<'a> {
 }
 
 impl Write<'_> {
-    const fn command(&self) -> &Command {
+    fn command(&self) -> &Command {
         &self.write_request.command
     }
 
@@ -236,7 +261,8 @@ impl Write<'_> {
                 Some(_) => AdmissionBasis::Present,
                 None => AdmissionBasis::Absent,
             };
-            return Ok(self.to_submit(self.bound_to(&subject, seen, None)));
+            let command = self.bound_to(&subject, seen).await?;
+            return Ok(self.to_submit(command));
         }
         if subject.operation == Operation::Delete {
             return self.admit_deletion(state, subject, &hooks, warnings).await;
@@ -260,20 +286,23 @@ impl Write<'_> {
         } else {
             draft
         };
-        let first = self.decide(state, self.command().clone(), preliminary);
+        let command = &self.write_request.command;
+        let first = self.decide(state, command, preliminary, self.bytes);
         let first = first.await?;
         warnings.extend_from_slice(&first.warnings);
         // Neither this nor the decision after the webhooks is kept while any is waited for.
         let shown = self.shown(subject, first).await?;
         let name = self.name(subject, shown.as_ref());
-        let context = self.context(state, subject, &name);
+        let mut context = self.context(state, subject, &name);
+        context.asked_at_once = hooks.validating.len();
         let managed_fields = managed::fields(shown.as_ref());
-        let mut mutated = mutate::mutate(&context, &hooks.mutating, shown).await?;
+        let mut mutated = mutate::mutate(&mut context, &hooks.mutating, shown).await?;
         managed::restore_unreadable(&mut mutated, managed_fields);
-        let object = mutated.object;
+        let object = mutated.object.map(Arc::new);
         warnings.extend(mutated.warnings);
-        let admitted = self.admitted(subject, mutated.changed.then(|| object.clone()).flatten());
-        let last = self.decide(state, admitted.clone(), decide_before_storage);
+        let (bytes, changed) = (context.bytes, object.clone().filter(|_| mutated.changed));
+        let admitted = self.admitted(subject, changed, bytes).await?;
+        let last = self.decide(state, &admitted, decide_before_storage, bytes);
         let last = last.await?;
         warnings.extend_from_slice(&last.warnings);
         if self.admission.checks_owners() {
@@ -283,36 +312,48 @@ impl Write<'_> {
             drop(last);
             object
         } else {
-            drop(object);
             let subject = subject.clone();
-            let show = move || shown::new(&subject, &last);
-            Some(offload(self.bytes, show).await?)
+            let show = move || {
+                drop(object);
+                Arc::new(shown::new(&subject, &last))
+            };
+            Some(offload(bytes, show).await?)
         };
-        let name = self.name(subject, shown.as_ref());
+        let name = self.name(subject, shown.as_deref());
         let context = HookContext {
             name: &name,
             ..context
         };
-        let validation = validate::validate(&context, &hooks.validating, shown.map(Arc::new));
+        let validation = validate::validate(&context, &hooks.validating, shown);
         warnings.extend(validation.await?);
-        Ok(self.to_submit(admitted))
+        Ok(AdmissionOutcome::Submit(Box::new(Submission {
+            command: admitted,
+            dry_run: self.write_request.options.dry_run,
+            bytes,
+            room: context.room,
+        })))
     }
 
-    fn to_submit(&self, command: Command) -> AdmissionOutcome {
-        let dry_run = self.write_request.options.dry_run;
-        AdmissionOutcome::Submit(Box::new(Submission { command, dry_run }))
+    fn to_submit(&self, command: Arc<Command>) -> AdmissionOutcome {
+        AdmissionOutcome::Submit(Box::new(Submission {
+            command,
+            dry_run: self.write_request.options.dry_run,
+            bytes: self.bytes,
+            room: Vec::new(),
+        }))
     }
 
     /// Decides a command for those who are asked about it, where a long one holds up no other request.
     async fn decide(
         &self,
         state: &State,
-        command: Command,
+        command: &Arc<Command>,
         decide: fn(&State, Command) -> Result<Decision, Rejection>,
+        bytes: usize,
     ) -> Result<Decision, Failure> {
-        let state = state.clone();
-        let bytes = room::computed_bytes(&state, &command, self.bytes);
-        let decided = offload(bytes, move || decide(&state, command));
+        let (state, command) = (state.clone(), Arc::clone(command));
+        let bytes = room::computed_bytes(&state, &command, bytes);
+        let decided = offload(bytes, move || decide(&state, Command::clone(&command)));
         Ok(decided.await??)
     }
 
@@ -340,6 +381,9 @@ impl Write<'_> {
             name,
             old_labels: shown::old_labels(subject),
             bytes: self.bytes,
+            bodies: self.bodies,
+            asked_at_once: 0,
+            room: Vec::new(),
             deadline: self.deadline,
         }
     }
@@ -357,30 +401,63 @@ impl Write<'_> {
 
     /// The admitted command. What is posted to an object (a binding) makes no claim about the object's version,
     /// so that command gets no precondition.
-    fn admitted(&self, subject: &Subject, object: Option<Value>) -> Command {
+    async fn admitted(
+        &self,
+        subject: &Subject,
+        object: Option<Arc<Value>>,
+        bytes: usize,
+    ) -> Result<Arc<Command>, Failure> {
         if subject.posted.is_none() {
             let old = subject.old.as_ref();
             let seen = old.map_or(AdmissionBasis::Absent, |old| {
                 AdmissionBasis::At(old.revision)
             });
-            return self.bound_to(subject, seen, object);
+            return self
+                .changed(bytes, move |command| {
+                    let object = object.map(Arc::unwrap_or_clone);
+                    command.admitted = Some(Box::new(Admitted { seen, object }));
+                })
+                .await;
         }
-        let mut command = self.command().clone();
-        if let (Intent::Update(update), Some(object)) = (&mut command.intent, object) {
-            update.object = object;
-            update.validation = FieldValidation::Ignore;
-        }
-        command
+        self.changed(bytes, |command| {
+            if let (Intent::Update(update), Some(object)) = (&mut command.intent, object) {
+                update.object = Arc::unwrap_or_clone(object);
+                update.validation = FieldValidation::Ignore;
+            }
+        })
+        .await
     }
 
     /// The command, to be carried out on this ground alone. If it would reach another object, or become another
     /// operation, everybody is asked again.
-    fn bound_to(&self, subject: &Subject, seen: AdmissionBasis, object: Option<Value>) -> Command {
-        let mut command = self.command().clone();
-        if subject.posted.is_none() {
-            command.admitted = Some(Box::new(Admitted { seen, object }));
+    async fn bound_to(
+        &self,
+        subject: &Subject,
+        seen: AdmissionBasis,
+    ) -> Result<Arc<Command>, Failure> {
+        if subject.posted.is_some() {
+            return Ok(Arc::clone(&self.write_request.command));
         }
-        command
+        let object = None;
+        self.changed(self.bytes, move |command| {
+            command.admitted = Some(Box::new(Admitted { seen, object }));
+        })
+        .await
+    }
+
+    /// The command with a change.
+    async fn changed(
+        &self,
+        bytes: usize,
+        change: impl FnOnce(&mut Command) + Send + 'static,
+    ) -> Result<Arc<Command>, Failure> {
+        let command = Arc::clone(&self.write_request.command);
+        let copy = move || {
+            let mut command = Command::clone(&command);
+            change(&mut command);
+            Arc::new(command)
+        };
+        offload(bytes, copy).await
     }
 }
 

@@ -6,7 +6,7 @@ use crate::status::Failure;
 use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
 
-/// A request whose body is longer than this is offloaded: to decode so much takes some milliseconds.
+/// What is longer than this is offloaded, a body or what webhooks make of it: to decode so much takes some milliseconds.
 pub(crate) const LONG_BYTES: usize = 64 << 10;
 /// How many computations run at one time; others wait for their turn.
 const SEATS_MAX: usize = 4;

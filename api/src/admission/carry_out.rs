@@ -2,7 +2,7 @@
 //! one holds up nobody, and submitted to the writer unless it is a dry run.
 
 use super::room::{computed_bytes, decided_bytes};
-use super::{WriteRequest, admit_and_carry_out};
+use super::{Bounds, WriteRequest, admit_and_carry_out};
 use crate::backend::Backend;
 use crate::handler::{Api, ResourceRequest};
 use crate::offload::{LONG_BYTES, offload};
@@ -27,11 +27,16 @@ impl Api {
             let WriteRequest {
                 command, options, ..
             } = write_request;
+            let command = Arc::unwrap_or_clone(command);
             return Ok(carry_out(backend, command, bytes, options.dry_run).await??);
         }
         drop(state);
-        let (admission, deadline) = (&self.admission, request.deadline);
-        let written = admit_and_carry_out(backend, admission, &write_request, bytes, deadline);
+        let bounds = Bounds {
+            bytes,
+            bodies: self.bodies.as_ref(),
+            deadline: request.deadline,
+        };
+        let written = admit_and_carry_out(backend, &self.admission, &write_request, bounds);
         Box::pin(written).await
     }
 }
@@ -67,17 +72,21 @@ async fn only_decide(
     offload(bytes, decide_it).await
 }
 
-/// Decides a command where a long one holds up nobody, and submits it unless it is refused.
+/// Decides a command where a long one holds up nobody, and submits it unless it is refused. There it is copied too, and
+/// freed where it is refused.
 async fn decide_first(
     backend: &dyn Backend,
     command: Command,
     bytes: usize,
 ) -> Result<Result<Decision, Rejection>, Failure> {
-    let (state, tried) = (backend.state(), command.clone());
-    let try_it = move || decide_aside(&state, tried);
+    let state = backend.state();
+    let try_it = move || match decide_aside(&state, command.clone()) {
+        (Ok(_), passed) => Ok((command, passed)),
+        (Err(refused), _) => Err(refused),
+    };
     match offload(bytes, try_it).await? {
-        (Ok(_), passed) => to_writer(backend, command, passed).await,
-        (Err(refused), _) => Ok(Err(refused)),
+        Ok((command, passed)) => to_writer(backend, command, passed).await,
+        Err(refused) => Ok(Err(refused)),
     }
 }
 

@@ -20,8 +20,8 @@ impl Write<'_> {
         hooks: &MatchingHooks<'_>,
         warnings: &mut Vec<String>,
     ) -> Result<AdmissionOutcome, Failure> {
-        let admitted = self.admitted(&subject, None);
-        let decision = self.decide(state, admitted.clone(), decide_before_storage);
+        let admitted = self.admitted(&subject, None, self.bytes).await?;
+        let decision = self.decide(state, &admitted, decide_before_storage, self.bytes);
         let decision = decision.await?;
         if is_already_under_way(state, &subject, &decision) {
             return Ok(AdmissionOutcome::Answer(Box::new(decision)));
@@ -30,15 +30,15 @@ impl Write<'_> {
         for old in [subject.old.clone(), marked].into_iter().flatten() {
             subject.old = Some(old);
             let name = self.name(&subject, None);
-            let context = self.context(state, &subject, &name);
-            call_webhooks(&context, hooks, warnings).await?;
+            let mut context = self.context(state, &subject, &name);
+            call_webhooks(&mut context, hooks, warnings).await?;
         }
         Ok(self.to_submit(admitted))
     }
 }
 
 async fn call_webhooks(
-    context: &HookContext<'_>,
+    context: &mut HookContext<'_>,
     hooks: &MatchingHooks<'_>,
     warnings: &mut Vec<String>,
 ) -> Result<(), Failure> {

@@ -2,6 +2,7 @@
 //! leave in it are carried out. The pod and its budget are checked after all webhooks. Source: upstream's
 //! `EvictionREST.Create`.
 
+use super::hooks::HookContext;
 use super::subject::{self, Subject};
 use super::{AdmissionOutcome, MatchingHooks, Submission, Write, mutate, validate};
 use crate::status::Failure;
@@ -18,9 +19,10 @@ impl Write<'_> {
         warnings: &mut Vec<String>,
     ) -> Result<AdmissionOutcome, Failure> {
         let name = subject.key.name.to_string();
-        let context = self.context(state, &subject, &name);
+        let mut context = self.context(state, &subject, &name);
+        context.asked_at_once = hooks.validating.len();
         let posted = subject.posted.as_deref().cloned();
-        let mutated = mutate::mutate(&context, &hooks.mutating, posted).await?;
+        let mutated = mutate::mutate(&mut context, &hooks.mutating, posted).await?;
         let mut eviction = mutated.object.unwrap_or_default();
         warnings.extend(mutated.warnings);
         let options = pod::options_of(&eviction, &name)?;
@@ -33,14 +35,22 @@ impl Write<'_> {
                 subject::as_dry_run(options);
             }
         }
-        let context = self.context(state, &subject, &name);
+        let context = HookContext {
+            subject: Arc::new(subject),
+            ..context
+        };
         let validation = validate::validate(&context, &hooks.validating, Some(Arc::new(eviction)));
         warnings.extend(validation.await?);
         let mut command = self.command().clone();
         if let Intent::Evict(delete) = &mut command.intent {
             options.put(delete);
         }
-        let admitted = Submission { command, dry_run };
+        let admitted = Submission {
+            command: Arc::new(command),
+            dry_run,
+            bytes: self.bytes,
+            room: Vec::new(),
+        };
         Ok(AdmissionOutcome::Submit(Box::new(admitted)))
     }
 }

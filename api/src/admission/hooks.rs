@@ -4,7 +4,8 @@ use super::review::{self, AdmissionRequest, AdmissionResponse};
 use super::subject::{Operation, Subject};
 use super::{Admission, conditions, endpoint, shown};
 use crate::backend::Backend;
-use crate::offload::offload;
+use crate::body::Bodies;
+use crate::offload::{LONG_BYTES, offload};
 use crate::status::Failure;
 use hindsight_core::kind::{KindRef, Kinds};
 use hindsight_core::object::Name;
@@ -14,6 +15,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
 
 /// Everything that calling a webhook about a write needs.
@@ -27,8 +29,15 @@ pub(super) struct HookContext<'a> {
     /// The labels of the object before the write. The object itself is decoded again for each webhook: it would be
     /// held while others are waited for.
     pub(super) old_labels: Option<Arc<BTreeMap<Name, Name>>>,
-    /// How long the write is: what is long is written down and changed on another thread.
+    /// How long the write is, with what webhooks have made of it: what is long is written down and changed on another
+    /// thread.
     pub(super) bytes: usize,
+    /// Where the answers of webhooks have room, if they are bounded.
+    pub(super) bodies: Option<&'a Bodies>,
+    /// How many webhooks are asked at once about what the mutating ones leave.
+    pub(super) asked_at_once: usize,
+    /// Room for what they made of the object, kept until it is written.
+    pub(super) room: Vec<OwnedSemaphorePermit>,
     /// When the request ends, even if a webhook is being called then.
     pub(super) deadline: Instant,
 }
@@ -258,7 +267,11 @@ impl HookContext<'_> {
         let answer = self.post(webhook, body).await;
         let answer =
             answer.map_err(|why| HookError::Failed(format!("failed to call webhook: {why}")))?;
-        let response = review::read(&answer, version, uid.as_str(), hook.stage);
+        let room = self.room_for(Bodies::document_bytes(&answer)).await?;
+        let (stage, bytes) = (hook.stage, answer.len());
+        let read = move || review::read(&answer, version, uid.as_str(), stage);
+        let response = offload(bytes, read).await.map_err(HookError::Refused)?;
+        drop(room);
         let response = response.map_err(HookError::Failed)?;
         if response.allowed {
             return Ok(response);
@@ -266,6 +279,20 @@ impl HookContext<'_> {
         let mut refusal = review::refusal(&webhook.name, &response.status);
         refusal.warnings = response.warnings;
         Err(HookError::Refused(refusal))
+    }
+
+    /// Room for so much of what a webhook has answered; `None` if it needs none.
+    pub(super) async fn room_for(
+        &self,
+        bytes: usize,
+    ) -> Result<Option<OwnedSemaphorePermit>, HookError> {
+        match self.bodies {
+            Some(bodies) if bytes > LONG_BYTES => {
+                let room = bodies.room_for_document(bytes).await;
+                room.map(Some).map_err(HookError::Refused)
+            }
+            _ => Ok(None),
+        }
     }
 
     /// How the webhook sees the write.

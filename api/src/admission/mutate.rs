@@ -3,7 +3,9 @@
 //! upstream's mutating dispatcher.
 
 use super::hooks::{Hook, HookContext, HookError, Sight, apply_failure_policy};
-use super::shown;
+use super::room::{COPIES, length};
+use super::{review, shown};
+use crate::body::Bodies;
 use crate::offload::offload;
 use crate::status::Failure;
 use hindsight_core::command::Patch;
@@ -21,9 +23,9 @@ pub(super) struct Mutated {
     pub(super) warnings: Vec<String>,
 }
 
-/// Calls every webhook that selects the object.
+/// Calls every webhook that selects the object. From then on the context counts what they made of it, and has its room.
 pub(super) async fn mutate(
-    context: &HookContext<'_>,
+    context: &mut HookContext<'_>,
     hooks: &[Hook<'_>],
     object: Option<Value>,
 ) -> Result<Mutated, Failure> {
@@ -43,8 +45,8 @@ pub(super) async fn mutate(
     }
 }
 
-struct Run<'a> {
-    context: &'a HookContext<'a>,
+struct Run<'a, 'b> {
+    context: &'a mut HookContext<'b>,
     object: Option<Arc<Value>>,
     /// What else came of it, without the object.
     mutated: Mutated,
@@ -53,7 +55,7 @@ struct Run<'a> {
     to_reinvoke: BTreeSet<usize>,
 }
 
-impl Run<'_> {
+impl Run<'_, '_> {
     async fn call_all(&mut self, hooks: &[Hook<'_>]) -> Result<(), Failure> {
         for (index, hook) in hooks.iter().enumerate() {
             self.call(index, hook).await?;
@@ -68,7 +70,7 @@ impl Run<'_> {
     }
 
     async fn call(&mut self, index: usize, hook: &Hook<'_>) -> Result<(), Failure> {
-        let context = self.context;
+        let context = &*self.context;
         if !context.selects(hook, self.object.as_deref()).await? {
             return Ok(());
         }
@@ -100,29 +102,24 @@ impl Run<'_> {
     }
 
     /// Applies a webhook's patch; returns whether it changed anything.
-    async fn apply(&mut self, hook: &Hook<'_>, operations: Value) -> Result<bool, HookError> {
-        let name = &hook.webhook.name;
-        let Some(object) = self.object.clone() else {
-            return Err(HookError::Refused(Failure::internal(format!(
-                "admission webhook \"{name}\" attempted to modify the object, which is not \
-                 supported for this operation"
-            ))));
+    async fn apply(&mut self, hook: &Hook<'_>, patch: Vec<u8>) -> Result<bool, HookError> {
+        let context = &mut *self.context;
+        // The tree, and the object that becomes so much longer, with all that is written down of it.
+        let copies = COPIES + context.asked_at_once;
+        let wanted = Bodies::document_bytes(&patch) + copies * patch.len();
+        context.room.extend(context.room_for(wanted).await?);
+        let bytes = context.bytes.max(patch.len());
+        let (sight, state) = (context.sight(hook), context.state.clone());
+        let object = self.object.clone();
+        let apply = move || {
+            let next = patched(&sight, &state, object.as_deref(), &patch)?;
+            Ok(next.map(|next| (length(&next), next)))
         };
-        let (sight, state) = (self.context.sight(hook), self.context.state.clone());
-        let apply = move || patched(&sight, &state, &object, operations);
-        let applied = offload(self.context.bytes, apply).await;
-        let next = applied.map_err(HookError::Refused)?.map_err(|why| {
-            HookError::Refused(Failure::internal(match why {
-                Unusable::Inapplicable(why) => {
-                    format!("the patch of admission webhook \"{name}\" cannot be applied: {why}")
-                }
-                Unusable::Unreadable(why) => format!(
-                    "the object as admission webhook \"{name}\" changed it cannot be read: {why}"
-                ),
-            }))
-        })?;
+        let applied = offload(bytes, apply).await.map_err(HookError::Refused)?;
+        let next = applied.map_err(|why: Unusable| why.told(&hook.webhook.name))?;
         let is_changed = next.is_some();
-        if let Some(next) = next {
+        if let Some((length, next)) = next {
+            context.bytes = context.bytes.max(length);
             self.object = Some(Arc::new(next));
         }
         Ok(is_changed)
@@ -131,17 +128,43 @@ impl Run<'_> {
 
 /// What is wrong with a webhook's patch.
 enum Unusable {
+    Undecodable(String),
+    /// There is nothing to change.
+    Unsupported,
     Inapplicable(Rejection),
     Unreadable(String),
+}
+
+impl Unusable {
+    fn told(self, name: &str) -> HookError {
+        HookError::Refused(Failure::internal(match self {
+            Self::Undecodable(why) => return HookError::Failed(review::undecodable(why)),
+            Self::Unsupported => format!(
+                "admission webhook \"{name}\" attempted to modify the object, which is not supported for this operation"
+            ),
+            Self::Inapplicable(why) => {
+                format!("the patch of admission webhook \"{name}\" cannot be applied: {why}")
+            }
+            Self::Unreadable(why) => {
+                format!(
+                    "the object as admission webhook \"{name}\" changed it cannot be read: {why}"
+                )
+            }
+        }))
+    }
 }
 
 /// What a webhook's patch makes of an object; `None` if nothing changes.
 fn patched(
     sight: &Sight,
     state: &State,
-    object: &Value,
-    operations: Value,
+    object: Option<&Value>,
+    patch: &[u8],
 ) -> Result<Option<Value>, Unusable> {
+    let Some(operations) = review::operations(patch).map_err(Unusable::Undecodable)? else {
+        return Ok(None);
+    };
+    let object = object.ok_or(Unusable::Unsupported)?;
     let before = sight.of(object);
     let mut next =
         patch::apply(&before, &Patch::Json(operations)).map_err(Unusable::Inapplicable)?;

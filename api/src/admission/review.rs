@@ -28,8 +28,8 @@ pub(super) struct AdmissionRequest<'a> {
 #[derive(Debug, Default)]
 pub(super) struct AdmissionResponse {
     pub(super) allowed: bool,
-    /// The operations of a JSON patch.
-    pub(super) patch: Option<Value>,
+    /// A JSON patch, as [`operations`] reads it.
+    pub(super) patch: Option<Vec<u8>>,
     pub(super) warnings: Vec<String>,
     /// The status that comes with a refusal.
     pub(super) status: Value,
@@ -118,12 +118,10 @@ pub(super) fn read(
         text(response, "patch").filter(|_| stage == Stage::Mutating)
     };
     let allowed = response.get("allowed") == Some(&Value::Bool(true));
-    let patch = patch.filter(|_| allowed).map(operations).transpose();
+    let patch = patch.filter(|_| allowed).map(sent).transpose();
     Ok(AdmissionResponse {
         allowed,
-        patch: patch
-            .map_err(|why| format!("received undecodable patch in webhook response: {why}"))?
-            .flatten(),
+        patch: patch.map_err(undecodable)?,
         warnings: warnings(response),
         status: response.get("status").cloned().unwrap_or_default(),
     })
@@ -256,13 +254,22 @@ fn patch(response: &Map<String, Value>, stage: Stage) -> Result<Option<&str>, St
     }
 }
 
-/// The operations of a patch; `None` for an empty list.
-fn operations(patch: &str) -> Result<Option<Value>, String> {
+/// The text of a patch.
+fn sent(patch: &str) -> Result<Vec<u8>, String> {
     // As Go's decoder, which passes over the ends of lines.
     let patch = patch.replace(['\r', '\n'], "");
-    let bytes = BASE64_STANDARD.decode(patch);
-    let bytes = bytes.map_err(|error| error.to_string())?;
-    let operations: Value = serde_json::from_slice(&bytes).map_err(|error| error.to_string())?;
+    let text = BASE64_STANDARD.decode(patch);
+    text.map_err(|error| error.to_string())
+}
+
+/// Why an answer cannot be used whose patch cannot be read.
+pub(super) fn undecodable(why: String) -> String {
+    format!("received undecodable patch in webhook response: {why}")
+}
+
+/// The operations of a patch; `None` for an empty list.
+pub(super) fn operations(patch: &[u8]) -> Result<Option<Value>, String> {
+    let operations: Value = serde_json::from_slice(patch).map_err(|error| error.to_string())?;
     let list = match &operations {
         Value::Null => &[],
         Value::Array(list) => list.as_slice(),
@@ -315,7 +322,8 @@ mod tests {
         let one = json!([{"op": "add", "path": "/a", "value": "b"}]);
         let encoded = BASE64_STANDARD.encode(one.to_string());
         let (begin, end) = encoded.split_at(encoded.len() / 2);
-        assert_eq!(operations(&format!("{begin}\r\n{end}\n")), Ok(Some(one)));
-        assert!(operations(&format!("{begin} {end}")).is_err());
+        let text = sent(&format!("{begin}\r\n{end}\n")).expect("base64");
+        assert_eq!(operations(&text), Ok(Some(one)));
+        assert!(sent(&format!("{begin} {end}")).is_err());
     }
 }

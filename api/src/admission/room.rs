@@ -9,7 +9,7 @@ use http::Method;
 use serde_json::Value;
 
 /// How many times an object is held besides what each webhook is sent: as a tree, and in the command.
-const COPIES: usize = 3;
+pub(super) const COPIES: usize = 3;
 
 /// About how many bytes deciding a command reads, where the body of its request is so long. By its aliases YAML may
 /// say much more than its length.
@@ -60,7 +60,7 @@ fn said(intent: &Intent) -> Option<&Value> {
 }
 
 /// About how long a document is as JSON.
-fn length(document: &Value) -> usize {
+pub(super) fn length(document: &Value) -> usize {
     match document {
         Value::Null | Value::Bool(_) | Value::Number(_) => 5,
         Value::String(text) => text.len() + 3,

@@ -50,8 +50,8 @@ impl<'a> ReviewAdmission<'a> {
             return Ok(review);
         }
         let name = shown::name(&review).to_owned();
-        let context = self.context(&name);
-        let mutation = mutate::mutate(&context, &hooks, Some(review));
+        let mut context = self.context(&name);
+        let mutation = mutate::mutate(&mut context, &hooks, Some(review));
         let mutated = self.in_time(mutation).await?;
         warnings.extend(mutated.warnings);
         Ok(mutated.object.unwrap_or_default())
@@ -91,6 +91,9 @@ impl<'a> ReviewAdmission<'a> {
             name,
             old_labels: None,
             bytes: self.bytes,
+            bodies: self.api.bodies.as_ref(),
+            asked_at_once: 0,
+            room: Vec::new(),
             deadline: self.deadline,
         }
     }

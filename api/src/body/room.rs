@@ -59,8 +59,16 @@ impl Bodies {
         }
     }
 
+    /// About how much is decoded from a text in JSON.
+    pub(crate) fn document_bytes(text: &[u8]) -> usize {
+        document_bytes(text, false)
+    }
+
     /// Room for so much of documents, in turn. Whatever it is, it finds room at some time.
-    async fn room_for_document(&self, bytes: usize) -> Result<OwnedSemaphorePermit, Failure> {
+    pub(crate) async fn room_for_document(
+        &self,
+        bytes: usize,
+    ) -> Result<OwnedSemaphorePermit, Failure> {
         let bytes = bytes.min(DOCUMENTS_ROOM * self.room_max);
         Self::room_in(&self.documents, bytes).await
     }

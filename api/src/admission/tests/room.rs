@@ -26,6 +26,12 @@ fn small_patch() -> Intent {
 fn asked_at_once(operation: &str, method: &str, body: &Value) -> (usize, Vec<u16>) {
     let scene = Scene::new("validatingwebhookconfigurations", &[operation], |_| None);
     scene.write(create("", "configmaps", "default", &large()));
+    let codes = codes_at_once(&scene, method, body);
+    (scene.seen().len(), codes)
+}
+
+/// The codes of these requests.
+fn codes_at_once(scene: &Scene, method: &str, body: &Value) -> Vec<u16> {
     let api = Api::new(Arc::clone(&scene.fake) as _, Arc::new(scene.admission()));
     // Room for 3 MiB.
     let api = api.with_bodies(Bodies::bounded(0, Duration::from_secs(30)));
@@ -45,10 +51,28 @@ fn asked_at_once(operation: &str, method: &str, body: &Value) -> (usize, Vec<u16
     };
     let mut builder = tokio::runtime::Builder::new_current_thread();
     let runtime = builder.enable_time().start_paused(true).build();
-    let codes = runtime
-        .expect("a runtime")
-        .block_on(join_all((0..20).map(send)));
-    (scene.seen().len(), codes)
+    let runtime = runtime.expect("a runtime");
+    runtime.block_on(join_all((0..20).map(send)))
+}
+
+#[test]
+fn what_webhooks_make_of_a_short_write_has_room_before_it_is_decoded() {
+    const MADE: usize = 1_000_000;
+    let change = json!([{"op": "add", "path": "/data", "value": {"k": "v".repeat(MADE)}}]);
+    let answers = move |request: &Value| {
+        let is_changed = request["object"]["data"]["k"].is_string();
+        (!is_changed).then(|| patched(&change))
+    };
+    let scene = Scene::new("mutatingwebhookconfigurations", &["UPDATE"], answers);
+    scene.configure("validatingwebhookconfigurations", &["UPDATE"]);
+    scene.write(create("", "configmaps", "default", &named("a")));
+    let label = json!({"metadata": {"labels": {"n": "1"}}});
+    let codes = codes_at_once(&scene, "PATCH", &label);
+    let asked_further = scene.seen().len() - codes.len();
+    // The tree by its weight, and four times its text, of 12 MiB.
+    assert_eq!(asked_further, (12 << 20) / (6 * MADE), "{codes:?}");
+    let refused = codes.iter().filter(|code| **code == 429).count();
+    assert_eq!(refused, codes.len() - asked_further, "{codes:?}");
 }
 
 #[test]
