@@ -75,7 +75,7 @@ impl Network {
         if addresses.is_empty() {
             addresses.push(format!("{host}:{port}"));
         }
-        let stream = self.lookup.connect_any(&addresses).await?;
+        let stream = self.lookup.connect_any(&addresses, call.limit).await?;
         let verifier = self.verifier(&call.ca_bundle).await?;
         let stream = Abrupt(secured(stream, host, verifier).await?);
         let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await?;

@@ -2,6 +2,7 @@
 
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
+use std::time::Duration;
 
 /// One request to a webhook.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,6 +16,8 @@ pub struct Call {
     pub ca_bundle: Vec<u8>,
     /// JSON.
     pub body: Bytes,
+    /// How long it may take: an address that does not answer takes its share of that.
+    pub limit: Duration,
 }
 
 /// Posts to webhooks. The caller of `call` limits how long it may take, and drops the future at the end of that

@@ -45,6 +45,7 @@ pub(super) fn call(
         addresses,
         ca_bundle: client.ca_bundle.clone(),
         body,
+        limit,
     })
 }
 

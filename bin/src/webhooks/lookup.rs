@@ -4,18 +4,26 @@
 
 use crate::unpoisoned::unpoisoned;
 use anyhow::{Context, Result, anyhow, bail};
+use futures_util::future::BoxFuture;
 use std::collections::BTreeMap;
 use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 use tokio::net::TcpStream;
 use tokio::sync::{Semaphore, watch};
+use tokio::time::{Instant, timeout};
 
 /// The most names that are looked up at the same time, including those that nobody waits for any more.
 const LOOKUPS_MAX: usize = 16;
 
+/// The least time for an address, if there is so much left. Source: `partialDeadline` in Go's `net`.
+const SHARE_MIN: Duration = Duration::from_secs(2);
+
 /// Resolves `host:port`, and blocks meanwhile.
 type Resolve = fn(&str) -> io::Result<Vec<SocketAddr>>;
+/// Connects to an address.
+type Connect = fn(SocketAddr) -> BoxFuture<'static, io::Result<TcpStream>>;
 /// `None` for as long as the result is not known.
 type Resolution = Option<Result<Vec<SocketAddr>, Arc<io::Error>>>;
 
@@ -23,30 +31,41 @@ type Resolution = Option<Result<Vec<SocketAddr>, Arc<io::Error>>>;
 #[derive(Debug, Clone)]
 pub(super) struct Lookup {
     resolve: Resolve,
+    connect: Connect,
     places: Arc<Semaphore>,
     under_way: Arc<Mutex<BTreeMap<String, watch::Receiver<Resolution>>>>,
 }
 
 impl Default for Lookup {
     fn default() -> Self {
-        Self::with(|address| Ok(address.to_socket_addrs()?.collect()))
+        Self::with(
+            |address| Ok(address.to_socket_addrs()?.collect()),
+            |address| Box::pin(TcpStream::connect(address)),
+        )
     }
 }
 
 impl Lookup {
-    fn with(resolve: Resolve) -> Self {
+    fn with(resolve: Resolve, connect: Connect) -> Self {
         Self {
             resolve,
+            connect,
             places: Arc::new(Semaphore::new(LOOKUPS_MAX)),
             under_way: Arc::default(),
         }
     }
 
     /// Connects to the first of the hosts that accepts. As nothing was sent to the others, each may be tried.
-    pub(super) async fn connect_any(&self, addresses: &[String]) -> Result<TcpStream> {
+    pub(super) async fn connect_any(
+        &self,
+        addresses: &[String],
+        limit: Duration,
+    ) -> Result<TcpStream> {
+        let end = Instant::now() + limit;
         let mut last = anyhow!("there is no address");
-        for address in addresses {
-            match self.connect(address).await {
+        for (address, left) in addresses.iter().zip((1..=addresses.len()).rev()) {
+            let share = share(end - Instant::now(), left);
+            match in_share(share, left, self.connect(address, share)).await {
                 Ok(stream) => return Ok(stream),
                 Err(error) => last = error,
             }
@@ -55,11 +74,15 @@ impl Lookup {
     }
 
     /// Connects to the first of the addresses of a host that accepts.
-    async fn connect(&self, address: &str) -> Result<TcpStream> {
+    async fn connect(&self, address: &str, limit: Duration) -> Result<TcpStream> {
         let dialled = || format!("dial tcp {address}");
+        let end = Instant::now() + limit;
         let mut last = None;
-        for found in self.find(address).await.with_context(dialled)? {
-            match TcpStream::connect(found).await {
+        let found = self.find(address).await.with_context(dialled)?;
+        for (one, left) in found.iter().zip((1..=found.len()).rev()) {
+            let share = share(end - Instant::now(), left);
+            let connected = async { Ok((self.connect)(*one).await?) };
+            match in_share(share, left, connected).await {
                 Ok(stream) => return Ok(stream),
                 Err(error) => last = Some(error),
             }
@@ -106,13 +129,88 @@ impl Lookup {
     }
 }
 
+/// The time that the first of so many takes at most.
+fn share(remaining: Duration, left: usize) -> Duration {
+    let left = u32::try_from(left).unwrap_or(u32::MAX);
+    (remaining / left).max(remaining.min(SHARE_MIN))
+}
+
+/// What comes of it in its share of the time. The last of all has as long as its caller waits.
+async fn in_share(
+    share: Duration,
+    left: usize,
+    connected: impl Future<Output = Result<TcpStream>>,
+) -> Result<TcpStream> {
+    if left == 1 {
+        return connected.await;
+    }
+    let connected = timeout(share, connected).await;
+    connected.unwrap_or_else(|_| Err(anyhow!("i/o timeout")))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::net::{IpAddr, Ipv4Addr, TcpListener};
     use std::sync::Condvar;
-    use std::time::Duration;
     use tokio::task::spawn_blocking;
-    use tokio::time::timeout;
+
+    const SILENT: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 2);
+
+    /// The silent address of the port, and one that may accept.
+    fn two(address: &str) -> io::Result<Vec<SocketAddr>> {
+        let port = address.rsplit(':').next().unwrap_or_default();
+        let at = |ip: Ipv4Addr| (IpAddr::from(ip), port.parse().expect("a port")).into();
+        Ok([SILENT, Ipv4Addr::LOCALHOST].map(at).into())
+    }
+
+    fn but_for_the_silent(address: SocketAddr) -> BoxFuture<'static, io::Result<TcpStream>> {
+        if address.ip() == IpAddr::from(SILENT) {
+            return Box::pin(std::future::pending());
+        }
+        Box::pin(async move {
+            let stream = std::net::TcpStream::connect(address)?;
+            stream.set_nonblocking(true)?;
+            TcpStream::from_std(stream)
+        })
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_address_that_does_not_answer_leaves_the_others_their_time() {
+        let lookup = Lookup::with(two, but_for_the_silent);
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a listener");
+        let port = listener.local_addr().expect("an address").port();
+        for (addresses, seconds) in [
+            (
+                vec![format!("{SILENT}:{port}"), format!("127.0.0.1:{port}")],
+                5,
+            ),
+            (vec![format!("both.example:{port}")], 5),
+            (
+                vec![format!("{SILENT}:{port}"), format!("both.example:{port}")],
+                5 + 2,
+            ),
+        ] {
+            let begun = Instant::now();
+            let limit = Duration::from_secs(10);
+            let connected = timeout(limit, lookup.connect_any(&addresses, limit)).await;
+            connected.expect("in time").expect("connected");
+            assert_eq!(begun.elapsed().as_secs(), seconds, "{addresses:?}");
+        }
+        let told = [SILENT, SILENT].map(|ip| format!("{ip}:{port}"));
+        let limit = Duration::from_secs(3);
+        let none = timeout(limit, lookup.connect_any(&told, limit)).await;
+        assert!(none.is_err(), "the last has all that is left");
+    }
+
+    #[test]
+    fn a_share_is_no_shorter_than_two_seconds_if_these_are_left() {
+        for (remaining, left, seconds) in [(10, 2, 5), (10, 1, 10), (3, 3, 2), (1, 2, 1), (0, 2, 0)]
+        {
+            let seconds = Duration::from_secs(seconds);
+            assert_eq!(share(Duration::from_secs(remaining), left), seconds);
+        }
+    }
 
     /// Whether name servers answer.
     static ANSWERS: (Mutex<bool>, Condvar) = (Mutex::new(false), Condvar::new());
@@ -135,17 +233,18 @@ mod tests {
             .max_blocking_threads(LOOKUPS_MAX + 1)
             .build()
             .expect("a runtime");
-        let lookup = Lookup::with(silent);
+        let lookup = Lookup::with(silent, |_| Box::pin(std::future::pending()));
+        let patience = Duration::from_mins(2);
         runtime.block_on(async {
             let unanswered = async |address: &str| {
-                let waited = timeout(Duration::from_millis(1), lookup.connect(address)).await;
+                let waited =
+                    timeout(Duration::from_millis(1), lookup.connect(address, patience)).await;
                 assert!(waited.is_err(), "nobody answers");
             };
-            let patience = Duration::from_mins(2);
             for _ in 0..2 * LOOKUPS_MAX {
                 unanswered("nowhere.example:443").await;
             }
-            let other = timeout(patience, lookup.connect("here.example:443")).await;
+            let other = timeout(patience, lookup.connect("here.example:443", patience)).await;
             let told = format!("{:#}", other.expect("told").expect_err("nobody"));
             let dialled = "dial tcp here.example:443: lookup here.example:443: no such host";
             assert_eq!(told, dialled);
@@ -156,7 +255,8 @@ mod tests {
             others.expect("they have their turn").expect("done");
             *ANSWERS.0.lock().expect("unpoisoned") = true;
             ANSWERS.1.notify_all();
-            assert!(lookup.connect("nowhere.example:443").await.is_err());
+            let told = lookup.connect("nowhere.example:443", patience).await;
+            assert!(told.is_err());
             let nothing_is_kept = async {
                 while !unpoisoned(lookup.under_way.lock()).is_empty() {
                     tokio::task::yield_now().await;

@@ -3,6 +3,7 @@
 use super::*;
 use rustls_pki_types::PrivateKeyDer;
 use std::net::SocketAddr;
+use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
@@ -68,6 +69,7 @@ async fn an_answer_of_a_webhook_may_be_as_long_as_a_request() {
             addresses: vec![address.to_string()],
             ca_bundle: bundle.into_bytes(),
             body: Bytes::from_static(b"{}"),
+            limit: Duration::from_secs(30),
         };
         match Network::default().call(call).await {
             Ok((code, body)) => assert_eq!((code, body.len(), is_read), (200, length, true)),
@@ -148,6 +150,7 @@ async fn a_webhook_that_is_not_trusted_or_speaks_no_tls_is_told_of_as_by_go() {
             addresses: vec![at.to_string()],
             ca_bundle: bundle.as_bytes().to_vec(),
             body: Bytes::from_static(b"{}"),
+            limit: Duration::from_secs(30),
         };
         let why = Network::default().call(call).await.expect_err(told);
         assert!(why.starts_with(told), "{why}");
