@@ -59,7 +59,8 @@ impl Tokens {
 
     /// The user of a valid certificate, or that of the token. A token that is unknown is refused, and does not
     /// count as none; so is an invalid certificate without a valid token. Source: upstream's union of
-    /// authenticators, which asks about certificates first, and its `bearertoken`, which ignores other schemes.
+    /// authenticators, which asks about certificates first, and its `bearertoken`, which ignores other schemes and what
+    /// has no text after one space, and takes no more than the text up to the next.
     pub(super) fn identify(
         &self,
         headers: &HeaderMap,
@@ -70,11 +71,12 @@ impl Tokens {
             return certificate;
         };
         let value = String::from_utf8_lossy(value.as_bytes());
-        let (scheme, token) = value.trim().split_once(' ').unwrap_or_default();
-        if !scheme.eq_ignore_ascii_case("bearer") {
+        let mut parts = value.trim().split(' ');
+        let (scheme, token) = (parts.next(), parts.next().unwrap_or_default());
+        if token.is_empty() || scheme.is_none_or(|scheme| !scheme.eq_ignore_ascii_case("bearer")) {
             return certificate;
         }
-        let actor = self.authenticate(token.trim()).ok_or(InvalidCredentials)?;
+        let actor = self.authenticate(token).ok_or(InvalidCredentials)?;
         Ok(Some(actor))
     }
 }
@@ -117,6 +119,11 @@ fn entry(line: &str) -> Result<(String, Actor)> {
     };
     if token.is_empty() || user.is_empty() {
         bail!("the token or the user is empty; expected token,user,uid,\"group,group\"");
+    }
+    if token.contains(' ') || token.trim() != token {
+        bail!(
+            "the token has spaces in it or around it, so that nobody could log in with it; remove them"
+        );
     }
     let groups = groups.split(',').map(str::trim);
     let actor = authenticated(user, uid, groups.filter(|group| !group.is_empty()));
@@ -188,7 +195,10 @@ mod tests {
         for scheme in ["bearer", "BEARER"] {
             assert_eq!(&*known(&format!("{scheme} t1")).user, "alice");
         }
-        for value in ["Basic t1", "t1", "Bearer"] {
+        for value in ["Bearer t1 x", " Bearer t1 "] {
+            assert_eq!(&*known(value).user, "alice", "{value}");
+        }
+        for value in ["Basic t1", "t1", "Bearer", "Bearer ", "Bearer  t1"] {
             assert_eq!(identify(value), Ok(None), "{value}");
         }
     }
@@ -254,6 +264,8 @@ mod tests {
             ("d,e", "line 3: expected token,user,uid"),
             (",e,f", "line 3: the token or the user is empty"),
             ("d,,f", "line 3: the token or the user is empty"),
+            ("\"d e\",f,g", "line 3: the token has spaces"),
+            ("d ,e,f", "line 3: the token has spaces"),
             ("d,e,f,g,h", "line 3: it has more than four fields"),
             ("d,e,f,\"g,h", "line 3: a quote is not closed"),
             ("d,e,f,g\"h\"", "line 3: a quote inside a field"),
