@@ -108,14 +108,25 @@ pub(crate) fn route(path: &str) -> Result<Option<Route>, Failure> {
     (*resource).clone_into(&mut route.resource);
     route.name = rest.first().map(|name| (*name).to_owned());
     route.subpath = Subpath::of(rest.get(1..).unwrap_or_default());
-    if route
-        .name
-        .as_deref()
-        .is_some_and(|name| matches!(name, "." | ".."))
-    {
-        return Err(Failure::bad_request("Name parameter invalid"));
+    if let Some(name) = &route.name {
+        check_name(name)?;
     }
     Ok(Some(route))
+}
+
+/// Refuses names that no object has. Source: upstream's `NamespaceKeyFunc` and `IsValidPathSegmentName`, which refuses a
+/// slash too.
+fn check_name(name: &str) -> Result<(), Failure> {
+    let why = if matches!(name, "." | "..") {
+        format!("may not be '{name}'")
+    } else if name.contains('%') {
+        "may not contain '%'".to_owned()
+    } else {
+        return Ok(());
+    };
+    Err(Failure::bad_request(format!(
+        "Name parameter invalid: {name:?}: {why}"
+    )))
 }
 
 /// The group, if a path names just a version of it.
@@ -194,7 +205,16 @@ mod tests {
         for path in ["/", "/api", "/apis/apps", "/version", "/api/v1"] {
             assert_eq!(route(path).expect("readable"), None, "{path}");
         }
-        assert!(route("/api/v1/namespaces/d/configmaps/..").is_err());
+        for (name, told) in [
+            ("..", "\"..\": may not be '..'"),
+            ("%2e", "\".\": may not be '.'"),
+            ("a%25b", "\"a%b\": may not contain '%'"),
+        ] {
+            let refused = route(&format!("/api/v1/namespaces/d/configmaps/{name}"));
+            let status = refused.expect_err(name).to_json();
+            assert_eq!(status["message"], format!("Name parameter invalid: {told}"));
+            assert_eq!(status["code"], 400, "{name}");
+        }
         assert!(route("/api/v1/nodes/%zz").is_err() && route("/api/v1/nodes/%ff").is_err());
     }
 
