@@ -144,13 +144,17 @@ impl Drop for Snapshotter {
     fn drop(&mut self) {
         self.note_snapshot_of_start();
         let is_due = self.due.is_due_at_end(&self.end);
-        if let Some(thread) = self.thread_takes.take()
+        // The clock of its thinner may hold the last clone of the plane, which then ends on this thread.
+        let here = std::thread::current().id();
+        let thread = self.thread.take().filter(|one| one.thread().id() != here);
+        if let Some(takes) = self.thread_takes.take()
             && is_due
+            && thread.is_some()
         {
             // The thread lives as long as `self`, so it receives this.
-            thread.send(self.end.clone()).ok();
+            takes.send(self.end.clone()).ok();
         }
-        if let Some(thread) = self.thread.take()
+        if let Some(thread) = thread
             && thread.join().is_err()
         {
             tracing::error!("the thread that writes snapshots ended in a panic");

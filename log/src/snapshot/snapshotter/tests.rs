@@ -187,3 +187,34 @@ fn a_snapshot_that_could_not_be_written_is_written_later_and_the_log_thinned_to_
     assert!(floor() > Revision(COMMITS / 2), "{}", floor());
     assert!(work.owed.is_none());
 }
+
+/// As where the clock of the thinner holds the last clone of the plane.
+#[test]
+fn it_may_end_on_its_own_thread() {
+    let empty = State::new(Arc::new(BuiltinKinds::new(builtin::kinds(), None)));
+    let others = tempfile::tempdir().expect("a directory");
+    let storage = logged(&Snapshots::at(others.path().to_owned()), &empty);
+    let base = Reader::new(storage as _).base(empty).expect("folded");
+    for every in [None, NonZeroU64::new(1)] {
+        let due = Due::new(every, None, (None, Written::default()), Arc::default());
+        assert_eq!(due.is_due_at_end(&base), every.is_some());
+        let (thread_takes, received) = bounded(0);
+        let (gives, takes) = bounded::<Snapshotter>(1);
+        let (ends, ended) = bounded(1);
+        let thread = std::thread::spawn(move || {
+            drop(takes.recv());
+            ends.send(received).expect("somebody waits");
+        });
+        let snapshotter = Snapshotter {
+            due,
+            end: base.clone(),
+            written_at_start: Arc::default(),
+            thread_takes: Some(thread_takes),
+            thread: Some(thread),
+        };
+        gives.send(snapshotter).expect("it lives");
+        let received = ended.recv_timeout(Duration::from_mins(1));
+        let received = received.expect("it has ended");
+        assert!(received.try_recv().is_err(), "nobody would write it");
+    }
+}
