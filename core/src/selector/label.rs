@@ -1,11 +1,13 @@
 //! `labelSelector`: equality and set membership. Source: apimachinery's `labels/selector.go`.
 
 mod parse;
+mod values;
 
 use crate::object::Name;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use values::Values;
 
 /// A parsed label selector. An empty one matches everything.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -35,10 +37,7 @@ struct Requirement {
 impl fmt::Display for Requirement {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let key = &self.key;
-        let joined = |values: &BTreeSet<String>| {
-            let values: Vec<&str> = values.iter().map(String::as_str).collect();
-            values.join(",")
-        };
+        let joined = |values: &Values| values.iter().collect::<Vec<_>>().join(",");
         match &self.operator {
             Operator::Exists => write!(formatter, "{key}"),
             Operator::Absent => write!(formatter, "!{key}"),
@@ -56,8 +55,8 @@ enum Operator {
     Exists,
     Absent,
     Is(String),
-    In(BTreeSet<String>),
-    NotIn(BTreeSet<String>),
+    In(Values),
+    NotIn(Values),
     Above(i64),
     Below(i64),
 }
@@ -100,7 +99,7 @@ impl LabelSelector {
     pub fn matches(&self, labels: &BTreeMap<Name, Name>) -> bool {
         self.requirements.iter().all(|requirement| {
             let value = labels.get(&*requirement.key).map(|value| &**value);
-            let among = |values: &BTreeSet<String>| value.is_some_and(|one| values.contains(one));
+            let among = |values: &Values| value.is_some_and(|one| values.contains(one));
             let number = || value.and_then(|value| value.parse::<i64>().ok());
             match &requirement.operator {
                 Operator::Exists => value.is_some(),
@@ -121,8 +120,8 @@ fn expression(document: &Value) -> Result<Requirement, String> {
     let values = values.into_iter().flatten().filter_map(Value::as_str);
     let values: BTreeSet<String> = values.map(str::to_owned).collect();
     let operator = match text("operator").unwrap_or_default() {
-        "In" => Operator::In(values),
-        "NotIn" => Operator::NotIn(values),
+        "In" => Operator::In(values.into()),
+        "NotIn" => Operator::NotIn(values.into()),
         "Exists" => Operator::Exists,
         "DoesNotExist" => Operator::Absent,
         other => return Err(format!("{other:?} is not a valid label selector operator")),

@@ -67,10 +67,13 @@ fn operator(tokens: &mut Tokens<'_>, key: &str) -> Result<Operator, String> {
     }
     let equals = |value: &str| Operator::Is(value.to_owned());
     match tokens.next() {
-        Token::Word("in") => values(tokens, key).map(Operator::In),
-        Token::Word("notin") => values(tokens, key).map(Operator::NotIn),
+        Token::Word("in") => values(tokens, key).map(|values| Operator::In(values.into())),
+        Token::Word("notin") => values(tokens, key).map(|values| Operator::NotIn(values.into())),
         Token::Sign("=" | "==") => value(tokens, key).map(equals),
-        Token::Sign("!=") => value(tokens, key).map(|one| Operator::NotIn([one.to_owned()].into())),
+        Token::Sign("!=") => value(tokens, key).map(|one| {
+            let values = BTreeSet::from([one.to_owned()]);
+            Operator::NotIn(values.into())
+        }),
         Token::Sign(">") => bound(tokens, key).map(Operator::Above),
         Token::Sign("<") => bound(tokens, key).map(Operator::Below),
         other @ (Token::End | Token::Sign(_) | Token::Word(_)) => {
