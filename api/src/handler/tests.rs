@@ -107,8 +107,10 @@ fn a_request_that_waits_for_its_body_holds_no_part_of_its_head() {
     let api = Api::new(Arc::new(Fake::new()), Arc::new(Admission::default()));
     let connection = Arc::new(());
     let shared = |text| {
-        let _connection = Arc::clone(&connection);
-        Bytes::from_owner(Shared { text, _connection })
+        Bytes::from_owner(Shared {
+            text,
+            _connection: Arc::clone(&connection),
+        })
     };
     let uri = Uri::from_maybe_shared(shared("/api/v1/namespaces?fieldManager=m&x=y"));
     let mut request = Request::post(uri.expect("a URI"));

@@ -158,6 +158,7 @@ mod tests {
     const SILENT: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 2);
 
     /// The silent address of the port, and one that may accept.
+    #[expect(clippy::unnecessary_wraps, reason = "what looks up a name may fail")]
     fn two(address: &str) -> io::Result<Vec<SocketAddr>> {
         let port = address.rsplit(':').next().unwrap_or_default();
         let at = |ip: Ipv4Addr| (IpAddr::from(ip), port.parse().expect("a port")).into();

@@ -208,7 +208,7 @@ fn it_may_end_on_its_own_thread() {
         let snapshotter = Snapshotter {
             due,
             end: base.clone(),
-            written_at_start: Arc::default(),
+            written_while_idle: Arc::default(),
             thread_takes: Some(thread_takes),
             thread: Some(thread),
         };
