@@ -1,7 +1,7 @@
 //! Whether each frame follows the one before.
 
 use crate::frame::Hash;
-use crate::frame::decoded::{Coverage, FrameLinks, read};
+use crate::frame::decoded::{Coverage, FrameLinks, read_links};
 use crate::{Error, Records, Tail};
 use hindsight_core::{Pruned, Revision};
 
@@ -102,7 +102,7 @@ fn check_not_covered(
     let Some((first, bytes)) = records.at_or_before(wanted)? else {
         return Ok(());
     };
-    let frame = read(first, &bytes)?.links;
+    let frame = read_links(first, &bytes)?;
     let is_same =
         |other: &FrameLinks| other.first == first && other.stored_hash == frame.stored_hash;
     if unfollowing.is_some_and(is_same) {

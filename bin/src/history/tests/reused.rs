@@ -21,7 +21,7 @@ const WRITES: usize = 1_000;
 /// The owners of a dependent that name it with the uid of nobody.
 const OWNERS: usize = 20;
 /// The most frames that one question reads.
-const READS_MAX: usize = 100;
+const READS_MAX: usize = 150;
 /// The same for one that passes over the newest versions of a live object, for its earlier owners.
 const READS_OF_VERSIONS_MAX: usize = 2 * WRITES + READS_MAX;
 
