@@ -207,6 +207,19 @@ fn floor(directory: &Path) -> u64 {
     verified["floor"].as_u64().expect("a floor")
 }
 
+/// Checks that only periods which begin before the floor are said to be incomplete: `later` is behind it. Returns the time
+/// of the newest entry.
+fn check_periods(directory: &Path, later: &str, complete: &str) -> String {
+    let since = |since: &str| hindsight(directory, &["log", "--since", since]);
+    assert_eq!(text(&since(later).stderr), "", "all of it is kept");
+    let newest = hindsight(directory, &["log", "--tail", "1", "-o", "json"]);
+    let newest: serde_json::Value = serde_json::from_str(&stdout(&newest)).expect("JSON");
+    let newest = newest[0]["time"].as_str().expect("a time").to_owned();
+    assert_eq!(text(&since(&newest).stderr), "");
+    assert!(text(&since("2020-01-01").stderr).contains(complete));
+    newest
+}
+
 #[test]
 fn what_was_dropped_is_refused_by_its_floor_and_what_is_kept_is_explained() {
     let temporary = tempfile::tempdir().expect("a directory");
@@ -244,15 +257,8 @@ fn what_was_dropped_is_refused_by_its_floor_and_what_is_kept_is_explained() {
     let log = hindsight(&directory, &["log", "configmap/lasting"]);
     let complete = format!("history is complete from revision {floor} on");
     assert!(text(&log.stderr).contains(&complete), "{log:?}");
-    let since = hindsight(&directory, &["log", "--since", &later]);
-    assert_eq!(text(&since.stderr), "", "all of what is asked for is kept");
-    let newest = hindsight(&directory, &["log", "--tail", "1", "-o", "json"]);
-    let newest: serde_json::Value = serde_json::from_str(&stdout(&newest)).expect("JSON");
-    let newest = newest[0]["time"].as_str().expect("a time").to_owned();
-    let kept = ["log", "--since", &newest];
-    let unkept = ["log", "--since", "2020-01-01"];
-    assert_eq!(text(&hindsight(&directory, &kept).stderr), "");
-    assert!(text(&hindsight(&directory, &unkept).stderr).contains(&complete));
+    let newest = check_periods(&directory, &later, &complete);
+    let [kept, unkept] = [&*newest, "2020-01-01"].map(|since| ["log", "--since", since]);
     let log = stdout(&log);
     assert!((1..40).contains(&log.lines().count()), "{log}");
 

@@ -104,8 +104,16 @@ pub(crate) fn accept(headers: &HeaderMap) -> Result<Accept, NotAcceptable> {
     negotiate(headers, |_| true)
 }
 
-/// Negotiates for a review, which has no table. Source: upstream's `AllowsMediaTypeTransform`.
-pub(crate) fn accept_review(headers: &HeaderMap) -> Result<Accept, NotAcceptable> {
+/// What is accepted of the answer to a review, where the kind has them: it has no table. Source: upstream's
+/// `AllowsMediaTypeTransform`.
+pub(crate) fn accept_of_review(
+    kind: &Kind,
+    accept: Accept,
+    headers: &HeaderMap,
+) -> Result<Accept, NotAcceptable> {
+    if !kind.strategy.review {
+        return Ok(accept);
+    }
     negotiate(headers, |view| view != View::Table)
 }
 

@@ -7,7 +7,7 @@ mod refusals;
 mod resource_request;
 mod room;
 
-use crate::accept::{Accept, NotAcceptable, accept, accept_review};
+use crate::accept::{Accept, NotAcceptable, accept, accept_of_review};
 use crate::admission::Admission;
 use crate::authenticator::Authenticator;
 use crate::backend::{Backend, StateAt, present};
@@ -203,8 +203,7 @@ impl Api {
             now,
             shown: StateAt { state, seat, .. },
         } = scene;
-        let named = named_by(&self.documents, path, is_past, &parts, &state);
-        let route = match named.await? {
+        let route = match named_by(&self.documents, path, is_past, &parts, &state).await? {
             Named::Resource(route) => route,
             Named::Document(answer) => return Ok(answer),
         };
@@ -232,10 +231,7 @@ impl Api {
                     media: MediaType::of(&parts.headers),
                     now,
                     method: parts.method.clone(),
-                    origin: match parts.method {
-                        Method::GET => Origin::default(),
-                        _ => Origin::of(&parts),
-                    },
+                    origin: Origin::of_write(&parts),
                     params,
                     route,
                     version,
@@ -243,11 +239,7 @@ impl Api {
                     state,
                     actor,
                     accept,
-                    accept_of_review: if kind.strategy.review {
-                        accept_review(&parts.headers)
-                    } else {
-                        Ok(accept)
-                    },
+                    accept_of_review: accept_of_review(&kind, accept, &parts.headers),
                     kind,
                     is_past,
                     seat,

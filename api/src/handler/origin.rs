@@ -2,8 +2,8 @@
 //! kept for ever, with every commit.
 
 use hindsight_core::Request;
-use http::header;
 use http::request::Parts;
+use http::{Method, header};
 
 /// Source: `maxUserAgentLength` in upstream's `audit/request.go`.
 const AGENT_BYTES_MAX: usize = 1024;
@@ -20,7 +20,11 @@ pub(super) struct Origin {
 }
 
 impl Origin {
-    pub(super) fn of(parts: &Parts) -> Self {
+    /// That of a request that writes; nothing is recorded of one that reads.
+    pub(super) fn of_write(parts: &Parts) -> Self {
+        if parts.method == Method::GET {
+            return Self::default();
+        }
         // Over HTTP/2 the URI names the host too.
         let asked = parts.uri.path_and_query();
         let asked = asked.map_or("", |asked| asked.as_str());
