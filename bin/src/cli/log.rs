@@ -21,7 +21,6 @@ use clap::Args;
 use clap::error::ErrorKind;
 use hindsight_api::AsOf;
 use hindsight_core::Revision;
-use period::begins_after;
 use std::process::ExitCode;
 use tail::Printed;
 
@@ -135,7 +134,7 @@ impl Log {
             Source::Directory { reader, .. } => {
                 let mut reported = Reported::default();
                 reported.print_floor(self.from(), reader.floor()?, |floor| {
-                    begins_after(self.since.as_ref(), &source, floor)
+                    self.begins_after(&source, floor)
                 });
                 found.is_thinned = reported.is_thinned;
                 let state = state_with(reader, filter.kind.as_deref())?;
@@ -160,13 +159,17 @@ impl Log {
         Ok(ExitCode::SUCCESS)
     }
 
+    fn begins_after(&self, source: &Source, revision: Revision) -> bool {
+        period::begins_after(self.since.as_ref(), source, revision)
+    }
+
     fn hint_at_nothing(&self, source: &Source, filter: &Filter, found: &Looked) {
         let ahead = self.since.as_ref().and_then(|since| ahead(source, since));
         hint(&ahead.unwrap_or_else(|| self.nothing(filter, found.is_thinned)));
         self.hint_at_verbs();
         // Of a period with an end it was said whether that is in what was lost.
         let restored = found.restored.filter(|_| self.until.is_none());
-        let restored = restored.filter(|last| !begins_after(self.since.as_ref(), source, *last));
+        let restored = restored.filter(|last| !self.begins_after(source, *last));
         if let Some(restored) = restored {
             hint(&inspect::lost_at(restored));
         }
@@ -257,9 +260,7 @@ impl Log {
                 client.ask(from_revision(&question, from).path())?
             };
             // The log may have been thinned since the page before.
-            reported.print_floor(from, page.floor, |floor| {
-                begins_after(self.since.as_ref(), source, floor)
-            });
+            reported.print_floor(from, page.floor, |floor| self.begins_after(source, floor));
             for entry in &page.entries {
                 out.add(entry)?;
             }

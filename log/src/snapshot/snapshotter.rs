@@ -123,7 +123,7 @@ impl Snapshotter {
         self.end.latest = times.fold(self.end.latest, Ord::max);
         self.end.hash = tail.hash;
         self.end.state = state.clone();
-        self.note_snapshot_of_start();
+        self.note_written_while_idle();
         self.due.note(changes.iter().map(|change| &*change.commit));
         if self.due.is_due(&self.end)
             && let Some(thread) = &self.thread_takes
@@ -134,15 +134,15 @@ impl Snapshotter {
     }
 
     /// Takes note of the snapshot that the thread wrote because nothing was handed over.
-    fn note_snapshot_of_start(&mut self) {
+    fn note_written_while_idle(&mut self) {
         let written = self.written_while_idle.load(Ordering::Relaxed);
-        self.due.note_snapshot_of_start(Revision(written));
+        self.due.note_written_while_idle(Revision(written));
     }
 }
 
 impl Drop for Snapshotter {
     fn drop(&mut self) {
-        self.note_snapshot_of_start();
+        self.note_written_while_idle();
         let is_due = self.due.is_due_at_end(&self.end);
         // The clock of its thinner may hold the last clone of the plane, which then ends on this thread.
         let here = std::thread::current().id();

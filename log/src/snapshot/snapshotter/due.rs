@@ -117,8 +117,9 @@ impl Due {
         (self.since, self.since_start) = Default::default();
     }
 
-    /// Notes that there is a snapshot of the start, which had this revision.
-    pub(super) fn note_snapshot_of_start(&mut self, revision: Revision) {
+    /// Notes that there is a snapshot of this revision: that of the start, or the one handed over last, which counts
+    /// already.
+    pub(super) fn note_written_while_idle(&mut self, revision: Revision) {
         if revision > self.last {
             self.last = revision;
             self.since = self.since_start;
@@ -275,14 +276,14 @@ mod tests {
         earlier.note([&at(0)]);
         let mut due = due(100, Some(1), None, earlier);
         due.note([&at(5), &at(5 + MICROS_MIN)]);
-        due.note_snapshot_of_start(Revision(1));
+        due.note_written_while_idle(Revision(1));
         assert!(due.is_due(&end(3)));
         assert_eq!(due.since.bytes, 2 * earlier.bytes);
         assert_eq!(due.since.micros(), MICROS_MIN);
-        due.note_snapshot_of_start(Revision(1));
+        due.note_written_while_idle(Revision(1));
         assert!(due.is_due(&end(3)), "it is known");
         due.handed_over(&end(3));
-        due.note_snapshot_of_start(Revision(1));
+        due.note_written_while_idle(Revision(1));
         assert_eq!((due.last, due.since.bytes), (Revision(3), 0));
     }
 
