@@ -22,8 +22,8 @@ impl std::fmt::Debug for Steps {
 }
 
 impl Steps {
-    /// Begins another frame after this many bytes of bodies, so that even small objects fill several
-    /// frames.
+    /// Limits a frame of several decisions to about this many bytes before compression, so that even small objects fill
+    /// several frames.
     #[must_use]
     pub fn with_frames_of(mut self, bytes_max: usize) -> Self {
         self.syncer.appender.bytes_max = bytes_max;
