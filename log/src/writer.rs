@@ -4,6 +4,7 @@
 
 mod appender;
 mod decider;
+mod draft;
 mod pipeline;
 mod queue_budget;
 mod space_gate;

@@ -1,16 +1,14 @@
 //! Decides the waiting submissions, as many as fit into a batch, against the newest state, durable or not.
 
 use super::appender::DECISION_BYTES_MAX;
+use super::draft::{Draft, Mark};
 use super::space_gate::{
-    REWRITTEN_BYTES_MAX, SpaceGate, are_deletions, estimated_bytes_of, only_rewrite,
+    REWRITTEN_BYTES_MAX, SpaceGate, Unstored, are_deletions, estimated_bytes_of, only_rewrite,
 };
 use super::{Answer, Batch, Submission, Submitted};
 use crate::Poison;
 use hindsight_core::invariants::{self, Violation};
-use hindsight_core::{
-    Change, Command, Commit, Decision, Rejection, Revision, State, Unavailable, apply, decide,
-};
-use std::collections::BTreeSet;
+use hindsight_core::{Command, Commit, Decision, Rejection, State, Unavailable, decide};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
@@ -27,14 +25,11 @@ const TOGETHER_BYTES_MAX: usize = 8 << 20;
 /// Submissions that were decided together, before it is known whether there is disk space for them.
 #[derive(Default)]
 struct Round {
-    changes: Vec<Arc<Change>>,
-    /// About the bytes of these changes.
+    /// About the bytes of what they change.
     bytes: usize,
     decided: Vec<Decided>,
     /// The size of the smallest submission that is not a deletion, in bytes.
     smallest_write: Option<usize>,
-    /// There was no space for all of it, and this is the part for which there is.
-    is_part: bool,
 }
 
 struct Decided {
@@ -44,22 +39,10 @@ struct Decided {
     deletions: Option<Vec<Command>>,
 }
 
-impl Round {
-    fn refused(mut self) -> Self {
-        self.changes.clear();
-        self.bytes = 0;
-        for one in &mut self.decided {
-            one.answer.outcome = Err(Unavailable::Full);
-        }
-        self
-    }
-}
-
 pub(super) struct Decider {
-    state: State,
+    draft: Draft,
     poison: Poison,
     space: SpaceGate,
-    joined: BTreeSet<Revision>,
     /// Limit of what is decided together, in bytes. A larger decision is refused.
     decision_bytes_max: usize,
 }
@@ -67,51 +50,53 @@ pub(super) struct Decider {
 impl Decider {
     pub(super) const fn new(state: State, poison: Poison, space: SpaceGate) -> Self {
         Self {
-            state,
+            draft: Draft::new(state),
             poison,
             space,
-            joined: BTreeSet::new(),
             decision_bytes_max: DECISION_BYTES_MAX,
         }
     }
 
     /// Decides the first submission, and as many of the rest as fit into a batch. On a full disk each that
-    /// changes something is a batch of its own: one for which there is no room takes no other along.
+    /// changes something is a batch of its own: one for which there is no space takes no other along.
     pub(super) fn batch(
         &mut self,
         first: Submission,
         mut rest: impl Iterator<Item = Submission>,
     ) -> Batch {
-        let before = self.state.clone();
+        let start = self.draft.mark();
         let mut round = Round::default();
         let mut next = Some(first);
         self.space.check_space();
         while let Some(submission) = next {
             self.decide_submission(submission, &mut round);
-            let has_room = round.changes.len() < BATCH_COMMITS_MAX
+            let takes_more = self.draft.changes().len() < BATCH_COMMITS_MAX
                 && round.bytes < BATCH_BYTES_MAX
-                && (self.space.admits_writes() || round.changes.is_empty());
-            next = has_room.then(|| rest.next()).flatten();
+                && (self.space.admits_writes() || self.draft.changes().is_empty());
+            next = takes_more.then(|| rest.next()).flatten();
         }
-        let unstored = loop {
-            if let Some(unstored) = self.space.admit(round.bytes, round.smallest_write) {
-                break unstored;
-            }
-            round = if round.is_part || round.decided.len() == 1 {
-                self.roll_back(before.clone());
-                round.refused()
-            } else {
-                self.part_with_room(round, &before)
-            };
-        };
+        let (round, unstored) = self.fit(round, start);
         let answers = round.decided.into_iter().map(|one| one.answer);
-        Batch {
-            changes: round.changes,
-            joined: std::mem::take(&mut self.joined),
-            state: self.state.clone(),
-            answers: answers.collect(),
-            unstored,
+        self.draft.batch(answers.collect(), unstored)
+    }
+
+    /// Takes space for the whole round. If there is none, then for what of it only deletes, and else for nothing: all that
+    /// has no space is refused.
+    fn fit(&mut self, mut round: Round, start: Mark) -> (Round, Unstored) {
+        if let Some(unstored) = self.space.admit(round.bytes, round.smallest_write) {
+            return (round, unstored);
         }
+        if round.decided.len() > 1 {
+            round = self.only_deletions(round, &start);
+            if let Some(unstored) = self.space.admit(round.bytes, round.smallest_write) {
+                return (round, unstored);
+            }
+        }
+        self.draft.back_to(start);
+        for one in &mut round.decided {
+            one.answer.outcome = Err(Unavailable::Full);
+        }
+        (round, self.space.take(0))
     }
 
     fn decide_submission(&mut self, Submission { commands, reply }: Submission, round: &mut Round) {
@@ -126,7 +111,7 @@ impl Decider {
         }
         let deletions = is_deletion.then(|| commands.clone());
         let is_rewriting = only_rewrite(&commands);
-        let (outcome, bytes) = self.decide_together(commands, &mut round.changes);
+        let (outcome, bytes) = self.decide_together(commands);
         round.bytes += bytes;
         let deletions = deletions.filter(|_| !is_rewriting || bytes <= REWRITTEN_BYTES_MAX);
         if deletions.is_none() && bytes > 0 {
@@ -141,74 +126,55 @@ impl Decider {
 
     /// The deletions of a round, decided again without its writes, which they may depend on. Each for which there is no
     /// space beside those before it is refused alone.
-    fn part_with_room(&mut self, mut round: Round, before: &State) -> Round {
-        self.roll_back(before.clone());
-        round.changes.clear();
+    fn only_deletions(&mut self, mut round: Round, start: &Mark) -> Round {
+        self.draft.back_to(start.clone());
         round.bytes = 0;
+        round.smallest_write = None;
         for one in &mut round.decided {
             one.answer.outcome = Err(Unavailable::Full);
             let Some(commands) = one.deletions.take() else {
                 continue;
             };
-            let (state, count) = (self.state.clone(), round.changes.len());
-            let (outcome, bytes) = self.decide_together(commands, &mut round.changes);
-            if self.space.has_room(round.bytes + bytes) {
+            let before = self.draft.mark();
+            let (outcome, bytes) = self.decide_together(commands);
+            if self.space.has_space(round.bytes + bytes) {
                 round.bytes += bytes;
                 one.answer.outcome = outcome;
             } else {
-                self.roll_back(state);
-                round.changes.truncate(count);
+                self.draft.back_to(before);
             }
         }
-        round.smallest_write = None;
-        round.is_part = true;
         round
-    }
-
-    fn roll_back(&mut self, state: State) {
-        // The revisions that are rolled back are assigned again.
-        self.joined.split_off(&state.revision.next());
-        self.state = state;
     }
 
     /// Decides what was submitted together, and returns about how many bytes it takes. A crash leaves all of it or
     /// nothing, unless it is too much for one record.
-    fn decide_together(
-        &mut self,
-        commands: Vec<Command>,
-        changes: &mut Vec<Arc<Change>>,
-    ) -> (Submitted, usize) {
-        let before = changes.len();
-        let outcome = self.decide_all(commands, changes);
-        let together = changes.get(before..).unwrap_or_default();
+    fn decide_together(&mut self, commands: Vec<Command>) -> (Submitted, usize) {
+        let before = self.draft.changes().len();
+        let outcome = self.decide_all(commands);
+        let together = self.draft.changes().get(before..).unwrap_or_default();
         let bytes = estimated_bytes_of(together);
         if bytes <= TOGETHER_BYTES_MAX {
-            let later = together.iter().skip(1);
-            self.joined
-                .extend(later.map(|change| change.commit.revision));
+            self.draft.join_from(before);
         }
         (outcome, bytes)
     }
 
-    fn decide_all(&mut self, commands: Vec<Command>, changes: &mut Vec<Arc<Change>>) -> Submitted {
+    fn decide_all(&mut self, commands: Vec<Command>) -> Submitted {
         let mut answers = Vec::with_capacity(commands.len());
         for command in commands {
             if let Some(reason) = self.poison.reason() {
                 return Err(Unavailable::Poisoned(reason.to_owned()));
             }
-            answers.push(self.decide_one(command, changes)?);
+            answers.push(self.decide_one(command)?);
         }
         Ok(answers)
     }
 
     /// Decides one command. A panic is a defect; it poisons the log, so that no half-decided state is
     /// used.
-    fn decide_one(
-        &mut self,
-        command: Command,
-        changes: &mut Vec<Arc<Change>>,
-    ) -> Result<Result<Decision, Rejection>, Unavailable> {
-        let state = &self.state;
+    fn decide_one(&mut self, command: Command) -> Result<Result<Decision, Rejection>, Unavailable> {
+        let state = self.draft.state();
         let Ok(decided) = catch_unwind(AssertUnwindSafe(|| decide(state, command))) else {
             let reason = "a decision ended in a panic";
             self.poison.set(reason.into());
@@ -216,7 +182,7 @@ impl Decider {
         };
         Ok(decided.and_then(|decision| {
             self.check_size(&decision)?;
-            match self.apply_all(&decision.commits, changes) {
+            match self.apply_all(&decision.commits) {
                 Ok(()) => Ok(decision),
                 Err(violation) => Err(refusal(&violation)),
             }
@@ -237,28 +203,18 @@ impl Decider {
         )))
     }
 
-    /// Applies all commits of a decision to the state, or none.
-    fn apply_all(
-        &mut self,
-        commits: &[Arc<Commit>],
-        changes: &mut Vec<Arc<Change>>,
-    ) -> Result<(), Violation> {
-        // While a clone exists, every step copies what it touches; a single commit needs no rollback.
-        let before = (commits.len() > 1).then(|| (self.state.clone(), changes.len()));
+    /// Applies all commits of a decision, or none.
+    fn apply_all(&mut self, commits: &[Arc<Commit>]) -> Result<(), Violation> {
+        // While a mark exists, every step copies what it touches; of a single commit there is nothing to undo.
+        let before = (commits.len() > 1).then(|| self.draft.mark());
         for (index, commit) in commits.iter().enumerate() {
-            if let Err(violation) = invariants::check(&self.state, commit) {
-                if let Some((state, count)) = before {
-                    self.roll_back(state);
-                    changes.truncate(count);
+            if let Err(violation) = invariants::check(self.draft.state(), commit) {
+                if let Some(before) = before {
+                    self.draft.back_to(before);
                 }
                 return Err(violation);
             }
-            let previous = apply(&mut self.state, commit);
-            if index > 0 {
-                self.joined.insert(commit.revision);
-            }
-            let commit = Arc::clone(commit);
-            changes.push(Arc::new(Change { commit, previous }));
+            self.draft.push(commit, index > 0);
         }
         Ok(())
     }
@@ -275,7 +231,8 @@ mod tests {
     use super::*;
     use crate::MemoryStorage;
     use crate::writer::tests::{create, empty};
-    use hindsight_core::Intent;
+    use hindsight_core::{Intent, Revision, apply};
+    use std::collections::BTreeSet;
 
     /// The commits that get these revisions next must not be joined into a frame with earlier ones.
     #[test]
@@ -292,11 +249,11 @@ mod tests {
             }
         }
         let again = Arc::clone(&commits[0]);
-        let mut changes = Vec::new();
-        let refused = decider.apply_all(&[&commits[..], &[again]].concat(), &mut changes);
+        let refused = decider.apply_all(&[&commits[..], &[again]].concat());
         assert_eq!(refused.expect_err("out of order").revision, Revision(1));
-        assert!(changes.is_empty() && decider.joined.is_empty());
-        assert_eq!(decider.state.revision, Revision::ZERO);
+        assert_eq!(decider.draft.state().revision, Revision::ZERO);
+        let left = decider.draft.batch(Vec::new(), decider.space.take(0));
+        assert!(left.changes.is_empty() && left.joined.is_empty());
     }
 
     #[test]
@@ -305,14 +262,13 @@ mod tests {
         let mut decider = Decider::new(empty(), Poison::default(), space);
         let decision = decide(&empty(), create("a")).expect("decided");
         let bytes = decision.commits[0].estimated_bytes();
-        let mut changes = Vec::new();
         for (limit, is_written) in [(bytes - 1, false), (bytes, true)] {
             decider.decision_bytes_max = limit;
-            let decided = decider.decide_one(create("a"), &mut changes);
+            let decided = decider.decide_one(create("a"));
             let decided = decided.expect("the log has not failed");
             let is_too_large = matches!(&decided, Err(Rejection::TooLarge(_)));
             assert_eq!((decided.is_ok(), is_too_large), (is_written, !is_written));
-            assert_eq!(changes.len(), usize::from(is_written));
+            assert_eq!(decider.draft.changes().len(), usize::from(is_written));
         }
     }
 

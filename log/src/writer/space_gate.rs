@@ -66,7 +66,7 @@ impl SpaceGate {
         smallest_write: Option<usize>,
     ) -> Option<Unstored> {
         let is_admitted = match smallest_write {
-            None => self.has_room(bytes),
+            None => self.has_space(bytes),
             Some(_) => bytes == 0 || self.has(bytes, Purpose::Writes),
         };
         if !is_admitted && self.refused.is_none() {
@@ -75,15 +75,18 @@ impl SpaceGate {
             }
             self.refused = Some(smallest_write.unwrap_or(bytes));
         }
-        is_admitted.then(|| {
-            self.unstored.fetch_add(bytes, Ordering::Relaxed);
-            let all = Arc::clone(&self.unstored);
-            Unstored { bytes, all }
-        })
+        is_admitted.then(|| self.take(bytes))
+    }
+
+    /// Counts so many bytes as taken, without a question.
+    pub(super) fn take(&self, bytes: usize) -> Unstored {
+        self.unstored.fetch_add(bytes, Ordering::Relaxed);
+        let all = Arc::clone(&self.unstored);
+        Unstored { bytes, all }
     }
 
     /// Whether there is space for so many bytes of deletions.
-    pub(super) fn has_room(&self, bytes: usize) -> bool {
+    pub(super) fn has_space(&self, bytes: usize) -> bool {
         bytes == 0 || self.has(bytes, Purpose::Writes) || self.has(bytes, Purpose::Deletions)
     }
 
