@@ -24,16 +24,49 @@ const SEGMENTS_AT_ONCE: usize = 8;
 const WOULD_BLANK: &str =
     "its files are damaged, and it would overwrite records that are still intact";
 
+/// How far the log is known to have been acknowledged.
+#[derive(Debug, Clone, Copy)]
+enum Acknowledged {
+    Unknown,
+    UpTo(Revision),
+}
+
+impl Acknowledged {
+    /// By the witness, or by the journal, which knows of `synced`: the witness lags behind after a power cut.
+    fn of(directory: &Path, synced: Revision) -> Result<Self, Error> {
+        let tail = WitnessFile::read(&witness_path(directory))?;
+        let newest = tail.map_or(synced, |tail| tail.revision.max(synced));
+        Ok(if newest > Revision::ZERO {
+            Self::UpTo(newest)
+        } else {
+            Self::Unknown
+        })
+    }
+
+    const fn is_known(self) -> bool {
+        matches!(self, Self::UpTo(_))
+    }
+}
+
+/// What sled is going to read of the database.
+#[derive(Debug, Clone, Copy)]
+struct Reading {
+    /// A side file has what is before this position.
+    noted: Option<u64>,
+    /// It reads what it had noted before, because a side file is set aside.
+    again: bool,
+}
+
 /// Refuses a database in which sled would miss acknowledged records: up to the tail that the witness
-/// names, or up to `synced` by the journal, because the witness lags behind after a power cut. Mostly only
-/// the segments that sled will read are read, and those whose header is blank. Side files that are not of
-/// this database are set aside; then sled reads all of it.
+/// names, or up to `synced` by the journal. Mostly only the segments that sled will read are read, and those
+/// whose header is blank. Side files that are not of this database are set aside; then sled reads all of it.
 pub(super) fn refuse_hidden(directory: &Path, synced: Revision) -> Result<(), Error> {
     if !is_there(&directory.join(DATABASE))? {
         return Ok(());
     }
     let SideFiles { noted, unfit } = SideFiles::of(directory)?;
-    refuse(directory, synced, noted, !unfit.is_empty())?;
+    let again = !unfit.is_empty();
+    refuse(directory, synced, Reading { noted, again })?;
     unfit
         .iter()
         .try_for_each(|path| side::set_aside(directory, path))
@@ -42,49 +75,76 @@ pub(super) fn refuse_hidden(directory: &Path, synced: Revision) -> Result<(), Er
 /// Refuses a database that sled is to read again from its beginning, if it lacks acknowledged records: it
 /// is damaged, and sled would blank what it can no longer refer to.
 pub(super) fn refuse_incomplete(directory: &Path, synced: Revision) -> Result<(), Error> {
-    refuse(directory, synced, 0, true)
+    let whole = Reading {
+        noted: None,
+        again: true,
+    };
+    refuse(directory, synced, whole)
 }
 
-/// What is `noted` in a side file, up to this position, sled does not read. If it is to read `again`, or what
-/// it noted is cut, acknowledged records may be missing although nothing is hidden.
-fn refuse(directory: &Path, synced: Revision, noted: u64, again: bool) -> Result<(), Error> {
-    let acknowledged = acknowledged(directory, synced)?;
-    let is_known = acknowledged > Revision::ZERO;
-    let found = Hidden::of(directory, noted, is_known)?;
-    if !found.hidden.is_empty() {
-        return refuse_blanked(directory, &found, acknowledged);
+fn refuse(directory: &Path, synced: Revision, reading: Reading) -> Result<(), Error> {
+    let acknowledged = Acknowledged::of(directory, synced)?;
+    let evidence = Evidence::of(directory, reading.noted, acknowledged)?;
+    match doubt(&evidence, acknowledged, reading) {
+        Doubt::None => Ok(()),
+        Doubt::Blanked => refuse_blanked(directory, &evidence.passed, acknowledged),
+        Doubt::Short(newest) => refuse_short(directory, newest, reading),
     }
-    if is_known && (again || found.is_cut) {
-        return refuse_short(directory, acknowledged, again);
+}
+
+/// Why a database has to be compared with what is intact of the log.
+#[derive(Debug, PartialEq, Eq)]
+enum Doubt {
+    None,
+    /// sled would blank something.
+    Blanked,
+    /// Although nothing is hidden, records may be missing that were acknowledged, up to this one.
+    Short(Revision),
+}
+
+const fn doubt(evidence: &Evidence, acknowledged: Acknowledged, reading: Reading) -> Doubt {
+    if !evidence.passed.is_empty() {
+        return Doubt::Blanked;
     }
-    Ok(())
+    match acknowledged {
+        Acknowledged::UpTo(newest) if reading.again || evidence.is_cut => Doubt::Short(newest),
+        Acknowledged::UpTo(_) | Acknowledged::Unknown => Doubt::None,
+    }
 }
 
 /// Refuses a database of which sled would blank something, unless all records that were acknowledged, or may have been,
 /// are elsewhere too.
-fn refuse_blanked(directory: &Path, found: &Hidden, acknowledged: Revision) -> Result<(), Error> {
+fn refuse_blanked(
+    directory: &Path,
+    passed: &[Passed],
+    acknowledged: Acknowledged,
+) -> Result<(), Error> {
     let intact = Intact::of(directory, |_, _| {})?;
-    let is_untold = acknowledged == Revision::ZERO && intact.broken.is_some();
-    let is_beheaded = !found.beheaded.is_empty()
-        && (is_untold
-            || intact
-                .first_within(&found.beheaded, Revision::MAX)
-                .is_some());
-    let is_seen = intact.first_within(&found.hidden, acknowledged).is_none();
-    if is_seen && !is_beheaded && intact.until >= acknowledged {
-        return Ok(());
+    let range = |one: &Passed| one.range.clone();
+    let durable = passed.iter().filter(|one| one.was_durable);
+    let durable: Vec<_> = durable.map(range).collect();
+    let is_only_there = || intact.first_within(&durable, Revision::MAX).is_some();
+    let is_lost = match acknowledged {
+        Acknowledged::Unknown => !durable.is_empty() && intact.broken.is_some(),
+        Acknowledged::UpTo(newest) => {
+            let all: Vec<_> = passed.iter().map(range).collect();
+            intact.until < newest || intact.first_within(&all, newest).is_some()
+        }
+    };
+    if is_lost || !durable.is_empty() && is_only_there() {
+        return Err(intact.unopened(WOULD_BLANK));
     }
-    Err(intact.unopened(WOULD_BLANK))
+    Ok(())
 }
 
 /// Refuses a log in which nothing is hidden, if it ends before what was acknowledged.
-fn refuse_short(directory: &Path, acknowledged: Revision, again: bool) -> Result<(), Error> {
+fn refuse_short(directory: &Path, acknowledged: Revision, reading: Reading) -> Result<(), Error> {
     if Intact::reaches(directory, acknowledged)? {
         return Ok(());
     }
     let intact = Intact::of(directory, |_, _| {})?;
     // Without a beginning, nothing is left that could be lost.
-    let is_lost = intact.until == Revision::ZERO && !again;
+    let is_lost = intact.until == Revision::ZERO && !reading.again;
     if intact.until >= acknowledged || is_lost {
         return Ok(());
     }
@@ -98,53 +158,56 @@ fn refuse_short(directory: &Path, acknowledged: Revision, again: bool) -> Result
     })
 }
 
-fn acknowledged(directory: &Path, synced: Revision) -> Result<Revision, Error> {
-    let tail = WitnessFile::read(&witness_path(directory))?;
-    Ok(tail.map_or(synced, |tail| tail.revision.max(synced)))
-}
-
-/// The ranges of the database that sled passes over although there are whole messages in them.
+/// The ranges of the database that sled passes over although there are whole messages in them, however far the log was
+/// acknowledged.
 pub(super) fn skipped_ranges(directory: &Path) -> Result<Vec<Range<u64>>, Error> {
     let noted = SideFiles::of(directory)?.noted;
-    Ok(Hidden::of(directory, noted, true)?.hidden)
+    let found = Evidence::of(directory, noted, Acknowledged::UpTo(Revision::MAX))?;
+    Ok(found.passed.into_iter().map(|one| one.range).collect())
 }
 
-/// The ranges that sled passes over although there are whole messages in them.
-struct Hidden {
-    hidden: Vec<Range<u64>>,
-    /// Those among them that are segments which were durable, as far as is known, and whose headers are
-    /// gone.
-    beheaded: Vec<Range<u64>>,
+/// A range that sled passes over although there are whole messages in it.
+#[derive(Debug)]
+struct Passed {
+    range: Range<u64>,
+    /// As far as its segments tell.
+    was_durable: bool,
+}
+
+/// What the segments tell.
+#[derive(Debug)]
+struct Evidence {
+    passed: Vec<Passed>,
     /// Whether no side file says what there was, or a part that it refers to is missing.
     is_cut: bool,
 }
 
-impl Hidden {
+impl Evidence {
     /// With what is behind tears, if it is known how far the log was acknowledged.
-    fn of(directory: &Path, noted: u64, is_known: bool) -> Result<Self, Error> {
+    fn of(directory: &Path, noted: Option<u64>, acknowledged: Acknowledged) -> Result<Self, Error> {
         let path = directory.join(DATABASE);
-        let found = Unread::of(&path, noted).and_then(|segments| {
-            let headless = segments.headless()?;
-            let is_durable = |position| !is_known || position < segments.ends_from;
-            let durable = headless.iter().filter(|one| is_durable(one.1));
-            let mut beheaded: Vec<_> = durable.map(|one| one.0.clone()).collect();
-            let mut hidden: Vec<_> = headless.into_iter().map(|one| one.0).collect();
+        let is_known = acknowledged.is_known();
+        let found = Unread::of(&path, noted.unwrap_or_default()).and_then(|segments| {
+            let headless = segments.headless()?.into_iter();
+            let headless = headless.map(|(range, position)| Passed {
+                range,
+                was_durable: !is_known || position < segments.ends_from,
+            });
+            let mut passed: Vec<_> = headless.collect();
             let mut is_cut = false;
             // If the disk fails to give something back, sled must not be the first to find out: it would take
             // it for the end of the log.
             let tears = segments.tears()?;
             if is_known || segments.lacks_stable() {
-                is_cut = noted == 0 || segments.is_cut_before(noted, &tears);
-                let behind = segments.hidden(tears)?;
-                // A later header says that the end was durable.
-                beheaded.extend(behind.iter().filter(|_| !is_known).cloned());
-                hidden.extend(behind);
+                is_cut = noted.is_none_or(|noted| segments.is_cut_before(noted, &tears));
+                let behind = segments.hidden(tears)?.into_iter();
+                passed.extend(behind.map(|range| Passed {
+                    range,
+                    // A later header says that the end was durable.
+                    was_durable: !is_known,
+                }));
             }
-            Ok(Self {
-                hidden,
-                beheaded,
-                is_cut,
-            })
+            Ok(Self { passed, is_cut })
         });
         found.map_err(Error::reading("the event log"))
     }
@@ -284,4 +347,37 @@ struct Torn {
     at: u64,
     /// Whether there are whole messages behind it.
     has_messages_behind: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_compared_with_the_rest_of_the_log_depends_on_all_that_is_known() {
+        let newest = Revision(7);
+        let (unknown, known) = (Acknowledged::Unknown, Acknowledged::UpTo(newest));
+        let short = || Doubt::Short(newest);
+        // What is passed over, and whether what was noted is cut, or read again.
+        for (passed, is_cut, again, of_unknown, of_known) in [
+            (0, false, false, Doubt::None, Doubt::None),
+            (0, false, true, Doubt::None, short()),
+            (0, true, false, Doubt::None, short()),
+            (0, true, true, Doubt::None, short()),
+            (1, false, false, Doubt::Blanked, Doubt::Blanked),
+            (1, false, true, Doubt::Blanked, Doubt::Blanked),
+            (1, true, false, Doubt::Blanked, Doubt::Blanked),
+            (2, true, true, Doubt::Blanked, Doubt::Blanked),
+        ] {
+            let passed = (0..passed).map(|begin| Passed {
+                range: begin..begin + 1,
+                was_durable: begin > 0,
+            });
+            let passed = passed.collect();
+            let evidence = Evidence { passed, is_cut };
+            let reading = Reading { noted: None, again };
+            let found = [unknown, known].map(|one| doubt(&evidence, one, reading));
+            assert_eq!(found, [of_unknown, of_known], "{evidence:?} {again}");
+        }
+    }
 }

@@ -35,8 +35,8 @@ const INLINE: u8 = 0;
 /// The side files of a database.
 #[derive(Debug, Default)]
 pub(super) struct SideFiles {
-    /// The position that the newest one of this database reaches; zero if there is none.
-    pub(super) noted: u64,
+    /// The position that the newest one of this database reaches; `None` also if that is the beginning.
+    pub(super) noted: Option<u64>,
     /// Later ones, which are not of this database as it is.
     pub(super) unfit: Vec<PathBuf>,
 }
@@ -55,7 +55,7 @@ impl SideFiles {
                 .as_ref()
                 .map_or(Ok(false), |table| table.fits(&database));
             if let (true, Some(table)) = (fits.map_err(Error::reading("the event log"))?, table) {
-                found.noted = table.noted;
+                found.noted = (table.noted > 0).then_some(table.noted);
                 break;
             }
             found.unfit.push(path);
