@@ -25,34 +25,29 @@ mod side;
 mod tests;
 mod values;
 
-use super::closing::Engine;
 use super::reserve::Reserve;
-use super::room::{Room, WRITE_AMPLIFICATION};
+use super::room::Room;
 use super::witness::WitnessFile;
 use super::{Purpose, Records, Storage, Stored, Witnessed};
 use crate::layout::{DATABASE, RESERVE_WITHIN, reserve_beside, witness_path};
-use crate::place::{above, device, sync_directory};
+use crate::place::{above, device};
 use crate::regular::is_there;
 use crate::system_error::{is_system_failure, is_unread};
 use crate::unpoisoned::unpoisoned;
-use crate::{EngineCall, Error, Snapshots, Tail, copy_on_write, owner_only, parallel, place};
+use crate::{EngineCall, Error, Snapshots, Tail};
 pub use absent::Found;
 use database::Database;
 pub(crate) use foreign::is_of_database;
 pub use foreign::is_read_by_database;
-use foreign::{DatabaseState, refuse_foreign, refuse_irregular_files};
-use frames::FrameTrees;
+use foreign::{refuse_foreign, refuse_irregular_files};
 use hindsight_core::Revision;
 pub use intact::{Intact, Newer};
 #[cfg(test)]
 pub(crate) use journal::FORMAT as JOURNAL_FORMAT;
-use journal::{Journal, JournalContents};
+use journal::Journal;
 pub use opening::NEW_LOG_BYTES;
-use opening::{
-    open_in_room, refuse_short_files, sync_before_reading, sync_directories, wait_until_free,
-};
+use opening::{stages, wait_until_free};
 use pending::Pending;
-use reconcile::{end_behind, not_yet_stored, refuse_thinned_over};
 pub(crate) use side::is_set_aside;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
@@ -87,67 +82,7 @@ impl SledStorage {
     /// Opens the database in `directory`, or creates it.
     pub fn open(directory: &Path) -> Result<Self, Error> {
         let told = |error| Self::explain_unreadable(directory, &error).unwrap_or(error);
-        Self::open_plain(directory).map_err(told)
-    }
-
-    /// As [`Self::open`], but its errors do not say how far the log is intact.
-    fn open_plain(directory: &Path) -> Result<Self, Error> {
-        // Refused before anything is made: what is made would be in the way of what is moved back.
-        absent::find(directory, None)?;
-        let is_made = !is_there(directory)?;
-        owner_only::make(directory)?;
-        if is_made {
-            copy_on_write::overwrite_in_place(directory, &[]);
-        }
-        let resolved = place::resolved(directory);
-        let finding = format!("finding {}", directory.display());
-        let directory = &resolved.map_err(Error::io(finding))?;
-        Self::check_files(directory)?;
-        let path = directory.join(DATABASE);
-        wait_until_free(&path)?;
-        let state = refuse_foreign(directory)?;
-        owner_only::make_restricted(directory)?;
-        refuse_short_files(&path)?;
-        parallel::start_threads()?;
-        let mut reserve = Reserve::at(reserve_path(directory));
-        sync_before_reading(&path)?;
-        let contents = JournalContents::of(directory)?;
-        side::quarantine_unreadable(directory)?;
-        hidden::refuse_hidden(directory, contents.synced())?;
-        let engine = open_in_room(directory, contents.synced(), &mut reserve);
-        reserve.replenish();
-        let engine = Engine::new(engine?);
-        refuse_unknown_trees(&engine, state, &path)?;
-        let frames = FrameTrees::open(&engine)?;
-        let (unstored, newest) = not_yet_stored(&frames, &contents)?;
-        // Before it is forgotten what the system has cached of it: a note that the disk never had is true.
-        if let Some(witnessed) = WitnessFile::read(&witness_path(directory))? {
-            check_reaches(newest.last, witnessed)?;
-            refuse_thinned_over(&frames, witnessed.revision)?;
-        }
-        let bytes = unstored.iter().map(|(_, frame)| frame.len() as u64);
-        let bytes = bytes.sum::<u64>().saturating_mul(WRITE_AMPLIFICATION);
-        let of_witness = WitnessFile::missing_bytes(&witness_path(directory));
-        reserve.release_until_free(bytes.saturating_add(of_witness))?;
-        let database = Database::new(engine, frames, directory)?;
-        let (witness, witnessed) = open_witness(&witness_path(directory), newest.last)?;
-        let room = Room::new(database.file()?, reserve, Arc::clone(database.place()));
-        database.append(&unstored)?;
-        database.make_durable()?;
-        // Until a database that is new has its name, the journal may be all that there is of the log.
-        sync_directory(directory).map_err(Error::io("syncing the directory of the event log"))?;
-        witness_end(&witness, witnessed, &database.frames);
-        let journal = Journal::begin(directory, newest.first)?;
-        room.replenish_reserve();
-        sync_directories(directory)?;
-        Ok(Self {
-            database,
-            journal: Mutex::new(journal),
-            pending: Pending::default(),
-            room,
-            witness,
-            witnessed,
-        })
+        stages::open(directory).map_err(told)
     }
 
     /// Refuses a directory in which something other than a regular file has the name of one of ours,
@@ -353,38 +288,6 @@ fn reserve_path(directory: &Path) -> PathBuf {
     }
 }
 
-/// Opens the file of the witness, which is created, durably, before the first frame. So if it is missing
-/// although there are frames, somebody removed it, or copied the database alone. It may be empty or blank
-/// after a power cut that came before its first sync; and an operator empties it to accept the log as it
-/// is.
-fn open_witness(path: &Path, newest: Revision) -> Result<(WitnessFile, Option<Tail>), Error> {
-    refuse_unwitnessed(path, newest)?;
-    let opened = WitnessFile::open(path)?;
-    if let Some(witnessed) = opened.1 {
-        check_reaches(newest, witnessed)?;
-    }
-    if newest > Revision::ZERO && opened.1.is_none() {
-        tracing::warn!(
-            file = %path.display(),
-            revision = %newest,
-            "nothing witnesses the end of the log: it is accepted as it is, up to this revision, and \
-             whether more was acknowledged is unknown"
-        );
-    }
-    Ok(opened)
-}
-
-/// Notes durably how far the log reaches, before the journal is emptied: until then the journal proves that. A question
-/// empties it too, and perhaps no start follows. If the log cannot be read so far, the old note stays as evidence; one
-/// that is absent is not made, so that every command says so until a start has read the whole log.
-fn witness_end(witness: &WitnessFile, witnessed: Option<Tail>, frames: &FrameTrees) {
-    let Some(noted) = witnessed else { return };
-    // What cannot be read is told to whoever reads that far.
-    if let Ok(end) = end_behind(frames, noted) {
-        witness.note_durably(&end);
-    }
-}
-
 /// Refuses a log without the file of its witness.
 fn refuse_unwitnessed(path: &Path, newest: Revision) -> Result<(), Error> {
     if newest > Revision::ZERO && !is_there(path)? {
@@ -403,28 +306,6 @@ const fn check_reaches(newest: Revision, witnessed: Tail) -> Result<(), Error> {
         acknowledged,
         newest,
     })
-}
-
-/// Refuses a database in which sled found none of our trees although it was written to (it is another
-/// program's, or sled could not read it), and one of a newer release. Both would look like an empty log.
-fn refuse_unknown_trees(
-    database: &::sled::Db,
-    state: DatabaseState,
-    path: &Path,
-) -> Result<(), Error> {
-    let formats = database.tree_names().into_iter().filter_map(|name| {
-        let name = std::str::from_utf8(&name).ok()?;
-        name.strip_prefix(TREE_PREFIX)?.parse::<u8>().ok()
-    });
-    match formats.max() {
-        Some(found) if found > TREE_FORMAT => Err(Error::NewerFormat {
-            found,
-            known: TREE_FORMAT,
-            revision: None,
-        }),
-        None if state == DatabaseState::Written => Err(Error::Foreign(path.to_owned())),
-        _ => Ok(()),
-    }
 }
 
 fn open_tree(database: &::sled::Db, name: &str) -> Result<::sled::Tree, Error> {

@@ -1,6 +1,8 @@
 //! Opens the database: when no other process has it, with disk space for what sled writes then, and
 //! without damaged side files.
 
+pub(super) mod stages;
+
 use super::super::reserve::{RESERVE_BYTES, Reserve};
 use super::super::room::{KEPT_BYTES, OPENING_BYTES, OTHERS_BYTES};
 use super::super::{blocks, page_cache};
@@ -57,7 +59,7 @@ pub(super) fn wait_until_free(database: &Path) -> Result<(), Error> {
 
 /// sled does not survive a write beyond the limit on the length of a file. `Room` prevents that in the
 /// same way as a full disk, except for what sled writes when it opens: up to the end of a segment.
-pub(super) fn refuse_short_files(database: &Path) -> Result<(), Error> {
+fn refuse_short_files(database: &Path) -> Result<(), Error> {
     let segment = SEGMENT_BYTES as u64;
     let needed = match database.metadata() {
         Ok(found) if found.len() > 0 => found.len().next_multiple_of(segment) + segment,
@@ -72,7 +74,7 @@ pub(super) fn refuse_short_files(database: &Path) -> Result<(), Error> {
 
 /// Opens the database, and releases as much of the reserve as that takes. Frames up to `synced` are known
 /// to have been durable.
-pub(super) fn open_in_room(
+fn open_in_room(
     directory: &Path,
     synced: Revision,
     reserve: &mut Reserve,
@@ -172,7 +174,7 @@ pub(super) fn sync_before_reading(database: &Path) -> Result<(), Error> {
 /// are synced every time. Directories above a mount point are left out: they existed before it was mounted, and some
 /// file systems cannot sync them. The witness is beside the directory as it is named, which may be a mount point itself
 /// or a link to elsewhere.
-pub(super) fn sync_directories(directory: &Path) -> Result<(), Error> {
+fn sync_directories(directory: &Path) -> Result<(), Error> {
     sync_directories_by(directory, &DISK)
 }
 

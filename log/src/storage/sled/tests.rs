@@ -1,7 +1,11 @@
 //! Errors of the system, and the order of concurrent writes.
 
 use super::database::BEFORE_SYNC;
+use super::journal::JournalContents;
+use super::opening::stages::open_witness;
+use super::opening::sync_before_reading;
 use super::page_table::SideFiles;
+use super::reconcile::not_yet_stored;
 use super::*;
 use crate::Poison;
 use crate::poison::tests::logged;
