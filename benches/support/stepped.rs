@@ -8,7 +8,7 @@ use hindsight_core::{
     Change, Check, Command, Commit, Decision, Expired, Revision, State, Submitted, Time,
     Unavailable,
 };
-use hindsight_log::{Log, MemoryStorage, Publish, Steps, Storage, Writer};
+use hindsight_log::{Log, MemoryStorage, Publish, Stages, Storage, Writer};
 use hindsight_projector::Window;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -52,7 +52,7 @@ impl Publish for Publisher {
 /// A writer that is driven step by step, and what it has published.
 pub struct Stepped {
     writer: Writer,
-    steps: Mutex<Steps>,
+    stages: Mutex<Stages>,
     published: Arc<Mutex<Published>>,
     changed: watch::Receiver<Revision>,
     storage: Arc<dyn Storage>,
@@ -75,10 +75,10 @@ impl Stepped {
             published: Arc::clone(&published),
             moved,
         };
-        let (writer, steps) = log.by_steps(Box::new(publisher));
+        let (writer, stages) = log.by_stages(Box::new(publisher));
         Ok(Self {
             writer,
-            steps: Mutex::new(steps),
+            stages: Mutex::new(stages),
             published,
             changed,
             storage,
@@ -102,13 +102,13 @@ impl Stepped {
         let place = Arc::clone(&answer);
         let reply = move |outcome: Submitted| *lock(&place) = Some(outcome);
         self.writer.submit(commands, Box::new(reply));
-        let decided = lock(&self.steps).decide();
+        let decided = lock(&self.stages).decide();
         decided.then_some(answer).context("nothing waited")
     }
 
     /// Writes and publishes what was decided.
     pub fn sync(&self) -> bool {
-        lock(&self.steps).sync()
+        lock(&self.stages).sync()
     }
 
     /// Decides, writes and publishes; each command must be accepted.

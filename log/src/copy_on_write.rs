@@ -1,4 +1,4 @@
-//! File systems that write a copy of what is overwritten. There, blocks that are allocated are no room: each write takes
+//! File systems that write a copy of what is overwritten. There, blocks that are allocated are no space: each write takes
 //! new ones, until the disk is full. btrfs does without the copy for files that are made in a directory marked so.
 
 use crate::DirectoryLock;

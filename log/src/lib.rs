@@ -65,4 +65,4 @@ pub use system_error::is_without_descriptors;
 pub use tail::Tail;
 pub use verify::{Report, state_at_floor, verify};
 pub use whole_file::WholeFile;
-pub use writer::{Publish, Reply, Steps, Writer};
+pub use writer::{Publish, Reply, Stages, Writer};

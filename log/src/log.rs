@@ -4,7 +4,7 @@ use crate::retention::{Keeping, Thinner};
 use crate::snapshot::{Snapshotter, SnapshotterOptions, Written};
 use crate::storage::synced::Synced;
 use crate::{
-    Base, Error, Poison, Publish, Reader, Snapshots, Steps, Storage, Tail, Writer, parallel, tail,
+    Base, Error, Poison, Publish, Reader, Snapshots, Stages, Storage, Tail, Writer, parallel, tail,
 };
 use hindsight_core::{Revision, State, Time};
 use std::num::NonZeroU64;
@@ -112,9 +112,9 @@ impl Log {
         Writer::start(self, publish)
     }
 
-    /// The writer without threads: submissions wait until the caller takes the [`Steps`].
-    pub fn by_steps(self, publish: Box<dyn Publish>) -> (Writer, Steps) {
-        Writer::by_steps(self, publish)
+    /// The writer without threads: submissions wait until the caller takes the [`Stages`].
+    pub fn by_stages(self, publish: Box<dyn Publish>) -> (Writer, Stages) {
+        Writer::by_stages(self, publish)
     }
 }
 

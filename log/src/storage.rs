@@ -9,8 +9,8 @@ mod counting;
 pub(crate) mod memory;
 pub(crate) mod page_cache;
 mod reserve;
-mod room;
 pub(crate) mod sled;
+mod space;
 pub(crate) mod synced;
 mod witness;
 
@@ -112,7 +112,7 @@ pub trait Storage: Records {
     /// Makes sure that records of this many bytes can be appended, or that there is space for such a
     /// snapshot. It is called before every batch and every snapshot; if it returns false, nothing is
     /// written.
-    fn ensure_room(&self, bytes: usize, purpose: Purpose) -> bool;
+    fn ensure_space(&self, bytes: usize, purpose: Purpose) -> bool;
 
     /// Closes it, unless somebody else holds it too. An error says that closing it failed: what was synced before
     /// is durable all the same.

@@ -8,7 +8,7 @@ mod draft;
 mod pipeline;
 mod queue_budget;
 mod space_gate;
-mod steps;
+mod stages;
 mod syncer;
 #[cfg(test)]
 mod tests;
@@ -28,7 +28,7 @@ use std::sync::{Arc, Mutex, RwLock};
 use std::thread::JoinHandle;
 use syncer::Syncer;
 
-pub use steps::Steps;
+pub use stages::Stages;
 
 /// The most submissions that may wait; one more is refused.
 const QUEUE_SUBMISSIONS_MAX: usize = 4096;
@@ -67,7 +67,7 @@ pub struct Writer {
 #[derive(Debug)]
 struct Entrance {
     submissions: Sender<Submission>,
-    /// `None` where the writer has no threads: [`Steps`] does their work.
+    /// `None` where the writer has no threads: [`Stages`] does their work.
     pipeline: Option<Arc<Pipeline>>,
 }
 
@@ -102,8 +102,8 @@ impl Answer {
 
 impl Writer {
     pub(crate) fn start(log: Log, publish: Box<dyn Publish>) -> Result<Self, Error> {
-        let (writer, steps) = Self::by_steps(log, publish);
-        let (pipeline, threads) = pipeline::start(steps, &writer.poison)?;
+        let (writer, stages) = Self::by_stages(log, publish);
+        let (pipeline, threads) = pipeline::start(stages, &writer.poison)?;
         if let Some(entrance) = &mut *unpoisoned(writer.entrance.write()) {
             entrance.pipeline = Some(pipeline);
         }
@@ -111,7 +111,7 @@ impl Writer {
         Ok(writer)
     }
 
-    pub(crate) fn by_steps(log: Log, publish: Box<dyn Publish>) -> (Self, Steps) {
+    pub(crate) fn by_stages(log: Log, publish: Box<dyn Publish>) -> (Self, Stages) {
         let Log {
             reader: _,
             since: _,
@@ -123,7 +123,7 @@ impl Writer {
         let (submissions, waiting) = bounded(QUEUE_SUBMISSIONS_MAX);
         let failure = poison.clone();
         let space = SpaceGate::new(Arc::clone(&storage) as _);
-        let steps = Steps {
+        let stages = Stages {
             waiting,
             decider: Decider::new(state, poison.clone(), space),
             decided: VecDeque::new(),
@@ -145,7 +145,7 @@ impl Writer {
             poison: failure,
             storage,
         };
-        (writer, steps)
+        (writer, stages)
     }
 
     /// Whether the log has failed.
@@ -218,15 +218,15 @@ impl Writer {
         }
     }
 
-    /// Reserves a slot for the submission; also returns whether nobody else has one.
+    /// Reserves memory for the submission; also returns whether nobody else has any.
     fn admit(&self, commands: Vec<Command>, reply: Reply) -> Option<(Submission, bool)> {
-        let Some(slot) = self.budget.reserve(&commands) else {
+        let Some(reserved) = self.budget.reserve(&commands) else {
             reply(Err(Unavailable::Overloaded));
             return None;
         };
-        let is_alone = slot.is_only();
+        let is_alone = reserved.is_only();
         let reply: Reply = Box::new(move |outcome| {
-            drop(slot);
+            drop(reserved);
             reply(outcome);
         });
         Some((Submission { commands, reply }, is_alone))

@@ -237,7 +237,7 @@ impl Filling<'_> {
         if first <= self.last {
             return Err(unusable("its records are out of order"));
         }
-        if !self.storage.ensure_room(bytes.len(), Purpose::Writes) {
+        if !self.storage.ensure_space(bytes.len(), Purpose::Writes) {
             return Err(Error::io("restoring")(io::ErrorKind::StorageFull.into()));
         }
         self.storage.append(first, bytes)?;

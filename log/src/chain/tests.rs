@@ -229,7 +229,7 @@ impl Storage for Broken {
         self.0.sync()
     }
 
-    fn ensure_room(&self, _: usize, _: Purpose) -> bool {
+    fn ensure_space(&self, _: usize, _: Purpose) -> bool {
         true
     }
 

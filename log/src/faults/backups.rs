@@ -234,15 +234,15 @@ fn a_log_is_not_restored_over() {
 
 #[test]
 fn on_a_full_disk_a_restore_writes_no_more_than_there_is_room_for() {
-    const ROOM: usize = 64 << 10;
+    const SPACE: usize = 64 << 10;
     let file = backup_of(&Reader::new(logged()));
     let disk = Arc::new(Disk::default());
-    disk.set_room(ROOM);
+    disk.set_space(SPACE);
     let error = restore_onto(&disk, &file).expect_err("refused");
     let is_full =
         matches!(&error, Error::Io { source, .. } if source.kind() == ErrorKind::StorageFull);
     assert!(is_full, "{error}");
-    assert!((1..=ROOM).contains(&disk.used()), "{}", disk.used());
+    assert!((1..=SPACE).contains(&disk.used()), "{}", disk.used());
 }
 
 #[test]

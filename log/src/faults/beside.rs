@@ -321,11 +321,11 @@ impl Storage for Slow {
         self.disk.witness(tail);
     }
 
-    fn ensure_room(&self, bytes: usize, purpose: Purpose) -> bool {
+    fn ensure_space(&self, bytes: usize, purpose: Purpose) -> bool {
         if matches!(purpose, Purpose::Snapshot { .. }) {
             self.let_go.recv().ok();
         }
-        self.disk.ensure_room(bytes, purpose)
+        self.disk.ensure_space(bytes, purpose)
     }
 }
 

@@ -64,7 +64,7 @@ struct Inner {
     /// Syncs do not return.
     is_stuck: bool,
     /// Its capacity in bytes.
-    room: Option<usize>,
+    space: Option<usize>,
     /// Steps of clean-up that are left.
     owed: usize,
 }
@@ -105,8 +105,8 @@ impl Disk {
         self.inner().steps.clone()
     }
 
-    pub(super) fn set_room(&self, bytes: usize) {
-        self.inner().room = Some(bytes);
+    pub(super) fn set_space(&self, bytes: usize) {
+        self.inner().space = Some(bytes);
     }
 
     pub(super) fn set_owed(&self, steps: usize) {
@@ -238,14 +238,14 @@ impl Storage for Disk {
         outcome
     }
 
-    fn ensure_room(&self, bytes: usize, purpose: Purpose) -> bool {
+    fn ensure_space(&self, bytes: usize, purpose: Purpose) -> bool {
         let spare = match purpose {
             Purpose::Writes => DELETIONS_BYTES,
             Purpose::Deletions | Purpose::Snapshot { thins: true } => 0,
             Purpose::Snapshot { thins: false } => AHEAD_BYTES,
         };
-        let room = self.inner().room;
-        room.is_none_or(|room| self.used() + bytes + spare <= room)
+        let space = self.inner().space;
+        space.is_none_or(|space| self.used() + bytes + spare <= space)
     }
 
     fn witness(&self, tail: &Tail) {
@@ -286,7 +286,7 @@ impl Backend for Disk {
     }
 
     fn is_bounded(&self) -> bool {
-        self.inner().room.is_some()
+        self.inner().space.is_some()
     }
 }
 
@@ -326,7 +326,7 @@ fn it_conforms_with_room_and_without() {
     conforms(&|| Box::new(Disk::default()));
     conforms(&|| {
         let disk = Disk::default();
-        disk.set_room(64 << 20);
+        disk.set_space(64 << 20);
         Box::new(disk)
     });
 }

@@ -4,13 +4,13 @@ use super::disk::{Disk, Faults, Step};
 use super::retention::{ends, logged};
 use super::script::{Commands, Silent, create, delete, empty, noise, open, patch, submit};
 use crate::retention::{thin, tidy};
-use crate::{Error, Log, Reader, Records, Steps, Storage, Writer};
+use crate::{Error, Log, Reader, Records, Stages, Storage, Writer};
 use hindsight_core::{Intent, Revision, Submitted, Unavailable};
 use serde_json::json;
 use std::io::ErrorKind;
 use std::sync::{Arc, mpsc};
 
-const ROOM: usize = 100 << 10;
+const SPACE: usize = 100 << 10;
 /// Enough for whatever is written there.
 const PLENTY: usize = 64 << 20;
 
@@ -23,7 +23,7 @@ fn map(index: u64) -> Intent {
 #[test]
 fn on_a_full_disk_deletions_go_on_and_writes_do_when_there_is_room_again() {
     let disk = Arc::new(Disk::default());
-    disk.set_room(ROOM);
+    disk.set_space(SPACE);
     let writer = open(&disk);
     let mut commands = Commands::default();
     let mut write = |intents: Vec<Intent>| {
@@ -51,9 +51,9 @@ fn on_a_full_disk_deletions_go_on_and_writes_do_when_there_is_room_again() {
     assert_eq!(disk.appends(), appends, "a refusal reaches the disk");
     let first = write(vec![delete("c1")]).expect("a deletion goes on");
     write(vec![delete("c2"), delete("c3")]).expect("and several do");
-    disk.set_room(0);
+    disk.set_space(0);
     assert_eq!(write(vec![delete("c4")]), Err(Unavailable::Full));
-    disk.set_room(2 * ROOM);
+    disk.set_space(2 * SPACE);
     let last = write(vec![map(39), map(1)]).expect("writes go on by themselves");
     drop(writer);
     let is_failure = |step: &Step| matches!(step, Step::FailedSync);
@@ -66,7 +66,7 @@ fn on_a_full_disk_deletions_go_on_and_writes_do_when_there_is_room_again() {
 /// A log that decides the waiting submissions only when it is told to: as one batch, or on a full disk each by itself.
 struct ByBatch {
     writer: Writer,
-    steps: Steps,
+    stages: Stages,
     commands: Commands,
 }
 
@@ -74,10 +74,10 @@ impl ByBatch {
     fn open(disk: &Arc<Disk>) -> Self {
         let storage = Arc::clone(disk) as Arc<dyn Storage>;
         let log = Log::open(storage, empty()).expect("opened");
-        let (writer, steps) = log.by_steps(Box::new(Silent));
+        let (writer, stages) = log.by_stages(Box::new(Silent));
         Self {
             writer,
-            steps,
+            stages,
             commands: Commands::default(),
         }
     }
@@ -92,9 +92,9 @@ impl ByBatch {
             answer
         };
         let waiting: Vec<_> = submissions.into_iter().map(submit).collect();
-        assert!(self.steps.decide() && self.steps.sync());
-        while self.steps.decide() {
-            assert!(self.steps.sync());
+        assert!(self.stages.decide() && self.stages.sync());
+        while self.stages.decide() {
+            assert!(self.stages.sync());
         }
         let answers = waiting.iter().map(|one| one.recv().expect("an answer"));
         let done = |one: Submitted| one.map(|one| one.iter().map(Result::is_ok).collect());
@@ -111,7 +111,7 @@ fn a_write_that_finds_no_room_takes_no_deletion_with_it() {
     let written = log.batch(vec![vec![namespace], (0..8).map(map).collect()]);
     assert_eq!(written, [Ok(vec![true]), Ok(vec![true; 8])]);
     let used: usize = disk.frames().iter().map(|(_, frame)| frame.len()).sum();
-    disk.set_room(used + (32 << 10));
+    disk.set_space(used + (32 << 10));
     let full = || Err(Unavailable::Full);
     for first in [0, 4] {
         let name = |number: u64| format!("c{}", first + number);
@@ -127,7 +127,7 @@ fn a_write_that_finds_no_room_takes_no_deletion_with_it() {
         let expected = [deleted(), full(), Ok(vec![true, false]), full(), deleted()];
         assert_eq!(found, expected);
     }
-    disk.set_room(4 * used);
+    disk.set_space(4 * used);
     assert_eq!(log.batch(vec![vec![map(20)]]), [Ok(vec![true])]);
     drop(log);
     let log = Log::open(Arc::clone(&disk) as Arc<dyn Storage>, empty()).expect("opened");
@@ -147,7 +147,7 @@ fn a_burst_that_finds_no_room_stops_no_smaller_write() {
     let namespace = create("namespaces", "", json!({"metadata": {"name": "default"}}));
     assert_eq!(log.batch(vec![vec![namespace]]), [Ok(vec![true])]);
     let used: usize = disk.frames().iter().map(|(_, frame)| frame.len()).sum();
-    disk.set_room(used + (24 << 10));
+    disk.set_space(used + (24 << 10));
     let burst: Vec<Vec<Intent>> = (0..8).map(|index| vec![map(index)]).collect();
     let full = || Err(Unavailable::Full);
     assert_eq!(log.batch(burst), [(); 8].map(|()| full()));
@@ -156,7 +156,7 @@ fn a_burst_that_finds_no_room_stops_no_smaller_write() {
     }
 }
 
-/// A log of so many small objects, on a disk that has room for few deletions.
+/// A log of so many small objects, on a disk that has space for few deletions.
 fn almost_full(objects: u64) -> (Arc<Disk>, ByBatch) {
     let disk = Arc::new(Disk::default());
     let mut log = ByBatch::open(&disk);
@@ -168,11 +168,11 @@ fn almost_full(objects: u64) -> (Arc<Disk>, ByBatch) {
     let written = log.batch(vec![vec![namespace], (0..objects).map(small).collect()]);
     assert!(written.iter().all(Result::is_ok));
     let used: usize = disk.frames().iter().map(|(_, frame)| frame.len()).sum();
-    disk.set_room(used + (48 << 10));
+    disk.set_space(used + (48 << 10));
     (disk, log)
 }
 
-/// Deletions for which there is no room are refused alone.
+/// Deletions for which there is no space are refused alone.
 #[test]
 fn on_a_full_disk_a_deletion_that_finds_no_room_takes_no_other_with_it() {
     const MANY: u64 = 300;
@@ -225,7 +225,7 @@ fn a_deletion_that_finds_no_room_first_takes_no_other_with_it() {
     ] {
         let (disk, mut log) = almost_full(MANY + 20);
         assert_eq!(log.batch(submissions), expected);
-        disk.set_room(4 << 20);
+        disk.set_space(4 << 20);
         let known = log.batch(vec![vec![map(1000)], one(2)]);
         assert_eq!(known, [deleted(), deleted()]);
         drop(log);
@@ -244,7 +244,7 @@ fn where_not_even_deletions_find_room_nothing_is_written() {
     log.batch(vec![vec![namespace, map(0)]])[0]
         .clone()
         .expect("written");
-    disk.set_room(0);
+    disk.set_space(0);
     let appends = disk.appends();
     for submissions in [
         vec![vec![delete("c0")]],
@@ -257,20 +257,20 @@ fn where_not_even_deletions_find_room_nothing_is_written() {
         );
     }
     assert_eq!(disk.appends(), appends);
-    disk.set_room(1 << 20);
+    disk.set_space(1 << 20);
     let found = log.batch(vec![vec![delete("c0"), map(1)]]);
     assert_eq!(found, [Ok(vec![true, true])]);
 }
 
-/// To move what is left of a part of the database takes room, until that part is free.
+/// To move what is left of a part of the database takes space, until that part is free.
 #[test]
 fn on_a_full_disk_thinning_moves_nothing() {
     let disk = Disk::default();
     disk.set_owed(3);
-    for (room, left) in [(0, 3), (2 << 20, 0)] {
-        disk.set_room(room);
+    for (space, left) in [(0, 3), (2 << 20, 0)] {
+        disk.set_space(space);
         assert!(!tidy(&disk).expect("no fault"));
-        assert_eq!(disk.owed(), left, "{room}");
+        assert_eq!(disk.owed(), left, "{space}");
     }
 }
 
@@ -284,11 +284,11 @@ fn on_a_full_disk_nothing_is_thinned_until_there_is_room() {
     let disk = logged();
     let floor = ends(&disk)[150];
     let stated = || Reader::new(Arc::clone(&disk) as Arc<dyn Records>).floor();
-    disk.set_room(0);
+    disk.set_space(0);
     thin_to(&disk, floor).expect("put off");
     assert_eq!(disk.replacements(), 0);
     assert_eq!(stated().expect("read"), Revision::ZERO);
-    disk.set_room(PLENTY);
+    disk.set_space(PLENTY);
     thin_to(&disk, floor).expect("thinned");
     assert_eq!(stated().expect("read"), floor);
 }
@@ -309,10 +309,10 @@ fn on_a_full_disk_nothing_that_was_thinned_is_written_again() {
     let failing = Arc::new(Disk::holding(whole.frames(), None).with(faults));
     thin_to(&failing, floor).expect_err("the last one");
     let disk = Arc::new(Disk::holding(failing.frames(), None));
-    disk.set_room(0);
+    disk.set_space(0);
     thin_to(&disk, floor).expect("put off");
     assert_eq!(disk.replacements(), 0);
-    disk.set_room(PLENTY);
+    disk.set_space(PLENTY);
     thin_to(&disk, floor).expect("thinned");
     assert_ne!(disk.replacements(), 0, "it was due");
 }

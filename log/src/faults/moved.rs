@@ -113,7 +113,7 @@ mod switched {
         symlink(&other, &link).expect("switched");
         write(&writer, &mut commands, 60);
         // So much that blocks are allocated, and with them the reserve.
-        storage.ensure_room(4 << 20, Purpose::Writes);
+        storage.ensure_space(4 << 20, Purpose::Writes);
         drop((writer, storage));
         let kept = |at: &Path| kept_beside(at).revisions().expect("listed");
         assert!(kept(&own).first() > before.first(), "it has gone on");

@@ -336,10 +336,10 @@ fn where_there_is_little_room_no_snapshot_is_begun_and_those_there_are_stay() {
         let all = [namespace.clone()].into_iter().chain(large).collect();
         let before = life(&disk, &snapshots, thins, all);
         let length = Snapshots::approximate_bytes(&end(&disk).state);
-        disk.set_room(disk.used() + length + left);
+        disk.set_space(disk.used() + length + left);
         let after = life(&disk, &snapshots, thins, vec![map("a", 1), map("b", 1)]);
         assert_eq!(after != before, is_written, "{thins} {left}");
-        disk.set_room(disk.used() + length + 2 * AHEAD_BYTES);
+        disk.set_space(disk.used() + length + 2 * AHEAD_BYTES);
         let again = life(&disk, &snapshots, thins, vec![map("c", 1), map("d", 1)]);
         assert_eq!(
             again.first(),

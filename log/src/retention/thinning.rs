@@ -22,7 +22,7 @@ const TOGETHER_MAX: usize = 8;
 /// The most tidying steps between two pauses. Each is a sync.
 const TIDIED_MAX: usize = 16;
 /// More than all that one piece writes.
-const ROOM_BYTES: usize = 1 << 20;
+const SPACE_BYTES: usize = 1 << 20;
 
 /// Thins every frame up to `floor`, which must be the end of a frame and not before the current floor.
 /// The commits that are kept, folded into `empty`, give the state at `floor`. After a failure nothing may
@@ -58,7 +58,7 @@ pub(crate) fn state_floor(
 /// it.
 pub(crate) fn tidy(storage: &dyn Storage) -> Result<bool, Error> {
     for _ in 0..TIDIED_MAX {
-        if !storage.ensure_room(ROOM_BYTES, Purpose::Deletions) || !storage.tidy()? {
+        if !storage.ensure_space(SPACE_BYTES, Purpose::Deletions) || !storage.tidy()? {
             return Ok(false);
         }
     }
@@ -134,7 +134,7 @@ impl Thinning {
         until: Revision,
         mut thinned: impl FnMut(&DecodedFrame),
     ) -> Result<bool, Error> {
-        if self.floor() >= until || !storage.ensure_room(ROOM_BYTES, Purpose::Deletions) {
+        if self.floor() >= until || !storage.ensure_space(SPACE_BYTES, Purpose::Deletions) {
             return Ok(false);
         }
         // Nothing may be dropped without it, so the floor may not be written either.
@@ -176,7 +176,7 @@ impl Thinning {
             let Some(due) = self.index.due() else {
                 return Ok(false);
             };
-            if !storage.ensure_room(ROOM_BYTES, Purpose::Deletions) {
+            if !storage.ensure_space(SPACE_BYTES, Purpose::Deletions) {
                 return Ok(false);
             }
             let group = self.renewed(storage, due)?;

@@ -253,7 +253,7 @@ impl Work {
 
     /// Writes a snapshot and removes older ones; returns whether it did both.
     fn keep(&mut self, base: &Base) -> bool {
-        if !self.has_room(base) {
+        if !self.has_space(base) {
             return false;
         }
         let written = self.snapshots.write(base).and_then(|()| {
@@ -280,18 +280,20 @@ impl Work {
     }
 
     /// Whether there is space for a snapshot. Warns the first time that there is none.
-    fn has_room(&mut self, base: &Base) -> bool {
+    fn has_space(&mut self, base: &Base) -> bool {
         let thins = self.thinner.is_some();
         let bytes = self.measure(&base.state);
-        let has_room = self.storage.ensure_room(bytes, Purpose::Snapshot { thins });
-        if !has_room && !self.is_refused {
+        let has_space = self
+            .storage
+            .ensure_space(bytes, Purpose::Snapshot { thins });
+        if !has_space && !self.is_refused {
             tracing::warn!(
                 bytes,
                 "too little disk space for a snapshot; none is written until there is more, and the next \
                  start has to read more of the log"
             );
         }
-        self.is_refused = !has_room;
-        has_room
+        self.is_refused = !has_space;
+        has_space
     }
 }

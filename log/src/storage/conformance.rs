@@ -110,7 +110,7 @@ fn small_writes_take_little_room() {
     let directory = tempfile::tempdir().expect("a directory");
     let storage = super::sled::SledStorage::open(&directory.path().join("events")).expect("opened");
     for first in 1..=20 {
-        assert!(storage.ensure_room(100, Purpose::Writes));
+        assert!(storage.ensure_space(100, Purpose::Writes));
         storage
             .append(Revision(first), &[1; 100])
             .expect("appended");

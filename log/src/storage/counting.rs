@@ -90,7 +90,7 @@ impl Storage for Counting {
         self.inner.witness(tail);
     }
 
-    fn ensure_room(&self, bytes: usize, purpose: Purpose) -> bool {
-        self.inner.ensure_room(bytes, purpose)
+    fn ensure_space(&self, bytes: usize, purpose: Purpose) -> bool {
+        self.inner.ensure_space(bytes, purpose)
     }
 }

@@ -57,7 +57,7 @@ impl Storage for MemoryStorage {
     /// Nothing outlives the process, so nothing needs to be witnessed.
     fn witness(&self, _: &Tail) {}
 
-    fn ensure_room(&self, _: usize, _: Purpose) -> bool {
+    fn ensure_space(&self, _: usize, _: Purpose) -> bool {
         true
     }
 }

@@ -68,8 +68,9 @@ impl Reserve {
     /// Releases as much as is needed for this many bytes to be free, as far as the reserve goes.
     pub(super) fn release_until_free(&mut self, bytes: u64) -> Result<(), Error> {
         *self = Self::at(self.path.clone());
-        let has_room = |one: &Self| blocks::available_at(one.directory()).unwrap_or(bytes) >= bytes;
-        while self.left > 0 && !has_room(self) && self.release_part()? {}
+        let has_space =
+            |one: &Self| blocks::available_at(one.directory()).unwrap_or(bytes) >= bytes;
+        while self.left > 0 && !has_space(self) && self.release_part()? {}
         Ok(())
     }
 

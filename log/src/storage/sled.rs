@@ -26,7 +26,7 @@ mod tests;
 mod values;
 
 use super::reserve::Reserve;
-use super::room::Room;
+use super::space::Space;
 use super::witness::WitnessFile;
 use super::{Purpose, Records, Storage, Stored, Witnessed};
 use crate::layout::{DATABASE, RESERVE_WITHIN, reserve_beside, witness_path};
@@ -46,7 +46,7 @@ pub use intact::{Intact, Newer};
 pub(crate) use journal::FORMAT as JOURNAL_FORMAT;
 use journal::Journal;
 pub use opening::NEW_LOG_BYTES;
-use opening::{stages, wait_until_free};
+use opening::{start, wait_until_free};
 use pending::Pending;
 pub(crate) use side::is_set_aside;
 use std::path::{Path, PathBuf};
@@ -73,7 +73,7 @@ pub struct SledStorage {
     /// with the next flush, after the sync.
     journal: Mutex<Journal>,
     pending: Pending,
-    room: Room,
+    space: Space,
     witness: WitnessFile,
     witnessed: Option<Tail>,
 }
@@ -82,7 +82,7 @@ impl SledStorage {
     /// Opens the database in `directory`, or creates it.
     pub fn open(directory: &Path) -> Result<Self, Error> {
         let told = |error| Self::explain_unreadable(directory, &error).unwrap_or(error);
-        stages::open(directory).map_err(told)
+        start::open(directory).map_err(told)
     }
 
     /// Refuses a directory in which something other than a regular file has the name of one of ours,
@@ -260,8 +260,8 @@ impl Storage for SledStorage {
         })
     }
 
-    fn ensure_room(&self, bytes: usize, purpose: Purpose) -> bool {
-        self.room.ensure(bytes, purpose)
+    fn ensure_space(&self, bytes: usize, purpose: Purpose) -> bool {
+        self.space.ensure(bytes, purpose)
     }
 
     fn witness(&self, tail: &Tail) {
@@ -276,7 +276,7 @@ impl Storage for SledStorage {
     }
 }
 
-/// Beside the database, unless that has a file system of its own: what is released elsewhere gives it no room.
+/// Beside the database, unless that has a file system of its own: what is released elsewhere gives it no space.
 fn reserve_path(directory: &Path) -> PathBuf {
     let beside = reserve_beside(directory);
     let above = device(above(&beside));

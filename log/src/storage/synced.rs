@@ -167,11 +167,11 @@ impl Storage for Synced {
         })
     }
 
-    fn ensure_room(&self, bytes: usize, purpose: Purpose) -> bool {
+    fn ensure_space(&self, bytes: usize, purpose: Purpose) -> bool {
         let inner = self.inner();
         inner
             .as_deref()
-            .is_some_and(|inner| inner.ensure_room(bytes, purpose))
+            .is_some_and(|inner| inner.ensure_space(bytes, purpose))
     }
 
     fn witness(&self, tail: &Tail) {
@@ -264,7 +264,7 @@ mod tests {
             Err(Error::io("syncing")(std::io::Error::other("gone")))
         }
 
-        fn ensure_room(&self, _: usize, _: Purpose) -> bool {
+        fn ensure_space(&self, _: usize, _: Purpose) -> bool {
             true
         }
 
@@ -375,7 +375,7 @@ mod tests {
         let read = reader.at_or_before(Revision(1));
         assert!(matches!(read, Err(Error::Closed)), "{read:?}");
         assert_eq!(poison.reason(), None, "it is no failure");
-        assert!(!reader.ensure_room(1, Purpose::Writes));
+        assert!(!reader.ensure_space(1, Purpose::Writes));
     }
 
     #[test]

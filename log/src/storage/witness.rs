@@ -35,12 +35,12 @@ const SYNCING: &str = "syncing events.tail";
 pub(crate) struct WitnessFile {
     slots: Mutex<Slots>,
     /// `None` only while the file is closed.
-    syncer: Option<Syncer>,
+    syncer: Option<NoteSyncer>,
 }
 
 /// The thread that syncs the file. It ends once both channels are dropped.
 #[derive(Debug)]
-struct Syncer {
+struct NoteSyncer {
     /// Says that there is something to sync.
     unsynced: Sender<()>,
     /// Never sends; once it is dropped, the thread no longer pauses before a sync.
@@ -95,8 +95,8 @@ impl WitnessFile {
         // Its notes stay: the log has not been compared with them yet.
         let missing = (2 * SLOT_BYTES).saturating_sub(bytes.len());
         if missing > 0 {
-            let room = vec![0; missing];
-            file.write_all(&room).map_err(io("creating"))?;
+            let blank = vec![0; missing];
+            file.write_all(&blank).map_err(io("creating"))?;
             file.sync_all().map_err(io("syncing"))?;
         }
         // A file of its own: the system reports a failed sync once to each that opened the file.
@@ -120,7 +120,7 @@ impl WitnessFile {
         });
         let opened = Self {
             slots,
-            syncer: Some(Syncer {
+            syncer: Some(NoteSyncer {
                 unsynced,
                 open,
                 thread,
@@ -240,7 +240,7 @@ impl Slots {
 
 impl Drop for WitnessFile {
     fn drop(&mut self) {
-        let Some(Syncer {
+        let Some(NoteSyncer {
             unsynced,
             open,
             thread,

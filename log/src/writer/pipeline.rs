@@ -4,7 +4,7 @@
 //! submitted it.
 
 use super::decider::Decider;
-use super::steps::Steps;
+use super::stages::Stages;
 use super::syncer::Syncer;
 use super::{BATCHES_AHEAD, Batch, Submission};
 use crate::{Error, Poison};
@@ -40,18 +40,18 @@ struct DecideStage {
 }
 
 pub(super) fn start(
-    steps: Steps,
+    stages: Stages,
     poison: &Poison,
 ) -> Result<(Arc<Pipeline>, Vec<JoinHandle<()>>), Error> {
     let (batches, decided) = bounded(BATCHES_AHEAD);
     let decide_stage = DecideStage {
-        decider: steps.decider,
+        decider: stages.decider,
         batches: Some(batches),
     };
     let pipeline = Arc::new(Pipeline {
         decide_stage: Mutex::new(decide_stage),
-        syncer: Mutex::new(steps.syncer),
-        waiting: steps.waiting,
+        syncer: Mutex::new(stages.syncer),
+        waiting: stages.waiting,
         handed_over: AtomicUsize::new(0),
         poison: poison.clone(),
     });

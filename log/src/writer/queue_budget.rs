@@ -20,13 +20,13 @@ const NODE_MEMBERS_MIN: usize = 6;
 pub(super) struct QueueBudget(Arc<AtomicUsize>);
 
 /// The bytes reserved for one submission, until it is dropped.
-pub(super) struct Slot {
+pub(super) struct Reserved {
     held: Arc<AtomicUsize>,
     bytes: usize,
     is_only: bool,
 }
 
-impl Slot {
+impl Reserved {
     /// Whether nothing else was reserved when it was taken.
     pub(super) const fn is_only(&self) -> bool {
         self.is_only
@@ -35,13 +35,13 @@ impl Slot {
 
 impl QueueBudget {
     /// Reserves memory for these commands; `None` if too much is waiting.
-    pub(super) fn reserve(&self, commands: &[Command]) -> Option<Slot> {
+    pub(super) fn reserve(&self, commands: &[Command]) -> Option<Reserved> {
         let bytes = commands.iter().map(size).sum();
         let add = |held: usize| (held < QUEUE_BYTES_MAX).then(|| held.saturating_add(bytes));
         let taken = self
             .0
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, add);
-        taken.ok().map(|held| Slot {
+        taken.ok().map(|held| Reserved {
             held: Arc::clone(&self.0),
             bytes,
             is_only: held == 0,
@@ -49,7 +49,7 @@ impl QueueBudget {
     }
 }
 
-impl Drop for Slot {
+impl Drop for Reserved {
     fn drop(&mut self) {
         self.held.fetch_sub(self.bytes, Ordering::Relaxed);
     }

@@ -98,7 +98,7 @@ impl SpaceGate {
     fn has(&self, bytes: usize, purpose: Purpose) -> bool {
         // What is stored by now is in what the storage finds below.
         let unstored = self.unstored.load(Ordering::Acquire);
-        self.storage.ensure_room(bytes + unstored, purpose)
+        self.storage.ensure_space(bytes + unstored, purpose)
     }
 }
 

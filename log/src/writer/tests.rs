@@ -63,7 +63,7 @@ impl Storage for Recording {
 
     fn witness(&self, _: &Tail) {}
 
-    fn ensure_room(&self, _: usize, _: Purpose) -> bool {
+    fn ensure_space(&self, _: usize, _: Purpose) -> bool {
         true
     }
 }
@@ -247,7 +247,7 @@ fn after_a_failed_sync_nothing_is_accepted_or_shown() {
 #[test]
 fn one_submission_more_than_may_wait_is_turned_away_at_once() {
     let log = Log::open(Arc::new(Recording::default()), empty()).expect("opened");
-    let (writer, mut steps) = log.by_steps(Box::new(Seen::default()));
+    let (writer, mut stages) = log.by_stages(Box::new(Seen::default()));
     let hand_in = || {
         let (reply, answer) = reply();
         writer.submit(vec![create("a")], reply);
@@ -261,9 +261,9 @@ fn one_submission_more_than_may_wait_is_turned_away_at_once() {
     }
     let is_answered = |answer: &mpsc::Receiver<Submitted>| answer.try_recv().is_ok();
     assert!(!waiting.iter().any(is_answered));
-    assert!(steps.decide());
+    assert!(stages.decide());
     let next = hand_in();
-    while steps.sync() || steps.decide() {}
+    while stages.sync() || stages.decide() {}
     assert!(waiting.iter().chain([&next]).all(is_answered));
 }
 
@@ -272,12 +272,12 @@ fn one_submission_more_than_may_wait_is_turned_away_at_once() {
 fn what_was_decided_before_the_log_was_poisoned_is_not_written() {
     let storage = Arc::new(Recording::default());
     let log = Log::open(Arc::clone(&storage) as _, empty()).expect("opened");
-    let (writer, mut steps) = log.by_steps(Box::new(Seen::default()));
+    let (writer, mut stages) = log.by_stages(Box::new(Seen::default()));
     let (reply, answer) = reply();
     writer.submit(vec![create("a")], reply);
-    assert!(steps.decide());
+    assert!(stages.decide());
     writer.poison().set("a defect".into());
-    while steps.sync() {}
+    while stages.sync() {}
     let refused = answer.recv().expect("an answer");
     assert!(matches!(refused, Err(Unavailable::Poisoned(_))));
     let written = storage.at_or_after(Revision(1)).expect("read");

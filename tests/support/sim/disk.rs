@@ -281,7 +281,7 @@ impl Storage for Disk {
         self.inner().sync()
     }
 
-    fn ensure_room(&self, _: usize, purpose: Purpose) -> bool {
+    fn ensure_space(&self, _: usize, purpose: Purpose) -> bool {
         match self.inner().room {
             Room::Plenty => true,
             Room::Deletions => matches!(purpose, Purpose::Deletions),

@@ -7,7 +7,7 @@ use hindsight_core::kind::BuiltinKinds;
 use hindsight_core::{
     Change, Command, Decision, Rejection, Revision, State, Submitted, Unavailable, builtin,
 };
-use hindsight_log::{Base, Error, Log, Publish, Reader, Steps, Writer};
+use hindsight_log::{Base, Error, Log, Publish, Reader, Stages, Writer};
 use hindsight_projector::Window;
 use std::collections::VecDeque;
 use std::sync::{Arc, LazyLock, Mutex};
@@ -43,7 +43,7 @@ pub type Answers = Arc<Mutex<VecDeque<(u64, Answer)>>>;
 #[derive(Debug)]
 pub struct Server {
     writer: Writer,
-    steps: Steps,
+    stages: Stages,
     /// Reads the log.
     pub reader: Reader,
     /// The newest durable state.
@@ -74,13 +74,13 @@ impl Server {
         let published = Arc::default();
         let (reader, restored) = (log.reader.clone(), log.restored());
         let publisher = Publisher(Arc::clone(&published));
-        let (writer, mut steps) = log.by_steps(Box::new(publisher));
+        let (writer, mut stages) = log.by_stages(Box::new(publisher));
         if options.small_frames {
-            steps = steps.with_frames_of(SMALL_FRAME_BYTES);
+            stages = stages.with_frames_of(SMALL_FRAME_BYTES);
         }
         Ok(Self {
             writer,
-            steps,
+            stages,
             reader,
             window: Window::new(state.revision, options.window, usize::MAX),
             restored,
@@ -119,12 +119,12 @@ impl Server {
 
     /// Decides one batch; false if none waits.
     pub fn decide(&mut self) -> bool {
-        self.steps.decide()
+        self.stages.decide()
     }
 
     /// Makes one batch durable; false if none was decided.
     pub fn sync(&mut self) -> bool {
-        self.steps.sync()
+        self.stages.sync()
     }
 
     /// Takes what was published since the last call, and shows it to readers.

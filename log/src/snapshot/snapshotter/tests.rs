@@ -14,7 +14,7 @@ pub(super) fn logged(snapshots: &Snapshots, empty: &State) -> Arc<dyn Storage> {
     let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::default());
     let opened = Log::open(Arc::clone(&storage), empty.clone());
     let log = opened.expect("opened");
-    let (writer, mut steps) = log.by_steps(Box::new(Silent));
+    let (writer, mut stages) = log.by_stages(Box::new(Silent));
     for number in 0..COMMITS {
         let intent = Intent::Create(Create {
             key: ObjectKey::new(GroupResource::new("", "namespaces"), "", ""),
@@ -25,7 +25,7 @@ pub(super) fn logged(snapshots: &Snapshots, empty: &State) -> Arc<dyn Storage> {
         let seed = u128::from(number).to_le_bytes();
         let command = Command::new(Arc::new(Actor::new("t")), Time(1), seed, intent);
         writer.submit(vec![command], Box::new(|_| {}));
-        assert!(steps.decide() && steps.sync());
+        assert!(stages.decide() && stages.sync());
     }
     let base = Reader::new(Arc::clone(&storage) as _).base(empty.clone());
     snapshots.write(&base.expect("folded")).expect("written");

@@ -47,8 +47,8 @@ const CASES: &[(&str, Case)] = &[
         witnesses_beyond_what_is_replaced,
     ),
     ("tidying ends and changes nothing", tidies),
-    ("room is taken and changes nothing", |one| {
-        ensure_room(one.storage(), one.is_bounded());
+    ("space is taken and changes nothing", |one| {
+        ensure_space(one.storage(), one.is_bounded());
     }),
 ];
 
@@ -257,7 +257,7 @@ fn tidies(one: &dyn Backend) {
     }
 }
 
-fn ensure_room(storage: &dyn Storage, is_bounded: bool) {
+fn ensure_space(storage: &dyn Storage, is_bounded: bool) {
     append(storage, 1, 9);
     storage.sync().expect("synced");
     let snapshots = [true, false].map(|thins| Purpose::Snapshot { thins });
@@ -266,14 +266,14 @@ fn ensure_room(storage: &dyn Storage, is_bounded: bool) {
         .chain(snapshots);
     for bytes in [0, 1, 1 << 10] {
         for purpose in purposes.clone() {
-            assert!(storage.ensure_room(bytes, purpose), "{bytes}");
+            assert!(storage.ensure_space(bytes, purpose), "{bytes}");
         }
     }
     for purpose in purposes {
-        assert_eq!(storage.ensure_room(1 << 50, purpose), !is_bounded);
+        assert_eq!(storage.ensure_space(1 << 50, purpose), !is_bounded);
     }
     assert!(
-        storage.ensure_room(1, Purpose::Writes),
+        storage.ensure_space(1, Purpose::Writes),
         "a refusal is not for ever"
     );
     assert_eq!(all(storage), stored(&[(1, 9)]));

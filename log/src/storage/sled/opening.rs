@@ -1,10 +1,10 @@
 //! Opens the database: when no other process has it, with disk space for what sled writes then, and
 //! without damaged side files.
 
-pub(super) mod stages;
+pub(super) mod start;
 
 use super::super::reserve::{RESERVE_BYTES, Reserve};
-use super::super::room::{KEPT_BYTES, OPENING_BYTES, OTHERS_BYTES};
+use super::super::space::{KEPT_BYTES, OPENING_BYTES, OTHERS_BYTES};
 use super::super::{blocks, page_cache};
 use super::journal::CAPACITY_BYTES;
 use super::{SEGMENT_BYTES, engine, hidden, settings, side};
@@ -57,7 +57,7 @@ pub(super) fn wait_until_free(database: &Path) -> Result<(), Error> {
     })
 }
 
-/// sled does not survive a write beyond the limit on the length of a file. `Room` prevents that in the
+/// sled does not survive a write beyond the limit on the length of a file. `Space` prevents that in the
 /// same way as a full disk, except for what sled writes when it opens: up to the end of a segment.
 fn refuse_short_files(database: &Path) -> Result<(), Error> {
     let segment = SEGMENT_BYTES as u64;
@@ -74,7 +74,7 @@ fn refuse_short_files(database: &Path) -> Result<(), Error> {
 
 /// Opens the database, and releases as much of the reserve as that takes. Frames up to `synced` are known
 /// to have been durable.
-fn open_in_room(
+fn open_with_reserve(
     directory: &Path,
     synced: Revision,
     reserve: &mut Reserve,

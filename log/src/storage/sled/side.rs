@@ -82,7 +82,7 @@ pub(crate) fn is_set_aside(path: &Path) -> bool {
 }
 
 /// Moves a file, also to another file system: the directory of the engine may be a mount, or a link. What cannot be
-/// copied there, because this user may not read it or there is no room, stays, under a name that the engine does not
+/// copied there, because this user may not read it or there is no space, stays, under a name that the engine does not
 /// know.
 fn move_file(from: &Path, to: &Path) -> std::io::Result<()> {
     match std::fs::rename(from, to) {

@@ -2,7 +2,7 @@
 
 use super::database::BEFORE_SYNC;
 use super::journal::JournalContents;
-use super::opening::stages::open_witness;
+use super::opening::start::open_witness;
 use super::opening::sync_before_reading;
 use super::page_table::SideFiles;
 use super::reconcile::not_yet_stored;

@@ -41,7 +41,7 @@ impl Storage for Left {
 
     fn witness(&self, _: &Tail) {}
 
-    fn ensure_room(&self, bytes: usize, _: Purpose) -> bool {
+    fn ensure_space(&self, bytes: usize, _: Purpose) -> bool {
         bytes <= self.0
     }
 }
@@ -90,12 +90,12 @@ fn what_is_stored_keeps_out_no_deletion() {
     let weight = estimated_bytes_of(&batch);
     let mut gate = SpaceGate::new(Arc::new(Left(weight)));
     for _ in 0..3 {
-        drop(gate.admit(weight, Some(weight)).expect("there is room"));
+        drop(gate.admit(weight, Some(weight)).expect("there is space"));
     }
     assert!(gate.admit(weight, None).is_some());
 }
 
-/// A burst of deletions by a client with a long name would fill a disk that was thought to have room for it.
+/// A burst of deletions by a client with a long name would fill a disk that was thought to have space for it.
 #[test]
 fn where_a_deletion_comes_from_counts_against_the_space() {
     const AGENT: usize = 100 << 10;

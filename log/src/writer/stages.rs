@@ -8,20 +8,20 @@ use crossbeam_channel::Receiver;
 use std::collections::VecDeque;
 
 /// Does the work of the two threads of a [`Writer`](super::Writer), one step at a time.
-pub struct Steps {
+pub struct Stages {
     pub(super) waiting: Receiver<Submission>,
     pub(super) decider: Decider,
     pub(super) decided: VecDeque<Batch>,
     pub(super) syncer: Syncer,
 }
 
-impl std::fmt::Debug for Steps {
+impl std::fmt::Debug for Stages {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Steps").finish_non_exhaustive()
+        f.debug_struct("Stages").finish_non_exhaustive()
     }
 }
 
-impl Steps {
+impl Stages {
     /// Limits a frame of several decisions to about this many bytes before compression, so that even small objects fill
     /// several frames.
     #[must_use]

@@ -1,4 +1,4 @@
-//! The stages in which a log is opened. Each knows more of what is there than the one before it, and only the last
+//! The steps in which a log is opened. Each knows more of what is there than the one before it, and only the last
 //! writes records.
 
 use super::super::database::Database;
@@ -13,14 +13,14 @@ use super::super::{
     reserve_path, side,
 };
 use super::{
-    open_in_room, refuse_short_files, sync_before_reading, sync_directories, wait_until_free,
+    open_with_reserve, refuse_short_files, sync_before_reading, sync_directories, wait_until_free,
 };
 use crate::layout::{DATABASE, witness_path};
 use crate::place::sync_directory;
 use crate::regular::is_there;
 use crate::storage::closing::Engine;
 use crate::storage::reserve::Reserve;
-use crate::storage::room::{Room, WRITE_AMPLIFICATION};
+use crate::storage::space::{Space, WRITE_AMPLIFICATION};
 use crate::storage::witness::WitnessFile;
 use crate::{Error, Tail, copy_on_write, owner_only, parallel, place};
 use hindsight_core::Revision;
@@ -78,7 +78,7 @@ impl Examined {
     }
 
     fn open(mut self) -> Result<Opened, Error> {
-        let engine = open_in_room(&self.directory, self.contents.synced(), &mut self.reserve);
+        let engine = open_with_reserve(&self.directory, self.contents.synced(), &mut self.reserve);
         self.reserve.replenish();
         let engine = Engine::new(engine?);
         refuse_unknown_trees(&engine, self.state, &self.directory.join(DATABASE))?;
@@ -144,7 +144,7 @@ impl Reconciled {
             .release_until_free(bytes.saturating_add(of_witness))?;
         let database = Database::new(opened.engine, opened.frames, directory)?;
         let (witness, witnessed) = open_witness(&witness_path(directory), newest.last)?;
-        let room = Room::new(
+        let space = Space::new(
             database.file()?,
             opened.reserve,
             Arc::clone(database.place()),
@@ -155,13 +155,13 @@ impl Reconciled {
         sync_directory(directory).map_err(Error::io("syncing the directory of the event log"))?;
         witness_end(&witness, witnessed, &database.frames);
         let journal = Journal::begin(directory, newest.first)?;
-        room.replenish_reserve();
+        space.replenish_reserve();
         sync_directories(directory)?;
         Ok(SledStorage {
             database,
             journal: Mutex::new(journal),
             pending: Pending::default(),
-            room,
+            space,
             witness,
             witnessed,
         })

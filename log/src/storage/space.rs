@@ -35,7 +35,7 @@ pub(super) const OTHERS_BYTES: u64 = MIB;
 
 /// Keeps space allocated for the database file.
 #[derive(Debug)]
-pub(crate) struct Room {
+pub(crate) struct Space {
     file: File,
     reserve: Reserve,
     /// While the database is not at its path, no reserve is made beside it.
@@ -43,11 +43,11 @@ pub(crate) struct Room {
     /// The limit on the length of a file.
     longest: u64,
     is_unsupported: AtomicBool,
-    /// What is allocated is no room for what is overwritten: that takes new blocks, so only free ones count.
+    /// What is allocated is no space for what is overwritten: that takes new blocks, so only free ones count.
     is_copied: bool,
 }
 
-impl Room {
+impl Space {
     /// For a database file; `reserve` is the one beside it.
     pub(super) fn new(file: File, reserve: Reserve, place: Arc<Place>) -> Self {
         blocks::allocate_whole(&file);
@@ -82,9 +82,9 @@ impl Room {
         let ensured = match purpose {
             Purpose::Writes => {
                 let longest = self.longest.saturating_sub(OPENING_BYTES);
-                self.make_room(bytes, KEPT_BYTES, longest)
+                self.make_space(bytes, KEPT_BYTES, longest)
             }
-            Purpose::Deletions => self.make_room(bytes, ENGINE_BYTES, self.longest),
+            Purpose::Deletions => self.make_space(bytes, ENGINE_BYTES, self.longest),
             Purpose::Snapshot { thins: true } => self.has_spare(bytes, 0),
             Purpose::Snapshot { thins: false } => self.has_spare(bytes, AHEAD_BYTES),
         };
@@ -109,7 +109,7 @@ impl Room {
         Ok(bytes <= self.longest && bytes.saturating_add(spare) <= available)
     }
 
-    fn make_room(&self, bytes: usize, spare: u64, longest: u64) -> std::io::Result<bool> {
+    fn make_space(&self, bytes: usize, spare: u64, longest: u64) -> std::io::Result<bool> {
         if self.is_copied {
             let factor = usize::try_from(WRITE_AMPLIFICATION).unwrap_or(usize::MAX);
             return self.has_spare(bytes.saturating_mul(factor), spare);
@@ -160,26 +160,26 @@ mod tests {
     use super::*;
     use std::path::Path;
 
-    fn room(temporary: &Path) -> (File, Room) {
+    fn space(temporary: &Path) -> (File, Space) {
         let database = File::create(temporary.join("db")).expect("made");
         let copy = database.try_clone().expect("cloned");
         let reserve = Reserve::at(temporary.join("events.reserve"));
         let opened = temporary.metadata().expect("there");
         let place = Place::of(temporary, &opened).expect("there");
-        (database, Room::new(copy, reserve, Arc::new(place)))
+        (database, Space::new(copy, reserve, Arc::new(place)))
     }
 
     /// Two threads of the engine shorten the file, the one that frees less comes last.
     #[test]
     fn what_became_part_of_the_file_again_without_blocks_gets_some() {
         let temporary = tempfile::tempdir().expect("a directory");
-        let (database, room) = room(temporary.path());
+        let (database, space) = space(temporary.path());
         database.set_len(40 * MIB).expect("made so long");
-        assert!(room.ensure(1, Purpose::Writes));
+        assert!(space.ensure(1, Purpose::Writes));
         for length in [24, 32] {
             database.set_len(length * MIB).expect("made so long");
         }
-        assert!(room.ensure(1, Purpose::Writes));
+        assert!(space.ensure(1, Purpose::Writes));
         let held = blocks::held(&database).expect("counted");
         assert!(held >= 32 * MIB + ENGINE_BYTES + DELETIONS_BYTES, "{held}");
     }
@@ -187,10 +187,10 @@ mod tests {
     #[test]
     fn beyond_what_a_file_may_have_there_is_no_room() {
         let temporary = tempfile::tempdir().expect("a directory");
-        let (database, mut room) = room(temporary.path());
+        let (database, mut space) = space(temporary.path());
         // What was allocated by an earlier process does not count.
         blocks::allocate(&database, 0, 64 * MIB).expect("allocated");
-        room.longest = 48 * MIB;
+        space.longest = 48 * MIB;
         for (length, writes, deletions) in [
             (0, true, true),
             (8, true, true),
@@ -202,9 +202,9 @@ mod tests {
         ] {
             database.set_len(length * MIB).expect("made so long");
             let found =
-                [Purpose::Writes, Purpose::Deletions].map(|purpose| room.ensure(1, purpose));
+                [Purpose::Writes, Purpose::Deletions].map(|purpose| space.ensure(1, purpose));
             assert_eq!(found, [writes, deletions], "{length} MiB");
         }
-        assert!(!room.ensure(49 << 20, Purpose::Snapshot { thins: true }));
+        assert!(!space.ensure(49 << 20, Purpose::Snapshot { thins: true }));
     }
 }
