@@ -107,6 +107,31 @@ pub fn is_undecided(state: &State, object: &Object) -> bool {
     }
 }
 
+/// What is above an object that still has influence on how it goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Influence {
+    /// Its owners, its service and its containers.
+    All,
+    /// Its containers alone.
+    Containers,
+    /// Nothing.
+    Nothing,
+}
+
+/// What has influence on this object. The collector plans by this, and its steps are checked by it before they are
+/// carried out. An object in deletion hides what is above it, which has no influence on the objects below any more. The
+/// exceptions are the containers of an object that waits or orphans: when such a container is deleted, the object is
+/// released, or orphans nothing.
+pub fn influence_on(object: &Object) -> Influence {
+    if !object.is_deleting() {
+        Influence::All
+    } else if object.is_waiting() || object.is_orphaning() {
+        Influence::Containers
+    } else {
+        Influence::Nothing
+    }
+}
+
 /// How the collector deletes an object that no owner holds: if an owner waits for it and it has dependents,
 /// in the foreground. As upstream, an object whose reference gives its own uid counts as its own dependent here;
 /// in the state's counts it does not.

@@ -3,7 +3,7 @@
 
 use super::{State, owner_of_edge};
 use crate::Revision;
-use crate::classify::{is_undecided, owner_key};
+use crate::classify::{Influence, influence_on, is_undecided, owner_key};
 use crate::command::Basis;
 use crate::event::{Cause, Commit, Event};
 use crate::kind::{GroupResource, Kind};
@@ -115,10 +115,11 @@ impl State {
             if seen.len() > ABOVE_MAX {
                 return Some(Obstacle::TooMuchAbove);
             }
-            if !at.is_deleting() {
+            let influence = influence_on(at);
+            if influence == Influence::All {
                 open.extend(self.owners_of(at).chain(self.service_of(&at.key)));
             }
-            if !at.is_deleting() || at.is_waiting() || at.is_orphaning() {
+            if influence != Influence::Nothing {
                 open.extend(self.containers(&at.key));
             }
         }

@@ -2,7 +2,7 @@
 //! at first. Upstream has no such order. See `docs/decisions/0005-owners-first.md`.
 
 use super::View;
-use hindsight_core::classify::is_undecided;
+use hindsight_core::classify::{Influence, influence_on, is_undecided};
 use hindsight_core::command::{Basis, Seen};
 use hindsight_core::event::OwnerClass;
 use hindsight_core::state::ABOVE_MAX;
@@ -173,9 +173,7 @@ impl View<'_> {
         next
     }
 
-    /// These objects and all above them. An object in deletion hides what is above it, which has no
-    /// influence on the objects below any more. The exceptions are the containers of an object that waits or
-    /// orphans: when such a container is deleted, the object is released, or orphans nothing.
+    /// These objects and all above them.
     fn with_all_above(&self, mut open: Vec<Uid>) -> BTreeSet<Uid> {
         let mut found = BTreeSet::new();
         while let Some(at) = open.pop() {
@@ -187,18 +185,16 @@ impl View<'_> {
         found
     }
 
-    /// The next step of such a walk.
+    /// The next step of such a walk: to what still has influence on the object.
     fn next_above(&self, uid: &Uid) -> Vec<Uid> {
         let Some(object) = self.graph.object(uid) else {
             return Vec::new();
         };
         self.memo.visit(1);
-        if !object.is_deleting() {
-            self.directly_above(uid)
-        } else if object.is_waiting() || object.is_orphaning() {
-            self.containers(&object.key).cloned().collect()
-        } else {
-            Vec::new()
+        match influence_on(object) {
+            Influence::All => self.directly_above(uid),
+            Influence::Containers => self.containers(&object.key).cloned().collect(),
+            Influence::Nothing => Vec::new(),
         }
     }
 
