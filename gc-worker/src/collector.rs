@@ -1,6 +1,7 @@
 //! All collectors as one value without threads: it observes changes and returns the steps to take next. A
 //! driver, a simulator or a test runs the loop.
 
+mod batch;
 mod containers;
 mod deferred;
 mod origin;
@@ -16,11 +17,12 @@ use crate::plan::{Memo, Plan, View, ends_a_definition, plan};
 use crate::queue::Queue;
 use crate::steps::Step;
 use crate::warnings::Warnings;
+use batch::Batch;
 use deferred::Deferred;
 use hindsight_core::object::Object;
 use hindsight_core::{Change, Commit, ObjectKey, Rejection, State, Time, Uid, served_kind};
 use hindsight_projector::OwnershipGraph;
-use origin::{Batch, Entry, Origin};
+use origin::{Entry, Origin};
 use std::borrow::Borrow;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
@@ -213,55 +215,47 @@ impl Collector {
     /// and [`Self::requeue`] before the next call; steps without an outcome are returned again.
     pub fn next_batch(&mut self, state: &State, now: Time, limit: usize) -> Vec<Step> {
         self.requeue(self.in_flight.len());
-        let mut batch = Batch::default();
-        self.end_definitions(state, limit, &mut batch);
+        let mut batch = Batch::new(limit);
+        self.end_definitions(state, &mut batch);
         // They are due until they are gone, and if they are refused they come again: others need room beside them.
         let mut jobs = self.finished_jobs.due(state, now, limit);
         let later = jobs.split_off(jobs.len().min(limit.div_ceil(2)));
-        batch.extend(jobs.into_iter().map(|step| (Origin::Deadline, step)));
-        let room = limit.saturating_sub(batch.len());
-        self.collect(state, now, room, &mut batch);
-        let room = limit.saturating_sub(batch.len());
-        for (freed, step) in self.freed_names.take(state, room) {
-            batch.push((Origin::Name(freed), step));
+        for step in jobs {
+            batch.push(Origin::Deadline, step);
         }
-        let room = limit.saturating_sub(batch.len());
+        self.collect(state, now, &mut batch);
+        for (freed, step) in self.freed_names.take(state, batch.room()) {
+            batch.push(Origin::Name(freed), step);
+        }
+        let room = batch.room();
         let events = self.event_deadlines.due(state, now, room);
-        let due = events.into_iter().chain(later).take(room);
-        batch.extend(due.map(|step| (Origin::Deadline, step)));
+        for step in events.into_iter().chain(later).take(room) {
+            batch.push(Origin::Deadline, step);
+        }
         // Warnings come last: if they cannot be written they return again and again, and must not be in
         // the way.
-        let room = limit.saturating_sub(batch.len());
-        for (warning, step) in self.warnings.take(state, now, room) {
-            batch.push((Origin::Warning(warning), step));
+        for (warning, step) in self.warnings.take(state, now, batch.room()) {
+            batch.push(Origin::Warning(warning), step);
         }
-        self.dispatch(batch)
+        let (origins, steps) = batch.in_order();
+        self.in_flight = origins;
+        steps
     }
 
     /// Adds the steps of containers and of objects. A part of the room is left for objects that wait for no container.
-    fn collect(&mut self, state: &State, now: Time, room: usize, batch: &mut Batch) {
-        let mut contents = Batch::default();
-        let emptying = self.empty_containers(state, now, room, &mut contents);
+    fn collect(&mut self, state: &State, now: Time, batch: &mut Batch) {
+        let room = batch.room();
+        let mut contents = Batch::new(room);
+        let emptying = self.empty_containers(state, now, &mut contents);
         self.requeue_behind_containers(&emptying);
         let contents_max = room - room / 4;
-        let mut objects = Batch::default();
-        let room_for_objects = room - contents.len().min(contents_max);
-        self.plan_queued(state, &emptying, room_for_objects, &mut objects);
-        let room_for_contents = room.saturating_sub(objects.len());
-        for (origin, _) in contents.drain(contents.len().min(room_for_contents)..) {
+        let mut objects = Batch::new(room - contents.len().min(contents_max));
+        self.plan_queued(state, &emptying, &mut objects);
+        for origin in contents.cut(room.saturating_sub(objects.len())) {
             self.give_back(origin);
         }
-        batch.append(&mut contents);
-        batch.append(&mut objects);
-    }
-
-    fn dispatch(&mut self, mut batch: Batch) -> Vec<Step> {
-        batch.sort_by_key(|(_, step)| !step.intent.advances_deletion());
-        let steps = batch.into_iter().map(|(origin, step)| {
-            self.in_flight.push_back(origin);
-            step
-        });
-        steps.collect()
+        batch.append(contents);
+        batch.append(objects);
     }
 
     /// How much work it was so far: objects that were looked at, and those and references that were visited on the way.
@@ -272,14 +266,7 @@ impl Collector {
     /// Looks at the objects in the queue, at each once: the state stays the same. If none of them can be
     /// acted on, looks at all who wait, so that nothing is left undone whatever happened to those that they
     /// wait for.
-    fn plan_queued(
-        &mut self,
-        state: &State,
-        emptying: &BTreeSet<Uid>,
-        limit: usize,
-        batch: &mut Batch,
-    ) {
-        let before = batch.len();
+    fn plan_queued(&mut self, state: &State, emptying: &BTreeSet<Uid>, batch: &mut Batch) {
         let mut round = Round {
             state,
             emptying,
@@ -291,14 +278,14 @@ impl Collector {
         again.append(&mut self.deadlocked.in_turn(AGAIN_MAX));
         self.look_at(&again);
         loop {
-            while batch.len() < limit
+            while batch.room() > 0
                 && let Some(entry) = self.queue.pop()
             {
                 if round.looked_at.insert(entry.1.clone()) {
                     self.examine(&round, entry, batch);
                 }
             }
-            if batch.len() > before || batch.len() >= limit {
+            if !batch.is_empty() || batch.room() == 0 {
                 break;
             }
             let is_new =
@@ -335,7 +322,7 @@ impl Collector {
                 let steps = steps.into_iter();
                 for step in steps.filter(|step| !ends_a_definition(step)) {
                     let entry = (key.clone(), uid.clone());
-                    batch.push((Origin::Object(entry), step));
+                    batch.push(Origin::Object(entry), step);
                 }
             }
             Plan::Unresolved => {

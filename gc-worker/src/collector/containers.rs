@@ -1,7 +1,8 @@
 //! Containers that are being deleted: they are emptied, and what waits for that goes on afterwards.
 
 use super::Collector;
-use super::origin::{Batch, Origin};
+use super::batch::Batch;
+use super::origin::Origin;
 use crate::content;
 use crate::plan::{Memo, View};
 use hindsight_core::{Change, Intent, Object, ObjectKey, State, Time, Uid};
@@ -14,13 +15,12 @@ impl Collector {
         &mut self,
         state: &State,
         now: Time,
-        limit: usize,
         batch: &mut Batch,
     ) -> BTreeSet<Uid> {
         self.containers.go_on_after(self.turns.container());
         let mut emptying = BTreeSet::new();
         for _ in 0..self.containers.len() {
-            let room = limit.saturating_sub(batch.len());
+            let room = batch.room();
             let Some(key) = (room > 0).then(|| self.containers.pop()).flatten() else {
                 break;
             };
@@ -35,7 +35,7 @@ impl Collector {
                 if !matches!(step.intent, Intent::Patch(_)) {
                     emptying.insert(object.meta.uid.clone());
                 }
-                batch.push((Origin::Container(key.clone()), step));
+                batch.push(Origin::Container(key.clone()), step);
             }
         }
         let unseen = self
@@ -57,7 +57,7 @@ impl Collector {
 
     /// Adds the steps that release definitions whose end changes the outcome for no undecided object.
     /// This comes first, so that no other work delays it.
-    pub(super) fn end_definitions(&mut self, state: &State, limit: usize, batch: &mut Batch) {
+    pub(super) fn end_definitions(&mut self, state: &State, batch: &mut Batch) {
         let memo = Memo::default();
         let view = View {
             graph: &self.graph,
@@ -66,9 +66,8 @@ impl Collector {
             emptying: &BTreeSet::new(),
             memo: &memo,
         };
-        let room = limit.saturating_sub(batch.len());
-        for (key, step) in view.ends(&self.ending, room) {
-            batch.push((Origin::Definition(key), step));
+        for (key, step) in view.ends(&self.ending, batch.room()) {
+            batch.push(Origin::Definition(key), step);
         }
         self.counters.visited += memo.visited();
     }

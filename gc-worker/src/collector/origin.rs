@@ -1,7 +1,6 @@
 //! Where the steps of a batch come from.
 
 use crate::freed_names::Freed;
-use crate::steps::Step;
 use crate::warnings::Warning;
 use hindsight_core::{ObjectKey, Uid};
 
@@ -24,6 +23,3 @@ pub(super) enum Origin {
 
 /// An object in the queue: its key, by which objects have their turns, and its uid.
 pub(super) type Entry = (ObjectKey, Uid);
-
-/// Steps, each with its origin.
-pub(super) type Batch = Vec<(Origin, Step)>;
