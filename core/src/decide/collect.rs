@@ -16,7 +16,7 @@ use crate::command::{Basis, DropOwners, DropReason, FinalizeNamespace, Release, 
 use crate::document::metadata_mut;
 use crate::event::OwnerClass;
 use crate::object::{Object, OwnerReference, ServerFinalizer, Uid};
-use crate::{Decision, Outcome, Rejection};
+use crate::{Decision, Outcome, Rejection, State};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -136,20 +136,26 @@ fn release_owner(
     if !object.is_deleting() || !object.meta.has_finalizer(finalizer.name()) {
         return Ok(nothing(object));
     }
-    let left = context.state.dependents(&object.meta.uid);
-    if left.all > 0 && finalizer == ServerFinalizer::Orphan {
+    // Nothing that came and went again changes how the owner goes, nor does an event that refers to it.
+    let has_dependents = context.state.dependents(&object.meta.uid).all > 0;
+    if has_dependents && finalizer == ServerFinalizer::Orphan {
         return latecomers::release_after_latecomers(context, object, basis);
     }
-    // Nothing that came and went again changes how the owner goes, nor does an event that refers to it.
-    let held = context.state.held_owners.get(&object.meta.uid);
-    if left.all > 0 && held.is_some_and(|held| held.since > basis.revision) {
+    if has_dependents && gained_a_dependent_since(context.state, object, basis) {
         return Err(Rejection::stale(&object.key, "a dependent was added since"));
     }
-    release_finalizer(context, object, finalizer, basis)
+    take_finalizer(context, object, finalizer, basis)
+}
+
+/// Whether a reference to this owner is newer than the plan. It is noted of owners that wait or orphan: a definition
+/// that does neither is held by no dependent.
+fn gained_a_dependent_since(state: &State, owner: &Object, basis: &Basis) -> bool {
+    let held = state.held_owners.get(&owner.meta.uid);
+    held.is_some_and(|held| held.since > basis.revision)
 }
 
 /// Takes the finalizer from an owner on which no dependent rests any more.
-fn release_finalizer(
+fn take_finalizer(
     context: Context<'_>,
     object: &Arc<Object>,
     finalizer: ServerFinalizer,

@@ -98,7 +98,10 @@ impl Deletion<'_> {
         if finalizers.is_empty() && grace == Grace::None {
             return Ok(self.removed(policy, owners));
         }
-        self.marked(policy, finalizers, grace, owners)
+        if finalizers.is_empty() && grace.seconds() == 0 {
+            return self.marked_and_removed(policy, grace, owners);
+        }
+        self.marked(policy, &finalizers, grace, owners)
     }
 
     /// Removes the object in one step: nothing holds it.
@@ -119,21 +122,25 @@ impl Deletion<'_> {
     fn marked(
         &self,
         policy: Propagation,
-        finalizers: Vec<Name>,
+        finalizers: &[Name],
         grace: Grace,
         owners: Vec<OwnerFinding>,
     ) -> Result<Decision, Rejection> {
-        let ends = finalizers.is_empty() && grace.seconds() == 0;
-        let mut document = self.context.document(self.object);
-        let changed = self.stamp(&mut document, &finalizers, grace);
-        if !changed {
+        let Some((object, commit)) = self.mark(policy, finalizers, grace, owners)? else {
             return Ok(self.unchanged());
-        }
-        let known_at_end = ends.then(|| owners.clone());
-        let extra = self.request_event(policy, Some(grace.seconds()), owners);
-        let (object, commit) = self.write(document, extra)?;
-        let Some(owners) = known_at_end else {
-            return Ok(Decision::new(vec![commit], Outcome::Deleting(object)));
+        };
+        Ok(Decision::new(vec![commit], Outcome::Deleting(object)))
+    }
+
+    /// Marks the object, then removes it: its kind has grace periods, but it needs none, like a pod on no node.
+    fn marked_and_removed(
+        &self,
+        policy: Propagation,
+        grace: Grace,
+        owners: Vec<OwnerFinding>,
+    ) -> Result<Decision, Rejection> {
+        let Some((object, commit)) = self.mark(policy, &[], grace, owners.clone())? else {
+            return Ok(self.unchanged());
         };
         let event = Event::ObjectDeleted {
             rule: self.rule_of(&object, policy),
@@ -146,6 +153,23 @@ impl Deletion<'_> {
             vec![commit, removal],
             Outcome::Deleted(object),
         ))
+    }
+
+    /// The object with the mark of this request; `None` if it has that already.
+    fn mark(
+        &self,
+        policy: Propagation,
+        finalizers: &[Name],
+        grace: Grace,
+        owners: Vec<OwnerFinding>,
+    ) -> Result<Option<Written>, Rejection> {
+        let mut document = self.context.document(self.object);
+        let changed = self.stamp(&mut document, finalizers, grace);
+        if !changed {
+            return Ok(None);
+        }
+        let extra = self.request_event(policy, Some(grace.seconds()), owners);
+        self.write(document, extra).map(Some)
     }
 
     fn request_event(

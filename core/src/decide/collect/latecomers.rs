@@ -2,7 +2,7 @@
 //! released earlier, they would keep a reference to nothing; if it waited until there are none, new ones could hold it
 //! for ever.
 
-use super::{drop_owners, release_finalizer};
+use super::{drop_owners, take_finalizer};
 use crate::command::{Basis, DropOwners, DropReason, Target};
 use crate::decide::Context;
 use crate::decide::sequence::Sequence;
@@ -39,7 +39,7 @@ pub(super) fn release_after_latecomers(
         sequence.add(decision.commits);
     }
     let context = sequence.context(context);
-    let decision = release_finalizer(context, owner, ServerFinalizer::Orphan, basis)?;
+    let decision = take_finalizer(context, owner, ServerFinalizer::Orphan, basis)?;
     sequence.add(decision.commits);
     Ok(Decision::new(sequence.into_commits(), decision.outcome))
 }
