@@ -1,16 +1,17 @@
 //! Commands: what somebody wants to happen. The time, the randomness and the actor of a write come in with
 //! its command.
 
+mod collect;
 mod evaluation;
 mod origin;
 
 use crate::event::{Cause, Rule};
 use crate::kind::Subresource;
 use crate::object::{
-    FOREGROUND_FINALIZER, Name, ORPHAN_FINALIZER, Object, ObjectKey, OwnerReference,
-    ServerFinalizer, Uid,
+    FOREGROUND_FINALIZER, Name, ORPHAN_FINALIZER, Object, ObjectKey, OwnerReference, Uid,
 };
 use crate::{Revision, Time};
+pub use collect::{Collect, Deadlock, DropOwners, DropReason, FinalizeNamespace, Release, Unblock};
 pub use evaluation::{Evaluation, Passed};
 pub use origin::{Actor, Request};
 use serde_json::Value;
@@ -78,34 +79,52 @@ pub enum Intent {
     Delete(Delete),
     /// Request a pod's deletion, unless a disruption budget refuses it.
     Evict(Delete),
-    /// Remove owner references from a dependent.
-    DropOwners(DropOwners),
-    /// Stop a dependent's references from blocking their owners.
-    Unblock(Unblock),
-    /// Remove a garbage collection finalizer from an owner.
-    Release(Release),
-    /// Release owners that only wait for each other, all of them or none.
-    BreakDeadlock(Deadlock),
-    /// Remove a token from a namespace's `spec.finalizers`.
-    FinalizeNamespace(FinalizeNamespace),
+    /// Take a step that only the collectors take.
+    Collect(Collect),
+}
+
+/// What an intent means for the space on the disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SpaceUse {
+    /// It takes space for itself.
+    Write,
+    /// It writes an object anew that stays, on the way to the deletion of others.
+    Rewrite,
+    /// It is a client's deletion, or another step of the collectors towards one.
+    Deletion,
 }
 
 impl Intent {
-    /// Whether this is a client's deletion or a step of the collectors towards one. These are still
-    /// accepted while the disk is full. The end of an old event is not: it can wait, and all events
+    /// What it means for the space on the disk. The end of an old event is a write: it can wait, and all events
     /// together would take the space that is kept for deletions.
-    pub fn advances_deletion(&self) -> bool {
+    pub fn space_use(&self) -> SpaceUse {
         match self {
-            Self::Create(_) | Self::Update(_) | Self::Patch(_) => false,
+            Self::Create(_) | Self::Update(_) | Self::Patch(_) => SpaceUse::Write,
             Self::Delete(delete) => {
-                delete.rule != Rule::Policy || !delete.target.key.resource.is_event()
+                if delete.rule != Rule::Policy || !delete.target.key.resource.is_event() {
+                    SpaceUse::Deletion
+                } else {
+                    SpaceUse::Write
+                }
             }
-            Self::Evict(_)
-            | Self::DropOwners(_)
-            | Self::Unblock(_)
-            | Self::Release(_)
-            | Self::BreakDeadlock(_)
-            | Self::FinalizeNamespace(_) => true,
+            Self::Evict(_) => SpaceUse::Deletion,
+            Self::Collect(step) => step.space_use(),
+        }
+    }
+
+    /// Whether this is a client's deletion or a step of the collectors towards one. These are still
+    /// accepted while the disk is full.
+    pub fn advances_deletion(&self) -> bool {
+        self.space_use() != SpaceUse::Write
+    }
+
+    /// The document that came with it: an object, or a patch.
+    pub const fn document(&self) -> Option<&Value> {
+        match self {
+            Self::Create(create) => Some(&create.object),
+            Self::Update(update) => Some(&update.object),
+            Self::Patch(patch) => Some(patch.patch.document()),
+            Self::Delete(_) | Self::Evict(_) | Self::Collect(_) => None,
         }
     }
 }
@@ -230,6 +249,20 @@ pub enum Patch {
         /// itself can be applied.
         complaint: Option<String>,
     },
+}
+
+impl Patch {
+    /// The document itself.
+    pub const fn document(&self) -> &Value {
+        match self {
+            Self::Json(document)
+            | Self::Merge(document)
+            | Self::Strategic(document)
+            | Self::Apply {
+                config: document, ..
+            } => document,
+        }
+    }
 }
 
 /// The `fieldValidation` parameter of a request.
@@ -398,75 +431,4 @@ impl Propagation {
             _ => None,
         })
     }
-}
-
-/// Removes references from a dependent.
-#[derive(Debug, Clone)]
-pub struct DropOwners {
-    /// The dependent.
-    pub dependent: Target,
-    /// References to drop, exactly as they were read. When an owner orphans, all references with its uid
-    /// are dropped.
-    pub owners: Vec<OwnerReference>,
-    /// Whether the owner orphans its dependents, or the collector prunes absent and waiting owners.
-    pub reason: DropReason,
-    /// What this was planned on.
-    pub basis: Basis,
-}
-
-/// Why references are dropped.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum DropReason {
-    /// The owner with this key is deleted with the orphan policy.
-    Orphaning(ObjectKey),
-    /// Another owner is solid; the dropped ones are absent or waiting.
-    SolidOwnerRemains,
-}
-
-/// Sets `blockOwnerDeletion: false` in the references of a dependent. Otherwise a cycle could form: its owner waits
-/// for it, and it would wait for a dependent that waits itself, perhaps for that owner.
-#[derive(Debug, Clone)]
-pub struct Unblock {
-    /// The dependent.
-    pub dependent: Target,
-    /// What this was planned on.
-    pub basis: Basis,
-}
-
-/// Removes a finalizer that held an owner until its dependents were dealt with.
-#[derive(Debug, Clone)]
-pub struct Release {
-    /// The owner.
-    pub owner: Target,
-    /// What holds it.
-    pub finalizer: ServerFinalizer,
-    /// The state in which no dependent stood in the way. If one was added since, or what is decided about one
-    /// may have changed, the command is refused as stale. Objects that came to refer to an orphaning owner after
-    /// it began to orphan lose the reference in the same decision.
-    pub basis: Basis,
-}
-
-/// A cycle of owners in foreground deletion that only wait for each other.
-///
-/// Its members may be written to between the plan and the decision. If they take more than twice
-/// [`Self::BYTES_MAX`] by then, the command is stale.
-#[derive(Debug, Clone)]
-pub struct Deadlock {
-    /// Each owner. One that is gone or no longer waits makes the command stale.
-    pub members: Vec<Target>,
-    /// The state in which no other dependent stood in the way; what is above any of the members.
-    pub basis: Basis,
-}
-
-impl Deadlock {
-    /// The most bytes that are planned to be released at once: this is one record, which is written, read and
-    /// copied as a whole.
-    pub const BYTES_MAX: usize = 32 << 20;
-}
-
-/// Removes the server's token from the `spec.finalizers` of a namespace that is empty, so that it can be removed.
-#[derive(Debug, Clone)]
-pub struct FinalizeNamespace {
-    /// The namespace.
-    pub target: Target,
 }

@@ -29,7 +29,7 @@ mod volume;
 
 pub(crate) use admitted::as_admitted;
 pub(crate) use bound::OversizePolicy;
-pub(crate) use collect::{break_deadlock, drop_owners, finalize_namespace, release, unblock};
+pub(crate) use collect::collect;
 pub(crate) use create::create;
 pub use decode::{prune_posted, prune_review, strict_decoding_error};
 pub use definition::next_to_be_named;

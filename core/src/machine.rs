@@ -63,11 +63,7 @@ fn carry_out(
         Intent::Patch(intent) => decide::patch(context, &intent),
         Intent::Delete(intent) => decide::delete(context, &intent),
         Intent::Evict(intent) => decide::evict(context, &intent),
-        Intent::DropOwners(intent) => decide::drop_owners(context, &intent),
-        Intent::Unblock(intent) => decide::unblock(context, &intent),
-        Intent::Release(intent) => decide::release(context, &intent),
-        Intent::BreakDeadlock(deadlock) => decide::break_deadlock(context, &deadlock),
-        Intent::FinalizeNamespace(intent) => decide::finalize_namespace(context, &intent),
+        Intent::Collect(step) => decide::collect(context, &step),
     };
     let decision = decide::with_endpoints_removed(context, decision?);
     decide::with_names_given_away(context, decision)

@@ -8,7 +8,7 @@ mod tests;
 
 use crate::identity::Identity;
 use crate::steps::{Step, cause_of_mark, deletion, status_patch, target};
-use hindsight_core::command::{Basis, Delete, FinalizeNamespace, Intent, Propagation};
+use hindsight_core::command::{Basis, Collect, Delete, FinalizeNamespace, Intent, Propagation};
 use hindsight_core::object::{
     DEFINITION_FINALIZER, NAMESPACE_TOKEN, Object, ServerFinalizer, spec_finalizers,
 };
@@ -90,9 +90,9 @@ fn report(by: Identity, container: &Object, mut status: Value) -> Step {
 fn removals(state: &State, namespace: &Object, cause: &Cause, limit: usize) -> Vec<Step> {
     let name = &namespace.key.name;
     if state.population(name) == 0 && waits_for_contents(namespace) {
-        let intent = Intent::FinalizeNamespace(FinalizeNamespace {
+        let intent = Intent::Collect(Collect::FinalizeNamespace(FinalizeNamespace {
             target: target(&namespace.key, &namespace.meta.uid),
-        });
+        }));
         return vec![Identity::NamespaceController.step(intent, cause.clone())];
     }
     let why = Why {

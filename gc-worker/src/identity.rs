@@ -1,7 +1,7 @@
 //! The identities by which steps are carried out: those of upstream's controllers.
 
 use crate::steps::{Step, cause_of_mark, target};
-use hindsight_core::command::{Basis, Release};
+use hindsight_core::command::{Basis, Collect, Release};
 use hindsight_core::object::ServerFinalizer;
 use hindsight_core::{Actor, Cause, Intent, Object};
 use std::sync::{Arc, LazyLock};
@@ -96,11 +96,11 @@ impl Identity {
 
     /// The release of an owner in deletion from one of its finalizers.
     pub(crate) fn release(self, owner: &Object, finalizer: ServerFinalizer, basis: Basis) -> Step {
-        let intent = Intent::Release(Release {
+        let intent = Intent::Collect(Collect::Release(Release {
             owner: target(&owner.key, &owner.meta.uid),
             finalizer,
             basis,
-        });
+        }));
         self.step(intent, cause_of_mark(owner))
     }
 }
@@ -130,12 +130,12 @@ mod tests {
     fn the_steps_of_one_identity_share_their_actor_and_their_request() {
         let command = || {
             let pod = ObjectKey::new(GroupResource::new("", "pods"), "a", "b");
-            let intent = Intent::DropOwners(DropOwners {
+            let intent = Intent::Collect(Collect::DropOwners(DropOwners {
                 dependent: Target::any(pod),
                 owners: Vec::new(),
                 reason: DropReason::SolidOwnerRemains,
                 basis: Basis::at(Revision(1)),
-            });
+            }));
             let step = Identity::GarbageCollector.step(intent, Cause::Request);
             step.command(Time(0), [0; 16])
         };

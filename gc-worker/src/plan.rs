@@ -18,7 +18,7 @@ use hindsight_core::classify::{
     Going, Verdict, classify, policy_of_collection, would_close_a_cycle,
 };
 use hindsight_core::command::{
-    Basis, Deadlock, Delete, DropOwners, DropReason, Intent, Target, Unblock,
+    Basis, Collect, Deadlock, Delete, DropOwners, DropReason, Intent, Target, Unblock,
 };
 use hindsight_core::event::OwnerClass;
 use hindsight_core::object::{Object, ServerFinalizer};
@@ -167,12 +167,12 @@ impl View<'_> {
                 .filter(|one| one.uid == *uid)
                 .cloned()
                 .collect();
-            let intent = Intent::DropOwners(DropOwners {
+            let intent = Intent::Collect(Collect::DropOwners(DropOwners {
                 dependent: target(&dependent.key, &dependent.meta.uid),
                 owners,
                 reason: DropReason::Orphaning(owner.key.clone()),
                 basis: Basis::at(self.state.revision),
-            });
+            }));
             steps.push(Identity::GarbageCollector.step(intent, cause.clone()));
         }
         if !steps.is_empty() {
@@ -244,7 +244,7 @@ impl View<'_> {
         let by = representative(&members)?;
         let uids = members.iter().filter_map(|one| one.uid.as_ref());
         let basis = self.basis(uids);
-        let intent = Intent::BreakDeadlock(Deadlock { members, basis });
+        let intent = Intent::Collect(Collect::BreakDeadlock(Deadlock { members, basis }));
         let step = Identity::GarbageCollector.step(intent, Cause::Commit(cause));
         Some(Breaking { step, by })
     }
@@ -280,12 +280,12 @@ impl View<'_> {
     /// A solid owner remains: the object stays and loses the other references.
     fn prune(&self, object: &Object, gone: Vec<OwnerReference>) -> Vec<Step> {
         let cause = self.cause(object, &gone);
-        let intent = Intent::DropOwners(DropOwners {
+        let intent = Intent::Collect(Collect::DropOwners(DropOwners {
             dependent: target(&object.key, &object.meta.uid),
             owners: gone,
             reason: DropReason::SolidOwnerRemains,
             basis: self.basis_of(object),
-        });
+        }));
         vec![Identity::GarbageCollector.step(intent, cause)]
     }
 
@@ -298,7 +298,7 @@ impl View<'_> {
         let target = target(&object.key, &object.meta.uid);
         if going == Going::UnderWaitingOwner && would_close_a_cycle(self.state, object) {
             let dependent = target;
-            let intent = Intent::Unblock(Unblock { dependent, basis });
+            let intent = Intent::Collect(Collect::Unblock(Unblock { dependent, basis }));
             return vec![Identity::GarbageCollector.step(intent, cause)];
         }
         let policy = policy_of_collection(self.state, object, going);

@@ -75,30 +75,16 @@ fn bytes_of(state: &State, intent: &Intent) -> usize {
         Intent::Update(update) => stored(&update.key),
         Intent::Patch(patch) => stored(&patch.key),
         Intent::Delete(delete) | Intent::Evict(delete) => stored(&delete.target.key),
-        Intent::DropOwners(drop) => stored(&drop.dependent.key),
-        Intent::Unblock(unblock) => stored(&unblock.dependent.key),
-        Intent::Release(release) => stored(&release.owner.key),
-        Intent::FinalizeNamespace(finalize) => stored(&finalize.target.key),
-        Intent::BreakDeadlock(deadlock) => {
-            let members = deadlock.members.iter();
-            members.map(|member| stored(&member.key)).sum()
-        }
+        Intent::Collect(step) => step.targets().iter().map(|one| stored(&one.key)).sum(),
     }
 }
 
 /// What an intent was planned on.
 const fn basis_of(intent: &Intent) -> Option<&Basis> {
     match intent {
-        Intent::Create(_)
-        | Intent::Update(_)
-        | Intent::Patch(_)
-        | Intent::Evict(_)
-        | Intent::FinalizeNamespace(_) => None,
+        Intent::Create(_) | Intent::Update(_) | Intent::Patch(_) | Intent::Evict(_) => None,
         Intent::Delete(delete) => delete.basis.as_ref(),
-        Intent::DropOwners(drop) => Some(&drop.basis),
-        Intent::Unblock(unblock) => Some(&unblock.basis),
-        Intent::Release(release) => Some(&release.basis),
-        Intent::BreakDeadlock(deadlock) => Some(&deadlock.basis),
+        Intent::Collect(step) => step.basis(),
     }
 }
 

@@ -10,7 +10,7 @@ use crate::point::{EVERY_REQUEST, Point};
 use crate::reference::{Thing, World};
 use crate::rules;
 use crate::shape::{Edge, Shape, Special};
-use hindsight_core::command::{Intent, Target};
+use hindsight_core::command::{Collect, Intent, Target};
 use hindsight_gc::{Step, due};
 use std::collections::HashMap;
 use std::hash::{BuildHasher, Hash, RandomState};
@@ -216,19 +216,19 @@ fn effect_of(intent: &Intent) -> (&'static str, Vec<String>) {
             let policy = format!("{:?}", delete.propagation);
             ("delete", [one(&delete.target), vec![policy]].concat())
         }
-        Intent::DropOwners(drop) => {
+        Intent::Collect(Collect::DropOwners(drop)) => {
             let owners = drop.owners.iter().map(|one| one.uid.to_string());
             (
                 "drop",
                 one(&drop.dependent).into_iter().chain(owners).collect(),
             )
         }
-        Intent::Unblock(intent) => ("unblock", one(&intent.dependent)),
-        Intent::Release(release) => {
+        Intent::Collect(Collect::Unblock(intent)) => ("unblock", one(&intent.dependent)),
+        Intent::Collect(Collect::Release(release)) => {
             let finalizer = release.finalizer.name().to_owned();
             ("release", [one(&release.owner), vec![finalizer]].concat())
         }
-        Intent::BreakDeadlock(deadlock) => ("break", uids(&deadlock.members)),
+        Intent::Collect(Collect::BreakDeadlock(deadlock)) => ("break", uids(&deadlock.members)),
         other => panic!("no step of the collector: {other:?}"),
     }
 }

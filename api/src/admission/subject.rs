@@ -81,7 +81,7 @@ impl Subject {
                 let eviction = Some(Subresource::Eviction);
                 (&delete.target.key, &delete.version, eviction)
             }
-            _ => return Err(Rejection::Internal("not a client's command".into())),
+            Intent::Collect(_) => return Err(Rejection::Internal("not a client's command".into())),
         };
         let missing = || Rejection::not_found(key);
         let spoken = state.kinds.resolve(&key.resource, version);

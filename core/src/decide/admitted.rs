@@ -30,12 +30,7 @@ fn key(intent: &Intent) -> Option<&ObjectKey> {
         Intent::Update(update) => Some(&update.key),
         Intent::Patch(patch) => Some(&patch.key),
         Intent::Delete(delete) | Intent::Evict(delete) => Some(&delete.target.key),
-        Intent::Create(_)
-        | Intent::DropOwners(_)
-        | Intent::Unblock(_)
-        | Intent::Release(_)
-        | Intent::BreakDeadlock(_)
-        | Intent::FinalizeNamespace(_) => None,
+        Intent::Create(_) | Intent::Collect(_) => None,
     }
 }
 
@@ -107,12 +102,6 @@ fn with_object(intent: Intent, object: Value, seen: AdmissionBasis) -> Intent {
             object,
             validation,
         }),
-        Intent::Delete(_)
-        | Intent::Evict(_)
-        | Intent::DropOwners(_)
-        | Intent::Unblock(_)
-        | Intent::Release(_)
-        | Intent::BreakDeadlock(_)
-        | Intent::FinalizeNamespace(_) => intent,
+        Intent::Delete(_) | Intent::Evict(_) | Intent::Collect(_) => intent,
     }
 }

@@ -31,13 +31,7 @@ impl OversizePolicy {
             Intent::Patch(patch) if matches!(patch.patch, Patch::Apply { .. }) => Self::Refused,
             Intent::Patch(patch) if patch.refreshes_names() => Self::Open,
             Intent::Create(_) | Intent::Update(_) | Intent::Patch(_) => Self::WithoutManagedFields,
-            Intent::Delete(_)
-            | Intent::Evict(_)
-            | Intent::DropOwners(_)
-            | Intent::Unblock(_)
-            | Intent::Release(_)
-            | Intent::BreakDeadlock(_)
-            | Intent::FinalizeNamespace(_) => Self::Open,
+            Intent::Delete(_) | Intent::Evict(_) | Intent::Collect(_) => Self::Open,
         }
     }
 }

@@ -6,13 +6,11 @@ mod latecomers;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use deadlock::break_deadlock;
-
 use super::delete::removal;
 use super::planned::{findings, going, refuse_marked, refuse_overtaken, refuse_undecided_above};
 use super::{Context, managed_fields, namespace};
 use crate::classify::{Going, Verdict, would_close_a_cycle};
-use crate::command::{Basis, DropOwners, DropReason, FinalizeNamespace, Release, Target, Unblock};
+use crate::command::{Basis, Collect, DropOwners, DropReason, FinalizeNamespace, Target, Unblock};
 use crate::document::metadata_mut;
 use crate::event::OwnerClass;
 use crate::object::{Object, OwnerReference, ServerFinalizer, Uid};
@@ -21,10 +19,19 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-pub(crate) fn drop_owners(
-    context: Context<'_>,
-    intent: &DropOwners,
-) -> Result<Decision, Rejection> {
+pub(crate) fn collect(context: Context<'_>, step: &Collect) -> Result<Decision, Rejection> {
+    match step {
+        Collect::DropOwners(intent) => drop_owners(context, intent),
+        Collect::Unblock(intent) => unblock(context, intent),
+        Collect::Release(intent) => {
+            release_owner(context, &intent.owner, intent.finalizer, &intent.basis)
+        }
+        Collect::BreakDeadlock(deadlock) => deadlock::break_deadlock(context, deadlock),
+        Collect::FinalizeNamespace(intent) => finalize_namespace(context, intent),
+    }
+}
+
+fn drop_owners(context: Context<'_>, intent: &DropOwners) -> Result<Decision, Rejection> {
     let object = find(context, &intent.dependent)?;
     let context = context.because_of(&intent.basis, object);
     refuse_overtaken(context.state, object, &intent.basis)?;
@@ -96,7 +103,7 @@ fn prunable<'a>(
     Ok(pairs.filter(gone).map(|(reference, _)| reference).collect())
 }
 
-pub(crate) fn unblock(context: Context<'_>, intent: &Unblock) -> Result<Decision, Rejection> {
+fn unblock(context: Context<'_>, intent: &Unblock) -> Result<Decision, Rejection> {
     let object = find(context, &intent.dependent)?;
     let context = context.because_of(&intent.basis, object);
     refuse_overtaken(context.state, object, &intent.basis)?;
@@ -120,10 +127,6 @@ pub(crate) fn unblock(context: Context<'_>, intent: &Unblock) -> Result<Decision
         metadata.insert("ownerReferences".into(), to_value(&owners)?);
     }
     write(context, object, document)
-}
-
-pub(crate) fn release(context: Context<'_>, intent: &Release) -> Result<Decision, Rejection> {
-    release_owner(context, &intent.owner, intent.finalizer, &intent.basis)
 }
 
 fn release_owner(
@@ -184,7 +187,7 @@ fn take_finalizer(
     write(context, object, document)
 }
 
-pub(crate) fn finalize_namespace(
+fn finalize_namespace(
     context: Context<'_>,
     intent: &FinalizeNamespace,
 ) -> Result<Decision, Rejection> {

@@ -3,7 +3,7 @@
 
 use super::*;
 use crate::command::{
-    Basis, DropOwners, DropReason, FieldValidation, Intent, Patch, PatchObject, Target,
+    Basis, Collect, DropOwners, DropReason, FieldValidation, Intent, Patch, PatchObject, Target,
 };
 use crate::custom::{kind_of_definition, schemas_of_definition};
 use crate::kind::Subresource;
@@ -142,7 +142,7 @@ fn what_is_written_is_what_is_read_whoever_writes_it_and_in_whatever_version() {
     );
     world.delete("things", "marked", None).expect("marked");
     let freed = world.get("things", "freed").expect("a thing");
-    let dropped = world.run(Intent::DropOwners(DropOwners {
+    let dropped = world.run(Intent::Collect(Collect::DropOwners(DropOwners {
         dependent: Target {
             key: freed.key.clone(),
             uid: None,
@@ -151,7 +151,7 @@ fn what_is_written_is_what_is_read_whoever_writes_it_and_in_whatever_version() {
         owners: freed.meta.owner_references[..1].to_vec(),
         reason: DropReason::SolidOwnerRemains,
         basis: Basis::at(world.state.revision),
-    }));
+    })));
     assert_eq!(dropped.expect("dropped").commits.len(), 1);
     assert_eq!(assert_canonical(&world, since), 5);
     // Writing them in the new form for the first time changed nothing that was asked for.

@@ -9,7 +9,7 @@ use crate::steps::Step;
 use crate::testing::{empty, put, remove, world, write};
 use crate::trial::{anonymous_request, carry_out};
 use hindsight_core::command::{
-    DropReason, FieldValidation, Patch, PatchObject, Propagation, Target,
+    Collect, DropReason, FieldValidation, Patch, PatchObject, Propagation, Target,
 };
 use hindsight_core::{Intent, Object, Rejection, State, Time};
 use serde_json::{Value, json};
@@ -262,7 +262,7 @@ fn keep_only(collector: &mut Collector, state: &mut State, object: &Object, fina
 /// The dependents that lose references because another owner is solid.
 fn pruned(batch: &[Step]) -> Vec<&str> {
     let pruned = batch.iter().filter_map(|step| {
-        let Intent::DropOwners(drop) = &step.intent else {
+        let Intent::Collect(Collect::DropOwners(drop)) = &step.intent else {
             return None;
         };
         let is_pruned = drop.reason == DropReason::SolidOwnerRemains;

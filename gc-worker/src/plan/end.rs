@@ -9,7 +9,7 @@ mod touched;
 use super::{View, whole_plan};
 use crate::content;
 use crate::steps::Step;
-use hindsight_core::command::Intent;
+use hindsight_core::command::{Collect, Intent};
 use hindsight_core::{Object, ObjectKey};
 use quiet::Quiet;
 use reach::Reach;
@@ -23,16 +23,16 @@ pub(crate) fn ends_a_definition(step: &Step) -> bool {
 
 fn released(step: &Step) -> impl Iterator<Item = &ObjectKey> {
     let owners = match &step.intent {
-        Intent::Release(release) => std::slice::from_ref(&release.owner),
-        Intent::BreakDeadlock(deadlock) => &deadlock.members[..],
+        Intent::Collect(Collect::Release(release)) => std::slice::from_ref(&release.owner),
+        Intent::Collect(Collect::BreakDeadlock(deadlock)) => &deadlock.members[..],
         Intent::Create(_)
         | Intent::Update(_)
         | Intent::Patch(_)
         | Intent::Delete(_)
         | Intent::Evict(_)
-        | Intent::DropOwners(_)
-        | Intent::Unblock(_)
-        | Intent::FinalizeNamespace(_) => &[],
+        | Intent::Collect(
+            Collect::DropOwners(_) | Collect::Unblock(_) | Collect::FinalizeNamespace(_),
+        ) => &[],
     };
     owners.iter().map(|owner| &owner.key)
 }

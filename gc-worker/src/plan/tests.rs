@@ -3,7 +3,7 @@
 use super::{due, fitting};
 use crate::steps::Step;
 use crate::testing::{add, empty, put, world};
-use hindsight_core::command::Seen;
+use hindsight_core::command::{Collect, Seen};
 use hindsight_core::{Intent, Rule, State};
 use hindsight_projector::OwnershipGraph;
 use serde_json::{Value, json};
@@ -12,23 +12,27 @@ use std::collections::BTreeSet;
 fn describe(intent: &Intent) -> String {
     match intent {
         Intent::Delete(delete) => format!("delete {}", delete.target.key.name),
-        Intent::DropOwners(dropped) => format!("drop owners of {}", dropped.dependent.key.name),
-        Intent::Unblock(intent) => format!("unblock {}", intent.dependent.key.name),
-        Intent::Release(release) => {
+        Intent::Collect(Collect::DropOwners(dropped)) => {
+            format!("drop owners of {}", dropped.dependent.key.name)
+        }
+        Intent::Collect(Collect::Unblock(intent)) => {
+            format!("unblock {}", intent.dependent.key.name)
+        }
+        Intent::Collect(Collect::Release(release)) => {
             format!(
                 "release {} from {}",
                 release.owner.key.name,
                 release.finalizer.name()
             )
         }
-        Intent::BreakDeadlock(deadlock) => {
+        Intent::Collect(Collect::BreakDeadlock(deadlock)) => {
             let members: Vec<&str> = deadlock.members.iter().map(|one| &*one.key.name).collect();
             format!("break {}", members.join(" and "))
         }
         Intent::Create(_)
         | Intent::Update(_)
         | Intent::Patch(_)
-        | Intent::FinalizeNamespace(_)
+        | Intent::Collect(Collect::FinalizeNamespace(_))
         | Intent::Evict(_) => format!("{intent:?}"),
     }
 }

@@ -1,7 +1,7 @@
 //! Limits the memory of unanswered submissions: it is counted when one is handed in and released with its
 //! answer.
 
-use hindsight_core::{Command, Intent, command::Patch};
+use hindsight_core::command::{Command, Intent, Patch, PatchObject};
 use serde_json::Value;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -63,25 +63,14 @@ fn size(command: &Command) -> usize {
 }
 
 fn documents(intent: &Intent) -> usize {
-    match intent {
-        Intent::Create(create) => heap(&create.object),
-        Intent::Update(update) => heap(&update.object),
-        Intent::Patch(patch) => match &patch.patch {
-            Patch::Json(document) | Patch::Merge(document) | Patch::Strategic(document) => {
-                heap(document)
-            }
-            Patch::Apply {
-                config, complaint, ..
-            } => heap(config) + complaint.as_ref().map_or(0, String::len),
-        },
-        Intent::Delete(_)
-        | Intent::Evict(_)
-        | Intent::DropOwners(_)
-        | Intent::Unblock(_)
-        | Intent::Release(_)
-        | Intent::BreakDeadlock(_)
-        | Intent::FinalizeNamespace(_) => 0,
-    }
+    let complaint = match intent {
+        Intent::Patch(PatchObject {
+            patch: Patch::Apply { complaint, .. },
+            ..
+        }) => complaint.as_ref(),
+        _ => None,
+    };
+    intent.document().map_or(0, heap) + complaint.map_or(0, String::len)
 }
 
 /// Roughly the heap memory of a document, in bytes.

@@ -5,7 +5,8 @@
 mod tests;
 
 use crate::{Purpose, Storage};
-use hindsight_core::{Change, Command, Commit, Intent, Revision};
+use hindsight_core::command::SpaceUse;
+use hindsight_core::{Change, Command, Commit, Revision};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -113,8 +114,7 @@ pub(super) const REWRITTEN_BYTES_MAX: usize = 64 << 10;
 
 /// Whether all commands write objects anew that stay, on the way to the deletion of others.
 pub(super) fn only_rewrite(commands: &[Command]) -> bool {
-    let rewrites =
-        |command: &Command| matches!(command.intent, Intent::DropOwners(_) | Intent::Unblock(_));
+    let rewrites = |command: &Command| command.intent.space_use() == SpaceUse::Rewrite;
     commands.iter().all(rewrites)
 }
 

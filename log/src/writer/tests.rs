@@ -5,7 +5,8 @@ use crate::{
     Error, Log, MemoryStorage, Purpose, Records, Report, Storage, Stored, Tail, Witnessed, verify,
 };
 use hindsight_core::command::{
-    Basis, Create, Deadlock, Delete, FieldValidation, Patch, PatchObject, Propagation, Target,
+    Basis, Collect, Create, Deadlock, Delete, FieldValidation, Patch, PatchObject, Propagation,
+    Target,
 };
 use hindsight_core::kind::BuiltinKinds;
 use hindsight_core::{
@@ -468,7 +469,11 @@ fn what_was_decided_together_is_in_one_frame_however_long() {
     let decided_at = members[1].revision.expect("pinned");
     let basis = Basis::at(decided_at);
     let deadlock = Deadlock { members, basis };
-    let broken = carry_out(&writer, 7, Intent::BreakDeadlock(deadlock));
+    let broken = carry_out(
+        &writer,
+        7,
+        Intent::Collect(Collect::BreakDeadlock(deadlock)),
+    );
     let revisions: Vec<Revision> = broken.commits.iter().map(|one| one.revision).collect();
     assert_eq!(revisions, [decided_at.next(), decided_at.next().next()]);
     let frame = storage.at_or_after(revisions[0]).expect("readable");

@@ -8,7 +8,7 @@ use crate::decide::sequence::Sequence;
 use crate::object::{Object, ServerFinalizer};
 use crate::{Decision, Outcome, Rejection};
 
-pub(crate) fn break_deadlock(
+pub(super) fn break_deadlock(
     context: Context<'_>,
     deadlock: &Deadlock,
 ) -> Result<Decision, Rejection> {

@@ -6,7 +6,8 @@ mod overtaken;
 mod services;
 
 use crate::command::{
-    Basis, Deadlock, DropOwners, DropReason, FinalizeNamespace, Propagation, Release, Target,
+    Basis, Collect, Deadlock, DropOwners, DropReason, FinalizeNamespace, Propagation, Release,
+    Target,
 };
 use crate::object::{ORPHAN_FINALIZER, Object, ServerFinalizer};
 use crate::testing::World;
@@ -49,24 +50,24 @@ fn left(
 ) -> Result<Vec<String>, Rejection> {
     let read = |owner: &Value| serde_json::from_value::<OwnerReference>(owner.clone());
     let owners = dropped.iter().map(|owner| read(owner).expect("readable"));
-    let decision = world.run(Intent::DropOwners(DropOwners {
+    let decision = world.run(Intent::Collect(Collect::DropOwners(DropOwners {
         dependent: target(dependent),
         owners: owners.collect(),
         reason,
         basis: Basis::at(world.state.revision),
-    }))?;
+    })))?;
     let owners = decision.outcome.object().meta.owner_references.iter();
     Ok(owners.map(|owner| owner.uid.to_string()).collect())
 }
 
 /// Takes the absent owner from a dependent.
 fn prune(world: &mut World, (dependent, basis): (Target, Basis)) -> Result<Decision, Rejection> {
-    world.run(Intent::DropOwners(DropOwners {
+    world.run(Intent::Collect(Collect::DropOwners(DropOwners {
         dependent,
         owners: vec![serde_json::from_value(absent()).expect("a reference")],
         reason: DropReason::SolidOwnerRemains,
         basis,
-    }))
+    })))
 }
 
 fn release(
@@ -84,11 +85,11 @@ fn release_as_of(
     finalizer: ServerFinalizer,
     decided_at: Revision,
 ) -> Result<Vec<String>, Rejection> {
-    let decision = world.run(Intent::Release(Release {
+    let decision = world.run(Intent::Collect(Collect::Release(Release {
         owner: target(owner),
         finalizer,
         basis: Basis::at(decided_at),
-    }))?;
+    })))?;
     let left = decision.outcome.object().meta.finalizers.iter();
     Ok(left.map(ToString::to_string).collect())
 }
@@ -251,9 +252,11 @@ fn a_namespace_loses_its_token_alone_and_only_when_it_goes_and_is_empty() {
     let content = Arc::clone(created.expect("created").outcome.object());
     let finalize = |world: &mut World| {
         let namespace = world.get("namespaces", "n").expect("it is there");
-        let decision = world.run(Intent::FinalizeNamespace(FinalizeNamespace {
-            target: target(&namespace),
-        }))?;
+        let decision = world.run(Intent::Collect(Collect::FinalizeNamespace(
+            FinalizeNamespace {
+                target: target(&namespace),
+            },
+        )))?;
         let document = decision.outcome.object().document();
         Ok(document["spec"]["finalizers"].clone())
     };
@@ -298,10 +301,10 @@ fn break_deadlock(
     members: &[Target],
     decided_at: Revision,
 ) -> Result<usize, Rejection> {
-    let decision = world.run(Intent::BreakDeadlock(Deadlock {
+    let decision = world.run(Intent::Collect(Collect::BreakDeadlock(Deadlock {
         members: members.to_vec(),
         basis: Basis::at(decided_at),
-    }))?;
+    })))?;
     Ok(decision.commits.len())
 }
 

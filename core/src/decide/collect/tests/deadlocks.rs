@@ -1,7 +1,7 @@
 //! What is above a deadlock is looked at again before its release, once for all members.
 
 use super::{absent, is_stale, make, reference, target};
-use crate::command::{Basis, Deadlock, Patch, Propagation, Target};
+use crate::command::{Basis, Collect, Deadlock, Patch, Propagation, Target};
 use crate::object::Object;
 use crate::state::PASSED;
 use crate::testing::World;
@@ -39,7 +39,7 @@ fn planned(world: &World, members: Vec<Target>, also: &Object) -> Intent {
         above: above.cloned().collect(),
         ..Basis::at(world.state.revision)
     };
-    Intent::BreakDeadlock(Deadlock { members, basis })
+    Intent::Collect(Collect::BreakDeadlock(Deadlock { members, basis }))
 }
 
 /// What becomes of a ring if a request is made between the plan and its decision.

@@ -1,7 +1,7 @@
 //! An owner that orphans is released together with those who came to refer to it meanwhile.
 
 use super::{is_stale, make, reference, release_as_of, target};
-use crate::command::{Basis, Propagation, Release};
+use crate::command::{Basis, Collect, Propagation, Release};
 use crate::object::{Object, ServerFinalizer};
 use crate::testing::World;
 use crate::{Decision, Intent, Rejection};
@@ -28,7 +28,7 @@ fn planned(world: &World, owner: &Arc<Object>) -> Release {
 }
 
 fn release(world: &mut World, plan: &Release) -> Result<Decision, Rejection> {
-    world.run(Intent::Release(plan.clone()))
+    world.run(Intent::Collect(Collect::Release(plan.clone())))
 }
 
 fn owners(world: &World, name: &str) -> usize {

@@ -1,7 +1,7 @@
 //! A plan is carried out only if no request since then may have changed what comes before it.
 
 use super::{absent, is_stale, make, prune, reference, release_as_of, target};
-use crate::command::{Basis, Delete, Intent, Patch, Propagation, Seen, Target, Unblock};
+use crate::command::{Basis, Collect, Delete, Intent, Patch, Propagation, Seen, Target, Unblock};
 use crate::object::{Object, ObjectKey, ServerFinalizer};
 use crate::state::ABOVE_MAX_FOR_DEFINITIONS;
 use crate::testing::World;
@@ -31,7 +31,10 @@ fn planned(world: &World, name: &str, above: &[&Object]) -> (Target, Basis) {
 
 fn unblock(world: &mut World, name: &str) -> Result<Decision, Rejection> {
     let (dependent, basis) = planned(world, name, &[]);
-    world.run(Intent::Unblock(Unblock { dependent, basis }))
+    world.run(Intent::Collect(Collect::Unblock(Unblock {
+        dependent,
+        basis,
+    })))
 }
 
 fn collect(
@@ -243,7 +246,10 @@ fn busy(step: &str) -> (World, Step) {
         "prune" => Box::new(move |world| prune(world, plan.clone())),
         "unblock" => Box::new(move |world| {
             let (dependent, basis) = plan.clone();
-            world.run(Intent::Unblock(Unblock { dependent, basis }))
+            world.run(Intent::Collect(Collect::Unblock(Unblock {
+                dependent,
+                basis,
+            })))
         }),
         "collect" => Box::new(move |world| {
             let (target, basis) = plan.clone();

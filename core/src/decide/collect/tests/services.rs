@@ -2,7 +2,7 @@
 //! whether the `Service` goes.
 
 use super::{absent, is_stale, prune, target};
-use crate::command::{Basis, Patch, Release, Seen};
+use crate::command::{Basis, Collect, Patch, Release, Seen};
 use crate::object::{Object, ServerFinalizer};
 use crate::testing::World;
 use crate::{Decision, Intent, Rejection};
@@ -101,11 +101,11 @@ fn who_comes_to_refer_to_endpoints_is_below_the_definition_that_owns_their_servi
         let endpoints = make(&mut world, "endpoints", named(name));
         make(&mut world, "configmaps", named("z"));
         let marked = world.delete("customresourcedefinitions", "things.x.io", None);
-        let planned = Intent::Release(Release {
+        let planned = Intent::Collect(Collect::Release(Release {
             owner: target(marked.expect("marked").outcome.object()),
             finalizer: ServerFinalizer::Definition,
             basis: Basis::at(world.state.revision),
-        });
+        }));
         let owner = owned_by("v1", "Endpoints", &endpoints);
         let owners = json!({"metadata": {"ownerReferences": [owner]}});
         let changed = world.patch("configmaps", "z", Patch::Merge(owners));

@@ -2,7 +2,8 @@
 //! written to them.
 
 use crate::command::{
-    Basis, FieldValidation, FinalizeNamespace, Patch, PatchObject, Propagation, Release, Target,
+    Basis, Collect, FieldValidation, FinalizeNamespace, Patch, PatchObject, Propagation, Release,
+    Target,
 };
 use crate::object::ServerFinalizer;
 use crate::testing::World;
@@ -66,11 +67,11 @@ fn what_else_is_written_to_a_namespace_with_contents_is_no_removal() {
     let again = world.delete("namespaces", "team", None).expect("accepted");
     assert!(again.commits.is_empty(), "it is being deleted already");
     let mut world = let_go_before();
-    let released = world.run(Intent::Release(Release {
+    let released = world.run(Intent::Collect(Collect::Release(Release {
         owner: target(&world, "namespaces", "team"),
         finalizer: ServerFinalizer::Foreground,
         basis: Basis::at(world.state.revision),
-    }));
+    })));
     released.expect("written");
     let left = world.get("namespaces", "team").expect("it is still there");
     assert_eq!(left.meta.finalizers.len(), 0);
@@ -80,9 +81,11 @@ fn what_else_is_written_to_a_namespace_with_contents_is_no_removal() {
 fn an_empty_namespace_that_nothing_holds_is_let_go() {
     let mut world = let_go_before();
     let let_go = |world: &mut World| {
-        world.run(Intent::FinalizeNamespace(FinalizeNamespace {
-            target: target(world, "namespaces", "team"),
-        }))
+        world.run(Intent::Collect(Collect::FinalizeNamespace(
+            FinalizeNamespace {
+                target: target(world, "namespaces", "team"),
+            },
+        )))
     };
     let patch = json!({"metadata": {"finalizers": null}});
     merge(&mut world, "namespaces", "team", patch).expect("written");
@@ -118,11 +121,11 @@ fn a_definition_keeps_its_finalizer_while_an_instance_is_left() {
     let text = refused.expect_err("an instance is left").to_string();
     assert!(text.contains("things.x.io default/t among them"), "{text}");
     let release = |world: &mut World| {
-        world.run(Intent::Release(Release {
+        world.run(Intent::Collect(Collect::Release(Release {
             owner: target(world, definitions, "things.x.io"),
             finalizer: ServerFinalizer::Definition,
             basis: Basis::at(world.state.revision),
-        }))
+        })))
     };
     let early = release(&mut world);
     assert!(matches!(early, Err(Rejection::Stale { .. })), "{early:?}");
