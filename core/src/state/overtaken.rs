@@ -1,5 +1,27 @@
 //! What may have overtaken a plan of the collector. Nothing of it is in a snapshot or a
 //! hash, because no plan outlives the process that made it.
+//!
+//! The revisions of [`Overtaken`] are set by commits and compared with the one that a plan was made on. Those that are
+//! never cleared are soon below that of any new plan.
+//!
+//! | Field          | Set by                            | Read by                           | Cleared by          |
+//! |----------------|-----------------------------------|-----------------------------------|---------------------|
+//! | `kinds`        | `note_kind`                       | `overtaken_at`, `undecided_since` | -                   |
+//! | `owners`       | `note_references`                 | `overtaken_at`                    | `forget_owner`      |
+//! | `definitions`  | `note_references`, for those that | `overtaken_at`                    | `forget_definition` |
+//! |                | `follow_definition` has added     |                                   |                     |
+//! | `definition`   | `note_decided`                    | `overtaken_at`                    | -                   |
+//! | `above_others` | `note_decided`                    | `overtaken_at`, `undecided_since` | -                   |
+//! | `contents`     | `note_decided`, for a removal     | `overtaken_at`, `undecided_since` | -                   |
+//! | `emptied`      | `note_decided`, for a removal     | `undecided_since`                 | `forget_container`  |
+//!
+//! [`apply`](crate::apply) comes here on these ways, in this order:
+//! - It stores or removes the object (`put` and `take` of [`State`]). That calls `forget_owner` for one that is no
+//!   longer held, and `forget_container`.
+//! - It reads a definition (`note_definition`). That calls `note_kind`, `follow_definition` and `forget_definition`.
+//! - It calls `note_references`, then `note_decided`.
+//!
+//! A decision asks `overtaken_at` before it releases an owner, and `undecided_since` before each step that was planned.
 
 use super::{State, owner_of_edge};
 use crate::Revision;
