@@ -5,15 +5,12 @@ mod owners;
 #[cfg(test)]
 mod tests;
 
-use hindsight_core::object::{
-    DEFINITION_FINALIZER, FOREGROUND_FINALIZER, NAMESPACE_TOKEN, spec_finalizers,
-};
-use hindsight_core::{Object, ObjectKey, State, Uid};
+use hindsight_core::object::{DEFINITION_FINALIZER, FOREGROUND_FINALIZER, NAMESPACE_TOKEN};
+use hindsight_core::{Hold, Object, ObjectKey, State, Uid, holds};
 use hindsight_gc::contents_remaining;
 pub(crate) use owners::Mismatches;
 use owners::{is_unresolvable, owner_line, owners};
-use serde_json::Value;
-use std::cell::{OnceCell, RefCell};
+use std::cell::{LazyCell, OnceCell, RefCell};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -66,22 +63,26 @@ impl<'a> Reasons<'a> {
     }
 
     fn held_and_why(&self, object: &Object, detail: Detail) -> Vec<String> {
-        let finalizers = object.meta.finalizers.iter();
-        let mut held: Vec<String> = finalizers
-            .map(|finalizer| match &**finalizer {
-                DEFINITION_FINALIZER if object.key.is_definition() => {
+        let contents = LazyCell::new(|| contents(self.state, object));
+        let mut held: Vec<String> = Vec::new();
+        for hold in holds(self.state, object) {
+            held.push(match hold {
+                Hold::Finalizer(DEFINITION_FINALIZER) if object.key.is_definition() => {
                     self.instances(&object.key, detail)
                 }
-                FOREGROUND_FINALIZER if object.is_waiting() => self.blockers(object, detail),
-                other => other.to_owned(),
-            })
-            .collect();
-        if object.key.is_namespace() {
-            held.extend(tokens_and_contents(self.state, object));
-        }
-        let seconds = object.meta.deletion_grace_period_seconds.unwrap_or(0);
-        if seconds > 0 {
-            held.push(format!("its node, which has {seconds} s to stop it"));
+                Hold::Finalizer(FOREGROUND_FINALIZER) if object.is_waiting() => {
+                    self.blockers(object, detail)
+                }
+                Hold::Finalizer(other) => other.to_owned(),
+                Hold::Token(token) if token == NAMESPACE_TOKEN => contents.clone(),
+                Hold::Token(other) => other.into_owned(),
+                // Told already: with the finalizer of a definition, or with the token that stands for them.
+                Hold::Contents if object.key.is_definition() || held.contains(&*contents) => {
+                    continue;
+                }
+                Hold::Contents => contents.clone(),
+                Hold::Seconds(seconds) => format!("its node, which has {seconds} s to stop it"),
+            });
         }
         held
     }
@@ -191,24 +192,12 @@ fn containers(state: &State, object: &Object) -> Vec<String> {
     going.collect()
 }
 
-/// The tokens that hold a namespace, with its contents for the token that stands for them. Contents hold it
-/// without this token too.
-fn tokens_and_contents(state: &State, namespace: &Object) -> Vec<String> {
+/// How the contents of a namespace hold it.
+fn contents(state: &State, namespace: &Object) -> String {
     let messages = contents_remaining(state, &namespace.key.name);
-    let contents = if messages.is_empty() {
+    if messages.is_empty() {
         "its contents".to_owned()
     } else {
         format!("its contents: {}", messages.join("; "))
-    };
-    let document = namespace.document();
-    let tokens = spec_finalizers(&document).iter();
-    let tokens = tokens.filter_map(Value::as_str).map(|token| match token {
-        NAMESPACE_TOKEN => contents.clone(),
-        other => other.to_owned(),
-    });
-    let mut held: Vec<String> = tokens.collect();
-    if !messages.is_empty() && !held.contains(&contents) {
-        held.push(contents);
     }
-    held
 }

@@ -3,11 +3,8 @@
 use hindsight_core::Rule;
 use hindsight_core::command::{Delete, FieldValidation, Intent, Patch, PatchObject, Target};
 use hindsight_core::kind::Subresource;
-use hindsight_core::object::{
-    DEFINITION_FINALIZER, NAMESPACE_TOKEN, Name, is_collector_finalizer, spec_finalizers,
-};
-use hindsight_core::{Object, ObjectKey, State};
-use serde_json::{Value, json};
+use hindsight_core::{Hold, ObjectKey, State, holds};
+use serde_json::json;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -25,13 +22,10 @@ pub(crate) fn clients_request(state: &State, key: &ObjectKey) -> Option<Intent> 
     let stored = kind.storage_version().filter(|version| version.served);
     let version = stored.or_else(|| kind.versions.iter().find(|version| version.served))?;
     let version = Arc::clone(&version.name);
-    // The finalizers that the collectors remove by themselves.
-    let is_own = |finalizer: &&Name| {
-        is_collector_finalizer(finalizer) || ***finalizer == *DEFINITION_FINALIZER
-    };
-    let finalizers = object.meta.finalizers.iter();
-    let own: Vec<&str> = finalizers.filter(is_own).map(|one| &**one).collect();
-    if object.meta.deletion_grace_period_seconds.unwrap_or(0) > 0 {
+    let (of_clients, of_collectors): (Vec<Hold<'_>>, Vec<Hold<'_>>) =
+        holds(state, object).partition(Hold::is_of_clients);
+    let is_stopping = |hold: &Hold<'_>| matches!(hold, Hold::Seconds(_));
+    if of_clients.iter().any(is_stopping) {
         let target = Target::any(object.key.clone());
         let stopped = Delete {
             grace_period_seconds: Some(0),
@@ -39,12 +33,18 @@ pub(crate) fn clients_request(state: &State, key: &ObjectKey) -> Option<Intent> 
         };
         return Some(Intent::Delete(stopped));
     }
-    let (subresource, change) = if own.len() < object.meta.finalizers.len() {
-        (None, json!({"metadata": {"finalizers": own}}))
-    } else {
-        let kept = without_tokens_of_others(object)?;
-        let change = json!({"spec": {"finalizers": kept}});
-        (Some(Subresource::Finalize), change)
+    let kept = of_collectors.iter();
+    let (subresource, change) = match of_clients.first()? {
+        Hold::Finalizer(_) => {
+            let kept: Vec<&str> = kept.filter_map(finalizer).collect();
+            (None, json!({"metadata": {"finalizers": kept}}))
+        }
+        Hold::Token(_) => {
+            let kept: Vec<&str> = kept.filter_map(token).collect();
+            let change = json!({"spec": {"finalizers": kept}});
+            (Some(Subresource::Finalize), change)
+        }
+        Hold::Contents | Hold::Seconds(_) => return None,
     };
     Some(Intent::Patch(PatchObject {
         key: key.clone(),
@@ -55,13 +55,18 @@ pub(crate) fn clients_request(state: &State, key: &ObjectKey) -> Option<Intent> 
     }))
 }
 
-/// The tokens of a namespace without those of others; `None` if there are none of others.
-fn without_tokens_of_others(object: &Object) -> Option<Vec<Value>> {
-    let document = object.key.is_namespace().then(|| object.document())?;
-    let tokens = spec_finalizers(&document);
-    let is_own = |token: &&Value| token.as_str() == Some(NAMESPACE_TOKEN);
-    let own: Vec<Value> = tokens.iter().filter(is_own).cloned().collect();
-    (own.len() < tokens.len()).then_some(own)
+fn finalizer<'a>(hold: &'a Hold<'_>) -> Option<&'a str> {
+    let Hold::Finalizer(name) = hold else {
+        return None;
+    };
+    Some(name)
+}
+
+fn token<'a>(hold: &'a Hold<'_>) -> Option<&'a str> {
+    let Hold::Token(name) = hold else {
+        return None;
+    };
+    Some(name)
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use hindsight_core::command::{
 };
 use hindsight_core::kind::Subresource;
 use hindsight_core::{Actor, Command, GroupResource, Rule};
-use serde_json::json;
+use serde_json::{Value, json};
 
 fn run(plane: &ControlPlane, intent: Intent) {
     let actor = Arc::new(Actor::new("t"));

@@ -13,6 +13,7 @@ use crate::classify::{Going, Verdict, would_close_a_cycle};
 use crate::command::{Basis, Collect, DropOwners, DropReason, FinalizeNamespace, Target, Unblock};
 use crate::document::metadata_mut;
 use crate::event::OwnerClass;
+use crate::hold::has_contents;
 use crate::object::{Object, OwnerReference, ServerFinalizer, Uid};
 use crate::{Decision, Outcome, Rejection, State};
 use serde_json::Value;
@@ -170,7 +171,7 @@ fn take_finalizer(
     }
     refuse_overtaken(context.state, object, basis)?;
     let is_cleanup = finalizer == ServerFinalizer::Definition;
-    if is_cleanup && removal::content(context.state, object).is_some() {
+    if is_cleanup && has_contents(context.state, object) {
         return Err(Rejection::stale(&object.key, "an instance is left"));
     }
     let mut document = context.document(object);

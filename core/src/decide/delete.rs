@@ -19,6 +19,7 @@ use super::conditions::{self, Condition};
 use crate::command::{Delete, Propagation};
 use crate::document::metadata_mut;
 use crate::event::{Event, OwnerFinding};
+use crate::hold::has_contents;
 use crate::kind::{Kind, Shape};
 use crate::object::{
     DEFINITION_FINALIZER, Name, Object, ObjectKey, is_collector_finalizer, spec_finalizers,
@@ -260,6 +261,6 @@ impl Deletion<'_> {
     fn is_emptied_namespace(&self) -> bool {
         self.object.is_deleting()
             && spec_finalizers(&self.object.document()).is_empty()
-            && removal::content(self.context.state, self.object).is_none()
+            && !has_contents(self.context.state, self.object)
     }
 }

@@ -3,8 +3,9 @@
 
 use crate::decide::Context;
 use crate::event::Event;
+use crate::hold::{Hold, has_contents, holds_next};
 use crate::kind::Subresource;
-use crate::object::{DEFINITION_FINALIZER, Object, spec_finalizers};
+use crate::object::{DEFINITION_FINALIZER, Object};
 use crate::{Decision, Outcome, Rejection, Rule, State};
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -12,31 +13,19 @@ use std::sync::Arc;
 
 /// Whether writing this next version means removing the object.
 pub(crate) fn follows(state: &State, stored: &Object, next: &Value) -> bool {
-    is_unheld(stored, next) && content(state, stored).is_none()
-}
-
-/// Whether nothing in the object itself holds it any more.
-fn is_unheld(stored: &Object, next: &Value) -> bool {
-    let graceful = stored.meta.deletion_grace_period_seconds.unwrap_or(0) != 0;
-    let held = next
-        .pointer("/metadata/finalizers")
-        .and_then(Value::as_array)
-        .is_some_and(|finalizers| !finalizers.is_empty());
-    let has_token = stored.key.is_namespace() && !spec_finalizers(next).is_empty();
-    stored.is_deleting() && !graceful && !held && !has_token
+    stored.is_deleting() && holds_next(state, stored, next).next().is_none()
 }
 
 /// Describes what is left in a namespace, or of the instances of a definition; `None` if it is empty.
-pub(crate) fn content(state: &State, container: &Object) -> Option<String> {
-    let key = &container.key;
+fn content(state: &State, container: &Object) -> Option<String> {
+    let key = has_contents(state, container).then_some(&container.key)?;
     if key.is_namespace() {
-        let count = Some(state.population(&key.name)).filter(|count| *count > 0)?;
+        let count = state.population(&key.name);
         let kinds = state.resources_in(&key.name).map(ToString::to_string);
         let kinds: Vec<String> = kinds.collect();
         return Some(format!("{count} of {}", kinds.join(", ")));
     }
-    let definition = key.is_definition().then_some(key)?;
-    let first = state.instances(definition).next()?;
+    let first = state.instances(key).next()?;
     Some(format!("instances, {} among them", first.key))
 }
 
@@ -50,7 +39,9 @@ pub(crate) fn refuse_to_abandon(
     subresource: Option<Subresource>,
 ) -> Result<(), Rejection> {
     let abandons = if stored.key.is_namespace() {
-        subresource == Some(Subresource::Finalize) && is_unheld(stored, next)
+        subresource == Some(Subresource::Finalize)
+            && stored.is_deleting()
+            && holds_next(state, stored, next).all(|hold| hold == Hold::Contents)
     } else {
         stored.key.is_definition() && stored.is_deleting() && drops_cleanup(stored, next)
     };
