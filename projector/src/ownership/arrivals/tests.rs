@@ -1,7 +1,7 @@
 //! Since when the kind of a reference is served, for who followed the log and for who reads it back.
 
 use super::*;
-use hindsight_core::{Actor, Cause, Change, GroupResource, Request, Time};
+use hindsight_core::{Actor, Cause, Change, Event, GroupResource, Request, Time};
 use std::convert::Infallible;
 use std::sync::Arc;
 
