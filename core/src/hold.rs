@@ -70,8 +70,8 @@ pub(crate) fn holds_next<'a>(
     in_order((state, stored), finalizers, tokens)
 }
 
-/// Every write of an object in deletion asks for the first, so that each is looked for once those before it are not
-/// there.
+/// All of them, each looked for when it is asked for: whether there is a first is asked with every write of an object
+/// in deletion.
 fn in_order<'a>(
     (state, object): (&'a State, &'a Object),
     finalizers: impl Iterator<Item = &'a str>,

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 fn held(world: &mut World, resource: &str, document: Value) -> Vec<(Hold<'static>, bool)> {
     world.find(resource, document.clone());
     let name = document["metadata"]["name"].as_str().expect("a name");
-    let object = world.get(resource, name).expect("it is stored").clone();
+    let object = world.get(resource, name).expect("it is stored");
     let held: Vec<Hold<'_>> = holds(&world.state, &object).collect();
     let document = object.document();
     let after: Vec<Hold<'_>> = holds_next(&world.state, &object, &document).collect();
