@@ -8,26 +8,21 @@ mod tests;
 use crate::collectors::{self, Collectors, Surroundings};
 use crate::data_dir::DataDir;
 use crate::history::{HistoryIndex, LogHistory};
-use crate::open_reader::find;
+use crate::opening::{empty_state, open_directory};
 use crate::pending::Pending;
 use crate::published::{self, Published};
 use crate::questions::{self, CHANGES_MAX, Why};
 use crate::unpoisoned::unpoisoned;
-use crate::{Clock, Config, OpenError, Revisions, bootstrap, effects, reply, restoring};
+use crate::{Clock, Config, OpenError, Revisions, bootstrap, effects, reply};
 use arc_swap::ArcSwap;
-use hindsight_core::kind::BuiltinKinds;
 use hindsight_core::{
     Change, Check, Command, Decision, Expired, ObjectKey, Rejection, Revision, State, Submitted,
     Time, Uid, Unavailable,
 };
 use hindsight_gc::Forecast;
 use hindsight_log::{
-    Base, DirectoryLock, Error, Found, Keeping, Log, MemoryStorage, Poison, Reader, SledStorage,
-    Storage, Writer, overwrite_in_place,
+    Base, DirectoryLock, Error, Keeping, Log, MemoryStorage, Poison, Reader, Storage, Writer,
 };
-use std::path::Path;
-#[cfg(not(feature = "http"))]
-use std::sync::LazyLock;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use tokio::sync::{oneshot, watch};
@@ -359,24 +354,6 @@ fn take<T>(held: &Mutex<Option<T>>) -> Option<T> {
     unpoisoned(held.lock()).take()
 }
 
-/// The state before the first commit, for use without an open control plane.
-pub(crate) fn empty_state() -> State {
-    State::new(builtin_kinds())
-}
-
-/// With the HTTP surface, built-in kinds have the schemas that bodies are checked against.
-#[cfg(feature = "http")]
-fn builtin_kinds() -> Arc<BuiltinKinds> {
-    hindsight_api::builtin_kinds()
-}
-
-#[cfg(not(feature = "http"))]
-fn builtin_kinds() -> Arc<BuiltinKinds> {
-    static KINDS: LazyLock<Arc<BuiltinKinds>> =
-        LazyLock::new(|| Arc::new(BuiltinKinds::new(hindsight_core::builtin::kinds(), None)));
-    Arc::clone(&KINDS)
-}
-
 /// A log that was read to its end, and is not written to yet.
 struct OpenedLog {
     log: Log,
@@ -430,26 +407,4 @@ fn log_opening(revision: Revision, snapshot: Revision, begun: Instant) {
     } else {
         tracing::info!(%revision, %snapshot, seconds, "the log was read from a snapshot on");
     }
-}
-
-/// Opens a data directory. The lock comes first: nothing is read or written before it is held. All is then in the
-/// directory that it locks, and not where the path leads by now.
-pub(crate) fn open_directory(directory: &Path) -> Result<(DirectoryLock, Arc<dyn Storage>), Error> {
-    effects::check_clock()?;
-    let lock = DirectoryLock::acquire(directory)?;
-    restoring::check(lock.directory())?;
-    let data = DataDir(lock.directory());
-    // Refused before anything is made: what is made would be in the way of what is moved back.
-    if find(lock.directory())? != Found::Database {
-        overwrite_in_place(lock.directory(), &[]);
-    }
-    let storage: Arc<dyn Storage> = Arc::new(SledStorage::open(&data.events())?);
-    if restoring::is_left(data) {
-        let reader = Reader::new(Arc::<dyn Storage>::clone(&storage));
-        // Beside a log that is refused, all stays as it is.
-        if reader.with_snapshots(data.snapshots()).check_end().is_ok() {
-            restoring::settle(lock.directory())?;
-        }
-    }
-    Ok((lock, storage))
 }

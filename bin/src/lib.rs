@@ -42,6 +42,7 @@ mod lock_wait;
 #[cfg(feature = "http")]
 mod named_file;
 mod open_reader;
+mod opening;
 #[cfg(feature = "http")]
 mod past;
 mod pending;

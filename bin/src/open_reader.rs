@@ -3,14 +3,13 @@
 #[cfg(test)]
 mod tests;
 
-use crate::control_plane::{empty_state, open_directory};
-use crate::data_dir::DataDir;
+use crate::OpenError;
 use crate::history::{HistoryIndex, LogHistory};
+use crate::opening::{Unchecked, check_log, empty_state};
 use crate::questions::{self, CHANGES_MAX, Why};
-use crate::{OpenError, restoring};
 use hindsight_core::{Command, ObjectKey, Revision, State, Uid};
 use hindsight_gc::Forecast;
-use hindsight_log::{DirectoryLock, Error, Found, Intact, Loan, Reader, SledStorage};
+use hindsight_log::{DirectoryLock, Error, Loan, Reader};
 use std::path::Path;
 
 /// The log of a data directory, which no other process has open until this is dropped.
@@ -85,86 +84,4 @@ impl OpenedReader {
     pub const fn witnessed(&self) -> Option<Revision> {
         self.witnessed
     }
-}
-
-/// A log that was opened without a check of its end.
-pub(crate) struct Unchecked {
-    pub(crate) reader: Reader,
-    pub(crate) lock: Option<DirectoryLock>,
-    /// How far it is intact, if what follows was left out.
-    pub(crate) extent: Option<String>,
-}
-
-impl Unchecked {
-    /// Opens the log. `progress` receives how many bytes of the database were read, if that is read without the
-    /// storage engine.
-    pub(crate) fn open(directory: &Path, progress: &dyn Fn(u64)) -> Result<Self, Error> {
-        let (reader, lock, extent) = match open_directory(directory) {
-            Ok((lock, storage)) => (Reader::new(storage), Some(lock), None),
-            Err(Error::ReadOnly(_)) => {
-                let lock = DirectoryLock::acquire_to_read(directory)?;
-                let locked = lock.as_ref().map_or(directory, DirectoryLock::directory);
-                let (reader, extent) = whole(locked, progress)?;
-                (reader, lock, extent)
-            }
-            Err(error) => return Err(error),
-        };
-        let directory = lock.as_ref().map_or(directory, DirectoryLock::directory);
-        Ok(Self {
-            reader: reader.with_snapshots(DataDir(directory).snapshots()),
-            lock,
-            extent,
-        })
-    }
-}
-
-/// The log as a start would find it, for a directory that cannot be written to: there the storage engine cannot
-/// open it. Also says how far it is intact, if a start would drop the rest.
-fn whole(directory: &Path, progress: &dyn Fn(u64)) -> Result<(Reader, Option<String>), Error> {
-    let found = intact(directory, progress)?;
-    if !found.has_all_acknowledged() {
-        return found.broken.map_or(Ok((found.reader, None)), Err);
-    }
-    let extent = found.broken.is_some().then(|| found.extent());
-    Ok((found.reader, extent))
-}
-
-/// The records before the first damaged one.
-pub(crate) fn intact(directory: &Path, progress: &dyn Fn(u64)) -> Result<Intact, Error> {
-    let data = DataDir(directory);
-    let found = Intact::of(&data.events(), |done, _| progress(done))?;
-    Ok(found.beside(&data.snapshots()))
-}
-
-/// Refuses a directory without a log. Asked before the directory is locked: in one of somebody else no lock file is made.
-pub(crate) fn check_log(directory: &Path) -> Result<(), OpenError> {
-    if restoring::is_unfinished(directory)? {
-        // Refuses it, and first of all what is there of somebody else.
-        restoring::check(directory)?;
-    }
-    if has_log(directory)? {
-        return Ok(());
-    }
-    SledStorage::check_ours(&DataDir(directory).events())?;
-    Err(OpenError::NoLog(directory.to_owned()))
-}
-
-/// Whether there is a log in the directory: its database, or a journal from which a start makes that again. Refuses one
-/// that misses its database, as a start does.
-pub(crate) fn has_log(directory: &Path) -> Result<bool, Error> {
-    Ok(find(directory)? != Found::Nothing)
-}
-
-/// What there is of a log in the data directory; see [`SledStorage::find`].
-pub(crate) fn find(directory: &Path) -> Result<Found, Error> {
-    let data = DataDir(directory);
-    let found = SledStorage::find(&data.events(), &data.snapshots());
-    found.map_err(|error| match error {
-        Error::Io { what, source } => {
-            let place = directory.display();
-            let what = format!("looking for the event log in {place}: {what}");
-            Error::Io { what, source }.in_data_directory(directory)
-        }
-        other => other,
-    })
 }

@@ -2,7 +2,7 @@
 //! counted.
 
 use super::*;
-use crate::control_plane::empty_state;
+use crate::opening::empty_state;
 use crate::published::{Publisher, channel};
 use crate::{Config, ControlPlane, reply};
 use bytes::Bytes;

@@ -3,12 +3,12 @@
 use super::point::Point;
 use super::{Directory, advice, show};
 use crate::OpenError;
-use crate::control_plane::empty_state;
 use crate::data_dir::DataDir;
 use crate::hint::hint;
 use crate::inspect::{self, QueryError};
 use crate::lock_wait::RETRY_PAUSE;
-use crate::open_reader::{self, Unchecked};
+use crate::opening::empty_state;
+use crate::opening::{self, Unchecked};
 use crate::remote::Client;
 use crate::shell;
 use anyhow::{Context as _, Result, anyhow, bail};
@@ -159,7 +159,7 @@ impl Directory {
     /// What this release can tell of a log that a newer release wrote to. Where a backup was to be restored there is none.
     fn extent_of_newer(&self, error: &anyhow::Error) -> Option<String> {
         let is_newer = matches!(log_error(error), Some(Error::NewerFormat { .. }));
-        let is_of_log = is_newer && open_reader::has_log(&self.data_dir).unwrap_or(true);
+        let is_of_log = is_newer && opening::has_log(&self.data_dir).unwrap_or(true);
         let data = DataDir(&self.data_dir);
         let found = is_of_log.then(|| Intact::of(&data.events(), |_, _| {}).ok());
         Some(found.flatten()?.beside(&data.snapshots()).extent())
@@ -184,7 +184,7 @@ impl Directory {
 
     fn check(&self) -> Result<()> {
         self.check_no_file()?;
-        open_reader::check_log(&self.data_dir).map_err(|error| match error {
+        opening::check_log(&self.data_dir).map_err(|error| match error {
             OpenError::NoLog(directory) => anyhow!(
                 "{} contains no event log; give the --data-dir that `hindsight serve` uses, or set HINDSIGHT_DATA_DIR",
                 directory.display()
@@ -232,7 +232,7 @@ impl Directory {
 /// Reads a log without the engine, with a progress bar.
 fn read_intact(directory: &Path) -> Result<Intact, Error> {
     let bar = Bar::default();
-    let found = open_reader::intact(directory, &|done| bar.show(done));
+    let found = opening::intact(directory, &|done| bar.show(done));
     bar.end();
     found
 }

@@ -4,9 +4,9 @@ mod copy;
 
 use super::ask::{Source, Taken, is_read_only};
 use super::{Directory, Output, show};
-use crate::control_plane::empty_state;
 use crate::disk::is_full;
-use crate::open_reader::has_log;
+use crate::opening::empty_state;
+use crate::opening::has_log;
 use crate::restoring;
 use anyhow::{Result, bail};
 use clap::Args;

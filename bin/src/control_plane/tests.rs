@@ -6,6 +6,7 @@ use futures_util::FutureExt;
 use hindsight_core::command::{Create, FieldValidation};
 use hindsight_core::{Actor, GroupResource, Intent, ObjectKey};
 use serde_json::json;
+use std::path::Path;
 use std::task::{Context, Wake, Waker};
 
 /// A watcher with a defect.

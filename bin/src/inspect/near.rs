@@ -57,7 +57,7 @@ fn names(kind: &Kind, with_group: bool) -> impl Iterator<Item = String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::control_plane::empty_state;
+    use crate::opening::empty_state;
 
     #[test]
     fn a_kind_that_was_mistyped_is_guessed_and_another_is_not() {

@@ -1,6 +1,7 @@
 //! What a program may read of a directory that it has no control plane on.
 
-use super::{find, open_reader};
+use super::open_reader;
+use crate::opening::find;
 use crate::testing::tree;
 use crate::{Config, ControlPlane, OpenError};
 use hindsight_core::command::{Create, Delete, FieldValidation, Target};

@@ -111,7 +111,7 @@ fn held_bytes(object: &Object) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::control_plane::empty_state;
+    use crate::opening::empty_state;
     use crate::past::UNUSED_MAX;
     use std::time::Duration;
 
