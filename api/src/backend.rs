@@ -5,6 +5,7 @@ pub(crate) mod fake;
 
 use crate::body::ApiBody;
 use crate::respond;
+use crate::status::Failure;
 use futures_util::future::BoxFuture;
 use hindsight_core::{
     Change, Check, Command, Commit, Expired, FutureRevision, Pruned, PrunedTime, Revision, State,
@@ -191,4 +192,30 @@ pub enum AsOfError {
     /// The log could not be read.
     #[error("the log could not be read: {0}")]
     Unreadable(#[source] Arc<dyn std::error::Error + Send + Sync>),
+}
+
+impl From<AsOfError> for Failure {
+    fn from(error: AsOfError) -> Self {
+        match error {
+            AsOfError::Future(FutureRevision { asked, newest }) => {
+                Self::too_large_version(asked.0, newest.0)
+            }
+            AsOfError::NotCome { .. } => Self::bad_request(error.to_string()),
+            AsOfError::Pruned(_) | AsOfError::PrunedTime(_) => Self::expired(error.to_string()),
+            AsOfError::Closed(unavailable) => unavailable.into(),
+            AsOfError::Busy => Self::too_many(error.to_string()),
+            AsOfError::Unreadable(_) => Self::new(500, "InternalError", error.to_string()),
+        }
+    }
+}
+
+impl Failure {
+    /// The failure to read the log, or to show a point of the past that was named. A point in the future is not
+    /// retryable, or clients would wait for it.
+    pub fn of_past(error: AsOfError) -> Self {
+        match error {
+            AsOfError::Future(_) => Self::bad_request(error.to_string()),
+            other => other.into(),
+        }
+    }
 }

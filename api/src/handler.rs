@@ -2,21 +2,19 @@
 
 mod by_kind;
 mod deprecated;
-mod origin;
 mod refusals;
-mod resource_request;
 mod room;
 
 use crate::accept::{Accept, NotAcceptable, accept, accept_of_review};
-use crate::admission::Admission;
-use crate::authenticator::Authenticator;
-use crate::backend::{Backend, StateAt, present};
-use crate::body::{self, ApiBody, Bodies, Received, Syntax};
+use crate::api::Api;
+use crate::backend::{StateAt, present};
+use crate::body::{self, ApiBody, Received, Syntax};
 use crate::documents::Documents;
 use crate::media_type::MediaType;
 use crate::params::Params;
 use crate::path::{self, Route, route, split_time};
-use crate::restricted::Restricted;
+use crate::request::origin::Origin;
+use crate::request::{ResourceRequest, resolve};
 use crate::status::Failure;
 use crate::{
     discovery, health, impersonation, list, openapi, position, pretty, respond, reviews, table,
@@ -25,16 +23,13 @@ use crate::{
 use by_kind::{KindRequest, head_as_get};
 use bytes::Bytes;
 use deprecated::Deprecated;
-use hindsight_core::kind::{Kind, KindRef, Version};
-use hindsight_core::{Actor, Command, Form, GroupResource, Intent, State, Time};
+use hindsight_core::kind::{Kind, KindRef};
+use hindsight_core::{Actor, Form, State, Time};
 use http::request::Parts;
 use http::{Method, Request, Response, header};
 use http_body::Body;
-use origin::Origin;
-pub(crate) use resource_request::ResourceRequest;
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
 /// The body of upstream's answer where no handler is responsible for a path.
@@ -44,77 +39,7 @@ const NOT_FOUND: &str = "404 page not found\n";
 /// revalidated too, where upstream says `public`.
 const NOT_CACHED: &str = "no-cache, private";
 
-/// The Kubernetes API over a backend. Cheap to clone.
-#[derive(Clone)]
-pub struct Api {
-    pub(crate) backend: Arc<dyn Backend>,
-    pub(crate) admission: Arc<Admission>,
-    /// Tells watches of new revisions.
-    pub(crate) relay: watch::Relay,
-    /// How many watches may read the log at the same time.
-    pub(crate) replays: Arc<Semaphore>,
-    /// The columns that watches keep.
-    pub(crate) columns: Arc<table::SharedColumns>,
-    /// What field selectors look at in objects.
-    pub(crate) fields: list::SharedFields,
-    /// Documents of discovery and OpenAPI that were built.
-    documents: Arc<Documents>,
-    /// The bounds on request bodies; `None` where the caller has them in memory anyway.
-    pub(crate) bodies: Option<Bodies>,
-    /// Who is asked about tokens; `None` where nobody logs in with any.
-    pub(crate) authenticator: Option<Arc<dyn Authenticator>>,
-    /// What the program around this API does not show to everybody.
-    pub(crate) restricted: Option<Arc<Restricted>>,
-}
-
-impl std::fmt::Debug for Api {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Api")
-    }
-}
-
 impl Api {
-    /// An API over this backend that asks admission before each write.
-    pub fn new(backend: Arc<dyn Backend>, admission: Arc<Admission>) -> Self {
-        let replays = Arc::new(Semaphore::new(watch::REPLAYS_MAX));
-        let documents = Documents::of(backend.restored());
-        Self {
-            backend,
-            admission,
-            relay: watch::Relay::default(),
-            replays,
-            columns: Arc::default(),
-            fields: list::SharedFields::default(),
-            documents: Arc::new(documents),
-            bodies: None,
-            authenticator: None,
-            restricted: None,
-        }
-    }
-
-    /// Bounds request bodies, for an API that is served over a network.
-    #[must_use]
-    pub fn with_bodies(self, bodies: Bodies) -> Self {
-        let bodies = Some(bodies);
-        Self { bodies, ..self }
-    }
-
-    /// Lets token reviews ask about the tokens that clients log in with.
-    #[must_use]
-    pub fn with_authenticator(self, authenticator: Arc<dyn Authenticator>) -> Self {
-        let authenticator = Some(authenticator);
-        Self {
-            authenticator,
-            ..self
-        }
-    }
-
-    /// Ends every watch, as a server does that is about to end; their clients go on with another one. Source:
-    /// upstream's `WatchServer`, which returns once the server is shutting down.
-    pub fn end_watches(&self) {
-        self.relay.end();
-    }
-
     /// Answers a request. Without an actor only health and version are answered.
     pub async fn handle<B>(
         &self,
@@ -338,18 +263,6 @@ impl Api {
             _ => Err(Failure::method_not_allowed()),
         }
     }
-
-    pub(crate) fn command(&self, request: &ResourceRequest, intent: Intent) -> Command {
-        let verb = verbs::verb(&request.method, request.route.name.is_some());
-        let manager = request.manager(&intent, request.origin.agent());
-        let origin = request.origin.recorded(verb.unwrap_or_default());
-        let actor = Arc::clone(&request.actor);
-        Command {
-            request: Arc::new(origin),
-            manager,
-            ..Command::new(actor, self.backend.now(), self.backend.seed(), intent)
-        }
-    }
 }
 
 /// What a request is about, and who asks.
@@ -431,19 +344,6 @@ fn deadline(method: &Method, watches: bool, params: &Params) -> Result<Option<In
 /// end of its own.
 fn watches(route: &Route, params: &Params) -> bool {
     route.watch || (route.name.is_none() && params.flag("watch") == Some(true))
-}
-
-/// The kind and the version that the path names, if they have the scope of the path.
-fn resolve(state: &State, route: &Route) -> Option<(KindRef, Arc<Version>)> {
-    let resource = GroupResource::new(&route.group, &route.resource);
-    let kind = state.kinds.by_resource(&resource)?;
-    let version = kind.served(&route.version)?;
-    let in_none = route.name.is_some() && route.namespace.is_none() && kind.is_namespaced();
-    let in_all = route.everywhere && !kind.is_namespaced();
-    if in_none || in_all || (route.namespace.is_some() && !kind.is_namespaced()) {
-        return None;
-    }
-    Some((Arc::clone(kind), Arc::clone(version)))
 }
 
 /// The answer where nothing exists: a `Status` in a group of built-in kinds, and anywhere else the text of

@@ -3,6 +3,7 @@
 mod accept;
 mod admission;
 mod apart;
+mod api;
 mod authenticator;
 mod authorizer;
 mod backend;
@@ -28,6 +29,7 @@ mod position;
 mod pretty;
 mod protobuf;
 pub mod reading;
+mod request;
 mod respond;
 mod restricted;
 mod reviews;
@@ -42,11 +44,11 @@ mod wait;
 mod watch;
 
 pub use admission::{Admission, Call, WebhookCaller};
+pub use api::Api;
 pub use authenticator::Authenticator;
 pub use authorizer::{Access, Authorizer, Verdict};
 pub use backend::{AsOf, AsOfError, Backend, LostByRestore, Seat, StateAt};
 pub use body::{ApiBody, Bodies, Unfinished, bytes_holding};
-pub use handler::Api;
 pub use path::percent_decode;
 pub use respond::is_of_events;
 pub use restricted::Restricted;

@@ -3,16 +3,17 @@
 mod continuation;
 mod items;
 mod pieces;
-mod selectable;
+pub(crate) mod selectable;
 #[cfg(test)]
 mod tests;
 mod untyped;
 
+use crate::api::Api;
 use crate::backend::{AsOf, LostByRestore, Seat, StateAt};
 use crate::body::ApiBody;
-use crate::handler::{Api, ResourceRequest};
 use crate::pace::{LOOK_BYTES, Pace};
 use crate::position;
+use crate::request::ResourceRequest;
 use crate::respond;
 use crate::status::Failure;
 use continuation::{Continuation, ContinueAfter};
@@ -22,7 +23,7 @@ use hindsight_core::{Form, Object, ObjectKey, Revision, State};
 use http::Response;
 use items::Items;
 use pieces::Pieces;
-pub(crate) use selectable::SharedFields;
+use selectable::SharedFields;
 use serde_json::{Value, json};
 use std::sync::Arc;
 

@@ -1,9 +1,10 @@
 //! A request whose path names a resource that exists: what it says, and the state that it is about. Verbs,
 //! lists and watches take it; only the handler makes one.
 
-use super::origin::Origin;
-use super::{Api, resolve};
+pub(crate) mod origin;
+
 use crate::accept::{Accept, Answer, NotAcceptable};
+use crate::api::Api;
 use crate::backend::{Seat, StateAt};
 use crate::media_type::MediaType;
 use crate::params::Params;
@@ -13,8 +14,9 @@ use crate::wait;
 use hindsight_core::kind::{GroupVersionKind, KindRef, Subresource, Version};
 use hindsight_core::object::{Name, ObjectKey};
 use hindsight_core::validate::manager_of_agent;
-use hindsight_core::{Actor, Form, Intent, Revision, State, Time};
+use hindsight_core::{Actor, Command, Form, GroupResource, Intent, Revision, State, Time};
 use http::Method;
+use origin::Origin;
 use std::sync::{Arc, LazyLock};
 use tokio::time::Instant;
 
@@ -23,7 +25,7 @@ use tokio::time::Instant;
 pub(crate) struct ResourceRequest {
     pub(crate) method: Method,
     /// Nothing where the request is a `GET`.
-    pub(super) origin: Origin,
+    pub(crate) origin: Origin,
     /// How the body is written.
     pub(crate) media: MediaType,
     pub(crate) params: Params,
@@ -43,11 +45,11 @@ pub(crate) struct ResourceRequest {
     pub(crate) is_past: bool,
     /// Held by a request about the past.
     pub(crate) seat: Option<Seat>,
-    pub(super) now: Time,
+    pub(crate) now: Time,
     /// How long the body is; zero before it is read.
     pub(crate) body_bytes: usize,
     /// Whether it is a watch if its method is `GET`.
-    pub(super) watches: bool,
+    pub(crate) watches: bool,
     /// When the client stops waiting, if it says so.
     pub(crate) deadline: Option<Instant>,
 }
@@ -74,7 +76,7 @@ impl ResourceRequest {
     }
 
     /// From now on the request is about the newest state.
-    pub(super) fn refresh(&mut self, api: &Api) -> Result<(), Failure> {
+    pub(crate) fn refresh(&mut self, api: &Api) -> Result<(), Failure> {
         self.move_to(api.backend.state())
     }
 
@@ -112,7 +114,7 @@ impl ResourceRequest {
     }
 
     /// About how much the request holds of its head.
-    pub(super) fn head_bytes(&self) -> usize {
+    pub(crate) fn head_bytes(&self) -> usize {
         let texts = [&self.route.namespace, &self.route.name];
         let texts = texts.into_iter().flatten().map(String::len);
         texts.sum::<usize>() + self.params.held_bytes() + self.origin.held_bytes()
@@ -124,7 +126,7 @@ impl ResourceRequest {
     }
 
     /// What is answered if all goes well.
-    pub(super) fn answer(&self) -> Answer {
+    pub(crate) fn answer(&self) -> Answer {
         let method = &self.method;
         if method == Method::GET && self.watches {
             Answer::Events
@@ -140,8 +142,22 @@ impl ResourceRequest {
         self.subresource == Some(Subresource::Scale)
     }
 
+    /// The command with this intent, as the request's client gives it now.
+    pub(crate) fn command(&self, api: &Api, intent: Intent) -> Command {
+        let verb = verb(&self.method, self.route.name.is_some());
+        let manager = self.manager(&intent, self.origin.agent());
+        let origin = self.origin.recorded(verb.unwrap_or_default());
+        let actor = Arc::clone(&self.actor);
+        let (time, seed) = (api.backend.now(), api.backend.seed());
+        Command {
+            request: Arc::new(origin),
+            manager,
+            ..Command::new(actor, time, seed, intent)
+        }
+    }
+
     /// The field manager of the request. A deletion writes no owned fields and has none.
-    pub(super) fn manager(&self, intent: &Intent, agent: &str) -> Option<Name> {
+    fn manager(&self, intent: &Intent, agent: &str) -> Option<Name> {
         if !matches!(
             intent,
             Intent::Create(_) | Intent::Update(_) | Intent::Patch(_)
@@ -167,4 +183,31 @@ impl ResourceRequest {
         }
         self.kind.api_version(&self.version.name).into()
     }
+}
+
+/// The kind and the version that the path names, if they have the scope of the path.
+pub(crate) fn resolve(state: &State, route: &Route) -> Option<(KindRef, Arc<Version>)> {
+    let resource = GroupResource::new(&route.group, &route.resource);
+    let kind = state.kinds.by_resource(&resource)?;
+    let version = kind.served(&route.version)?;
+    let in_none = route.name.is_some() && route.namespace.is_none() && kind.is_namespaced();
+    let in_all = route.everywhere && !kind.is_namespaced();
+    if in_none || in_all || (route.namespace.is_some() && !kind.is_namespaced()) {
+        return None;
+    }
+    Some((Arc::clone(kind), Arc::clone(version)))
+}
+
+/// The verb of a method, as Kubernetes names it, of one object or of all; `None` for other methods.
+pub(crate) fn verb(method: &Method, is_of_one: bool) -> Option<&'static str> {
+    Some(match (method, is_of_one) {
+        (&Method::GET, true) => "get",
+        (&Method::GET, false) => "list",
+        (&Method::POST, _) => "create",
+        (&Method::PUT, _) => "update",
+        (&Method::PATCH, _) => "patch",
+        (&Method::DELETE, true) => "delete",
+        (&Method::DELETE, false) => "deletecollection",
+        _ => return None,
+    })
 }

@@ -144,6 +144,13 @@ fn build(code: u16, media: &'static str, body: ApiBody) -> Response<ApiBody> {
     response
 }
 
+impl Failure {
+    /// The failure as an answer in JSON.
+    pub fn respond(&self) -> Response<ApiBody> {
+        failure(self, Syntax::Json)
+    }
+}
+
 /// A failure in the client's syntax.
 pub(crate) fn failure(failure: &Failure, syntax: Syntax) -> Response<ApiBody> {
     let mut response = json(failure.code, &failure.to_json(), syntax);

@@ -9,10 +9,11 @@ mod tokens;
 
 use crate::accept::{Answer, View};
 use crate::admission::ReviewAdmission;
+use crate::api::Api;
 use crate::authorizer::{Access, Verdict, judge};
 use crate::body::{ApiBody, BodyWarnings, Received};
 use crate::fragments;
-use crate::handler::{Api, ResourceRequest};
+use crate::request::ResourceRequest;
 use crate::respond;
 use crate::status::Failure;
 use crate::{table, verbs};

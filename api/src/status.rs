@@ -1,13 +1,9 @@
 //! `metav1.Status`: the one place where a rejection becomes an HTTP status code.
 
-use crate::backend::AsOfError;
-use crate::body::{ApiBody, Syntax};
 use crate::offload::LONG_BYTES;
-use crate::respond;
 use hindsight_core::kind::{GroupResource, Kind};
 use hindsight_core::rejection::FieldCause;
-use hindsight_core::{FutureRevision, Rejection, Unavailable};
-use http::Response;
+use hindsight_core::{Rejection, Unavailable};
 use serde_json::{Map, Value, json};
 use std::borrow::Cow;
 
@@ -99,11 +95,6 @@ impl Failure {
     /// 405.
     pub fn only_get() -> Self {
         Self::new(405, "MethodNotAllowed", "only GET is supported here")
-    }
-
-    /// The failure as an answer in JSON.
-    pub fn respond(&self) -> Response<ApiBody> {
-        respond::failure(self, Syntax::Json)
     }
 
     /// A failure in the words of a webhook.
@@ -230,15 +221,6 @@ impl Failure {
             "causes": [{"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}],
             "retryAfterSeconds": 1,
         }))
-    }
-
-    /// The failure to read the log, or to show a point of the past that was named. A point in the future is not
-    /// retryable, or clients would wait for it.
-    pub fn of_past(error: AsOfError) -> Self {
-        match error {
-            AsOfError::Future(_) => Self::bad_request(error.to_string()),
-            other => other.into(),
-        }
     }
 
     /// 422 on an options type of `meta.k8s.io`.
@@ -420,21 +402,6 @@ impl From<Unavailable> for Failure {
             // Without a time to retry after: clients would silently wait for it.
             Unavailable::Full => Self::new(507, "InsufficientStorage", message),
             Unavailable::Stopping => Self::new(503, "ServiceUnavailable", message).with(retry),
-        }
-    }
-}
-
-impl From<AsOfError> for Failure {
-    fn from(error: AsOfError) -> Self {
-        match error {
-            AsOfError::Future(FutureRevision { asked, newest }) => {
-                Self::too_large_version(asked.0, newest.0)
-            }
-            AsOfError::NotCome { .. } => Self::bad_request(error.to_string()),
-            AsOfError::Pruned(_) | AsOfError::PrunedTime(_) => Self::expired(error.to_string()),
-            AsOfError::Closed(unavailable) => unavailable.into(),
-            AsOfError::Busy => Self::too_many(error.to_string()),
-            AsOfError::Unreadable(_) => Self::new(500, "InternalError", error.to_string()),
         }
     }
 }

@@ -5,19 +5,19 @@ mod cells;
 mod columns;
 mod computed;
 mod jsonpath;
-mod shared;
+pub(crate) mod shared;
 #[cfg(test)]
 mod tests;
 
 use crate::accept::View;
-use crate::handler::ResourceRequest;
+use crate::request::ResourceRequest;
 use crate::status::Failure;
 use cells::cells;
 use columns::{Column, columns};
 use hindsight_core::{Form, Object, Time};
 pub(crate) use jsonpath::Looks;
 use serde_json::{Value, json};
-pub(crate) use shared::SharedColumns;
+use shared::SharedColumns;
 use std::sync::Arc;
 
 /// A table without its columns and rows.

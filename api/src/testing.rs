@@ -1,9 +1,9 @@
 //! The API over an engine that does nothing by itself, for tests.
 
 use crate::admission::Admission;
+use crate::api::Api;
 use crate::backend::fake::{Fake, beside};
 use crate::body::ApiBody;
-use crate::handler::Api;
 use bytes::Bytes;
 use futures_util::FutureExt;
 use hindsight_core::Actor;

@@ -20,27 +20,13 @@ pub(crate) use write::{OTHER_NAMESPACE, create, document, patch, update};
 
 use crate::accept::View;
 use crate::body::{ApiBody, Syntax};
-use crate::handler::ResourceRequest;
+use crate::request::{ResourceRequest, verb};
 use crate::respond;
 use crate::status::Failure;
 use crate::table;
 use hindsight_core::kind::Subresource;
 use hindsight_core::{Object, scale::scale_for_read};
 use http::{Method, Response};
-
-/// The verb of a method, as Kubernetes names it, of one object or of all; `None` for other methods.
-pub(crate) fn verb(method: &Method, is_of_one: bool) -> Option<&'static str> {
-    Some(match (method, is_of_one) {
-        (&Method::GET, true) => "get",
-        (&Method::GET, false) => "list",
-        (&Method::POST, _) => "create",
-        (&Method::PUT, _) => "update",
-        (&Method::PATCH, _) => "patch",
-        (&Method::DELETE, true) => "delete",
-        (&Method::DELETE, false) => "deletecollection",
-        _ => return None,
-    })
-}
 
 /// Whether the object or subresource supports this method.
 pub(crate) fn allows(subresource: Option<Subresource>, method: &Method) -> bool {

@@ -2,22 +2,20 @@
 
 mod line;
 mod options;
-mod relay;
+pub(crate) mod relay;
 mod replay;
 mod shown;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use relay::Relay;
-pub(crate) use replay::REPLAYS_MAX;
-
 use crate::apart::apart;
+use crate::api::Api;
 use crate::body::{ApiBody, PIECE_BYTES, frame};
-use crate::handler::{Api, ResourceRequest};
 use crate::lease::Lease;
 use crate::list::Selection;
 use crate::pace::Pace;
 use crate::position;
+use crate::request::ResourceRequest;
 use crate::respond;
 use crate::status::Failure;
 use bytes::Bytes;

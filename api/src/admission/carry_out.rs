@@ -3,9 +3,10 @@
 
 use super::room::{computed_bytes, decided_bytes};
 use super::{Bounds, WriteRequest, admit_and_carry_out};
+use crate::api::Api;
 use crate::backend::Backend;
-use crate::handler::{Api, ResourceRequest};
 use crate::offload::{LONG_BYTES, offload};
+use crate::request::ResourceRequest;
 use crate::status::Failure;
 use hindsight_core::command::{Evaluation, Passed};
 use hindsight_core::{Command, Decision, Rejection, State, Unavailable, decide, decide_aside};

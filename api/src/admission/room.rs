@@ -1,7 +1,7 @@
 //! How much memory a write takes: while it is decided, and while its webhooks are waited for. A patch of a few bytes
 //! is as much as the object that it changes.
 
-use crate::handler::ResourceRequest;
+use crate::request::ResourceRequest;
 use hindsight_core::command::{Patch, PatchObject};
 use hindsight_core::webhook::{Webhook, WriteAttributes};
 use hindsight_core::{Command, Intent, ObjectKey, State};

@@ -1,8 +1,8 @@
 //! The subject of a write as admission sees it: derived from the command, so that every verb is admitted alike.
 
 use super::WriteRequest;
-use crate::handler::ResourceRequest;
 use crate::params::WriteOptions;
+use crate::request::ResourceRequest;
 use crate::unpoisoned::unpoisoned;
 use hindsight_core::command::{Delete, FieldValidation, Intent, Propagation};
 use hindsight_core::kind::{KindRef, Shape, Subresource};

@@ -8,9 +8,9 @@ mod rules;
 mod told;
 
 use super::{Admission, Call, WebhookCaller};
+use crate::api::Api;
 use crate::backend::Backend;
 use crate::backend::fake::Fake;
-use crate::handler::Api;
 use bytes::Bytes;
 use futures_util::future::{BoxFuture, pending};
 use hindsight_core::command::{Create, Delete, FieldValidation, Patch, PatchObject, Target};

@@ -4,8 +4,9 @@
 use super::hooks::{Hook, HookContext, Stage};
 use super::subject::Subject;
 use super::{capped_deadline, hooks, mutate, shown, validate};
-use crate::handler::{Api, ResourceRequest};
+use crate::api::Api;
 use crate::params::WriteOptions;
+use crate::request::ResourceRequest;
 use crate::status::Failure;
 use hindsight_core::State;
 use hindsight_core::webhook::Webhook;

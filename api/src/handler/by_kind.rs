@@ -3,9 +3,9 @@
 
 use crate::body::ApiBody;
 use crate::path::Route;
+use crate::request;
 use crate::respond;
 use crate::status::Failure;
-use crate::verbs;
 use hindsight_core::kind::{Kind, KindRef};
 use http::request::Parts;
 use http::{Method, Response};
@@ -45,7 +45,7 @@ impl KindRequest {
         if !self.kind.is_custom() {
             return failure.about(&self.kind);
         }
-        let verb = verbs::verb(&self.method, self.is_of_one);
+        let verb = request::verb(&self.method, self.is_of_one);
         let other = || self.method.as_str().to_lowercase();
         let verb = verb.map_or_else(other, str::to_owned);
         failure.of_method(&self.kind.resource, &verb)

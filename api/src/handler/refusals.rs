@@ -1,7 +1,8 @@
 //! Refusals that hold for every path, also for those that somebody else answers.
 
-use super::{Api, finish};
+use super::finish;
 use crate::accept::accept;
+use crate::api::Api;
 use crate::body::{ApiBody, Syntax};
 use crate::impersonation;
 use crate::respond;

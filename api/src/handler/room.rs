@@ -1,24 +1,16 @@
 //! The room that a write waits for before it is read as one.
 
-use super::{Api, ResourceRequest};
 use crate::accept::{TIMES_AS_YAML, View};
 use crate::admission;
+use crate::api::Api;
 use crate::body::{ApiBody, Bodies, Received, Syntax};
 use crate::offload::LONG_BYTES;
+use crate::request::ResourceRequest;
 use crate::status::Failure;
 use http::{Method, Response};
 use http_body::Body;
 
 impl Api {
-    /// Makes an answer that is complete at once and may be long. Few are made at one time, and all have bounded room
-    /// until their clients have read them; 429 if there is none.
-    pub(crate) async fn make(
-        &self,
-        make: impl FnOnce() -> Result<Response<ApiBody>, Failure> + Send + 'static,
-    ) -> Result<Response<ApiBody>, Failure> {
-        Bodies::made(self.bodies.as_ref(), make).await
-    }
-
     /// Answers once there is room for what webhooks are asked and for the version that it makes, and keeps the
     /// latter until the answer is sent. Both are taken at once: writes that have a part never wait for each other.
     pub(super) async fn in_room(

@@ -1,7 +1,10 @@
 //! What holds for every answer.
 
 use super::*;
+use crate::admission::Admission;
+use crate::backend::Backend;
 use crate::backend::fake::Fake;
+use crate::body::Bodies;
 use crate::testing::runtime;
 use futures_util::future::join_all;
 use futures_util::stream;

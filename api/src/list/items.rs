@@ -3,7 +3,7 @@
 use super::untyped;
 use crate::accept::{Accept, View};
 use crate::body::Syntax;
-use crate::handler::ResourceRequest;
+use crate::request::ResourceRequest;
 use crate::respond;
 use crate::status::Failure;
 use crate::table::{self, Rows};

@@ -1,8 +1,8 @@
 //! The cost of matching each object is bounded, and a token that is too old comes with a way to continue.
 
 use crate::admission::Admission;
+use crate::api::Api;
 use crate::backend::fake::Fake;
-use crate::handler::Api;
 use bytes::Bytes;
 use hindsight_core::{Actor, GroupResource, Object, ObjectKey, Revision};
 use http::{Method, Request};

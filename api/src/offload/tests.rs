@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::admission::Admission;
+use crate::api::Api;
 use crate::backend::fake::Fake;
-use crate::handler::Api;
 use crate::testing::{Served, runtime};
 use bytes::Bytes;
 use hindsight_core::Actor;

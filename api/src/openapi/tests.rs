@@ -1,8 +1,8 @@
 //! The documents as a whole.
 
 use super::*;
+use crate::api::Api;
 use crate::backend::fake::Fake;
-use crate::handler::Api;
 use crate::schemas::builtin_kinds;
 use futures_util::future::join_all;
 use hindsight_core::Actor;

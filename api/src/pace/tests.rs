@@ -1,8 +1,8 @@
 //! Lists and watches that read every object, while other tasks want their turn.
 
 use super::{LOOK_BYTES, READ_BYTES};
+use crate::api::Api;
 use crate::backend::fake::{Fake, beside};
-use crate::handler::Api;
 use bytes::Bytes;
 use hindsight_core::{Actor, GroupResource, Object, ObjectKey, Revision};
 use http::Request;

@@ -14,14 +14,14 @@ const TRUNCATED: &str = "...TRUNCATED";
 
 /// Where a write comes from. It is copied: a part of what the connection received would keep all of that in memory.
 #[derive(Debug, Default)]
-pub(super) struct Origin {
+pub(crate) struct Origin {
     uri: String,
     agent: String,
 }
 
 impl Origin {
     /// That of a request that writes; nothing is recorded of one that reads.
-    pub(super) fn of_write(parts: &Parts) -> Self {
+    pub(crate) fn of_write(parts: &Parts) -> Self {
         if parts.method == Method::GET {
             return Self::default();
         }

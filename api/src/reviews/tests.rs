@@ -2,9 +2,9 @@
 
 use super::*;
 use crate::admission::Admission;
+use crate::api::Api;
 use crate::authorizer::{AllowAll, Authorizer};
 use crate::backend::fake::Fake;
-use crate::handler::Api;
 use crate::restricted::Restricted;
 use bytes::Bytes;
 use http::response::Parts;

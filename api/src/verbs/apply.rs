@@ -2,8 +2,9 @@
 //! object.
 
 use super::write::carry_out_intent;
+use crate::api::Api;
 use crate::body::{self, ApiBody, BodyWarnings, Received};
-use crate::handler::{Api, ResourceRequest};
+use crate::request::ResourceRequest;
 use crate::status::Failure;
 use hindsight_core::command::{Intent, Patch, PatchObject};
 use http::Response;

@@ -6,10 +6,11 @@ pub(crate) use options::Options;
 
 use super::show_written;
 use crate::admission::WriteRequest;
+use crate::api::Api;
 use crate::body::{ApiBody, Received};
 use crate::fragments;
-use crate::handler::{Api, ResourceRequest};
 use crate::params::WriteOptions;
+use crate::request::ResourceRequest;
 use crate::respond;
 use crate::status::Failure;
 use hindsight_core::command::{Delete, Intent, Propagation, Target};
@@ -38,7 +39,7 @@ async fn delete_one(
     options: &Options,
 ) -> Result<Response<ApiBody>, Failure> {
     let delete = options.deletion(request, request.key(), None, Rule::Requested);
-    let command = api.command(request, Intent::Delete(delete));
+    let command = request.command(api, Intent::Delete(delete));
     let write_request = WriteRequest::new(command, options.of_write());
     let decision = api.submit(request, write_request).await?;
     let mut response = match &decision.outcome {

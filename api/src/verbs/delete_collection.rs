@@ -5,11 +5,12 @@ mod tests;
 
 use super::delete::Options;
 use crate::admission::{self, WriteRequest};
+use crate::api::Api;
 use crate::body::{ApiBody, Received, Syntax};
 use crate::fragments;
-use crate::handler::{Api, ResourceRequest};
 use crate::list;
 use crate::pace::Pace;
+use crate::request::ResourceRequest;
 use crate::respond;
 use crate::status::Failure;
 use hindsight_core::{Command, Decision, Intent, Object, Rejection, Rule};
@@ -49,7 +50,7 @@ async fn delete_listed(
         let listed = Some(object.meta.uid.clone());
         let rule = Rule::RequestedCollection;
         let delete = options.deletion(request, object.key.clone(), listed, rule);
-        api.command(request, Intent::Delete(delete))
+        request.command(api, Intent::Delete(delete))
     };
     let mut done = Done::default();
     for items in batches(&page.items) {

@@ -1,10 +1,11 @@
 //! `get`: one object, as it is now or, below a path of the past, as it was.
 
 use super::show;
+use crate::api::Api;
 use crate::body::ApiBody;
-use crate::handler::{Api, ResourceRequest};
 use crate::offload::LONG_BYTES;
 use crate::position;
+use crate::request::ResourceRequest;
 use crate::status::Failure;
 use hindsight_core::Rejection;
 use http::Response;

@@ -3,10 +3,11 @@
 use super::delete::Options;
 use super::write::OTHER_NAMESPACE;
 use crate::admission::WriteRequest;
+use crate::api::Api;
 use crate::body::{self, ApiBody, BodyWarnings, Reading, Received};
 use crate::fragments;
-use crate::handler::{Api, ResourceRequest};
 use crate::params::WriteOptions;
+use crate::request::ResourceRequest;
 use crate::respond;
 use crate::status::Failure;
 use hindsight_core::command::{Intent, Update};
@@ -61,7 +62,7 @@ async fn evict_as(
         ..asks
     };
     let delete = options.deletion(request, key, None, Rule::Requested);
-    let command = api.command(request, Intent::Evict(delete));
+    let command = request.command(api, Intent::Evict(delete));
     let write_request = WriteRequest {
         eviction: Some(eviction),
         ..WriteRequest::new(command, asks)
@@ -103,7 +104,7 @@ pub(crate) async fn bind(
     });
     let command = Command {
         warnings: body_warnings.into_warnings(),
-        ..api.command(request, intent)
+        ..request.command(api, intent)
     };
     let is_named = request.subresource.is_some();
     let write_request = WriteRequest {

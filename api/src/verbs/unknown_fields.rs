@@ -1,7 +1,7 @@
 //! Unknown fields, found before a command is made: a strict client whose body repeats members is told of both
 //! at once.
 
-use crate::handler::ResourceRequest;
+use crate::request::ResourceRequest;
 use hindsight_core::command::Patch;
 use hindsight_core::kind::{KindRef, Version};
 use hindsight_core::object::Name;

@@ -4,11 +4,12 @@ use super::apply::apply;
 use super::unknown_fields::Known;
 use super::{pod, show_written};
 use crate::admission::WriteRequest;
+use crate::api::Api;
 use crate::body::{self, ApiBody, BodyWarnings, PatchReading, Reading, Received};
-use crate::handler::{Api, ResourceRequest};
 use crate::offload::offload;
 use crate::params::WriteOptions;
 use crate::patches::PatchMedia;
+use crate::request::ResourceRequest;
 use crate::respond;
 use crate::status::Failure;
 use hindsight_core::command::{Create, Intent, Patch, PatchObject, Update};
@@ -137,7 +138,7 @@ pub(super) async fn carry_out_intent(
     body_warnings: BodyWarnings,
     options: WriteOptions,
 ) -> Result<Response<ApiBody>, Failure> {
-    let command = api.command(request, intent);
+    let command = request.command(api, intent);
     let command = Command {
         warnings: body_warnings.into_warnings(),
         ..command

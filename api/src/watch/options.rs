@@ -1,6 +1,7 @@
 //! The options of a watch: what it begins with, and how long it lasts.
 
-use crate::handler::{Api, ResourceRequest};
+use crate::api::Api;
+use crate::request::ResourceRequest;
 use crate::status::Failure;
 use hindsight_core::rejection::FieldCause;
 use std::time::Duration;

@@ -1,9 +1,9 @@
 //! Reads changes that have left the window back from the log, so that a watcher that was away needs no new list.
 
 use super::stalled;
+use crate::api::Api;
 use crate::backend::{AsOf, AsOfError, Seat};
 use crate::body::PIECE_BYTES;
-use crate::handler::Api;
 use crate::lease::Lease;
 use crate::status::Failure;
 use hindsight_core::{Change, Commit, Expired, Pruned, Revision, State, apply};
@@ -13,8 +13,6 @@ use std::time::Duration;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::timeout;
 
-/// The most watches that may read the log at one time.
-pub(crate) const REPLAYS_MAX: usize = 2;
 /// How long another waits for its seat, holding nothing, before it is told to list again, which is cheap.
 const SEAT_WAIT_MAX: Duration = Duration::from_secs(2);
 /// The most commits that are read at one time, and the most bytes: a watch whose client does not read holds

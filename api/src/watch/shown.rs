@@ -1,8 +1,9 @@
 //! What a watch sends of objects. It is kept for as long as the watch lasts, which ends when its kind is redefined.
 
 use crate::accept::{Accept, View};
-use crate::handler::{Api, ResourceRequest};
+use crate::api::Api;
 use crate::offload::{LONG_BYTES, offload};
+use crate::request::ResourceRequest;
 use crate::status::Failure;
 use crate::table::{self, Rows};
 use bytes::Bytes;

@@ -7,10 +7,10 @@ mod returning;
 mod waking;
 
 use crate::admission::Admission;
+use crate::api::Api;
 use crate::backend::Backend;
 use crate::backend::fake::{Fake, held_elsewhere};
 use crate::body::ApiBody;
-use crate::handler::Api;
 use crate::reading::STALLED;
 use bytes::Bytes;
 use futures_util::future::join_all;

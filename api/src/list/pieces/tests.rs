@@ -1,9 +1,9 @@
 //! Large lists in every form come in pieces which together equal what a small list would be.
 
 use super::*;
+use crate::api::Api;
 use crate::backend::fake::{Fake, held_elsewhere};
 use crate::body::{Bodies, Unfinished};
-use crate::handler::Api;
 use crate::reading::STALLED;
 use bytes::Buf;
 use hindsight_core::{Actor, GroupResource, ObjectKey, Revision, State};

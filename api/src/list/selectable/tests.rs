@@ -1,8 +1,8 @@
 //! What selectors look at is read once, beside other requests where that takes long, and as the kind is defined.
 
 use super::*;
+use crate::api::Api;
 use crate::backend::fake::Fake;
-use crate::handler::Api;
 use crate::testing::{Served, runtime};
 use bytes::Bytes;
 use futures_util::future::join_all;

@@ -2,8 +2,8 @@
 
 use super::super::computed::cell;
 use super::*;
+use crate::api::Api;
 use crate::backend::fake::Fake;
-use crate::handler::Api;
 use crate::testing::Served;
 use bytes::Bytes;
 use hindsight_core::builtin::kinds;

@@ -2,8 +2,8 @@
 //! is refused at once; values that are not allowed are reported together.
 
 use crate::body::{Reading, Received, decode};
-use crate::handler::ResourceRequest;
 use crate::params::{Params, dry_run_cause};
+use crate::request::ResourceRequest;
 use crate::status::Failure;
 use hindsight_core::command::{Preconditions, Propagation};
 use hindsight_core::object::Uid;

@@ -2,9 +2,9 @@
 
 use super::{BATCH_BYTES_MAX, BATCH_ITEMS_MAX, DECISION_BYTES, batches};
 use crate::admission::Admission;
+use crate::api::Api;
 use crate::backend::Backend;
 use crate::backend::fake::{Fake, beside};
-use crate::handler::Api;
 use crate::pace::READ_BYTES;
 use crate::testing::runtime;
 use hindsight_core::command::{Create, Delete, FieldValidation, Target};

@@ -1,9 +1,9 @@
 //! Watches behind the window, which read the log.
 
 use super::*;
+use crate::api::REPLAYS_MAX;
 use crate::backend::fake::beside;
 use crate::pace::READ_BYTES;
-use crate::watch::REPLAYS_MAX;
 use std::sync::atomic::Ordering;
 use tokio::time::timeout;
 
