@@ -1,46 +1,13 @@
-//! From a request's write to its outcome: what has to be asked first is asked (`super`); then it is decided where a long
-//! one holds up nobody, and submitted to the writer unless it is a dry run.
+//! From an admitted write to its outcome: it is decided where a long one holds up nobody, and submitted to the writer
+//! unless it is a dry run.
 
-use super::room::{computed_bytes, decided_bytes};
-use super::{Bounds, WriteRequest, admit_and_carry_out};
-use crate::api::Api;
+use super::room::computed_bytes;
 use crate::backend::Backend;
 use crate::offload::{LONG_BYTES, offload};
-use crate::request::ResourceRequest;
 use crate::status::Failure;
 use hindsight_core::command::{Evaluation, Passed};
 use hindsight_core::{Command, Decision, Rejection, State, Unavailable, decide, decide_aside};
 use std::sync::Arc;
-
-impl Api {
-    /// Admits one write, and makes it durable or, in a dry run, only decides it.
-    pub(crate) async fn submit(
-        &self,
-        request: &ResourceRequest,
-        write_request: WriteRequest,
-    ) -> Result<Decision, Failure> {
-        let backend = &*self.backend;
-        let state = backend.state();
-        let (body, is_yaml) = (request.body_bytes, request.media.is_yaml());
-        let bytes = decided_bytes(&state, &write_request.command, body, is_yaml);
-        if self.admission.is_idle(&state) && !request.kind.is_long_to_check() {
-            drop(state);
-            let WriteRequest {
-                command, options, ..
-            } = write_request;
-            let command = Arc::unwrap_or_clone(command);
-            return Ok(carry_out(backend, command, bytes, options.dry_run).await??);
-        }
-        drop(state);
-        let bounds = Bounds {
-            bytes,
-            bodies: self.bodies.as_ref(),
-            deadline: request.deadline,
-        };
-        let written = admit_and_carry_out(backend, &self.admission, &write_request, bounds);
-        Box::pin(written).await
-    }
-}
 
 /// Submits one command, or only decides it in a dry run. A command of a long request is decided first: what the
 /// writer would refuse is then refused here, where it keeps no other write waiting.

@@ -3,7 +3,8 @@
 
 use super::hooks::HookContext;
 use super::subject::Subject;
-use super::{AdmissionOutcome, MatchingHooks, Write, mutate, validate};
+use super::write::{AdmissionOutcome, MatchingHooks, Write, version_seen};
+use super::{mutate, validate};
 use crate::status::Failure;
 use hindsight_core::object::spec_finalizers;
 use hindsight_core::{Decision, Object, State, decide_before_storage};
@@ -20,8 +21,9 @@ impl Write<'_> {
         hooks: &MatchingHooks<'_>,
         warnings: &mut Vec<String>,
     ) -> Result<AdmissionOutcome, Failure> {
-        let admitted = self.admitted(&subject, None, self.bytes).await?;
-        let decision = self.decide(state, &admitted, decide_before_storage, self.bytes);
+        let seen = version_seen(&subject);
+        let command = self.bound_to(&subject, seen, None, self.bytes).await?;
+        let decision = self.decide(state, &command, decide_before_storage, self.bytes);
         let decision = decision.await?;
         if is_already_under_way(state, &subject, &decision) {
             return Ok(AdmissionOutcome::Answer(Box::new(decision)));
@@ -33,7 +35,7 @@ impl Write<'_> {
             let mut context = self.context(state, &subject, &name);
             call_webhooks(&mut context, hooks, warnings).await?;
         }
-        Ok(self.to_submit(admitted))
+        Ok(self.admitted(command).into())
     }
 }
 

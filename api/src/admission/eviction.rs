@@ -4,7 +4,8 @@
 
 use super::hooks::HookContext;
 use super::subject::{self, Subject};
-use super::{AdmissionOutcome, MatchingHooks, Submission, Write, mutate, validate};
+use super::write::{AdmissionOutcome, AdmittedWrite, MatchingHooks, Write};
+use super::{mutate, validate};
 use crate::status::Failure;
 use crate::verbs::pod;
 use hindsight_core::{Intent, State};
@@ -45,12 +46,10 @@ impl Write<'_> {
         if let Intent::Evict(delete) = &mut command.intent {
             options.put(delete);
         }
-        let admitted = Submission {
-            command: Arc::new(command),
+        let admitted = AdmittedWrite {
             dry_run,
-            bytes: self.bytes,
-            room: Vec::new(),
+            ..self.admitted(Arc::new(command))
         };
-        Ok(AdmissionOutcome::Submit(Box::new(admitted)))
+        Ok(admitted.into())
     }
 }

@@ -1,6 +1,6 @@
 //! The subject of a write as admission sees it: derived from the command, so that every verb is admitted alike.
 
-use super::WriteRequest;
+use super::{Addressed, WriteRequest};
 use crate::params::WriteOptions;
 use crate::request::ResourceRequest;
 use crate::unpoisoned::unpoisoned;
@@ -91,8 +91,10 @@ impl Subject {
             _ => state.get(key).cloned(),
         };
         let posted = posted(write_request, subresource);
+        let addressed = &write_request.addressed;
+        let names_it = !matches!(addressed, Addressed::OneOfMany);
         let seconds = match (&command.intent, &old) {
-            (Intent::Delete(delete), Some(old)) if !write_request.of_collection => {
+            (Intent::Delete(delete), Some(old)) if names_it => {
                 admission_grace(kind, old, delete.grace_period_seconds)
             }
             (Intent::Delete(delete), _) => delete.grace_period_seconds,
@@ -104,9 +106,9 @@ impl Subject {
             (_, None, _) => Operation::Create,
             (_, Some(_), None) => Operation::Update,
         };
-        let (shown, shown_of) = match &write_request.posted_to {
-            Some(collection) => (collection, None),
-            None => (kind, subresource),
+        let (shown, shown_of) = match addressed {
+            Addressed::Collection(collection) => (collection, None),
+            _ => (kind, subresource),
         };
         Ok(Self {
             operation,
@@ -170,7 +172,9 @@ fn posted(write_request: &WriteRequest, subresource: Option<Subresource>) -> Opt
             Some(binding)
         }
         (Intent::Evict(delete), _) => {
-            let sent = write_request.eviction.as_ref()?;
+            let Addressed::Eviction(sent) = &write_request.addressed else {
+                return None;
+            };
             let mut eviction = json!({"apiVersion": "policy/v1", "kind": "Eviction"});
             for member in ["metadata", "deleteOptions"] {
                 let value = sent.get(member).filter(|value| !value.is_null());

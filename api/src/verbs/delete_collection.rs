@@ -4,7 +4,7 @@
 mod tests;
 
 use super::delete::Options;
-use crate::admission::{self, WriteRequest};
+use crate::admission::{self, Addressed, WriteRequest};
 use crate::api::Api;
 use crate::body::{ApiBody, Received, Syntax};
 use crate::fragments;
@@ -159,7 +159,7 @@ impl Done {
             // waited for.
             pace.read(DECISION_BYTES).await;
             let write_request = WriteRequest {
-                of_collection: true,
+                addressed: Addressed::OneOfMany,
                 ..WriteRequest::new(command, options.of_write())
             };
             match api.submit(request, write_request).await {

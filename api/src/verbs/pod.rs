@@ -2,7 +2,7 @@
 
 use super::delete::Options;
 use super::write::OTHER_NAMESPACE;
-use crate::admission::WriteRequest;
+use crate::admission::{Addressed, WriteRequest};
 use crate::api::Api;
 use crate::body::{self, ApiBody, BodyWarnings, Reading, Received};
 use crate::fragments;
@@ -16,6 +16,7 @@ use hindsight_core::kind::Subresource;
 use hindsight_core::{Command, Decision, GroupResource, ObjectKey, Rule, prune_posted};
 use http::Response;
 use serde_json::Value;
+use std::sync::Arc;
 
 /// `pods/eviction`: a deletion that a disruption budget may refuse.
 pub(super) async fn evict(
@@ -64,7 +65,7 @@ async fn evict_as(
     let delete = options.deletion(request, key, None, Rule::Requested);
     let command = request.command(api, Intent::Evict(delete));
     let write_request = WriteRequest {
-        eviction: Some(eviction),
+        addressed: Addressed::Eviction(eviction),
         ..WriteRequest::new(command, asks)
     };
     api.submit(request, write_request).await
@@ -106,9 +107,12 @@ pub(crate) async fn bind(
         warnings: body_warnings.into_warnings(),
         ..request.command(api, intent)
     };
-    let is_named = request.subresource.is_some();
+    let addressed = match request.subresource {
+        Some(_) => Addressed::Object,
+        None => Addressed::Collection(Arc::clone(&request.kind)),
+    };
     let write_request = WriteRequest {
-        posted_to: Some(&request.kind).filter(|_| !is_named).cloned(),
+        addressed,
         ..WriteRequest::new(command, asks)
     };
     let decision = api.submit(request, write_request).await?;

@@ -2,7 +2,8 @@
 
 use super::*;
 use crate::admission::carry_out::carry_out;
-use crate::admission::{Bounds, WriteRequest, admit_and_carry_out};
+use crate::admission::write::Write;
+use crate::admission::{WriteRequest, admit_and_carry_out, capped_deadline};
 use crate::offload::LONG_BYTES;
 use crate::params::WriteOptions;
 use crate::testing::runtime;
@@ -11,11 +12,20 @@ use std::pin::pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::Poll;
 
-const fn bounds(bytes: usize) -> Bounds<'static> {
-    Bounds {
+/// A write of this length.
+fn write<'a>(
+    scene: &'a Scene,
+    admission: &'a Admission,
+    write_request: &'a WriteRequest,
+    bytes: usize,
+) -> Write<'a> {
+    Write {
+        backend: &*scene.fake,
+        admission,
+        write_request,
         bytes,
         bodies: None,
-        deadline: None,
+        deadline: capped_deadline(None),
     }
 }
 
@@ -40,7 +50,7 @@ fn asked_at(bytes: usize, first: Value) -> Vec<usize> {
     let command = create("", "configmaps", "default", &named("a"));
     let write_request = WriteRequest::new(command, WriteOptions::default());
     let admission = scene.admission();
-    let written = admit_and_carry_out(&*scene.fake, &admission, &write_request, bounds(bytes));
+    let written = admit_and_carry_out(write(&scene, &admission, &write_request, bytes));
     let mut written = pin!(written);
     let counted = poll_fn(|context| {
         polls.fetch_add(1, Ordering::Relaxed);
@@ -112,7 +122,7 @@ fn a_long_command_is_copied_on_another_thread() {
         let written = carry_out(&*scene.fake, command, long, false);
         assert_eq!(holders_after_a_poll(&actor, written).await, before);
         let (before, admission) = (Arc::strong_count(&actor), scene.admission());
-        let written = admit_and_carry_out(&*scene.fake, &admission, &write_request, bounds(long));
+        let written = admit_and_carry_out(write(&scene, &admission, &write_request, long));
         let of_the_subject = 1;
         let holders = holders_after_a_poll(&actor, written).await;
         assert_eq!(holders, before + of_the_subject);
