@@ -1,6 +1,7 @@
 //! Drives the collectors: durable changes go in, batches of commands come out.
 
 mod health;
+mod part_bytes;
 #[cfg(test)]
 mod tests;
 
@@ -14,6 +15,7 @@ use hindsight_core::{
 };
 use hindsight_gc::{BATCH_STEPS_MAX, Collector, Step, in_parts, split_advancing};
 use hindsight_log::{Error, Reader, Writer};
+use part_bytes::PartBytes;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -26,11 +28,6 @@ const IDLE: Duration = Duration::from_secs(1);
 /// After a panic the collectors count as sound once they come to rest, or after this many turns if they never
 /// do.
 const HEALTHY_TURNS: u64 = 1024;
-/// The bytes of objects from which on no further step is submitted together with those before. Several times
-/// as much fits into the window, from which the collectors learn what they wrote.
-const PART_BYTES_MAX: usize = 4 << 20;
-/// How much smaller the parts become for which there was no room on the disk.
-const PART_SHRINKS: usize = 16;
 /// The pause when too much was waiting to be written.
 const OVERLOADED: Duration = Duration::from_millis(50);
 
@@ -74,7 +71,7 @@ impl Collectors {
             woken,
             idle: IDLE,
             health: health.clone(),
-            part_bytes: PART_BYTES_MAX,
+            part_bytes: PartBytes::default(),
         };
         let thread = std::thread::Builder::new()
             .name("collectors".into())
@@ -158,8 +155,7 @@ struct Driver {
     woken: Receiver<()>,
     idle: Duration,
     health: Health,
-    /// The bytes of objects in one part: few while the disk is full.
-    part_bytes: usize,
+    part_bytes: PartBytes,
 }
 
 impl Driver {
@@ -219,7 +215,7 @@ impl Driver {
             return BatchOutcome::Idle;
         };
         let [advancing, others] = split_advancing(steps);
-        let mut parts = in_parts(advancing, &self.state, self.part_bytes).into_iter();
+        let mut parts = in_parts(advancing, &self.state, self.part_bytes.get()).into_iter();
         let first = parts.next().map(|part| self.submit(&writer, part));
         let others = (!others.is_empty()).then(|| self.submit(&writer, others));
         let mut outcome = BatchOutcome::Idle;
@@ -236,11 +232,7 @@ impl Driver {
         if rest > 0 && outcome == BatchOutcome::Idle {
             outcome = BatchOutcome::Progress;
         }
-        self.part_bytes = match outcome {
-            BatchOutcome::Progress => PART_BYTES_MAX.min(self.part_bytes * 2),
-            BatchOutcome::Refused(Refusal::NoRoom) => (self.part_bytes / PART_SHRINKS).max(1),
-            BatchOutcome::Idle | BatchOutcome::Refused(Refusal::Overloaded) => self.part_bytes,
-        };
+        self.part_bytes = self.part_bytes.after(outcome);
         others.map_or(outcome, |others| outcome.and(self.settle_part(others)))
     }
 

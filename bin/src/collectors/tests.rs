@@ -59,7 +59,7 @@ fn alone(plane: &ControlPlane, feed: CollectorFeed) -> Driver {
         woken: never(),
         idle: IDLE,
         health: Health::default(),
-        part_bytes: PART_BYTES_MAX,
+        part_bytes: PartBytes::default(),
     }
 }
 
