@@ -4,6 +4,7 @@
 
 use crate::unpoisoned::unpoisoned;
 use anyhow::{Context, Result, anyhow, bail};
+use futures_util::TryFutureExt;
 use futures_util::future::BoxFuture;
 use std::collections::BTreeMap;
 use std::io;
@@ -32,7 +33,7 @@ type Resolution = Option<Result<Vec<SocketAddr>, Arc<io::Error>>>;
 pub(super) struct Lookup {
     resolve: Resolve,
     connect: Connect,
-    places: Arc<Semaphore>,
+    seats: Arc<Semaphore>,
     under_way: Arc<Mutex<BTreeMap<String, watch::Receiver<Resolution>>>>,
 }
 
@@ -50,7 +51,7 @@ impl Lookup {
         Self {
             resolve,
             connect,
-            places: Arc::new(Semaphore::new(LOOKUPS_MAX)),
+            seats: Arc::new(Semaphore::new(LOOKUPS_MAX)),
             under_way: Arc::default(),
         }
     }
@@ -62,34 +63,22 @@ impl Lookup {
         limit: Duration,
     ) -> Result<TcpStream> {
         let end = Instant::now() + limit;
-        let mut last = anyhow!("there is no address");
-        for (address, left) in addresses.iter().zip((1..=addresses.len()).rev()) {
-            let share = share(end - Instant::now(), left);
-            match in_share(share, left, self.connect(address, share)).await {
-                Ok(stream) => return Ok(stream),
-                Err(error) => last = error,
-            }
-        }
-        Err(last)
+        let connected = first_of(addresses, end, |one, share| self.connect(one, share));
+        connected
+            .await
+            .map_err(|last| last.unwrap_or_else(|| anyhow!("there is no address")))
     }
 
     /// Connects to the first of the addresses of a host that accepts.
     async fn connect(&self, address: &str, limit: Duration) -> Result<TcpStream> {
         let dialled = || format!("dial tcp {address}");
         let end = Instant::now() + limit;
-        let mut last = None;
         let found = self.find(address).await.with_context(dialled)?;
-        for (one, left) in found.iter().zip((1..=found.len()).rev()) {
-            let share = share(end - Instant::now(), left);
-            let connected = async { Ok((self.connect)(*one).await?) };
-            match in_share(share, left, connected).await {
-                Ok(stream) => return Ok(stream),
-                Err(error) => last = Some(error),
-            }
-        }
-        match last {
-            Some(error) => Err(error).with_context(dialled),
-            None => bail!("dial tcp {address}: there is no address of that name"),
+        let connect = |one: &SocketAddr, _| (self.connect)(*one).map_err(anyhow::Error::from);
+        match first_of(&found, end, connect).await {
+            Ok(stream) => Ok(stream),
+            Err(Some(error)) => Err(error).with_context(dialled),
+            Err(None) => bail!("dial tcp {address}: there is no address of that name"),
         }
     }
 
@@ -116,17 +105,38 @@ impl Lookup {
         under_way.insert(address.to_owned(), result.clone());
         let (lookup, address) = (self.clone(), address.to_owned());
         tokio::spawn(async move {
-            let place = lookup.places.acquire_owned().await;
+            let seat = lookup.seats.acquire_owned().await;
             let look_up = move || {
                 let found = (lookup.resolve)(&address).map_err(Arc::new);
                 unpoisoned(lookup.under_way.lock()).remove(&address);
                 sender.send_replace(Some(found));
-                drop(place);
+                drop(seat);
             };
             tokio::task::spawn_blocking(look_up).await
         });
         result
     }
+}
+
+/// What the first of these comes to that connects before this time, of which each has a share; otherwise why the last did
+/// not, if there is any.
+async fn first_of<'a, T, C>(
+    all: &'a [T],
+    end: Instant,
+    connect: impl Fn(&'a T, Duration) -> C,
+) -> Result<TcpStream, Option<anyhow::Error>>
+where
+    C: Future<Output = Result<TcpStream>>,
+{
+    let mut last = None;
+    for (one, left) in all.iter().zip((1..=all.len()).rev()) {
+        let share = share(end - Instant::now(), left);
+        match in_share(share, left, connect(one, share)).await {
+            Ok(stream) => return Ok(stream),
+            Err(error) => last = Some(error),
+        }
+    }
+    Err(last)
 }
 
 /// The time that the first of so many takes at most.
