@@ -5,7 +5,7 @@ mod tests;
 
 use super::bounded_texts::BoundedTexts;
 use super::changed::changed;
-use super::naming::ever_named;
+use super::naming::{Named, ever_named};
 use super::versions::Versions;
 use super::{Filter, QueryError};
 use crate::answer::{LogEntry, LogPage};
@@ -31,12 +31,67 @@ const RESTORE: &str = "restore";
 pub(crate) struct Selection {
     /// Those of one name; empty if none is named.
     resources: Vec<GroupResource>,
+    scope: Scope,
+    /// What is asked of commits besides.
     filter: Filter,
-    /// Whether objects in no namespace are shown with those of the filter's namespace, since the kind is
-    /// cluster-wide now, or may have been.
-    with_cluster: bool,
-    /// The key of the only object that can be meant, if that is known.
-    key: Option<ObjectKey>,
+}
+
+/// Where the objects are that are meant.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+enum Scope {
+    /// In any namespace, or in none.
+    #[default]
+    Anywhere,
+    /// In no namespace: the kind never was in one, whichever the filter names.
+    Cluster,
+    Namespace {
+        name: String,
+        /// Or in none, since the kind is cluster-wide now, or may have been.
+        or_cluster: bool,
+    },
+    /// This is the only one that can be meant.
+    Object(ObjectKey),
+}
+
+impl Scope {
+    /// That of objects of these kinds, in the namespace and with the name that the filter has.
+    fn of(named: &[Named], filter: &Filter) -> Self {
+        let namespace = filter.namespace.as_deref();
+        let of_one = |resource: &GroupResource, namespace: Option<&str>| {
+            let name = filter.name.as_deref()?;
+            let key = ObjectKey::new(resource.clone(), namespace?, name);
+            Some(Self::Object(key))
+        };
+        let within = |or_cluster| match namespace {
+            Some(name) => Self::Namespace {
+                name: name.to_owned(),
+                or_cluster,
+            },
+            None => Self::Anywhere,
+        };
+        match named {
+            [] => within(false),
+            [(resource, Some(kind))] if kind.is_namespaced() => {
+                of_one(resource, namespace).unwrap_or_else(|| within(false))
+            }
+            [(resource, Some(kind))] if !kind.is_custom() => {
+                of_one(resource, Some("")).unwrap_or(Self::Cluster)
+            }
+            // An earlier definition may have had objects in namespaces.
+            _ => within(true),
+        }
+    }
+
+    fn has(&self, key: &ObjectKey) -> bool {
+        match self {
+            Self::Anywhere => true,
+            Self::Cluster => key.namespace.is_empty(),
+            Self::Namespace { name, or_cluster } => {
+                is_in(key, name) || (*or_cluster && key.namespace.is_empty())
+            }
+            Self::Object(object) => object == key,
+        }
+    }
 }
 
 impl Selection {
@@ -46,34 +101,15 @@ impl Selection {
         filter: &Filter,
         state: &State,
     ) -> Result<Self, QueryError> {
-        let mut selection = Self {
-            filter: filter.clone(),
-            ..Self::default()
+        let named = match &filter.kind {
+            Some(text) => ever_named(history, state, text)?,
+            None => Vec::new(),
         };
-        if let Some(text) = &filter.kind {
-            let named = ever_named(history, state, text)?;
-            match &*named {
-                [(resource, Some(kind))] if kind.is_namespaced() => {
-                    selection.key = selection.key_in(resource, filter.namespace.as_deref());
-                }
-                [(resource, Some(kind))] if !kind.is_custom() => selection.only_cluster(resource),
-                // An earlier definition may have had objects in namespaces.
-                _ => selection.with_cluster = true,
-            }
-            selection.resources = named.into_iter().map(|(resource, _)| resource).collect();
-        }
-        Ok(selection)
-    }
-
-    /// Restricts the selection to a kind that was never in a namespace, whichever the filter names.
-    fn only_cluster(&mut self, resource: &GroupResource) {
-        self.filter.namespace = Some(String::new());
-        self.key = self.key_in(resource, Some(""));
-    }
-
-    fn key_in(&self, resource: &GroupResource, namespace: Option<&str>) -> Option<ObjectKey> {
-        let name = self.filter.name.as_deref()?;
-        Some(ObjectKey::new(resource.clone(), namespace?, name))
+        Ok(Self {
+            scope: Scope::of(&named, filter),
+            resources: named.into_iter().map(|(resource, _)| resource).collect(),
+            filter: filter.clone(),
+        })
     }
 
     /// Whether few enough commits are selected to look up for each update the version before it.
@@ -94,9 +130,7 @@ impl Selection {
         let (key, filter) = (&commit.key, &self.filter);
         let is = |wanted: Option<&str>, found: &str| wanted.is_none_or(|wanted| wanted == found);
         (self.resources.is_empty() || self.resources.contains(&key.resource))
-            && filter.namespace.as_deref().is_none_or(|wanted| {
-                is_in(key, wanted) || (self.with_cluster && key.namespace.is_empty())
-            })
+            && self.scope.has(key)
             && is(filter.name.as_deref(), &key.name)
             && is(filter.uid.as_deref(), commit.uid.as_str())
     }
@@ -235,15 +269,15 @@ pub(crate) fn page(
 ) -> Result<LogPage, Error> {
     let builder = entry_builder(history, selection)?;
     let from = selection.first(from);
-    match &selection.key {
-        None => fill(builder, from, history.all(from)),
-        Some(key) => match history.touched(key, from) {
-            Ok(touched) => {
-                let touched = touched.map(|commit| commit.map(Entry::Commit));
-                fill(builder, from, touched)
-            }
-            Err(error) => fill(builder, from, [Err(error)].into_iter()),
-        },
+    let Scope::Object(key) = &selection.scope else {
+        return fill(builder, from, history.all(from));
+    };
+    match history.touched(key, from) {
+        Ok(touched) => {
+            let touched = touched.map(|commit| commit.map(Entry::Commit));
+            fill(builder, from, touched)
+        }
+        Err(error) => fill(builder, from, [Err(error)].into_iter()),
     }
 }
 

@@ -128,3 +128,70 @@ fn what_is_thinned_while_it_is_told_is_told_by_the_next_page() {
     let builder = entry_builder(&history, &selection).expect("a builder");
     assert!(fill(builder, Revision(1), [broken].into_iter()).is_err());
 }
+
+#[test]
+fn where_objects_are_looked_for_follows_from_their_kinds_and_the_filter() {
+    let state = plane().state();
+    let named = |resource: &str| {
+        let resource = GroupResource::new("", resource);
+        let kind = state.kinds.by_resource(&resource).cloned();
+        (resource, kind)
+    };
+    let within = |or_cluster| Scope::Namespace {
+        name: "default".into(),
+        or_cluster,
+    };
+    let namespaced = [named("configmaps")];
+    let cluster = [named("namespaces")];
+    let gone = [named("widgets")];
+    let object =
+        |kind: &Named, namespace| Scope::Object(ObjectKey::new(kind.0.clone(), namespace, "a"));
+    for (kinds, [of_all, in_one, of_name, of_both]) in [
+        (
+            &[][..],
+            [
+                Scope::Anywhere,
+                within(false),
+                Scope::Anywhere,
+                within(false),
+            ],
+        ),
+        (
+            &namespaced,
+            [
+                Scope::Anywhere,
+                within(false),
+                Scope::Anywhere,
+                object(&namespaced[0], "default"),
+            ],
+        ),
+        (
+            &cluster,
+            [
+                Scope::Cluster,
+                Scope::Cluster,
+                object(&cluster[0], ""),
+                object(&cluster[0], ""),
+            ],
+        ),
+        (
+            &gone,
+            [Scope::Anywhere, within(true), Scope::Anywhere, within(true)],
+        ),
+    ] {
+        for (namespace, name, expected) in [
+            (None, None, of_all),
+            (Some("default"), None, in_one),
+            (None, Some("a"), of_name),
+            (Some("default"), Some("a"), of_both),
+        ] {
+            let filter = Filter {
+                namespace: namespace.map(str::to_owned),
+                name: name.map(str::to_owned),
+                ..Filter::default()
+            };
+            let found = Scope::of(kinds, &filter);
+            assert_eq!(found, expected, "{kinds:?} {namespace:?} {name:?}");
+        }
+    }
+}
