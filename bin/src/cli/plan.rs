@@ -5,7 +5,7 @@ use super::legible::legible_answer;
 use super::parse::namespace;
 use super::point::{Point, point};
 use super::query::Query;
-use super::subject::{DEFAULT_NAMESPACE, NameArg, ResourceArg, parse_name, parse_resource};
+use super::subject::{DEFAULT_NAMESPACE, Named};
 use super::{Directory, NOT_FOUND, Output, show};
 use crate::answer::{OnceLetGo, PlanAnswer, Planned};
 use crate::effects;
@@ -38,12 +38,8 @@ Exit code 3: there is no such object.";
 pub(super) struct Plan {
     #[command(flatten)]
     pub(super) directory: Directory,
-    /// KIND/NAME, or KIND followed by the name
-    #[arg(value_parser = parse_resource)]
-    subject: ResourceArg,
-    /// NAME or NAMESPACE/NAME, if the argument before is KIND alone
-    #[arg(value_parser = parse_name)]
-    name: Option<NameArg>,
+    #[command(flatten)]
+    named: Named,
     /// The object's namespace, `default` if omitted
     #[arg(long, short, value_parser = namespace)]
     namespace: Option<String>,
@@ -69,9 +65,7 @@ enum Cascade {
 
 impl Plan {
     pub(super) fn run(self) -> Result<ExitCode> {
-        let subject = self.subject.clone();
-        let (name, namespace) = (self.name.clone(), self.namespace.clone());
-        let object = subject.with_required_name(name, namespace, "plan")?;
+        let object = self.named.clone().object(self.namespace.clone(), "plan")?;
         self.as_of.as_ref().map_or(Ok(()), Point::check)?;
         let answer = self.ask(&object)?;
         match (self.output, &answer) {

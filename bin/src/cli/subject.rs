@@ -4,6 +4,7 @@ use super::{Directory, usage_error};
 use crate::inspect::ObjectQuery;
 use crate::shell;
 use anyhow::Result;
+use clap::Args;
 use clap::error::ErrorKind;
 
 /// The namespace that is meant if none is named.
@@ -72,15 +73,22 @@ impl ResourceArg {
             namespace,
         })
     }
+}
 
-    /// The same, where a name is required.
-    pub(super) fn with_required_name(
-        self,
-        name: Option<NameArg>,
-        namespace: Option<String>,
-        subcommand: &str,
-    ) -> Result<ObjectQuery> {
-        let subject = self.with_name(name, namespace, subcommand)?;
+#[derive(Debug, Clone, Args)]
+pub(super) struct Named {
+    /// KIND/NAME, or KIND followed by the name
+    #[arg(value_parser = parse_resource)]
+    subject: ResourceArg,
+    /// NAME or NAMESPACE/NAME, if the argument before is KIND alone
+    #[arg(value_parser = parse_name)]
+    name: Option<NameArg>,
+}
+
+impl Named {
+    /// The object that is named so, in the namespace that was given with `-n`.
+    pub(super) fn object(self, namespace: Option<String>, subcommand: &str) -> Result<ObjectQuery> {
+        let subject = self.subject.with_name(self.name, namespace, subcommand)?;
         let Some(name) = subject.name else {
             let why = "give KIND/NAME, such as configmap/settings";
             return Err(usage_error(

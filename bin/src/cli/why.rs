@@ -7,7 +7,7 @@ use super::ask::{Source, newest_state};
 use super::legible::legible_answer;
 use super::parse::{namespace, non_empty};
 use super::query::Query;
-use super::subject::{NameArg, ResourceArg, parse_name, parse_resource};
+use super::subject::Named;
 use super::{Directory, NOT_FOUND, Output, show};
 use crate::hint::hint;
 use crate::history::{HistoryIndex, LogHistory};
@@ -44,12 +44,8 @@ Exit code 3: no such object ever existed, as far as this log has it.";
 pub(super) struct Why {
     #[command(flatten)]
     pub(super) directory: Directory,
-    /// KIND/NAME, or KIND followed by the name
-    #[arg(value_parser = parse_resource)]
-    subject: ResourceArg,
-    /// NAME or NAMESPACE/NAME, if the argument before is KIND alone
-    #[arg(value_parser = parse_name)]
-    name: Option<NameArg>,
+    #[command(flatten)]
+    named: Named,
     /// The object's namespace, `default` if omitted; for a kind that is cluster-scoped now, the one it was in
     #[arg(long, short, value_parser = namespace)]
     namespace: Option<String>,
@@ -63,11 +59,9 @@ pub(super) struct Why {
 
 impl Why {
     pub(super) fn run(self) -> Result<ExitCode> {
-        let subject = self.subject;
-        let named = subject.with_required_name(self.name, self.namespace, "why")?;
         let object = ObjectQuery {
             uid: self.uid,
-            ..named
+            ..self.named.object(self.namespace, "why")?
         };
         let answer = match self.directory.source()? {
             Source::Directory { reader, .. } => {
