@@ -6,6 +6,7 @@ mod plain;
 mod tests;
 
 use super::auth::{InvalidCredentials, Tokens, User};
+use super::client_certificate::KnownClient;
 use super::departure::Departure;
 use super::gathered::{Gathered, Polls};
 use super::lingering::Lingering;
@@ -161,6 +162,50 @@ async fn secured(stream: TcpStream, tls: &Tls) -> std::io::Result<TlsStream<TcpS
     acceptor.accept(stream).await
 }
 
+/// Who is at the other end of a connection, and what is counted of it.
+struct Client {
+    context: Arc<ServerContext>,
+    certificate: KnownClient,
+    requests: Requests,
+    slot: Arc<Slot>,
+}
+
+impl Client {
+    /// Who sends a request with this head. One without any tells who the client is by its certificate.
+    fn identify(&self, headers: &HeaderMap) -> Result<User, InvalidCredentials> {
+        let certified = self.certificate.at(UnixTime::now());
+        let user = self.context.tokens.identify(headers, certified);
+        if matches!(user, Ok(Some(_))) {
+            self.requests.mark_authenticated();
+            self.slot.mark_authenticated();
+        }
+        user
+    }
+
+    /// Answers a request, which counts as open from now on.
+    fn answer(
+        &self,
+        request: http::Request<Incoming>,
+    ) -> impl Future<Output = Result<Response<Answer>, Infallible>> + use<> {
+        let mut open = self.requests.begin();
+        let actor = self.identify(request.headers());
+        let context = Arc::clone(&self.context);
+        let is_bare = request.method() == Method::HEAD && request.version() == Version::HTTP_2;
+        async move {
+            let rest = context.timeouts.rest;
+            let answer = |request| answer(&context, actor, request);
+            let mut response = unread::answer_and_drain(request, rest, answer).await;
+            if is_bare {
+                response = without_body_for_hyper(response);
+            }
+            if is_of_events(&response) {
+                open.mark_watch();
+            }
+            Ok(response.map(|body| Answer::new(body, open, context.timeouts)))
+        }
+    }
+}
+
 async fn serve(
     stream: TcpStream,
     context: Arc<ServerContext>,
@@ -176,47 +221,23 @@ async fn serve(
     };
     let session = stream.get_ref().1;
     let chain = session.peer_certificates().unwrap_or_default();
-    let client = context.tls.certificates.identify(chain, UnixTime::now());
+    let certificate = context.tls.certificates.identify(chain, UnixTime::now());
     let is_http2 = session.alpn_protocol() == HTTP2;
-    let builder = builder(is_http2);
     let requests = Requests::none();
-    let departure = (!is_http2).then(|| Departure::of(requests.clone()));
-    let mark_authenticated = {
-        let requests = requests.clone();
-        move || {
-            requests.mark_authenticated();
-            slot.mark_authenticated();
-        }
+    let client = Client {
+        context,
+        certificate,
+        requests: requests.clone(),
+        slot,
     };
-    if matches!(client.at(UnixTime::now()), Ok(Some(_))) {
-        mark_authenticated();
-    }
-    let counted = requests.clone();
-    let service = service_fn(move |request: http::Request<Incoming>| {
-        let mut open = counted.begin();
-        let actor = context
-            .tokens
-            .identify(request.headers(), client.at(UnixTime::now()));
-        if matches!(actor, Ok(Some(_))) {
-            mark_authenticated();
-        }
-        let context = Arc::clone(&context);
-        let is_bare = request.method() == Method::HEAD && request.version() == Version::HTTP_2;
-        async move {
-            let answer = |request| answer(&context, actor, request);
-            let mut response = unread::answer_and_drain(request, timeouts.rest, answer).await;
-            if is_bare {
-                response = without_body_for_hyper(response);
-            }
-            if is_of_events(&response) {
-                open.mark_watch();
-            }
-            Ok::<_, Infallible>(response.map(|body| Answer::new(body, open, timeouts)))
-        }
-    });
+    // Whoever has a valid certificate need not send a request to be known.
+    client.identify(&HeaderMap::new()).ok();
     let polls = Polls::of(requests.clone());
+    let departure = (!is_http2).then(|| Departure::of(requests.clone()));
     let stream = Lingering::new(stream, departure, stopping.clone(), timeouts.lingering);
     let stream = Gathered::new(stream, is_http2.then(|| polls.clone()));
+    let service = service_fn(move |request| client.answer(request));
+    let builder = builder(is_http2);
     let connection = builder.serve_connection(TokioIo::new(stream), service);
     tokio::pin!(connection);
     let patience = tokio::select! {
