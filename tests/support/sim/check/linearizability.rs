@@ -209,7 +209,7 @@ fn subject(operation: &Operation, rejection: &Rejection) -> Option<ObjectKey> {
         Intent::Update(update) => &update.key,
         Intent::Patch(patch) => &patch.key,
         Intent::Delete(delete) | Intent::Evict(delete) => &delete.target.key,
-        _ => return None,
+        Intent::Collect(_) => return None,
     };
     let namespaces = GroupResource::new("", "namespaces");
     let namespace = if *resource == namespaces {
