@@ -80,7 +80,7 @@ impl Decider {
         self.draft.batch(answers.collect(), unstored)
     }
 
-    /// Takes space for the whole round. If there is none, then for what of it only deletes, and else for nothing: all that
+    /// Takes space for the whole round. If there is none, then for what of it only deletes, and else for nothing: what
     /// has no space is refused.
     fn fit(&mut self, mut round: Round, start: Mark) -> (Round, Unstored) {
         if let Some(unstored) = self.space.admit(round.bytes, round.smallest_write) {
