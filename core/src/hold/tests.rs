@@ -6,9 +6,11 @@ use serde_json::{Value, json};
 
 /// What holds this object, in the order in which it is told, and whether clients let go of it.
 #[track_caller]
-fn held(world: &mut World, resource: &str, document: Value) -> Vec<(Hold<'static>, bool)> {
-    world.find(resource, document.clone());
-    let name = document["metadata"]["name"].as_str().expect("a name");
+fn held(world: &mut World, resource: &str, mut document: Value) -> Vec<(Hold<'static>, bool)> {
+    let name = document["metadata"]["name"].clone();
+    document["metadata"]["uid"] = name.clone();
+    world.find(resource, document);
+    let name = name.as_str().expect("a name");
     let object = world.get(resource, name).expect("it is stored");
     let held: Vec<Hold<'_>> = holds(&world.state, &object).collect();
     let document = object.document();
