@@ -2,7 +2,7 @@
 
 use super::disk::Disk;
 use super::script::{self, empty};
-use crate::{Error, Reader, Records, Stored, Tail, Writer, thin};
+use crate::{Error, MemoryStorage, Reader, Records, Stored, Tail, Writer, thin};
 use hindsight_core::{Change, Pruned, Revision, State, Time};
 use serde_json::json;
 use std::sync::Arc;
@@ -196,4 +196,40 @@ fn a_log_that_is_thinned_does_not_seem_to_end_earlier() {
             Err(other) => panic!("{other}"),
         }
     });
+}
+
+/// A fork that ends earlier would be another world than the one that was asked for.
+#[test]
+fn a_beginning_that_is_copied_is_whole_or_overtaken_whenever_the_log_is_thinned() {
+    let whole = reader(&logged());
+    let newest = whole.newest().expect("read");
+    let overtaken = AtomicUsize::new(0);
+    for after in [0, 1, 2, u64::MAX] {
+        at_every_read(|reader, floor| {
+            let before = floor.previous();
+            let until = Revision(before.0.saturating_add(after)).min(newest);
+            let copy = || {
+                let to = Arc::new(MemoryStorage::default());
+                reader.copy_until(until, &*to).map(|()| Reader::new(to))
+            };
+            let copied = match copy() {
+                Err(Error::Overtaken { floor: told }) => {
+                    assert_eq!(told, floor);
+                    overtaken.fetch_add(1, Ordering::SeqCst);
+                    copy()
+                }
+                at_once => at_once,
+            };
+            if let Err(Error::Pruned(pruned)) = copied {
+                let asked = until;
+                assert_eq!((pruned, asked), (Pruned { asked, floor }, before));
+                return;
+            }
+            let copied = copied.expect("it is kept");
+            assert_eq!(copied.newest().expect("read"), until);
+            let state = |of: &Reader| of.state_at(empty(), until).expect("kept");
+            assert_eq!(state(&copied).hash(), state(&whole).hash(), "{until}");
+        });
+    }
+    assert!(overtaken.into_inner() > 0);
 }

@@ -5,7 +5,7 @@ use crate::chain::Links;
 use crate::frame::decoded::{DecodedFrame, read};
 use crate::frame::{self, Format};
 use crate::{Error, Storage, Tail, codec};
-use hindsight_core::{Commit, Revision};
+use hindsight_core::{Commit, Pruned, Revision};
 
 impl Reader {
     /// Copies all that is kept of the history up to this revision into an empty storage. If commits that are stored
@@ -18,6 +18,15 @@ impl Reader {
         if until < floor {
             return Err(self.pruned(until, floor));
         }
+        let copied = self.copy_from(floor, until, to);
+        copied.map_err(|error| match error {
+            Error::Pruned(Pruned { floor, .. }) => Error::Overtaken { floor },
+            other => other,
+        })
+    }
+
+    /// Fails with [`Error::Pruned`] if what comes next has been thinned into a frame that was passed.
+    fn copy_from(&self, floor: Revision, until: Revision, to: &dyn Storage) -> Result<(), Error> {
         let records = &**self.records();
         let mut links = Links::after(Tail::START);
         let mut from = Revision(1);
@@ -37,6 +46,7 @@ impl Reader {
             }
             from = frame.links.end;
         }
+        links.end(records, until)?;
         to.sync()
     }
 }
