@@ -31,6 +31,8 @@ mod reserve;
 mod snapshots;
 #[path = "faults/starts.rs"]
 mod starts;
+#[path = "faults/threads.rs"]
+mod threads;
 #[path = "faults/witness.rs"]
 mod witness;
 #[path = "faults/writes.rs"]

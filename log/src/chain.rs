@@ -1,6 +1,6 @@
 //! Walks the log forward. Frames are fetched one after the other, then checked, hashed and decoded on all
 //! cores; finally each is compared with the one before. On a long walk a separate thread reads ahead of
-//! the consumer.
+//! the consumer, if one can be started.
 
 mod decoder;
 mod links;
@@ -10,8 +10,8 @@ mod tests;
 use crate::frame::decoded::FrameLinks;
 use crate::{Error, Records};
 use crossbeam_channel::Receiver;
-use decoder::Decoded;
 pub(crate) use decoder::Decoder;
+use decoder::{Decoded, start_thread};
 use hindsight_core::Revision;
 pub(crate) use links::Links;
 use std::collections::VecDeque;
@@ -87,7 +87,8 @@ impl<F: AsRef<FrameLinks> + Send + 'static> Chain<F> {
             Source::Inline(mut decoder) => {
                 self.ready.extend(decoder.batch());
                 self.source = if decoder.is_long() {
-                    Source::ReadAhead(decoder.read_ahead()?)
+                    let ahead = decoder.read_ahead(start_thread);
+                    ahead.map_or_else(Source::Inline, Source::ReadAhead)
                 } else {
                     Source::Inline(decoder)
                 };

@@ -4,8 +4,9 @@ use crate::frame;
 use crate::frame::decoded::{DecodedFrame, FrameLinks, read, read_links, weight};
 use crate::storage::Stored;
 use crate::{Error, Records, parallel};
-use crossbeam_channel::{Receiver, bounded};
+use crossbeam_channel::{Receiver, SendError, bounded};
 use hindsight_core::Revision;
+use std::io;
 use std::sync::Arc;
 
 /// The most frames that are decoded together; a walk that ends early has not read far ahead.
@@ -132,22 +133,39 @@ impl<F: Send + 'static> Decoder<F> {
     }
 
     /// Moves the rest of the walk to a thread of its own, which ends once the receiver is dropped. An empty batch
-    /// means the end of the log, a disconnect means that the thread panicked.
-    pub(super) fn read_ahead(mut self) -> Result<Receiver<Vec<Decoded<F>>>, Error> {
+    /// means the end of the log, a disconnect means that the thread panicked. If none can be started, the walk goes on
+    /// here, and is not long again before some batches.
+    pub(super) fn read_ahead(
+        self,
+        start: impl FnOnce(Run) -> io::Result<()>,
+    ) -> Result<Receiver<Vec<Decoded<F>>>, Self> {
         let (sender, batches) = bounded(BATCHES_AHEAD);
+        let (hand_over, handed_over) = bounded::<Self>(1);
         let run = move || {
+            let Ok(mut decoder) = handed_over.recv() else {
+                return;
+            };
+            drop(handed_over);
             loop {
-                let batch = self.batch();
+                let batch = decoder.batch();
                 let is_end = batch.is_empty();
                 if sender.send(batch).is_err() || is_end {
                     return;
                 }
             }
         };
-        std::thread::Builder::new()
-            .name("read-ahead".into())
-            .spawn(run)
-            .map_err(Error::io("starting a thread that reads the log"))?;
-        Ok(batches)
+        let left = match start(Box::new(run)) {
+            Ok(()) => hand_over.send(self).err().map(SendError::into_inner),
+            Err(_no_thread) => Some(self),
+        };
+        left.map_or(Ok(batches), |left| Err(Self { batches: 0, ..left }))
     }
+}
+
+/// What a thread does.
+pub(super) type Run = Box<dyn FnOnce() + Send>;
+
+pub(super) fn start_thread(run: Run) -> io::Result<()> {
+    let thread = std::thread::Builder::new().name("read-ahead".into());
+    thread.spawn(run).map(drop)
 }

@@ -197,6 +197,34 @@ fn a_long_walk_is_ahead_by_bytes_and_not_by_frames_alone() {
     assert!(held_most <= HELD_MAX, "{held_most} of {HELD_MAX}");
 }
 
+#[test]
+fn a_walk_for_which_no_thread_can_be_started_goes_on_and_tries_again_later() {
+    let frames = 20 * FRAMES;
+    let storage = Arc::new(MemoryStorage::default());
+    fill(&*storage, frames, 1 << 10);
+    let mut decoder = Decoder::new(storage, Revision(1));
+    let (mut read, mut tried) = (0, 0);
+    loop {
+        let batch = decoder.batch();
+        if batch.is_empty() {
+            break;
+        }
+        for decoded in batch {
+            read += 1;
+            assert_eq!(decoded.first, Revision(read));
+            assert!(decoded.frame.is_ok(), "{read}");
+        }
+        if decoder.is_long() {
+            tried += 1;
+            let none = decoder.read_ahead(|_| Err(std::io::ErrorKind::WouldBlock.into()));
+            decoder = none.expect_err("no thread was started");
+            assert!(!decoder.is_long());
+        }
+    }
+    assert_eq!(read, frames);
+    assert!(tried > 1, "{tried}");
+}
+
 /// A storage that panics at one of its frames.
 #[derive(Debug, Default)]
 struct Broken(MemoryStorage, Option<Revision>);
