@@ -16,7 +16,7 @@ use crate::offload::offload;
 use crate::protobuf;
 use crate::status::Failure;
 use bytes::{Bytes, BytesMut};
-use document::Decoded;
+use document::{Decoded, Unread};
 use futures_util::stream::{self, BoxStream, StreamExt};
 use hindsight_core::{Rejection, strict_decoding_error};
 use http_body::{Body, Frame, SizeHint};
@@ -310,8 +310,7 @@ pub(crate) async fn decode_config(
         decoded
     } else {
         let as_yaml = body.read_offloaded(YAML_BYTES, |bytes| {
-            document::yaml(bytes)
-                .map_err(|error| Failure::bad_request(format!("error decoding YAML: {error}")))
+            document::yaml(bytes).map_err(|unread| unread.refused("error decoding YAML"))
         });
         as_yaml.await?
     };
@@ -352,8 +351,8 @@ impl Received {
 
 async fn read_as(body: &Received, reading: Reading<'_>) -> Result<Decoded, Failure> {
     let bytes = body.decoded_bytes(reading.syntax);
-    let decode = match reading.syntax {
-        Syntax::Json => document::json,
+    let decode: fn(&[u8]) -> Result<Decoded, Unread> = match reading.syntax {
+        Syntax::Json => |bytes| document::json(bytes).map_err(Unread::Malformed),
         Syntax::Yaml => document::yaml,
         Syntax::Protobuf => {
             let (version, kind) = (reading.api_version.to_owned(), reading.kind.to_owned());
@@ -366,11 +365,8 @@ async fn read_as(body: &Received, reading: Reading<'_>) -> Result<Decoded, Failu
         }
     };
     let read = move |bytes: &[u8]| {
-        decode(bytes).map_err(|error| {
-            Failure::bad_request(format!(
-                "couldn't get version/kind; json parse error: {error}"
-            ))
-        })
+        let unable = "couldn't get version/kind; json parse error";
+        decode(bytes).map_err(|unread| unread.refused(unable))
     };
     body.read_offloaded(bytes, read).await
 }

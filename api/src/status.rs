@@ -272,7 +272,7 @@ impl Failure {
         Self::new(500, "InternalError", message).with_warnings(self.warnings)
     }
 
-    fn with(mut self, details: impl Into<Value>) -> Self {
+    pub(crate) fn with(mut self, details: impl Into<Value>) -> Self {
         self.details = Some(details.into());
         self
     }

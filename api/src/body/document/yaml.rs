@@ -1,12 +1,14 @@
 //! Reads YAML, which may be as deep and as long as JSON.
 
 use super::{Decoded, Key, Node, plain};
+use crate::status::Failure;
 use hindsight_core::LEVELS_MAX;
 use serde::de::{DeserializeSeed, Deserializer, Error as _};
-use serde_json::Value;
+use serde_json::{Value, json};
 use serde_saphyr::budget::BudgetBreach;
 use serde_saphyr::{Budget, Error, Spanned};
 use std::cell::RefCell;
+use std::str::Utf8Error;
 use std::thread;
 
 /// How many levels are read on the stack of the request. A level takes some KiB of it, and in a build without
@@ -21,36 +23,51 @@ pub(in crate::body) const VALUES_MAX: usize = 25_000;
 const TEXT_BYTES_MAX: usize = 512 << 10;
 
 /// Why a text was not read.
-struct Unread {
-    why: String,
-    is_too_deep: bool,
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::body) enum Unread {
+    Malformed(String),
+    TooDeep(String),
+    /// There is none with a deep stack.
+    NoThread(String),
 }
 
 impl Unread {
-    fn because(why: String) -> Self {
-        Self {
-            why,
-            is_too_deep: false,
+    /// What its sender is told; first, what it would have been read for.
+    pub(in crate::body) fn refused(self, unable: &str) -> Failure {
+        match self {
+            Self::Malformed(why) | Self::TooDeep(why) => {
+                Failure::bad_request(format!("{unable}: {why}"))
+            }
+            Self::NoThread(why) => {
+                let message =
+                    format!("no thread can be started that reads the body: {why}; try again later");
+                Failure::new(503, "ServiceUnavailable", message)
+                    .with(json!({"retryAfterSeconds": 1}))
+            }
         }
     }
 }
 
 /// The first document of a text.
-pub(in crate::body) fn read(bytes: &[u8]) -> Result<Decoded, String> {
-    let text = std::str::from_utf8(bytes).map_err(|error| error.to_string())?;
-    let read = match to_level(text, LEVELS_NEAR) {
-        Err(unread) if unread.is_too_deep => on_a_deep_stack(text),
-        read => read,
-    };
-    read.map_err(|unread| unread.why)
+pub(in crate::body) fn read(bytes: &[u8]) -> Result<Decoded, Unread> {
+    read_with(bytes, DEEP_STACK_BYTES)
 }
 
-fn on_a_deep_stack(text: &str) -> Result<Decoded, Unread> {
+fn read_with(bytes: &[u8], deep_stack_bytes: usize) -> Result<Decoded, Unread> {
+    let malformed = |error: Utf8Error| Unread::Malformed(error.to_string());
+    let text = std::str::from_utf8(bytes).map_err(malformed)?;
+    match to_level(text, LEVELS_NEAR) {
+        Err(Unread::TooDeep(_)) => on_a_stack(deep_stack_bytes, text),
+        read => read,
+    }
+}
+
+fn on_a_stack(bytes: usize, text: &str) -> Result<Decoded, Unread> {
     thread::scope(|scope| {
-        let reader = thread::Builder::new().stack_size(DEEP_STACK_BYTES);
+        let reader = thread::Builder::new().stack_size(bytes);
         let reader = reader.spawn_scoped(scope, || to_level(text, LEVELS_MAX));
-        let reader = reader.map_err(|error| Unread::because(error.to_string()))?;
-        let failed = |_panic| Err(Unread::because("the reader failed".to_owned()));
+        let reader = reader.map_err(|error| Unread::NoThread(error.to_string()))?;
+        let failed = |_panic| Err(Unread::Malformed("the reader failed".to_owned()));
         reader.join().unwrap_or_else(failed)
     })
 }
@@ -70,10 +87,8 @@ fn to_level(text: &str, levels: usize) -> Result<Decoded, Unread> {
         // Source: `Unmarshal` of `sigs.k8s.io/yaml`, which reads one document and ignores what follows it.
         (Some(first), _) => Ok(first),
         (None, Ok(())) => Ok(Value::Null),
-        (None, Err(error)) => Err(Unread {
-            is_too_deep: is_too_deep(&error),
-            why: error.to_string(),
-        }),
+        (None, Err(error)) if is_too_deep(&error) => Err(Unread::TooDeep(error.to_string())),
+        (None, Err(error)) => Err(Unread::Malformed(error.to_string())),
     };
     let (document, repeats) = (document?, repeats.into_inner().list);
     Ok(Decoded { document, repeats })
@@ -147,13 +162,25 @@ mod tests {
             }
             let lines = (0..levels).map(|level| format!("{}k:\n", " ".repeat(level)));
             let lines = lines.collect::<String>() + &" ".repeat(levels) + "1\n";
-            let as_json = json(nested(levels, "{\"k\": ", "}").as_bytes());
-            assert_eq!(read(lines.as_bytes()), as_json, "{levels}");
+            let as_json = json(nested(levels, "{\"k\": ", "}").as_bytes()).expect("JSON");
+            assert_eq!(read(lines.as_bytes()), Ok(as_json), "{levels}");
         }
         let deeper = nested(LEVELS_MAX + 1, "[", "]");
-        for read in [read(deeper.as_bytes()), json(deeper.as_bytes())] {
-            assert!(read.is_err());
-        }
+        assert!(read(deeper.as_bytes()).is_err() && json(deeper.as_bytes()).is_err());
+    }
+
+    #[test]
+    fn that_there_is_no_thread_for_a_deep_document_is_no_fault_of_the_document() {
+        // There is no room for so large a stack.
+        const NOWHERE: usize = 1 << 60;
+        let told = |levels: usize, stack: usize| {
+            let text = "[".repeat(levels) + &"]".repeat(levels);
+            let read = read_with(text.as_bytes(), stack);
+            read.map_err(|unread| unread.refused("unread").code).err()
+        };
+        assert_eq!(told(LEVELS_NEAR, NOWHERE), None);
+        assert_eq!(told(LEVELS_NEAR + 1, NOWHERE), Some(503));
+        assert_eq!(told(LEVELS_MAX + 1, DEEP_STACK_BYTES), Some(400));
     }
 
     #[test]
@@ -170,6 +197,10 @@ mod tests {
         assert_eq!(decoded.document.as_array().map(Vec::len), Some(600_001));
     }
 
+    fn is_of_the_budget(unread: &Unread) -> bool {
+        matches!(unread, Unread::Malformed(why) if why.contains("budget"))
+    }
+
     #[test]
     fn aliases_make_no_more_of_a_long_text_than_it_could_say_itself() {
         let ten = |name: char, below: char| {
@@ -184,7 +215,7 @@ mod tests {
         for padding in [0, 300_000] {
             let text = format!("{bomb}# {}\n", "x".repeat(padding));
             let why = read(text.as_bytes()).expect_err("more than a million values");
-            assert!(why.contains("budget"), "{why}");
+            assert!(is_of_the_budget(&why), "{why:?}");
         }
     }
 
@@ -197,6 +228,6 @@ mod tests {
         };
         assert!(said(1_000, 500).is_ok());
         let why = said(100_000, 600).expect_err("much more than its length");
-        assert!(why.contains("budget"), "{why}");
+        assert!(is_of_the_budget(&why), "{why:?}");
     }
 }
