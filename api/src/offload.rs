@@ -3,15 +3,31 @@
 
 use crate::apart::{apart, ended_early};
 use crate::status::Failure;
-use tokio::runtime::Handle;
+use crate::unpoisoned::unpoisoned;
+use std::sync::{Arc, Mutex, Weak};
+use tokio::runtime::{Handle, Id};
 use tokio::sync::Semaphore;
 
 /// What is longer than this is offloaded, a body or what webhooks make of it: to decode so much takes some milliseconds.
 pub(crate) const LONG_BYTES: usize = 64 << 10;
-/// How many computations run at one time; others wait for their turn.
+/// How many computations run at one time in a runtime; others wait for their turn.
 const SEATS_MAX: usize = 4;
 
-static SEATS: Semaphore = Semaphore::const_new(SEATS_MAX);
+/// The seats of each runtime in which somebody has one or waits. A runtime that nobody drives gives no seat back that
+/// somebody in it was given, not even if the request was given up; in others they would be missing for ever.
+static SEATS: Mutex<Vec<(Id, Weak<Semaphore>)>> = Mutex::new(Vec::new());
+
+fn seats_of(runtime: &Handle) -> Arc<Semaphore> {
+    let mut all = unpoisoned(SEATS.lock());
+    all.retain(|(_, seats)| seats.strong_count() > 0);
+    let known = all.iter().find(|(id, _)| *id == runtime.id());
+    if let Some(seats) = known.and_then(|(_, seats)| seats.upgrade()) {
+        return seats;
+    }
+    let seats = Arc::new(Semaphore::new(SEATS_MAX));
+    all.push((runtime.id(), Arc::downgrade(&seats)));
+    seats
+}
 
 /// Runs a computation, on another thread if it is about more than [`LONG_BYTES`]. It goes on to its end even if
 /// its request is given up, and keeps its seat until then.
@@ -22,11 +38,12 @@ pub(crate) async fn offload<T: Send + 'static>(
     if bytes <= LONG_BYTES {
         return Ok(work());
     }
-    if Handle::try_current().is_err() {
+    let Ok(runtime) = Handle::try_current() else {
         return Ok(work());
-    }
+    };
+    let seats = seats_of(&runtime);
     let queued = apart(async {
-        let seat = SEATS.acquire().await;
+        let seat = seats.acquire_owned().await;
         let done = tokio::task::spawn_blocking(move || {
             let done = work();
             drop(seat);

@@ -32,6 +32,10 @@ impl Served {
         }
     }
 
+    pub(crate) const fn runtime(&self) -> &Runtime {
+        &self.runtime
+    }
+
     /// Answers a request of an administrator. The body may still be streaming.
     pub(crate) fn answer(&self, request: Request<Full<Bytes>>) -> Response<ApiBody> {
         let known = Some(Arc::new(Actor::new("admin")));

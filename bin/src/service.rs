@@ -25,7 +25,8 @@ impl ControlPlane {
     /// Its requests must be answered in a Tokio runtime with time and I/O enabled (webhooks are called over the
     /// network). With paused time, whatever waits for the disk is timed out. Clones belong to one runtime, that of their
     /// first watch: when it ends, their watches do, and while nobody drives it, they stand still. Another runtime needs
-    /// a service of its own.
+    /// a service of its own. Those who look at the past, and watches that come back after a restart, wait for each
+    /// other in all runtimes: one in which they were begun must be driven until they are over, or be dropped.
     pub fn service(&self) -> Service {
         self.service_as(administrator())
     }

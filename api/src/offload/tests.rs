@@ -12,6 +12,8 @@ use http_body_util::{BodyExt, Full};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::thread;
+use tokio::runtime::Runtime;
+use tokio::sync::OwnedSemaphorePermit;
 
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";
 const PODS: &str = "/api/v1/namespaces/default/pods";
@@ -32,8 +34,7 @@ fn what_is_long_is_computed_on_another_thread() {
 #[test]
 fn every_long_body_is_decoded_on_another_thread() {
     let served = Served::new();
-    let all = u32::try_from(SEATS_MAX).expect("a few");
-    let _taken = runtime().block_on(SEATS.acquire_many(all)).expect("all");
+    let _taken = take_all(served.runtime());
     let map = format!("{MAPS}/a");
     for (method, path, media) in [
         ("POST", MAPS, "application/json"),
@@ -97,9 +98,12 @@ fn what_the_writer_would_refuse_of_a_long_request_does_not_reach_it() {
 }
 
 /// Takes all seats, so that whatever needs one waits.
-fn take_all() -> tokio::sync::SemaphorePermit<'static> {
+fn take_all(runtime: &Runtime) -> OwnedSemaphorePermit {
     let all = u32::try_from(SEATS_MAX).expect("a few");
-    runtime().block_on(SEATS.acquire_many(all)).expect("all")
+    let seats = seats_of(runtime.handle());
+    runtime
+        .block_on(seats.acquire_many_owned(all))
+        .expect("all")
 }
 
 /// With two configmaps, of which the first is long.
@@ -122,7 +126,7 @@ fn with_maps() -> Served {
 #[test]
 fn what_a_small_patch_makes_of_a_long_object_is_looked_through_on_another_thread() {
     let served = with_maps();
-    let _taken = take_all();
+    let _taken = take_all(served.runtime());
     for (name, code) in [("long", None), ("short", Some(422))] {
         let path = format!("{MAPS}/{name}?fieldValidation=Strict");
         let request = Request::patch(path).header("content-type", "application/merge-patch+json");
@@ -149,7 +153,7 @@ fn a_dry_run_of_a_short_custom_object_is_decided_on_another_thread() {
     assert_eq!(defined.status(), 201);
     let thing = json!({"apiVersion": "example.com/v1", "kind": "Thing", "metadata": {"name": "a"}});
     let things = "/apis/example.com/v1/namespaces/default/things";
-    let _taken = take_all();
+    let _taken = take_all(served.runtime());
     for (path, document, code) in [
         (things, &thing, None),
         (MAPS, &json!({"metadata": {"name": "a"}}), Some(201)),
@@ -178,7 +182,7 @@ fn a_long_item_that_is_not_sent_as_it_is_stored_is_made_on_another_thread() {
     ];
     let watch = format!("{MAPS}?watch=1&resourceVersion=0");
     let watches = forms.map(|(accept, _)| served.answer(get(&watch, accept)).into_body());
-    let _taken = take_all();
+    let _taken = take_all(served.runtime());
     for (accept, is_stored) in [
         ("application/json", true),
         ("application/yaml", false),
@@ -197,7 +201,7 @@ fn a_long_item_that_is_not_sent_as_it_is_stored_is_made_on_another_thread() {
 #[test]
 fn who_has_given_up_takes_no_seat() {
     let runtime = runtime();
-    let taken = take_all();
+    let taken = take_all(&runtime);
     let (sender, done) = std::sync::mpsc::channel();
     runtime.block_on(async {
         let long = offload(LONG_BYTES + 1, move || sender.send(()));
@@ -209,4 +213,29 @@ fn who_has_given_up_takes_no_seat() {
             .expect("there is a seat");
     });
     assert!(done.recv().is_err(), "it is not computed");
+}
+
+#[test]
+fn a_runtime_that_nobody_drives_any_more_keeps_no_seat_of_another() {
+    let (left, other) = (runtime(), runtime());
+    let taken = take_all(&left);
+    left.block_on(async {
+        let long = (0..SEATS_MAX).map(|_| offload(LONG_BYTES + 1, || ()));
+        let (asked, waits) = (futures_util::future::join_all(long), async {
+            for _ in 0..SEATS_MAX {
+                tokio::task::yield_now().await;
+            }
+        });
+        tokio::select! {
+            biased;
+            _ = asked => panic!("there is no seat"),
+            () = waits => {}
+        }
+    });
+    // Those who have given up are given the seats, and nobody tells them.
+    drop(taken);
+    assert_eq!(seats_of(left.handle()).available_permits(), 0);
+    assert_eq!(seats_of(other.handle()).available_permits(), SEATS_MAX);
+    let done = other.block_on(offload(LONG_BYTES + 1, || 1));
+    assert_eq!(done.expect("done"), 1);
 }
