@@ -23,23 +23,34 @@ impl SharedColumns {
         if let Some(kept) = self.kept(kind, version) {
             return kept;
         }
-        let made: Arc<[Column]> = columns(kind, version).into();
-        let mut all = unpoisoned(self.0.lock());
-        all.push(Shared {
-            kind: Defined::of(kind),
-            version: Arc::clone(&version.name),
-            columns: Arc::downgrade(&made),
-        });
-        made
+        self.keep(kind, version, columns(kind, version).into())
     }
 
     fn kept(&self, kind: &KindRef, version: &Version) -> Option<Arc<[Column]>> {
         let mut all = unpoisoned(self.0.lock());
         all.retain(|shared| shared.columns.strong_count() > 0);
-        let kind = Defined::of(kind);
-        let of_version = |shared: &&Shared| shared.kind == kind && shared.version == version.name;
-        all.iter().find(of_version)?.columns.upgrade()
+        found(&all, &Defined::of(kind), version)
     }
+
+    /// Shares what was made, unless somebody was faster: then what that one keeps.
+    fn keep(&self, kind: &KindRef, version: &Version, made: Arc<[Column]>) -> Arc<[Column]> {
+        let kind = Defined::of(kind);
+        let mut all = unpoisoned(self.0.lock());
+        if let Some(kept) = found(&all, &kind, version) {
+            return kept;
+        }
+        all.push(Shared {
+            kind,
+            version: Arc::clone(&version.name),
+            columns: Arc::downgrade(&made),
+        });
+        made
+    }
+}
+
+fn found(all: &[Shared], kind: &Defined, version: &Version) -> Option<Arc<[Column]>> {
+    let of_version = |shared: &&Shared| shared.kind == *kind && shared.version == version.name;
+    all.iter().find(of_version)?.columns.upgrade()
 }
 
 #[cfg(test)]
@@ -61,6 +72,9 @@ mod tests {
         let shared = SharedColumns::default();
         let [one, two] = [&maps, &maps].map(|(kind, version)| shared.of(kind, version));
         assert!(Arc::ptr_eq(&one, &two));
+        // As if both had begun to make them at the same time.
+        let late = shared.keep(&maps.0, &maps.1, columns(&maps.0, &maps.1).into());
+        assert!(Arc::ptr_eq(&one, &late));
         // As if it were defined anew.
         let defined = Arc::new((*maps.0).clone());
         let anew = shared.of(&defined, &maps.1);
@@ -68,7 +82,7 @@ mod tests {
         assert_eq!(Arc::strong_count(&defined), 1, "only its columns are kept");
         let other = shared.of(&pods.0, &pods.1);
         assert_ne!(one.len(), other.len());
-        drop((one, two, anew));
+        drop((one, two, late, anew));
         assert!(shared.kept(&maps.0, &maps.1).is_none());
         assert_eq!(
             shared.0.lock().expect("a lock").len(),
