@@ -66,7 +66,7 @@ pub(crate) struct Fake {
     pub(crate) held: Mutex<Vec<usize>>,
     /// A part of the server, and what is wrong with it.
     pub(crate) failed: Mutex<Option<(&'static str, &'static str)>>,
-    /// What was put before the window. If there is any, watches find it in the log alone.
+    /// What was put before the window. Watches find it in the log alone, and stay there while the window is empty.
     log: Mutex<Vec<Arc<Commit>>>,
     /// Whether what is in the log is put into the window once a watch asks for it.
     pub(crate) reads_back: AtomicBool,
@@ -157,6 +157,13 @@ impl Fake {
         self.log.lock().expect("a lock").push(commit);
     }
 
+    /// Leaves in the log alone what has happened.
+    pub(crate) fn empty_the_window(&self) {
+        let mut window = self.window.lock().expect("a lock");
+        let left = window.drain(..).map(|change| Arc::clone(&change.commit));
+        self.log.lock().expect("a lock").extend(left);
+    }
+
     fn folded(&self, until: Revision) -> Option<State> {
         let log = self.log.lock().expect("a lock");
         let mut state = State::new(crate::builtin_kinds());
@@ -201,11 +208,13 @@ impl Backend for Fake {
     }
 
     fn changes_after(&self, asked: Revision, _: usize) -> Result<Vec<Arc<Change>>, Expired> {
-        if let Some(last) = self.log.lock().expect("a lock").last() {
+        let window = self.window.lock().expect("a lock");
+        if let Some(last) = self.log.lock().expect("a lock").last()
+            && (asked < last.revision || window.is_empty())
+        {
             let oldest = last.revision;
             return Err(Expired { asked, oldest });
         }
-        let window = self.window.lock().expect("a lock");
         let after = window.iter().filter(|one| one.commit.revision > asked);
         let found: Vec<_> = after.map(Arc::clone).collect();
         drop(window);

@@ -249,3 +249,31 @@ fn watches_that_are_not_polled_keep_no_other_from_catching_up() {
         });
     }
 }
+
+/// What it read of the log would be read again, and nobody else could read it meanwhile.
+#[test]
+fn a_watch_that_has_caught_up_gives_its_turn_back_and_may_fall_behind_again() {
+    let (fake, api) = behind_the_window(3, 1);
+    fake.happens(&object(4, 1));
+    let path = "/api/v1/configmaps?watch=1&resourceVersion=1";
+    paused().block_on(async {
+        let answer = api.handle(get(path), Some(Arc::new(administrator()))).await;
+        let (mut body, mut seen) = (answer.into_body(), String::new());
+        while !seen.contains("\"c4\"") {
+            seen += &first_frame(&mut body).await;
+        }
+        assert_eq!(api.replays.available_permits(), REPLAYS_MAX);
+        fake.happens(&object(5, 1));
+        fake.empty_the_window();
+        fake.happens(&object(6, 1));
+        while !seen.contains("\"c6\"") {
+            seen += &first_frame(&mut body).await;
+        }
+        let events = seen.lines().map(|line| {
+            let event: Value = serde_json::from_str(line).expect("JSON");
+            event["object"]["metadata"]["name"].clone()
+        });
+        let events: Vec<Value> = events.collect();
+        assert_eq!(events, ["c2", "c3", "c4", "c5", "c6"]);
+    });
+}
