@@ -1,5 +1,7 @@
 //! What the collectors do when they fall behind, are refused, or panic.
 
+mod parts;
+
 use super::*;
 use crate::published::UNTOLD_MAX;
 use crate::testing::{failure, plane};
