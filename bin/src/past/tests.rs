@@ -196,6 +196,8 @@ fn a_time_after_all_that_was_written_shows_the_newest_state_itself() {
             if is_reopened {
                 plane.close();
                 plane = open();
+                // A watch comes back, for which what it missed is put into the window.
+                assert!(Backend::reach_back(&plane, revisions[0]).await);
             }
             for (at, shown) in [(10, 0), (20, 0), (29, 0), (30, 2), (60, 2)] {
                 let found = Backend::as_of(&plane, AsOf::Time(second(at))).await;
