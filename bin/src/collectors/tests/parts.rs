@@ -1,7 +1,7 @@
 //! What becomes of the parts of a batch that are not submitted at once.
 
 use super::*;
-use crate::control_plane::empty_state;
+use crate::opening::empty_state;
 use crate::published::window_after;
 use crate::reply;
 use hindsight_log::{Log, MemoryStorage, Records, Storage};
@@ -61,7 +61,7 @@ fn what_was_left_of_a_batch_comes_again_until_it_was_submitted() {
         let halves = split_advancing(steps.clone()).map(|half| half.len());
         assert_eq!(halves, [left, others]);
         // Each step is a part of its own.
-        driver.part_bytes = 1;
+        driver.part_bytes = smallest();
         let outcome = driver.submit_all(steps);
         assert_eq!(outcome == BatchOutcome::Idle, left == 0);
         driver.observe();
@@ -71,11 +71,18 @@ fn what_was_left_of_a_batch_comes_again_until_it_was_submitted() {
 #[test]
 fn parts_grow_again_once_there_was_room() {
     let (_writer, mut driver) = driver();
-    for (before, after) in [(1, 2), (PART_BYTES_MAX / 2 + 1, PART_BYTES_MAX)] {
-        driver.part_bytes = before;
-        let steps = batch(&mut driver);
-        assert_eq!(driver.submit_all(steps), BatchOutcome::Progress);
-        assert_eq!(driver.part_bytes, after);
-        driver.observe();
-    }
+    let small = smallest();
+    driver.part_bytes = small;
+    let steps = batch(&mut driver);
+    assert_eq!(driver.submit_all(steps), BatchOutcome::Progress);
+    assert_eq!(driver.part_bytes, small.after(BatchOutcome::Progress));
+    assert_ne!(driver.part_bytes, small);
+}
+
+/// Parts of one step each, after a disk that stayed full.
+fn smallest() -> PartBytes {
+    let no_room = BatchOutcome::Refused(Refusal::NoRoom);
+    let parts = (0..10).fold(PartBytes::default(), |parts, _| parts.after(no_room));
+    assert_eq!(parts.get(), 1);
+    parts
 }
