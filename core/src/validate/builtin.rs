@@ -11,6 +11,7 @@ mod batch;
 mod checks;
 mod classes;
 mod cluster;
+mod conditions;
 mod config;
 mod container;
 mod cron;

@@ -2,9 +2,9 @@
 
 use super::rule::Check;
 use super::{
-    aggregation, ambiguous, autoscaler, batch, classes, cluster, config, endpoints, event, limits,
-    metric, network, pod, pod_update, quota, rbac, service, slices, status, storage, volume,
-    webhook, workload,
+    aggregation, ambiguous, amounts, autoscaler, batch, classes, cluster, conditions, config,
+    endpoints, event, limits, metric, network, pod, pod_update, quota, rbac, service, slices,
+    status, storage, volume, webhook, workload,
 };
 
 const CHECKS: &[(&str, Check)] = &[
@@ -18,6 +18,9 @@ const CHECKS: &[(&str, Check)] = &[
     ("binding", rbac::binding),
     ("claim", storage::claim),
     ("collisions", status::collisions),
+    ("conditions", |list, _, causes| {
+        conditions::all(list, causes);
+    }),
     ("config", config::check),
     ("controlled", workload::controlled),
     ("csi_node", storage::csi_node),
@@ -50,6 +53,9 @@ const CHECKS: &[(&str, Check)] = &[
     ("priority_class", cluster::priority_class),
     ("provisioner", classes::provisioner),
     ("quota", quota::quota),
+    ("quota_amounts", |map, _, causes| {
+        amounts::of_quota(map, causes);
+    }),
     ("range", ambiguous::range),
     ("reservations", status::reservations),
     ("role", rbac::rules),

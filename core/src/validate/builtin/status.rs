@@ -1,7 +1,8 @@
-//! The counts that controllers report in the status of a workload, and what a claim of devices was given,
-//! in upstream's order. Source: `ValidateDeploymentStatusUpdate` and its like in upstream's
-//! `pkg/apis/apps/validation`, `ValidateReplicationControllerStatus`, the counts of `ValidateJobStatusUpdate`,
-//! and `validateResourceClaimStatusUpdate`.
+//! The counts that controllers report in a status, and what a claim of devices was given, in upstream's order.
+//! Source: `ValidateDeploymentStatusUpdate` and its like in upstream's `pkg/apis/apps/validation`,
+//! `ValidateReplicationControllerStatus`, the counts of `ValidateJobStatusUpdate`,
+//! `ValidatePodDisruptionBudgetStatusUpdate`, `ValidateHorizontalPodAutoscalerStatusUpdate`,
+//! `ValidateResourceQuotaStatus`, and `validateResourceClaimStatusUpdate`.
 
 use super::rule::Rule;
 use super::{Field, IMMUTABLE, Subject, table};
@@ -59,6 +60,15 @@ jobs  status.failed  atleast 0
 jobs  status.ready  atleast 0
 jobs  status.terminating  atleast 0
 jobs  status  check finished_pods
+poddisruptionbudgets  status.conditions  check conditions
+poddisruptionbudgets  status.disruptionsAllowed  atleast 0
+poddisruptionbudgets  status.currentHealthy  atleast 0
+poddisruptionbudgets  status.desiredHealthy  atleast 0
+poddisruptionbudgets  status.expectedPods  atleast 0
+horizontalpodautoscalers  status.currentReplicas  atleast 0
+horizontalpodautoscalers  status.desiredReplicas  atleast 0
+resourcequotas  status.hard  check quota_amounts
+resourcequotas  status.used  check quota_amounts
 resourceclaims  status.reservedFor  check reservations
 resourceclaims  status.allocation  check allocation
 ";

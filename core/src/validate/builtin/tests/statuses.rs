@@ -1,4 +1,4 @@
-//! Which counts the status of a workload cannot have.
+//! What a status cannot say.
 
 use super::{Update, check_updates};
 
@@ -123,6 +123,61 @@ const UPDATES: &[Update<'static>] = &[
         r#"{"spec": {"completionMode": "Indexed", "completions": 2, "parallelism": 2}, "status": {"succeeded": 2}}"#,
         r#"{"status": {"succeeded": 1}}"#,
         &[],
+    ),
+    (
+        "horizontalpodautoscalers",
+        "{}",
+        r#"{"status": {"currentReplicas": -4, "desiredReplicas": -5}}"#,
+        &[
+            "status.currentReplicas: Invalid value: -4: must be greater than or equal to 0",
+            "status.desiredReplicas: Invalid value: -5: must be greater than or equal to 0",
+        ],
+    ),
+    (
+        "poddisruptionbudgets",
+        "{}",
+        r#"{"status": {"disruptionsAllowed": -1, "currentHealthy": -2, "desiredHealthy": -3, "expectedPods": -4}}"#,
+        &[
+            "status.disruptionsAllowed: Invalid value: -1: must be greater than or equal to 0",
+            "status.currentHealthy: Invalid value: -2: must be greater than or equal to 0",
+            "status.desiredHealthy: Invalid value: -3: must be greater than or equal to 0",
+            "status.expectedPods: Invalid value: -4: must be greater than or equal to 0",
+        ],
+    ),
+    (
+        "poddisruptionbudgets",
+        "{}",
+        r#"{"status": {"conditions": [{"type": "a", "status": "True", "reason": "a:B_", "lastTransitionTime": "2024-01-01T00:00:00Z"}]}}"#,
+        &[],
+    ),
+    (
+        "poddisruptionbudgets",
+        "{}",
+        r#"{"status": {"conditions": [
+            {"type": "a/", "status": "x", "reason": "B:", "observedGeneration": -1, "lastTransitionTime": "2024-01-01T00:00:00Z"},
+            {"type": "a/", "status": "False"}]}}"#,
+        &[
+            r#"status.conditions[0].type: Invalid value: "a/": name part must be non-empty"#,
+            r#"status.conditions[0].type: Invalid value: "a/": name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"#,
+            r#"status.conditions[0].status: Unsupported value: "x": supported values: "False", "True", "Unknown""#,
+            "status.conditions[0].observedGeneration: Invalid value: -1: must be greater than or equal to zero",
+            r#"status.conditions[0].reason: Invalid value: "B:": a condition reason must start with alphabetic character, optionally followed by a string of alphanumeric characters or '_,:', and must end with an alphanumeric character or '_' (e.g. 'my_name',  or 'MY_NAME',  or 'MyName',  or 'ReasonA,ReasonB',  or 'ReasonA:ReasonB', regex used for validation is '[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?')"#,
+            r#"status.conditions[1].type: Duplicate value: "a/""#,
+            r#"status.conditions[1].type: Invalid value: "a/": name part must be non-empty"#,
+            r#"status.conditions[1].type: Invalid value: "a/": name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"#,
+            "status.conditions[1].lastTransitionTime: Required value: must be set",
+            "status.conditions[1].reason: Required value: must be set",
+        ],
+    ),
+    (
+        "resourcequotas",
+        "{}",
+        r#"{"status": {"hard": {"memroy": "1"}, "used": {"pods": "-1"}}}"#,
+        &[
+            r#"status.hard[memroy]: Invalid value: "memroy": must be a standard resource type or fully qualified"#,
+            r#"status.hard[memroy]: Invalid value: "memroy": must be a standard resource for quota"#,
+            r#"status.used[pods]: Invalid value: "-1": must be greater than or equal to 0"#,
+        ],
     ),
 ];
 
