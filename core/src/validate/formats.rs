@@ -171,8 +171,7 @@ pub(super) fn ambiguous_address(text: &str) -> Option<&'static str> {
 /// Returns why programs read a range of an older field differently. Source: `parseCIDR`, where it is strict.
 pub(super) fn ambiguous_range(text: &str) -> Option<&'static str> {
     let range = range(text)?;
-    let (written, digits) = text.split_once('/')?;
-    if has_zeros(written) || digits.len() > 1 && digits.starts_with('0') {
+    if range_has_zeros(text) {
         return Some("must not have leading 0s in IP or prefix length");
     }
     if is_mapped(range.address) {
@@ -181,9 +180,58 @@ pub(super) fn ambiguous_range(text: &str) -> Option<&'static str> {
     (range.masked() != range).then_some("must not have bits set beyond the prefix length")
 }
 
+/// Returns how an address of an older field is better written, if it is one. Source: `GetWarningsForIP`.
+pub(super) fn doubtful_address(text: &str) -> Option<String> {
+    let address = sloppy(text)?;
+    let canonical = address.to_canonical().to_string();
+    if ambiguous_address(text).is_some() {
+        return Some(format!(
+            "non-standard IP address {text:?} will be considered invalid in a future Kubernetes release: use \
+             {canonical:?}"
+        ));
+    }
+    (text != canonical).then(|| {
+        format!("IPv6 address {text:?} should be in RFC 5952 canonical format ({canonical:?})")
+    })
+}
+
+/// Returns how a range of an older field is better written, if it is one. Source: `GetWarningsForCIDR`.
+pub(super) fn doubtful_range(text: &str) -> Vec<String> {
+    let Some(range) = range(text) else {
+        return Vec::new();
+    };
+    let canonical = range.masked().to_string();
+    let mut doubts = Vec::new();
+    if range.masked() != range {
+        let alone = format!("{}/{}", range.address, address::bits(range.address));
+        doubts.push(format!(
+            "CIDR value {text:?} is ambiguous in this context (should be {canonical:?} or {alone:?}?)"
+        ));
+    }
+    if range_has_zeros(text) || is_mapped(range.address) {
+        doubts.push(format!(
+            "non-standard CIDR value {text:?} will be considered invalid in a future Kubernetes release: use \
+             {canonical:?}"
+        ));
+    }
+    if doubts.is_empty() && text != canonical {
+        doubts.push(format!(
+            "IPv6 CIDR value {text:?} should be in RFC 5952 canonical format ({canonical:?})"
+        ));
+    }
+    doubts
+}
+
 /// Whether numbers of an address that can be read have leading zeros.
 fn has_zeros(text: &str) -> bool {
     text.parse::<IpAddr>().is_err()
+}
+
+/// The same of a range, whose length may have them as well.
+fn range_has_zeros(text: &str) -> bool {
+    text.split_once('/').is_some_and(|(address, length)| {
+        has_zeros(address) || length.len() > 1 && length.starts_with('0')
+    })
 }
 
 const fn is_mapped(address: IpAddr) -> bool {

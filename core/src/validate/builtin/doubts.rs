@@ -1,12 +1,15 @@
-//! What is accepted in the pods of a built-in kind but may not do what its author expects. Source: upstream's
-//! `warningsForPodSpecAndMeta` of `pkg/api/pod`, and the strategies that call it. Of its findings those are left out
-//! that are about what a release no longer does: labels, annotations and volumes of old.
+//! What is accepted in an object of a built-in kind but may not do what its author expects. Source: the strategies
+//! of upstream's `pkg/registry`, `warningsForPodSpecAndMeta` of `pkg/api/pod`, and `WarningsForJobSpec` of
+//! `pkg/api/job`. Of the findings about pods those are left out that are about what a release no longer does:
+//! labels, annotations and volumes of old.
 
+mod services;
 #[cfg(test)]
 mod tests;
 
 use super::{Field, Subject};
 use crate::kind::Kind;
+use crate::validate::names;
 use serde_json::Value;
 use std::collections::BTreeSet;
 
@@ -15,28 +18,96 @@ const CONTAINERS: [&str; 3] = ["initContainers[]", "containers[]", "ephemeralCon
 /// The ports of a pod that are compared with each other. Of those behind nothing is told.
 const PORTS_MAX: usize = 256;
 const NO_SELECTOR: &str = "a null labelSelector results in matching no pod";
+/// From how many on a job is said to have too many completions, and too many pods at a time.
+const COMPLETIONS_MAX: i64 = 100_000;
+const PARALLELISM_MAX: i64 = 10_000;
+const MANY: &str = "In Indexed Jobs with a number of completions higher than 10^5 and a parallelism higher than \
+     10^4, Kubernetes might not be able to track completedIndexes when a big number of indexes fail";
+const ALL_REVISIONS: &str =
+    "a negative value retains all historical revisions; a value >= 0 is recommended";
 
 /// The warnings about a valid object, in upstream's order.
 pub(crate) fn warnings(kind: &Kind, new: &Value, old: Option<&Value>) -> Vec<String> {
     let subject = Subject::new(kind, new, old);
-    let Some(pod) = kind.pod.as_deref().filter(|pod| is_told(&subject, pod)) else {
-        return Vec::new();
-    };
-    let spec = subject.new.at(pod);
-    let containers = CONTAINERS.map(|list| spec.select(list)).concat();
     let mut told = Vec::new();
-    spread(&spec, &mut told);
-    repeated(&spec.select("hostAliases[].ip"), "ip", &mut told);
+    name(&subject, &mut told);
+    if let Some(pod) = kind.pod.as_deref().filter(|pod| is_told(&subject, pod)) {
+        if let Some(job) = pod.strip_suffix(".template.spec") {
+            many(&subject.new.at(job), &mut told);
+        }
+        of_pod(&subject.new.at(pod), &mut told);
+    }
+    match subject.resource {
+        "services" => services::all(&subject.new, &mut told),
+        "statefulsets" => revisions(&subject.new.at("spec.revisionHistoryLimit"), &mut told),
+        "cronjobs" if old.is_some() => zone(&subject.new.at("spec.schedule"), &mut told),
+        _ => {}
+    }
+    told
+}
+
+/// The name of a new object becomes part of the names of hosts.
+fn name(subject: &Subject<'_>, told: &mut Vec<String>) {
+    let used = match subject.resource {
+        _ if subject.old.is_some() => return,
+        "pods" => "the Pod's hostname",
+        "deployments" | "replicasets" | "replicationcontrollers" | "jobs" | "cronjobs" => {
+            "Pod names and hostnames"
+        }
+        _ => return,
+    };
+    let name = subject.new.at("metadata.name");
+    let problems = names::label_problems(name.text());
+    if !problems.is_empty() {
+        told.push(format!(
+            "{}: this is used in {used}, which can result in surprising behavior; a DNS label is recommended: [{}]",
+            name.path,
+            problems.join(" ")
+        ));
+    }
+}
+
+fn many(job: &Field<'_>, told: &mut Vec<String>) {
+    let is_above = |member, most| job.child(member).number() > most;
+    if job.child("completionMode").text() == "Indexed"
+        && is_above("completions", COMPLETIONS_MAX)
+        && is_above("parallelism", PARALLELISM_MAX)
+    {
+        told.push(format!("{}: {MANY}", job.path));
+    }
+}
+
+fn revisions(limit: &Field<'_>, told: &mut Vec<String>) {
+    if limit.number() < 0 {
+        told.push(format!("{}: {ALL_REVISIONS}", limit.path));
+    }
+}
+
+/// A schedule with a zone can only stay as it is. Upstream's path names the specification twice.
+fn zone(schedule: &Field<'_>, told: &mut Vec<String>) {
+    if schedule.text().contains("TZ") {
+        let docs = "https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/";
+        told.push(format!(
+            "cannot use TZ or CRON_TZ in spec.{}, use timeZone instead, see {docs} for more details",
+            schedule.path
+        ));
+    }
+}
+
+fn of_pod(spec: &Field<'_>, told: &mut Vec<String>) {
+    let containers = CONTAINERS.map(|list| spec.select(list)).concat();
+    spread(spec, told);
+    repeated(&spec.select("hostAliases[].ip"), "ip", told);
     let secrets: Vec<_> = spec.child("imagePullSecrets").items().collect();
     let secrets: Vec<_> = secrets.iter().map(|secret| secret.child("name")).collect();
-    repeated(&secrets, "name", &mut told);
+    repeated(&secrets, "name", told);
     for name in secrets.iter().filter(|name| name.is_empty()) {
         told.push(format!("{}: invalid empty name \"\"", name.path));
     }
     for container in &containers {
-        hidden(container, &mut told);
+        hidden(container, told);
     }
-    ports(&containers, &mut told);
+    ports(&containers, told);
     let grace = spec.child("terminationGracePeriodSeconds");
     if grace.number() < 0 {
         told.push(format!(
@@ -44,8 +115,7 @@ pub(crate) fn warnings(kind: &Kind, new: &Value, old: Option<&Value>) -> Vec<Str
             grace.path
         ));
     }
-    affinity(&spec, &mut told);
-    told
+    affinity(spec, told);
 }
 
 /// Whether an author hears of it: of an update of a pod, which is rarely theirs, nobody does, and of others whoever

@@ -24,7 +24,6 @@ statefulsets  spec.persistentVolumeClaimRetentionPolicy?.whenScaled  oneof Retai
 statefulsets  spec.replicas  atleast 0
 statefulsets  spec.minReadySeconds  atleast 0
 statefulsets  spec.ordinals?.start  atleast 0
-statefulsets  spec.revisionHistoryLimit  atleast 0
 statefulsets  spec.serviceName  check service_name
 statefulsets  spec  check selected
 statefulsets  spec  check stateful_set_update

@@ -1,4 +1,4 @@
-//! Pods that are accepted, and what their authors are told of them.
+//! Objects that are accepted, and what their authors are told of them.
 
 use super::*;
 use crate::command::Patch;
@@ -7,7 +7,8 @@ use serde_json::json;
 
 /// What is told of a new pod with this specification.
 fn told(spec: &Value) -> Vec<String> {
-    warnings(&builtin_kind("pods"), &json!({"spec": spec}), None)
+    let pod = json!({"metadata": {"name": "p"}, "spec": spec});
+    warnings(&builtin_kind("pods"), &pod, None)
 }
 
 #[test]
@@ -160,4 +161,148 @@ fn of_a_pod_only_its_creator_is_told() {
         "env": [{"name": "a", "value": "1"}, {"name": "a", "value": "2"}]}]}}));
     let patched = world.patch("pods", "p", patch).expect("patched");
     assert!(patched.warnings.is_empty(), "{:?}", patched.warnings);
+}
+
+#[test]
+fn a_name_that_is_no_label_is_told_of_when_it_is_given() {
+    let named = |name: &str| json!({"metadata": {"name": name}});
+    let in_pods = "metadata.name: this is used in Pod names and hostnames, which can result in surprising \
+        behavior; a DNS label is recommended: [must not contain dots]";
+    let of_pod = in_pods.replace("Pod names and hostnames", "the Pod's hostname");
+    for (resource, expected) in [
+        ("pods", Some(of_pod.as_str())),
+        ("deployments", Some(in_pods)),
+        ("replicasets", Some(in_pods)),
+        ("replicationcontrollers", Some(in_pods)),
+        ("jobs", Some(in_pods)),
+        ("cronjobs", Some(in_pods)),
+        ("statefulsets", None),
+        ("daemonsets", None),
+        ("configmaps", None),
+    ] {
+        let kind = builtin_kind(resource);
+        let told = warnings(&kind, &named("a.b"), None);
+        assert_eq!(told, Vec::from_iter(expected), "{resource}");
+        assert!(warnings(&kind, &named("a-b"), None).is_empty());
+        let old = named("a.b");
+        assert!(warnings(&kind, &named("a.b"), Some(&old)).is_empty());
+    }
+    let long = "a".repeat(64);
+    let told = warnings(&builtin_kind("jobs"), &named(&format!("{long}.b")), None);
+    let both = "[must be no more than 63 bytes must not contain dots]";
+    assert!(told[0].ends_with(both), "{told:?}");
+}
+
+#[test]
+fn jobs_that_are_too_large_and_sets_that_keep_everything_are_told_of() {
+    let of = |resource: &str, document: Value, old: Option<&Value>| {
+        warnings(&builtin_kind(resource), &document, old).len()
+    };
+    for (mode, completions, parallelism, expected) in [
+        ("Indexed", 100_001, 10_001, 1),
+        ("NonIndexed", 100_001, 10_001, 0),
+        ("Indexed", 100_000, 10_001, 0),
+        ("Indexed", 100_001, 10_000, 0),
+    ] {
+        let job =
+            json!({"completionMode": mode, "completions": completions, "parallelism": parallelism});
+        let named = json!({"name": "j"});
+        let alone = json!({"metadata": named, "spec": job});
+        assert_eq!(of("jobs", alone, None), expected);
+        let again = json!({"metadata": named, "spec": {"jobTemplate": {"spec": job}}});
+        assert_eq!(of("cronjobs", again, None), expected);
+    }
+    for (limit, expected) in [(-1, 1), (0, 0)] {
+        let set = json!({"spec": {"revisionHistoryLimit": limit}});
+        assert_eq!(of("statefulsets", set.clone(), None), expected);
+        assert_eq!(of("statefulsets", set.clone(), Some(&set)), expected);
+        assert_eq!(
+            of(
+                "deployments",
+                json!({"metadata": {"name": "d"}, "spec": set["spec"]}),
+                None
+            ),
+            0
+        );
+    }
+    let zone = json!({"metadata": {"name": "c"}, "spec": {"schedule": "TZ=UTC * * * * *"}});
+    assert_eq!(of("cronjobs", zone.clone(), Some(&zone)), 1);
+    assert_eq!(of("cronjobs", zone, None), 0);
+}
+
+#[test]
+fn a_set_that_keeps_all_its_revisions_is_made_and_its_author_is_told() {
+    let mut world = World::new();
+    let set = json!({"metadata": {"name": "s"}, "spec": {"revisionHistoryLimit": -1, "serviceName": "s",
+        "selector": {"matchLabels": {"l": "v"}}, "template": {"metadata": {"labels": {"l": "v"}},
+            "spec": {"containers": [{"name": "c", "image": "i"}]}}}});
+    let made = world.create("statefulsets", set).expect("created");
+    let told = "spec.revisionHistoryLimit: a negative value retains all historical revisions; a value >= 0 is recommended";
+    assert_eq!(made.warnings, [told]);
+}
+
+#[test]
+fn what_a_service_has_in_vain_is_told() {
+    let deprecated =
+        "spec.externalIPs is deprecated and may no longer be implemented in some clusters";
+    let short = "should be in RFC 5952 canonical format";
+    for (spec, expected) in [
+        (json!({"type": "ClusterIP", "clusterIP": "10.0.0.1"}), vec![]),
+        (
+            json!({"type": "ClusterIP", "clusterIP": "None", "clusterIPs": ["None"], "loadBalancerIP": "10.0.0.1",
+                "externalIPs": ["10.0.0.2"], "sessionAffinity": "ClientIP"}),
+            vec![
+                "spec.loadBalancerIP is ignored for headless services".into(),
+                "spec.externalIPs is ignored for headless services".into(),
+                "spec.SessionAffinity is ignored for headless services".into(),
+            ],
+        ),
+        (
+            json!({"type": "ClusterIP", "clusterIP": "None", "sessionAffinity": "None"}),
+            vec![],
+        ),
+        (
+            json!({"type": "NodePort", "clusterIP": "FD00::0001", "clusterIPs": ["FD00::0001"],
+                "externalIPs": ["010.0.0.1", "fd00:0::1"], "externalName": "a.b",
+                "loadBalancerSourceRanges": ["10.0.0.0/8", "FD00::/8", "010.0.0.1/08"],
+                "trafficDistribution": "PreferClose"}),
+            vec![
+                format!("spec.clusterIPs[0]: IPv6 address \"FD00::0001\" {short} (\"fd00::1\")"),
+                "spec.externalIPs[0]: non-standard IP address \"010.0.0.1\" will be considered invalid in a future \
+                 Kubernetes release: use \"10.0.0.1\""
+                    .into(),
+                format!("spec.externalIPs[1]: IPv6 address \"fd00:0::1\" {short} (\"fd00::1\")"),
+                deprecated.into(),
+                format!("spec.loadBalancerSourceRanges[1]: IPv6 CIDR value \"FD00::/8\" {short} (\"fd00::/8\")"),
+                "spec.loadBalancerSourceRanges[2]: CIDR value \"010.0.0.1/08\" is ambiguous in this context (should \
+                 be \"10.0.0.0/8\" or \"10.0.0.1/32\"?)"
+                    .into(),
+                "spec.loadBalancerSourceRanges[2]: non-standard CIDR value \"010.0.0.1/08\" will be considered \
+                 invalid in a future Kubernetes release: use \"10.0.0.0/8\""
+                    .into(),
+                "spec.externalName is ignored when spec.type is not \"ExternalName\"".into(),
+                "spec.trafficDistribution: \"PreferClose\" is deprecated; use \"PreferSameZone\"".into(),
+            ],
+        ),
+        (
+            json!({"type": "ExternalName", "externalName": "a.b", "externalIPs": ["10.0.0.1"]}),
+            vec!["spec.externalIPs is ignored when spec.type is \"ExternalName\"".into()],
+        ),
+    ] {
+        let service = json!({"spec": spec});
+        let told = warnings(&builtin_kind("services"), &service, None);
+        assert_eq!(told, expected, "{spec}");
+        let again = warnings(&builtin_kind("services"), &service, Some(&service));
+        assert_eq!(again, expected, "an update is told the same");
+    }
+    let annotated =
+        json!({"metadata": {"annotations": {"service.kubernetes.io/topology-aware-hints": ""}}});
+    let told = warnings(&builtin_kind("services"), &annotated, None);
+    assert_eq!(
+        told,
+        [
+            "annotation service.kubernetes.io/topology-aware-hints is deprecated, please use \
+        service.kubernetes.io/topology-mode instead"
+        ]
+    );
 }
