@@ -66,8 +66,8 @@ secrets: Type=type, Data=#@data, Age=@age
 serviceaccounts: Secrets=#@secrets, Age=@age
 namespaces: Status=status.phase?, Age=@age
 nodes: Status=@node-status, Roles=@roles, Age=@age, Version=status.nodeInfo.kubeletVersion?, +Internal-IP=@internal-ip, +External-IP=@node-external-ip, +OS-Image=status.nodeInfo.osImage?<unknown>, +Kernel-Version=status.nodeInfo.kernelVersion?<unknown>, +Container-Runtime=status.nodeInfo.containerRuntimeVersion?<unknown>
-persistentvolumes: Capacity=spec.capacity.storage?0, Access Modes=@access-modes, Reclaim Policy=spec.persistentVolumeReclaimPolicy, Status=@volume-status, Claim=@claim, StorageClass=spec.storageClassName?, VolumeAttributesClass=spec.volumeAttributesClassName?<unset>, Reason=status.reason?, Age=@age, +VolumeMode=spec.volumeMode?<unset>
-persistentvolumeclaims: Status=@volume-status, Volume=spec.volumeName?, Capacity=@claimed-capacity, Access Modes=@bound-modes, StorageClass=spec.storageClassName?, VolumeAttributesClass=spec.volumeAttributesClassName?<unset>, Age=@age, +VolumeMode=spec.volumeMode?<unset>
+persistentvolumes: Capacity=spec.capacity.storage?0, Access Modes=@access-modes, Reclaim Policy=spec.persistentVolumeReclaimPolicy, Status=@volume-status, Claim=@claim, StorageClass=@volume-class, VolumeAttributesClass=spec.volumeAttributesClassName?<unset>, Reason=status.reason?, Age=@age, +VolumeMode=spec.volumeMode?<unset>
+persistentvolumeclaims: Status=@volume-status, Volume=spec.volumeName?, Capacity=@claimed-capacity, Access Modes=@bound-modes, StorageClass=@volume-class, VolumeAttributesClass=spec.volumeAttributesClassName?<unset>, Age=@age, +VolumeMode=spec.volumeMode?<unset>
 storageclasses: Provisioner=provisioner, ReclaimPolicy=reclaimPolicy, VolumeBindingMode=volumeBindingMode, AllowVolumeExpansion=@expands, Age=@age
 volumeattachments: Attacher=spec.attacher, PV=spec.source.persistentVolumeName, Node=spec.nodeName, Attached=@attached, Age=@age
 csinodes: Drivers=#@drivers, Age=@age
@@ -81,7 +81,7 @@ leases: Holder=spec.holderIdentity?, Age=@age
 events: Last Seen=@last-seen, Type=type?, Reason=reason?, Object=@object, +Subobject=involvedObject.fieldPath?, +Source=@event-source, Message=@message, +First Seen=@first-seen, +Count=@count, +Name=metadata.name
 priorityclasses: Value=#value, Global-Default=@global-default, Age=@age, PreemptionPolicy=preemptionPolicy
 poddisruptionbudgets: Min Available=@min-available, Max Unavailable=@max-unavailable, Allowed Disruptions=#status.disruptionsAllowed, Age=@age
-horizontalpodautoscalers: Reference=@scale-target, Targets=@targets, Minpods=@min-pods, Maxpods=#spec.maxReplicas, Replicas=#status.currentReplicas, Age=@age
+horizontalpodautoscalers: Reference=@scale-target, Targets=@targets, MinPods=@min-pods, MaxPods=@max-pods, Replicas=@current-pods, Age=@age
 runtimeclasses: Handler=handler, Age=@age
 certificatesigningrequests: Age=@age, SignerName=spec.signerName, Requestor=spec.username?, RequestedDuration=@requested-duration, Condition=@csr-condition
 mutatingwebhookconfigurations: Webhooks=#@webhooks, Age=@age

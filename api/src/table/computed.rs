@@ -33,17 +33,9 @@ fn general(name: &str, object: &Value, now: Time) -> Option<Value> {
         "secrets" => json!(list(object, "secrets").len()),
         "webhooks" => json!(list(object, "webhooks").len()),
         "drivers" => json!(list(object, "spec.drivers").len()),
-        "last-seen" => seen(
-            object,
-            &["series.lastObservedTime", "lastTimestamp", "eventTime"],
-            now,
-        ),
+        "last-seen" => last_seen(object, now),
         "first-seen" => seen(object, &["firstTimestamp", "eventTime"], now),
-        "count" => json!(
-            number(object, "series.count")
-                .max(number(object, "count"))
-                .max(1)
-        ),
+        "count" => json!(count(object)),
         "object" => json!(involved(object)),
         "message" => json!(text(object, "message").trim()),
         "event-source" => json!(event_source(object)),
@@ -58,6 +50,7 @@ fn general(name: &str, object: &Value, now: Time) -> Option<Value> {
         "bound-modes" => json!(bound_modes(object)),
         "claimed-capacity" => json!(claimed_capacity(object)),
         "volume-status" => json!(volume_status(object)),
+        "volume-class" => json!(volume_class(object)),
         "claim" => json!(claim(object)),
         "requested-duration" => requested_duration(object),
         "csr-condition" => json!(csr_condition(object)),
@@ -178,19 +171,50 @@ fn reference(object: &Value, path: &str) -> String {
     format!("{}/{}", text(reference, "kind"), text(reference, "name"))
 }
 
-fn involved(event: &Value) -> String {
-    let kind = text(event, "involvedObject.kind").to_lowercase();
-    format!("{kind}/{}", text(event, "involvedObject.name"))
+/// A series decides alone.
+fn last_seen(event: &Value, now: Time) -> Value {
+    if is_series(event) {
+        return since(event, "series.lastObservedTime", now);
+    }
+    seen(
+        event,
+        &["lastTimestamp", "firstTimestamp", "eventTime"],
+        now,
+    )
 }
 
+fn count(event: &Value) -> i64 {
+    if is_series(event) {
+        return number(event, "series.count");
+    }
+    match number(event, "count") {
+        0 => 1,
+        count => count,
+    }
+}
+
+fn is_series(event: &Value) -> bool {
+    at(event, "series").is_some_and(|series| !series.is_null())
+}
+
+fn involved(event: &Value) -> String {
+    let kind = text(event, "involvedObject.kind").to_lowercase();
+    match text(event, "involvedObject.name") {
+        "" => kind,
+        name => format!("{kind}/{name}"),
+    }
+}
+
+/// Who reports an event, and where it runs; a newer member is read for each that an older one does not say.
 fn event_source(event: &Value) -> String {
-    let parts = [text(event, "source.component"), text(event, "source.host")];
-    let parts = parts.into_iter().filter(|part| !part.is_empty());
-    let source = parts.collect::<Vec<_>>().join(", ");
-    if source.is_empty() {
-        text(event, "reportingComponent").into()
-    } else {
-        source
+    let either = |old: &str, new: &str| match text(event, old) {
+        "" => text(event, new).to_owned(),
+        said => said.to_owned(),
+    };
+    let who = either("source.component", "reportingComponent");
+    match either("source.host", "reportingInstance") {
+        place if place.is_empty() => who,
+        place => format!("{who}, {place}"),
     }
 }
 
@@ -238,6 +262,15 @@ fn volume_status(volume: &Value) -> &str {
     text(volume, "status.phase")
 }
 
+/// The class of a volume or of a claim, which once was an annotation. Source: upstream's `GetPersistentVolumeClass` and
+/// `GetPersistentVolumeClaimClass`.
+fn volume_class(volume: &Value) -> &str {
+    let annotations = at(volume, "metadata.annotations");
+    let old = annotations.and_then(|all| all.get("volume.beta.kubernetes.io/storage-class"));
+    let old = old.and_then(Value::as_str);
+    old.unwrap_or_else(|| text(volume, "spec.storageClassName"))
+}
+
 fn is_deleting(object: &Value) -> bool {
     !text(object, "metadata.deletionTimestamp").is_empty()
 }
@@ -258,14 +291,18 @@ fn requested_duration(request: &Value) -> Value {
     json!(seconds.map_or("<none>".into(), human))
 }
 
+/// Source: upstream's `extractCSRStatus`.
 fn csr_condition(request: &Value) -> String {
-    let mut states = vec!["Approved", "Denied", "Failed"];
-    states.retain(|state| condition(request, state).is_some());
-    if states.is_empty() {
-        states.push("Pending");
-    }
-    if !text(request, "status.certificate").is_empty() {
-        states.push("Issued");
-    }
-    states.join(",")
+    let has = |state| condition(request, state).is_some();
+    let decided = match () {
+        () if has("Denied") => "Denied",
+        () if has("Approved") => "Approved",
+        () => "Pending",
+    };
+    let failed = if has("Failed") { ",Failed" } else { "" };
+    let issued = match text(request, "status.certificate") {
+        "" => "",
+        _ => ",Issued",
+    };
+    format!("{decided}{failed}{issued}")
 }

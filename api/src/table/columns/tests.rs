@@ -210,3 +210,25 @@ fn containers_are_read_where_each_kind_keeps_its_pod() {
     }
     assert_eq!(keepers, 8, "all but pods themselves");
 }
+
+/// Source: upstream's `AddHandlers`.
+#[test]
+fn counts_of_an_autoscaler_have_upstreams_headings_and_types() {
+    let mut kinds = kinds().into_iter();
+    let kind = kinds.find(|kind| &*kind.resource.resource == "horizontalpodautoscalers");
+    let kind = kind.expect("a kind");
+    let made = columns(&kind, kind.versions.first().expect("a version"));
+    let made = made
+        .iter()
+        .map(|one| (one.name.as_str(), one.type_name.as_str()));
+    let expected = [
+        "Name",
+        "Reference",
+        "Targets",
+        "MinPods",
+        "MaxPods",
+        "Replicas",
+        "Age",
+    ];
+    assert_eq!(Vec::from_iter(made), expected.map(|name| (name, "string")));
+}

@@ -3,6 +3,7 @@
 use super::workload::label_selector;
 use super::{at, condition, joined, list, number, or_none, text};
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 
 /// The most hosts that a row names.
 const HOSTS_MAX: usize = 3;
@@ -16,7 +17,7 @@ pub(super) fn cell(name: &str, object: &Value) -> Option<Value> {
         "ports" => ports(object),
         "endpoints" => endpoints(object),
         "slice-ports" => slice_ports(object),
-        "slice-endpoints" => shown(&slice_endpoints(object)),
+        "slice-endpoints" => or_unset(shown(&slice_endpoints(object))),
         "hosts" => hosts(object),
         "load-balancer" => load_balancer(object),
         "ingress-ports" => ingress_ports(object).into(),
@@ -47,14 +48,15 @@ fn external_ip(service: &Value) -> String {
     }
 }
 
+/// The addresses that a balancer gave, sorted, each once.
 fn load_balancer(object: &Value) -> String {
     let ingress = list(object, "status.loadBalancer.ingress").iter();
     let addresses = ingress.map(|one| match text(one, "ip") {
         "" => text(one, "hostname"),
         ip => ip,
     });
-    let addresses: Vec<&str> = addresses.filter(|one| !one.is_empty()).collect();
-    addresses.join(",")
+    let addresses: BTreeSet<&str> = addresses.filter(|one| !one.is_empty()).collect();
+    Vec::from_iter(addresses).join(",")
 }
 
 fn ports(service: &Value) -> String {
@@ -69,21 +71,34 @@ fn ports(service: &Value) -> String {
     or_none(&ports.join(","))
 }
 
+/// The addresses that are ready, with one port after the other. Source: upstream's `formatEndpoints`.
 fn endpoints(endpoints: &Value) -> String {
+    let subsets = list(endpoints, "subsets");
+    if subsets.is_empty() {
+        return "<none>".into();
+    }
     let mut found = Vec::new();
-    for subset in list(endpoints, "subsets") {
+    for subset in subsets {
+        let addresses = list(subset, "addresses").iter();
+        let addresses = addresses.map(|address| text(address, "ip"));
         let ports = list(subset, "ports");
-        for address in list(subset, "addresses") {
-            let ip = text(address, "ip");
-            if ports.is_empty() {
-                found.push(ip.to_owned());
-            }
-            for port in ports {
-                found.push(format!("{ip}:{}", number(port, "port")));
-            }
+        if ports.is_empty() {
+            found.extend(addresses.clone().map(str::to_owned));
+        }
+        for port in ports {
+            let port = number(port, "port");
+            found.extend(addresses.clone().map(|ip| with_port(ip, port)));
         }
     }
     shown(&found)
+}
+
+/// Source: Go's `net.JoinHostPort`.
+fn with_port(ip: &str, port: i64) -> String {
+    if ip.contains(':') {
+        return format!("[{ip}]:{port}");
+    }
+    format!("{ip}:{port}")
 }
 
 fn slice_endpoints(slice: &Value) -> Vec<String> {
@@ -96,25 +111,30 @@ fn slice_endpoints(slice: &Value) -> Vec<String> {
 
 fn shown(found: &[String]) -> String {
     let some: Vec<&str> = found.iter().take(SHOWN_MAX).map(String::as_str).collect();
-    let more = found.len().saturating_sub(SHOWN_MAX);
+    let (some, more) = (some.join(","), found.len().saturating_sub(SHOWN_MAX));
     if more > 0 {
-        return format!("{} + {more} more...", some.join(","));
+        return format!("{some} + {more} more...");
     }
-    joined(some.into_iter())
+    some
 }
 
-fn slice_ports(slice: &Value) -> String {
-    let ports = list(slice, "ports").iter();
-    let numbers: Vec<String> = ports
-        .map(|one| match number(one, "port") {
-            0 => "*".into(),
-            port => port.to_string(),
-        })
-        .collect();
-    if numbers.is_empty() {
-        return "<unset>".into();
+fn or_unset(text: String) -> String {
+    if text.is_empty() {
+        "<unset>".into()
+    } else {
+        text
     }
-    numbers.join(",")
+}
+
+/// The numbers of ports, or their names. Source: upstream's `formatDiscoveryPorts`.
+fn slice_ports(slice: &Value) -> String {
+    let called = |port: &Value| {
+        let number = at(port, "port").and_then(Value::as_i64);
+        let name = at(port, "name").and_then(Value::as_str);
+        number.map_or_else(|| name.unwrap_or("*").to_owned(), |port| port.to_string())
+    };
+    let ports: Vec<String> = list(slice, "ports").iter().map(called).collect();
+    or_unset(shown(&ports))
 }
 
 /// The first few hosts. Rules without a host are counted, but not named.

@@ -1,5 +1,7 @@
 //! Computed cells, kind by kind.
 
+mod forms;
+
 use super::cell;
 use hindsight_core::Time;
 use serde_json::{Value, json};
@@ -100,6 +102,18 @@ fn pods_what_makes_them_and_nodes() {
                     {"key": "k", "operator": "In", "values": ["x", "y"]},
                     {"key": "l", "operator": "Exists"}]}}}),
             json!("a=b,k in (x,y),l"),
+        ),
+        (
+            "pod-selector",
+            json!({"spec": {"podSelector": {"matchLabels": {"z": "1", "b": "2"}, "matchExpressions": [
+                    {"key": "a", "operator": "NotIn", "values": ["y", "x"]},
+                    {"key": "y", "operator": "DoesNotExist"}]}}}),
+            json!("a notin (x,y),b=2,!y,z=1"),
+        ),
+        (
+            "pod-selector",
+            json!({"spec": {"podSelector": {}}}),
+            json!("<none>"),
         ),
         (
             "selector",

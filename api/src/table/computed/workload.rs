@@ -40,9 +40,12 @@ pub(super) fn cell(name: &str, object: &Value, now: Time) -> Option<Value> {
         "max-unavailable" => limit(object, "spec.maxUnavailable"),
         "scale-target" => json!(reference(object, "spec.scaleTargetRef")),
         "targets" => json!(targets(object)),
-        "min-pods" => at(object, "spec.minReplicas")
-            .cloned()
-            .unwrap_or(json!("<unset>")),
+        "min-pods" => match at(object, "spec.minReplicas").and_then(Value::as_i64) {
+            Some(least) => json!(least.to_string()),
+            None => json!("<unset>"),
+        },
+        "max-pods" => json!(number(object, "spec.maxReplicas")),
+        "current-pods" => json!(number(object, "status.currentReplicas")),
         "node-status" => json!(node_status(object)),
         "roles" => json!(roles(object)),
         "internal-ip" => json!(node_address(object, "InternalIP")),
@@ -87,23 +90,33 @@ fn selector(object: &Value) -> String {
     label_selector(selector)
 }
 
+/// The requirements of a selector by their keys, and their values in order. Source: upstream's `FormatLabelSelector`.
 pub(super) fn label_selector(selector: &Value) -> String {
-    let mut said = Vec::new();
-    if selector.get("matchLabels").is_some() {
-        said.push(labels(selector, "matchLabels"));
-    }
-    for expression in list(selector, "matchExpressions") {
-        let key = text(expression, "key");
-        let values = list(expression, "values").iter().filter_map(Value::as_str);
-        let values = values.collect::<Vec<_>>().join(",");
-        said.push(match text(expression, "operator") {
-            "In" => format!("{key} in ({values})"),
-            "NotIn" => format!("{key} notin ({values})"),
-            "DoesNotExist" => format!("!{key}"),
-            _ => key.into(),
-        });
-    }
+    let equal = at(selector, "matchLabels").and_then(Value::as_object);
+    let equal = equal.into_iter().flatten().map(|(key, value)| {
+        let value = value.as_str().unwrap_or_default();
+        (key.as_str(), format!("{key}={value}"))
+    });
+    let expressions = list(selector, "matchExpressions").iter();
+    let expressions = expressions.map(|one| (text(one, "key"), requirement(one)));
+    let mut said: Vec<(&str, String)> = equal.chain(expressions).collect();
+    said.sort_by_key(|(key, _)| *key);
+    let said: Vec<String> = said.into_iter().map(|(_, said)| said).collect();
     or_none(&said.join(","))
+}
+
+fn requirement(expression: &Value) -> String {
+    let key = text(expression, "key");
+    let values = list(expression, "values").iter().filter_map(Value::as_str);
+    let mut values: Vec<&str> = values.collect();
+    values.sort_unstable();
+    let values = values.join(",");
+    match text(expression, "operator") {
+        "In" => format!("{key} in ({values})"),
+        "NotIn" => format!("{key} notin ({values})"),
+        "DoesNotExist" => format!("!{key}"),
+        _ => key.into(),
+    }
 }
 
 fn controller(object: &Value) -> String {
@@ -183,28 +196,59 @@ fn written(quantity: &Value) -> Option<String> {
     }
 }
 
-/// One metric, as in `cpu: 50%/80%`; only metrics of resources show a name.
+/// A quantity that Go prints although it is not there.
+const NIL: &str = "<nil>";
+const UNKNOWN: &str = "<unknown>";
+
+/// One metric, as in `cpu: 50%/80%`: the form of its target decides for both sides, and only metrics of resources show
+/// a name. Source: upstream's `formatHPAMetrics`.
 fn target(metric: &Value, current: Option<&Value>) -> String {
-    let kind = text(metric, "type");
-    let mut letters = kind.chars();
-    let first = letters.next().map(|first| first.to_ascii_lowercase());
-    let member: String = first.into_iter().chain(letters).collect();
-    let quantity = |of: Option<&Value>, side: &str| {
-        let of = of.and_then(|of| at(of, &format!("{member}.{side}")))?;
-        match at(of, "averageUtilization").and_then(Value::as_i64) {
-            Some(share) => Some(format!("{share}%")),
-            None => ["averageValue", "value"]
-                .iter()
-                .find_map(|name| written(at(of, name)?)),
-        }
+    let member = match text(metric, "type") {
+        "External" => "external",
+        "Object" => "object",
+        "Pods" => "pods",
+        "Resource" => "resource",
+        "ContainerResource" => "containerResource",
+        _ => return "<unknown type>".into(),
     };
-    let unknown = || "<unknown>".to_owned();
-    let is = quantity(current, "current").unwrap_or_else(unknown);
-    let wanted = quantity(Some(metric), "target").unwrap_or_else(unknown);
-    match text(metric, &format!("{member}.name")) {
-        "" => format!("{is}/{wanted}"),
-        name => format!("{name}: {is}/{wanted}"),
+    let wanted = at(metric, &format!("{member}.target"));
+    let is = current
+        .and_then(|all| all.get(member))
+        .filter(|one| !one.is_null());
+    let amount = |of: Option<&Value>, form: &str| of.and_then(|of| written(of.get(form)?));
+    let now = |form: &str| is.map(|is| amount(is.get("current"), form));
+    let average = amount(wanted, "averageValue");
+    match (member, average) {
+        ("external" | "object", Some(average)) => {
+            let now = now("averageValue").flatten();
+            format!("{}/{average} (avg)", now.as_deref().unwrap_or(UNKNOWN))
+        }
+        ("external" | "object", None) => {
+            let wanted = amount(wanted, "value").unwrap_or(NIL.into());
+            format!("{}/{wanted}", printed(now("value")))
+        }
+        ("pods", average) => {
+            let average = average.unwrap_or(NIL.into());
+            format!("{}/{average}", printed(now("averageValue")))
+        }
+        (_, average) => {
+            let name = text(metric, &format!("{member}.name"));
+            let share = |share: Option<String>| share.map(|share| format!("{share}%"));
+            let (now, wanted) = match average {
+                Some(average) => (printed(now("averageValue")), average),
+                None => (
+                    share(now("averageUtilization").flatten()).unwrap_or(UNKNOWN.into()),
+                    share(amount(wanted, "averageUtilization")).unwrap_or("<auto>".into()),
+                ),
+            };
+            format!("{name}: {now}/{wanted}")
+        }
     }
+}
+
+/// What a status says, if there is one.
+fn printed(said: Option<Option<String>>) -> String {
+    said.map_or(UNKNOWN.into(), |said| said.unwrap_or(NIL.into()))
 }
 
 fn node_status(node: &Value) -> String {
