@@ -138,8 +138,8 @@ pub struct Strategy {
     /// A new object keeps the status that it was sent with, as a node that a kubelet registers. It has no
     /// manager even then.
     pub keeps_status: bool,
-    /// Its pods also mount volumes that are claimed for each pod and named in no template (`StatefulSet`
-    /// alone), so a mount is not checked against the volumes of the template.
+    /// Its pods also mount volumes that are claimed for each pod, by the names of its claim templates (`StatefulSet`
+    /// alone).
     pub claims_volumes: bool,
 }
 

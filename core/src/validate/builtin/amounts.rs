@@ -190,6 +190,12 @@ pub(super) fn resources(resources: &Field<'_>, causes: &mut CauseList) {
         let field = requests.path.as_str();
         causes.push_with(|| FieldCause::invalid(field, request.value, &why));
     }
+    let names = || limits.entries().chain(requests.entries());
+    let mut names = [names(), names()].map(|entries| entries.map(|(name, _)| name));
+    let [pages, others] = &mut names;
+    if pages.any(is_huge_pages) && !others.any(|name| matches!(name, "cpu" | "memory")) {
+        causes.push_with(|| resources.forbidden("HugePages require cpu or memory"));
+    }
 }
 
 #[cfg(test)]

@@ -17,6 +17,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("autoscaler", autoscaler::max_replicas),
     ("binding", rbac::binding),
     ("claim", storage::claim),
+    ("claim_template", storage::claim_template),
     ("collisions", status::collisions),
     ("conditions", |list, _, causes| {
         conditions::all(list, causes);

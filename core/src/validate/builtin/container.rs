@@ -3,7 +3,8 @@
 //! `pkg/apis/core/validation`.
 
 use super::amounts::resources;
-use super::{Field, pod, probe, shown, variables, volumes};
+use super::mounts::{self, Held};
+use super::{Field, pod, probe, shown, variables};
 use crate::rejection::{CauseList, FieldCause};
 use crate::validate::{formats, names};
 use serde_json::json;
@@ -14,12 +15,12 @@ pub(super) use super::amounts::amounts;
 const PROTOCOLS: [&str; 3] = ["SCTP", "TCP", "UDP"];
 const MESSAGES: [&str; 2] = ["File", "FallbackToLogsOnError"];
 const PULLS: [&str; 3] = ["Always", "IfNotPresent", "Never"];
+const RESIZED: [&str; 2] = ["cpu", "memory"];
+const RESIZES: [&str; 2] = ["NotRequired", "RestartContainer"];
 const RESTARTS: [&str; 3] = ["Always", "Never", "OnFailure"];
 
-type Mounts<'a> = Option<&'a BTreeSet<&'a str>>;
-
-/// Checks the containers of a pod; `mounts` are the volumes that they may mount.
-pub(super) fn all(spec: &Field<'_>, mounts: Mounts<'_>, causes: &mut CauseList) {
+/// Checks the containers of a pod, and what they use of what it holds.
+pub(super) fn all(spec: &Field<'_>, held: &Held<'_>, causes: &mut CauseList) {
     let grace = spec.child("terminationGracePeriodSeconds").value.as_i64();
     let own = spec.child("containers");
     if own.is_empty() {
@@ -31,7 +32,7 @@ pub(super) fn all(spec: &Field<'_>, mounts: Mounts<'_>, causes: &mut CauseList) 
         if causes.is_full() {
             return;
         }
-        common(&container, mounts, causes);
+        common(&container, held, causes);
         let name = container.child("name");
         if !names.insert(name.text()) {
             causes.push_with(|| FieldCause::duplicate(name.path.as_str(), &json!(name.text())));
@@ -46,7 +47,7 @@ pub(super) fn all(spec: &Field<'_>, mounts: Mounts<'_>, causes: &mut CauseList) 
         if causes.is_full() {
             return;
         }
-        common(&container, mounts, causes);
+        common(&container, held, causes);
         restarts(&container, causes);
         let name = container.child("name");
         if names.contains(name.text()) {
@@ -63,18 +64,18 @@ pub(super) fn all(spec: &Field<'_>, mounts: Mounts<'_>, causes: &mut CauseList) 
             probe::none(&container, causes);
         }
     }
-    ephemeral(spec, &mut names, mounts, causes);
+    ephemeral(spec, &mut names, held, causes);
 }
 
 fn ephemeral<'a>(
     spec: &Field<'a>,
     names: &mut BTreeSet<&'a str>,
-    mounts: Mounts<'_>,
+    held: &Held<'_>,
     causes: &mut CauseList,
 ) {
     let targets = names.clone();
     for container in spec.child("ephemeralContainers").items() {
-        common(&container, mounts, causes);
+        common(&container, held, causes);
         trimmed(&[container.child("image")], causes);
         let (name, target) = (
             container.child("name"),
@@ -89,7 +90,7 @@ fn ephemeral<'a>(
     }
 }
 
-fn common(container: &Field<'_>, mounts: Mounts<'_>, causes: &mut CauseList) {
+fn common(container: &Field<'_>, held: &Held<'_>, causes: &mut CauseList) {
     let (name, image) = (container.child("name"), container.child("image"));
     if name.is_empty() {
         causes.push_with(|| name.required(""));
@@ -103,13 +104,42 @@ fn common(container: &Field<'_>, mounts: Mounts<'_>, causes: &mut CauseList) {
     policy.one_of(&MESSAGES, causes);
     ports(container, causes);
     variables::all(container, causes);
-    volumes::mounts(container, mounts, causes);
+    mounts::mounts(container, held, causes);
+    mounts::devices(container, held, causes);
     container.child("imagePullPolicy").one_of(&PULLS, causes);
-    resources(&container.child("resources"), causes);
+    let amounts = container.child("resources");
+    resources(&amounts, causes);
+    mounts::claims(&amounts.child("claims"), held, causes);
+    resizes(&container.child("resizePolicy"), causes);
     let security = container.child("securityContext");
     pod::identities(&security, &["runAsUser", "runAsGroup"], causes);
     pod::seccomp(&security.child("seccompProfile"), causes);
     escalation(&security, causes);
+}
+
+/// Upstream's reports do not say which policy is wrong. Source: `validateResizePolicy`.
+fn resizes(list: &Field<'_>, causes: &mut CauseList) {
+    let mut seen = BTreeSet::new();
+    for policy in list.items() {
+        let resource = policy.child("resourceName");
+        if !seen.insert(resource.text()) {
+            let field = policy.path.as_str();
+            causes.push_with(|| FieldCause::duplicate(field, &json!(resource.text())));
+        }
+        let known = [
+            (resource, &RESIZED),
+            (policy.child("restartPolicy"), &RESIZES),
+        ];
+        for (text, known) in known {
+            let text = text.text();
+            if text.is_empty() {
+                causes.push_with(|| list.required(""));
+            } else if !known.contains(&text) {
+                let field = list.path.as_str();
+                causes.push_with(|| FieldCause::not_supported(field, text, known));
+            }
+        }
+    }
 }
 
 /// A container that may not gain privileges has none that it would have to gain. Source:

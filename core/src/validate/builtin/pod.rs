@@ -1,7 +1,8 @@
 //! The specification of pods, in the order in which upstream checks it. Source: `ValidatePodSpec`,
 //! `ValidatePodTemplateSpec` and `ValidatePodCreate` of upstream's `pkg/apis/core/validation`.
 
-use super::{Field, Subject, container, placement, volumes};
+use super::mounts::Held;
+use super::{Field, Subject, container, placement};
 use crate::rejection::{CauseList, FieldCause};
 use crate::validate::{formats, labels, names, qualified_name};
 use std::collections::BTreeSet;
@@ -15,9 +16,8 @@ const SECCOMP: [&str; 3] = ["Localhost", "RuntimeDefault", "Unconfined"];
 
 /// Checks the specification of a pod or of a template.
 pub(super) fn spec(spec: &Field<'_>, subject: &Subject<'_>, causes: &mut CauseList) {
-    let known = volumes::volumes(&spec.child("volumes"), causes);
-    let mounts = (!subject.kind.strategy.claims_volumes).then_some(&known);
-    container::all(spec, mounts, causes);
+    let held = Held::of(spec, subject, causes);
+    container::all(spec, &held, causes);
     host_ports(spec, subject.resource == "pods", causes);
     spec.child("restartPolicy").one_of(&RESTARTS, causes);
     spec.child("dnsPolicy").one_of(&DNS, causes);

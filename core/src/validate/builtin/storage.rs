@@ -62,13 +62,29 @@ pub(super) fn positive(amount: &Field<'_>, causes: &mut CauseList) {
 }
 
 pub(super) fn claim(spec: &Field<'_>, subject: &Subject<'_>, causes: &mut CauseList) {
+    claim_spec(spec, causes);
+    if let Some(old) = &subject.old {
+        claim_update(old, spec, subject, causes);
+    }
+}
+
+/// A claim that a stateful set makes for each of its pods. It cannot change, so it is looked at once. Source:
+/// `ValidateVolumeClaimTemplates`.
+pub(super) fn claim_template(spec: &Field<'_>, subject: &Subject<'_>, causes: &mut CauseList) {
+    if subject.old.is_none() {
+        claim_spec(spec, causes);
+    }
+}
+
+/// Source: `ValidatePersistentVolumeClaimSpec`.
+pub(super) fn claim_spec(spec: &Field<'_>, causes: &mut CauseList) {
     let list = spec.child("accessModes");
     if list.is_empty() {
         causes.push_with(|| list.required("at least 1 access mode is required"));
     }
     label_selector(&spec.child("selector"), causes);
     modes(&list, causes);
-    let path = "spec.resources[storage]".to_owned();
+    let path = format!("{}.resources[storage]", spec.path);
     let asked = spec.at(REQUESTED);
     if asked.is_absent() {
         causes.push_with(|| FieldCause::required(path, ""));
@@ -83,9 +99,6 @@ pub(super) fn claim(spec: &Field<'_>, subject: &Subject<'_>, causes: &mut CauseL
         }
     }
     same_sources(spec, causes);
-    if let Some(old) = &subject.old {
-        claim_update(old, spec, subject, causes);
-    }
 }
 
 /// A claim has one source, though two members name it.
@@ -96,7 +109,8 @@ fn same_sources(spec: &Field<'_>, causes: &mut CauseList) {
     }
     let differs = |member: &str| older.child(member).text() != newer.child(member).text();
     if ["apiGroup", "kind", "name"].into_iter().any(differs) {
-        causes.push_with(|| spec.invalid_as("\"spec.dataSource\"", "must match dataSourceRef"));
+        let shown = json!(older.path).to_string();
+        causes.push_with(|| spec.invalid_as(&shown, "must match dataSourceRef"));
     }
 }
 
@@ -193,7 +207,7 @@ pub(super) fn csi_node(spec: &Field<'_>, subject: &Subject<'_>, causes: &mut Cau
 }
 
 /// Source: `ValidateCSIDriverName` of `pkg/apis/core/validation`.
-fn driver_name(name: &Field<'_>, causes: &mut CauseList) {
+pub(super) fn driver_name(name: &Field<'_>, causes: &mut CauseList) {
     let text = name.text();
     if text.is_empty() {
         causes.push_with(|| name.required(""));

@@ -21,6 +21,7 @@ replicasets  spec.selector  immutable
 statefulsets  spec  check stateful_set
 statefulsets  spec.persistentVolumeClaimRetentionPolicy?.whenDeleted  oneof Retain Delete
 statefulsets  spec.persistentVolumeClaimRetentionPolicy?.whenScaled  oneof Retain Delete
+statefulsets  spec.volumeClaimTemplates[].spec  check claim_template
 statefulsets  spec.replicas  atleast 0
 statefulsets  spec.minReadySeconds  atleast 0
 statefulsets  spec.ordinals?.start  atleast 0

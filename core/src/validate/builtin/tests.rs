@@ -14,6 +14,7 @@ mod services;
 mod slices;
 mod statuses;
 mod updates;
+mod volumes;
 mod workloads;
 
 use super::object;
@@ -307,19 +308,6 @@ fn what_was_accepted_once_is_not_asked_for_again() {
     let old = json!({"metadata": {}, "spec": {"replicas": 1}});
     let new = json!({"metadata": {"labels": {"a": "b"}}, "spec": {"replicas": 1}, "status": {}});
     assert_eq!(said("deployments", &new, Some(&old)), [""; 0]);
-}
-
-/// Volumes from a stateful set's `volumeClaimTemplates` have names that the pod template does not
-/// declare.
-#[test]
-fn mounts_of_claims_are_not_looked_for_in_the_template() {
-    let mount = json!([{"name": "data", "mountPath": "/"}]);
-    let mut set = right("statefulsets");
-    set["spec"]["template"]["spec"]["containers"][0]["volumeMounts"] = mount.clone();
-    assert_eq!(said("statefulsets", &set, None), [""; 0]);
-    let mut set = right("daemonsets");
-    set["spec"]["template"]["spec"]["containers"][0]["volumeMounts"] = mount;
-    assert_eq!(said("daemonsets", &set, None).len(), 1);
 }
 
 /// All causes together may be a thousand times as long as the document.
