@@ -218,9 +218,9 @@ fn counts_of_an_autoscaler_have_upstreams_headings_and_types() {
     let kind = kinds.find(|kind| &*kind.resource.resource == "horizontalpodautoscalers");
     let kind = kind.expect("a kind");
     let made = columns(&kind, kind.versions.first().expect("a version"));
-    let made = made
-        .iter()
-        .map(|one| (one.name.as_str(), one.type_name.as_str()));
+    let made = made.iter();
+    let made = made.map(|one| (one.name.as_str(), one.type_name.as_str()));
+    let made: Vec<_> = made.collect();
     let expected = [
         "Name",
         "Reference",
@@ -230,5 +230,5 @@ fn counts_of_an_autoscaler_have_upstreams_headings_and_types() {
         "Replicas",
         "Age",
     ];
-    assert_eq!(Vec::from_iter(made), expected.map(|name| (name, "string")));
+    assert_eq!(made, expected.map(|name| (name, "string")));
 }

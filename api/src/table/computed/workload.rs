@@ -216,39 +216,38 @@ fn target(metric: &Value, current: Option<&Value>) -> String {
         .and_then(|all| all.get(member))
         .filter(|one| !one.is_null());
     let amount = |of: Option<&Value>, form: &str| of.and_then(|of| written(of.get(form)?));
-    let now = |form: &str| is.map(|is| amount(is.get("current"), form));
+    let now = |form: &str| amount(is?.get("current"), form);
+    let printed = |form: &str| match is {
+        Some(is) => amount(is.get("current"), form).unwrap_or(NIL.into()),
+        None => UNKNOWN.into(),
+    };
     let average = amount(wanted, "averageValue");
     match (member, average) {
         ("external" | "object", Some(average)) => {
-            let now = now("averageValue").flatten();
+            let now = now("averageValue");
             format!("{}/{average} (avg)", now.as_deref().unwrap_or(UNKNOWN))
         }
         ("external" | "object", None) => {
             let wanted = amount(wanted, "value").unwrap_or(NIL.into());
-            format!("{}/{wanted}", printed(now("value")))
+            format!("{}/{wanted}", printed("value"))
         }
         ("pods", average) => {
             let average = average.unwrap_or(NIL.into());
-            format!("{}/{average}", printed(now("averageValue")))
+            format!("{}/{average}", printed("averageValue"))
         }
         (_, average) => {
             let name = text(metric, &format!("{member}.name"));
             let share = |share: Option<String>| share.map(|share| format!("{share}%"));
             let (now, wanted) = match average {
-                Some(average) => (printed(now("averageValue")), average),
+                Some(average) => (printed("averageValue"), average),
                 None => (
-                    share(now("averageUtilization").flatten()).unwrap_or(UNKNOWN.into()),
+                    share(now("averageUtilization")).unwrap_or(UNKNOWN.into()),
                     share(amount(wanted, "averageUtilization")).unwrap_or("<auto>".into()),
                 ),
             };
             format!("{name}: {now}/{wanted}")
         }
     }
-}
-
-/// What a status says, if there is one.
-fn printed(said: Option<Option<String>>) -> String {
-    said.map_or(UNKNOWN.into(), |said| said.unwrap_or(NIL.into()))
 }
 
 fn node_status(node: &Value) -> String {

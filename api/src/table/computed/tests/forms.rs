@@ -99,87 +99,50 @@ fn endpoints_and_balancers_with_much_to_show() {
     ]);
 }
 
+/// An autoscaler with one metric, and what was last seen of it.
+fn scaled(kind: &str, target: &Value, current: Option<&Value>) -> Value {
+    let mut letters = kind.chars();
+    let first = letters.next().expect("a type").to_ascii_lowercase();
+    let member = format!("{first}{}", letters.as_str());
+    let current = current.map(|current| json!({"type": kind, &member: {"current": current}}));
+    json!({"spec": {"metrics": [{"type": kind, &member: {"name": "memory", "target": target}}]},
+        "status": {"currentMetrics": Vec::from_iter(current)}})
+}
+
 #[test]
 fn the_target_of_a_metric_decides_how_it_is_shown() {
-    let of = |kind: &str, target: Value, current: Option<Value>| {
-        let mut letters = kind.chars();
-        let first = letters.next().expect("a type").to_ascii_lowercase();
-        let member = format!("{first}{}", letters.as_str());
-        let current = current.map(|current| json!({"type": kind, &member: {"current": current}}));
-        json!({"spec": {"metrics": [{"type": kind, &member: {"name": "memory", "target": target}}]},
-            "status": {"currentMetrics": Vec::from_iter(current)}})
-    };
+    let nothing = json!({});
     let (average, value) = (json!({"averageValue": "10"}), json!({"value": "10"}));
+    let two = json!({"averageValue": "3", "value": "4"});
     let both = json!({"averageUtilization": 50, "averageValue": "200Mi"});
     let share = json!({"averageUtilization": 80});
-    let mut cases = vec![(
-        "targets",
-        of("Other", json!({}), None),
-        json!("<unknown type>"),
-    )];
-    for kind in ["External", "Object"] {
-        let current = Some(json!({"averageValue": "3", "value": "4"}));
-        cases.extend([
-            (
-                "targets",
-                of(kind, average.clone(), None),
-                json!("<unknown>/10 (avg)"),
-            ),
-            (
-                "targets",
-                of(kind, average.clone(), current.clone()),
-                json!("3/10 (avg)"),
-            ),
-            (
-                "targets",
-                of(kind, average.clone(), Some(json!({}))),
-                json!("<unknown>/10 (avg)"),
-            ),
-            (
-                "targets",
-                of(kind, value.clone(), None),
-                json!("<unknown>/10"),
-            ),
-            ("targets", of(kind, value.clone(), current), json!("4/10")),
-            (
-                "targets",
-                of(kind, json!({}), Some(json!({}))),
-                json!("<nil>/<nil>"),
-            ),
-        ]);
+    let outside = ["External", "Object"];
+    let resources = ["Resource", "ContainerResource"];
+    for (kinds, target, current, expected) in [
+        (outside, &average, None, "<unknown>/10 (avg)"),
+        (outside, &average, Some(&two), "3/10 (avg)"),
+        (outside, &average, Some(&nothing), "<unknown>/10 (avg)"),
+        (outside, &value, None, "<unknown>/10"),
+        (outside, &value, Some(&two), "4/10"),
+        (outside, &nothing, Some(&nothing), "<nil>/<nil>"),
+        (resources, &average, Some(&both), "memory: 200Mi/10"),
+        (resources, &average, None, "memory: <unknown>/10"),
+        (resources, &share, Some(&both), "memory: 50%/80%"),
+        (resources, &share, Some(&nothing), "memory: <unknown>/80%"),
+        (resources, &nothing, None, "memory: <unknown>/<auto>"),
+    ] {
+        let cell = |kind| ("targets", scaled(kind, target, current), json!(expected));
+        reads(kinds.map(cell));
     }
-    for kind in ["Resource", "ContainerResource"] {
-        cases.extend([
-            (
-                "targets",
-                of(kind, average.clone(), Some(both.clone())),
-                json!("memory: 200Mi/10"),
-            ),
-            (
-                "targets",
-                of(kind, average.clone(), None),
-                json!("memory: <unknown>/10"),
-            ),
-            (
-                "targets",
-                of(kind, share.clone(), Some(both.clone())),
-                json!("memory: 50%/80%"),
-            ),
-            (
-                "targets",
-                of(kind, share.clone(), Some(json!({}))),
-                json!("memory: <unknown>/80%"),
-            ),
-            (
-                "targets",
-                of(kind, json!({}), None),
-                json!("memory: <unknown>/<auto>"),
-            ),
-        ]);
-    }
-    cases.push(("min-pods", json!({"spec": {"minReplicas": 2}}), json!("2")));
-    cases.push(("min-pods", json!({}), json!("<unset>")));
-    reads(cases);
+    reads([
+        (
+            "targets",
+            scaled("Other", &nothing, None),
+            json!("<unknown type>"),
+        ),
+        ("min-pods", json!({"spec": {"minReplicas": 2}}), json!("2")),
+        ("min-pods", json!({}), json!("<unset>")),
+    ]);
 }
 
 #[test]

@@ -13,6 +13,11 @@ fn of_volume(volume: &Value) -> Vec<String> {
     said("pods", &pod, None)
 }
 
+fn places(said: &[&str]) -> Vec<String> {
+    let place = |said: &&str| format!("spec.volumes[0].{said}");
+    said.iter().map(place).collect()
+}
+
 #[test]
 fn volumes_have_what_their_type_needs() {
     for (kind, needed) in [
@@ -46,9 +51,6 @@ fn volumes_have_what_their_type_needs() {
 
 #[test]
 fn what_else_is_wrong_with_a_volume_is_said() {
-    let places = |volume: &str| format!("spec.volumes[0].{volume}");
-    let token = |token: Value| json!({"projected": {"sources": [{"serviceAccountToken": token}]}});
-    let two = json!({"items": [{"key": "k", "path": "p"}], "name": "n"});
     for (volume, expected) in [
         (
             json!({"iscsi": {"targetPortal": "a", "iqn": "iqn.a", "lun": 256, "chapAuthSession": true}}),
@@ -90,6 +92,16 @@ fn what_else_is_wrong_with_a_volume_is_said() {
             json!({"configMap": {"name": "c", "items": [{"key": "k", "path": "..a"}]}}),
             vec![r#"configMap.items[0].path: Invalid value: "..a": must not start with '..'"#],
         ),
+    ] {
+        assert_eq!(of_volume(&volume), places(&expected), "{volume}");
+    }
+}
+
+#[test]
+fn files_that_are_made_for_a_pod_have_a_source_and_a_path_each() {
+    let token = |token: Value| json!({"projected": {"sources": [{"serviceAccountToken": token}]}});
+    let two = json!({"items": [{"key": "k", "path": "p"}], "name": "n"});
+    for (volume, expected) in [
         (
             json!({"downwardAPI": {"defaultMode": 512, "items": [{}, {"path": "../a", "fieldRef": {}},
             {"path": "b", "resourceFieldRef": {"resource": "limits.cpu"}, "mode": -1}]}}),
@@ -127,8 +139,7 @@ fn what_else_is_wrong_with_a_volume_is_said() {
             ],
         ),
     ] {
-        let expected: Vec<String> = expected.into_iter().map(places).collect();
-        assert_eq!(of_volume(&volume), expected, "{volume}");
+        assert_eq!(of_volume(&volume), places(&expected), "{volume}");
     }
 }
 
