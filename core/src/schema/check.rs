@@ -83,6 +83,12 @@ impl Report {
         });
     }
 
+    /// A decoder cannot read the value; its message is reported as it is.
+    fn unreadable(&mut self, at: &Path<'_>, why: &str) {
+        let unreadable = || FieldCause::unreadable(at.to_string(), why);
+        self.causes.push_with(unreadable);
+    }
+
     fn wrong_type(&mut self, at: &Path<'_>, wanted: &str, found: &str) {
         self.causes.push_with(|| {
             let why = format!("{at} in body must be of type {wanted}: {found:?}");
@@ -113,8 +119,7 @@ fn check(schema: &Schema, value: &Value, old: Option<&Value>, at: &Path<'_>, rep
     if schema.quantity
         && let Err(why) = quantity::read(value)
     {
-        let unreadable = || FieldCause::unreadable(at.to_string(), why);
-        report.causes.push_with(unreadable);
+        report.unreadable(at, why);
     }
     one_of_the_allowed(schema, value, at, report);
     if value.is_null() {

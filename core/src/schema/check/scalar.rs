@@ -28,7 +28,10 @@ pub(super) fn text(schema: &Schema, text: &str, at: &Path<'_>, report: &mut Repo
         report.invalid(at, text, why);
     }
     if let Some(format) = schema.format.filter(|format| !format.fits(text)) {
-        report.wrong_type(at, format.name(), text);
+        match format.decoding_error(text) {
+            Some(why) => report.unreadable(at, &why),
+            None => report.wrong_type(at, format.name(), text),
+        }
     }
 }
 
