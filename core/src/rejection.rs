@@ -184,7 +184,16 @@ impl Rejection {
 
     /// Refuses a patch that cannot be read, or whose outcome cannot.
     pub fn invalid_patch(value: &Value, why: &str) -> Self {
-        let cause = FieldCause::invalid("patch", value, why);
+        Self::wrong_patch(FieldCause::invalid("patch", value, why))
+    }
+
+    /// Refuses an applied configuration whose outcome cannot be read. No value is shown: what was merged may be
+    /// others' secrets.
+    pub(crate) fn unreadable_patch(why: &str) -> Self {
+        Self::wrong_patch(FieldCause::unreadable("patch", why))
+    }
+
+    fn wrong_patch(cause: FieldCause) -> Self {
         Self::Invalid {
             group: "".into(),
             kind: "".into(),

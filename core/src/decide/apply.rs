@@ -7,10 +7,11 @@ use super::patch::same_object;
 use super::update::{PendingWrite, Sent};
 use super::{Context, prepare, warned};
 use crate::command::{Create, FieldValidation, PatchObject};
+use crate::document::text_at;
 use crate::fields::{self, Versions};
 use crate::kind::{GroupVersionKind, Shape, Subresource};
 use crate::managed::{self, Managed, Scaled, Writer};
-use crate::object::Object;
+use crate::object::{Object, ObjectKey};
 use crate::{Decision, Rejection, custom, scale};
 use serde_json::{Map, Value};
 use std::sync::Arc;
@@ -131,7 +132,7 @@ impl Apply<'_> {
         let change = PendingWrite { target, stored };
         let ownership = Ownership::Applied(managed);
         let pruned = change.prune(&mut next, FieldValidation::Ignore);
-        pruned.map_err(|why| Rejection::invalid_patch(&next.to_string().into(), &why))?;
+        pruned.map_err(|why| self.unreadable(&why))?;
         change.write(next, Sent::Patch, ownership)
     }
 
@@ -172,21 +173,44 @@ impl Apply<'_> {
     /// Refuses a configuration that does not fit its schema. Upstream answers 500 here, but it is the
     /// client's fault.
     fn untyped(&self, config: &Value, why: &str) -> Rejection {
-        let text = |pointer: &str| config.pointer(pointer).and_then(Value::as_str);
+        let text = |pointer: &str| text_at(config, pointer);
         let (name, namespace) = (text("/metadata/name"), text("/metadata/namespace"));
-        let WriteTarget { kind, version, .. } = self.target;
-        let gvk = kind.document_gvk(&version.name, self.target.subresource);
-        let GroupVersionKind {
-            group,
-            version,
-            kind,
-        } = gvk;
+        let kind = shown(&self.document_gvk());
         Rejection::BadRequest(format!(
-            "failed to create typed patch object ({}/{}; {group}/{version}, Kind={kind}): {why}",
-            namespace.unwrap_or_default(),
-            name.unwrap_or_default(),
+            "failed to create typed patch object ({namespace}/{name}; {kind}): {why}"
         ))
     }
+
+    /// Refuses a merged object that does not decode; upstream answers 500 here, too.
+    fn unreadable(&self, why: &str) -> Rejection {
+        let (
+            ObjectKey {
+                namespace, name, ..
+            },
+            gvk,
+        ) = (&self.intent.key, self.document_gvk());
+        let (kind, to) = (shown(&gvk), gvk.api_version());
+        Rejection::unreadable_patch(&format!(
+            "failed to convert new object ({namespace}/{name}; {kind}) to proper version ({to}): \
+             unable to convert unstructured object to {kind}: {why}"
+        ))
+    }
+
+    fn document_gvk(&self) -> GroupVersionKind {
+        let WriteTarget { kind, version, .. } = self.target;
+        kind.document_gvk(&version.name, self.target.subresource)
+    }
+}
+
+/// A kind as upstream's messages name it.
+fn shown(
+    GroupVersionKind {
+        group,
+        version,
+        kind,
+    }: &GroupVersionKind,
+) -> String {
+    format!("{group}/{version}, Kind={kind}")
 }
 
 /// A `Scale` has one version only.

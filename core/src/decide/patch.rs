@@ -13,6 +13,9 @@ use crate::rejection::FieldCause;
 use crate::{Decision, Form, Rejection, patch, scale};
 use serde_json::Value;
 
+#[cfg(test)]
+mod tests;
+
 pub(crate) fn patch(context: Context<'_>, intent: &PatchObject) -> Result<Decision, Rejection> {
     if let Patch::Apply {
         config,
@@ -63,10 +66,15 @@ pub(crate) fn patch(context: Context<'_>, intent: &PatchObject) -> Result<Decisi
     };
     let change = PendingWrite { target, stored };
     let pruned = change.prune(&mut next, intent.validation);
-    // The refusal shows the outcome of the patch before anything was dropped, so it is made again.
+    // As upstream's, the refusal shows a strategic patch as it was sent, and of others the outcome before anything
+    // was dropped, so that is made again.
     let unknown = pruned.map_err(|why| {
-        let outcome = patched().unwrap_or_default();
-        Rejection::invalid_patch(&outcome.to_string().into(), &why)
+        let shown = if let Patch::Strategic(change) = &intent.patch {
+            patch::go(change)
+        } else {
+            patched().unwrap_or_default().to_string()
+        };
+        Rejection::invalid_patch(&shown.into(), &why)
     })?;
     let same = same_object(stored, &mut next, &intent.key);
     let decided = same.and_then(|()| change.write(next, Sent::Patch, Ownership::Kept));
