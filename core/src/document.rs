@@ -113,6 +113,14 @@ mod tests {
     use serde_json::json;
 
     #[test]
+    fn an_integer_that_only_go_rounds_is_kept() {
+        let sent = "[18446744073709551615,1.0,-1e3]";
+        let mut numbers: Value = serde_json::from_str(sent).expect("JSON");
+        write_whole_numbers(&mut numbers);
+        assert_eq!(numbers.to_string(), "[18446744073709551615,1,-1000]");
+    }
+
+    #[test]
     fn what_fits_is_what_is_read_back() {
         let nested = |levels: usize| (0..levels).fold(json!(1), |below, _| json!([{"a": below}]));
         for (value, levels) in [
