@@ -224,6 +224,11 @@ impl<'a> LogHistory<'a> {
         }
     }
 
+    #[cfg(feature = "http")]
+    pub(crate) fn newest(&self) -> Result<Revision, Error> {
+        self.reader.newest()
+    }
+
     fn definitions(&self) -> Result<MutexGuard<'a, Definitions>, Error> {
         let mut definitions = unpoisoned(self.index.definitions.lock());
         definitions.extend(self.reader)?;
@@ -243,7 +248,7 @@ impl<'a> LogHistory<'a> {
         key: &ObjectKey,
         from: Revision,
     ) -> Result<impl Iterator<Item = Result<Commit, Error>>, Error> {
-        let newest = self.reader.newest()?.0;
+        let newest = self.newest()?.0;
         let near = u64::try_from(self.index.near).unwrap_or(u64::MAX);
         let far = Revision(newest.saturating_sub(near));
         if from <= far {

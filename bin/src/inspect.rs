@@ -17,7 +17,7 @@ use hindsight_api::{AsOf, LostByRestore};
 use hindsight_core::{Pruned, Rejection, Revision, State, Time};
 use hindsight_log::{Entry, Error, Reader};
 
-pub(crate) use log::{Selection, for_each_entry, page};
+pub(crate) use log::{Selection, for_each_entry, lost_in_period, page};
 pub(crate) use near::is_near;
 pub(crate) use owner::{Owner, find_owner};
 pub(crate) use plan::{World, plan};

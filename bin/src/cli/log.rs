@@ -144,7 +144,7 @@ impl Log {
                 inspect::for_each_entry(&history, &selection, self.from(), |entry| out.add(entry))?;
                 source.hint_at_gap_until(self.until.as_ref());
                 if out.is_empty() {
-                    found.restored = history.restored()?.filter(|last| *last >= self.from());
+                    found.restored = inspect::lost_in_period(&history, &selection, self.from())?;
                 }
             }
             Source::Server(client) => {
@@ -167,8 +167,7 @@ impl Log {
         let ahead = self.since.as_ref().and_then(|since| ahead(source, since));
         hint(&ahead.unwrap_or_else(|| self.nothing(filter, found.is_thinned)));
         self.hint_at_verbs();
-        // Of a period with an end it was said whether that is in what was lost.
-        let restored = found.restored.filter(|_| self.until.is_none());
+        let restored = found.restored;
         let restored = restored.filter(|last| !self.begins_after(source, *last));
         if let Some(restored) = restored {
             hint(&inspect::lost_at(restored));

@@ -1,7 +1,10 @@
 //! What happened, commit by commit: selected, and answered in pages so that no answer grows with the log.
 
+mod lost;
 #[cfg(test)]
 mod tests;
+
+pub(crate) use lost::lost_in_period;
 
 use super::bounded_texts::BoundedTexts;
 use super::changed::changed;
@@ -167,6 +170,14 @@ impl Selection {
         }
     }
 
+    /// The last revision at which anything may be selected of a log that ends with this one.
+    fn last(&self, newest: Revision) -> Revision {
+        match self.filter.until {
+            Some(AsOf::Revision(until)) => newest.min(until),
+            Some(AsOf::Time(_)) | None => newest,
+        }
+    }
+
     /// Whether the log need not be read any further. With a time it must: commits with earlier times may follow
     /// where the clock was ahead.
     fn is_past_end(&self, entry: &Entry) -> bool {
@@ -272,13 +283,19 @@ pub(crate) fn page(
     let Scope::Object(key) = &selection.scope else {
         return fill(builder, from, history.all(from));
     };
-    match history.touched(key, from) {
+    // Read before what is looked for: all that comes after it is left for later.
+    let newest = history.newest()?;
+    let mut page = match history.touched(key, from) {
         Ok(touched) => {
             let touched = touched.map(|commit| commit.map(Entry::Commit));
             fill(builder, from, touched)
         }
         Err(error) => fill(builder, from, [Err(error)].into_iter()),
+    }?;
+    if page.next.is_none() {
+        page.end = page.end.max(selection.last(newest).next());
     }
+    Ok(page)
 }
 
 fn fill(
@@ -313,8 +330,7 @@ fn fill(
         entries.extend(selected);
     }
     if entries.is_empty() && next.is_none() {
-        let last = builder.history.restored()?;
-        restored = last.filter(|last| *last >= from);
+        restored = lost_in_period(builder.history, builder.selection, from)?;
     }
     // Read after the entries: the log may have been thinned before they were, and versions between them are missing.
     let floor = builder.history.floor()?;

@@ -5,9 +5,10 @@ use crate::ControlPlane;
 use crate::answer::LogEntry;
 use crate::history::{HistoryIndex, LogHistory};
 use crate::inspect::{Filter, Selection, for_each_entry, page};
+use hindsight_api::AsOf;
 use hindsight_core::command::{FieldValidation, Update};
-use hindsight_core::{Intent, Revision};
-use hindsight_log::Reader;
+use hindsight_core::{Intent, Revision, Time};
+use hindsight_log::{Entry, Reader};
 use serde_json::{Map, Value, json};
 
 /// The most bytes of an answer, with the last entry that goes beyond the limit.
@@ -35,6 +36,17 @@ fn in_pages(plane: &ControlPlane, selection: &Selection) -> (Vec<LogEntry>, Vec<
     (told, pages)
 }
 
+/// What happened to this object; an empty name is any.
+fn one(kind: &str, namespace: &str, name: &str) -> Filter {
+    let named = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
+    Filter {
+        kind: named(kind),
+        namespace: named(namespace),
+        name: named(name),
+        ..Filter::default()
+    }
+}
+
 /// A config map that has other members in each version.
 fn changing(plane: &ControlPlane, members: usize, length: usize, versions: usize) -> Selection {
     write(plane, [create("hot")]);
@@ -43,12 +55,7 @@ fn changing(plane: &ControlPlane, members: usize, length: usize, versions: usize
         let data: Map<_, _> = (0..members).map(|at| (name(at), "".into())).collect();
         write(plane, [update(&json!([]), &json!(data))]);
     }
-    let filter = Filter {
-        kind: Some("cm".into()),
-        namespace: Some("default".into()),
-        name: Some("hot".into()),
-        ..Filter::default()
-    };
+    let filter = one("cm", "default", "hot");
     Selection::of(&plane.history(), &filter, &plane.state()).expect("a known kind")
 }
 
@@ -107,12 +114,6 @@ fn pages_put_together_are_the_whole_log_of_a_selection() {
     let plane = plane();
     write(&plane, (0..1_200).map(|name| create(&format!("n{name}"))));
     some_history(&plane);
-    let one = |kind: &str, namespace: &str, name: &str| Filter {
-        kind: Some(kind.to_owned()).filter(|kind| !kind.is_empty()),
-        namespace: Some(namespace.to_owned()).filter(|one| !one.is_empty()),
-        name: Some(name.to_owned()).filter(|name| !name.is_empty()),
-        ..Filter::default()
-    };
     for (filter, has_any) in [
         (Filter::default(), true),
         (one("configmaps", "", ""), true),
@@ -174,4 +175,64 @@ fn a_page_with_nothing_on_it_reads_no_log_for_a_restore_that_is_known() {
     assert_eq!(told(&index, Some(restore)), (Some(restore), false));
     assert_eq!(told(&index, Some(Revision::ZERO)), (None, false));
     assert_eq!(told(&index, None), (Some(restore), true));
+}
+
+#[test]
+fn a_restore_may_have_lost_what_a_period_holds_unless_that_ends_before_it() {
+    let plane = plane();
+    write(&plane, [create("first")]);
+    let newest = plane.state().revision;
+    let reader = Reader::new(restored(&plane));
+    let next = reader.entries(newest.next()).next();
+    let Entry::Restored { revision, time } = next.expect("an entry").expect("read") else {
+        panic!("a restore follows");
+    };
+    let index = HistoryIndex::default();
+    let history = LogHistory::new(&reader, &index);
+    for (until, is_told) in [
+        (None, true),
+        (Some(AsOf::Revision(newest)), false),
+        (Some(AsOf::Revision(revision.previous())), false),
+        (Some(AsOf::Revision(revision)), true),
+        (Some(AsOf::Revision(Revision(u64::MAX))), true),
+        (Some(AsOf::Time(Time(time.0 - 1))), false),
+        (Some(AsOf::Time(time)), true),
+    ] {
+        let filter = Filter {
+            until,
+            ..one("cm", "default", "never")
+        };
+        let selection = Selection::of(&history, &filter, &plane.state()).expect("a known kind");
+        let page = page(&history, &selection, Revision(1)).expect("a page");
+        let told = Some(revision).filter(|_| is_told);
+        assert_eq!(page.restored, told, "{until:?}");
+        assert_eq!(page.entries, []);
+    }
+}
+
+#[test]
+fn who_goes_on_at_the_end_of_a_page_about_one_object_reads_nothing_twice() {
+    let plane = plane();
+    write(&plane, [create("hot")]);
+    write(&plane, (0..40).map(|name| create(&format!("n{name}"))));
+    let read = |until: Option<Revision>, from| {
+        let filter = Filter {
+            until: until.map(AsOf::Revision),
+            ..one("cm", "default", "hot")
+        };
+        let selection = Selection::of(&plane.history(), &filter, &plane.state());
+        let selection = selection.expect("a known kind");
+        page(&plane.history(), &selection, from).expect("a page")
+    };
+    let newest = plane.state().revision;
+    let whole = read(None, Revision(1));
+    assert_eq!((whole.entries.len(), whole.end), (1, newest.next()));
+    let part = read(Some(newest.previous()), Revision(1));
+    assert_eq!((part.entries.len(), part.end), (1, newest));
+    write(&plane, [update(&json!([]), &json!({"a": "b"}))]);
+    let later = read(None, whole.end);
+    let revisions: Vec<_> = later.entries.iter().map(|entry| entry.revision).collect();
+    assert_eq!((revisions, later.end), (vec![whole.end], whole.end.next()));
+    let ahead = Revision(later.end.0 + 10);
+    assert_eq!(read(None, ahead).end, ahead);
 }
