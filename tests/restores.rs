@@ -10,9 +10,10 @@ use hindsight_tests::server::{Server, binary, hindsight, serve, stdout, text};
 use hindsight_tests::strace::with_fault_of;
 use hindsight_tests::wait::wait_until;
 use serde_json::{Value, json};
+use std::io::{BufRead, BufReader};
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use tempfile::TempDir;
 
 /// The number in this field of the JSON that a command prints.
@@ -160,6 +161,18 @@ fn who_asks_about_a_time_that_a_restore_has_lost_is_told_so() {
             assert!(hints.contains("in this log"), "{hints}");
             let said = text(&answer.stdout) + &hints;
             assert_eq!(said.matches(&reason).count(), 1, "{question}: {said}");
+        }
+        let [newest, restored] = [newest, restored].map(|revision| revision.to_string());
+        for (until, is_told) in [
+            (before.as_str(), false),
+            (&newest, false),
+            (&lost, false),
+            (&restored, true),
+            (now, true),
+        ] {
+            let answer = hindsight(&again, &["log", "configmap/lost", "--until", until]);
+            let hints = text(&answer.stderr);
+            assert_eq!(hints.contains(&reason), is_told, "{until}: {hints}");
         }
         for (since, is_told) in [(before.as_str(), true), (&lost, true), (now, false)] {
             let answer = hindsight(&again, &["log", "configmap/lost", "--since", since]);
@@ -364,4 +377,73 @@ fn a_file_of_somebody_else_under_the_name_of_an_unfinished_backup_stays() {
     assert_eq!(std::fs::read(&unfinished).expect("there"), whole);
     stdout(&server.hindsight(&["backup", &place.file, "--force"]));
     assert!(Path::new(&place.file).exists() && !unfinished.exists());
+}
+
+/// Starts `hindsight log configmaps --follow`, and returns the lines of its output and those of its hints.
+fn followed(data: &Path) -> (Child, [Box<dyn Iterator<Item = String>>; 2]) {
+    let mut command = Command::new(binary("hindsight"));
+    command.args(["log", "configmaps", "--follow", "--data-dir"]);
+    command
+        .arg(data)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let mut process = command.spawn().expect("it starts");
+    let out = BufReader::new(process.stdout.take().expect("an output")).lines();
+    let hints = BufReader::new(process.stderr.take().expect("an output")).lines();
+    let lines: [Box<dyn Iterator<Item = String>>; 2] = [
+        Box::new(out.map(|line| line.expect("a line"))),
+        Box::new(hints.map(|line| line.expect("a line"))),
+    ];
+    (process, lines)
+}
+
+#[test]
+fn who_follows_a_log_is_told_what_has_come_in_its_place() {
+    let place = Place::new();
+    let data = place.at("data");
+    let server = place.server();
+    for number in 0..10 {
+        create(&server, &format!("old-{number}"));
+    }
+    let (mut process, [mut told, mut hints]) = followed(&data);
+    let gone = |server: Server, hints: &mut dyn Iterator<Item = String>| {
+        assert_eq!(server.signal("TERM"), Some(0));
+        let hint = hints.next().expect("a hint");
+        assert!(hint.ends_with("waiting for it to come back"), "{hint}");
+    };
+    assert!(told.nth(10).expect("all of it").contains("old-9: created"));
+    gone(server, &mut hints);
+    for part in std::fs::read_dir(&data).expect("a directory") {
+        let part = part.expect("an entry").path();
+        let name = part
+            .file_name()
+            .expect("a name")
+            .to_string_lossy()
+            .into_owned();
+        if part.is_dir() && name != "pki" {
+            std::fs::remove_dir_all(part).expect("removed");
+        } else if name.starts_with("events") {
+            std::fs::remove_file(part).expect("removed");
+        }
+    }
+    let server = Server::start_on(&data);
+    create(&server, "new");
+    let hint = hints.next().expect("a hint");
+    assert!(hint.contains("the log is another one"), "{hint}");
+    assert!(told.next().expect("the first").contains("new: created"));
+
+    place.back_up(&server);
+    create(&server, "lost");
+    assert!(told.next().expect("what is new").contains("lost: created"));
+    gone(server, &mut hints);
+    std::fs::rename(&data, place.at("old")).expect("renamed");
+    let restored = place.restore(&data);
+    let server = Server::start_on(&data);
+    let hint = hints.next().expect("a hint");
+    let expected = format!("a backup was restored at revision {restored};");
+    assert!(hint.contains(&expected), "{hint}");
+    create(&server, "later");
+    assert!(told.next().expect("what is new").contains("later: created"));
+    process.kill().expect("it runs");
+    process.wait().expect("it ends");
 }

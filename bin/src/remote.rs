@@ -102,6 +102,12 @@ impl Client {
         })
     }
 
+    /// Whether a question failed because there is no kubeconfig to ask it with.
+    pub(crate) fn is_without_kubeconfig(error: &anyhow::Error) -> bool {
+        let read = error.downcast_ref::<io::Error>();
+        read.is_some_and(|one| one.kind() == ErrorKind::NotFound)
+    }
+
     /// Whether nobody accepts connections at its address: it is ending, or has ended.
     pub(crate) fn is_gone(&self) -> bool {
         let Ok(runtime) = Builder::new_current_thread().enable_all().build() else {
